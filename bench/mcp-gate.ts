@@ -4,9 +4,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { timesOf, type UngatedTimes } from './ungated.ts';
 
 const root = join(import.meta.dirname, '..');
-const gateWith = (...options: readonly string[]): readonly string[] => [
-  ...[process.execPath, join(root, 'apps', 'cli', 'bin', 'countersign.js'), 'mcp', ...options, '--'],
-];
+const cli = join(root, 'apps', 'cli', 'bin', 'countersign.js');
+const gateWith = (...options: readonly string[]) => [process.execPath, cli, 'mcp', ...options, '--'];
 const server = [
   process.execPath,
   join(root, 'node_modules', '@modelcontextprotocol', 'server-everything', 'dist', 'index.js'),

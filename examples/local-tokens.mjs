@@ -16,7 +16,7 @@ function readTokens() {
   }
 }
 
-for (const { principal, token } of readTokens()) {
-  if (principal === 'agent') process.env.COUNTERSIGN_TOKEN ??= token;
-  if (principal === 'worker') process.env.COUNTERSIGN_RESOLVER_TOKEN ??= token;
+for (const { principal, token = '' } of readTokens()) {
+  if (principal === 'agent') process.env.COUNTERSIGN_TOKEN ||= token;
+  if (principal === 'worker') process.env.COUNTERSIGN_RESOLVER_TOKEN ||= token;
 }

@@ -11,7 +11,7 @@ import {
 import { afterAll, beforeAll, describe, it, jest } from '@jest/globals';
 import { agents } from './agents.ts';
 
-// Longer than the waits of a scenario on a busy machine.
+// A busy machine takes this long for a scenario with several processes.
 jest.setTimeout(60_000);
 
 const root = join(import.meta.dirname, '..', '..');
@@ -34,8 +34,8 @@ export function agentOf(adapter: Adapter, file = sourceOf(adapter)): AgentUnderT
 }
 
 /**
- * Tries the agent of an adapter in every scenario of the kit that it can do. Each scenario starts the agent, so it and
- * its framework are put into a few files first.
+ * Tries the agent of an adapter in every scenario of the kit that it can do. Each scenario starts the agent, so the
+ * agent is bundled with its framework first.
  */
 export function kitSuite(adapter: Adapter): void {
   const folder = join(root, '.cache', 'kit-agents', adapter);

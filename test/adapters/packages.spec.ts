@@ -136,7 +136,7 @@ describe('an example that is run as its README says', () => {
     ['mastra', 'refund.ts', 'The refund is dealt with.', ['runs.db']],
     ['openai-agents', 'refund.ts', 'The refund is dealt with.', []],
   ])(
-    '%s: three commands without a copied token run it, and it touches no file but its own',
+    '%s: three commands run it without a copied token, and it changes only its own files',
     async (name, program, last, own) => {
       const readme = join(app, 'node_modules', '@countersign', name, 'README.md');
       const [install, copy = '', start = '', ...more] = quickstartOf(readme);
@@ -144,7 +144,7 @@ describe('an example that is run as its README says', () => {
       await shell(copy);
       point(join(app, program), server.url, name);
       const before = filesOf();
-      // A path elsewhere would not be seen in this folder.
+      // The comparison below sees this folder alone, so the program must name no path outside it.
       expect(readFileSync(join(app, program), 'utf8')).not.toMatch(/['"`](\/|\.\.|~)/);
       const stop = new AbortController();
       try {
@@ -201,7 +201,7 @@ describe('an example that is run as its README says', () => {
 });
 
 describe('an example with Countersign in its own process', () => {
-  /** The program around the example. It ends only when nothing of Countersign is left open. */
+  /** A program that starts Countersign and the example. It ends only when Countersign leaves nothing open. */
   const around = (program: string): string => `
     import { openCountersign } from '@countersign/standalone';
     const countersign = await openCountersign();

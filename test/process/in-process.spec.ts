@@ -110,7 +110,7 @@ describe('Countersign in a process', () => {
     await expect(forged.listRuns({})).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 
-  it('asks for the tokens where the tokens file has hashes only, and leaves nothing running', async () => {
+  it('requires the tokens when the tokens file has only hashes, and leaves nothing running', async () => {
     const folder = temporaryFolder();
     const tokensFile = join(folder, 'tokens.json');
     const tokenSha256 = createHash('sha256').update('secret').digest('hex');

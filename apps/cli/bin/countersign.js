@@ -8,8 +8,8 @@ const main = new URL('../bundle/main.js', import.meta.url);
 const node = isRecent() ? process.execPath : pinnedNode();
 
 // A hook that fails or is killed must block its tool, and agents take only 2 for a block, some of them only with a text. After
-// the tool there is nothing to block: with 2, also that of a wrong option, an agent tells its model to repair the hook, and Gemini
-// CLI hides the result of the tool.
+// the tool there is nothing to block, so 2, which a wrong option also gives, becomes 1: after a 2 an agent tells its model to
+// repair the hook, and Gemini CLI hides the result of the tool.
 if (process.argv.includes('hook')) {
   process.on('exit', (code) => {
     if (process.argv.includes('--post')) {

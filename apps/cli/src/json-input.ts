@@ -42,9 +42,9 @@ async function readGiven(option: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch {
-    // Loaded for the words of a failure alone: a command must start fast.
+    // Imported only after a failure: a command must start fast.
     const { readTextFile } = await import('@countersign/runtime');
-    return readTextFile(path, 'correct the path', (problem) => usageError(`${option}: ${problem}`));
+    return readTextFile(path, (problem) => usageError(`${option}: ${problem}`));
   }
 }
 

@@ -4,7 +4,7 @@ import { clearTokenOf } from './clear-token.js';
 import { readStandaloneConfig } from './config.js';
 import { startStandalone } from './standalone.js';
 
-/** Countersign inside a process that does something else, such as an agent. */
+/** Countersign in the process of another program, such as an agent. */
 export interface Countersign {
   /** Its URL: people open the inbox there. */
   readonly url: string;
@@ -16,12 +16,12 @@ export interface Countersign {
 
 /**
  * Starts Countersign in this process, with everything that `countersign start standalone` has. A worker uses it over the
- * loopback address, so its requests are checked like all others. Signals and escaped errors are left to the process.
+ * loopback address, so its requests are checked like all others. The process handles its signals and uncaught errors itself.
  *
  * @param env the settings, as in the environment of standalone: `COUNTERSIGN_DATA`, `COUNTERSIGN_PORT` and so on.
  *   `COUNTERSIGN_TOKEN` and `COUNTERSIGN_RESOLVER_TOKEN` name the tokens of the connection where the tokens file is your own.
- * @throws ConfigError naming every wrong variable at once; an error that says who has the port or the data folder. Then
- *   nothing is left running.
+ * @throws ConfigError that names every wrong variable at once, or the error of a port or a data folder that another process
+ *   has. Then nothing is left running.
  * @example
  * const countersign = await openCountersign({ COUNTERSIGN_DATA: './approvals' });
  * const worker = createWorker({ ...countersign.connection, agentId: 'janitor', tools });

@@ -9,13 +9,13 @@ export interface CrashPoint {
   readonly side: 'before' | 'after';
 }
 
-/** A relay before the ledger that stops at a crash point. */
+/** A relay between an agent and the ledger that stops at a crash point. */
 export interface CrashRelay {
-  /** The agent's address of the ledger. */
+  /** The address that the agent uses for the ledger. */
   readonly url: string;
   /** Resolves when the agent is at the crash point. It waits there until it is killed. */
   readonly reached: Promise<void>;
-  /** From now on the relay stops nothing. */
+  /** Lets every later message pass. */
   readonly release: () => void;
   readonly close: () => Promise<void>;
 }

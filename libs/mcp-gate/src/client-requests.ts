@@ -9,7 +9,7 @@ import type { ClientCall } from './gated-calls.js';
 import type { Session } from './session.js';
 import { objectOf, responseOf, type Reply } from './wire.js';
 
-/** Answers a request in place of the server. Returns undefined for a request that the server is to get. */
+/** Replies to a request in place of the server. Returns undefined when the request goes to the server. */
 export type Handler = (call: ClientCall) => Promise<Reply | undefined>;
 
 /** The requests of the client that the gate answers itself. */
@@ -90,7 +90,7 @@ function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
   return typeof requestId === 'string' || typeof requestId === 'number' ? requestId : undefined;
 }
 
-/** Tells a client that asked for progress that the call still waits.  */
+/** Tells a client that asked for progress that the call still waits. */
 function createProgress(
   params: Readonly<Record<string, unknown>>,
   send: (message: JSONRPCMessage) => void,

@@ -14,10 +14,10 @@ export class NoResponseError extends Error {
   }
 }
 
-/** The open requests to a server over streamable HTTP. The transport of the SDK does not tell when one gets no response. */
+/** The open requests to a server over streamable HTTP. The transport of the SDK does not report a request without a response. */
 export interface RemoteRequests {
   /**
-   * Sends a message. For a request it resolves with the response, and rejects with a `NoResponseError` when none can come.
+   * Sends a message. For a request it resolves when the response has come, and rejects with a `NoResponseError` when none can.
    *
    * @param send gets a function to call with the id of each event: the stream can be resumed after it.
    */
@@ -39,13 +39,13 @@ interface OpenRequest {
   readonly reject: (error: NoResponseError) => void;
 }
 
-/** The transport gives a stream up after as many attempts that fail. */
+/** The transport gives up a stream after this number of failed attempts in a row. */
 export const resumptionsMax = 2;
 
 export function createRemoteRequests(fetchLimited: typeof fetch): RemoteRequests {
   const open = new Map<RequestId, OpenRequest>();
 
-  /** Returns the stream, which tells its end: then the request is lost, unless the transport resumes the stream. */
+  /** Returns the stream, and watches for its end: then the request is lost, unless the transport resumes the stream. */
   const followed = (response: Response, request: OpenRequest): Response => {
     request.hasStream = true;
     request.failures = 0;
@@ -85,7 +85,7 @@ export function createRemoteRequests(fetchLimited: typeof fetch): RemoteRequests
         await send((eventId) => {
           request.eventId = eventId;
         });
-        // A response that is no stream has been read in whole.
+        // The transport has read a response that is no stream to its end.
         if (!request.hasStream) reject(new NoResponseError());
         await promise;
       } finally {

@@ -147,7 +147,7 @@ describe('a server that ends its response without a result', () => {
     ['ends its stream', ended, noStream],
     ['breaks its stream off', broken, noStream],
     ['sends the result of another request', (response) => json(response, resultOf(4711, 'other')), noStream],
-    ['has nothing to say', (response) => response.writeHead(202).end(), noStream],
+    ['accepts the request without a response', (response) => response.writeHead(202).end(), noStream],
     ['resumes no stream', primed, noStream],
     ['fails when the client resumes its stream', primed, (response) => response.writeHead(500).end()],
     ['breaks off when the client resumes its stream', primed, (response) => response.destroy()],

@@ -29,8 +29,8 @@ const reconnectionOptions = {
 
 /**
  * The connection to a server that runs elsewhere, over streamable HTTP. It ends when a message of the server is larger
- * than `bytesMax`, by default 10 MiB, which is the limit of the MCP SDK for a server that the gate starts. `send` rejects when a request
- * cannot get a response any longer.
+ * than `bytesMax`, by default 10 MiB, which is the limit of the MCP SDK for a server that the gate starts. `send` rejects
+ * when a request can no longer get a response.
  *
  * @param authorization the header of this name.
  */
@@ -46,7 +46,8 @@ export function remoteServer(
   });
   const requests = createRemoteRequests(fetchLimited);
   const transport = new StreamableHTTPClientTransport(url, {
-    ...{ requestInit: { headers }, fetch: requests.fetch },
+    requestInit: { headers },
+    fetch: requests.fetch,
     reconnectionOptions,
   });
   const wire: Wire = {

@@ -5,7 +5,7 @@ import { closeGates, openPlace, textOf } from './testing/place.js';
 
 afterEach(closeGates);
 
-/** A ledger that cannot be reached: a call that asks it fails. */
+/** A ledger that cannot be reached: a gated call fails. */
 function away() {
   const countersign = createFakeCountersign();
   countersign.setAway(true);
@@ -75,7 +75,7 @@ describe('an ungated tool', () => {
     expect(ran).toEqual(['balance']);
   });
 
-  it('is not the gated tool whose call waits already', async () => {
+  it('does not find an equal call that waited when it was gated', async () => {
     const countersign = createFakeCountersign();
     const before = await openPlace({ continuesRun: true }, {}, countersign);
     expect(textOf(await before.refund(5))).toMatch(/^pending/);
@@ -97,7 +97,7 @@ describe('an ungated tool', () => {
   });
 });
 
-describe('a gated tool before a gate with ungated tools', () => {
+describe('a gated tool behind a gate with ungated tools', () => {
   it.each([
     ['whose name the globs do not match', { globs: ['fund', 'Refund', '?efun'], readOnly: false }],
     ['that is not annotated as read-only', readOnly],

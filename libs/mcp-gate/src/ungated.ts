@@ -12,18 +12,22 @@ export interface UngatedTools {
 
 /** Returns whether a tool, as the MCP server lists it, is ungated. */
 export function isUngated(ungated: UngatedTools, tool: Readonly<Record<string, unknown>>): boolean {
-  const isReadOnly = objectOf(tool['annotations'])['readOnlyHint'] === true;
-  return (ungated.readOnly && isReadOnly) || isUngatedName(ungated, tool['name']);
+  return (ungated.readOnly && isReadOnly(tool)) || isUngatedName(ungated, tool['name']);
 }
 
-/** Returns whether calls of this tool are ungated. The server is asked about the tool only when its name does not tell. */
+/** Returns whether the MCP server annotates a tool as read-only. */
+export function isReadOnly(tool: Readonly<Record<string, unknown>>): boolean {
+  return objectOf(tool['annotations'])['readOnlyHint'] === true;
+}
+
+/** Returns whether calls of this tool are ungated. The gate asks the server only when the name does not decide. */
 export async function isUngatedCall(ungated: UngatedTools, name: unknown, catalog: Catalog): Promise<boolean> {
   if (isUngatedName(ungated, name)) return true;
   if (!ungated.readOnly || typeof name !== 'string') return false;
   try {
     return isUngated(ungated, await catalog.find(name));
   } catch {
-    // The gated call fails for the same cause, and the client hears it.
+    // The gated call fails for the same reason, and the client gets its error.
     return false;
   }
 }

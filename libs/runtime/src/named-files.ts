@@ -5,14 +5,14 @@ import { ConfigError, Secret } from './config.js';
 type Refuse = (problem: string) => Error;
 
 /**
- * The text of a file that a person named.
- * @param otherwise what the person can do in place of creating the file
- * @throws what `refuse` makes of the problem, which names the file, the cause and the remedy.
+ * Returns the text of a file that a person named.
+ * @param otherwise the remedy for a missing file, other than creating it
+ * @throws the error of `refuse`. The problem that it gets names the file, the cause and the remedy.
  */
 export function readTextFile(
   file: string,
-  otherwise = 'correct the path',
   refuse: Refuse = (problem) => new Error(problem),
+  otherwise = 'correct the path',
 ): string {
   try {
     return readFileSync(file, 'utf8');
@@ -22,15 +22,15 @@ export function readTextFile(
 }
 
 /**
- * The text of the file that an environment variable names.
+ * Returns the text of the file that an environment variable names.
  * @throws ConfigError with the variable, the file, the cause and the remedy.
  */
 export function readFileOf(variable: string, file: string): string {
-  return readTextFile(file, unsetIt, (problem) => new ConfigError([{ variable, problem }]));
+  return readTextFile(file, (problem) => new ConfigError([{ variable, problem }]), unsetIt);
 }
 
 /**
- * The secret in the file that an environment variable names, without the line ends after it.
+ * Returns the secret in the file that an environment variable names, without the line ends after it.
  * @throws ConfigError as {@link readFileOf}, and when the file is empty.
  */
 export function readSecretOf(variable: string, file: string): Secret {
@@ -40,7 +40,7 @@ export function readSecretOf(variable: string, file: string): Secret {
   return new Secret(text);
 }
 
-/** The remedy for a file that is named by a variable. */
+/** The remedy for a missing file that a variable names. */
 export const unsetIt = 'unset the variable';
 
 function fileProblem(file: string, otherwise: string, error: unknown): string {

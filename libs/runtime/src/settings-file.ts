@@ -21,11 +21,11 @@ export class SettingsFileError extends Error {
 }
 
 /**
- * The text of such a file, which a variable names.
- * @throws what `refuse` makes of the problem; its path is the variable.
+ * Returns the text of a configuration file that a variable names.
+ * @throws the error of `refuse`. The path of the problem that it gets is the variable.
  */
 export function readSettings(file: string, variable: string, refuse: (problem: SettingProblem) => Error): string {
-  return readTextFile(file, unsetIt, (problem) => refuse({ path: variable, problem }));
+  return readTextFile(file, (problem) => refuse({ path: variable, problem }), unsetIt);
 }
 
 /** The problems of a text that is not YAML. */

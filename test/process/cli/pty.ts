@@ -20,7 +20,7 @@ export interface Pty {
 
 const home = '\u001b[H';
 const withinMs = 30_000;
-/** A key that changes nothing on the screen is not waited for longer than 2 s. */
+/** The wait ends after 2 s, because some keys change nothing on the screen. */
 const redrawWaitsMax = 50;
 
 /** Starts a program on a pseudo-terminal. */

@@ -1,4 +1,5 @@
-// Runs its tool through the ledger, but each of its processes makes the calls under new ids, as frameworks do that replay a model's turn.
+// A faulty agent: it runs its tool through the ledger, but each resumed process makes the calls under new ids. A framework that
+// replays a turn of the model does the same.
 import { createInterface } from 'node:readline';
 import { createWorker, gateTool, modelText } from '@countersign/worker-sdk';
 

@@ -1,6 +1,6 @@
 const kept = ['PATH', 'HOME', 'TMPDIR', 'SystemRoot', 'TEMP', 'NODE_COMPILE_CACHE'];
 
-/** The part of the runner's environment that a started process gets: nothing of its `COUNTERSIGN_…` variables. */
+/** The part of the runner's environment that a started process gets. It has no `COUNTERSIGN_…` variables. */
 export function inheritedEnvironment(): Record<string, string> {
   return Object.fromEntries(
     kept.flatMap((name) => {

@@ -208,7 +208,7 @@ describe('an append', () => {
     }
     const warnings = log.entries.filter(({ message }) => message.includes('clock'));
     expect(warnings).toHaveLength(1);
-    // The time of the response is subtracted from the difference, so a busy machine shows less than 15 s.
+    // The store adapter subtracts the time of the response, so a busy machine measures less than 15 s.
     expect(warnings[0]?.fields['skewMs']).toBeGreaterThan(5_000);
   });
 

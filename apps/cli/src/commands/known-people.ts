@@ -32,7 +32,7 @@ export async function knownPeople({ terminal }: Output, named: string | undefine
   }
 }
 
-/** The channels file that the environment names; undefined: none. @throws CliError when it cannot be used. */
+/** Returns the channels that the environment names; undefined without any. @throws CliError when the file cannot be used. */
 export async function channelsOf(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<ChannelsConfig | undefined> {

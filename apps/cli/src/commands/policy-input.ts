@@ -25,7 +25,7 @@ export async function readPolicyFile(
 /** The text of a file. @throws CliError when it cannot be read. */
 export async function textOf(file: string): Promise<string> {
   const { readTextFile } = await import('@countersign/runtime');
-  return readTextFile(file, 'correct the path', (problem) => localError('notFound', 'no-file', problem));
+  return readTextFile(file, (problem) => localError('notFound', 'no-file', problem));
 }
 
 /** Runs the work; the problems of a file become the error of the command, one line each. */

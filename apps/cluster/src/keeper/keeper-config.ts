@@ -46,16 +46,15 @@ export function borrowerProblems(env: Environment): readonly ConfigProblem[] {
 
 /** The problems between the settings of the keeper. */
 export function keeperProblems(env: Environment): readonly ConfigProblem[] {
-  const [cert, key] = [certFile, keyFile];
-  if (isSet(env, cert) !== isSet(env, key)) {
-    const [missing, given] = isSet(env, cert) ? [key, cert] : [cert, key];
+  if (isSet(env, certFile) !== isSet(env, keyFile)) {
+    const [missing, given] = isSet(env, certFile) ? [keyFile, certFile] : [certFile, keyFile];
     return [{ variable: missing, problem: `must be set along with ${given}` }];
   }
   const host = env['COUNTERSIGN_HOST'] ?? '';
-  if (isSet(env, cert) || host === '' || isLoopback(host)) return [];
+  if (isSet(env, certFile) || host === '' || isLoopback(host)) return [];
   return [
     {
-      variable: cert,
+      variable: certFile,
       problem:
         'must be set unless COUNTERSIGN_HOST is 127.0.0.1: keys are sent over TLS, with a certificate that you make',
     },

@@ -25,7 +25,7 @@ describe('why a process cannot start', () => {
   it.each([
     ['getaddrinfo ENOTFOUND nohost', { code: 'ENOTFOUND' }, 'COUNTERSIGN_HOST must be an address of this machine.'],
     ['listen EADDRNOTAVAIL', { code: 'EADDRNOTAVAIL' }, 'COUNTERSIGN_HOST must be an address of this machine.'],
-    ['listen EACCES', { code: 'EACCES', port: 80 }, expect.stringContaining('set COUNTERSIGN_PORT, from 1024 on.')],
+    ['listen EACCES', { code: 'EACCES', port: 80 }, expect.stringContaining('set COUNTERSIGN_PORT to 1024 or more.')],
   ])('names the remedy where the address or the port cannot be used: %s', (message, system, remedy) => {
     const [cause, ...rest] = reasonOf(Object.assign(new Error(message), system)).split('. ');
     expect([cause, rest.join('. ')]).toEqual([message, remedy]);

@@ -63,7 +63,7 @@ function remedied(error: Error, code: unknown): string | undefined {
     return `${error.message}. COUNTERSIGN_HOST must be an address of this machine.`;
   }
   if (code === 'EACCES' && 'port' in error) {
-    return `${error.message}. The user of this process may not use the port: set COUNTERSIGN_PORT, from 1024 on.`;
+    return `${error.message}. The user of this process may not use the port: set COUNTERSIGN_PORT to 1024 or more.`;
   }
   if (code === 'ENOSPC' || isFull(error)) {
     return `the disk is full (${error.message}): free some space where the data folder is, and start again`;

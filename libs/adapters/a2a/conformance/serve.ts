@@ -1,4 +1,4 @@
-// A server of A2A over HTTP, for one process. The SDK's own handler needs Express.
+// An A2A server over HTTP, for one process. The SDK's own handler needs Express.
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AgentCard } from '@a2a-js/sdk';
@@ -12,7 +12,8 @@ import {
   type TaskStore,
 } from '@a2a-js/sdk/server';
 
-export const everybody = new ServerCallContext({ user: new UnauthenticatedUser(), requestedVersion: '1.0' });
+/** The user of every request: the server has no authentication. */
+export const anonymous = new ServerCallContext({ user: new UnauthenticatedUser(), requestedVersion: '1.0' });
 
 /** Starts a server of the agent, and returns a client that is connected to it. */
 export async function connect(executor: AgentExecutor, taskStore: TaskStore): Promise<Client> {
@@ -20,7 +21,7 @@ export async function connect(executor: AgentExecutor, taskStore: TaskStore): Pr
   const server = createServer((request, response) => {
     void (async () => {
       const body = (await new Response(ReadableStream.from(request)).json()) as Record<string, unknown>;
-      await answer(response, await handlers[0]?.handle(body, everybody));
+      await answer(response, await handlers[0]?.handle(body, anonymous));
     })();
   });
   const card = AgentCard.fromJSON({

@@ -71,7 +71,7 @@ describe('a task that is cancelled', () => {
     expect(countersign.callOf('c1').state).toBe('cancelled');
   });
 
-  it('cancels its calls after a restart, when the SDK asks no executor', async () => {
+  it('cancels its calls after a restart, when the SDK does not ask the executor', async () => {
     const { countersign, store, task } = await waiting();
     const restarted = processOn(countersign, store, () => Promise.resolve());
     expect((await cancel(restarted, task.id)).status?.state).toBe(TaskState.TASK_STATE_CANCELED);
@@ -88,20 +88,23 @@ describe('a task that is cancelled', () => {
     expect(countersign.callOf('c1').state).toBe('cancelled');
   });
 
-  it.each(['returns', 'throws'])('cancels what an agent in another process asks before it %s', async (end) => {
-    jest.spyOn(console, 'error').mockReturnValue(undefined);
-    jest.spyOn(console, 'warn').mockReturnValue(undefined);
-    const { countersign, store, handler, task } = await waiting();
-    const late = processOn(countersign, store, async (ask, { userMessage }, bus) => {
-      await cancel(handler, task.id);
-      await ask('c2');
-      if (end === 'throws') throw new Error('a fault of the agent');
-      bus.publish(AgentEvent.message({ ...userMessage, messageId: 'reply' }));
-    });
-    await send(late, task.id);
-    expect(countersign.callOf('c2').state).toBe('cancelled');
-    expect((await store.load(task.id, context))?.status?.state).toBe(TaskState.TASK_STATE_CANCELED);
-  });
+  it.each(['returns', 'throws'])(
+    'cancels the calls that an agent in another process requests before it %s',
+    async (end) => {
+      jest.spyOn(console, 'error').mockReturnValue(undefined);
+      jest.spyOn(console, 'warn').mockReturnValue(undefined);
+      const { countersign, store, handler, task } = await waiting();
+      const late = processOn(countersign, store, async (ask, { userMessage }, bus) => {
+        await cancel(handler, task.id);
+        await ask('c2');
+        if (end === 'throws') throw new Error('a fault of the agent');
+        bus.publish(AgentEvent.message({ ...userMessage, messageId: 'reply' }));
+      });
+      await send(late, task.id);
+      expect(countersign.callOf('c2').state).toBe('cancelled');
+      expect((await store.load(task.id, context))?.status?.state).toBe(TaskState.TASK_STATE_CANCELED);
+    },
+  );
 
   it('stays cancelled when an agent in another process publishes the task', async () => {
     jest.spyOn(console, 'warn').mockReturnValue(undefined);

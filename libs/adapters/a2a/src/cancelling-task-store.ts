@@ -2,13 +2,15 @@ import { TaskState, type Task } from '@a2a-js/sdk';
 import type { TaskStore } from '@a2a-js/sdk/server';
 import { CountersignError, type Worker } from '@countersign/worker-sdk';
 
+/** Cancels the open calls of a run in the ledger. */
 export type Canceller = Pick<Worker, 'cancelRun'>;
 
 const failures: readonly (TaskState | undefined)[] = [TaskState.TASK_STATE_FAILED, TaskState.TASK_STATE_REJECTED];
 
 /**
- * The task store, as one that cancels the open calls of a task that is saved as cancelled, failed or rejected. All processes save
- * there, and the SDK saves some cancelled tasks without asking the executor. A cancelled task stays cancelled.
+ * Returns the task store, which then also cancels the open calls of a task that is saved as cancelled, failed or rejected.
+ * All processes save their tasks there, and the SDK saves some cancelled tasks without asking the executor. A cancelled
+ * task stays cancelled.
  */
 export function cancellingTaskStore(store: TaskStore, worker: Canceller): TaskStore {
   return {
@@ -21,10 +23,10 @@ export function cancellingTaskStore(store: TaskStore, worker: Canceller): TaskSt
       if (before === TaskState.TASK_STATE_CANCELED && after !== before) return;
       const isCancel = after === TaskState.TASK_STATE_CANCELED && after !== before;
       const isFailure = failures.includes(after) && after !== before;
-      // Before it is saved: the client can cancel again when this fails.
+      // Before the save: when this fails, the client can cancel again.
       if (isCancel) await cancelCalls(worker, task.id);
       await store.save(task, context);
-      // After it is saved: an agent that still runs elsewhere may have requested calls in between.
+      // And after it: an agent that still runs elsewhere may have requested calls in between.
       if (isCancel) await cancelCalls(worker, task.id);
       // A task also fails because Countersign is unavailable. Then its approvals expire.
       if (isFailure) await cancelCalls(worker, task.id).catch(() => undefined);
@@ -35,7 +37,7 @@ export function cancellingTaskStore(store: TaskStore, worker: Canceller): TaskSt
 /** Cancels the open calls of a task that has ended without completing. */
 export async function cancelCalls(worker: Canceller, taskId: string): Promise<void> {
   try {
-    await worker.cancelRun(taskId, 'The A2A task was cancelled, has failed or was rejected.');
+    await worker.cancelRun(taskId, 'The A2A task ended without completing.');
   } catch (error) {
     // The agent has requested nothing.
     if (!(error instanceof CountersignError && error.code === 'not-found')) throw error;

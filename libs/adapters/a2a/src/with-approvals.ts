@@ -15,9 +15,9 @@ import { cancelCalls, cancellingTaskStore, isCancelled } from './cancelling-task
 export interface ApprovalsOptions {
   /** It requests the calls of the agent with the A2A task as their run. */
   readonly worker: Pick<Worker, 'client' | 'cancelRun'>;
-  /** Where the tasks are kept. All processes of the agent share it. */
+  /** The store of the tasks. All processes of the agent share it. */
   readonly taskStore: TaskStore;
-  /** Where people open the inbox. Each approval has its address then. */
+  /** The address of the inbox. With it, each approval has an address. */
   readonly inboxUrl?: string | undefined;
 }
 
@@ -32,18 +32,18 @@ export interface OpenApproval {
   readonly address: string | null;
 }
 
-/** What the request handler of the SDK takes. It needs both. */
+/** The executor and the task store for the request handler of the SDK. It needs both. */
 export interface WithApprovals {
   readonly executor: AgentExecutor;
-  /** The store of the options, which also cancels the calls of cancelled, failed and rejected tasks. */
+  /** The store of the options. It also cancels the calls of cancelled, failed and rejected tasks. */
   readonly taskStore: TaskStore;
 }
 
 /**
- * The agent, as an executor whose tasks wait for people. While approvals of the task are pending, the task does not complete:
+ * Returns the agent as an executor whose tasks wait for people. While approvals of the task are pending, the task does not complete:
  * it is `TASK_STATE_INPUT_REQUIRED`, with a data part that names them. Any message to the task lets the agent look again, and
- * the agent asks the ledger; no message is a decision. An approved call that has not run holds the task as well. A task that
- * is cancelled or rejected, or that fails, cancels its open calls.
+ * the agent asks the ledger; no message is a decision. An approved call that has not run keeps the task open, too. A task
+ * that is cancelled or rejected, or that fails, cancels its open calls.
  *
  * @example
  * const { executor, taskStore } = withApprovals({ worker, taskStore: new InMemoryTaskStore() }, agent);
@@ -74,7 +74,7 @@ export function withApprovals(options: ApprovalsOptions, agent: AgentExecutor): 
     cancelTask: async (taskId, eventBus) => {
       await cancelCalls(worker, taskId);
       await agent.cancelTask(taskId, eventBus);
-      // No agent runs that could end the task, and the SDK waits until it has ended.
+      // The SDK waits until the task has ended, and no agent runs that could end it.
       if (![...executing].some((request) => request.taskId === taskId)) eventBus.publish(cancelled(taskId));
     },
   };
@@ -87,8 +87,8 @@ function cancelled(taskId: string): AgentExecutionEvent {
 }
 
 /**
- * The approvals of the task that are pending, and those of approved calls that have not run: a person may decide while the
- * agent still runs, and a task that has completed takes no message.
+ * Returns the approvals of the task that are pending, and those of approved calls that have not run: a person may decide
+ * while the agent still runs, and a completed task accepts no message.
  */
 async function openIn({ client }: ApprovalsOptions['worker'], taskId: string): Promise<readonly ApprovalView[]> {
   const open: ApprovalView[] = [];

@@ -1,4 +1,4 @@
-// A server of AG-UI and its client, in one process that the conformance kit tries.
+// The agent that the conformance kit tries: an AG-UI server with a scripted agent behind Countersign, and its client.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { HttpAgent } from '@ag-ui/client';
@@ -35,7 +35,7 @@ async function resultOf(runId: string, call: ScriptedCall): Promise<string | und
   return result === null ? undefined : modelText(result);
 }
 
-/** The agent of the server, with the thread as its run. Its turns end before the first one with a call that waits. */
+/** The agent of the server, with the thread as its run. It stops after the first turn in which a call waits. */
 async function* agent({ threadId, runId }: RunAgentInput): AsyncGenerator<AGUIEvent> {
   yield { type: EventType.RUN_STARTED, threadId, runId };
   let isWaiting = false;
@@ -78,7 +78,7 @@ async function answer() {
   const interrupts = JSON.parse(start.state ?? '[]') as Interrupt[];
   client.pendingInterrupts = interrupts;
   const payload = start.forge ? { approved: true } : undefined;
-  // The client refuses to resolve an interrupt that expired; the thread goes on when it is cancelled.
+  // The client does not resolve an expired interrupt. The thread continues when the interrupt is cancelled.
   const resume = interrupts.map(({ id, expiresAt }) => {
     const isExpired = expiresAt !== undefined && Date.parse(expiresAt) <= Date.now();
     return isExpired

@@ -1,4 +1,4 @@
-// A model that follows a script: the n-th step of a conversation makes the n-th turn's calls; after the last turn it says its last word.
+// A model that follows a script: the n-th step of a conversation makes the calls of the n-th turn. After the last turn it returns `lastWord`.
 import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test';
 
 export interface ScriptedCall {

@@ -26,5 +26,5 @@ const scripted = new MockLanguageModelV4({
         },
 });
 
-/** The chat route streams it. */
+/** The chat route needs a model that streams. */
 export const model = wrapLanguageModel({ model: scripted, middleware: simulateStreamingMiddleware() });

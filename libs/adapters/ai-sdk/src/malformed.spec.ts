@@ -72,7 +72,7 @@ describe('a history with a response of the client', () => {
     expect(ran).toEqual([]);
   });
 
-  it('runs a call once that the client wrote twice', async () => {
+  it('that contains a call twice runs it once', async () => {
     const { messages, goOn } = await approved();
     const twice = messages.map((message) =>
       message.role === 'assistant' && typeof message.content !== 'string'
@@ -84,7 +84,7 @@ describe('a history with a response of the client', () => {
   });
 });
 
-describe('messages that the framework does not know', () => {
+describe('malformed messages', () => {
   it.each<[string, unknown]>([
     ['null', null],
     ['text', 'go'],

@@ -17,7 +17,7 @@ export async function resumeMessages(
   return { messages: pending.length > 0 ? [...messages] : respond(messages, verdicts), pending };
 }
 
-/** The framework checks the same, but only after the resume. */
+/** Throws before the ledger is asked. The framework makes the same check, but only after the resume. */
 function assertWellFormed(messages: readonly ModelMessage[]): void {
   const { error } = modelMessageSchema.array().safeParse(messages);
   if (error === undefined) return;
@@ -27,8 +27,8 @@ function assertWellFormed(messages: readonly ModelMessage[]): void {
 type Part = Exclude<ModelMessage['content'], string>[number];
 
 /**
- * The calls that succeeded by the messages. An error may be one that only the framework knows. A client can put a result
- * under another tool's name, or into an assistant message, as if a provider had run the tool.
+ * Returns the calls that succeeded according to the messages. Errors are left out: only the framework knows some of them.
+ * Attack: a client puts a result under another tool's name, or into an assistant message, as if a provider had run the tool.
  */
 function toldCalls(messages: readonly ModelMessage[], gated: ReadonlySet<string>): readonly NamedCall[] {
   const parts = messages.flatMap(({ content }): readonly Part[] => (typeof content === 'string' ? [] : content));

@@ -45,7 +45,7 @@ const response = (approvalId: string, ...verdicts: readonly boolean[]): ModelMes
 });
 
 describe('a response of the client', () => {
-  it('to an approval that the framework never asked for runs nothing, and does not keep an approved call from running', async () => {
+  it('to an approval that the framework never requested runs nothing, and an approved call still runs', async () => {
     const { countersign, run, script, generate, begin } = conversation();
     const messages = [...(await begin()), response('invented', true)];
     await expect(generate(messages)).rejects.toThrow(/invented/);
@@ -82,8 +82,8 @@ describe('a response of the client', () => {
 
 describe('a call that the framework refuses', () => {
   it.each([
-    ['arguments that do not fit the tool', { ...refundCall, arguments: { amount: 'all' } }],
-    ['a tool that is not there', { ...refundCall, toolName: 'refnud' }],
+    ['arguments that do not match the schema', { ...refundCall, arguments: { amount: 'all' } }],
+    ['an unknown tool', { ...refundCall, toolName: 'refnud' }],
   ])('because of %s asks no person, and the model is told', async (_, call) => {
     const { countersign, script, generate } = conversation([call]);
     await generate([user]);

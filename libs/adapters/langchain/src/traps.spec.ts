@@ -1,4 +1,4 @@
-// Behaviour of the framework that would spoil a thread, or would lose a call.
+// Behaviour of the framework that would make a thread unusable, or would lose a call.
 import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages';
@@ -46,7 +46,7 @@ const resultsIn = (messages: readonly BaseMessage[]): Record<string, string> =>
   Object.fromEntries(messages.flatMap((one) => (ToolMessage.isInstance(one) ? [[one.tool_call_id, one.text]] : [])));
 
 describe('a thread', () => {
-  it('is not spoilt by a wrong array of decisions: it goes on after the approval', async () => {
+  it('continues after the approval although the client sent a wrong array of decisions', async () => {
     const countersign = createFakeCountersign();
     const { agent } = agentOn(countersign, refundCall());
     await agent.invoke(say('go'), thread);
@@ -74,7 +74,7 @@ describe('a thread', () => {
     expect(ran).toEqual([{ id: 'x' }, { amount: 70 }]);
   });
 
-  it('drops the pause when the user writes; the call runs no more after `cancelRun`', async () => {
+  it('drops the pause when the user writes, and the call does not run after `cancelRun`', async () => {
     const countersign = createFakeCountersign();
     const { agent, gate } = agentOn(countersign, refundCall());
     await agent.invoke(say('go'), thread);

@@ -9,7 +9,7 @@ import { gateTools } from './gate-tools.js';
 
 const ran: number[] = [];
 const closers: (() => Promise<void>)[] = [];
-/** What the predicate of the tool says. */
+/** The tool needs no approval up to this amount. */
 let limit = 0;
 
 const refundNamed = (name: string) =>
@@ -48,7 +48,7 @@ function conversation() {
 }
 
 describe('a stored state', () => {
-  it('stays interrupted when the predicate of the tool has changed its mind', async () => {
+  it('stays interrupted when the tool no longer needs an approval', async () => {
     const { process, begin } = conversation();
     const stored = await begin();
     limit = 100;
@@ -60,7 +60,7 @@ describe('a stored state', () => {
     expect(ran).toEqual([]);
   });
 
-  it('takes a new message of the user while the call waits, and the call stays open until it is decided', async () => {
+  it('accepts a new message of the user while the call waits, and the call stays open until people decide', async () => {
     const { countersign, process, begin } = conversation();
     const { agent, resume } = process();
     const { state } = await resume(agent, await begin());
@@ -75,7 +75,7 @@ describe('a stored state', () => {
     expect(ran).toEqual([50]);
   });
 
-  it('of a tool that has another name now runs nothing', async () => {
+  it('of a tool that was renamed runs nothing', async () => {
     const { countersign, process, begin } = conversation();
     const stored = await begin();
     countersign.approve('c1');

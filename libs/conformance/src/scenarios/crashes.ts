@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { toldBy, type Script, type Session } from '../session.js';
+import type { CrashPoint } from '../crash-point.js';
+import { toldBy, type Pause, type Script, type Session } from '../session.js';
 import { oneRefund, type Scenario } from './scenario.js';
 
-const crashAt = (step: NonNullable<Script['crash']>['step'], side: NonNullable<Script['crash']>['side']): Script => ({
+const crashAt = (step: CrashPoint['step'], side: CrashPoint['side']): Script => ({
   ...oneRefund,
   crash: { step, side },
 });
@@ -81,7 +82,7 @@ export const crashes: readonly Scenario[] = [
 
 async function leavesItUnknown(
   session: Session,
-  crash: (pause: Awaited<ReturnType<Session['untilAsked']>>) => Promise<void>,
+  crash: (pause: Pause) => Promise<void>,
   ran: readonly object[] = [{ amount: 50 }],
 ): Promise<void> {
   const pause = await session.untilAsked('c1');

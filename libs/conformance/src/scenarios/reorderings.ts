@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { toldBy, type Session } from '../session.js';
 import { oneRefund, refund, type Scenario } from './scenario.js';
 
-/** Messages in another order than that of the calls. */
+/** Decisions and resumes that come in another order than usual. */
 export const reorderings: readonly Scenario[] = [
   {
-    name: 'calls that are decided in the reverse order get each their own decision',
+    name: 'each call gets its own decision when people decide in the reverse order',
     script: { turns: [[refund('c1', 50), refund('c2', 70)]] },
     run: async (session: Session): Promise<void> => {
       const pause = await session.untilAsked('c1', 'c2');
@@ -18,7 +18,7 @@ export const reorderings: readonly Scenario[] = [
     },
   },
   {
-    name: 'a process that resumes before the decision runs nothing and asks nobody again',
+    name: 'a process that resumes before the decision runs nothing and requests no second approval',
     script: oneRefund,
     needs: 'pauses',
     run: async (session: Session): Promise<void> => {
@@ -35,7 +35,7 @@ export const reorderings: readonly Scenario[] = [
     },
   },
   {
-    name: 'an old state that is resumed after a newer one runs nothing again, and the newer one goes on',
+    name: 'an old state that is resumed after a newer one runs nothing again, and the newer one continues',
     script: { turns: [[refund('c1', 50)], [refund('c2', 70)]] },
     needs: 'pauses',
     run: async (session: Session): Promise<void> => {

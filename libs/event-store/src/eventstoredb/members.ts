@@ -95,7 +95,7 @@ export function credentialsOf({ isEncrypted, option }: StoreAddress): ChannelCre
   const read = (name: string): Buffer | null => {
     const file = option(name);
     if (file === undefined) return null;
-    return Buffer.from(readTextFile(file, 'correct the path', (problem) => new RangeError(`${name}: ${problem}`)));
+    return Buffer.from(readTextFile(file, (problem) => new RangeError(`${name}: ${problem}`)));
   };
   return credentials.createSsl(read('tlsCAFile'), read('userKeyFile'), read('userCertFile'));
 }

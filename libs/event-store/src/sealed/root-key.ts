@@ -35,7 +35,7 @@ const keyBytes = 32;
 
 /** The root key in a file: 32 bytes as base64 or hex. @throws RootKeyError when it is something else. */
 export function readRootKey(file: string): RootKey {
-  const text = readTextFile(file, 'restore it', (problem) => new RootKeyError(`the root key: ${problem}`)).trim();
+  const text = readTextFile(file, (problem) => new RootKeyError(`the root key: ${problem}`), 'restore it').trim();
   const bytes = Buffer.from(text, /^[0-9a-fA-F]{64}$/.test(text) ? 'hex' : 'base64');
   if (bytes.length !== keyBytes) {
     throw new RootKeyError(

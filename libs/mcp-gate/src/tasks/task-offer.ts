@@ -1,7 +1,7 @@
 import { needsPerson } from '@countersign/worker-sdk';
 import { isJSONRPCRequest, isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { GateOptions } from '../gated-calls.js';
-import { isUngated } from '../ungated.js';
+import { isReadOnly, isUngated } from '../ungated.js';
 import { objectOf } from '../wire.js';
 
 /**
@@ -17,8 +17,9 @@ export interface TaskOffer {
 }
 
 type Members = Readonly<Record<string, unknown>>;
+type Gating = Pick<GateOptions, 'gate' | 'ungated'>;
 
-export function createTaskOffer(options: Pick<GateOptions, 'gate' | 'ungated'>): TaskOffer {
+export function createTaskOffer(options: Gating): TaskOffer {
   const asked = new Map<string | number, string>();
   let clientHasTasks = false;
   let serverHasTasks = false;
@@ -61,12 +62,11 @@ export function createTaskOffer(options: Pick<GateOptions, 'gate' | 'ungated'>):
 }
 
 /** A tool that may have to wait for people may be called as a task. */
-function withTasks(tool: Members, { gate, ungated }: Pick<GateOptions, 'gate' | 'ungated'>): Members {
+function withTasks(tool: Members, { gate, ungated }: Gating): Members {
   if (isUngated(ungated, tool)) return tool;
   const execution = objectOf(tool['execution']);
-  const isReadOnly = objectOf(tool['annotations'])['readOnlyHint'] === true;
   const hasTasks = execution['taskSupport'] === 'optional' || execution['taskSupport'] === 'required';
   // With `none` the policy alone decides; the gate does not know about which tools.
-  if (hasTasks || !needsPerson(gate === 'none' ? 'writes' : gate, isReadOnly)) return tool;
+  if (hasTasks || !needsPerson(gate === 'none' ? 'writes' : gate, isReadOnly(tool))) return tool;
   return { ...tool, execution: { ...execution, taskSupport: 'optional' } };
 }
