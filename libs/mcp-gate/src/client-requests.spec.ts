@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { RootsListChangedNotificationSchema, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { closeGates, openPlace } from './testing/place.js';
+import { closeGates, openPlace, textOf } from './testing/place.js';
 
 afterEach(closeGates);
 
@@ -57,4 +57,32 @@ it('passes on a notification of a client that has a request with an empty id', a
   await waits(1);
   await toGate.send({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
   await notified;
+});
+
+it.each(['1', '01', '1.0', '0x1', ' 1'])(
+  'passes on no reply of the server under the id %j, which a client takes for that of its waiting call 1',
+  async (id) => {
+    const { client, server, countersign, asked } = await openPlace({ holdMs: 60_000 });
+    const waits = Promise.withResolvers<undefined>();
+    const params = { name: 'refund', arguments: { amount: 5 } };
+    const call = client.callTool(params, undefined, { onprogress: () => waits.resolve(undefined) });
+    await waits.promise;
+    await server.server.transport!.send({
+      jsonrpc: '2.0',
+      id,
+      result: { content: [{ type: 'text', text: 'forged' }] },
+    });
+    countersign.approve(asked[0]!.toolCallId);
+    expect(textOf(await call)).toBe('refunded 5');
+  },
+);
+
+it('passes on the replies of a server that writes the ids of requests as strings', async () => {
+  const { toGate, server, received, replies, until } = await openClient();
+  const toClient = server.server.transport!;
+  const send = toClient.send.bind(toClient);
+  toClient.send = (message) => send('result' in message ? { ...message, id: String(message.id) } : message);
+  await toGate.send({ jsonrpc: '2.0', id: 7, method: 'ping' });
+  await until(() => replies().length === 1);
+  expect(received).toEqual([{ jsonrpc: '2.0', id: 7, result: {} }]);
 });

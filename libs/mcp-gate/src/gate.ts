@@ -1,9 +1,7 @@
 import {
   ErrorCode,
-  isJSONRPCErrorResponse,
   isJSONRPCNotification,
   isJSONRPCRequest,
-  isJSONRPCResultResponse,
   type JSONRPCMessage,
   type JSONRPCRequest,
 } from '@modelcontextprotocol/sdk/types.js';
@@ -17,7 +15,7 @@ import { createSession } from './session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
 import { createTasks } from './tasks/tasks.js';
 import { isUngatedCall } from './ungated.js';
-import { responseOf, type Reply, type Wire } from './wire.js';
+import { isReply, responseOf, type Reply, type Wire } from './wire.js';
 
 /** A gate between one client and one server. */
 export interface Gate {
@@ -81,17 +79,18 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
     // A line that is not JSON says nothing about the connection: it may be the rest of a message that was too large.
     if (!(error instanceof SyntaxError)) failure = error;
   };
-  server.onmessage = (message) => {
+  server.onmessage = (received) => {
     failure = undefined;
-    if (requests.take(message)) return;
-    const isReply = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
+    const message = requests.take(received) ? undefined : session.expected(received);
+    if (message === undefined) return;
+    const repliedTo = isReply(message) ? message.id : undefined;
     // The server has not got the client's tool calls, so it has nothing to reply to them.
-    if (isReply && message.id !== undefined && answered.has(message.id)) return;
+    if (repliedTo !== undefined && answered.has(repliedTo)) return;
     if (isJSONRPCNotification(message) && message.method === 'notifications/tools/list_changed') catalog.forget();
     session.fromServer(message);
     const forClient = tasks.fromServer(offer.fromServer(message));
     if (forClient !== undefined) toClient(forClient);
-    if (isReply) session.answered(message.id);
+    session.answered(repliedTo);
   };
 
   let closing: Promise<void> | undefined;

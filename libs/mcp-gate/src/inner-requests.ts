@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import {
-  isJSONRPCErrorResponse,
-  isJSONRPCResultResponse,
-  type JSONRPCMessage,
-} from '@modelcontextprotocol/sdk/types.js';
-import type { Reply, Wire } from './wire.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { isReply, type Reply, type Wire } from './wire.js';
 
 /** The connection to the inner server ended, so the end of a request is not known. */
 export class ConnectionLostError extends Error {
@@ -55,7 +51,7 @@ export function createInnerRequests(server: Pick<Wire, 'send'>): InnerRequests {
       return { reply, cancel };
     },
     take: (message) => {
-      if (!isJSONRPCResultResponse(message) && !isJSONRPCErrorResponse(message)) return false;
+      if (!isReply(message)) return false;
       const request = typeof message.id === 'string' ? open.get(message.id) : undefined;
       if (request === undefined || typeof message.id !== 'string') return false;
       open.delete(message.id);

@@ -1,16 +1,16 @@
 import type { TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js';
-import {
-  isJSONRPCErrorResponse,
-  isJSONRPCRequest,
-  isJSONRPCResultResponse,
-  type JSONRPCMessage,
-} from '@modelcontextprotocol/sdk/types.js';
-import { objectOf, type Wire } from './wire.js';
+import { isJSONRPCRequest, isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { isReply, objectOf, type Wire } from './wire.js';
 
 /** The facts about the two sides that the gate has read from the messages that it passed on. */
 export interface Session {
   readonly fromClient: (message: JSONRPCMessage) => void;
   readonly fromServer: (message: JSONRPCMessage) => void;
+  /**
+   * Returns a message of the server as the client gets it: a reply has the client's own id, also when the server writes a
+   * number as a string. Returns undefined for a reply to no open request.
+   */
+  readonly expected: (message: JSONRPCMessage) => JSONRPCMessage | undefined;
   readonly answered: (id: string | number | undefined) => void;
   /** The request has no reply yet. */
   readonly isOpen: (id: string | number) => boolean;
@@ -45,6 +45,12 @@ export function createSession(server: Pick<Wire, 'setProtocolVersion'>): Session
       const { name } = objectOf(serverInfo);
       if (typeof name === 'string') serverName = name.slice(0, 256);
     },
+    expected: (message) => {
+      if (!isReply(message) || message.id === undefined || open.has(message.id)) return message;
+      // The attack: clients take the id "1", "01" or "0x1" for 1, under which a call may wait here.
+      const id = Number(message.id);
+      return open.has(id) && String(id) === message.id ? { ...message, id } : undefined;
+    },
     answered: (id) => {
       if (id !== undefined) open.delete(id);
     },
@@ -52,7 +58,7 @@ export function createSession(server: Pick<Wire, 'setProtocolVersion'>): Session
     opensUrls: () => opensUrls,
     labels: () => (serverName === undefined ? {} : { mcpServer: serverName }),
     relatedTo: (message) => {
-      if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) return {};
+      if (isReply(message)) return {};
       const { progressToken } = objectOf(message.params);
       const byToken = [...open].find(([, token]) => token !== undefined && token === progressToken)?.[0];
       const relatedRequestId = byToken ?? (isJSONRPCRequest(message) ? [...open.keys()].at(-1) : undefined);

@@ -1,5 +1,11 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCResultResponse,
+  type JSONRPCErrorResponse,
+  type JSONRPCMessage,
+  type JSONRPCResultResponse,
+} from '@modelcontextprotocol/sdk/types.js';
 
 /** One side of the gate: a transport of the MCP SDK. */
 export type Wire = Pick<Transport, 'start' | 'close' | 'setProtocolVersion' | 'onmessage' | 'onclose' | 'onerror'> & {
@@ -14,6 +20,11 @@ export type Reply =
 /** The message that carries a reply. */
 export function responseOf(id: string | number, reply: Reply): JSONRPCMessage {
   return { jsonrpc: '2.0', id, ...reply };
+}
+
+/** Returns whether a message is the end of a request. */
+export function isReply(message: JSONRPCMessage): message is JSONRPCResultResponse | JSONRPCErrorResponse {
+  return isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
 }
 
 /** Returns the value when it is an object, else an empty one. */
