@@ -1,3 +1,5 @@
+import { mediaTypeEssence } from '@modelcontextprotocol/sdk/shared/mediaType.js';
+
 /** A message of the server is larger than the limit, so it is not read. */
 export class ReplyTooLargeError extends Error {
   override readonly name = 'ReplyTooLargeError';
@@ -15,8 +17,7 @@ export function createLimitedFetch(bytesMax: number, onExceeded: (error: ReplyTo
   return async (input, init) => {
     const response = await fetch(input, init);
     if (response.body === null) return response;
-    const isStream = response.headers.get('content-type')?.includes('text/event-stream') === true;
-    const count = isStream ? createEventCounter() : createByteCounter();
+    const count = isEventStream(response) ? createEventCounter() : createByteCounter();
     const limit = new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, controller) => {
         if (count(chunk) <= bytesMax) {
@@ -30,6 +31,11 @@ export function createLimitedFetch(bytesMax: number, onExceeded: (error: ReplyTo
     });
     return new Response(response.body.pipeThrough(limit), response);
   };
+}
+
+/** Recognises a stream as the transport of the SDK does. */
+export function isEventStream(response: Response): boolean {
+  return mediaTypeEssence(response.headers.get('content-type')) === 'text/event-stream';
 }
 
 /** Returns the largest count that a chunk leads to. */

@@ -1,10 +1,6 @@
-import {
-  isJSONRPCErrorResponse,
-  isJSONRPCRequest,
-  isJSONRPCResultResponse,
-  type JSONRPCMessage,
-  type RequestId,
-} from '@modelcontextprotocol/sdk/types.js';
+import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/sdk/types.js';
+import { isEventStream } from './limited-fetch.js';
+import { isReply } from './wire.js';
 
 /** The server ended its response, and the result can no longer come. */
 export class NoResponseError extends Error {
@@ -35,6 +31,8 @@ interface OpenRequest {
   eventId: string | undefined;
   hasStream: boolean;
   failures: number;
+  /** Runs while the transport is to resume the stream. */
+  resumption?: NodeJS.Timeout;
   readonly answer: (response: undefined) => void;
   readonly reject: (error: NoResponseError) => void;
 }
@@ -42,8 +40,17 @@ interface OpenRequest {
 /** The transport gives up a stream after this number of failed attempts in a row. */
 export const resumptionsMax = 2;
 
-export function createRemoteRequests(fetchLimited: typeof fetch): RemoteRequests {
+/** @param resumptionMs a stream that the transport has not resumed after this time is lost. */
+export function createRemoteRequests(fetchLimited: typeof fetch, resumptionMs: number): RemoteRequests {
   const open = new Map<RequestId, OpenRequest>();
+
+  /** The transport resumes no stream that had the result of another request, and one with a long `retry` too late. */
+  const expectResumption = (request: OpenRequest): void => {
+    const overdue = (): void => {
+      request.reject(new NoResponseError());
+    };
+    request.resumption = setTimeout(overdue, resumptionMs).unref();
+  };
 
   /** Returns the stream, and watches for its end: then the request is lost, unless the transport resumes the stream. */
   const followed = (response: Response, request: OpenRequest): Response => {
@@ -54,22 +61,29 @@ export function createRemoteRequests(fetchLimited: typeof fetch): RemoteRequests
       // The transport reads the rest of the stream in microtasks. After them it has received the response.
       setImmediate(() => {
         if (request.eventId === undefined) request.reject(new NoResponseError());
+        else expectResumption(request);
       });
     };
+    if (response.body === null) {
+      ended();
+      return response;
+    }
     const follow = new TransformStream<Uint8Array, Uint8Array>({ flush: ended, cancel: ended });
-    return new Response(response.body?.pipeThrough(follow), response);
+    return new Response(response.body.pipeThrough(follow), response);
   };
   const post = async (request: OpenRequest, send: () => Promise<Response>): Promise<Response> => {
     const response = await send();
-    return isStream(response) ? followed(response, request) : response;
+    return isEventStream(response) ? followed(response, request) : response;
   };
   const resume = async (request: OpenRequest, send: () => Promise<Response>): Promise<Response> => {
+    clearTimeout(request.resumption);
     const attempt = send();
     const response = await attempt.catch(() => undefined);
     if (response?.ok === true) return followed(response, request);
     request.failures += 1;
     // 405: the server resumes no streams, and the transport does not try again.
     if (response?.status === 405 || request.failures >= resumptionsMax) request.reject(new NoResponseError());
+    else expectResumption(request);
     return attempt;
   };
   return {
@@ -93,7 +107,7 @@ export function createRemoteRequests(fetchLimited: typeof fetch): RemoteRequests
       }
     },
     received: (message) => {
-      if (!isJSONRPCResultResponse(message) && !isJSONRPCErrorResponse(message)) return;
+      if (!isReply(message)) return;
       if (message.id !== undefined) open.get(message.id)?.answer(undefined);
     },
     fetch: async (input, init) => {
@@ -108,10 +122,6 @@ export function createRemoteRequests(fetchLimited: typeof fetch): RemoteRequests
       return request === undefined ? send() : resume(request, send);
     },
   };
-}
-
-function isStream(response: Response): boolean {
-  return response.headers.get('content-type')?.includes('text/event-stream') === true;
 }
 
 /** The client's replies to the server have ids too, which the server chooses. */

@@ -5,7 +5,7 @@ import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { openGate, type Gate } from './gate.js';
-import { remoteServer } from './servers.js';
+import { remoteServer, type RemoteLimits } from './servers.js';
 import { textOf } from './testing/place.js';
 
 const bytesMax = 4096;
@@ -18,6 +18,8 @@ afterEach(async () => {
   }
 });
 
+const eventStream = { 'content-type': 'text/event-stream' };
+
 type Respond = (response: ServerResponse, id: unknown) => void;
 
 /** Refuses a stream that the client asks for: the server has none. */
@@ -28,7 +30,11 @@ const noStream: Respond = (response) => response.writeHead(405).end();
  *
  * @param resume responds to a client that resumes a stream; it gets the id of the last event.
  */
-async function place(respond: Respond, resume = noStream): Promise<{ client: Client; gate: Gate }> {
+async function place(
+  respond: Respond,
+  resume = noStream,
+  limits: RemoteLimits = { bytesMax },
+): Promise<{ client: Client; gate: Gate }> {
   const results: Readonly<Record<string, (id: unknown, response: ServerResponse) => void>> = {
     initialize: (id, response) => {
       const serverInfo = { name: 'remote', version: '1' };
@@ -61,7 +67,7 @@ async function place(respond: Respond, resume = noStream): Promise<{ client: Cli
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
   const [clientSide, gateSide] = InMemoryTransport.createLinkedPair();
   const ledger = { url: 'http://fake.test', token: 't', resolverToken: 't', fetch: createFakeCountersign().fetch };
-  const gate = await openGate(gateSide, remoteServer(url, undefined, bytesMax), {
+  const gate = await openGate(gateSide, remoteServer(url, undefined, limits), {
     ...{ ...ledger, agentId: 'mcp', runId: 'run', continuesRun: false, gate: 'writes', holdMs: 0 },
     ungated: { globs: [], readOnly: false },
   });
@@ -87,14 +93,14 @@ describe('a server that runs elsewhere', () => {
     [
       'as an event',
       (response, id) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.writeHead(200, eventStream);
         response.write(`event: message\ndata: ${JSON.stringify(resultOf(id, 'x'.repeat(bytesMax)))}\n\n`);
       },
     ],
     [
       'as an event without end',
       (response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.writeHead(200, eventStream);
         for (let part = 0; part < 5; part += 1) response.write(`data: ${'x'.repeat(1000)}\n`);
       },
     ],
@@ -111,7 +117,7 @@ describe('a server that runs elsewhere', () => {
 
   it('may send any number of events, with any ends of lines', async () => {
     const { client } = await place((response, id) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.writeHead(200, eventStream);
       for (const end of ['\n', '\r', '\r\n']) {
         for (let event = 0; event < 10; event += 1) response.write(`: ${'x'.repeat(1000)}${end}${end}`);
       }
@@ -124,7 +130,7 @@ describe('a server that runs elsewhere', () => {
 
 /** Opens a stream of events. The client may resume it after an event with an id. */
 function stream(response: ServerResponse, events: string): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' }).write(events);
+  response.writeHead(200, eventStream).write(events);
 }
 const eventOf = (id: unknown, text: string) => `data: ${JSON.stringify(resultOf(id, text))}\n\n`;
 /** An event without data. Its id is that of the request, so that a resumed stream can have the response. */
@@ -136,7 +142,7 @@ describe('a server that ends its response without a result', () => {
     response.end();
   };
   const broken: Respond = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.writeHead(200, eventStream);
     response.write(': hello\n\n', () => response.destroy());
   };
   const primed: Respond = (response, id) => {
@@ -152,6 +158,8 @@ describe('a server that ends its response without a result', () => {
     ['fails when the client resumes its stream', primed, (response) => response.writeHead(500).end()],
     ['breaks off when the client resumes its stream', primed, (response) => response.destroy()],
     ['ends the resumed stream, which cannot be resumed', primed, ended],
+    ['opens a stream without a body', (response) => response.writeHead(204, eventStream).end(), noStream],
+    ['resumes its stream without a body', primed, (response) => response.writeHead(204).end()],
   ];
   it.each(ways)('leaves an unknown outcome when it %s', async (_, respond, resume) => {
     const { client } = await place(respond, resume);
@@ -164,6 +172,31 @@ describe('a server that ends its response without a result', () => {
     const { client } = await place(respond, resume);
     await expect(client.listPrompts()).rejects.toThrow('ended its response without a result');
   });
+
+  it.each([
+    ['with the result of another request', (id: unknown) => `id: ${String(id)}\nretry: 1\n${eventOf(4711, 'other')}`],
+    ['to be resumed in days', (id: unknown) => primingOf(id).replace('retry: 1', 'retry: 99999999')],
+  ])('leaves an unknown outcome when it is not asked in time to resume a stream %s', async (_, eventsFor) => {
+    const respond: Respond = (response, id) => {
+      stream(response, eventsFor(id));
+      response.end();
+    };
+    const { client } = await place(respond, noStream, { resumptionMs: 100 });
+    expect(await client.callTool(read)).toMatchObject({ _meta: { 'countersign/call': { status: 'unknown' } } });
+  });
+
+  it.each(['Text/Event-Stream', 'text/event-stream;', 'application/json; profile="text/event-stream"'])(
+    'sends the result in a response of type %s',
+    async (type) => {
+      const { client } = await place((response, id) => {
+        response.writeHead(200, { 'content-type': type });
+        const isJson = type.startsWith('application');
+        const rest = isJson ? JSON.stringify(resultOf(id, 'done')) : eventOf(id, 'done');
+        response.write('\n', () => setImmediate(() => response.end(rest)));
+      });
+      expect(textOf(await client.callTool(read))).toBe('done');
+    },
+  );
 
   it('sends the result when the client resumes the stream, also after failures', async () => {
     let resumed = 0;

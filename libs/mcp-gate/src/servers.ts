@@ -27,24 +27,31 @@ const reconnectionOptions = {
   maxRetries: resumptionsMax,
 };
 
+/** The limits of a server that runs elsewhere. */
+export interface RemoteLimits {
+  /** Of a message. Default: 10 MiB, the limit of the MCP SDK for a server that the gate starts. */
+  readonly bytesMax?: number;
+  /** The time until the stream of a request is resumed. Default: 5 minutes. */
+  readonly resumptionMs?: number;
+}
+
 /**
- * The connection to a server that runs elsewhere, over streamable HTTP. It ends when a message of the server is larger
- * than `bytesMax`, by default 10 MiB, which is the limit of the MCP SDK for a server that the gate starts. `send` rejects
- * when a request can no longer get a response.
+ * The connection to a server that runs elsewhere, over streamable HTTP. It ends when a message of the server is too large.
+ * `send` rejects when a request can no longer get a response.
  *
  * @param authorization the header of this name.
  */
 export function remoteServer(
   url: URL,
   authorization: string | undefined,
-  bytesMax = STDIO_DEFAULT_MAX_BUFFER_SIZE,
+  { bytesMax = STDIO_DEFAULT_MAX_BUFFER_SIZE, resumptionMs = 300_000 }: RemoteLimits = {},
 ): Wire {
   const headers = authorization === undefined ? {} : { authorization };
   const fetchLimited = createLimitedFetch(bytesMax, (error) => {
     wire.onerror?.(error);
     void transport.close();
   });
-  const requests = createRemoteRequests(fetchLimited);
+  const requests = createRemoteRequests(fetchLimited, resumptionMs);
   const transport = new StreamableHTTPClientTransport(url, {
     requestInit: { headers },
     fetch: requests.fetch,
