@@ -83,19 +83,17 @@ describe('an output in the messages', () => {
     await expect(run.resume(withResult(messages, success, 'c9'))).rejects.toThrow(/c9 did not run: it was never req/);
   });
 
-  it.each<[string, (messages: readonly ModelMessage[]) => ModelMessage[]]>([
-    ['in an assistant message, as of a provider', asOfProvider],
-    ['under the name of another tool', (messages) => renamed(withResult(messages, success))],
-  ])('is refused when the client puts it %s', async (_, forge) => {
+  it('is refused when the client puts it in an assistant message, as of a provider', async () => {
     const { run, messages, countersign } = await asked();
     countersign.deny('c1');
-    await expect(run.resume(forge(messages))).rejects.toThrow(/output of c1, .*denied/);
+    await expect(run.resume(asOfProvider(messages))).rejects.toThrow(/output of c1, .*denied/);
   });
 
-  it('may be an error of which the ledger knows nothing, such as one of the connection', async () => {
-    const { run, messages } = await asked();
-    const failed = withResult(messages, { type: 'error-text', value: 'ECONNREFUSED' });
-    expect(await run.resume(failed)).toEqual({ messages: failed, pending: [] });
+  it('is refused under the name of another tool', async () => {
+    const { run, messages, countersign } = await asked();
+    countersign.deny('c1');
+    const forged = renamed(withResult(messages, success));
+    await expect(run.resume(forged)).rejects.toThrow(/c1 as a call of refund and of lookup/);
   });
 });
 

@@ -1,6 +1,7 @@
 import { gateTool, isSameJson, type GateTool, type JsonSchema, type ToolDefinition } from '@countersign/worker-sdk';
 import { asSchema, type FlexibleSchema, type Schema, type ToolExecutionOptions } from 'ai';
 import { z } from 'zod';
+import type { ToModelOutput } from './noted-output.js';
 
 /** The options that the framework passes to the tool. Predicates get only `toolCallId` and `messages`. */
 export type FrameworkOptions = ToolExecutionOptions<unknown>;
@@ -10,6 +11,7 @@ export interface FrameworkTool {
   readonly description?: unknown;
   readonly inputSchema: FlexibleSchema<unknown>;
   readonly execute?: (input: unknown, options: FrameworkOptions) => unknown;
+  readonly toModelOutput?: ToModelOutput;
 }
 
 /** The tool as the worker runs it. */

@@ -6,8 +6,9 @@ import {
   type WorkerOptions,
 } from '@countersign/worker-sdk';
 import type { ModelMessage, Tool, ToolSet, UIMessage } from 'ai';
-import { createCalls, type Approval, type NotedOutput } from './gated-call.js';
+import { createCalls, type Approval } from './gated-call.js';
 import { gateToolOf, type FrameworkOptions, type FrameworkTool } from './gate-tool-of.js';
+import { toModelOutputOf, type NotedOutput } from './noted-output.js';
 import type { Limits, Resumed } from './resume.js';
 import { resumeMessages } from './resume-messages.js';
 import { resumeUIMessages } from './resume-ui-messages.js';
@@ -32,8 +33,8 @@ export interface GatedRun<T extends ToolSet, G> {
   /** Pauses the framework while an approval is pending. Without it nothing runs either, but the run does not pause. */
   readonly toolApproval: { readonly [K in keyof G]: Approval };
   /**
-   * Replaces approval responses for gated tools by those of the ledger, after waiting up to `timeoutMs` (default: not at
-   * all). Continue with its messages when `pending` is empty. Throws `CountersignError` with `tool-call-mismatch` when the
+   * Replaces approval responses, inputs and results of gated tools by those of the ledger, after waiting up to `timeoutMs`
+   * (default: not at all). Continue with its messages when `pending` is empty. Throws `CountersignError` with `tool-call-mismatch` when the
    * arguments are not those that were requested, `NotApprovedError` for a call that was never requested, and an error when
    * the messages have an output of a call that did not succeed.
    */
@@ -70,10 +71,15 @@ export function gateTools<T extends ToolSet, const G extends Gates<T>>(
     const calls = createCalls(worker, { ...more, runId });
     const each = <V>(of: (name: string) => V): Record<string, V> =>
       Object.fromEntries([...names].map((name) => [name, of(name)]));
+    const ours = each((name) => ({
+      ...given[name],
+      execute: calls.execute(name),
+      toModelOutput: toModelOutputOf(given[name] ?? {}),
+    }));
     return {
-      tools: { ...tools, ...each((name) => ({ ...given[name], execute: calls.execute(name) })) } as GatedTools<T, G>,
+      tools: { ...tools, ...ours } as unknown as GatedTools<T, G>,
       toolApproval: each(calls.approval) as GatedRun<T, G>['toolApproval'],
-      resume: (messages, limits) => resumeMessages(calls, names, messages, limits),
+      resume: (messages, limits) => resumeMessages(calls, new Map(Object.entries(ours)), messages, limits),
       resumeUI: (messages, limits) => resumeUIMessages(calls, names, messages, limits),
     };
   };

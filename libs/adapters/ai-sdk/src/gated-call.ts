@@ -1,27 +1,18 @@
 import {
   assertRequested,
   didNotRun,
-  modelNote,
   modelText,
   NotApprovedError,
-  resultOf,
-  type JsonObject,
   type JsonValue,
   type Step,
   type StepOutcome,
-  type ToolCallView,
-  type ToolResult,
   type WaitOptions,
   type Worker,
 } from '@countersign/worker-sdk';
 import type { ModelMessage, ToolApprovalStatus } from 'ai';
 import type { FrameworkOptions } from './gate-tool-of.js';
-
-/** The output of a call about which the model must know more: the edited arguments, a person's answer, an instruction. */
-export interface NotedOutput {
-  readonly output: JsonValue;
-  readonly note: string;
-}
+import { outputOf } from './noted-output.js';
+import { recordedOf, type Recorded, type ToldCall } from './recorded.js';
 
 /** A call as the messages have it. */
 export interface MessageCall {
@@ -42,20 +33,9 @@ export interface Calls {
   readonly execute: (toolName: string) => (input: unknown, options: FrameworkOptions) => Promise<unknown>;
   /** Where calls of the messages stand; each of them must have been requested before. */
   readonly look: (calls: readonly MessageCall[], limits?: WaitOptions<FrameworkOptions>) => Promise<StepOutcome>;
-  /**
-   * The records of calls that succeeded by the messages. Throws for a call of which the ledger does not say so: the model
-   * would be told an effect that there was not.
-   */
-  readonly ended: (calls: readonly NamedCall[], signal?: AbortSignal) => Promise<ReadonlyMap<string, EndedCall>>;
+  /** The records of calls that have ended by the messages. Throws for a success that the ledger does not have. */
+  readonly recorded: (calls: readonly ToldCall[], signal?: AbortSignal) => Promise<ReadonlyMap<string, Recorded>>;
   readonly cancel: (callId: string, reason: string) => Promise<void>;
-}
-
-export type NamedCall = Pick<MessageCall, 'toolCallId' | 'toolName'>;
-
-/** A call that succeeded, as the framework has it. */
-export interface EndedCall {
-  readonly input: JsonObject;
-  readonly output: JsonValue | NotedOutput;
 }
 
 export function createCalls(
@@ -77,10 +57,10 @@ export function createCalls(
 
   return {
     look,
-    ended: async (told, signal) => {
+    recorded: async (told, signal) => {
       if (told.length === 0) return new Map();
       const { calls } = await worker.client.getRun(run.runId, { signal });
-      return new Map(told.map((call) => [call.toolCallId, endedCall(call, calls)]));
+      return new Map(told.map((call) => [call.toolCallId, recordedOf(call, calls)]));
     },
     cancel: worker.cancel,
     approval: (toolName) => async (input, options) => {
@@ -114,25 +94,6 @@ export function createCalls(
       return outputOf(result);
     },
   };
-}
-
-function endedCall({ toolCallId, toolName }: NamedCall, calls: readonly ToolCallView[]): EndedCall {
-  const view = calls.find((one) => one.toolCallId === toolCallId && one.toolName === toolName);
-  if (view === undefined) throw new NotApprovedError(toolCallId, null);
-  const result = resultOf(view);
-  if (result?.status === 'succeeded') {
-    return { input: view.originalArguments ?? view.arguments, output: outputOf(result) };
-  }
-  throw new Error(
-    `The messages have an output of ${toolCallId}, but in Countersign the call is ${view.state}. Continue with messages that a client cannot change.`,
-  );
-}
-
-/** Throws unless the call succeeded: the framework tells the model the message as the tool's error. */
-export function outputOf(result: ToolResult): JsonValue | NotedOutput {
-  if (result.status !== 'succeeded') throw new Error(modelText(result));
-  const note = modelNote(result);
-  return note === null ? result.output : { output: result.output, note };
 }
 
 /** Only on resume: the messages of a new call end before it. */

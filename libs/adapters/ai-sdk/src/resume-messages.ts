@@ -1,20 +1,37 @@
-import { modelText, type ToolResult } from '@countersign/worker-sdk';
+import { isSameJson, modelText, type ToolResult } from '@countersign/worker-sdk';
 import { InvalidPromptError, modelMessageSchema, type ModelMessage, type ToolModelMessage } from 'ai';
-import type { Calls, NamedCall } from './gated-call.js';
+import type { Calls } from './gated-call.js';
+import type { ModelOutput, ToModelOutput } from './noted-output.js';
+import {
+  assertOneCallForEachApproval,
+  assertOneToolForEachId,
+  withInput,
+  type NamedPart,
+  type Recorded,
+  type ToldCall,
+} from './recorded.js';
 import { judge, type Limits, type OpenCall, type Resumed, type Verdicts } from './resume.js';
+
+/** The tools behind the gate, as the framework has them. */
+type Gated = ReadonlyMap<string, { readonly toModelOutput: ToModelOutput }>;
 
 /** `resume` of a run. */
 export async function resumeMessages(
   calls: Calls,
-  gated: ReadonlySet<string>,
+  gated: Gated,
   messages: readonly ModelMessage[],
   limits: Limits = {},
 ): Promise<Resumed<ModelMessage>> {
   assertWellFormed(messages);
-  await calls.ended(toldCalls(messages, gated), limits.signal);
-  const open = openCalls(messages, gated);
-  const { verdicts, pending } = await judge(calls, open, limits);
-  return { messages: pending.length > 0 ? [...messages] : respond(messages, verdicts), pending };
+  const parts = messages.flatMap(({ content }): readonly Part[] => (typeof content === 'string' ? [] : content));
+  assertOneToolForEachId(parts.filter(isNamed), gated);
+  assertOneCallForEachApproval(
+    parts.flatMap((part) => (part.type === 'tool-approval-request' ? [[part.approvalId, part.toolCallId]] : [])),
+  );
+  const recorded = await calls.recorded(toldCalls(parts, gated), limits.signal);
+  const { verdicts, pending } = await judge(calls, openCalls(messages, gated), limits);
+  const told = await Promise.all(messages.map((message) => withRecords(message, recorded, gated)));
+  return { messages: pending.length > 0 ? told : respond(told, verdicts), pending };
 }
 
 /** Throws before the ledger is asked. The framework makes the same check, but only after the resume. */
@@ -26,27 +43,58 @@ function assertWellFormed(messages: readonly ModelMessage[]): void {
 
 type Part = Exclude<ModelMessage['content'], string>[number];
 
-/**
- * Returns the calls that succeeded according to the messages. Errors are left out: only the framework knows some of them.
- * Attack: a client puts a result under another tool's name, or into an assistant message, as if a provider had run the tool.
- */
-function toldCalls(messages: readonly ModelMessage[], gated: ReadonlySet<string>): readonly NamedCall[] {
-  const parts = messages.flatMap(({ content }): readonly Part[] => (typeof content === 'string' ? [] : content));
-  const nameOf = new Map<string, string>();
-  for (const part of parts) {
-    if (part.type === 'tool-call' && gated.has(part.toolName)) nameOf.set(part.toolCallId, part.toolName);
-  }
+function isNamed(part: Part): part is Part & NamedPart {
+  return part.type === 'tool-call' || part.type === 'tool-result';
+}
+
+/** Attack: a client puts a result into an assistant message, as if a provider had run the tool. */
+function toldCalls(parts: readonly Part[], gated: Gated): readonly ToldCall[] {
   return parts.flatMap((part) => {
-    if (part.type !== 'tool-result' || failures.has(part.output.type)) return [];
-    const { toolCallId } = part;
-    const toolName = nameOf.get(toolCallId) ?? part.toolName;
-    return gated.has(toolName) ? [{ toolCallId, toolName }] : [];
+    if (part.type !== 'tool-result' || !gated.has(part.toolName)) return [];
+    const { toolCallId, toolName, output } = part;
+    return [{ toolCallId, toolName, isSuccess: !failures.has(output.type) }];
   });
 }
 
 const failures: ReadonlySet<string> = new Set(['error-text', 'error-json', 'execution-denied']);
 
-function openCalls(messages: readonly ModelMessage[], gated: ReadonlySet<string>): readonly OpenCall[] {
+/** The message with the inputs and the results of the ledger. */
+async function withRecords(
+  message: ModelMessage,
+  recorded: ReadonlyMap<string, Recorded>,
+  gated: Gated,
+): Promise<ModelMessage> {
+  if (typeof message.content === 'string') return message;
+  const partOf = async (part: Part): Promise<Part> => {
+    const record = isNamed(part) ? recorded.get(part.toolCallId) : undefined;
+    if (record === undefined) return part;
+    if (part.type === 'tool-call') return withInput(part, record);
+    return part.type === 'tool-result' ? withOutput(part, record, gated) : part;
+  };
+  return { ...message, content: await Promise.all(message.content.map(partOf)) } as ModelMessage;
+}
+
+type ResultPart = Extract<Part, { type: 'tool-result' }>;
+
+async function withOutput(part: ResultPart, record: Recorded, gated: Gated): Promise<ResultPart> {
+  const output = await recordedOutput(part, record, gated);
+  const { providerOptions: _, ...told } = part.output as ModelOutput & { providerOptions?: unknown };
+  return isSameJson(told, output) ? part : { ...part, output };
+}
+
+function recordedOutput(
+  { toolCallId, toolName, output: { type } }: ResultPart,
+  record: Recorded,
+  gated: Gated,
+): ModelOutput | PromiseLike<ModelOutput> {
+  if (record.status === 'failed') {
+    return type === 'execution-denied' ? { type, reason: record.text } : { type: 'error-text', value: record.text };
+  }
+  const { input, output } = record;
+  return gated.get(toolName)?.toModelOutput({ toolCallId, input, output }) ?? { type: 'json', value: null };
+}
+
+function openCalls(messages: readonly ModelMessage[], gated: Gated): readonly OpenCall[] {
   const ended = new Set(
     messages.flatMap((message) =>
       message.role === 'tool'
