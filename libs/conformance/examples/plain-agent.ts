@@ -2,15 +2,10 @@
 import { connectKit } from '@countersign/conformance';
 import { createWorker, gateTool, modelText, type Worker } from '@countersign/worker-sdk';
 
-const { start, body, end } = await connectKit();
+const { start, workerOptions, body, end } = await connectKit();
 
 const worker: Worker = createWorker({
-  url: start.url,
-  token: start.agentToken,
-  resolverToken: start.workerToken,
-  agentId: start.agentId,
-  leaseMs: start.leaseMs,
-  kafka: start.kafka ?? undefined,
+  ...workerOptions,
   tools: [
     gateTool({
       name: 'refund',

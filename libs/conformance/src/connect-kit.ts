@@ -1,10 +1,13 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { linesOf } from '@countersign/http-client';
+import type { WorkerOptions } from '@countersign/worker-sdk';
 import type { AgentEvent, AgentStart, ToolReply } from './protocol.js';
 
 /** The kit, as an agent under test in JavaScript sees it. */
 export interface Kit {
   readonly start: AgentStart;
+  /** What `start` says of the options of `createWorker` and of an adapter. */
+  readonly workerOptions: Pick<WorkerOptions, 'url' | 'token' | 'resolverToken' | 'agentId' | 'leaseMs' | 'kafka'>;
   /** The body of a tool: the kit says what it returns. */
   readonly body: (toolName: string, toolCallId: string | null, args: JsonObject) => Promise<JsonValue>;
   /** Prints the one event in which the process comes to rest, `failed` if `work` rejects, and ends the process. */
@@ -16,8 +19,11 @@ export async function connectKit(): Promise<Kit> {
   const lines = linesOf(process.stdin);
   const read = async <T>(): Promise<T> => JSON.parse(String((await lines.next()).value)) as T;
   const print = (event: AgentEvent): void => void process.stdout.write(`${JSON.stringify(event)}\n`);
+  const start = await read<AgentStart>();
+  const { url, agentToken: token, workerToken: resolverToken, agentId, leaseMs, kafka } = start;
   return {
-    start: await read<AgentStart>(),
+    start,
+    workerOptions: { url, token, resolverToken, agentId, leaseMs, kafka: kafka ?? undefined },
     body: async (toolName, toolCallId, args) => {
       print({ event: 'tool', toolName, toolCallId, arguments: args });
       // The kit replies in the order in which the tools began.

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { startAgent, type AgentCommand, type AgentProcess } from './agent-process.js';
-import { openCrashRelay, type CrashPoint, type CrashRelay } from './crash-point.js';
+import { openCrashRelay, type CrashPoint, type CrashRelay } from './crash-relay.js';
 import { openRun, type LedgerAddress, type RunInLedger } from './ledger.js';
 import type { AgentEvent, AgentStart, Capabilities, ScriptedCall } from './protocol.js';
 

@@ -1,25 +1,24 @@
 // Asks, pauses, and then runs its tool at each start that has a state, as frameworks without a ledger do.
-import { createInterface } from 'node:readline';
+import { connectKit } from '@countersign/conformance';
 import { createClient } from '@countersign/worker-sdk';
 
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const read = async () => JSON.parse((await lines.next()).value);
-const print = (event) => process.stdout.write(`${JSON.stringify(event)}\n`);
-
-const start = await read();
+const { start, workerOptions, body, end } = await connectKit();
 const calls = start.turns.flat();
-if (start.state === null) {
-  const client = createClient({ url: start.url, token: start.agentToken });
+
+async function ask() {
   const gated = calls.filter(({ toolName }) => toolName === 'refund');
   const asked = gated.map((call) => ({ ...call, needsApproval: true }));
-  await client.requestToolCalls({ runId: start.runId, agentId: start.agentId, calls: asked });
-  print({ event: 'paused', state: 'waiting' });
-  process.exit(0);
+  const { runId, agentId } = start;
+  await createClient(workerOptions).requestToolCalls({ runId, agentId, calls: asked });
+  return { event: 'paused', state: 'waiting' };
 }
-const told = {};
-for (const { toolCallId, toolName, arguments: args } of calls) {
-  print({ event: 'tool', toolName, toolCallId, arguments: args });
-  told[toolCallId] = JSON.stringify((await read()).output);
+
+async function runTools() {
+  const told = {};
+  for (const { toolCallId, toolName, arguments: args } of calls) {
+    told[toolCallId] = JSON.stringify(await body(toolName, toolCallId, args));
+  }
+  return { event: 'finished', told, final: 'done' };
 }
-print({ event: 'finished', told, final: 'done' });
-process.exit(0);
+
+await end(start.state === null ? ask : runTools);

@@ -8,15 +8,10 @@ import { connectKit, type ScriptedCall } from '@countersign/conformance';
 import { createWorker, gateTool, modelText } from '@countersign/worker-sdk';
 import { z } from 'zod';
 
-const { start, body, end } = await connectKit();
+const { start, workerOptions, body, end } = await connectKit();
 
 const worker = createWorker({
-  url: start.url,
-  token: start.agentToken,
-  resolverToken: start.workerToken,
-  agentId: start.agentId,
-  leaseMs: start.leaseMs,
-  kafka: start.kafka ?? undefined,
+  ...workerOptions,
   tools: [
     gateTool({
       name: 'refund',

@@ -5,7 +5,7 @@ import { generateText, isStepCount, streamText, tool, type ModelMessage, type To
 import { z } from 'zod';
 import { scriptedModel } from './scripted-model.ts';
 
-const { start, body, end } = await connectKit();
+const { start, workerOptions, body, end } = await connectKit();
 
 const bodyOf =
   (toolName: string) =>
@@ -15,9 +15,7 @@ const tools = {
   refund: tool({ inputSchema: z.strictObject({ amount: z.int() }), execute: bodyOf('refund') }),
   lookup: tool({ inputSchema: z.strictObject({ id: z.string() }), execute: bodyOf('lookup') }),
 };
-const { url, agentToken: token, workerToken: resolverToken, agentId, leaseMs } = start;
-const kafka = start.kafka ?? undefined;
-const gate = gateTools({ url, token, resolverToken, agentId, leaseMs, kafka }, tools, { refund: true });
+const gate = gateTools(workerOptions, tools, { refund: true });
 const run = gate.run(start.runId);
 const told: Record<string, string> = {};
 

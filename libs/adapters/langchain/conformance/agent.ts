@@ -9,7 +9,7 @@ import { Command, MemorySaver } from '@langchain/langgraph';
 import { createAgent } from 'langchain';
 import { z } from 'zod';
 
-const { start, body, end } = await connectKit();
+const { start, workerOptions, body, end } = await connectKit();
 
 const refund = tool(async (args, config: ToolRunnableConfig) => body('refund', config.toolCall?.id ?? null, args), {
   name: 'refund',
@@ -22,12 +22,7 @@ const lookup = tool(async (args, config: ToolRunnableConfig) => body('lookup', c
   schema: z.strictObject({ id: z.string() }),
 });
 const gate = gateTools({
-  url: start.url,
-  token: start.agentToken,
-  resolverToken: start.workerToken,
-  agentId: start.agentId,
-  leaseMs: start.leaseMs,
-  kafka: start.kafka ?? undefined,
+  ...workerOptions,
   tools: [refund],
 });
 

@@ -8,13 +8,12 @@ import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';
 import { scriptedModel } from './scripted-model.ts';
 
-const { start, body, end } = await connectKit();
+const { start, workerOptions, body, end } = await connectKit();
 
 const bodyOf = (toolName: string) => (input: Record<string, string | number>, context: FrameworkContext) =>
   body(toolName, context.agent?.toolCallId ?? null, input);
-const { url, agentToken: token, workerToken: resolverToken, agentId, leaseMs, runId } = start;
-const kafka = start.kafka ?? undefined;
-const gate = gateTools({ url, token, resolverToken, agentId, leaseMs, kafka }, [
+const { runId } = start;
+const gate = gateTools(workerOptions, [
   gatedTool({
     id: 'refund',
     description: 'Refunds an amount',

@@ -6,15 +6,13 @@ import { z } from 'zod';
 import { scriptedModel } from './scripted-model.ts';
 
 setTracingDisabled(true);
-const { start, body, end } = await connectKit();
+const { start, workerOptions, body, end } = await connectKit();
 
 type Details = { readonly toolCall?: { readonly callId: string } } | undefined;
 
 const bodyOf = (toolName: string) => (input: Record<string, string | number>, _: unknown, details: Details) =>
   body(toolName, details?.toolCall?.callId ?? null, input);
-const { url, agentToken: token, workerToken: resolverToken, agentId, leaseMs } = start;
-const kafka = start.kafka ?? undefined;
-const gate = gateTools({ url, token, resolverToken, agentId, leaseMs, kafka }, [
+const gate = gateTools(workerOptions, [
   gatedTool({
     name: 'refund',
     description: 'Refunds an amount',
