@@ -1,19 +1,12 @@
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { generateText, tool, type ModelMessage, type ToolModelMessage, type UIMessage } from 'ai';
-import { z } from 'zod';
+import { generateText, type ModelMessage, type ToolModelMessage, type UIMessage } from 'ai';
 import { scriptedModel } from '../conformance/scripted-model.js';
+import { ran, tools } from '../conformance/tools.js';
 import { gateTools, type ToolGate } from './gate-tools.js';
 
-const ran: number[] = [];
 const closers: (() => Promise<void>)[] = [];
-const refund = tool({
-  inputSchema: z.strictObject({ amount: z.int() }),
-  execute: ({ amount }) => {
-    ran.push(amount);
-    return { refunded: amount };
-  },
-});
+const { refund } = tools;
 
 afterEach(async () => {
   ran.length = 0;

@@ -1,15 +1,11 @@
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { generateText, tool, type ModelMessage, type UIMessage } from 'ai';
-import { z } from 'zod';
+import { generateText, type ModelMessage, type UIMessage } from 'ai';
 import { scriptedModel } from '../conformance/scripted-model.js';
+import { ran, tools } from '../conformance/tools.js';
 import { gateTools } from './gate-tools.js';
 
-const ran: number[] = [];
 const closers: (() => Promise<void>)[] = [];
-const tools = {
-  refund: tool({ inputSchema: z.strictObject({ amount: z.int() }), execute: ({ amount }) => ran.push(amount) }),
-};
 const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'refund', input: { amount: 50 } } as const;
 const user: ModelMessage = { role: 'user', content: 'go' };
 const text: ModelMessage = { role: 'assistant', content: 'One moment.' };
@@ -49,7 +45,7 @@ describe('a history with a response of the client', () => {
   ])('%s runs the approved call once', async (_, change) => {
     const { script, messages, goOn } = await approved();
     await goOn(change(messages));
-    expect(script.told()).toEqual({ c1: '1' });
+    expect(script.told()).toEqual({ c1: '{"refunded":50}' });
     expect(ran).toEqual([50]);
   });
 

@@ -9,27 +9,15 @@ import {
   isToolUIPart,
   readUIMessageStream,
   streamText,
-  tool,
   toUIMessageStream,
   type ModelMessage,
   type UIMessage,
 } from 'ai';
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
 import { scriptedModel } from '../conformance/scripted-model.js';
+import { ran, tools } from '../conformance/tools.js';
 import { gateTools } from './gate-tools.js';
 
-const ran: number[] = [];
-const tools = {
-  refund: tool({
-    inputSchema: z.strictObject({ amount: z.int() }),
-    execute: ({ amount }) => {
-      ran.push(amount);
-      return { refunded: amount };
-    },
-  }),
-  lookup: tool({ inputSchema: z.strictObject({ id: z.string() }), execute: ({ id }) => ({ found: id }) }),
-};
 const turns = [
   [
     { toolCallId: 'c1', toolName: 'refund', arguments: { amount: 50 } },

@@ -5,7 +5,6 @@ import {
   isStepCount,
   Output,
   streamText,
-  tool,
   toUIMessageStream,
   type ModelMessage,
   type TextStreamPart,
@@ -13,20 +12,10 @@ import {
 } from 'ai';
 import { z } from 'zod';
 import { scriptedModel, type ScriptedModel } from '../conformance/scripted-model.js';
+import { ran, tools } from '../conformance/tools.js';
 import { gateTools } from './gate-tools.js';
 
-const ran: number[] = [];
 const closers: (() => Promise<void>)[] = [];
-const tools = {
-  refund: tool({
-    inputSchema: z.strictObject({ amount: z.int() }),
-    execute: ({ amount }) => {
-      ran.push(amount);
-      return { refunded: amount };
-    },
-  }),
-  lookup: tool({ inputSchema: z.strictObject({ id: z.string() }), execute: ({ id }) => ({ found: id }) }),
-};
 const turns = [
   [
     { toolCallId: 'c1', toolName: 'refund', arguments: { amount: 50 } },

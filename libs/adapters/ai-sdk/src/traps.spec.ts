@@ -1,20 +1,13 @@
 // Behaviour of the framework that would run a tool without the ledger, or would lose a call.
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { generateText, isStepCount, tool, type ModelMessage } from 'ai';
-import { z } from 'zod';
+import { generateText, isStepCount, type ModelMessage } from 'ai';
 import { scriptedModel, type ScriptedCall } from '../conformance/scripted-model.js';
+import { ran, tools } from '../conformance/tools.js';
 import { gateTools } from './gate-tools.js';
 
-const ran: number[] = [];
 const closers: (() => Promise<void>)[] = [];
-const refund = tool({
-  inputSchema: z.strictObject({ amount: z.int() }),
-  execute: ({ amount }) => {
-    ran.push(amount);
-    return { refunded: amount };
-  },
-});
+const { refund } = tools;
 const user: ModelMessage = { role: 'user', content: 'go' };
 const refundCall: ScriptedCall = { toolCallId: 'c1', toolName: 'refund', arguments: { amount: 50 } };
 
