@@ -21,7 +21,7 @@ export const exitCodesHelp = `Exit codes:
   3  the server cannot be reached
   4  not signed in, or not allowed
   5  refused: already answered, expired, invalid, a reason is missing, …
-  6  there is no such approval, call or run
+  6  there is no such approval, call, run or file
   7  not ready, or too busy: try again later
   130  interrupted by Ctrl-C`;
 

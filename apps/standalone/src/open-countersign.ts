@@ -8,7 +8,7 @@ import { startStandalone } from './standalone.js';
 export interface Countersign {
   /** Its URL: people open the inbox there. */
   readonly url: string;
-  /** For `createWorker` and the adapters: the address, the token of `agent` and that of `worker`. */
+  /** For `createWorker` and the adapters: the address, a token with role agent and one with role resolver. */
   readonly connection: { readonly url: string; readonly token: string; readonly resolverToken: string };
   /** Finishes requests in progress, stores everything, and releases the port and the data folder. */
   readonly close: () => Promise<void>;
@@ -16,10 +16,11 @@ export interface Countersign {
 
 /**
  * Starts Countersign in this process, with everything that `countersign start standalone` has. A worker uses it over the
- * loopback address, so its requests are checked like all others. The process handles its signals and uncaught errors itself.
+ * loopback address, so its requests are checked like all others. Signals and uncaught errors are left to the program.
  *
  * @param env the settings, as in the environment of standalone: `COUNTERSIGN_DATA`, `COUNTERSIGN_PORT` and so on.
- *   `COUNTERSIGN_TOKEN` and `COUNTERSIGN_RESOLVER_TOKEN` name the tokens of the connection where the tokens file is your own.
+ *   `COUNTERSIGN_TOKEN` and `COUNTERSIGN_RESOLVER_TOKEN`, where set, are the tokens of the connection; otherwise they are
+ *   those of `agent` and `worker` in the tokens file.
  * @throws ConfigError that names every wrong variable at once, or the error of a port or a data folder that another process
  *   has. Then nothing is left running.
  * @example

@@ -14,7 +14,7 @@ async function openClient() {
     received.push(message);
     for (const { isReached, resolve } of waiting) if (isReached()) resolve();
   };
-  /** Resolves when the messages that the client has received are such. */
+  /** Resolves when the condition is true; it is checked at each message that the client receives. */
   const until = (isReached: () => boolean) =>
     new Promise<void>((resolve) => {
       if (isReached()) resolve();

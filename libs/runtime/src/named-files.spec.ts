@@ -35,7 +35,7 @@ describe('a file that a variable names', () => {
   });
 });
 
-it('a file that another file names has a path to correct', () => {
+it('says to correct the path of a missing file that no variable names', () => {
   expect(() => readTextFile(at('none'))).toThrow(`file not found: ${at('none')}. Create it or correct the path.`);
 });
 

@@ -13,7 +13,7 @@ export function addMcp(program: Command, runner: Runner): void {
     .option('--listen <port>', 'serve clients of this machine over HTTP, in place of stdin and stdout')
     .addOption(gateOption())
     .option('--ungated <glob...>', 'tools that do not go to the ledger, by name')
-    .option('--ungated-read-only', 'tools that the MCP server annotates as read-only do not go to it either')
+    .option('--ungated-read-only', 'tools that the MCP server annotates as read-only do not go to the ledger')
     .option('--hold <duration>', 'how long a request is held while people decide', '45s')
     .option('--lease <duration>', 'a call of a killed gate is unknown after this time', '60s')
     .option('--agent <agentId>', 'the agent that asks', 'mcp')

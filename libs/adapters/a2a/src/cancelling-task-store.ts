@@ -3,7 +3,7 @@ import type { TaskStore } from '@a2a-js/sdk/server';
 import { CountersignError, type Worker } from '@countersign/worker-sdk';
 
 /** Cancels the open calls of a run in the ledger. */
-export type Canceller = Pick<Worker, 'cancelRun'>;
+type Canceller = Pick<Worker, 'cancelRun'>;
 
 const failures: readonly (TaskState | undefined)[] = [TaskState.TASK_STATE_FAILED, TaskState.TASK_STATE_REJECTED];
 

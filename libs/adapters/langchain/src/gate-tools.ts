@@ -46,8 +46,7 @@ interface InFramework {
  * waits for people is an interrupt; resume the thread with any value once they have decided. The thread id is the run, so
  * a checkpointer is needed. A resume value is never believed: the tool runs when the ledger says so, and once.
  *
- * Throws a TypeError for options of a tool that is not among the tools.
- *
+ * @throws TypeError for options of a tool that is not among the tools.
  * @example
  * const gate = gateTools({
  *   url: 'http://127.0.0.1:7400',
