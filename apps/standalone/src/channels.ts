@@ -6,14 +6,17 @@ import { topicNames } from '@countersign/message-bus';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
-import type { Stores } from './open-stores.js';
+import type { StandalonePorts, Stores } from './open-stores.js';
 
 /**
  * Reads the channels file with its secrets.
  * @throws ChannelsFileError naming every problem at once.
  */
-export function readChannels({ channelsFile }: Pick<StandaloneConfig, 'channelsFile'>): ChannelsConfig {
-  return channelsFile === null ? noChannels : loadChannels(channelsFile, process.env);
+export function readChannels(
+  { channelsFile }: Pick<StandaloneConfig, 'channelsFile'>,
+  { env = process.env }: StandalonePorts,
+): ChannelsConfig {
+  return channelsFile === null ? noChannels : loadChannels(channelsFile, env);
 }
 
 interface NotifierNeeds {

@@ -33,7 +33,7 @@ export async function openCountersign(
   const config = readStandaloneConfig(env);
   const log = createLog({ level: config.logLevel, fields: { process: 'countersign' } });
   const tracing = await openTracing({ service: 'countersign', env, log });
-  const world = { clock: createSystemClock(), ids: createSystemIds(), log, tracing };
+  const world = { clock: createSystemClock(), ids: createSystemIds(), log, tracing, env };
   const { url, tokensFile, stop } = await startStandalone(config, world);
   try {
     const given = (variable: string, principal: string): string => {

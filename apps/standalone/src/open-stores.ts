@@ -29,6 +29,12 @@ import { checkKnownPositions } from './log-end.js';
 import { openVault } from './vault.js';
 import type { Vault } from './vault.js';
 
+/** The ports of the process. */
+export interface StandalonePorts extends RuntimePorts {
+  /** The variables that a tools or channels file may name. Default: those of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
 /** The ledger on one machine without HTTP: the log, the read model, the write side and the bus. */
 export interface Stores {
   readonly store: EmbeddedEventStore;
@@ -50,13 +56,13 @@ export interface Stores {
  */
 export async function openStores(
   config: StandaloneConfig,
-  world: RuntimePorts,
+  world: StandalonePorts,
   metrics?: CommitMetrics & { readonly onParked: OnParked },
   people?: KnownPeople & People,
 ): Promise<Stores> {
-  const { clock, ids, log } = world;
+  const { clock, ids, log, env = process.env } = world;
   const policy = await readOptionalPolicy(config.policyFile, people);
-  const tools = await loadTools(config.toolsFile, process.env);
+  const tools = await loadTools(config.toolsFile, env);
   makeFolderOf('COUNTERSIGN_DATA', config.dataFolder);
   const stops: (() => void | Promise<void>)[] = [];
   const close = async (): Promise<void> => {

@@ -25,7 +25,7 @@ import { isLoopback } from './config.js';
 import { openErasures } from './open-erasures.js';
 import { openStores } from './open-stores.js';
 import { readChannels, startNotifier } from './channels.js';
-import type { Stores } from './open-stores.js';
+import type { StandalonePorts, Stores } from './open-stores.js';
 
 /** A running standalone process. */
 export interface Standalone {
@@ -55,7 +55,7 @@ type Stop = () => void | Promise<void>;
  * Opens the ledger in the data folder and everything around it: HTTP, deadlines, and the tools that the service
  * executes. When it rejects, nothing is left running.
  */
-export async function startStandalone(config: StandaloneConfig, world: RuntimePorts): Promise<Standalone> {
+export async function startStandalone(config: StandaloneConfig, world: StandalonePorts): Promise<Standalone> {
   const tokensFile = config.tokensFile ?? join(config.dataFolder, 'tokens.json');
   if (config.tokensFile === null && !isLoopback(config.host)) {
     throw new OpenToTheWorldError(
@@ -77,11 +77,11 @@ export async function startStandalone(config: StandaloneConfig, world: RuntimePo
   }
 }
 
-async function startAll(config: StandaloneConfig, world: RuntimePorts, tokensFile: string, stops: Stop[]) {
+async function startAll(config: StandaloneConfig, world: StandalonePorts, tokensFile: string, stops: Stop[]) {
   const { clock, ids, log, tracing } = world;
   if (tracing !== undefined) stops.push(tracing.close);
   const metrics = createGatewayMetrics();
-  const channels = readChannels(config);
+  const channels = readChannels(config, world);
   const isFirstStart = config.tokensFile === null && !existsSync(tokensFile);
   const openTokens = (): FileTokens => {
     const opened = createFileTokens(tokensFile, log);

@@ -42,7 +42,7 @@ beforeAll(async () => {
   approver = createClient({ url: server.url, token: server.approverToken });
   gate = openGate();
   ({ close } = gate);
-});
+}, 90_000);
 afterAll(async () => {
   await close();
   await server.stop();
