@@ -110,21 +110,6 @@ describe('Countersign in a process', () => {
     await expect(forged.listRuns({})).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 
-  it('gives the files of tools and channels the variables of its settings', async () => {
-    const folder = temporaryFolder();
-    const [channels, tools] = [join(folder, 'channels.yaml'), join(folder, 'tools.yaml')];
-    const hook = '{ id: pager, type: webhook, url: "https://hooks.example/countersign", secret: { env: HOOK_SECRET } }';
-    writeFileSync(channels, `version: 1\nchannels:\n  - ${hook}\nroutes: []\n`);
-    const http = '{ url: "https://mail.example/send", headers: { authorization: { env: MAIL_TOKEN } } }';
-    writeFileSync(tools, `tools:\n  - { name: send_mail, http: ${http} }\n`);
-    const env = await settings(folder);
-    const files = { COUNTERSIGN_CHANNELS: channels, COUNTERSIGN_TOOLS: tools };
-    await expect(openCountersign({ ...env, ...files })).rejects.toThrow('HOOK_SECRET');
-    const HOOK_SECRET = 'whsec_Y2FuYXJ5Y2FuYXJ5Y2FuYXJ5';
-    await expect(openCountersign({ ...env, ...files, HOOK_SECRET })).rejects.toThrow('MAIL_TOKEN');
-    await start({ ...env, ...files, HOOK_SECRET, MAIL_TOKEN: 'secret' });
-  });
-
   it('requires the tokens when the tokens file has only hashes, and leaves nothing running', async () => {
     const folder = temporaryFolder();
     const tokensFile = join(folder, 'tokens.json');

@@ -5,15 +5,15 @@ import type { Sessions, Tokens } from '@countersign/gateway';
 import { topicNames } from '@countersign/message-bus';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
 import type { RuntimePorts } from '@countersign/shell';
-import type { StandaloneConfig } from './config.js';
-import type { StandalonePorts, Stores } from './open-stores.js';
+import type { StandaloneConfig, StandalonePorts } from './config.js';
+import type { Stores } from './open-stores.js';
 
 /**
  * Reads the channels file with its secrets.
  * @throws ChannelsFileError naming every problem at once.
  */
 export function readChannels(
-  { channelsFile }: Pick<StandaloneConfig, 'channelsFile'>,
+  { channelsFile }: StandaloneConfig,
   { env = process.env }: StandalonePorts,
 ): ChannelsConfig {
   return channelsFile === null ? noChannels : loadChannels(channelsFile, env);

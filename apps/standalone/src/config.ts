@@ -4,6 +4,7 @@ import type { OidcConfig } from '@countersign/gateway';
 import { readConfig } from '@countersign/runtime';
 import type { LogLevel } from '@countersign/runtime';
 import { judgingVariables, processVariables, servingVariables, tellingVariables } from '@countersign/shell';
+import type { RuntimePorts } from '@countersign/shell';
 import { z } from 'zod';
 
 const schema = z.object({
@@ -47,6 +48,12 @@ export interface StandaloneConfig {
   /** Starts although the log has values whose keys are lost. */
   readonly acceptLostKeys: boolean;
   readonly logLevel: LogLevel;
+}
+
+/** The dependencies of standalone. */
+export interface StandalonePorts extends RuntimePorts {
+  /** Has the secrets that the tools file and the channels file name. Default: the environment of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /**

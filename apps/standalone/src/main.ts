@@ -21,7 +21,13 @@ export async function main(env: NodeJS.ProcessEnv = process.env): Promise<void> 
     const log = createLog({ level: config.logLevel, fields: { process: 'standalone' } });
     guardEdge('countersign', log, async () => standalone?.leave());
     const tracing = await openTracing({ service: 'countersign', env, log });
-    standalone = await startStandalone(config, { clock: createSystemClock(), ids: createSystemIds(), log, tracing });
+    standalone = await startStandalone(config, {
+      clock: createSystemClock(),
+      ids: createSystemIds(),
+      log,
+      tracing,
+      env,
+    });
   } catch (error) {
     complain(`countersign: cannot start: ${reasonOf(error)}`);
     process.exitCode = 1;

@@ -24,16 +24,10 @@ import {
   readOptionalPolicy,
 } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
-import type { StandaloneConfig } from './config.js';
+import type { StandaloneConfig, StandalonePorts } from './config.js';
 import { checkKnownPositions } from './log-end.js';
 import { openVault } from './vault.js';
 import type { Vault } from './vault.js';
-
-/** The ports of the process. */
-export interface StandalonePorts extends RuntimePorts {
-  /** The variables that a tools or channels file may name. Default: those of the process. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-}
 
 /** The ledger on one machine without HTTP: the log, the read model, the write side and the bus. */
 export interface Stores {

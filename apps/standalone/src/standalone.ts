@@ -20,12 +20,12 @@ import { createExecutions, createResolver, createResolverApp } from '@countersig
 import { keepPrivate } from '@countersign/runtime';
 import { countParked, createOpenCalls } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
-import type { StandaloneConfig } from './config.js';
+import type { StandaloneConfig, StandalonePorts } from './config.js';
 import { isLoopback } from './config.js';
 import { openErasures } from './open-erasures.js';
 import { openStores } from './open-stores.js';
 import { readChannels, startNotifier } from './channels.js';
-import type { StandalonePorts, Stores } from './open-stores.js';
+import type { Stores } from './open-stores.js';
 
 /** A running standalone process. */
 export interface Standalone {

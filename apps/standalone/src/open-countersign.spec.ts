@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { openCountersign } from './open-countersign.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-open-'));
+});
+afterEach(() => {
+  delete process.env['SECRET_OF_SPEC'];
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function write(name: string, content: object): string {
+  const file = join(folder, name);
+  writeFileSync(file, JSON.stringify(content));
+  return file;
+}
+const secret = { env: 'SECRET_OF_SPEC' };
+const files: readonly [string, () => string][] = [
+  [
+    'COUNTERSIGN_TOOLS',
+    () => {
+      const http = { url: 'https://billing.example/refund', timeoutMs: 1000, headers: { authorization: secret } };
+      return write('tools.json', { tools: [{ name: 'refund', http }] });
+    },
+  ],
+  [
+    'COUNTERSIGN_CHANNELS',
+    () => {
+      const pager = { id: 'pager', type: 'webhook', url: 'https://hooks.example/countersign', secret };
+      return write('channels.json', { version: 1, channels: [pager] });
+    },
+  ],
+];
+const open = (settings: Readonly<Record<string, string>>) =>
+  openCountersign({
+    COUNTERSIGN_DATA: join(folder, 'data'),
+    COUNTERSIGN_PORT: '0',
+    COUNTERSIGN_LOG_LEVEL: 'silent',
+    ...settings,
+  });
+
+it.each(files)('reads the secrets that the file of %s names from its settings', async (variable, file) => {
+  const countersign = await open({ [variable]: file(), SECRET_OF_SPEC: 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz' });
+  await countersign.close();
+});
+
+it.each(files)('reads no secret of the file of %s from the environment of the process', async (variable, file) => {
+  process.env['SECRET_OF_SPEC'] = 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz';
+  await expect(open({ [variable]: file() })).rejects.toThrow('the environment variable SECRET_OF_SPEC is not set');
+});
