@@ -96,10 +96,12 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= end());
   const end = async (): Promise<void> => {
-    requests.lose(lost?.message ?? 'the MCP server has ended');
+    const reason = lost ?? new Error('the MCP server has ended');
+    requests.lose(reason.message);
     cards.close();
-    // Every open call gets its last reply before the connection ends.
-    await Promise.all([answered.end(new Error('the MCP server has ended')), tasks.close()]);
+    // Every open request gets its last reply before the connection ends: over HTTP a client does not see the end.
+    await Promise.all([answered.end(reason), tasks.close()]);
+    for (const id of session.openIds()) toClient(responseOf(id, notAnswered(reason)));
     await Promise.allSettled([server.close(), client.close()]);
     ended.resolve(lost);
   };

@@ -6,6 +6,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { PingRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { openHttpGate, type HttpGate, type HttpGateOptions } from './http.js';
 import type { Wire } from './wire.js';
 
@@ -120,6 +121,21 @@ it('a connection without requests ends with its server, and the client hears tha
   const client = await connect(await open({ idleMs: 400, openServer: openWatchedServer }));
   await serverEnded.promise;
   await expect(ping(client)).rejects.toThrow(/does not know this session/);
+});
+
+it('ends an open request with an error when its server ends', async () => {
+  const openDyingServer = (): Wire => {
+    const [wire, ofServer] = InMemoryTransport.createLinkedPair();
+    const server = new McpServer({ name: 'inner', version: '1' });
+    server.server.setRequestHandler(PingRequestSchema, async () => {
+      await server.close();
+      return {};
+    });
+    void server.connect(ofServer);
+    return wire;
+  };
+  const client = await connect(await open({ openServer: openDyingServer }));
+  await expect(client.ping({ timeout: 10_000 })).rejects.toThrow('the MCP server has ended');
 });
 
 describe('a request that begins no session', () => {

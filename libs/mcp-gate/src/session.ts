@@ -14,6 +14,7 @@ export interface Session {
   readonly answered: (id: string | number | undefined) => void;
   /** The request has no reply yet. */
   readonly isOpen: (id: string | number) => boolean;
+  readonly openIds: () => readonly (string | number)[];
   /** The client opens addresses for its user. */
   readonly opensUrls: () => boolean;
   /** The name of the server, for the policy and the approvers. */
@@ -55,6 +56,7 @@ export function createSession(server: Pick<Wire, 'setProtocolVersion'>): Session
       if (id !== undefined) open.delete(id);
     },
     isOpen: (id) => open.has(id),
+    openIds: () => [...open.keys()],
     opensUrls: () => opensUrls,
     labels: () => (serverName === undefined ? {} : { mcpServer: serverName }),
     relatedTo: (message) => {
