@@ -143,4 +143,24 @@ describe('a task that ends without completing', () => {
     expect((await send(handler)).status?.state).toBe(TaskState.TASK_STATE_REJECTED);
     expect(countersign.callOf('c1').state).toBe('cancelled');
   });
+
+  it.each(['fails', 'completes'])('cancels what an agent in another process requests after it %s', async (end) => {
+    jest.spyOn(console, 'error').mockReturnValue(undefined);
+    jest.spyOn(console, 'warn').mockReturnValue(undefined);
+    const { countersign, store, task } = await waiting();
+    countersign.deny('c1');
+    const first = processOn(countersign, store, async (_ask, { userMessage }, bus) => {
+      if (end === 'fails') throw new Error('the model is unavailable');
+      bus.publish(AgentEvent.message({ ...userMessage, messageId: 'reply' }));
+    });
+    const late = processOn(countersign, store, async (ask, { taskId, userMessage }, bus) => {
+      await send(first, taskId);
+      await ask('c2');
+      bus.publish(AgentEvent.message({ ...userMessage, messageId: 'late' }));
+    });
+    await send(late, task.id);
+    expect(countersign.callOf('c2').state).toBe('cancelled');
+    const state = end === 'fails' ? TaskState.TASK_STATE_FAILED : TaskState.TASK_STATE_COMPLETED;
+    expect((await store.load(task.id, context))?.status?.state).toBe(state);
+  });
 });

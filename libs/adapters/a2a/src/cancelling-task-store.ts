@@ -6,21 +6,22 @@ import { CountersignError, type Worker } from '@countersign/worker-sdk';
 type Canceller = Pick<Worker, 'cancelRun'>;
 
 const failures: readonly (TaskState | undefined)[] = [TaskState.TASK_STATE_FAILED, TaskState.TASK_STATE_REJECTED];
+const ends: typeof failures = [...failures, TaskState.TASK_STATE_CANCELED, TaskState.TASK_STATE_COMPLETED];
 
 /**
  * Returns the task store, which then also cancels the open calls of a task that is saved as cancelled, failed or rejected.
- * All processes save their tasks there, and the SDK saves some cancelled tasks without asking the executor. A cancelled
- * task stays cancelled.
+ * All processes save their tasks there, and the SDK saves some cancelled tasks without asking the executor. A task that
+ * has ended keeps its state.
  */
 export function cancellingTaskStore(store: TaskStore, worker: Canceller): TaskStore {
   return {
     load: (taskId, context) => store.load(taskId, context),
     list: (params, context) => store.list(params, context),
     save: async (task, context) => {
-      const before = stateOf(await store.load(task.id, context));
-      const after = stateOf(task);
-      // The SDK writes a task event over a cancelled task, and the agent would run for it again.
-      if (before === TaskState.TASK_STATE_CANCELED && after !== before) return;
+      const saved = await store.load(task.id, context);
+      const [before, after] = [stateOf(saved), stateOf(task)];
+      // The SDK writes a task event over a task that has ended, and the agent would run for it again.
+      if (hasEnded(saved) && after !== before) return;
       const isCancel = after === TaskState.TASK_STATE_CANCELED && after !== before;
       const isFailure = failures.includes(after) && after !== before;
       // Before the save: when this fails, the client can cancel again.
@@ -34,18 +35,19 @@ export function cancellingTaskStore(store: TaskStore, worker: Canceller): TaskSt
   };
 }
 
-/** Cancels the open calls of a task that has ended without completing. */
+/** Cancels the open calls of a task that has ended. */
 export async function cancelCalls(worker: Canceller, taskId: string): Promise<void> {
   try {
-    await worker.cancelRun(taskId, 'The A2A task ended without completing.');
+    await worker.cancelRun(taskId, 'The A2A task has ended.');
   } catch (error) {
     // The agent has requested nothing.
     if (!(error instanceof CountersignError && error.code === 'not-found')) throw error;
   }
 }
 
-export function isCancelled(task: Task | undefined): boolean {
-  return stateOf(task) === TaskState.TASK_STATE_CANCELED;
+/** A task that has ended accepts no message, so its calls would wait for nothing. */
+export function hasEnded(task: Task | undefined): boolean {
+  return ends.includes(stateOf(task));
 }
 
 function stateOf(task: Task | undefined): TaskState | undefined {

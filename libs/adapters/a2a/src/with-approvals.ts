@@ -9,7 +9,7 @@ import {
   type TaskStore,
 } from '@a2a-js/sdk/server';
 import type { ApprovalView, Worker } from '@countersign/worker-sdk';
-import { cancelCalls, cancellingTaskStore, isCancelled } from './cancelling-task-store.js';
+import { cancelCalls, cancellingTaskStore, hasEnded } from './cancelling-task-store.js';
 
 /** The connection to Countersign, and the tasks of the server. */
 export interface ApprovalsOptions {
@@ -53,9 +53,9 @@ export function withApprovals(options: ApprovalsOptions, agent: AgentExecutor): 
   const { worker, inboxUrl } = options;
   const taskStore = cancellingTaskStore(options.taskStore, worker);
   const executing = new Set<RequestContext>();
-  // The agent may have requested calls after its task was cancelled, perhaps in another process.
+  // The agent may have requested calls after its task had ended, perhaps in another process.
   const cancelLateCalls = async ({ taskId, context }: RequestContext): Promise<void> => {
-    if (isCancelled(await taskStore.load(taskId, context))) await cancelCalls(worker, taskId);
+    if (hasEnded(await taskStore.load(taskId, context))) await cancelCalls(worker, taskId);
   };
   const execute: AgentExecutor['execute'] = async (request, eventBus) => {
     const { hasBegun, held } = await run(agent, request, eventBus).finally(() => cancelLateCalls(request));
