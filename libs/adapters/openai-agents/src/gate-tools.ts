@@ -12,7 +12,7 @@ import {
 import { tool, type RunContext, type Tool } from '@openai/agents';
 import type { z } from 'zod';
 import type { FrameworkContext, GatedTool } from './gated-tool.js';
-import { resumeState, type AnyAgent, type Limits, type Resumed } from './resume.js';
+import { callIdsIn, resumeState, type AnyAgent, type Limits, type Resumed } from './resume.js';
 
 /** One run of the agents. */
 export interface GatedRun {
@@ -44,9 +44,14 @@ export function gateTools(options: Omit<WorkerOptions<FrameworkContext>, 'tools'
   return {
     run: (runId, more = {}) => {
       const ids = { ...more, runId };
+      const stored = new Set<string>();
       return {
-        tools: tools.map((one) => frameworkTool(worker, ids, one)),
-        resume: (agent, state, limits) => resumeState(worker, ids, names, agent, state, limits),
+        tools: tools.map((one) => frameworkTool(worker, ids, one, stored)),
+        resume: async (agent, state, limits) => {
+          const resumed = await resumeState(worker, ids, names, agent, state, limits);
+          for (const id of callIdsIn(state)) stored.add(id);
+          return resumed;
+        },
       };
     },
     worker,
@@ -58,6 +63,7 @@ function frameworkTool(
   worker: Worker<FrameworkContext>,
   run: Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>,
   one: GatedTool,
+  stored: ReadonlySet<string>,
 ): Tool {
   const { name, description, parameters } = one;
   return tool({
@@ -65,9 +71,10 @@ function frameworkTool(
     description,
     parameters: parameters as z.ZodObject,
     needsApproval: async (runContext: RunContext, input: unknown, toolCallId = '') => {
-      // The framework asks before each execution, also about a call that its state has as approved. The state may come from
-      // a client, so such a call must be in the ledger.
-      const isResumed = runContext.isToolApproved({ toolName: name, callId: toolCallId }) === true;
+      // The framework asks before each execution, also about a call of a stored state. The state may come from a client, so
+      // such a call must be in the ledger.
+      const isApproved = runContext.isToolApproved({ toolName: name, callId: toolCallId }) === true;
+      const isResumed = isApproved || stored.has(toolCallId);
       if (isResumed) await assertRequested(worker, run.runId, [toolCallId]);
       const call = { toolCallId, toolName: name, arguments: input as JsonValue };
       const { hasPendingApprovals } = await worker.ask({ ...run, toolCalls: [call] }, { context: { runContext } });

@@ -59,6 +59,25 @@ export async function resumeState<A extends AnyAgent>(
   return { state, pending: pendingApprovals };
 }
 
+/**
+ * Returns the ids of all calls in a stored state, also in those of nested agents, which are strings in it.
+ * Attack: a client adds a call that is not among the interruptions, and that needs no approval.
+ */
+export function callIdsIn(stored: string): readonly string[] {
+  const ids: string[] = [];
+  const visit = (key: string, value: unknown): void => {
+    if (typeof value !== 'string') return;
+    if (key === 'callId') ids.push(value);
+    else if (/^\s*\{/.test(value)) ids.push(...callIdsIn(value));
+  };
+  try {
+    JSON.parse(stored, visit);
+  } catch {
+    // It is no state but a text.
+  }
+  return ids;
+}
+
 function callIdOf({ rawItem }: RunToolApprovalItem): string {
   return rawItem.type === 'function_call' ? rawItem.callId : '';
 }
