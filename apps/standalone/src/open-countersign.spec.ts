@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { clearTokenOf } from './clear-token.js';
 import { openCountersign } from './open-countersign.js';
 
 let folder: string;
@@ -42,6 +43,15 @@ const open = (settings: Readonly<Record<string, string>>) =>
     COUNTERSIGN_LOG_LEVEL: 'silent',
     ...settings,
   });
+
+it('connects with its own tokens, although the environment has those of another server', async () => {
+  const theirs = { COUNTERSIGN_TOKEN: 'cs_theirs', COUNTERSIGN_RESOLVER_TOKEN: 'cs_theirs' };
+  const { connection, close } = await open(theirs);
+  const { token, resolverToken } = connection;
+  await close();
+  const tokensFile = join(folder, 'data/tokens.json');
+  expect([token, resolverToken]).toEqual([clearTokenOf('agent', tokensFile), clearTokenOf('worker', tokensFile)]);
+});
 
 it.each(files)('reads the secrets that the file of %s names from its settings', async (variable, file) => {
   const countersign = await open({ [variable]: file(), SECRET_OF_SPEC: 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz' });

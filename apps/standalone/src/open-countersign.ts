@@ -37,7 +37,10 @@ export async function openCountersign(
   const { url, tokensFile, stop } = await startStandalone(config, world);
   try {
     const given = (variable: string, principal: string): string => {
-      const token = nonEmpty(env[variable]) ?? clearTokenOf(principal, tokensFile);
+      const named = nonEmpty(env[variable]);
+      const clear = clearTokenOf(principal, tokensFile);
+      // Without a tokens file of your own, the environment of an agent may name the tokens of another server.
+      const token = config.tokensFile === null ? (clear ?? named) : (named ?? clear);
       if (token !== undefined) return token;
       const problem = `must be set, because ${tokensFile} has no token of ${principal} in clear`;
       throw new ConfigError([{ variable, problem }]);
