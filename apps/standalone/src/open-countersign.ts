@@ -19,8 +19,8 @@ export interface Countersign {
  * loopback address, so its requests are checked like all others. Signals and uncaught errors are left to the program.
  *
  * @param env the settings, as in the environment of standalone: `COUNTERSIGN_DATA`, `COUNTERSIGN_PORT` and so on.
- *   `COUNTERSIGN_TOKEN` and `COUNTERSIGN_RESOLVER_TOKEN`, where set, are the tokens of the connection; otherwise they are
- *   those of `agent` and `worker` in the tokens file.
+ *   The tokens of the connection are those of `agent` and `worker` in the tokens file. With a tokens file of your own,
+ *   `COUNTERSIGN_TOKEN` and `COUNTERSIGN_RESOLVER_TOKEN` can name others.
  * @throws ConfigError that names every wrong variable at once, or the error of a port or a data folder that another process
  *   has. Then nothing is left running.
  * @example
