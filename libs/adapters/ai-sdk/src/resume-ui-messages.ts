@@ -38,8 +38,13 @@ export async function resumeUIMessages<M extends UIMessage>(
   const isGated = (part: M['parts'][number]): part is ToolPart => isToolUIPart(part) && gated.has(getToolName(part));
   const open = messages.flatMap((message, index) => {
     const isLast = index === messages.length - 1;
+    // The user wrote while the calls before it waited.
+    const steering = message.parts.findLastIndex(({ type }) => type === 'steering-message');
     const asked = message.parts.filter(isGated).filter(isOpen);
-    return asked.map((part): OpenCall => ({ ...named(part), input: part.input, isLast }));
+    return asked.map((part): OpenCall => {
+      const { input } = part;
+      return { ...named(part), input, isLast: isLast && message.parts.indexOf(part) > steering };
+    });
   });
   const told = parts.filter(isGated).filter(isTold);
   const recorded = await calls.recorded(

@@ -159,6 +159,17 @@ describe('a conversation of a browser', () => {
     expect(script.told()['c1']).toMatch(/cancelled before it ran: the conversation went on without it/);
     expect((await approver.getRun(runId)).calls).toMatchObject([{ state: 'cancelled' }]);
   });
+
+  it('cancels an approved call when the user steers instead of waiting, and the model is told', async () => {
+    const { run, script, request, decide, runId } = openChat();
+    const { messages } = await request([user('u1', 'go')]);
+    await decide('approve');
+    messages.at(-1)?.parts.push({ type: 'steering-message', id: 's1', parts: [{ type: 'text', text: 'never mind' }] });
+    await request((await run.resumeUI(messages)).messages);
+    expect(script.told()['c1']).toMatch(/cancelled before it ran: the conversation went on without it/);
+    expect((await approver.getRun(runId)).calls).toMatchObject([{ state: 'cancelled' }]);
+    expect(ran).toEqual([]);
+  });
 });
 
 describe('a conversation in messages of the model', () => {
