@@ -1,13 +1,24 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { escapedErrors } from '../process/edge-guard.js';
 
-/**
- * A registry with the process metrics (memory, CPU, event loop). Nothing is global, so two can exist in one process.
- */
+let ofProcess: Registry | undefined;
+
+/** Returns the metrics of the process, which exist once: their observers never stop, and keep what is in their registry. */
+function processMetrics(): Registry {
+  if (ofProcess !== undefined) return ofProcess;
+  ofProcess = new Registry();
+  // The default would wake an idle process a hundred times a second to look at its event loop.
+  collectDefaultMetrics({ register: ofProcess, eventLoopMonitoringPrecision: 1000 });
+  return ofProcess;
+}
+
+/** A registry with the process metrics (memory, CPU, event loop). Two can exist in one process. */
 export function createMetricsRegistry(): Registry {
   const register = new Registry();
-  // The default would wake an idle process a hundred times a second to look at its event loop.
-  collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 1000 });
+  for (const { name } of processMetrics().getMetricsAsArray()) {
+    const metric = processMetrics().getSingleMetric(name);
+    if (metric !== undefined) register.registerMetric(metric);
+  }
   const escaped: Gauge = new Gauge({
     name: 'countersign_escaped_errors',
     help: 'Uncaught errors of libraries; the first one ends the process.',
