@@ -2,21 +2,20 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const { COUNTERSIGN_DATA: folder = join(import.meta.dirname, '..', 'data') } = process.env;
-const file = join(folder, 'tokens.json');
+const file = join(process.env.COUNTERSIGN_DATA || join(import.meta.dirname, '..', 'data'), 'tokens.json');
 
-function readTokens() {
+function tokenOf(principal, variable) {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    const entry = JSON.parse(readFileSync(file, 'utf8')).find((each) => each.principal === principal);
+    if (entry.token && typeof entry.token === 'string') return entry.token;
   } catch {
-    console.error(
-      `No tokens in ${file}: start the server with \`npm start\`, or set COUNTERSIGN_DATA to its data folder.`,
-    );
-    process.exit(1);
+    // A missing or broken file, or one without this entry: the remedy is the same.
   }
+  console.error(
+    `No token of "${principal}" in ${file}: start the server with \`npm start\`, set COUNTERSIGN_DATA to its data folder, or set ${variable}.`,
+  );
+  process.exit(1);
 }
 
-for (const { principal, token = '' } of readTokens()) {
-  if (principal === 'agent') process.env.COUNTERSIGN_TOKEN ||= token;
-  if (principal === 'worker') process.env.COUNTERSIGN_RESOLVER_TOKEN ||= token;
-}
+process.env.COUNTERSIGN_TOKEN ||= tokenOf('agent', 'COUNTERSIGN_TOKEN');
+process.env.COUNTERSIGN_RESOLVER_TOKEN ||= tokenOf('worker', 'COUNTERSIGN_RESOLVER_TOKEN');

@@ -148,11 +148,13 @@ describe('an example that is run as its README says', () => {
       expect(readFileSync(join(app, program), 'utf8')).not.toMatch(/['"`](\/|\.\.|~)/);
       const stop = new AbortController();
       try {
-        const [{ stdout }] = await Promise.all([
+        const [{ stdout, stderr }] = await Promise.all([
           shell(start),
           approveFirst(server.url, server.approverToken, name, stop.signal),
         ]);
         expect(stdout).toContain(last);
+        // The OpenAI Agents SDK says that it sends no traces without a key.
+        expect(stderr.replace(/^No API key provided .*\n/, '')).toBe('');
       } finally {
         stop.abort();
       }
@@ -166,9 +168,30 @@ describe('an example that is run as its README says', () => {
   it('says in one line where the tokens come from when there are none', async () => {
     const [, , start = ''] = quickstartOf(join(app, 'node_modules', '@countersign', 'worker-sdk', 'README.md'));
     const error = (await shell(`COUNTERSIGN_DATA=nowhere ${start}`).catch((thrown: unknown) => thrown)) as object;
-    const stderr = expect.stringMatching(/^No tokens in nowhere.tokens\.json: start the server with .*\n$/);
+    const stderr = expect.stringMatching(/^No token of "agent" in nowhere.tokens\.json: start the server with .*\n$/);
     expect(error).toMatchObject({ code: 1, stderr });
   });
+
+  it('the server of AG-UI goes on after a body that is no input', async () => {
+    await shell('cp node_modules/@countersign/ag-ui/examples/server.ts .');
+    point(join(app, 'server.ts'), server.url, 'ag-ui');
+    const port = String(await freePort());
+    const text = readFileSync(join(app, 'server.ts'), 'utf8');
+    writeFileSync(join(app, 'server.ts'), text.replace('listen(8000)', `listen(${port}, '127.0.0.1')`));
+    const tokens = ['--import', '../countersign/examples/local-tokens.mjs'];
+    const child = execFile(process.execPath, [...tokens, 'server.ts'], { cwd: app, env: {} });
+    const post = async (body: string) =>
+      (await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body })).text().catch(String);
+    try {
+      await eventually('the start of the server', 20_000, () => post('no JSON').then(String, () => undefined));
+      const bodies = ['', 'no JSON', 'null', '{}'];
+      for (const body of bodies) expect(await post(body)).toContain('"type":"RUN_ERROR"');
+      const input = { threadId: 'ag-ui', runId: 'r1', messages: [], tools: [], context: [], state: {} };
+      expect(await post(JSON.stringify(input))).toContain('"reason":"tool_call"');
+    } finally {
+      child.kill();
+    }
+  }, 30_000);
 
   it('the chat route refuses a body that is no chat with 400, and streams a chat up to the question', async () => {
     await shell('cp node_modules/@countersign/ai-sdk/examples/{chat-route,model}.ts .');

@@ -20,6 +20,19 @@ describe.each(names)('the README of the adapter %s', (name) => {
     }
   });
 
+  it('installs a version of each framework that the package supports', () => {
+    const { peerDependencies } = JSON.parse(readFileSync(join(adapters, name, 'package.json'), 'utf8')) as {
+      readonly peerDependencies: Readonly<Record<string, string>>;
+    };
+    const [, install = ''] = /^npm install (.*)$/m.exec(readme) ?? [];
+    // `^1.71.0` allows 1, and `^0.20.0` allows 0.20.
+    const supported = Object.entries(peerDependencies).map(
+      ([framework, range]) => `${framework}@${/^\^(0\.\d+|[1-9]\d*)/.exec(range)?.[1] ?? range}`,
+    );
+    expect(supported.length).toBeGreaterThan(0);
+    expect(install.split(' ')).toEqual(expect.arrayContaining(supported));
+  });
+
   it('sets only variables that an example reads', () => {
     const variables = [...readme.matchAll(/\b([A-Z_]+_TOKEN)=/g)].map(([, variable = '']) => variable);
     expect(variables.filter((it) => !examples.some((example) => example.includes(`process.env['${it}']`)))).toEqual([]);

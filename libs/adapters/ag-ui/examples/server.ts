@@ -35,9 +35,9 @@ async function* agent({ threadId, runId }: RunAgentInput): AsyncGenerator<AGUIEv
 
 createServer((request, response) => {
   void (async () => {
-    const input = (await new Response(ReadableStream.from(request)).json()) as RunAgentInput;
     response.setHeader('content-type', 'text/event-stream');
     try {
+      const input = (await new Response(ReadableStream.from(request)).json()) as RunAgentInput;
       for await (const event of withApprovals({ worker, inboxUrl: url }, input, () => agent(input)))
         response.write(`data: ${JSON.stringify(event)}\n\n`);
     } catch (error) {

@@ -25,9 +25,9 @@ const agent = new Agent({ name: 'support', instructions: 'You refund.', model, t
 async function goOn(stored?: string): Promise<string | undefined> {
   const input =
     stored === undefined ? 'Refund 50, please.' : (await resume(agent, stored, { timeoutMs: 60_000 })).state;
-  const { interruptions, state, finalOutput } = await run(agent, input);
+  const result = await run(agent, input);
   // In a server: store the string and end here; resume in any process, for example when an event arrives.
-  return interruptions.length === 0 ? finalOutput : goOn(state.toString());
+  return result.interruptions.length === 0 ? result.finalOutput : goOn(result.state.toString());
 }
 console.log(await goOn());
 await gate.close();
