@@ -104,6 +104,18 @@ describe('Countersign in a process', () => {
     await closing;
   });
 
+  it('names the remedy when another process has the port, and releases the data folder', async () => {
+    const { COUNTERSIGN_PORT } = await settings(temporaryFolder());
+    const env = { ...(await settings(temporaryFolder())), COUNTERSIGN_PORT };
+    const other = await start({ ...(await settings(temporaryFolder())), COUNTERSIGN_PORT });
+    await expect(openCountersign(env)).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+      message: expect.stringMatching(/:\d+\. Another process has the port: stop it, or set COUNTERSIGN_PORT\.$/),
+    });
+    await other.close();
+    await start(env);
+  });
+
   it('checks the tokens of its own process too', async () => {
     const { url, connection } = await start(await settings(temporaryFolder()));
     const forged = createClient({ url, token: `${connection.token}x`, attempts: 1 });

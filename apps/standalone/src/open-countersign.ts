@@ -1,5 +1,5 @@
 import { ConfigError, createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
-import { openTracing } from '@countersign/shell';
+import { openTracing, reasonOf } from '@countersign/shell';
 import { clearTokenOf } from './clear-token.js';
 import { readStandaloneConfig } from './config.js';
 import { startStandalone } from './standalone.js';
@@ -34,7 +34,9 @@ export async function openCountersign(
   const log = createLog({ level: config.logLevel, fields: { process: 'countersign' } });
   const tracing = await openTracing({ service: 'countersign', env, log });
   const world = { clock: createSystemClock(), ids: createSystemIds(), log, tracing, env };
-  const { url, tokensFile, stop } = await startStandalone(config, world);
+  const { url, tokensFile, stop } = await startStandalone(config, world).catch((error: unknown) => {
+    throw explained(error);
+  });
   try {
     const given = (variable: string, principal: string): string => {
       const named = nonEmpty(env[variable]);
@@ -52,6 +54,13 @@ export async function openCountersign(
     await stop();
     throw error;
   }
+}
+
+/** An error of the system says nothing about settings: the message gets the remedy that `countersign start` prints. */
+function explained(error: unknown): unknown {
+  if (!(error instanceof Error && 'syscall' in error)) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  return Object.assign(new Error(reasonOf(error), { cause: error }), { code });
 }
 
 function nonEmpty(value: string | undefined): string | undefined {

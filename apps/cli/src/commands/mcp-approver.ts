@@ -1,5 +1,5 @@
 import { localError } from '../cli-error.js';
-import { findConnection, inboxUrlOf, type ConnectionOptions } from '../connection/connection.js';
+import { findConnection, inboxUrlOf, noTokenFor, type ConnectionOptions } from '../connection/connection.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
 
@@ -15,7 +15,7 @@ export async function mcpApprover(
     throw localError(
       'forbidden',
       'tokens-file',
-      `There is no token for ${url}.`,
+      noTokenFor(url, env),
       'Set COUNTERSIGN_TOKEN to the token of an approver; on the machine of a standalone server, COUNTERSIGN_DATA to its data folder.',
     );
   }

@@ -1,8 +1,8 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { findConnection } from './connection.js';
+import { findConnection, findWorkerConnection } from './connection.js';
 
 function dataFolder(tokens: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
@@ -69,6 +69,14 @@ describe('the token of a command', () => {
       token: undefined,
       tokenSource: 'nowhere',
     });
+  });
+
+  it('is missed with the absolute path of the tokens file, and only for a server on this machine', () => {
+    const noToken = (url: string) => () => findWorkerConnection({ url }, { COUNTERSIGN_DATA: 'data' });
+    expect(noToken('http://127.0.0.1:7400')).toThrow(
+      `There is no token for http://127.0.0.1:7400 in ${resolve('data', 'tokens.json')}.`,
+    );
+    expect(noToken('http://example.com')).toThrow('There is no token for http://example.com.');
   });
 
   it.each(['not json', '{}'])('says so when the tokens file is %p', (text) => {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { localError, usageError } from '../cli-error.js';
 
 /** The server's address and the caller's token. */
@@ -68,9 +68,14 @@ export function findWorkerConnection(options: ConnectionOptions, env: Env): Work
   throw localError(
     'forbidden',
     'tokens-file',
-    `There is no token for ${base}.`,
+    noTokenFor(base, env),
     'Set COUNTERSIGN_TOKEN to the token of an agent, and COUNTERSIGN_RESOLVER_TOKEN to that of a resolver; on the machine of a standalone server, COUNTERSIGN_DATA to its data folder.',
   );
+}
+
+/** The cause when no token was found. It names the file that was read, because a client may start the command in any folder. */
+export function noTokenFor(base: string, env: Env): string {
+  return `There is no token for ${base}${isLocal(new URL(base)) ? ` in ${resolve(tokensFileOf(env))}` : ''}.`;
 }
 
 /** Where people open the inbox: the public URL, or that of the server. */
