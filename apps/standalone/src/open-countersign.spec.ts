@@ -1,9 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { openTracing } from '@countersign/shell';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { clearTokenOf } from './clear-token.js';
+import { readStandaloneConfig } from './config.js';
 import { openCountersign } from './open-countersign.js';
+import { startStandalone } from './standalone.js';
 
 let folder: string;
 beforeEach(() => {
@@ -61,4 +65,22 @@ it.each(files)('reads the secrets that the file of %s names from its settings', 
 it.each(files)('reads no secret of the file of %s from the environment of the process', async (variable, file) => {
   process.env['SECRET_OF_SPEC'] = 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz';
   await expect(open({ [variable]: file() })).rejects.toThrow('the environment variable SECRET_OF_SPEC is not set');
+});
+
+it('closes the exporter of spans when it cannot start, because strangers could use the tokens that it makes', async () => {
+  const env = {
+    COUNTERSIGN_DATA: folder,
+    COUNTERSIGN_HOST: '0.0.0.0',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+  };
+  const log = createLog({ level: 'silent' });
+  const tracing = await openTracing({ service: 'spec', env, log });
+  const closed: boolean[] = [];
+  const close = async (): Promise<void> => {
+    await tracing?.close();
+    closed.push(true);
+  };
+  const world = { clock: createSystemClock(), ids: createSystemIds(), log, tracing: tracing && { ...tracing, close } };
+  await expect(startStandalone(readStandaloneConfig(env), world)).rejects.toThrow('COUNTERSIGN_HOST is 0.0.0.0');
+  expect(closed).toEqual([true]);
 });

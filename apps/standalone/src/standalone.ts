@@ -57,18 +57,14 @@ type Stop = () => void | Promise<void>;
  */
 export async function startStandalone(config: StandaloneConfig, world: StandalonePorts): Promise<Standalone> {
   const tokensFile = config.tokensFile ?? join(config.dataFolder, 'tokens.json');
-  if (config.tokensFile === null && !isLoopback(config.host)) {
-    throw new OpenToTheWorldError(
-      `COUNTERSIGN_HOST is ${config.host}: name the tokens that may come in with COUNTERSIGN_TOKENS_FILE, or bind to 127.0.0.1`,
-    );
-  }
-  const stops: Stop[] = [];
+  const stops: Stop[] = world.tracing === undefined ? [] : [world.tracing.close];
   const stopAll = async (): Promise<void> => {
     for (const one of stops.reverse()) await one();
   };
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopping ??= stopAll());
   try {
+    checkHost(config);
     const { url, isFirstStart, leave } = await startAll(config, world, tokensFile, stops);
     return { url, tokensFile, isFirstStart, stop, leave };
   } catch (error) {
@@ -77,9 +73,15 @@ export async function startStandalone(config: StandaloneConfig, world: Standalon
   }
 }
 
+function checkHost({ host, tokensFile }: StandaloneConfig): void {
+  if (tokensFile !== null || isLoopback(host)) return;
+  throw new OpenToTheWorldError(
+    `COUNTERSIGN_HOST is ${host}: name the tokens that may come in with COUNTERSIGN_TOKENS_FILE, or bind to 127.0.0.1`,
+  );
+}
+
 async function startAll(config: StandaloneConfig, world: StandalonePorts, tokensFile: string, stops: Stop[]) {
   const { clock, ids, log, tracing } = world;
-  if (tracing !== undefined) stops.push(tracing.close);
   const metrics = createGatewayMetrics();
   const channels = readChannels(config, world);
   const isFirstStart = config.tokensFile === null && !existsSync(tokensFile);

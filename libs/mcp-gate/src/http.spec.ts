@@ -118,7 +118,7 @@ it('a connection without requests ends with its server, and the client hears tha
       },
     });
   };
-  const client = await connect(await open({ idleMs: 400, openServer: openWatchedServer }));
+  const client = await connect(await open({ idleMs: 2_000, openServer: openWatchedServer }));
   await serverEnded.promise;
   await expect(ping(client)).rejects.toThrow(/does not know this session/);
 });
