@@ -187,7 +187,8 @@ async function withProgress(what, work) {
   const startedAt = Date.now();
   const seconds = () => `${Math.round((Date.now() - startedAt) / 1000)} s`;
   stderr.write(stderr.isTTY ? `${what} …` : `${what} …\n`);
-  const ticker = stderr.isTTY ? setInterval(() => stderr.write(`\r${what} … ${seconds()}`), 1000) : undefined;
+  const tick = () => stderr.write(stderr.isTTY ? `\r${what} … ${seconds()}` : `${what} … ${seconds()}\n`);
+  const ticker = setInterval(tick, stderr.isTTY ? 1000 : 30_000);
   try {
     await work();
     stderr.write(`${stderr.isTTY ? '\r' : ''}${what}: done in ${seconds()}\n`);

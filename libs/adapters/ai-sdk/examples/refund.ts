@@ -18,7 +18,7 @@ const gate = gateTools(
   { refund },
   { refund: { needsApproval: ({ amount }) => amount > 10, approvalPrompt: ({ amount }) => `Refund ${amount}?` } },
 );
-const { tools, toolApproval, resume } = gate.run('conversation-42');
+const { tools, toolApproval, resume } = gate.run('chat-42');
 
 let messages: ModelMessage[] = [{ role: 'user', content: 'Refund 50, please.' }];
 for (;;) {

@@ -21,7 +21,7 @@ const gate = gateTools(
   },
   [refund],
 );
-const runId = 'conversation-42';
+const runId = 'session-42';
 const { tools, pending } = gate.run(runId);
 const support = new Agent({ id: 'support', name: 'support', instructions: 'You refund.', model, tools });
 const storage = new LibSQLStore({ id: 'runs', url: 'file:runs.db' });
