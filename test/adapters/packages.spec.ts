@@ -194,7 +194,7 @@ describe('an example that is run as its README says', () => {
       await eventually('the start of the server', 20_000, () => post('no JSON').then(String, () => undefined));
       const bodies = ['', 'no JSON', 'null', '{}'];
       for (const body of bodies) expect(await post(body)).toContain('"type":"RUN_ERROR"');
-      const input = { threadId: 'ag-ui', runId: 'r1', messages: [], tools: [], context: [], state: {} };
+      const input = { threadId: 'bodies', runId: 'r1', messages: [], tools: [], context: [], state: {} };
       expect(await post(JSON.stringify(input))).toContain('"reason":"tool_call"');
     } finally {
       child.kill();
