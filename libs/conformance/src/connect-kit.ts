@@ -6,7 +6,7 @@ import type { AgentEvent, AgentStart, ToolReply } from './protocol.js';
 /** The kit, as an agent under test in JavaScript sees it. */
 export interface Kit {
   readonly start: AgentStart;
-  /** What `start` says of the options of `createWorker` and of an adapter. */
+  /** The options in `start` for `createWorker` or an adapter. */
   readonly workerOptions: Pick<WorkerOptions, 'url' | 'token' | 'resolverToken' | 'agentId' | 'leaseMs' | 'kafka'>;
   /** The body of a tool: the kit says what it returns. */
   readonly body: (toolName: string, toolCallId: string | null, args: JsonObject) => Promise<JsonValue>;

@@ -29,9 +29,9 @@ const reconnectionOptions = {
 
 /** The limits of a server that runs elsewhere. */
 export interface RemoteLimits {
-  /** Of a message. Default: 10 MiB, the limit of the MCP SDK for a server that the gate starts. */
+  /** The largest message, in bytes. Default: 10 MiB, the limit of the MCP SDK for a server that the gate starts. */
   readonly bytesMax?: number;
-  /** The time until the stream of a request is resumed. Default: 5 minutes. */
+  /** A stream that is not resumed within this time is lost. Default: 5 minutes. */
   readonly resumptionMs?: number;
 }
 

@@ -16,7 +16,7 @@ export interface ToldCall {
   readonly isSuccess: boolean;
 }
 
-/** What the model may be told about the call. Without an input, the call was never requested. */
+/** A call as the ledger records it. A call without an input was never requested. */
 export type Recorded = { readonly input?: JsonObject } & (
   | { readonly status: 'succeeded'; readonly output: JsonValue | NotedOutput }
   | { readonly status: 'failed'; readonly text: string }

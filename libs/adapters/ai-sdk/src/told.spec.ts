@@ -66,7 +66,7 @@ async function conversation(decision?: Decision, toolName: Gated = 'refund') {
     const resumed = (await run.resume(asked)).messages;
     messages = [...resumed, ...(await generate(resumed)).responseMessages];
   }
-  /** What the model is told after the client has sent these messages. */
+  /** Sends these messages of a client, and returns the inputs and results in the prompt of the model. */
   const toldTo = async (changed: readonly ModelMessage[]): Promise<unknown> => {
     await generate([...(await run.resume([...changed, { role: 'user', content: 'well?' }])).messages]);
     return promptOf(script.model.doGenerateCalls.at(-1)?.prompt);
