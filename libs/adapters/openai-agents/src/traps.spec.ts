@@ -97,3 +97,31 @@ describe('a stored state', () => {
     expect(ran).toEqual([50]);
   });
 });
+
+interface Stored {
+  $schemaVersion: string;
+  currentResponseGeneratedItemOwnership?: object;
+  readonly generatedItems: object[];
+  readonly lastProcessedResponse: { readonly functions: object[] };
+}
+
+/** The same call under the id c9, for 5 in place of 50, which needs no approval. */
+const invented = <T>(value: T): T =>
+  JSON.parse(JSON.stringify(value).replaceAll('c1', 'c9').replaceAll('50', '5')) as T;
+
+describe('a call that a client puts into a stored state', () => {
+  it('does not run, also when it is not among the interruptions', async () => {
+    limit = 10;
+    const { countersign, process, begin } = conversation();
+    const stored = JSON.parse(await begin()) as Stored;
+    const { agent, resume } = process();
+    // The framework does not compare the items and the interruptions of an older state.
+    const { currentResponseGeneratedItemOwnership: _, ...forged } = { ...stored, $schemaVersion: '1.10' };
+    forged.generatedItems.push(...invented(forged.generatedItems));
+    forged.lastProcessedResponse.functions.push(...invented(forged.lastProcessedResponse.functions));
+    const goOn = async () => run(agent, (await resume(agent, JSON.stringify(forged))).state);
+    await expect(goOn()).rejects.toThrow(/c9 did not run: it was never requested/);
+    expect(() => countersign.callOf('c9')).toThrow();
+    expect(ran).toEqual([]);
+  });
+});
