@@ -91,8 +91,8 @@ function argumentsOf(suites) {
   const without = withoutKafka
     ? ['--testPathIgnorePatterns', 'test/process/cluster/(kafka|faults)/|test/adapters/kafka']
     : [];
-  // These specs wait for other processes most of the time.
-  return [`--maxWorkers=${2 * cpus().length}`, ...without];
+  // Each of these specs starts several processes, and waits for them half of the time.
+  return [`--maxWorkers=${Math.ceil(1.5 * cpus().length)}`, ...without];
 }
 
 function skippedWithoutKafka() {

@@ -11,7 +11,7 @@ import { addressOf, serverProperties } from './server-properties.ts';
 import type { NodeAddress } from './server-properties.ts';
 
 const run = promisify(execFile);
-const listeningWithinMs = 60_000;
+const listeningWithinMs = 180_000;
 
 export interface NodeOptions {
   readonly node: NodeAddress;

@@ -5,7 +5,7 @@ import { createRandom, seedOfRun } from './harness/random.js';
 import { killRound } from './traffic/kill-round.js';
 import type { Round } from './traffic/kill-round.js';
 
-const killsWanted = Number(process.env['COUNTERSIGN_TEST_KILLS'] ?? '') || 200;
+const killsWanted = Number(process.env['COUNTERSIGN_TEST_KILLS'] ?? '') || 100;
 /** The number of kills of one log before its audit, so that a fault is found soon after its cause. */
 const killsPerLog = 50;
 /** Most of a kill's time is the next start, which uses one core: several logs in parallel use the others. */

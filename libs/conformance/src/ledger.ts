@@ -22,6 +22,8 @@ export type ScriptedDecision =
 /** The ledger's reads and commands for one run of a scenario. */
 export interface RunInLedger {
   readonly callOf: (toolCallId: string) => Promise<ToolCallView | undefined>;
+  /** Waits until the call has an approval, which may have ended since. */
+  readonly untilAsked: (toolCallId: string) => Promise<ToolCallView>;
   /** Waits until the call is in one of the states. */
   readonly until: (toolCallId: string, ...states: readonly ToolCallView['state'][]) => Promise<ToolCallView>;
   readonly decide: (toolCallId: string, decision: ScriptedDecision) => Promise<void>;
@@ -39,17 +41,23 @@ export function openRun({ url, agentToken, approverToken }: LedgerAddress, runId
   const approver = createClient({ url, token: approverToken });
   const callOf = async (toolCallId: string): Promise<ToolCallView | undefined> =>
     (await callsOf(agent, runId)).find((call) => call.toolCallId === toolCallId);
-  const until: RunInLedger['until'] = async (toolCallId, ...states) => {
+  const untilTrue = async (
+    toolCallId: string,
+    expected: string,
+    isTrue: (call: ToolCallView) => boolean,
+  ): Promise<ToolCallView> => {
     const giveUpAt = performance.now() + untilMsMax;
     for (;;) {
       const call = await callOf(toolCallId);
-      if (call !== undefined && states.includes(call.state)) return call;
+      if (call !== undefined && isTrue(call)) return call;
       if (performance.now() > giveUpAt) {
-        throw new Error(`${toolCallId} is ${call?.state ?? 'not recorded'}; expected: ${states.join(' or ')}`);
+        throw new Error(`${toolCallId} is ${call?.state ?? 'not recorded'}; expected: ${expected}`);
       }
       await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
     }
   };
+  const until: RunInLedger['until'] = (toolCallId, ...states) =>
+    untilTrue(toolCallId, states.join(' or '), ({ state }) => states.includes(state));
   const respond = async (approval: ApprovalView, decision: ScriptedDecision): Promise<void> => {
     const { approvalId, actionDigest } = approval;
     const reason = decision.type === 'deny' ? { reason: decision.reason } : {};
@@ -58,6 +66,7 @@ export function openRun({ url, agentToken, approverToken }: LedgerAddress, runId
   };
   return {
     callOf,
+    untilAsked: (toolCallId) => untilTrue(toolCallId, 'an approval', ({ approval }) => approval !== null),
     until,
     decide: async (toolCallId, decision) => {
       const { approval } = await until(toolCallId, 'awaiting_approval');

@@ -12,14 +12,14 @@ export interface KitServer extends LedgerAddress {
 }
 
 /**
- * Approvals of the agent `conformance-hasty` expire after a second. Of a nested agent the policy asks for the approval: a
+ * Approvals of the agent `conformance-hasty` expire after three seconds. Of a nested agent the policy asks for the approval: a
  * framework may have no way to pause inside it, and a tool that the worker itself always asks about.
  */
 const policy = `version: 1
 rules:
   - id: hasty
     match: { agents: [conformance-hasty] }
-    then: { require: { expiresIn: 1s } }
+    then: { require: { expiresIn: 3s } }
   - id: nested
     match: { agents: [conformance-nested], tools: [refund] }
     then: { require: {} }

@@ -15,7 +15,7 @@ export interface Script {
   readonly turns: readonly (readonly ScriptedCall[])[];
   readonly streaming?: boolean;
   readonly nested?: boolean;
-  /** An agent whose approvals expire after one second, by the policy of the kit. */
+  /** An agent whose approvals expire after three seconds, by the policy of the kit. */
   readonly hasty?: boolean;
   /** The moment at which `crash` kills a process. */
   readonly crash?: CrashPoint;
@@ -108,12 +108,12 @@ export async function openSession(
   const untilAsked = async (...toolCallIds: readonly string[]): Promise<Pause> => {
     const leg = start();
     if (!agent.capabilities.pauses) {
-      for (const toolCallId of toolCallIds) await ledger.until(toolCallId, 'awaiting_approval');
+      for (const toolCallId of toolCallIds) await ledger.untilAsked(toolCallId);
       return pauseOf(null, () => leg, relay);
     }
     const rest = await leg.rest();
     if (rest.event !== 'paused') throw new Error(`the agent did not pause: ${JSON.stringify(rest)}`);
-    for (const toolCallId of toolCallIds) await ledger.until(toolCallId, 'awaiting_approval');
+    for (const toolCallId of toolCallIds) await ledger.untilAsked(toolCallId);
     return pauseOf(rest.state, () => start(rest.state), relay);
   };
   return {

@@ -11,6 +11,7 @@ import {
   EventTooLargeError,
   isStoreOutage,
   KeysUnavailableError,
+  OutcomeUnknownError,
 } from '@countersign/event-store';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -182,17 +183,21 @@ function attempt(fn: () => void): Error | undefined {
   }
 }
 
+/** Most errors of a store have addresses and paths in their text, which callers must not see. */
+function detailOfOutage(error: Error): string {
+  if (error instanceof KeysUnavailableError) return error.message;
+  if (error instanceof OutcomeUnknownError) {
+    return 'it is not known whether the command was recorded; repeating the request is safe';
+  }
+  return error instanceof EventStoreRewoundError
+    ? 'the log of the event store was put back to an older state: nothing is written until an operator has looked at it'
+    : 'the event store cannot be written at the moment; repeating the request is safe';
+}
+
 function knownError({ log }: GatewayPorts, error: unknown): Refusal | undefined {
   if (isStoreOutage(error)) {
     log.warn({ error }, 'the event store could not be written');
-    if (error instanceof KeysUnavailableError) return { code: 'unavailable', detail: error.message };
-    return {
-      code: 'unavailable',
-      detail:
-        error instanceof EventStoreRewoundError
-          ? 'the log of the event store was put back to an older state: nothing is written until an operator has looked at it'
-          : 'the event store cannot be written at the moment; repeating the request is safe',
-    };
+    return { code: 'unavailable', detail: detailOfOutage(error) };
   }
   if (error instanceof EventTooLargeError) return { code: 'payload-too-large', detail: error.message };
   if (error instanceof EventStoreDamagedError) {

@@ -27,15 +27,24 @@ function handling<Ports extends Pick<GatewayPorts, 'commands'>>(ports: Ports, ha
 }
 
 describe('when something is wrong inside', () => {
-  it.each<[string, Error]>([
-    ['nothing was written', new EventStoreUnavailableError('disk full: /secret/path')],
-    ['it is not known whether it was', new OutcomeUnknownError('timed out at /secret/path')],
-  ])('%s: 503, to be repeated after a second', async (_what, error) => {
+  it.each<[string, Error, string]>([
+    [
+      'nothing was written',
+      new EventStoreUnavailableError('disk full: /secret/path'),
+      'the event store cannot be written',
+    ],
+    [
+      'it is not known whether it was',
+      new OutcomeUnknownError('timed out at /secret/path'),
+      'it is not known whether the command was recorded',
+    ],
+  ])('%s: 503 that says so, to be repeated after a second', async (_what, error, detail) => {
     const { world, api } = await open({
       change: (ports) => handling(ports, () => Promise.reject(error)),
     });
     const reply = await api.send('POST', '/v1/tool-calls', { body, headers: { 'idempotency-key': 'k' } });
     expect(reply).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    expect(reply.body).toHaveProperty('detail', expect.stringContaining(detail));
     expect(reply.headers.get('retry-after')).toBe('1');
     expect(JSON.stringify(reply.body)).not.toContain('secret');
     expect(world.log.entries.at(-1)).toMatchObject({ level: 'warn', fields: { error } });
