@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { openCountersign, type Countersign } from '@countersign/standalone';
 import { createClient } from '@countersign/worker-sdk';
 import { describe, expect, it } from '@jest/globals';
@@ -120,6 +121,14 @@ describe('Countersign in a process', () => {
     const { url, connection } = await start(await settings(temporaryFolder()));
     const forged = createClient({ url, token: `${connection.token}x`, attempts: 1 });
     await expect(forged.listRuns({})).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+
+  it('hides the tokens when it is printed, and gives them to whoever spreads the connection', async () => {
+    const countersign = await start(await settings(temporaryFolder()));
+    const { token, resolverToken } = { ...countersign.connection };
+    expect(token).not.toEqual('');
+    expect(inspect(countersign)).toContain(countersign.url);
+    for (const secret of [token, resolverToken]) expect(inspect(countersign)).not.toContain(secret);
   });
 
   it('requires the tokens when the tokens file has only hashes, and leaves nothing running', async () => {

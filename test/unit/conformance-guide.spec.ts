@@ -1,11 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { agents, nestedInAgentFramework } from '../adapters/agents.ts';
 
 type Column = keyof typeof agents;
 
-const guide = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'conformance.md'), 'utf8');
+const root = join(import.meta.dirname, '..', '..');
+const guide = readFileSync(join(root, 'docs', 'conformance.md'), 'utf8');
 const cellsOf = (line: string): readonly string[] =>
   line
     .split('|')
@@ -40,4 +41,13 @@ it('the table of the frameworks says what the kit tries with each of them', () =
       ...Object.keys(agents).map((column) => cell(column as Column)),
     ]),
   );
+});
+
+it('the words that the guide names are those that the kit looks for', () => {
+  const folder = join(root, 'libs', 'conformance', 'src', 'scenarios');
+  const scenarios = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
+  const start = guide.indexOf('| the call | the text contains |');
+  const words = [...guide.slice(start, guide.indexOf('## The scenarios')).matchAll(/`(.+?)`/g)].map(([, word]) => word);
+  expect(words).toEqual(['changed the arguments', 'cancelled', 'did not run', 'not known']);
+  for (const word of words) expect(scenarios.join()).toContain(`/${word ?? ''}`);
 });

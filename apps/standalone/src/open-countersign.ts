@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { ConfigError, createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
 import { openTracing, reasonOf } from '@countersign/shell';
 import { clearTokenOf } from './clear-token.js';
@@ -8,7 +9,7 @@ import { startStandalone } from './standalone.js';
 export interface Countersign {
   /** Its URL: people open the inbox there. */
   readonly url: string;
-  /** For `createWorker` and the adapters: the address, a token with role agent and one with role resolver. */
+  /** For `createWorker` and the adapters: the address, a token with role agent and one with role resolver. `console.log` hides it. */
   readonly connection: { readonly url: string; readonly token: string; readonly resolverToken: string };
   /** Finishes requests in progress, stores everything, and releases the port and the data folder. */
   readonly close: () => Promise<void>;
@@ -49,7 +50,9 @@ export async function openCountersign(
     };
     const token = given('COUNTERSIGN_TOKEN', 'agent');
     const resolverToken = given('COUNTERSIGN_RESOLVER_TOKEN', 'worker');
-    return { url, connection: { url, token, resolverToken }, close: stop };
+    const connection = { url, token, resolverToken };
+    Object.defineProperty(connection, inspect.custom, { value: () => '(hidden)' });
+    return { url, connection, close: stop };
   } catch (error) {
     await stop();
     throw error;
