@@ -1,8 +1,8 @@
 import type { ApprovalView } from '@countersign/contracts';
 
-/** The address of an approval in the inbox. */
+/** The address of an approval in the inbox. A slash at the end of `inboxUrl` makes no difference. */
 export function approvalUrl(inboxUrl: string, approvalId: string): string {
-  return `${inboxUrl}/approvals/${encodeURIComponent(approvalId)}`;
+  return `${inboxUrl.replace(/\/+$/, '')}/approvals/${encodeURIComponent(approvalId)}`;
 }
 
 /** Tells a model that a call waits for people, and how it gets the result. */

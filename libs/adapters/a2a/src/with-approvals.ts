@@ -8,7 +8,7 @@ import {
   type RequestContext,
   type TaskStore,
 } from '@a2a-js/sdk/server';
-import type { ApprovalView, Worker } from '@countersign/worker-sdk';
+import { approvalUrl, type ApprovalView, type Worker } from '@countersign/worker-sdk';
 import { cancelCalls, cancellingTaskStore, hasEnded } from './cancelling-task-store.js';
 
 /** The connection to Countersign, and the tasks of the server. */
@@ -179,6 +179,6 @@ function part(mediaType: string, content: NonNullable<Part['content']>): Part {
 
 function openApproval(approval: ApprovalView, inboxUrl: string | undefined): OpenApproval {
   const { approvalId, toolCallId, toolName, actionDigest, description, expiresAt } = approval;
-  const address = inboxUrl === undefined ? null : `${inboxUrl.replace(/\/+$/, '')}/approvals/${approvalId}`;
+  const address = inboxUrl === undefined ? null : approvalUrl(inboxUrl, approvalId);
   return { approvalId, toolCallId, toolName, actionDigest, description, expiresAt, address };
 }

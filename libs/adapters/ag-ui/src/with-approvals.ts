@@ -1,5 +1,5 @@
 import { EventType, type AGUIEvent, type Interrupt, type RunAgentInput, type RunFinishedEvent } from '@ag-ui/core';
-import { isRefusal, type ApprovalView, type ToolCallView, type Worker } from '@countersign/worker-sdk';
+import { approvalUrl, isRefusal, type ApprovalView, type ToolCallView, type Worker } from '@countersign/worker-sdk';
 
 /** The connection to Countersign. */
 export interface ApprovalsOptions {
@@ -89,7 +89,7 @@ function interruptOf(approval: ApprovalView, inboxUrl: string | undefined): Inte
   const { approvalId, toolCallId, toolName, description, actionDigest, allowedDecisions } = approval;
   // The deadline is that of the decision. A client refuses to answer an interrupt after it.
   const expiresAt = approval.state === 'pending' ? approval.expiresAt : null;
-  const address = inboxUrl === undefined ? {} : { address: `${inboxUrl.replace(/\/+$/, '')}/approvals/${approvalId}` };
+  const address = inboxUrl === undefined ? {} : { address: approvalUrl(inboxUrl, approvalId) };
   return {
     id: approvalId,
     reason: 'tool_call',
