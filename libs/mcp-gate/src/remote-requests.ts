@@ -93,6 +93,8 @@ export function createRemoteRequests(fetchLimited: typeof fetch, resumptionMs: n
         return;
       }
       const { promise, resolve: answer, reject } = Promise.withResolvers<undefined>();
+      // When the transport refuses the response, nobody waits for this one.
+      promise.catch(() => undefined);
       const request: OpenRequest = { eventId: undefined, hasStream: false, failures: 0, answer, reject };
       open.set(message.id, request);
       try {
@@ -103,6 +105,7 @@ export function createRemoteRequests(fetchLimited: typeof fetch, resumptionMs: n
         if (!request.hasStream) reject(new NoResponseError());
         await promise;
       } finally {
+        clearTimeout(request.resumption);
         if (open.get(message.id) === request) open.delete(message.id);
       }
     },

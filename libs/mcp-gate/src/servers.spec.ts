@@ -216,4 +216,11 @@ describe('a server that refuses a request', () => {
     const { client } = await place((response) => response.writeHead(500).end('out of order'));
     await expect(client.listPrompts()).rejects.toThrow('out of order');
   });
+
+  it('gives the error of a stream too, and goes on', async () => {
+    const { client } = await place((response) => response.writeHead(500, eventStream).end('data: {}\n\n'));
+    await expect(client.listPrompts()).rejects.toThrow('Error POSTing');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect(client.listTools()).resolves.toHaveProperty('tools');
+  });
 });
