@@ -185,7 +185,7 @@ describe('an example that is run as its README says', () => {
     point(join(app, 'server.ts'), server.url, 'ag-ui');
     const port = String(await freePort());
     const text = readFileSync(join(app, 'server.ts'), 'utf8');
-    writeFileSync(join(app, 'server.ts'), text.replace('listen(8000)', `listen(${port}, '127.0.0.1')`));
+    writeFileSync(join(app, 'server.ts'), text.replace('8000', port));
     const tokens = ['--import', '../countersign/examples/local-tokens.mjs'];
     const child = execFile(process.execPath, [...tokens, 'server.ts'], { cwd: app, env: {} });
     const post = async (body: string) =>

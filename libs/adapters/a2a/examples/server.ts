@@ -28,7 +28,8 @@ createServer((request, response) => {
       for await (const event of reply) response.write(`data: ${JSON.stringify(event)}\n\n`);
       response.end();
     } catch (error) {
-      response.writeHead(400).end(String(error));
+      if (!response.headersSent) response.writeHead(400);
+      response.end(String(error));
     }
   })();
 }).listen(8000, '127.0.0.1');

@@ -45,4 +45,4 @@ createServer((request, response) => {
     }
     response.end();
   })();
-}).listen(8000);
+}).listen(8000, '127.0.0.1');
