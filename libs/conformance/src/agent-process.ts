@@ -46,6 +46,9 @@ export function startAgent({ command, args, cwd }: AgentCommand, start: AgentSta
       resolve();
     });
   });
+  const written = (): string => (stderr === '' ? 'it wrote nothing on stderr' : `it wrote on stderr:\n${stderr}`);
+  const howItEnded = (): string =>
+    `${child.signalCode === null ? `with exit code ${String(child.exitCode)}` : `by ${child.signalCode}`} and without a last line; ${written()}`;
   ended.catch(() => undefined);
   const send = (line: AgentStart | ToolReply): void => void child.stdin.write(`${JSON.stringify(line)}\n`);
   send(start);
@@ -54,7 +57,7 @@ export function startAgent({ command, args, cwd }: AgentCommand, start: AgentSta
       const timer = new AbortController();
       const silence = new Promise<never>((_resolve, reject) => {
         const timeout = setTimeout(() => {
-          reject(new Error(`the agent was silent for ${silentMsMax / 1000} s; it wrote on stderr:\n${stderr}`));
+          reject(new Error(`the agent was silent for ${silentMsMax / 1000} s; ${written()}`));
         }, silentMsMax);
         timer.signal.addEventListener('abort', () => {
           clearTimeout(timeout);
@@ -62,8 +65,9 @@ export function startAgent({ command, args, cwd }: AgentCommand, start: AgentSta
       });
       try {
         const line = await Promise.race([lines.next(), silence]);
-        if (line.done === true) throw new Error(`the agent ended without a last line; it wrote on stderr:\n${stderr}`);
-        return parseEvent(line.value);
+        if (line.done !== true) return parseEvent(line.value);
+        await ended.catch(() => undefined);
+        throw new Error(`the agent ended ${howItEnded()}`);
       } finally {
         timer.abort();
       }

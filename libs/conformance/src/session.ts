@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { startAgent, type AgentCommand, type AgentProcess } from './agent-process.js';
-import { openCrashRelay, type CrashPoint, type CrashRelay } from './crash-relay.js';
+import { openCrashProxy, type CrashPoint, type CrashProxy } from './crash-proxy.js';
 import { openRun, type LedgerAddress, type RunInLedger } from './ledger.js';
 import type { AgentEvent, AgentStart, Capabilities, ScriptedCall } from './protocol.js';
 
@@ -85,9 +85,9 @@ export async function openSession(
   const ledger = openRun(address, runId);
   const begun: ToolEvent[] = [];
   const processes: AgentProcess[] = [];
-  const relay = script.crash === undefined ? undefined : await openCrashRelay(address.url, script.crash);
+  const proxy = script.crash === undefined ? undefined : await openCrashProxy(address.url, script.crash);
   const startOf = (state: string | null, forge: boolean): AgentStart => ({
-    url: relay?.url ?? address.url,
+    url: proxy?.url ?? address.url,
     agentToken: address.agentToken,
     workerToken: address.workerToken,
     kafka: address.kafka ?? null,
@@ -109,23 +109,23 @@ export async function openSession(
     const leg = start();
     if (!agent.capabilities.pauses) {
       for (const toolCallId of toolCallIds) await ledger.untilAsked(toolCallId);
-      return pauseOf(null, () => leg, relay);
+      return pauseOf(null, () => leg, proxy);
     }
     const rest = await leg.rest();
     if (rest.event !== 'paused') throw new Error(`the agent did not pause: ${JSON.stringify(rest)}`);
     for (const toolCallId of toolCallIds) await ledger.untilAsked(toolCallId);
-    return pauseOf(rest.state, () => start(rest.state), relay);
+    return pauseOf(rest.state, () => start(rest.state), proxy);
   };
   return {
     ledger,
     capabilities: agent.capabilities,
     start,
     untilAsked,
-    crash: () => crashAt(relay, start()),
+    crash: () => crashAt(proxy, start()),
     ran: (toolName) => begun.filter((event) => event.toolName === toolName).map((event) => event.arguments),
     release: async () => {
       await Promise.all(processes.map((process) => process.kill()));
-      await relay?.close();
+      await proxy?.close();
     },
   };
 }
@@ -164,12 +164,12 @@ function createLeg(process: AgentProcess, begun: ToolEvent[]): Leg {
   };
 }
 
-function pauseOf(state: string | null, goOn: () => Leg, relay: CrashRelay | undefined): Pause {
+function pauseOf(state: string | null, goOn: () => Leg, proxy: CrashProxy | undefined): Pause {
   return {
     state,
     resume: () => goOn().rest(),
     finish: async () => toldBy(await goOn().rest()),
-    crash: () => crashAt(relay, goOn()),
+    crash: () => crashAt(proxy, goOn()),
     crashInside: async (toolName) => {
       const leg = goOn();
       await leg.untilToolBegins(toolName);
@@ -178,14 +178,14 @@ function pauseOf(state: string | null, goOn: () => Leg, relay: CrashRelay | unde
   };
 }
 
-async function crashAt(relay: CrashRelay | undefined, leg: Leg): Promise<void> {
-  if (relay === undefined) throw new Error('the script has no crash point');
+async function crashAt(proxy: CrashProxy | undefined, leg: Leg): Promise<void> {
+  if (proxy === undefined) throw new Error('the script has no crash point');
   const rest = leg.rest();
-  const early = await Promise.race([relay.reached, rest]);
+  const early = await Promise.race([proxy.reached, rest]);
   if (early !== undefined) throw new Error(`the agent did not come to the crash point: ${JSON.stringify(early)}`);
   await leg.kill();
   await rest.catch(() => undefined);
-  relay.release();
+  proxy.release();
 }
 
 /** The results that the model was given. Throws when the run is not finished, or not by the model's last word. */

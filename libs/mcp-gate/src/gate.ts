@@ -25,8 +25,13 @@ export interface Gate {
 }
 
 /**
- * Passes every message on as it is, in both directions, except calls of gated tools: those pass the ledger. Capabilities,
- * requests of the server, progress and list changes are those of the two sides.
+ * Starts both sides and returns the gate between them. Calls of gated tools pass the ledger, and the gate handles their
+ * cancellations. All other messages pass as they are, in both directions, with these exceptions:
+ * - messages about tasks, and the results of `initialize` and `tools/list` when the gate offers tasks;
+ * - a reply of the server to no open request is dropped, as is a `tools/call` that is not a request;
+ * - a reply whose id the server changed from a number to a string gets the number again.
+ *
+ * Rejects with the error of a side that cannot be started.
  */
 export async function openGate(client: Wire, server: Wire, options: GateOptions): Promise<Gate> {
   const requests = createInnerRequests(server);

@@ -15,7 +15,10 @@ export class ReplyTooLargeError extends Error {
  */
 export function createLimitedFetch(bytesMax: number, onExceeded: (error: ReplyTooLargeError) => void): typeof fetch {
   return async (input, init) => {
-    const response = await fetch(input, init);
+    const response = await fetch(input, init).catch((error: unknown) => {
+      if (init?.signal?.aborted === true) throw error;
+      throw new Error(`the MCP server cannot be reached: ${reasonOf(error)}. Check the address, and that it runs`);
+    });
     if (response.body === null) return response;
     const count = isEventStream(response) ? createEventCounter() : createByteCounter();
     const limit = new TransformStream<Uint8Array, Uint8Array>({
@@ -31,6 +34,12 @@ export function createLimitedFetch(bytesMax: number, onExceeded: (error: ReplyTo
     });
     return new Response(response.body.pipeThrough(limit), response);
   };
+}
+
+/** The reason of a failed `fetch` is in its cause. */
+function reasonOf(error: unknown): string {
+  const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return inner instanceof Error ? inner.message : String(inner);
 }
 
 /** Recognises a stream as the transport of the SDK does. */

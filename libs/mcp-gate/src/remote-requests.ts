@@ -93,7 +93,7 @@ export function createRemoteRequests(fetchLimited: typeof fetch, resumptionMs: n
         return;
       }
       const { promise, resolve: answer, reject } = Promise.withResolvers<undefined>();
-      // When the transport refuses the response, nobody waits for this one.
+      // When `send` of the transport throws, no code waits for this promise.
       promise.catch(() => undefined);
       const request: OpenRequest = { eventId: undefined, hasStream: false, failures: 0, answer, reject };
       open.set(message.id, request);

@@ -34,7 +34,7 @@ async function place(
   respond: Respond,
   resume = noStream,
   limits: RemoteLimits = { bytesMax },
-): Promise<{ client: Client; gate: Gate }> {
+): Promise<{ client: Client; gate: Gate; server: Server }> {
   const results: Readonly<Record<string, (id: unknown, response: ServerResponse) => void>> = {
     initialize: (id, response) => {
       const serverInfo = { name: 'remote', version: '1' };
@@ -74,7 +74,7 @@ async function place(
   open.push({ server, gate });
   const client = new Client({ name: 'spec', version: '1' });
   await client.connect(clientSide);
-  return { client, gate };
+  return { client, gate, server };
 }
 
 function json(response: ServerResponse, body: unknown): void {
@@ -215,6 +215,13 @@ describe('a server that refuses a request', () => {
   it('gives the client an error', async () => {
     const { client } = await place((response) => response.writeHead(500).end('out of order'));
     await expect(client.listPrompts()).rejects.toThrow('out of order');
+  });
+
+  it('says so when it cannot be reached', async () => {
+    const { client, server } = await place(noStream);
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await expect(client.listPrompts()).rejects.toThrow(/the MCP server cannot be reached: .*ECONNREFUSED/);
   });
 
   it('gives the error of a stream too, and goes on', async () => {

@@ -26,7 +26,7 @@ import {
   type ToolCallPage,
 } from './answers.js';
 import { readEvents, type EventsOptions } from './events.js';
-import { createTransport, type CallOptions, type Transport, type TransportOptions } from './transport.js';
+import { checkToken, createTransport, type CallOptions, type Transport, type TransportOptions } from './transport.js';
 
 /** The server's address and the caller's token. */
 export interface ClientOptions extends TransportOptions {
@@ -127,6 +127,7 @@ export interface Client {
  * for await (const event of client.events({ types: ['ApprovalRequested'] })) {
  */
 export function createClient(options: ClientOptions): Client {
+  checkToken('token', options.token);
   return clientOver(createTransport(options), options.token);
 }
 

@@ -4,6 +4,7 @@ import type { Clock } from '@countersign/http-client';
 import { CountersignError, errorOfAnswer, isRefusal, messageOf } from './errors.js';
 import { retryAfterMs } from '@countersign/http-client';
 import { createTransport } from './transport.js';
+import { createWorker } from './worker.js';
 
 const urlOf = (input: Parameters<typeof fetch>[0]): string => (input instanceof Request ? input.url : input.toString());
 
@@ -193,4 +194,12 @@ describe('errors', () => {
       'thrown number',
     ]);
   });
+});
+
+it.each(['secret\nx', 'se cret', 'sécret'])('a token that no header can have is refused at once: %j', (token) => {
+  const refused = (field: string) => new RegExp(`^${field}: a token has no spaces.*Copy it again.$`);
+  expect(() => createClient({ url: 'http://x.test', token })).toThrow(refused('token'));
+  const worker = { url: 'http://x.test', agentId: 'a', tools: [] };
+  expect(() => createWorker({ ...worker, token: 't', resolverToken: token })).toThrow(refused('resolverToken'));
+  expect(() => createWorker({ ...worker, token: 't', resolverToken: ' t\n' })).not.toThrow();
 });

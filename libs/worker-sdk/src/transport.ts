@@ -159,6 +159,15 @@ function placeOf(method: string, idempotencyKey: string, position: string | null
   return position === null ? {} : { 'countersign-position': position };
 }
 
+/**
+ * Throws for a token that no HTTP header can have: the HTTP client would refuse it with its text in the message, as if the
+ * server were away. Line ends and spaces around a token do no harm.
+ */
+export function checkToken(name: string, token: string): void {
+  if (/^[\x21-\x7e]*$/.test(token.trim())) return;
+  throw new TypeError(`${name}: a token has no spaces, line ends or other special characters. Copy it again.`);
+}
+
 function headersOf(token: string, clientName: string | undefined): Record<string, string> {
   const headers = { authorization: `Bearer ${token}`, ...traceHeaders() };
   return clientName === undefined ? headers : { ...headers, 'countersign-client': clientName };

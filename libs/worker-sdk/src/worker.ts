@@ -18,7 +18,7 @@ import { createSessions } from './session.js';
 import { createSteps } from './steps.js';
 import { checkLimitMs } from './time-limit.js';
 import { questionToolName, type GateTool } from './tool-definition.js';
-import { createTransport } from './transport.js';
+import { checkToken, createTransport } from './transport.js';
 import type { Worker, WorkerOptions } from './worker-options.js';
 
 /** How many calls `serve` runs at once. */
@@ -40,6 +40,8 @@ const attemptsDefault = 9;
  * });
  */
 export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> {
+  checkToken('token', options.token);
+  checkToken('resolverToken', options.resolverToken ?? options.token);
   const transport = createTransport({ ...options, attempts: options.attempts ?? attemptsDefault });
   const client = clientOver(transport, options.token);
   // Only `step`, `wait` and the like, which take a `C`, pass a context to these tools.

@@ -72,3 +72,16 @@ it('an agent that does not start fails with what it wrote', async () => {
   const agent = agentAt('no-such-agent.js');
   await expect(tryScenario(scenarios[0]!, agent, server)).rejects.toThrow(/Cannot find module/);
 });
+
+it('an agent that ends early fails with how it ended', async () => {
+  const agent = { ...agentAt(''), args: ['-e', 'process.exit(7)'] };
+  await expect(tryScenario(scenarios[0]!, agent, server)).rejects.toThrow(
+    'the agent ended with exit code 7 and without a last line; it wrote nothing on stderr',
+  );
+});
+
+it('the command refuses a name that no scenario has', async () => {
+  const args = [cli, 'conformance', '--only', 'refnd', '--', process.execPath, plainAgent];
+  const stderr = expect.stringContaining('has "refnd" in its name');
+  await expect(promisify(execFile)(process.execPath, args)).rejects.toMatchObject({ stderr });
+});

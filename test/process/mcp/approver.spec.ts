@@ -232,3 +232,10 @@ describe('a token with a maximal assurance', () => {
     expect(await recorded(other)).toMatchObject({ respondedBy: 'cat', via: 'api', assurance: 'low' });
   });
 });
+
+it('names the remedy for a token that is not one of an approver', async () => {
+  const env = { COUNTERSIGN_URL: url, COUNTERSIGN_TOKEN: 'agent-token' };
+  const { client: wrong } = await connectClient(cliCommand(['mcp-approver']), env);
+  const reply = await wrong.callTool({ name: 'list_pending', arguments: {} });
+  expect(textOf(reply)).toMatch(/needs the role approver.*Set COUNTERSIGN_TOKEN of this MCP server to the token/);
+});

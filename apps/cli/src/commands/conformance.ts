@@ -1,6 +1,7 @@
 import type { AgentUnderTest, Capabilities, KitServer, Scenario } from '@countersign/conformance';
 import { fileURLToPath } from 'node:url';
 import type { ExitCode } from '../exit-codes.js';
+import { usageError } from '../cli-error.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
 
@@ -19,13 +20,17 @@ export async function conformance(
   const { scenarios, scenariosFor, startKitServer } = await import('@countersign/conformance');
   const agent = { command, args, capabilities };
   const possible = scenariosFor(agent).filter(({ name }) => name.includes(only));
+  if (possible.length === 0) {
+    throw usageError(`No scenario that the agent can do has "${only}" in its name.`, 'Without --only all are tried.');
+  }
   output.note('Starting a Countersign in a temporary folder …');
   const server = await startKitServer(fileURLToPath(new URL('../bin/countersign.js', import.meta.url)));
   let failed = 0;
   try {
     for (const scenario of possible) {
-      if (output.terminal.interrupted.aborted) return exitCodes.interrupted;
       const problem = await problemIn(scenario, agent, server);
+      // Ctrl-C ends the agent, too: that is no verdict.
+      if (output.terminal.interrupted.aborted) return exitCodes.interrupted;
       if (problem !== null) failed += 1;
       printScenario(output, scenario.name, problem);
     }
@@ -36,7 +41,7 @@ export async function conformance(
   const leftOut = scenarios.length - possible.length;
   output.printJson({ passed, failed, leftOut });
   output.print({ text: `${String(passed)} passed, ${String(failed)} failed, ${String(leftOut)} left out` });
-  return failed === 0 && possible.length > 0 ? exitCodes.ok : exitCodes.refused;
+  return failed === 0 ? exitCodes.ok : exitCodes.refused;
 }
 
 async function problemIn(scenario: Scenario, agent: AgentUnderTest, server: KitServer): Promise<string | null> {

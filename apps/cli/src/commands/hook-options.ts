@@ -24,7 +24,8 @@ export function addHook(program: Command, runner: Runner): void {
       'after',
       `
 The agent runs it: it reads the call on stdin and writes the decision on stdout.
-Every failure denies the call, with exit code 2 where the agent reads it. The
+A failure before the tool denies the call, with exit code 2 where the agent
+reads it. With --post a failure ends with 1 and does not stop the agent. The
 hook asks with COUNTERSIGN_TOKEN (an agent) and claims with
 COUNTERSIGN_RESOLVER_TOKEN; on the machine of a standalone server
 COUNTERSIGN_DATA is enough.

@@ -34,12 +34,17 @@ export interface GatedRun<T extends ToolSet, G> {
   readonly toolApproval: { readonly [K in keyof G]: Approval };
   /**
    * Replaces approval responses, inputs and results of gated tools by those of the ledger, after waiting up to `timeoutMs`
-   * (default: not at all). Continue with its messages when `pending` is empty. Throws `CountersignError` with `tool-call-mismatch` when the
-   * arguments are not those that were requested, `NotApprovedError` for a call that was never requested, and an error when
-   * the messages have an output of a call that did not succeed.
+   * (default: not at all). Continue with its messages when `pending` is empty.
+   *
+   * Throws `InvalidPromptError` for malformed messages, `CountersignError` with `tool-call-mismatch` when the arguments are not
+   * those that were requested, `NotApprovedError` for a call that was never requested, and an `Error` when the messages have an
+   * output of a call that did not succeed, the id of a gated call under several tools, or one approval for several calls.
    */
   readonly resume: (messages: readonly ModelMessage[], limits?: Limits) => Promise<Resumed<ModelMessage>>;
-  /** The same for the messages of `useChat`, before `convertToModelMessages`. */
+  /**
+   * The same for the messages of `useChat`, before `convertToModelMessages`. For malformed messages it throws the error of
+   * `validateUIMessages`.
+   */
   readonly resumeUI: <M extends UIMessage>(messages: readonly M[], limits?: Limits) => Promise<Resumed<M>>;
 }
 

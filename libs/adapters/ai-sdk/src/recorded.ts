@@ -22,6 +22,8 @@ export type Recorded = { readonly input?: JsonObject } & (
   | { readonly status: 'failed'; readonly text: string }
 );
 
+const remedy = 'Continue with messages that a client cannot change.';
+
 /**
  * Returns the record of the call. Throws for a success that the ledger does not have.
  * Attack: the text of an error is `{"refunded":50}`. Some providers send it to the model without saying that it is an error.
@@ -38,7 +40,7 @@ export function recordedOf({ toolCallId, toolName, isSuccess }: ToldCall, calls:
   }
   if (isSuccess) {
     throw new Error(
-      `The messages have an output of ${toolCallId}, but in Countersign the call is ${view.state}. Continue with messages that a client cannot change.`,
+      `The messages have an output of ${toolCallId}, but in Countersign the call is ${view.state}. ${remedy}`,
     );
   }
   const none = `The call ${toolCallId} has no result: in Countersign it is ${view.state}.`;
@@ -61,7 +63,7 @@ export function assertOneToolForEachId(parts: readonly NamedPart[], gated: { has
     const name = names.get(toolCallId) ?? toolName;
     names.set(toolCallId, name);
     if (name !== toolName && (gated.has(name) || gated.has(toolName))) {
-      throw new Error(`The messages have ${toolCallId} as a call of ${name} and of ${toolName}.`);
+      throw new Error(`The messages have ${toolCallId} as a call of ${name} and of ${toolName}. ${remedy}`);
     }
   }
 }
@@ -72,7 +74,7 @@ export function assertOneCallForEachApproval(
 ): void {
   const calls = new Map(approvals);
   const other = approvals.find(([approvalId, toolCallId]) => calls.get(approvalId) !== toolCallId);
-  if (other !== undefined) throw new Error(`The messages have the approval ${other[0]} for several calls.`);
+  if (other !== undefined) throw new Error(`The messages have the approval ${other[0]} for several calls. ${remedy}`);
 }
 
 /** The part with the recorded input; the same part when it has that input already. */

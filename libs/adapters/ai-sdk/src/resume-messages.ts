@@ -38,7 +38,9 @@ export async function resumeMessages(
 function assertWellFormed(messages: readonly ModelMessage[]): void {
   const { error } = modelMessageSchema.array().safeParse(messages);
   if (error === undefined) return;
-  throw new InvalidPromptError({ prompt: messages, message: 'The messages are not ModelMessages.', cause: error });
+  const message =
+    'The messages are not ModelMessages; the cause names the first wrong member. Pass the messages of `useChat` to `resumeUI`.';
+  throw new InvalidPromptError({ prompt: messages, message, cause: error });
 }
 
 type Part = Exclude<ModelMessage['content'], string>[number];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { CrashPoint } from '../crash-relay.js';
+import type { CrashPoint } from '../crash-proxy.js';
 import { toldBy, type Pause, type Script, type Session } from '../session.js';
 import { oneRefund, type Scenario } from './scenario.js';
 

@@ -1,6 +1,6 @@
 import type { ApprovalView } from '@countersign/contracts';
 import { safeJson } from '@countersign/text';
-import { approvalUrl, createClient, type ClientOptions } from '@countersign/worker-sdk';
+import { approvalUrl, CountersignError, createClient, type ClientOptions } from '@countersign/worker-sdk';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
@@ -39,7 +39,9 @@ export function createApproverServer(options: ApproverOptions): McpServer {
       annotations: { readOnlyHint: true },
     },
     async ({ toolName, cursor }, { signal }) => {
-      const page = await ledger.listApprovals({ state: 'pending', toolName, cursor, limit: pageSize, signal });
+      const page = await orRemedy(
+        ledger.listApprovals({ state: 'pending', toolName, cursor, limit: pageSize, signal }),
+      );
       const approvals = page.approvals.map((approval) => summaryOf(approval, inboxUrl));
       return textResult(safeJson({ approvals, nextCursor: page.nextCursor }, 2));
     },
@@ -53,7 +55,7 @@ export function createApproverServer(options: ApproverOptions): McpServer {
       annotations: { readOnlyHint: true },
     },
     async ({ approvalId: id }, { signal }) => {
-      const approval = await ledger.getApproval(id, { signal });
+      const approval = await orRemedy(ledger.getApproval(id, { signal }));
       return textResult(safeJson({ ...approval, url: approvalUrl(inboxUrl, id) }, 2));
     },
   );
@@ -66,10 +68,28 @@ export function createApproverServer(options: ApproverOptions): McpServer {
       inputSchema: { approvalId },
       annotations: { readOnlyHint: false, destructiveHint: true },
     },
-    async ({ approvalId: id }, { signal }) => textResult(await decide(id, signal)),
+    async ({ approvalId: id }, { signal }) => textResult(await orRemedy(decide(id, signal))),
   );
   return mcp;
 }
+
+/** The person at the client sees the error, and can mend the settings of the server. */
+async function orRemedy<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof CountersignError)) throw error;
+    const remedy = remedies[error.code];
+    throw remedy === undefined ? error : new Error(`${error.message}. ${remedy}`, { cause: error });
+  }
+}
+
+const needsToken = 'Set COUNTERSIGN_TOKEN of this MCP server to the token of an approver.';
+const remedies: Readonly<Record<string, string>> = {
+  unreachable: 'Start Countersign, or set COUNTERSIGN_URL to where it runs.',
+  unauthenticated: needsToken,
+  forbidden: needsToken,
+};
 
 function summaryOf(approval: ApprovalView, inboxUrl: string): Readonly<Record<string, unknown>> {
   const { approvalId, toolName, agentId, requestedBy, risk, description, requestedAt, expiresAt } = approval;

@@ -9,8 +9,8 @@ export interface CrashPoint {
   readonly side: 'before' | 'after';
 }
 
-/** A relay between an agent and the ledger that stops at a crash point. */
-export interface CrashRelay {
+/** A proxy between an agent and the ledger that stops at a crash point. */
+export interface CrashProxy {
   /** The address that the agent uses for the ledger. */
   readonly url: string;
   /** Resolves when the agent is at the crash point. It waits there until it is killed. */
@@ -22,8 +22,8 @@ export interface CrashRelay {
 
 const paths = { request: /^\/v1\/tool-calls$/, claim: /\/claim$/, outcome: /\/outcome$/ } as const;
 
-/** Relays the requests of an agent to the ledger at `target`, and stops at the crash point. */
-export async function openCrashRelay(target: string, { step, side }: CrashPoint): Promise<CrashRelay> {
+/** Passes on the requests of an agent to the ledger at `target`, and stops at the crash point. */
+export async function openCrashProxy(target: string, { step, side }: CrashPoint): Promise<CrashProxy> {
   const { promise: reached, resolve: reach } = Promise.withResolvers<undefined>();
   const agent = new Agent({ keepAlive: true });
   let stops = true;
@@ -35,7 +35,7 @@ export async function openCrashRelay(target: string, { step, side }: CrashPoint)
     }
     const url = new URL(incoming.url ?? '/', target);
     const headers = { ...incoming.headers, host: url.host };
-    const relayed = request(url, { agent, method: incoming.method, headers }, (response) => {
+    const passedOn = request(url, { agent, method: incoming.method, headers }, (response) => {
       if (isStopped) {
         response.resume().once('end', () => reach(undefined));
         return;
@@ -43,8 +43,8 @@ export async function openCrashRelay(target: string, { step, side }: CrashPoint)
       outgoing.writeHead(response.statusCode ?? 502, response.headers);
       response.pipe(outgoing);
     });
-    relayed.once('error', () => outgoing.destroy());
-    incoming.pipe(relayed);
+    passedOn.once('error', () => outgoing.destroy());
+    incoming.pipe(passedOn);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
