@@ -96,7 +96,9 @@ describe('malformed messages', () => {
     ],
   ])('are refused: %s', async (_, messages) => {
     const { resume } = await approved();
-    await expect(resume(messages as ModelMessage[])).rejects.toThrow('The messages are not ModelMessages; the cause names');
+    await expect(resume(messages as ModelMessage[])).rejects.toThrow(
+      'The messages are not ModelMessages; the cause names',
+    );
   });
 
   const part = { type: 'tool-refund', toolCallId: 'c1', input: call.input };
