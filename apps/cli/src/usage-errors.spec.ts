@@ -49,3 +49,13 @@ describe('a command line that is wrong', () => {
     expect(err.replaceAll('\n', ' ')).toContain(`See \`${help}\`.`);
   });
 });
+
+describe('an MCP server that cannot be started', () => {
+  it('is told about with a remedy for its command', async () => {
+    const { code, err } = await run('mcp', '--', 'no-such-server');
+    expect(code).toBe(1);
+    expect(err).toContain('no-such-server');
+    expect(err).toContain('Check the command after `--`');
+    expect(err).not.toContain('--listen');
+  });
+});

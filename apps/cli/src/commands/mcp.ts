@@ -37,7 +37,7 @@ export async function mcp(output: Output, command: readonly string[], options: M
     listen === undefined
       ? mcpGate.openStdioGate(stdin, stdout, openServer(), first)
       : mcpGate.openHttpGate({ port: portOf(listen), openServer, optionsOf: () => gateOptions(options, env) });
-  const gate = await opening.catch(notStarted);
+  const gate = await opening.catch(notStarted(options));
   if (gate.url !== undefined) output.note(`The gate listens at ${gate.url}.`);
   interrupted.addEventListener('abort', () => void gate.close());
   const failure = await gate.ended;
@@ -80,14 +80,17 @@ function portOf(listen: string): number {
   );
 }
 
-function notStarted(error: unknown): never {
-  const cause = error instanceof Error ? error.message : String(error);
-  throw localError(
-    'unexpected',
-    'mcp-server',
-    `The gate did not start: ${cause}.`,
-    'Check the MCP server, and the port of --listen.',
-  );
+function notStarted({ listen, server }: McpOptions): (error: unknown) => never {
+  const remedy =
+    listen !== undefined
+      ? 'Give another port to --listen.'
+      : server !== undefined
+        ? 'Check the address after --server.'
+        : 'Check the command after `--`: it must start an MCP server on stdin and stdout.';
+  return (error) => {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw localError('unexpected', 'mcp-server', `The gate did not start: ${cause}.`, remedy);
+  };
 }
 
 /** Without a run of the caller's each connection is one. */
