@@ -11,6 +11,7 @@ export const agents = {
   'Agent Framework': { ...framework, nested: false, partial: false },
   A2A: { ...framework, nested: false },
   'AG-UI': { ...framework, nested: false },
+  'MCP gate': { ...framework, streaming: false, nested: false, forge: false },
   'own loop': { ...framework, streaming: false, nested: false, forge: false },
 } as const satisfies Readonly<Record<string, Capabilities>>;
 

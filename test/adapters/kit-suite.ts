@@ -22,11 +22,15 @@ const columns = {
   mastra: 'Mastra',
   a2a: 'A2A',
   'ag-ui': 'AG-UI',
+  'mcp-gate': 'MCP gate',
 } as const;
 
 type Adapter = keyof typeof columns;
 
-const sourceOf = (adapter: Adapter): string => join(root, 'libs', 'adapters', adapter, 'conformance', 'agent.ts');
+const sourceOf = (adapter: Adapter): string =>
+  adapter === 'mcp-gate'
+    ? join(import.meta.dirname, adapter, 'agent.ts')
+    : join(root, 'libs', 'adapters', adapter, 'conformance', 'agent.ts');
 
 /** The agent of an adapter: `conformance/agent.ts` in its folder. */
 export function agentOf(adapter: Adapter, file = sourceOf(adapter)): AgentUnderTest {

@@ -1,0 +1,3 @@
+import { kitSuite } from './kit-suite.ts';
+
+kitSuite('mcp-gate');
