@@ -2,15 +2,23 @@
 export interface Clock {
   /** Ms since a fixed moment; never decreases. */
   readonly monotonic: () => number;
-  /** Calls `fn` once after at least `delayMs`. Returns a function that cancels it. */
+  /** Calls `fn` once after at least `delayMs`, which may be any length, Infinity too. Returns a function that cancels it. */
   readonly setTimer: (delayMs: number, fn: () => void) => () => void;
 }
+
+/** `setTimeout` fires at once beyond 24.8 days, so a long wait is several short ones. */
+const waitMsMax = 3_600_000;
 
 /** The real clock. A pending timer keeps the process alive until it is cancelled. */
 export const systemClock: Clock = {
   monotonic: () => performance.now(),
   setTimer: (delayMs, fn) => {
-    const timer = setTimeout(fn, delayMs);
+    const due = performance.now() + delayMs;
+    let timer: NodeJS.Timeout;
+    const wait = (leftMs: number): void => {
+      timer = leftMs <= waitMsMax ? setTimeout(fn, leftMs) : setTimeout(() => wait(due - performance.now()), waitMsMax);
+    };
+    wait(delayMs);
     return () => {
       clearTimeout(timer);
     };

@@ -77,9 +77,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     signal: AbortSignal | undefined,
     read: (response: Response) => Promise<T> | T,
   ): Promise<T> => {
+    const url = `${options.base}${request.path}${queryText(request.query)}`;
+    // A body that is no JSON is an error of the caller, and no repetition helps.
+    const init = { ...initOf(request), signal: signal ?? null };
     try {
-      const url = `${options.base}${request.path}${queryText(request.query)}`;
-      return await read(await fetchOnce(url, { ...initOf(request), signal: signal ?? null }));
+      return await read(await fetchOnce(url, init));
     } catch (error) {
       if (request.signal?.aborted === true) throw reasonOf(request.signal);
       throw new NoAnswerError(error);

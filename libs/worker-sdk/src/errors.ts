@@ -48,10 +48,27 @@ export function isRefusal(error: unknown, ...codes: readonly string[]): error is
   return error instanceof CountersignError && codes.includes(error.code);
 }
 
-/** The message of any thrown value. */
+/** The message of any thrown value, also of one that is no Error. Never throws. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message === '' ? thrown.name : thrown.message;
-  return typeof thrown === 'string' ? thrown : `thrown ${typeof thrown}`;
+  if (typeof thrown === 'string') return thrown;
+  const message = textOf(thrown, 'message');
+  if (message !== '') return message;
+  return thrown instanceof Error ? nameOf(thrown) : `thrown ${typeof thrown}`;
+}
+
+/** The name of any thrown value. Never throws. */
+export function nameOf(thrown: unknown): string {
+  return textOf(thrown, 'name') || 'Error';
+}
+
+/** A member that is a text; empty when there is none. */
+function textOf(thrown: unknown, member: 'message' | 'name'): string {
+  try {
+    const text: unknown = (thrown as Readonly<Record<string, unknown>> | null | undefined)?.[member];
+    return typeof text === 'string' ? text.toWellFormed() : '';
+  } catch {
+    return '';
+  }
 }
 
 /** The error for a response other than 2xx. */

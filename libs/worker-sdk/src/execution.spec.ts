@@ -187,6 +187,39 @@ describe('an execution', () => {
     ]);
   });
 
+  const hostile = new Error('hostile');
+  Object.defineProperty(hostile, 'message', {
+    get: () => {
+      throw new Error('no');
+    },
+  });
+  it.each([
+    ['a plain object with a message', { code: 'E1', message: 'no funds' }, 'Error', 'no funds'],
+    ['a message that is no text', Object.assign(new Error('x'), { message: { n: 1n } }), 'Error', 'Error'],
+    ['a name that is no text', Object.assign(new Error('x'), { name: 5n }), 'Error', 'x'],
+    ['a message that cannot be read', hostile, 'Error', 'Error'],
+    ['half a character', new Error('\ud800'), 'Error', '\ufffd'],
+    ['nothing', undefined, 'Error', 'thrown undefined'],
+  ])('reports what a tool throws also when it is %s', async (_, thrown, name, message) => {
+    const { execute, reports } = setUp({
+      execute: () => {
+        // eslint-disable-next-line @typescript-eslint/only-throw-error -- a tool may throw anything
+        throw thrown;
+      },
+    });
+    await execute();
+    expect(reports).toEqual([{ attempt: 2, status: 'failed', error: { code: 'tool-error', name, message } }]);
+  });
+
+  it.each([[new Error('no')], [new Map([[1, 2]])], [new Set([1])]])(
+    'does not record %p as an empty object',
+    async (output) => {
+      const { execute, reports } = setUp({ execute: () => output });
+      await execute();
+      expect(reports).toMatchObject([{ status: 'succeeded', output: { unrecorded: expect.any(String) } }]);
+    },
+  );
+
   it('does not call a success a failure because its output is no JSON, or is refused', async () => {
     const circular: Record<string, unknown> = {};
     circular['self'] = circular;

@@ -101,6 +101,8 @@ describe('a tool', () => {
       }),
     ).toBe('Deletes a file');
     expect((await describeWith(() => 'x'.repeat(10_000)))?.length).toBeLessThan(8192);
+    expect((await describeWith(() => `${'x'.repeat(7999)}😀`))?.isWellFormed()).toBe(true);
+    expect(await describeWith(() => 'a\ud800')).toBe('a\ufffd');
   });
 
   it('refuses a schema that transforms, when a framework has parsed the input by it already', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { messageOf } from './errors.js';
 import { inputSchemaOf, type JsonSchema } from './schema.js';
-import { checkLimitMs } from './time-limit.js';
+import { checkInteger } from './check-numbers.js';
 import type { ApprovalContext, ApprovalNeed, GateTool, NeedsApproval, ToolDefinition } from './tool-definition.js';
 
 /**
@@ -26,7 +26,7 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
   definition: ToolDefinition<S, C>,
 ): GateTool<C> {
   assertRunnable(definition);
-  checkLimitMs(`tool ${definition.name}`, definition.toolTimeoutMs);
+  checkInteger(`tool ${definition.name}`, 'toolTimeoutMs', definition.toolTimeoutMs);
   const schema = inputSchemaOf(definition.inputSchema);
   const { name, description, needsApproval = false, approvalPrompt, execute } = definition;
   return {
@@ -124,6 +124,8 @@ function prompt<I, C>(
 
 const textMax = 8000;
 
+/** The server refuses a lone surrogate, which the cut may leave too. */
 function cut(text: string): string {
-  return text.length <= textMax ? text : `${text.slice(0, textMax)} …`;
+  const short = text.length <= textMax ? text : `${text.slice(0, textMax)} …`;
+  return short.toWellFormed();
 }

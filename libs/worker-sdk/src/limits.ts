@@ -1,4 +1,5 @@
 import { linkedController, type Clock } from '@countersign/http-client';
+import { checkWaitMs } from './check-numbers.js';
 
 /** The longest wait, and what the tools get. */
 export interface WaitOptions<C = unknown> {
@@ -16,6 +17,7 @@ export type Within = (limits: WaitOptions, work: (signal: AbortSignal) => Promis
 /** `stopping` ends every wait. */
 export function createWithin(clock: Clock, stopping: AbortSignal): Within {
   return async ({ signal, timeoutMs }, work) => {
+    checkWaitMs('timeoutMs', timeoutMs);
     const timeIsOver = new Error('the time to wait is over');
     const limit = linkedController(signal, stopping);
     const onTimeout = (): void => {
@@ -35,6 +37,7 @@ export function createWithin(clock: Clock, stopping: AbortSignal): Within {
 
 /** The same limits, the later the shorter. */
 export function createCountdown<C>(clock: Clock, { signal, timeoutMs, context }: WaitOptions<C>): () => WaitOptions<C> {
+  checkWaitMs('timeoutMs', timeoutMs);
   const startedAt = clock.monotonic();
   return () => ({
     signal,

@@ -1,5 +1,5 @@
 import { jcsDigest, type ClaimView, type JsonValue, type OutcomeBody } from '@countersign/contracts';
-import { messageOf } from './errors.js';
+import { messageOf, nameOf } from './errors.js';
 import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { withLease } from './lease.js';
 import { runThrough } from './middleware.js';
@@ -114,8 +114,7 @@ async function outcomeOf(
   } catch (error) {
     limit.signal.throwIfAborted();
     if (context.signal.aborted && !tool.idempotent) throw new ToolAbortedError(messageOf(error), { cause: error });
-    const name = error instanceof Error ? error.name : 'Error';
-    return failed(attempt, { code: 'tool-error', name, message: messageOf(error) });
+    return failed(attempt, { code: 'tool-error', name: nameOf(error), message: messageOf(error) });
   }
 }
 
@@ -151,5 +150,9 @@ function contextOf(
 /** The tool did run, so an output that is no JSON must not turn its success into a failure: the model would try again. */
 function recordableOutput(output: unknown): JsonValue {
   if (output === undefined) return null;
-  return asJson(output) ?? { unrecorded: 'The tool succeeded; its output cannot be written as JSON.' };
+  // JSON would write these as an empty object.
+  const isLost = output instanceof Error || output instanceof Map || output instanceof Set;
+  return (
+    (isLost ? undefined : asJson(output)) ?? { unrecorded: 'The tool succeeded; its output cannot be written as JSON.' }
+  );
 }

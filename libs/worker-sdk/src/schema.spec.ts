@@ -115,6 +115,9 @@ describe('arguments that the server would refuse', () => {
     expect(whyUnrecordable({ n: 2 ** 60 })).toMatch(/without loss/);
     expect(whyUnrecordable({ text: 'ä'.repeat(140_000) })).toMatch(/bytes/);
     expect(whyUnrecordable({ n: 1.5, list: [null, true] })).toBeUndefined();
+    expect(whyUnrecordable({ list: ['\ud800'] })).toMatch(/lone surrogate/);
+    expect(whyUnrecordable({ ['\ud800']: 1 })).toMatch(/lone surrogate/);
+    expect(whyUnrecordable({ n: 1n } as never)).toMatch(/bigint/);
     expect(await inputSchemaOf(z.looseObject({})).parse({ n: 2 ** 60 })).toMatchObject({ valid: false });
   });
 

@@ -162,16 +162,24 @@ export function whyUnrecordable(value: JsonValue): string | undefined {
 
 function problemWithin(value: JsonValue, depth: number): string | undefined {
   if (depth > limits.jsonDepthMax) return `the arguments are nested deeper than ${String(limits.jsonDepthMax)}`;
-  if (typeof value === 'number') {
-    const exact = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
-    return exact ? undefined : 'a number does not fit into a double without loss: pass it as a string';
-  }
-  if (typeof value !== 'object' || value === null) return undefined;
-  for (const child of Object.values(value as Readonly<Record<string, JsonValue>>)) {
-    const problem = problemWithin(child, depth + 1);
+  if (typeof value !== 'object' || value === null) return problemOfScalar(value);
+  for (const [key, child] of Object.entries(value as Readonly<Record<string, JsonValue>>)) {
+    const problem = problemOfText(key) ?? problemWithin(child, depth + 1);
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+function problemOfScalar(value: unknown): string | undefined {
+  if (typeof value === 'string') return problemOfText(value);
+  if (typeof value === 'bigint') return 'a bigint is no JSON: pass it as a string';
+  if (typeof value !== 'number') return undefined;
+  const exact = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+  return exact ? undefined : 'a number does not fit into a double without loss: pass it as a string';
+}
+
+function problemOfText(text: string): string | undefined {
+  return text.isWellFormed() ? undefined : 'a text holds half of a character (a lone surrogate)';
 }
 
 function invalid(message: string): { readonly valid: false; readonly issues: readonly InputIssue[] } {

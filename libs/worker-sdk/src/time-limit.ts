@@ -60,12 +60,3 @@ export function createTimeLimit(clock: Clock, limitMs: number): TimeLimit {
     },
   };
 }
-
-/** The longest time of a timer: 24 days. */
-const limitMsMax = 2_147_483_647;
-
-/** Throws a TypeError for a time limit that a timer cannot keep. `owner` names the setting in the error. */
-export function checkLimitMs(owner: string, limitMs: number | undefined): void {
-  if (limitMs === undefined || (Number.isInteger(limitMs) && limitMs >= 1 && limitMs <= limitMsMax)) return;
-  throw new TypeError(`${owner}: \`toolTimeoutMs\` must be an integer from 1 to ${String(limitMsMax)}`);
-}

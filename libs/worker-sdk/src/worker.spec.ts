@@ -323,6 +323,18 @@ describe('a run', () => {
     expect(outcome).toMatchObject({ results: [], stopReason: 'awaiting_approval' });
   });
 
+  it.each([Infinity, 3_000_000_000])('waits for as long as %d ms', async (timeoutMs) => {
+    const { worker, countersign } = setUp();
+    let pauses = 0;
+    later(() => countersign.approve('1'), 50);
+    const outcome = await worker.run(
+      { runId: 'r', toolCalls: [deletion('1', '/a')] },
+      { timeoutMs, onPause: () => void (pauses += 1) },
+    );
+    expect(outcome.results).toMatchObject([{ status: 'succeeded' }]);
+    expect(pauses).toBe(1);
+  });
+
   it('whose state is lost comes back from the ledger', async () => {
     const { worker, countersign } = setUp();
     await worker.step({ runId: 'r', toolCalls: [deletion('1', '/a')] });
@@ -376,6 +388,33 @@ describe('a worker', () => {
     const startedAt = performance.now();
     await Promise.all([worker.close(50), expect(outcome).rejects.toThrow('the worker is closed')]);
     expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+
+  it('waits without a limit for its tools when it is closed so', async () => {
+    const { worker } = setUp();
+    const outcome = worker.step({ runId: 'r', toolCalls: [call('1', 'slow')] });
+    while (gates.length < 1) await new Promise((resolve) => setTimeout(resolve, 1));
+    later(() => {
+      for (const open of gates.splice(0)) open();
+    });
+    const startedAt = performance.now();
+    await Promise.all([worker.close(Infinity), expect(outcome).rejects.toThrow('the worker is closed')]);
+    expect(performance.now() - startedAt).toBeGreaterThan(15);
+  });
+
+  it.each([{ leaseMs: 1 }, { leaseMs: Number.NaN }, { leaseMs: 1e9 }, { toolTimeoutMs: 0 }])(
+    'refuses the setting %j when it is made',
+    (setting) => {
+      expect(() => setUp(setting)).toThrow(/must be an integer from/);
+    },
+  );
+
+  it('refuses a number that is none where it waits or serves', async () => {
+    const { worker } = setUp();
+    const step = { runId: 'r', toolCalls: [deletion('1', '/a')] };
+    await expect(worker.run(step, { timeoutMs: Number.NaN })).rejects.toThrow('`timeoutMs` must be a number');
+    await expect(worker.serve({ concurrency: 0 })).rejects.toThrow('`concurrency` must be an integer');
+    await expect(worker.close(Number.NaN)).rejects.toThrow('`graceMs` must be a number');
   });
 
   it('cannot have two tools of one name', () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { linkedController } from '@countersign/http-client';
 import { clientOver } from './client.js';
+import { checkInteger, checkWaitMs } from './check-numbers.js';
 import { submitFailure, submitOutput } from './client-output.js';
 import type { ExecutionPorts } from './execution-ports.js';
 import { createExecutions } from './executions.js';
@@ -16,7 +17,6 @@ import { requestsOverHttp } from './requests.js';
 import { serveCalls, type ServeOptions } from './serve.js';
 import { createSessions } from './session.js';
 import { createSteps } from './steps.js';
-import { checkLimitMs } from './time-limit.js';
 import { questionToolName, type GateTool } from './tool-definition.js';
 import { checkToken, createTransport } from './transport.js';
 import type { Worker, WorkerOptions } from './worker-options.js';
@@ -32,7 +32,7 @@ const attemptsDefault = 9;
  *
  * @example
  * const worker = createWorker({
- *   url: 'http://127.0.0.1:7400',
+ *   url: process.env['COUNTERSIGN_URL'] ?? 'http://127.0.0.1:7400',
  *   token: process.env['COUNTERSIGN_TOKEN'] ?? '',
  *   resolverToken: process.env['COUNTERSIGN_RESOLVER_TOKEN'] ?? '',
  *   agentId: 'agent',
@@ -47,7 +47,8 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> 
   // Only `step`, `wait` and the like, which take a `C`, pass a context to these tools.
   const tools = toolsByName(options.tools as readonly GateTool[]);
   const elsewhere = new Set(options.toolsElsewhere);
-  checkLimitMs('createWorker', options.toolTimeoutMs);
+  checkInteger('createWorker', 'toolTimeoutMs', options.toolTimeoutMs);
+  checkInteger('createWorker', 'leaseMs', options.leaseMs);
   const log = options.log ?? silentLog;
   const notices = createNotices(options.hooks ?? {}, log);
   const stopping = new AbortController();
@@ -84,6 +85,7 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> 
   const all = { client, requests, sessions, tools, known, agentId, sequential, notices, within, url: options.url };
   const steps = createSteps({ ...all, clock: ports.clock });
   const serve = async ({ signal, context, ...given }: ServeOptions<C> = {}): Promise<void> => {
+    checkInteger('serve', 'concurrency', given.concurrency);
     const own = [...tools.values()].filter(({ name }) => !runsElsewhere(name));
     const served = toolsByName((given.tools as readonly GateTool[] | undefined) ?? own);
     const concurrency = sequential === true ? 1 : (given.concurrency ?? serveConcurrency);
@@ -115,6 +117,7 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> 
     cancel: (callId, reason) => requests.cancel(callId, reason),
     cancelRun: (runId, reason) => requests.cancelRun(runId, reason),
     close: async (graceMs = 10_000) => {
+      checkWaitMs('graceMs', graceMs);
       stopping.abort(new Error('the worker is closed'));
       const cancel = ports.clock.setTimer(graceMs, () => {
         stopped.abort(new Error('the worker is closed'));

@@ -28,6 +28,7 @@ async function connect(): Promise<Client> {
   await createServer().connect(serverSide);
   await openGate(gateToClient, gateToServer, {
     ...workerOptions,
+    resolverToken: start.workerToken,
     runId: start.runId,
     continuesRun: true,
     gate: 'all',
