@@ -4,7 +4,8 @@
     .venv/bin/python examples/python/agent.py --command "rm -rf build"
 
 It asks, waits until a person decides in the inbox, and runs the command at most once, also when it is started again.
-Without COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN it reads the tokens of `npm start` in this folder.
+Without COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN it reads the tokens of `npm start` in this folder;
+COUNTERSIGN_DATA names another data folder.
 """
 
 import argparse
@@ -49,10 +50,14 @@ async def main(options):
     ]
     tools = {"list_folder": list_folder, "run_command": run_command}
     asking, working = token("COUNTERSIGN_TOKEN", "agent"), token("COUNTERSIGN_RESOLVER_TOKEN", "worker")
+    try:
+        first, patient = Client(options.url, asking, attempts=1), Client(options.url, asking, working)
+    except ValueError as unusable:
+        sys.exit(f"{unusable}\n{SETTINGS}")
     # The first look does not wait for a server that is not there.
-    async with Client(options.url, asking, attempts=1) as first:
+    async with first:
         await first.calls_of_run(options.run)
-    async with Client(options.url, asking, working) as client:
+    async with patient as client:
         gate = Gate(client, "python-agent", lease_s=options.lease)
         recorded = await gate.ask(options.run, step)
         for view in recorded:
@@ -71,14 +76,14 @@ async def main(options):
 def token(variable, principal):
     if given := os.environ.get(variable):
         return given
-    file = Path(os.environ.get("COUNTERSIGN_DATA", "data"), "tokens.json")
+    file = Path(os.environ.get("COUNTERSIGN_DATA") or "data", "tokens.json")
     try:
         entries = json.loads(file.read_text())
         return next(entry["token"] for entry in entries if entry["principal"] == principal)
     except (OSError, ValueError, KeyError, TypeError, StopIteration):
         sys.exit(
-            f"{variable} is not set, and {file} has no token of {principal}. "
-            "Set it, or run this in the folder of `npm start`."
+            f"{variable} is not set, and {file.absolute()} has no token of {principal}. Set it, run this in the folder of "
+            "`npm start`, or set COUNTERSIGN_DATA to the data folder of the server."
         )
 
 
@@ -92,9 +97,13 @@ def parse_options():
     return parser.parse_args()
 
 
+SETTINGS = "The url is COUNTERSIGN_URL or --url, the token COUNTERSIGN_TOKEN, the resolver_token COUNTERSIGN_RESOLVER_TOKEN."
+
 REMEDIES = {
+    "forbidden": "Set COUNTERSIGN_TOKEN to a token of role agent, and COUNTERSIGN_RESOLVER_TOKEN to one of role resolver.",
     "tool-call-mismatch": "This run has another command. Start a new one with --run.",
-    "unauthenticated": "Set COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN to tokens of this server, or unset both.",
+    "unauthenticated": "Set COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN to tokens of this server, or unset both "
+    "and set COUNTERSIGN_DATA to its data folder.",
     "unreachable": "Start it with `npm start`, or name its address with --url.",
 }
 

@@ -22,10 +22,13 @@ if (hasPython) {
     capabilities: agents['own loop'],
   });
 
-  it('a claim of anything but what was approved is refused', async () => {
+  it.each([
+    ['a claim of anything but what was approved is refused', 'test_claim.py', 7],
+    ['an address or a token that cannot be sent is refused', 'test_client.py', 4],
+  ])('%s', async (_, file, count) => {
     // A failure rejects with everything that the tests printed.
-    const { stderr } = await promisify(execFile)(pythonOf(environment), [join(folder, 'tests', 'test_claim.py')]);
-    expect(stderr).toMatch(/^Ran 7 tests in .*\n\nOK$/m);
+    const { stderr } = await promisify(execFile)(pythonOf(environment), [join(folder, 'tests', file)]);
+    expect(stderr).toMatch(new RegExp(`^Ran ${String(count)} tests in .*\\n\\nOK$`, 'm'));
   });
 } else {
   it('is not tried in Python, which is not installed here', () => undefined);

@@ -17,6 +17,11 @@ let countersign: Installation;
 
 /** Starts the example in a folder, with the tokens of the first start. */
 function startAgent(folder: string, ...args: readonly string[]) {
+  return startAgentWith({}, folder, ...args);
+}
+
+/** Starts the example with more variables. */
+function startAgentWith(env: Readonly<Record<string, string>>, folder: string, ...args: readonly string[]) {
   const child = spawn(python, [example, ...args], {
     cwd: folder,
     env: {
@@ -24,6 +29,7 @@ function startAgent(folder: string, ...args: readonly string[]) {
       COUNTERSIGN_URL: `http://127.0.0.1:${String(countersign.port)}`,
       COUNTERSIGN_DATA: countersign.dataFolder,
       PYTHONDONTWRITEBYTECODE: '1',
+      ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -111,6 +117,40 @@ if (hasPython) {
       const agent = startAgent(temporaryFolder(), '--run', 'wait', '--wait', '0');
       await agent.ended;
       expect(agent.errors()).toMatch(/call_2 did not run: approval apr_\S+ is pending/);
+    });
+
+    it.each([
+      [
+        'a token that no request can have',
+        { COUNTERSIGN_TOKEN: 'secret\nx' },
+        /^token: .*Copy it again.*\n.*COUNTERSIGN_TOKEN/,
+      ],
+      [
+        'a resolver token that no request can have',
+        { COUNTERSIGN_RESOLVER_TOKEN: 'sécret' },
+        /^resolver_token: .*Copy it again.*\n.*COUNTERSIGN_RESOLVER_TOKEN/,
+      ],
+      ['an address without http://', { COUNTERSIGN_URL: '127.0.0.1:7400' }, /^url: .*http:\/\/.*\n.*COUNTERSIGN_URL/],
+      [
+        'a missing tokens file',
+        { COUNTERSIGN_DATA: '/nowhere' },
+        /^COUNTERSIGN_TOKEN is not set, and \/nowhere\/tokens\.json/,
+      ],
+    ])('ends at once with the remedy for %s', async (_, env, words) => {
+      const startedAt = performance.now();
+      const agent = startAgentWith(env, temporaryFolder(), '--run', 'unusable');
+      await agent.ended;
+      // The retries of a server that is away take 20 s and more.
+      expect(performance.now() - startedAt).toBeLessThan(15_000);
+      expect(agent.errors()).toMatch(words);
+      expect(agent.errors()).not.toMatch(/cret|Traceback/);
+    });
+
+    it('names the variable of the resolver when both tokens are those of the agent', async () => {
+      const env = { COUNTERSIGN_TOKEN: countersign.tokens.agent, COUNTERSIGN_RESOLVER_TOKEN: countersign.tokens.agent };
+      const agent = startAgentWith(env, temporaryFolder(), '--run', 'forbidden');
+      await agent.ended;
+      expect(agent.errors()).toMatch(/role resolver[^]*COUNTERSIGN_RESOLVER_TOKEN to one of role resolver/);
     });
 
     it('does not run a command again after a kill inside it: the outcome is not known', async () => {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,10 +34,12 @@ type Agent struct {
 	failed  atomic.Bool
 }
 
-// Parse reads the command line and the tokens: COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN, or the tokens file of a first start.
+// Parse reads the command line and the tokens. COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN come first; a token whose
+// variable is not set comes from the tokens file of a first start.
 func Parse() (*Agent, error) {
 	address := flag.String("url", envOr("COUNTERSIGN_URL", "http://127.0.0.1:7400"), "the address of Countersign")
-	tokens := flag.String("tokens", "../../data/tokens.json", "the tokens file, where COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN are not set")
+	data := envOr("COUNTERSIGN_DATA", filepath.Join("..", "..", "data"))
+	tokens := flag.String("tokens", filepath.Join(data, "tokens.json"), "the tokens file, for each of COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN that is not set")
 	name := flag.String("agent", "go-agent", "the id of this agent")
 	run := flag.String("run", "", "the id of the run; the same one again goes on with it")
 	lease := flag.Duration("lease", time.Minute, "how long a claim lasts without a renewal")
@@ -51,14 +54,19 @@ func Parse() (*Agent, error) {
 		flag.Usage()
 		os.Exit(2)
 	}
-	asking, working := os.Getenv("COUNTERSIGN_TOKEN"), os.Getenv("COUNTERSIGN_RESOLVER_TOKEN")
-	if asking == "" || working == "" {
-		var err error
-		if asking, working, err = readTokens(*tokens); err != nil {
-			return nil, err
-		}
+	if err := countersign.CheckURL(*address); err != nil {
+		return nil, fmt.Errorf("-url or COUNTERSIGN_URL: %w", err)
 	}
-	client := countersign.Client{URL: *address, AgentToken: asking, WorkerToken: working, AgentID: *name, Lease: *lease}
+	asking, err := tokenOf("COUNTERSIGN_TOKEN", "agent", *tokens)
+	if err != nil {
+		return nil, err
+	}
+	working, err := tokenOf("COUNTERSIGN_RESOLVER_TOKEN", "worker", *tokens)
+	if err != nil {
+		return nil, err
+	}
+	url := strings.TrimRight(*address, "/")
+	client := countersign.Client{URL: url, AgentToken: asking, WorkerToken: working, AgentID: *name, Lease: *lease}
 	if err := client.Reach(context.Background()); err != nil {
 		return nil, fmt.Errorf("no response from Countersign: %w. Start it with `npm start`, or name its address with -url", err)
 	}
@@ -151,27 +159,29 @@ func (a *Agent) send(ctx context.Context, arguments json.RawMessage, idempotency
 	}
 }
 
-func readTokens(file string) (asking, working string, err error) {
+// tokenOf returns the token of a variable, or that of a principal in the tokens file where the variable is not set.
+func tokenOf(variable, principal, file string) (string, error) {
+	if given := os.Getenv(variable); given != "" {
+		return given, countersign.CheckToken(variable, given)
+	}
+	if absolute, err := filepath.Abs(file); err == nil {
+		file = absolute
+	}
+	remedy := fmt.Sprintf("Set %s, set COUNTERSIGN_DATA to the data folder of the server, or name its tokens file with -tokens", variable)
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return "", "", fmt.Errorf("set COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN, or name the tokens file with -tokens: %w", err)
+		return "", fmt.Errorf("%s is not set, and there are no tokens: %w. %s", variable, err, remedy)
 	}
 	var entries []struct{ Token, Principal string }
 	if err := json.Unmarshal(content, &entries); err != nil {
-		return "", "", fmt.Errorf("%s is no tokens file: %w. Name another one with -tokens", file, err)
+		return "", fmt.Errorf("%s is not set, and %s is no tokens file: %w. %s", variable, file, err, remedy)
 	}
 	for _, entry := range entries {
-		switch entry.Principal {
-		case "agent":
-			asking = entry.Token
-		case "worker":
-			working = entry.Token
+		if entry.Principal == principal {
+			return entry.Token, countersign.CheckToken(fmt.Sprintf("the token of %q in %s", principal, file), entry.Token)
 		}
 	}
-	if asking == "" || working == "" {
-		return "", "", fmt.Errorf("%s has no tokens of agent and worker: set COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN", file)
-	}
-	return asking, working, nil
+	return "", fmt.Errorf("%s is not set, and %s has no token of %q. %s", variable, file, principal, remedy)
 }
 
 // Explain returns an error with its remedy, where the example knows one.
@@ -182,7 +192,9 @@ func Explain(err error) string {
 	}
 	switch refusal.Code {
 	case "unauthenticated":
-		return err.Error() + ". Set COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN to tokens of this server, or unset both"
+		return err.Error() + ". Set COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN to tokens of this server, or unset both and set COUNTERSIGN_DATA to its data folder"
+	case "forbidden":
+		return err.Error() + ". Set COUNTERSIGN_TOKEN to a token of role agent, and COUNTERSIGN_RESOLVER_TOKEN to one of role resolver"
 	case "tool-call-mismatch":
 		return err.Error() + " Or start a new run with -run"
 	default:

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -86,6 +87,24 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s", r.Code, r.Detail) }
 
+// CheckURL returns an error for an address that has no scheme: Go's own error would name a colon.
+func CheckURL(address string) error {
+	parsed, err := url.Parse(address)
+	if err != nil || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Host == "" {
+		return fmt.Errorf("%q is not the address of a server: it must begin with http:// or https://, such as http://127.0.0.1:7400", address)
+	}
+	return nil
+}
+
+// CheckToken returns an error for a token that no request can have. The error has its name and never its text.
+func CheckToken(name, token string) error {
+	unusable := func(r rune) bool { return r < '!' || r > '~' }
+	if token == "" || strings.IndexFunc(token, unusable) >= 0 {
+		return fmt.Errorf("%s is empty, or has a space, a line end or another character that no token has. Copy it again, without anything around it", name)
+	}
+	return nil
+}
+
 // Reach returns an error when nothing answers at the address. All other requests are retried until their context ends.
 func (c *Client) Reach(ctx context.Context) error {
 	bounded, stop := context.WithTimeout(ctx, 5*time.Second)
@@ -139,6 +158,9 @@ func (c *Client) wait(ctx context.Context, callID, until string, reached func(To
 
 // send retries while the ledger is away or busy, until the context ends. The ledger recognises a repeated POST by its key.
 func (c *Client) send(ctx context.Context, method, path, token string, headers map[string]string, body, answer any) error {
+	if err := c.check(token); err != nil {
+		return err
+	}
 	sent, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -172,6 +194,18 @@ func (c *Client) send(ctx context.Context, method, path, token string, headers m
 		case <-time.After(max(delay, after)):
 		}
 	}
+}
+
+// check returns an error for a request that no retry can help to leave.
+func (c *Client) check(token string) error {
+	if err := CheckURL(c.URL); err != nil {
+		return err
+	}
+	name := "WorkerToken"
+	if token == c.AgentToken {
+		name = "AgentToken"
+	}
+	return CheckToken(name, token)
 }
 
 // once returns how long to wait at least before the next try; below zero means that no retry can help.

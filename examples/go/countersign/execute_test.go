@@ -61,7 +61,7 @@ func (l *ledger) execute(tool Tool) ToolCall {
 		}
 	}))
 	defer server.Close()
-	client := Client{URL: server.URL, AgentID: "agent", Lease: l.lease}
+	client := Client{URL: server.URL, AgentToken: "agent", WorkerToken: "worker", AgentID: "agent", Lease: l.lease}
 	settled, err := client.Execute(context.Background(), Call{ToolCallID: "c1", ToolName: "send_mail", Arguments: arguments}, call, tool)
 	if err != nil {
 		l.t.Fatal(err)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -137,6 +137,90 @@ describeWithGo(() => {
     } finally {
       await proxy.close();
     }
+  });
+
+  describe('its settings', () => {
+    const start = (env: Readonly<Record<string, string>>, ...options: readonly string[]) => {
+      const run = randomUUID();
+      const args = [
+        '-url',
+        server.url,
+        '-run',
+        run,
+        '-outbox',
+        join(folder, `${run}.txt`),
+        ...options,
+        'ada@example.com',
+      ];
+      return runGo(join(folder, 'http'), args, env).ended;
+    };
+    const tokensIn = (name: string, tokens: Readonly<Record<string, string>>): string => {
+      const data = join(folder, name);
+      mkdirSync(data);
+      const entries = Object.entries(tokens).map(([principal, token]) => ({ principal, token }));
+      writeFileSync(join(data, 'tokens.json'), JSON.stringify(entries));
+      return data;
+    };
+
+    it('reads the tokens in COUNTERSIGN_DATA', async () => {
+      const data = tokensIn('own-data', { agent: server.agentToken, worker: server.workerToken });
+      expect(await start({ COUNTERSIGN_DATA: data })).toMatchObject({ code: 0, results: [{ state: 'succeeded' }] });
+    });
+
+    it('reads a tokens file only for the variable that is not set', async () => {
+      const data = tokensIn('half-data', { agent: 'wrong', worker: server.workerToken });
+      const given = { COUNTERSIGN_TOKEN: server.agentToken };
+      const ended = await start(given, '-tokens', join(data, 'tokens.json'));
+      expect(ended).toMatchObject({ code: 0, results: [{ state: 'succeeded' }] });
+    });
+
+    it.each([
+      [
+        'a missing file',
+        {},
+        ['-tokens', '/nowhere/tokens.json'],
+        /COUNTERSIGN_TOKEN is not set.*\/nowhere\/tokens\.json/,
+      ],
+      [
+        'a missing data folder',
+        { COUNTERSIGN_DATA: '/nowhere' },
+        [],
+        /\/nowhere\/tokens\.json.*Set COUNTERSIGN_TOKEN, /,
+      ],
+      ['an address without http://', {}, ['-url', '127.0.0.1:7400'], /-url.*must begin with http:\/\/ or https:\/\//],
+      [
+        'an unusable token',
+        { COUNTERSIGN_TOKEN: 'secret\nx' },
+        [],
+        /^COUNTERSIGN_TOKEN is empty, or has .*Copy it again/,
+      ],
+      [
+        'an unusable token of the worker',
+        { COUNTERSIGN_TOKEN: 'usable', COUNTERSIGN_RESOLVER_TOKEN: 'sécret' },
+        [],
+        /^COUNTERSIGN_RESOLVER_TOKEN is empty, or has .*Copy it again/,
+      ],
+    ])('ends at once with the remedy for %s', async (_, env, options, words) => {
+      const { code, log } = await start(env, ...options);
+      expect(code).toBe(1);
+      expect(log).toMatch(words);
+      expect(log).not.toContain('cret');
+    });
+
+    it('names the file whose token no request can have', async () => {
+      const data = tokensIn('broken-data', { agent: 'secret\n' });
+      const { log } = await start({ COUNTERSIGN_DATA: data });
+      expect(log).toContain(`the token of "agent" in ${join(data, 'tokens.json')} is empty, or has`);
+      expect(log).not.toContain('cret');
+    });
+
+    it('names the variable of the resolver when both tokens are those of the agent', async () => {
+      const { log } = await start({
+        COUNTERSIGN_TOKEN: server.agentToken,
+        COUNTERSIGN_RESOLVER_TOKEN: server.agentToken,
+      });
+      expect(log).toMatch(/forbidden.*COUNTERSIGN_RESOLVER_TOKEN to one of role resolver/);
+    });
   });
 
   it('passes the tests of its package', () => {

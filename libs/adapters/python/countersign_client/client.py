@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -31,13 +32,18 @@ class Client:
     """Sends requests under a token of role agent, and claims under one of role resolver.
 
     It retries a request that got no response, or 429 or 5xx, under the same `Idempotency-Key`, up to `attempts` times
-    (9: about half a minute). Raises CountersignError for a refusal and for an unreachable server.
+    (9: about half a minute). Raises CountersignError for a refusal and for an unreachable server, and ValueError for an
+    address or a token that cannot be sent.
     """
 
     def __init__(self, url: str, token: str, resolver_token: str | None = None, attempts: int = 9):
+        _check_url(url)
+        _check_token("token", token)
+        if resolver_token is not None:
+            _check_token("resolver_token", resolver_token)
         self._http = httpx.AsyncClient(base_url=url.rstrip("/"), timeout=60)
         self._token = token
-        self._resolver_token = resolver_token or token
+        self._resolver_token = token if resolver_token is None else resolver_token
         self._attempts = attempts
         self._position: str | None = None
 
@@ -122,6 +128,20 @@ class Client:
                     raise _refusal(response)
                 await asyncio.sleep(_retry_after_s(response) or _delay_s(attempt))
             attempt += 1
+
+
+def _check_url(url: str) -> None:
+    if not re.match("https?://", url, re.IGNORECASE):
+        raise ValueError(f"url: the address must begin with http:// or https://, such as http://127.0.0.1:7400. It is {url!r}.")
+
+
+def _check_token(name: str, token: str) -> None:
+    # httpx would put the token into its error, and that error looks as if the server were away.
+    if not isinstance(token, str) or not re.fullmatch(r"[\x21-\x7e]+", token):
+        raise ValueError(
+            f"{name}: it is empty, or has a space, a line end or another character that no token has. "
+            "Copy it again, without anything around it."
+        )
 
 
 def _path(part: str) -> str:
