@@ -144,6 +144,13 @@ describe('the hook before a tool', () => {
     );
   });
 
+  it('says so when the id belongs to a call with other arguments', async () => {
+    const { before } = open();
+    await before(bash('t1'), { gate: 'none' });
+    const answer = decided(await before(bash('t1', 'rm -r /'), { gate: 'none' }));
+    expect(answer).toMatchObject(deny(/^The tool did not run.*tool-call-mismatch.* Correct the call/));
+  });
+
   it('denies when both processes of one call may claim it, except for one', async () => {
     const { before } = open();
     const answers = await Promise.all([1, 2, 3].map(() => before(bash('t1'), { gate: 'none' })));
@@ -204,6 +211,13 @@ describe('a failure', () => {
     const run = { agent: codingAgents['claude-code'], input: Promise.resolve(text), marks: new Map<string, string>() };
     const answer = await beforeTool(run, () => ({ holdMs: 0 }) as HookOptions);
     expect(answer).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(why) });
+  });
+
+  it('blocks the tool for half a character in the arguments, and says what to do', async () => {
+    const { before, asked } = open();
+    const answer = decided(await before(bash('t1', '\ud800')));
+    expect(answer).toMatchObject(deny(/lone surrogate.* Correct the call, and make it again\.$/));
+    expect(asked).toEqual([]);
   });
 
   it('blocks the tool when the settings are wrong', async () => {

@@ -1,5 +1,5 @@
 import { argumentsDigest, jcsDigest, type JsonObject, type ToolCallView } from '@countersign/contracts';
-import { didNotRun, resultOf, type Client } from '@countersign/worker-sdk';
+import { didNotRun, resultOf, whyUnrecordable, type Client } from '@countersign/worker-sdk';
 import type { AgentCall } from './agent.js';
 import type { Marks } from './marks.js';
 
@@ -22,16 +22,27 @@ export async function findSameCall(
   call: AgentCall,
   signal: AbortSignal,
 ): Promise<KnownCall> {
+  checkArguments(call.args);
   const key = actionKey(call.toolName, call.args);
   let newest: ToolCallView | undefined;
   for await (const view of callsOf(client, call, signal)) {
-    if (view.toolCallId === call.id) return { toolCallId: call.id, view };
+    if (view.toolCallId === call.id) return callOfId(view, call.id, key);
     newest ??= keysOf(view).includes(key) ? view : undefined;
     if (newest !== undefined && call.id === undefined) break;
   }
   if (newest !== undefined && isStillTheSame(newest, marks, call))
     return { toolCallId: newest.toolCallId, view: newest };
   return { toolCallId: call.id ?? nextId(key, newest), view: undefined };
+}
+
+function checkArguments(args: JsonObject): void {
+  const problem = whyUnrecordable(args);
+  if (problem !== undefined) throw new TypeError(problem);
+}
+
+/** The call of the agent's own id. The ledger refuses that id with other arguments. */
+function callOfId(view: ToolCallView, toolCallId: string, key: string): KnownCall {
+  return { toolCallId, view: keysOf(view).includes(key) ? view : undefined };
 }
 
 /** Finds the call that the agent reports as done: that of its id, or the newest equal one that was allowed to run. */

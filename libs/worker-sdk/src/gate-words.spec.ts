@@ -1,6 +1,15 @@
 import { expect, it } from '@jest/globals';
-import { approvalUrl } from './gate-words.js';
+import { approvalUrl, gateRemedy } from './gate-words.js';
 
 it.each(['http://127.0.0.1:7400', 'http://127.0.0.1:7400/'])('the address of an approval at %s', (inboxUrl) => {
   expect(approvalUrl(inboxUrl, 'a 1')).toBe('http://127.0.0.1:7400/approvals/a%201');
+});
+
+it.each([
+  ['unreachable', 'Start Countersign'],
+  ['forbidden', 'COUNTERSIGN_RESOLVER_TOKEN'],
+  ['tool-call-mismatch', 'Correct the call'],
+  ['internal-error', 'Ask the operator'],
+])('the remedy for %s', (code, words) => {
+  expect(gateRemedy(code)).toContain(words);
 });

@@ -11,10 +11,14 @@ export function pendingText({ approvalId, toolName }: ApprovalView, inboxUrl: st
   return `pending: approval ${approvalId} of ${toolName} waits for a person, and the tool did not run. Call it again with the same arguments to get the result. People decide at ${url}`;
 }
 
+/** The codes of a call that no repetition helps. `gate-error` is that of a gate's own check. */
+const callErrors = new Set(['invalid-request', 'tool-call-mismatch', 'payload-too-large', 'gate-error']);
+
 /** The remedy for a gate that Countersign refused, or that could not ask it. `code` is that of a `CountersignError`. */
 export function gateRemedy(code: string): string {
   if (code === 'unreachable') return 'Start Countersign, or set COUNTERSIGN_URL to where it runs, and call again.';
   if (code === 'unauthenticated' || code === 'forbidden')
     return 'The gate needs the token of an agent in COUNTERSIGN_TOKEN, and of a resolver in COUNTERSIGN_RESOLVER_TOKEN.';
+  if (callErrors.has(code)) return 'Correct the call, and make it again.';
   return 'Ask the operator of Countersign.';
 }

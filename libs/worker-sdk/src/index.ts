@@ -45,7 +45,7 @@ export { assertRequested, didNotRun, NotApprovedError } from './not-approved.js'
 export { resultOf } from './results.js';
 export type { ToolResult, ToolResultStatus } from './results.js';
 export type { KafkaOptions, KafkaSasl, KafkaTls, RequestSigning } from './kafka/options.js';
-export { isSameJson } from './schema.js';
+export { isSameJson, whyUnrecordable } from './schema.js';
 export type { InputIssue, InputOf, JsonSchema } from './schema.js';
 export type { RunState, Step } from './state.js';
 export type { CallOptions, TransportOptions } from './transport.js';
