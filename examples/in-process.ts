@@ -1,4 +1,5 @@
 // An agent with Countersign in its own process: nothing else runs. People decide in the inbox at the address that it prints.
+import { join } from 'node:path';
 import { openCountersign } from '@countersign/standalone';
 import { createWorker, gateTool } from '@countersign/worker-sdk';
 import { z } from 'zod';
@@ -11,8 +12,9 @@ const sendMail = gateTool({
   execute: ({ to }) => ({ sentTo: to }),
 });
 
-const countersign = await openCountersign({ COUNTERSIGN_DATA: './data', ...process.env });
-console.log(`Decide at ${countersign.url} with the token of "me" in data/tokens.json.`);
+const data = process.env['COUNTERSIGN_DATA'] || './data';
+const countersign = await openCountersign({ ...process.env, COUNTERSIGN_DATA: data });
+console.log(`Decide at ${countersign.url} with the token of "me" in ${join(data, 'tokens.json')}.`);
 const worker = createWorker({ ...countersign.connection, agentId: 'in-process-agent', tools: [sendMail] });
 const call = { toolCallId: 'call_1', toolName: 'send_mail', arguments: { to: 'press@example.org', subject: 'News' } };
 const { results } = await worker.run({ runId: 'run-1', toolCalls: [call] });

@@ -43,6 +43,35 @@ it('the table of the frameworks says what the kit tries with each of them', () =
   );
 });
 
+/** The words in the first cell of a row of the README, by the column of the guide. */
+const columnsOfReadme = {
+  'AI SDK': 'the Vercel AI SDK',
+  'OpenAI Agents': 'the OpenAI Agents SDK',
+  LangChain: 'LangChain or LangGraph (JavaScript)',
+  Mastra: 'Mastra',
+  'Agent Framework': 'Microsoft Agent Framework (Python)',
+  A2A: 'an agent that others call over A2A',
+  'AG-UI': 'a user interface that speaks AG-UI',
+  'MCP gate': 'an MCP server, and any client of it',
+  'own loop': 'a loop of your own',
+} as const satisfies Readonly<Record<Column, string>>;
+
+it('the table of the README has the rows in which the frameworks differ', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8').split('\n');
+  const [[, , ...differences] = [], , ...tools] = readme
+    .slice(readme.findIndex((line) => line.startsWith('| you have |')))
+    .filter((line) => line.startsWith('|'))
+    .map(cellsOf);
+  const cellsIn = (column: Column): readonly (string | undefined)[] =>
+    differences.map((row) => rows.find(([name]) => name === row)?.[columns.indexOf(column) + 1]);
+  const shown = tools.slice(0, columns.length).map(([tool, , ...cells]) => [tool, ...cells]);
+  expect(shown).toEqual(Object.entries(columnsOfReadme).map(([column, tool]) => [tool, ...cellsIn(column as Column)]));
+  const isSplit = (cells: readonly string[]): boolean =>
+    new Set(cells.filter((cell) => cell !== 'there is none')).size > 1;
+  const split = rows.filter(([, ...cells]) => isSplit(cells)).map(([row]) => row);
+  expect(differences).toEqual(expect.arrayContaining(split));
+});
+
 it('the words that the guide names are those that the kit looks for', () => {
   const folder = join(root, 'libs', 'conformance', 'src', 'scenarios');
   const scenarios = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
