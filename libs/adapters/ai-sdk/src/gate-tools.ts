@@ -8,7 +8,8 @@ import {
 import type { ModelMessage, Tool, ToolSet, UIMessage } from 'ai';
 import { createCalls, type Approval } from './gated-call.js';
 import { gateToolOf, type FrameworkOptions, type FrameworkTool } from './gate-tool-of.js';
-import { toModelOutputOf, type NotedOutput } from './noted-output.js';
+import { toModelOutputOf } from './noted-output.js';
+import type { RecordedOutput } from './recorded-output.js';
 import type { Limits, Resumed } from './resume.js';
 import { resumeMessages } from './resume-messages.js';
 import { resumeUIMessages } from './resume-ui-messages.js';
@@ -22,9 +23,9 @@ type OutputOf<T> = T extends Tool<infer _I, infer O, infer _C> ? O : never;
 /** The tools to put behind the gate; `true` takes the defaults. */
 export type Gates<T extends ToolSet> = { readonly [K in keyof T]?: true | ToolGate<InputOf<T[K]>> };
 
-/** The framework's tools; those behind the gate can return a `NotedOutput`. */
+/** The framework's tools; the outputs of those behind the gate are JSON. */
 export type GatedTools<T extends ToolSet, G> = {
-  [K in keyof T]: K extends keyof G ? Tool<InputOf<T[K]>, OutputOf<T[K]> | NotedOutput> : T[K];
+  [K in keyof T]: K extends keyof G ? Tool<InputOf<T[K]>, RecordedOutput<OutputOf<T[K]>>> : T[K];
 };
 
 /** One run: pass `tools` and `toolApproval` to `generateText`, `streamText` or `ToolLoopAgent`. */
@@ -34,7 +35,8 @@ export interface GatedRun<T extends ToolSet, G> {
   readonly toolApproval: { readonly [K in keyof G]: Approval };
   /**
    * Replaces approval responses, inputs and results of gated tools by those of the ledger, after waiting up to `timeoutMs`
-   * (default: not at all). Continue with its messages when `pending` is empty.
+   * (default: not at all). Continue with its messages when `pending` is empty. When the user wrote instead of waiting, it cancels
+   * the open calls, and waits for those that run already until `signal` aborts.
    *
    * Throws `InvalidPromptError` for malformed messages, `CountersignError` with `tool-call-mismatch` when the arguments are not
    * those that were requested, `NotApprovedError` for a call that was never requested, and an `Error` when the messages have an

@@ -1,6 +1,7 @@
 import {
   assertRequested,
   didNotRun,
+  isRefusal,
   modelText,
   NotApprovedError,
   type JsonValue,
@@ -35,7 +36,10 @@ export interface Calls {
   readonly look: (calls: readonly MessageCall[], limits?: WaitOptions<FrameworkOptions>) => Promise<StepOutcome>;
   /** The records of calls that have ended by the messages. Throws for a success that the ledger does not have. */
   readonly recorded: (calls: readonly ToldCall[], signal?: AbortSignal) => Promise<ReadonlyMap<string, Recorded>>;
-  readonly cancel: (callId: string, reason: string) => Promise<void>;
+  /** Returns false for a call that has begun or ended: it cannot be cancelled any more. */
+  readonly cancel: (callId: string, reason: string) => Promise<boolean>;
+  /** Waits for the result of a call that has begun, here or in another process, until the signal aborts. */
+  readonly end: (call: MessageCall, signal?: AbortSignal) => Promise<unknown>;
 }
 
 export function createCalls(
@@ -62,11 +66,20 @@ export function createCalls(
       const { calls } = await worker.client.getRun(run.runId, { signal });
       return new Map(told.map((call) => [call.toolCallId, recordedOf(call, calls)]));
     },
-    cancel: worker.cancel,
+    cancel: async (callId, reason) => {
+      try {
+        await worker.cancel(callId, reason);
+        return true;
+      } catch (error) {
+        if (isRefusal(error, 'already-claimed', 'already-settled', 'already-resolved')) return false;
+        throw error;
+      }
+    },
+    end: (call, signal) => worker.call({ ...run, ...proposed(call) }, { signal }),
     approval: (toolName) => async (input, options) => {
       const { toolCallId, messages } = options;
       const call = { toolCallId, toolName, input };
-      const isResumed = isInHistory(messages, toolCallId);
+      const isResumed = isInHistory(messages, call);
       const context = { context: { ...options, context: undefined } };
       const { pendingApprovals, results } = isResumed
         ? await look([call], context)
@@ -85,9 +98,10 @@ export function createCalls(
     },
     execute: (toolName) => async (input, options) => {
       const { toolCallId, messages, abortSignal } = options;
-      if (isInHistory(messages, toolCallId)) await assertRequested(worker, run.runId, [toolCallId], abortSignal);
+      const call = { toolCallId, toolName, input };
+      if (isInHistory(messages, call)) await assertRequested(worker, run.runId, [toolCallId], abortSignal);
       const { result, approval } = await worker.call(
-        { ...run, messages, ...proposed({ toolCallId, toolName, input }) },
+        { ...run, messages, ...proposed(call) },
         { context: options, signal: abortSignal },
       );
       if (result === null) throw new NotApprovedError(toolCallId, approval?.approvalId ?? null);
@@ -96,12 +110,15 @@ export function createCalls(
   };
 }
 
-/** Only on resume: the messages of a new call end before it. */
-function isInHistory(messages: readonly ModelMessage[], toolCallId: string): boolean {
-  return messages.some(
-    ({ role, content }) =>
-      role === 'assistant' &&
-      typeof content !== 'string' &&
-      content.some((part) => part.type === 'tool-call' && part.toolCallId === toolCallId),
+/** Only on resume: the messages of a new call end before it. Throws when the id is that of a call of another tool. */
+function isInHistory(messages: readonly ModelMessage[], { toolCallId, toolName }: MessageCall): boolean {
+  const names = messages.flatMap(({ role, content }) =>
+    role !== 'assistant' || typeof content === 'string'
+      ? []
+      : content.flatMap((part) => (part.type === 'tool-call' && part.toolCallId === toolCallId ? part.toolName : [])),
   );
+  const other = names.find((name) => name !== toolName);
+  if (other === undefined) return names.length > 0;
+  const why = `The call ${toolCallId} did not run: in the messages its id is also that of a call of ${other}.`;
+  throw new Error(`${why} Ids of calls must be unique within a run.`);
 }

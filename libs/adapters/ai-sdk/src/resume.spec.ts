@@ -14,6 +14,7 @@ import {
   type UIMessage,
 } from 'ai';
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { scriptedModel } from '../conformance/scripted-model.js';
 import { ran, tools } from '../conformance/tools.js';
 import { gateTools } from './gate-tools.js';
@@ -28,6 +29,7 @@ const user = (id: string, text: string): UIMessage => ({ id, role: 'user', parts
 
 let server: KitServer;
 let approver: Client;
+let resolver: Client;
 let close: () => Promise<void>;
 let gate: ReturnType<typeof openGate>;
 
@@ -40,6 +42,7 @@ beforeAll(async () => {
   const root = join(import.meta.dirname, '..', '..', '..', '..');
   server = await startKitServer(join(root, 'apps', 'cli', 'bin', 'countersign.js'));
   approver = createClient({ url: server.url, token: server.approverToken });
+  resolver = createClient({ url: server.url, token: server.workerToken });
   gate = openGate();
   ({ close } = gate);
 }, 90_000);
@@ -93,7 +96,13 @@ function openChat() {
       ...(reason === undefined ? {} : { reason }),
     });
   };
-  return { run, script, request, decide, runId };
+  /** Another process begins to run the approved call. Returns how it ends. */
+  const beginElsewhere = async () => {
+    const [call] = (await approver.getRun(runId)).calls;
+    const { attempt } = await resolver.claim(call!.callId, { resolverId: 'elsewhere' });
+    return () => resolver.reportOutcome(call!.callId, { attempt, status: 'succeeded', output: { refunded: 50 } });
+  };
+  return { run, script, request, decide, runId, beginElsewhere };
 }
 
 /** The part of the gated call, as JSON so that a case can compare some of its members. */
@@ -160,6 +169,22 @@ describe('a conversation of a browser', () => {
     expect((await approver.getRun(runId)).calls).toMatchObject([{ state: 'cancelled' }]);
   });
 
+  it('waits for a call that another process runs when the user writes, and the model is told its result', async () => {
+    const { run, script, request, decide, beginElsewhere } = openChat();
+    const first = await request([user('u1', 'go')]);
+    await decide('approve');
+    const end = await beginElsewhere();
+    const resumed = run.resumeUI([...first.messages, user('u2', 'still there?')]);
+    await Promise.race([resumed, sleep(300)]);
+    await end();
+    const { messages, pending } = await resumed;
+    expect(pending).toEqual([]);
+    expect(refundPart(messages)).toMatchObject({ state: 'output-available', output: { refunded: 50 } });
+    await request(messages);
+    expect(script.told()).toMatchObject({ c1: '{"refunded":50}' });
+    expect(ran).toEqual([]);
+  });
+
   it('cancels an approved call when the user steers instead of waiting, and the model is told', async () => {
     const { run, script, request, decide, runId } = openChat();
     const { messages } = await request([user('u1', 'go')]);
@@ -173,20 +198,38 @@ describe('a conversation of a browser', () => {
 });
 
 describe('a conversation in messages of the model', () => {
-  it('cancels the call when the user writes instead of waiting, and the model is told', async () => {
-    const { run, script, runId } = openChat();
-    const { tools: gated, toolApproval } = run;
+  /** A conversation in which the user writes instead of waiting. */
+  const left = async () => {
+    const chat = openChat();
+    const { tools: gated, toolApproval } = chat.run;
+    const generate = (messages: ModelMessage[]) =>
+      generateText({ model: chat.script.model, tools: gated, toolApproval, messages });
     const asked: ModelMessage[] = [{ role: 'user', content: 'go' }];
-    const { responseMessages } = await generateText({
-      model: script.model,
-      tools: gated,
-      toolApproval,
-      messages: asked,
-    });
-    const { messages } = await run.resume([...asked, ...responseMessages, { role: 'user', content: 'never mind' }]);
-    const { text } = await generateText({ model: script.model, tools: gated, toolApproval, messages });
+    const { responseMessages } = await generate(asked);
+    const more: ModelMessage = { role: 'user', content: 'never mind' };
+    return { ...chat, generate, messages: [...asked, ...responseMessages, more] };
+  };
+
+  it('cancels the call when the user writes instead of waiting, and the model is told', async () => {
+    const { run, script, runId, generate, messages } = await left();
+    const { text } = await generate((await run.resume(messages)).messages);
     expect(text).toBe('done');
     expect(script.told()['c1']).toMatch(/cancelled before it ran: the conversation went on without it/);
     expect((await approver.getRun(runId)).calls).toMatchObject([{ state: 'cancelled' }]);
+  });
+
+  it('waits for a call that another process runs until the signal aborts', async () => {
+    const { run, script, decide, beginElsewhere, generate, messages } = await left();
+    await decide('approve');
+    const end = await beginElsewhere();
+    const limit = new AbortController();
+    const resumed = run.resume(messages, { signal: limit.signal });
+    await Promise.race([resumed, sleep(300)]);
+    limit.abort(new Error('no longer'));
+    await expect(resumed).rejects.toThrow('no longer');
+    await end();
+    await generate((await run.resume(messages)).messages);
+    expect(script.told()).toMatchObject({ c1: '{"refunded":50}' });
+    expect(ran).toEqual([]);
   });
 });

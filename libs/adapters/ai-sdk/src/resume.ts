@@ -50,13 +50,19 @@ export async function judge(
   return { verdicts, pending: pendingApprovals };
 }
 
-/** The user wrote instead of waiting: what has not run is cancelled, so that it is not approved for nothing. */
+/**
+ * The user wrote instead of waiting: what has not begun is cancelled, so that it is not approved for nothing. What has begun
+ * is waited for.
+ */
 async function leave(calls: Calls, left: readonly OpenCall[], { signal }: Limits): Promise<readonly ToolResult[]> {
   if (left.length === 0) return [];
   const { state, results } = await calls.look(left, { signal });
   const ended = new Set(results.map(({ toolCallId }) => toolCallId));
+  const begun = new Set<string>();
   for (const { callId, toolCallId } of state.calls) {
-    if (callId !== null && !ended.has(toolCallId)) await calls.cancel(callId, 'the conversation went on without it');
+    if (callId === null || ended.has(toolCallId)) continue;
+    if (!(await calls.cancel(callId, 'the conversation went on without it'))) begun.add(toolCallId);
   }
+  await Promise.all(left.filter(({ toolCallId }) => begun.has(toolCallId)).map((call) => calls.end(call, signal)));
   return (await calls.look(left, { signal })).results;
 }

@@ -7,7 +7,7 @@ import { ran, tools } from '../conformance/tools.js';
 import { gateTools } from './gate-tools.js';
 
 const closers: (() => Promise<void>)[] = [];
-const { refund } = tools;
+const { refund, lookup } = tools;
 const user: ModelMessage = { role: 'user', content: 'go' };
 const refundCall: ScriptedCall = { toolCallId: 'c1', toolName: 'refund', arguments: { amount: 50 } };
 
@@ -16,10 +16,9 @@ afterEach(async () => {
   await Promise.all(closers.splice(0).map((close) => close()));
 });
 
-function conversation(turn: readonly ScriptedCall[] = [refundCall]) {
-  const countersign = createFakeCountersign();
+function conversation(turn: readonly ScriptedCall[] = [refundCall], countersign = createFakeCountersign()) {
   const options = { url: 'http://fake.test', token: 't', agentId: 'a', fetch: countersign.fetch };
-  const gate = gateTools(options, { refund }, { refund: true });
+  const gate = gateTools(options, { refund, lookup }, { refund: true });
   closers.push(gate.close);
   const run = gate.run('run');
   const script = scriptedModel([turn]);
@@ -69,6 +68,36 @@ describe('a response of the client', () => {
     expect(countersign.callOf('c1').state).toBe('cancelled');
     expect((await generate(resumed.messages)).text).toBe('done');
     expect(script.told()['c1']).toMatch(/cancelled before it ran/);
+    expect(ran).toEqual([]);
+  });
+});
+
+describe('an id that another tool had in the same run', () => {
+  it('is an error that says so, and nothing is asked or runs', async () => {
+    const { countersign, run } = conversation();
+    const free: ScriptedCall = { toolCallId: 'c1', toolName: 'lookup', arguments: { id: 'x' } };
+    const { model, told } = scriptedModel([[free], [refundCall]]);
+    const options = { model, tools: run.tools, messages: [user], stopWhen: isStepCount(3) };
+    const why = /c1 did not run: .*also that of a call of lookup.*must be unique within a run/;
+    await expect(generateText({ ...options, toolApproval: run.toolApproval })).rejects.toThrow(why);
+    await generateText(options);
+    expect(told()['c1']).toMatch(why);
+    expect(() => countersign.callOf('c1')).toThrow();
+    expect(ran).toEqual([]);
+  });
+});
+
+describe('a decision in the moment of the cancellation', () => {
+  it('stands, and the model is told', async () => {
+    const fake = createFakeCountersign();
+    const fetch: typeof fake.fetch = async (input, init) => {
+      if (new URL(input).pathname.endsWith('/cancel')) fake.deny('c1', { reason: 'too much' });
+      return fake.fetch(input, init);
+    };
+    const { run, generate, begin, script } = conversation([refundCall], { ...fake, fetch });
+    const messages: ModelMessage[] = [...(await begin()), { role: 'user', content: 'well?' }];
+    await generate((await run.resume(messages)).messages);
+    expect(script.told()['c1']).toMatch(/was denied by me and did not run: too much/);
     expect(ran).toEqual([]);
   });
 });

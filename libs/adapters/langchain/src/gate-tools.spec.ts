@@ -40,10 +40,10 @@ const call = (id: string, amount: number) => ({ name: 'refund', args: { amount }
 const thread = { configurable: { thread_id: 'thread-1' } };
 const go = { messages: [new HumanMessage('go')] };
 
-function agentWith(tools: readonly StructuredToolInterface[], ...calls: { name: string; args: object; id: string }[]) {
+function agentWith(tools: StructuredToolInterface[], ...calls: { name: string; args: object; id: string }[]) {
   const asking = new AIMessage({ content: '', tool_calls: calls });
   const model = fakeModel().respond(asking).respond(new AIMessage('done'));
-  return createAgent({ model, tools: [...tools], checkpointer: new MemorySaver() });
+  return createAgent({ model, tools, checkpointer: new MemorySaver() });
 }
 
 const resultsIn = (messages: readonly BaseMessage[]): Record<string, string> =>
@@ -112,6 +112,38 @@ describe('a tool behind Countersign', () => {
     const { messages } = await agent.invoke(new Command({ resume: 1 }), thread);
     expect(resultsIn(messages)['c1']).toContain('the bank said no');
     expect(countersign.callOf('c1').state).toBe('failed');
+  });
+
+  it('ends the run with its output when it is `returnDirect`, and continues with the model after a denial', async () => {
+    const countersign = createFakeCountersign();
+    const direct = tool(({ amount }) => `paid ${String(amount)}`, { name: 'refund', schema, returnDirect: true });
+    const ended = async (threadId: string, decide: (toolCallId: string) => void): Promise<string | undefined> => {
+      const config = { configurable: { thread_id: threadId } };
+      const agent = agentWith(gateOver(countersign, { tools: [direct] }).tools, call('c1', 50));
+      await agent.invoke(go, config);
+      decide('c1');
+      return (await agent.invoke(new Command({ resume: 1 }), config)).messages.at(-1)?.text;
+    };
+    expect(await ended('thread-1', countersign.approve)).toBe('paid 50');
+    expect(await ended('thread-2', countersign.deny)).toBe('done');
+  });
+
+  it('gives the model content blocks as such, and a note after them', async () => {
+    const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+    const content = [{ type: 'text', text: 'a receipt' }, picture];
+    const scan = tool(() => content, { name: 'refund', schema });
+    const told = async (decide: (countersign: FakeCountersign) => void): Promise<unknown> => {
+      const countersign = createFakeCountersign();
+      const agent = agentWith(gateOver(countersign, { tools: [scan] }).tools, call('c1', 50));
+      await agent.invoke(go, thread);
+      decide(countersign);
+      const { messages } = await agent.invoke(new Command({ resume: 1 }), thread);
+      return messages.find((one) => ToolMessage.isInstance(one))?.content;
+    };
+    expect(await told(({ approve }) => approve('c1'))).toEqual(content);
+    const note = { type: 'text', text: expect.stringContaining('"amount":7') };
+    expect(await told(({ edit }) => edit('c1', { amount: 7 }))).toEqual([...content, note]);
+    expect(await told(({ answer }) => answer('c1', [{ paid: 50 }]))).toMatch(/^\[\{"paid":50\}\]\n/);
   });
 
   it('runs with edited arguments', async () => {
@@ -195,7 +227,7 @@ describe('a graph of LangGraph with a ToolNode', () => {
     const countersign = createFakeCountersign();
     const turn = new AIMessage({ content: '', tool_calls: [call('c1', 50)] });
     const graph = new StateGraph(MessagesAnnotation)
-      .addNode('tools', new ToolNode([...gateOver(countersign).tools]))
+      .addNode('tools', new ToolNode(gateOver(countersign).tools))
       .addEdge(START, 'tools')
       .addEdge('tools', END)
       .compile({ checkpointer: new MemorySaver() });

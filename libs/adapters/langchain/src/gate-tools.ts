@@ -2,15 +2,17 @@ import {
   createWorker,
   gateTool,
   isSameJson,
+  modelNote,
   modelText,
   type ExecutionContext,
   type JsonObject,
+  type JsonValue,
   type ToolGating,
   type ToolResult,
   type Worker,
   type WorkerOptions,
 } from '@countersign/worker-sdk';
-import { ToolMessage } from '@langchain/core/messages';
+import { ToolMessage, type ContentBlock } from '@langchain/core/messages';
 import { tool, type StructuredToolInterface, type ToolRunnableConfig } from '@langchain/core/tools';
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import { interopParseAsync, isInteropZodSchema } from '@langchain/core/utils/types';
@@ -30,15 +32,15 @@ export interface GateToolsOptions extends Omit<WorkerOptions, 'tools'> {
 /** Tools behind Countersign. */
 export interface Gate {
   /** In the order of the given ones: use them in their place. */
-  readonly tools: readonly StructuredToolInterface[];
+  readonly tools: StructuredToolInterface[];
   /** For everything else: cancelling, asking again after expiry, the API. */
   readonly worker: Worker;
   readonly close: () => Promise<void>;
 }
 
-/** The execution of a tool within one call of the framework. */
+/** The execution of a tool within one call of the framework. A worker that recovers a run has no framework around it. */
 interface InFramework {
-  readonly config: ToolRunnableConfig;
+  readonly config?: ToolRunnableConfig;
 }
 
 /**
@@ -55,7 +57,7 @@ interface InFramework {
  *   tools: [refund],
  *   options: { refund: { approvalPrompt: ({ amount }) => `Refund ${String(amount)}?` } },
  * });
- * const agent = createAgent({ model, tools: [...gate.tools], checkpointer });
+ * const agent = createAgent({ model, tools: gate.tools, checkpointer });
  */
 export function gateTools({ tools, options = {}, ...connection }: GateToolsOptions): Gate {
   const unknown = Object.keys(options).find((name) => !tools.some((one) => one.name === name));
@@ -79,7 +81,7 @@ function gated(inner: StructuredToolInterface, options: GatedToolOptions = {}): 
     description: inner.description,
     inputSchema: toJsonSchema(inner.schema) as JsonObject,
     execute: (args, { toolCallId, signal, context }: ExecutionContext) =>
-      runInner(inner, { name: inner.name, id: toolCallId, args }, context as InFramework, signal),
+      runInner(inner, { name: inner.name, id: toolCallId, args }, context as InFramework | undefined, signal),
   });
 }
 
@@ -87,12 +89,12 @@ function gated(inner: StructuredToolInterface, options: GatedToolOptions = {}): 
 async function runInner(
   inner: StructuredToolInterface,
   call: { readonly name: string; readonly id: string; readonly args: JsonObject },
-  { config }: InFramework,
+  around: InFramework | undefined,
   signal: AbortSignal,
 ): Promise<unknown> {
   try {
     await refuseTransforms(inner, call.args);
-    const output: unknown = await inner.invoke({ ...call, type: 'tool_call' }, { ...config, signal });
+    const output: unknown = await inner.invoke({ ...call, type: 'tool_call' }, { ...around?.config, signal });
     if (isCommand(output)) throw new Error('the tool ran, but it returned a Command, which the ledger cannot record');
     if (!ToolMessage.isInstance(output)) return output;
     if (output.status === 'error') throw new Error(output.text);
@@ -104,7 +106,7 @@ async function runInner(
 }
 
 function wrapped(inner: StructuredToolInterface, worker: Worker): StructuredToolInterface {
-  const { name, description, schema } = inner;
+  const { name, description, schema, returnDirect } = inner;
   const func = async (args: unknown, config: ToolRunnableConfig): Promise<ToolMessage> => {
     const toolCallId = config.toolCall?.id;
     const runId: unknown = config.configurable?.['thread_id'];
@@ -119,7 +121,7 @@ function wrapped(inner: StructuredToolInterface, worker: Worker): StructuredTool
       if (approval !== null) interrupt(interruptOf(approval));
     }
   };
-  return tool(func, { name, description, schema: schema as JsonObject });
+  return tool(func, { name, description, schema: schema as JsonObject, returnDirect });
 }
 
 /** The framework parses at each step. A schema that changes its own output would give the tool another value than people saw. */
@@ -135,7 +137,20 @@ function messageOf(result: ToolResult): ToolMessage {
   return new ToolMessage({
     tool_call_id: toolCallId,
     name: toolName,
-    content: modelText(result),
+    content: contentOf(result),
     status: status === 'succeeded' ? 'success' : 'error',
   });
+}
+
+/** Content blocks stay blocks, so that the model gets an image as an image. */
+function contentOf(result: ToolResult): string | ContentBlock[] {
+  const { output } = result;
+  if (result.status !== 'succeeded' || !isContent(output)) return modelText(result);
+  const note = modelNote(result);
+  return note === null ? [...output] : [...output, { type: 'text', text: note }];
+}
+
+function isContent(output: JsonValue): output is readonly (ContentBlock & JsonObject)[] {
+  if (!Array.isArray(output) || output.length === 0) return false;
+  return output.every((block: unknown) => typeof block === 'object' && block !== null && 'type' in block);
 }

@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+
+const adapters = join(import.meta.dirname, '..', '..', 'libs', 'adapters');
+const linesMax = 300;
+
+/** The adapters that are longer, with the reason. */
+const longer: Readonly<Record<string, { readonly lines: number; readonly reason: string }>> = {
+  'ai-sdk': {
+    lines: 800,
+    reason:
+      'The state of a run is the messages, in two forms that a client may forge: each is compared with the ledger.',
+  },
+};
+
+/** The lines of an adapter without its tests, in TypeScript or Python. */
+function linesOf(adapter: string): number {
+  const files = readdirSync(join(adapters, adapter), { recursive: true, encoding: 'utf8' });
+  const own = files.filter((file) => /^(src|countersign_\w+)\/.*\.(ts|py)$/.test(file) && !file.endsWith('.spec.ts'));
+  return own.reduce((sum, file) => sum + readFileSync(join(adapters, adapter, file), 'utf8').split('\n').length - 1, 0);
+}
+
+const names = readdirSync(adapters, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
+  .map(({ name }) => name);
+
+it.each(names)('the adapter %s has at most 300 lines, or a reason', (name) => {
+  const lines = linesOf(name);
+  expect(lines).toBeGreaterThan(50);
+  expect(lines).toBeLessThanOrEqual(longer[name]?.lines ?? linesMax);
+});
