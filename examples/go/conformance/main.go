@@ -13,9 +13,9 @@ import (
 )
 
 type start struct {
-	URL, AgentToken, WorkerToken, AgentID, RunID string
-	LeaseMs                                      int
-	Turns                                        [][]countersign.Call
+	URL, AgentToken, WorkerToken, AgentID, RunID, State string
+	LeaseMs                                             int
+	Turns                                               [][]countersign.Call
 }
 
 var (
@@ -38,20 +38,26 @@ func main() {
 	}
 }
 
-// play goes through the turns of the model from the beginning: the ledger has the results of calls that have ended.
+// play goes through the turns of the model from the beginning. The ledger has the results of the calls behind the gate; the
+// state has those of the others, so that they run once.
 func (s start) play() (map[string]any, error) {
 	client := &countersign.Client{
 		URL: s.URL, AgentToken: s.AgentToken, WorkerToken: s.WorkerToken, AgentID: s.AgentID,
 		Lease: time.Duration(s.LeaseMs) * time.Millisecond,
 	}
 	told := map[string]string{}
+	if s.State != "" {
+		if err := json.Unmarshal([]byte(s.State), &told); err != nil {
+			return nil, err
+		}
+	}
 	for _, turn := range s.Turns {
 		var gated []countersign.Call
 		for _, call := range turn {
 			if call.ToolName == "refund" {
 				call.NeedsApproval = true
 				gated = append(gated, call)
-			} else {
+			} else if _, known := told[call.ToolCallID]; !known {
 				output, err := body(call.ToolName, call.ToolCallID, call.Arguments)
 				if err != nil {
 					return nil, err
@@ -83,7 +89,8 @@ func (s start) play() (map[string]any, error) {
 			told[asked.ToolCallID] = settled.Text()
 		}
 		if waiting {
-			return map[string]any{"event": "paused", "state": s.RunID}, nil
+			state, err := json.Marshal(told)
+			return map[string]any{"event": "paused", "state": string(state)}, err
 		}
 	}
 	return map[string]any{"event": "finished", "told": told, "final": "done"}, nil

@@ -21,9 +21,12 @@ const worker: Worker = createWorker({
   ],
 });
 
-/** Goes through the turns of the model from the beginning: what has ended is answered by the ledger. */
+/**
+ * Goes through the turns of the model from the beginning. The ledger has the results of the calls behind the gate; the state
+ * has those of the others, so that they run once.
+ */
 async function answer() {
-  const told: Record<string, string> = {};
+  const told = JSON.parse(start.state ?? '{}') as Record<string, string>;
   for (const turn of start.turns) {
     const gated = turn.filter(({ toolName }) => toolName === 'refund');
     await worker.ask({ runId: start.runId, toolCalls: [...gated] });
@@ -37,7 +40,7 @@ async function answer() {
       if (result !== null) told[toolCallId] = modelText(result);
     }
     if (turn.some(({ toolCallId }) => told[toolCallId] === undefined))
-      return { event: 'paused', state: start.runId } as const;
+      return { event: 'paused', state: JSON.stringify(told) } as const;
   }
   return { event: 'finished', told, final: 'done' } as const;
 }

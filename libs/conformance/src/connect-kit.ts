@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { linesOf } from '@countersign/http-client';
 import type { WorkerOptions } from '@countersign/worker-sdk';
-import type { AgentEvent, AgentStart, ToolReply } from './protocol.js';
+import type { AgentEvent, AgentStart, Rest, ToolReply, Use } from './protocol.js';
 
 /** The kit, as an agent under test in JavaScript sees it. */
 export interface Kit {
@@ -10,8 +10,12 @@ export interface Kit {
   readonly workerOptions: Pick<WorkerOptions, 'url' | 'token' | 'resolverToken' | 'agentId' | 'leaseMs' | 'kafka'>;
   /** The body of a tool: the kit says what it returns. */
   readonly body: (toolName: string, toolCallId: string | null, args: JsonObject) => Promise<JsonValue>;
+  /** Tells the kit that the agent did what it asked for. Call it inside the code that does it. */
+  readonly used: (what: Use) => void;
+  /** Returns the chunks of the framework's stream, and tells the kit `used` when the first one arrives. */
+  readonly streamed: <T>(chunks: AsyncIterable<T>) => AsyncIterable<T>;
   /** Prints the one event in which the process comes to rest, `failed` if `work` rejects, and ends the process. */
-  readonly end: (work: () => Promise<Exclude<AgentEvent, { readonly event: 'tool' }>>) => Promise<never>;
+  readonly end: (work: () => Promise<Rest>) => Promise<never>;
 }
 
 /** Reads the first line of the kit on stdin. Nothing else may be printed on stdout. */
@@ -19,6 +23,7 @@ export async function connectKit(): Promise<Kit> {
   const lines = linesOf(process.stdin);
   const read = async <T>(): Promise<T> => JSON.parse(String((await lines.next()).value)) as T;
   const print = (event: AgentEvent): void => void process.stdout.write(`${JSON.stringify(event)}\n`);
+  const used = (what: Use): void => print({ event: 'used', what });
   const start = await read<AgentStart>();
   const { url, agentToken: token, workerToken: resolverToken, agentId, leaseMs, kafka } = start;
   return {
@@ -28,6 +33,15 @@ export async function connectKit(): Promise<Kit> {
       print({ event: 'tool', toolName, toolCallId, arguments: args });
       // The kit replies in the order in which the tools began.
       return (await read<ToolReply>()).output;
+    },
+    used,
+    streamed: async function* (chunks) {
+      let isFirst = true;
+      for await (const chunk of chunks) {
+        if (isFirst) used('streaming');
+        isFirst = false;
+        yield chunk;
+      }
     },
     end: async (work) => {
       try {

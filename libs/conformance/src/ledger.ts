@@ -22,6 +22,8 @@ export type ScriptedDecision =
 /** The ledger's reads and commands for one run of a scenario. */
 export interface RunInLedger {
   readonly callOf: (toolCallId: string) => Promise<ToolCallView | undefined>;
+  /** The ids of all calls of the run. */
+  readonly toolCallIds: () => Promise<readonly string[]>;
   /** Waits until the call has an approval, which may have ended since. */
   readonly untilAsked: (toolCallId: string) => Promise<ToolCallView>;
   /** Waits until the call is in one of the states. */
@@ -66,6 +68,7 @@ export function openRun({ url, agentToken, approverToken }: LedgerAddress, runId
   };
   return {
     callOf,
+    toolCallIds: async () => (await callsOf(agent, runId)).map(({ toolCallId }) => toolCallId),
     untilAsked: (toolCallId) => untilTrue(toolCallId, 'an approval', ({ approval }) => approval !== null),
     until,
     decide: async (toolCallId, decision) => {

@@ -27,11 +27,14 @@ export interface AgentStart {
   readonly kafka: KafkaAddress | null;
   /** The lease of the agent's claims: short, so that a crash is known soon. */
   readonly leaseMs: number;
-  /** Use the framework's streaming call. */
+  /** Use the framework's streaming call, and print `used` when its first chunk arrives. */
   readonly streaming: boolean;
-  /** A sub-agent makes the calls; the outer agent calls it as the tool `delegate`, under the id `outer`. */
+  /** A sub-agent makes the calls, and prints `used`; the outer agent calls it as the tool `delegate`, under the id `outer`. */
   readonly nested: boolean;
-  /** Answer the framework's own question with "approved" for every call, though the ledger has not agreed. */
+  /**
+   * Answer the framework's own question with "approved" for every call, though the ledger has not agreed, and print `used`
+   * after each answer.
+   */
   readonly forge: boolean;
   /** The state that an earlier process of this run printed with `paused`; null at the beginning. */
   readonly state: string | null;
@@ -54,6 +57,7 @@ export const agentEventSchema = z.discriminatedUnion('event', [
     toolCallId: z.string().nullable(),
     arguments: jsonObjectSchema,
   }),
+  z.object({ event: z.literal('used'), what: z.enum(['streaming', 'nested', 'forged']) }),
   z.object({ event: z.literal('paused'), state: z.string() }),
   z.object({ event: z.literal('finished'), told: z.record(z.string(), z.string()), final: z.string() }),
   z.object({ event: z.literal('failed'), message: z.string() }),
@@ -61,10 +65,14 @@ export const agentEventSchema = z.discriminatedUnion('event', [
 
 /**
  * A line that the agent prints on stdout, as JSON. `tool`: the body of a tool begins, and waits for its `ToolReply`.
- * `paused`: the framework waits for people; the process ends with 0. `finished`: the model has answered; `told` has the
+ * `used`: the agent did what `streaming`, `nested` or `forge` asks for; the kit refuses it where it did not ask. `paused`: the framework waits for people; the process ends with 0. `finished`: the model has answered; `told` has the
  * text that it got for each call. `failed`: an error that the agent could not handle.
  */
 export type AgentEvent = z.infer<typeof agentEventSchema>;
+/** How a process comes to rest: its last line. */
+export type Rest = Exclude<AgentEvent, { readonly event: 'tool' | 'used' }>;
+/** What an agent prints with `used`. */
+export type Use = Extract<AgentEvent, { readonly event: 'used' }>['what'];
 
 /** The optional capabilities of the agent under test. A scenario that needs more is not run. */
 export interface Capabilities {

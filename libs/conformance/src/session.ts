@@ -3,7 +3,8 @@ import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { startAgent, type AgentCommand, type AgentProcess } from './agent-process.js';
 import { openCrashProxy, type CrashPoint, type CrashProxy } from './crash-proxy.js';
 import { openRun, type LedgerAddress, type RunInLedger } from './ledger.js';
-import type { AgentEvent, AgentStart, Capabilities, ScriptedCall } from './protocol.js';
+import { collectUses, type Uses } from './uses.js';
+import type { AgentEvent, AgentStart, Capabilities, Rest, ScriptedCall, Use } from './protocol.js';
 
 /** The agent that is tried. */
 export interface AgentUnderTest extends AgentCommand {
@@ -22,13 +23,16 @@ export interface Script {
 }
 
 type ToolEvent = Extract<AgentEvent, { event: 'tool' }>;
-/** How a process came to rest. */
-export type Rest = Exclude<AgentEvent, ToolEvent>;
 
 /** One process of the run. */
 export interface Leg {
-  /** Runs the tools as they begin, until the process pauses, finishes or fails. */
+  /**
+   * Runs the tools as they begin, until the process pauses, finishes or fails. Throws when the agent did not say that it did
+   * what this process was asked for.
+   */
   readonly rest: () => Promise<Rest>;
+  /** How often the agent said so. */
+  readonly timesUsed: (what: Use) => number;
   /** Waits until the tool begins, and leaves it there. */
   readonly untilToolBegins: (toolName: string) => Promise<void>;
   /** SIGKILL. */
@@ -101,9 +105,10 @@ export async function openSession(
     turns: script.turns,
   });
   const start: Session['start'] = (state = null, { forge = false } = {}) => {
-    const process = startAgent(agent, startOf(state, forge));
+    const asked = startOf(state, forge);
+    const process = startAgent(agent, asked);
     processes.push(process);
-    return createLeg(process, begun);
+    return createLeg(process, begun, collectUses(asked));
   };
   const untilAsked = async (...toolCallIds: readonly string[]): Promise<Pause> => {
     const leg = start();
@@ -135,27 +140,37 @@ function agentIdOf({ hasty = false, nested = false }: Script): string {
   return nested ? 'conformance-nested' : 'conformance';
 }
 
-function createLeg(process: AgentProcess, begun: ToolEvent[]): Leg {
+function createLeg(process: AgentProcess, begun: ToolEvent[], uses: Uses): Leg {
   const reply = ({ toolName, toolCallId, arguments: args }: ToolEvent): void => {
     process.reply({ toolName, toolCallId, output: outputs[toolName]?.(args) ?? null });
   };
+  /** The next tool that begins, or how the process came to rest. */
+  const next = async (): Promise<ToolEvent | Rest> => {
+    for (;;) {
+      const event = await process.next();
+      if (event.event === 'tool') begun.push(event);
+      if (event.event !== 'used') return event;
+      uses.add(event.what);
+    }
+  };
   return {
+    timesUsed: uses.times,
     rest: async () => {
       for (;;) {
-        const event = await process.next();
+        const event = await next();
         if (event.event !== 'tool') {
           await process.ended;
+          // The message of `failed` says more.
+          if (event.event !== 'failed') uses.assertComplete();
           return event;
         }
-        begun.push(event);
         reply(event);
       }
     },
     untilToolBegins: async (toolName) => {
       for (;;) {
-        const event = await process.next();
+        const event = await next();
         if (event.event !== 'tool') throw new Error(`${toolName} did not begin: ${JSON.stringify(event)}`);
-        begun.push(event);
         if (event.toolName === toolName) return;
         reply(event);
       }

@@ -49,17 +49,22 @@ async function resultOf(client: Client, { toolName: name, toolCallId, arguments:
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 }
 
-/** Makes the calls of each turn together, from the beginning, until one waits. MCP keeps no state between processes. */
+/**
+ * Makes the calls of each turn together, from the beginning, until one waits. MCP keeps no state between processes: the client
+ * keeps the results, and makes only the calls behind the gate again.
+ */
 async function answer() {
   const client = await connect();
-  const told: Record<string, string> = {};
+  const told = JSON.parse(start.state ?? '{}') as Record<string, string>;
+  const make = async (call: ScriptedCall) =>
+    (call.toolName === 'lookup' ? told[call.toolCallId] : undefined) ?? resultOf(client, call);
   for (const turn of start.turns) {
-    const results = await Promise.all(turn.map((call) => resultOf(client, call)));
+    const results = await Promise.all(turn.map(make));
     turn.forEach(({ toolCallId }, index) => {
       const result = results[index];
       if (result !== undefined) told[toolCallId] = result;
     });
-    if (results.includes(undefined)) return { event: 'paused', state: 'mcp' } as const;
+    if (results.includes(undefined)) return { event: 'paused', state: JSON.stringify(told) } as const;
   }
   return { event: 'finished', told, final: 'done' } as const;
 }

@@ -9,6 +9,7 @@ import {
   tryScenario,
   type Capabilities,
   type KitServer,
+  type Scenario,
 } from '@countersign/conformance';
 import { agents } from '../../adapters/agents.ts';
 
@@ -21,6 +22,11 @@ const agentAt = (file: string, capabilities: Capabilities = all) => ({
   args: [file],
   capabilities,
 });
+const scenarioNamed = (name: string): Scenario => {
+  const scenario = scenarios.find((one) => one.name === name);
+  if (scenario === undefined) throw new Error(`no scenario is named: ${name}`);
+  return scenario;
+};
 
 let server: KitServer;
 beforeAll(async () => {
@@ -50,6 +56,38 @@ describe('an agent that asks again in each process', () => {
   it.each(scenarios.filter(({ name }) => names.test(name)))('fails: $name', async (scenario) => {
     await expect(tryScenario(scenario, agent, server)).rejects.toThrow(problem);
   });
+});
+
+describe('an agent that lies about itself', () => {
+  const tryLie = (lie: string, scenario: string) => {
+    const { args, ...agent } = agentAt(join(import.meta.dirname, 'lying-agent.mjs'));
+    return tryScenario(scenarioNamed(scenario), { ...agent, args: [...args, lie] }, server);
+  };
+  const approved = 'an approved call runs once, with the arguments that were approved';
+  const edited = 'an edited call runs with the edited arguments, and the model is told them';
+  const reversed = 'each call gets its own decision when people decide in the reverse order';
+  const oneByOne = 'calls of one turn are decided one by one';
+  const streamed = 'a call that is streamed is approved like any other';
+  const nested = 'a call of a nested agent is asked about as itself, and the outer agent goes on after it';
+  const forged = 'an approval of the framework alone runs nothing';
+
+  it.each([
+    ['hides the new arguments', edited, 'the model is not told the new arguments: {"refunded":7}'],
+    ['hides the new arguments', reversed, 'the model is not told the new arguments: {"refunded":7}'],
+    ['runs a free tool again', oneByOne, 'the tool without a gate did not run exactly once'],
+    ['is silent', streamed, 'the agent did not print {"event":"used","what":"streaming"}'],
+    ['is silent', nested, 'the agent did not print {"event":"used","what":"nested"}'],
+    ['is silent', forged, 'the agent did not print {"event":"used","what":"forged"}'],
+    [
+      'says that it used everything',
+      approved,
+      'the agent printed {"event":"used","what":"streaming"}, and was not asked to',
+    ],
+  ])('%s: fails: %s', async (lie, scenario, problem) => {
+    await expect(tryLie(lie, scenario)).rejects.toThrow(problem);
+  });
+
+  it.each([approved, edited, reversed, oneByOne])('without a lie passes: %s', (scenario) => tryLie('none', scenario));
 });
 
 it('the command prints a line for each scenario and a sum', async () => {

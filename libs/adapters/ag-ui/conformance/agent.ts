@@ -8,7 +8,7 @@ import { connectKit, type ScriptedCall } from '@countersign/conformance';
 import { createWorker, gateTool, modelText } from '@countersign/worker-sdk';
 import { z } from 'zod';
 
-const { start, workerOptions, body, end } = await connectKit();
+const { start, workerOptions, body, used, end } = await connectKit();
 
 const worker = createWorker({
   ...workerOptions,
@@ -22,10 +22,19 @@ const worker = createWorker({
   ],
 });
 
+/** The state of the kit: what the client has, and the results of calls that the ledger does not have. */
+interface State {
+  readonly interrupts: Interrupt[];
+  readonly ungated: Record<string, string>;
+}
+
+const state: State = start.state === null ? { interrupts: [], ungated: {} } : (JSON.parse(start.state) as State);
+
 /** The result of a call; undefined while it waits for people. */
 async function resultOf(runId: string, call: ScriptedCall): Promise<string | undefined> {
   const { toolCallId, toolName } = call;
-  if (toolName === 'lookup') return JSON.stringify(await body(toolName, toolCallId, call.arguments));
+  if (toolName === 'lookup')
+    return (state.ungated[toolCallId] ??= JSON.stringify(await body(toolName, toolCallId, call.arguments)));
   const { result } = await worker.call({ ...call, runId });
   return result === null ? undefined : modelText(result);
 }
@@ -70,7 +79,7 @@ async function answer() {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
   const client = new HttpAgent({ url, threadId: start.runId });
-  const interrupts = JSON.parse(start.state ?? '[]') as Interrupt[];
+  const { interrupts } = state;
   client.pendingInterrupts = interrupts;
   const payload = start.forge ? { approved: true } : undefined;
   // The client does not resolve an expired interrupt. The thread continues when the interrupt is cancelled.
@@ -83,14 +92,19 @@ async function answer() {
   const told: Record<string, string> = {};
   let final = '';
   await client.runAgent(start.state === null ? {} : { resume }, {
+    // AG-UI always streams: the first event.
+    onRunStartedEvent: () => {
+      if (start.streaming) used('streaming');
+    },
     onToolCallResultEvent: ({ event }) => void (told[event.toolCallId] = contentToText(event.content)),
     onTextMessageContentEvent: ({ event }) => void (final += event.delta),
     onRunErrorEvent: ({ event }) => {
       throw new Error(event.message);
     },
   });
+  if (start.forge) for (const { payload } of resume) if (payload !== undefined) used('forged');
   if (client.pendingInterrupts.length === 0) return { event: 'finished', told, final } as const;
-  return { event: 'paused', state: JSON.stringify(client.pendingInterrupts) } as const;
+  return { event: 'paused', state: JSON.stringify({ ...state, interrupts: client.pendingInterrupts }) } as const;
 }
 
 await end(() => answer().finally(worker.close));

@@ -44,17 +44,26 @@ async def answer():
                 if message is None:
                     return {"event": "paused", "state": state}
             stream = agent.run(message, session=session, stream=start["streaming"])
-            response = await (stream.get_final_response() if start["streaming"] else stream)
+            response = await (streamed(stream) if start["streaming"] else stream)
             state = await run.pause(response, session)
             if state is None:
                 return {"event": "finished", "told": model.told, "final": response.text}
+
+
+async def streamed(stream):
+    is_first = True
+    async for _ in stream:
+        if is_first:
+            kit.used("streaming")
+        is_first = False
+    return await stream.get_final_response()
 
 
 async def delegated(gate):
     """A sub-agent cannot pause: its tool waits for the people whom the policy asks."""
     refund.approval_mode = "never_require"
     run = GatedRun(gate, start["runId"], [refund], wait_s=30)
-    model = ScriptedModel(start["turns"])
+    model = ScriptedModel(start["turns"], on_called=lambda: kit.used("nested"))
     inner = Agent(client=model, name="inner", tools=[refund], middleware=[run])
     outer_call = {"toolCallId": "outer", "toolName": "delegate", "arguments": {"task": "go"}}
     outer_model = ScriptedModel([[outer_call]])
@@ -68,6 +77,8 @@ def forged(state):
     stored = json.loads(state)
     requests = [Content.from_dict(item) for item in stored["requests"]]
     message = Message("user", [item.to_function_approval_response(approved=True) for item in requests])
+    for _ in requests:
+        kit.used("forged")
     return AgentSession.from_dict(stored["session"]), message
 
 

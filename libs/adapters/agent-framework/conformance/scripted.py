@@ -1,6 +1,7 @@
 """A model that follows a script: it makes the calls of the first turn that the conversation does not have yet, then says "done"."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from agent_framework import (
@@ -17,12 +18,14 @@ from agent_framework import (
 class ScriptedModel(FunctionInvocationLayer, BaseChatClient):
     """`told` is what the model was last told as the result of each call."""
 
-    def __init__(self, turns: list[list[dict[str, Any]]]):
+    def __init__(self, turns: list[list[dict[str, Any]]], on_called: Callable[[], None] = lambda: None):
         super().__init__()
         self._turns = turns
+        self._on_called = on_called
         self.told: dict[str, str] = {}
 
     def _inner_get_response(self, *, messages, stream, options, **kwargs):
+        self._on_called()
         contents = self._next(messages)
         if stream:
             return ResponseStream(_updates(contents), finalizer=ChatResponse.from_updates)

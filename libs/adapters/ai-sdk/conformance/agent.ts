@@ -5,7 +5,7 @@ import { generateText, isStepCount, streamText, tool, type ModelMessage, type To
 import { z } from 'zod';
 import { scriptedModel } from './scripted-model.ts';
 
-const { start, workerOptions, body, end } = await connectKit();
+const { start, workerOptions, body, used, streamed, end } = await connectKit();
 
 const bodyOf =
   (toolName: string) =>
@@ -23,11 +23,13 @@ const told: Record<string, string> = {};
 async function goOn(
   messages: ModelMessage[],
 ): Promise<{ readonly messages: ModelMessage[]; readonly hasPaused: boolean; readonly final: string }> {
-  const { model, told: toldTo } = scriptedModel(start.turns);
+  const { model, told: toldTo, timesCalled } = scriptedModel(start.turns);
   const settings = { model, tools: run.tools, toolApproval: run.toolApproval, messages, stopWhen: isStepCount(9) };
   const result = start.streaming ? streamText(settings) : await generateText(settings);
+  if ('stream' in result) for await (const _ of streamed(result.stream));
   const answered = [...messages, ...(await result.responseMessages)];
   Object.assign(told, toldTo());
+  if (start.nested && timesCalled() > 0) used('nested');
   const hasPaused = (await result.finishReason) === 'tool-calls';
   return { messages: answered, hasPaused, final: await result.text };
 }
@@ -43,6 +45,7 @@ function forge(messages: readonly ModelMessage[]): Resumed<ModelMessage> {
             : [],
         ),
   );
+  for (const _ of content) used('forged');
   return { messages: [...messages, { role: 'tool', content }], pending: [] };
 }
 

@@ -8,7 +8,7 @@ import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';
 import { scriptedModel } from './scripted-model.ts';
 
-const { start, workerOptions, body, end } = await connectKit();
+const { start, workerOptions, body, used, streamed, end } = await connectKit();
 
 const bodyOf = (toolName: string) => (input: Record<string, string | number>, context: FrameworkContext) =>
   body(toolName, context.agent?.toolCallId ?? null, input);
@@ -32,7 +32,10 @@ const inner = new Agent({
   id: 'inner',
   name: 'inner',
   description: 'Refunds',
-  instructions: 'You refund.',
+  instructions: () => {
+    if (start.nested) used('nested');
+    return 'You refund.';
+  },
   model: script.model,
   tools: { ...gate.run(runId).tools, lookup },
 });
@@ -63,10 +66,14 @@ async function snapshots() {
   };
 }
 
-function go() {
+async function go() {
   const { streaming, state, forge } = start;
   if (state === null) return streaming ? agent.stream('go', { runId }) : agent.generate('go', { runId });
-  if (forge) return agent.approveToolCall({ runId, toolCallId: start.nested ? 'outer' : 'c1' });
+  if (forge) {
+    const output = await agent.approveToolCall({ runId, toolCallId: start.nested ? 'outer' : 'c1' });
+    used('forged');
+    return output;
+  }
   return streaming ? agent.resumeStream({}, { runId }) : agent.resumeGenerate({}, { runId });
 }
 
@@ -74,7 +81,8 @@ async function answer() {
   const { read, write } = await snapshots();
   if (start.state !== null) await write(start.state);
   const output = await go();
-  if ('consumeStream' in output) await output.consumeStream();
+  if (start.streaming && 'fullStream' in output) for await (const _ of streamed(output.fullStream));
+  else if ('consumeStream' in output) await output.consumeStream();
   if ((await output.finishReason) === 'suspended') return { event: 'paused', state: await read() } as const;
   const told = { ...script.told(), ...outerScript.told() };
   return { event: 'finished', told, final: await output.text } as const;

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { scriptedModel } from './scripted-model.ts';
 
 setTracingDisabled(true);
-const { start, workerOptions, body, end } = await connectKit();
+const { start, workerOptions, body, used, streamed, end } = await connectKit();
 
 type Details = { readonly toolCall?: { readonly callId: string } } | undefined;
 
@@ -28,7 +28,15 @@ const lookup = tool({
   execute: bodyOf('lookup'),
 });
 const script = scriptedModel(start.turns);
-const inner = new Agent({ name: 'conformance', model: script.model, tools: [...tools, lookup] });
+const inner = new Agent({
+  name: 'conformance',
+  instructions: () => {
+    if (start.nested) used('nested');
+    return 'You refund.';
+  },
+  model: script.model,
+  tools: [...tools, lookup],
+});
 const outerScript = scriptedModel([[{ toolCallId: 'outer', toolName: 'delegate', arguments: { input: 'go' } }]]);
 const outer = new Agent({
   name: 'outer',
@@ -41,7 +49,10 @@ async function begin(): Promise<string | RunState<unknown, typeof agent>> {
   if (start.state === null) return 'go';
   if (!start.forge) return (await resume(agent, start.state)).state;
   const state: RunState<unknown, typeof agent> = await RunState.fromString(agent, start.state);
-  for (const item of state.getInterruptions()) state.approve(item);
+  for (const item of state.getInterruptions()) {
+    state.approve(item);
+    used('forged');
+  }
   return state;
 }
 
@@ -49,6 +60,7 @@ async function answer() {
   const input = await begin();
   if (!start.streaming) return endOf(await run(agent, input));
   const stream = await run(agent, input, { stream: true });
+  for await (const _ of streamed(stream));
   await stream.completed;
   return endOf(stream);
 }

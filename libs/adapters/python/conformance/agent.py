@@ -16,8 +16,9 @@ SCHEMA = {
 
 
 async def answer():
-    """Goes through the turns of the model from the beginning: what has ended is answered by the ledger."""
-    told = {}
+    """Goes through the turns of the model from the beginning. The ledger has the results of the calls behind the gate; the
+    state has those of the others, so that they run once."""
+    told = json.loads(start["state"] or "{}")
     async with Client(start["url"], start["agentToken"], start["workerToken"]) as client:
         gate = Gate(client, start["agentId"], lease_s=start["leaseMs"] / 1000)
         for turn in start["turns"]:
@@ -26,7 +27,7 @@ async def answer():
             ]
             recorded = await gate.ask(start["runId"], gated) if gated else []
             for call in turn:
-                if call["toolName"] == "lookup":
+                if call["toolName"] == "lookup" and call["toolCallId"] not in told:
                     told[call["toolCallId"]] = json.dumps(await body(call, call["arguments"]))
             for call, view in zip(gated, recorded):
                 try:
@@ -35,7 +36,7 @@ async def answer():
                 except NotApprovedError:
                     pass
             if any(call["toolCallId"] not in told for call in turn):
-                return {"event": "paused", "state": start["runId"]}
+                return {"event": "paused", "state": json.dumps(told)}
     return {"event": "finished", "told": told, "final": "done"}
 
 

@@ -20,6 +20,10 @@ class Kit:
             _print({"event": "tool", "toolName": tool_name, "toolCallId": tool_call_id, "arguments": arguments})
             return json.loads(await asyncio.to_thread(sys.stdin.readline))["output"]
 
+    def used(self, what: str) -> None:
+        """Tells the kit "streaming", "nested" or "forged". Call it inside the code that does it."""
+        _print({"event": "used", "what": what})
+
     def end(self, work: Callable[[], Awaitable[dict[str, Any]]]) -> None:
         """Prints the one event in which the process comes to rest, `failed` if `work` raises, and ends the process."""
         try:

@@ -32,9 +32,21 @@ export const endings: readonly Scenario[] = [
     needs: 'forge',
     run: async (session: Session): Promise<void> => {
       const pause = await session.untilAsked('c1');
-      await session.start(pause.state, { forge: true }).rest();
+      const asked = await session.ledger.callOf('c1');
+      const forging = session.start(pause.state, { forge: true });
+      const rest = await forging.rest();
+      // A framework may end with the adapter's error, or give it to the model.
+      if (rest.event === 'failed') assert.match(rest.message, /did not run/);
+      if (rest.event === 'finished') assert.doesNotMatch(rest.told['c1'] ?? '', /refunded/);
+      assert.equal(forging.timesUsed('forged'), 1, 'it did not answer one question of its framework');
       assert.deepEqual(session.ran('refund'), [], 'it ran without the consent of the ledger');
-      assert.equal((await session.ledger.callOf('c1'))?.state, 'awaiting_approval');
+      const after = await session.ledger.callOf('c1');
+      assert.equal(after?.state, 'awaiting_approval');
+      assert.equal(after.approval?.approvalId, asked?.approval?.approvalId, 'people were asked twice');
+      assert.deepEqual(await session.ledger.toolCallIds(), ['c1'], 'the forged answer requested another call');
+      await session.ledger.decide('c1', { type: 'approve' });
+      assert.match((await pause.finish())['c1'] ?? '', /"refunded":\s*50/);
+      assert.deepEqual(session.ran('refund'), [{ amount: 50 }]);
     },
   },
 ];

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { Capabilities, ScriptedCall } from '../protocol.js';
 import type { Script, Session } from '../session.js';
 
@@ -23,3 +24,14 @@ export function lookup(toolCallId: string, id: string): ScriptedCall {
 
 /** The script of most scenarios: one gated call. */
 export const oneRefund: Script = { turns: [[refund('c1', 50)]] };
+
+/**
+ * Asserts that the model is told the output, that a person changed the arguments, and the new ones as JSON. The text may be
+ * a JSON text itself, with escaped quotes. The output has no `amount`, so it does not pass for the arguments.
+ */
+export function assertToldEdit(text = '', amount: number): void {
+  assert.match(text, new RegExp(`\\\\?"refunded\\\\?":\\s*${String(amount)}\\b`), 'the model is not told the output');
+  assert.match(text, /changed the arguments/);
+  const args = new RegExp(`\\{\\s*\\\\?"amount\\\\?":\\s*${String(amount)}\\s*\\}`);
+  assert.match(text, args, `the model is not told the new arguments: ${text}`);
+}
