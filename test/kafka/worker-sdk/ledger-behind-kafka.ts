@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fireDue } from '@countersign/commands';
 import {
   createGatewayApp,
   createGatewayMetrics,
@@ -13,6 +14,7 @@ import { createLedger, createRequestKeys, type RequestKeyEntry } from '@counters
 import { createOpenCalls } from '@countersign/shell';
 import { toEventMessage, topicNames } from '@countersign/message-bus';
 import { openKafka } from '@countersign/message-bus/kafka';
+import { createDeadlines } from '@countersign/projector';
 import { createRelay } from '@countersign/relay';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
@@ -89,6 +91,8 @@ export async function openLedgerBehindKafka(
     topic: topics.events,
   });
   relay.start();
+  const deadlines = createDeadlines({ readModel, fireDue: (...due) => fireDue(commands, ...due), ...world });
+  deadlines.start();
   const seen: SeenRequest[] = [];
   kafka.bus.subscribe({
     group: `${prefix}-seen`,
@@ -126,6 +130,7 @@ export async function openLedgerBehindKafka(
       consuming = consume();
     },
     close: async () => {
+      await deadlines.stop();
       await relay.stop();
       await kafka.close();
       await gateway.close();

@@ -1,6 +1,6 @@
 import { NotApprovedError } from '@countersign/worker-sdk';
 import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
-import { Agent, run, RunState, setTracingDisabled, tool } from '@openai/agents';
+import { Agent, run, RunState, setTracingDisabled, tool, ToolCallError } from '@openai/agents';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { scriptedModel, type ScriptedCall } from '../conformance/scripted-model.js';
@@ -47,13 +47,29 @@ function processOn(countersign: FakeCountersign, turns: readonly (readonly Scrip
   const { tools, resume } = gateOn(countersign);
   const agent = new Agent({ name: 'support', model: script.model, tools: [...tools, lookup] });
   const goOn = async (stored: string) => run(agent, (await resume(agent, stored)).state);
-  /** Acts like a program that answers the framework's own question. */
-  const approved = async (stored: string, alwaysApprove = false) => {
-    const state: RunState<unknown, typeof agent> = await RunState.fromString(agent, stored);
-    for (const item of state.getInterruptions()) state.approve(item, { alwaysApprove });
-    return state;
+  return {
+    script,
+    agent,
+    resume,
+    goOn,
+    approved: (stored: string, sticky?: boolean) => approve(agent, stored, sticky),
   };
-  return { script, agent, resume, goOn, approved };
+}
+
+/** Acts like a program that answers the framework's own question. */
+async function approve(agent: Agent, stored: string, alwaysApprove = false): Promise<RunState<unknown, Agent>> {
+  const state: RunState<unknown, Agent> = await RunState.fromString(agent, stored);
+  for (const item of state.getInterruptions()) state.approve(item, { alwaysApprove });
+  return state;
+}
+
+/** A process in which one agent uses another as a tool. */
+function nested(countersign: FakeCountersign) {
+  const { agent: inner, script, resume } = processOn(countersign, [[refundCall()]]);
+  const outer = scriptedModel([[{ toolCallId: 'outer', toolName: 'delegate', arguments: { input: 'go' } }]]);
+  const tools = [inner.asTool({ toolName: 'delegate', toolDescription: 'Delegates' })];
+  const agent = new Agent({ name: 'outer', model: outer.model, tools });
+  return { script, outer, resume, agent, approved: (stored: string) => approve(agent, stored) };
 }
 
 async function paused(turns: readonly (readonly ScriptedCall[])[]) {
@@ -181,16 +197,10 @@ describe('a gated tool', () => {
 
   it('interrupts the outer run when an agent inside it calls it', async () => {
     const countersign = createFakeCountersign();
-    const process = () => {
-      const inner = processOn(countersign, [[refundCall()]]);
-      const outer = scriptedModel([[{ toolCallId: 'outer', toolName: 'delegate', arguments: { input: 'go' } }]]);
-      const tools = [inner.agent.asTool({ toolName: 'delegate', toolDescription: 'Delegates' })];
-      return { ...inner, agent: new Agent({ name: 'outer', model: outer.model, tools }) };
-    };
-    const { interruptions, state } = await run(process().agent, 'go');
+    const { interruptions, state } = await run(nested(countersign).agent, 'go');
     expect(interruptions).toMatchObject([{ name: 'refund' }]);
     countersign.approve('c1');
-    const { agent, resume, script } = process();
+    const { agent, resume, script } = nested(countersign);
     const { finalOutput } = await run(agent, (await resume(agent, state.toString())).state);
     expect(finalOutput).toBe('done');
     expect(script.told()['c1']).toBe('{"refunded":50}');
@@ -201,12 +211,27 @@ describe('a gated tool', () => {
 describe('an approval that the ledger did not give', () => {
   it.each([false, true])('ends the run before the model is told anything (sticky: %s)', async (sticky) => {
     const { stored, script, agent, approved, resume } = await paused([[refundCall()]]);
-    await expect(run(agent, await approved(stored, sticky))).rejects.toThrow(
-      /c1 did not run: approval apr_.* is pending/,
-    );
+    const error: unknown = await run(agent, await approved(stored, sticky)).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ToolCallError);
+    expect(error).toMatchObject({
+      message: expect.stringMatching(/NotApprovedError: The call c1 did not run: approval apr_.* is pending/),
+      error: expect.any(NotApprovedError),
+    });
     expect(ran).toEqual([]);
     expect(script.told()).toEqual({});
     expect((await resume(agent, stored)).pending).toHaveLength(1);
+  });
+
+  it('runs nothing in an agent that another uses as a tool, and the outer model hears of an error', async () => {
+    const countersign = createFakeCountersign();
+    const { interruptions, state } = await run(nested(countersign).agent, 'go');
+    expect(interruptions).toHaveLength(1);
+    const { agent, approved, script, outer } = nested(countersign);
+    await run(agent, await approved(state.toString()));
+    expect(ran).toEqual([]);
+    expect(script.told()).toEqual({});
+    expect(outer.told()['outer']).toMatch(/error occurred/);
+    expect(countersign.callOf('c1').state).toBe('awaiting_approval');
   });
 
   it('does not come from a state with other arguments', async () => {

@@ -1,6 +1,6 @@
 // Behaviour of the framework that would run a tool without the ledger, or would lose a call.
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
-import { Agent, run, RunState, setTracingDisabled } from '@openai/agents';
+import { Agent, run, RunState, setTracingDisabled, type RunToolApprovalItem } from '@openai/agents';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { scriptedModel } from '../conformance/scripted-model.js';
@@ -33,15 +33,19 @@ afterEach(async () => {
   await Promise.all(closers.splice(0).map((close) => close()));
 });
 
-function conversation() {
+/** The model makes these calls, one a turn. */
+function conversation(...toolCallIds: readonly string[]) {
+  const ids = toolCallIds.length === 0 ? ['c1'] : toolCallIds;
   const countersign = createFakeCountersign();
-  const process = (toolName = 'refund') => {
+  const process = ({ toolName = 'refund', agentName = 'support' } = {}) => {
     const options = { url: 'http://fake.test', token: 't', agentId: 'a', fetch: countersign.fetch };
     const gate = gateTools(options, [refundNamed(toolName)]);
     closers.push(gate.close);
     const { tools, resume } = gate.run('run');
-    const script = scriptedModel([[{ toolCallId: 'c1', toolName: 'refund', arguments: { amount: 50 } }]]);
-    return { resume, script, agent: new Agent({ name: 'support', model: script.model, tools: [...tools] }) };
+    const script = scriptedModel(
+      ids.map((toolCallId) => [{ toolCallId, toolName: 'refund', arguments: { amount: 50 } }]),
+    );
+    return { resume, script, agent: new Agent({ name: agentName, model: script.model, tools: [...tools] }) };
   };
   const begin = async () => (await run(process().agent, 'go')).state.toString();
   return { countersign, process, begin };
@@ -79,9 +83,21 @@ describe('a stored state', () => {
     const { countersign, process, begin } = conversation();
     const stored = await begin();
     countersign.approve('c1');
-    const { agent, resume } = process('reimburse');
+    const { agent, resume } = process({ toolName: 'reimburse' });
     await expect(resume(agent, stored).then(({ state }) => run(agent, state))).rejects.toThrow(/refund/);
     expect(ran).toEqual([]);
+  });
+
+  it('of an agent that was renamed runs nothing, and goes on under the old name', async () => {
+    const { countersign, process, begin } = conversation();
+    const stored = await begin();
+    countersign.approve('c1');
+    const { agent, resume } = process({ agentName: 'help desk' });
+    await expect(resume(agent, stored)).rejects.toThrow(/Agent support not found/);
+    expect(ran).toEqual([]);
+    const old = process();
+    await run(old.agent, (await old.resume(old.agent, stored)).state);
+    expect(ran).toEqual([50]);
   });
 
   it('runs the arguments that were approved, also when the program changes them in the interruption', async () => {
@@ -95,6 +111,51 @@ describe('a stored state', () => {
     }
     await run(agent, state);
     expect(ran).toEqual([50]);
+  });
+});
+
+describe('a sticky answer of the program', () => {
+  const answered = async (
+    { process, begin }: ReturnType<typeof conversation>,
+    answer: (state: RunState<unknown, Agent>, item: RunToolApprovalItem) => void,
+  ) => {
+    const stored = await begin();
+    const next = process();
+    const state: RunState<unknown, Agent> = await RunState.fromString(next.agent, stored);
+    for (const item of state.getInterruptions()) answer(state, item);
+    return { ...next, state };
+  };
+
+  it('approves no later call: people are asked about it, and it does not run', async () => {
+    const world = conversation('c1', 'c2');
+    const { agent, state, script } = await answered(world, (one, item) => one.approve(item, { alwaysApprove: true }));
+    world.countersign.approve('c1');
+    await expect(run(agent, state)).rejects.toThrow(/c2 did not run: approval apr_.* is pending/);
+    expect(ran).toEqual([50]);
+    expect(script.told()).toEqual({ c1: '{"refunded":50}' });
+    expect(world.countersign.callOf('c2').state).toBe('awaiting_approval');
+  });
+
+  it('rejects every later call of the tool without a request, and leaves the open question to people', async () => {
+    const world = conversation('c1', 'c2');
+    const { agent, state, script } = await answered(world, (one, item) => one.reject(item, { alwaysReject: true }));
+    const { finalOutput } = await run(agent, state);
+    expect(finalOutput).toBe('done');
+    expect(ran).toEqual([]);
+    expect(Object.keys(script.told())).toEqual(['c1', 'c2']);
+    expect(world.countersign.callOf('c1').state).toBe('awaiting_approval');
+    expect(() => world.countersign.callOf('c2')).toThrow(/no call c2/);
+  });
+
+  it('rejects no call that people approved, when the state is resumed', async () => {
+    const world = conversation('c1', 'c2');
+    const { agent, state, script, resume } = await answered(world, (one, item) =>
+      one.reject(item, { alwaysReject: true }),
+    );
+    world.countersign.approve('c1');
+    await run(agent, (await resume(agent, state.toString())).state);
+    expect(ran).toEqual([50]);
+    expect(script.told()['c1']).toBe('{"refunded":50}');
   });
 });
 
