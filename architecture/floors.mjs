@@ -169,9 +169,12 @@ export const floors = [
   { unit: 'libs/coding-agents', floor: 3, ours: ['contracts', 'worker-sdk'], npm: [], node: [] },
   // Adapters of the worker SDK: each has its agent framework as a peer.
   ...[
-    { name: 'ai-sdk', framework: ['ai'] },
+    { name: 'ai-sdk', framework: ['ai', '@ai-sdk/mcp'] },
     { name: 'openai-agents', framework: ['@openai/agents'] },
-    { name: 'langchain', framework: ['@langchain/core', '@langchain/langgraph', 'langchain'] },
+    {
+      name: 'langchain',
+      framework: ['@langchain/core', '@langchain/langgraph', '@langchain/langgraph-checkpoint-sqlite', 'langchain'],
+    },
     { name: 'mastra', framework: ['@mastra/core', '@mastra/libsql'] },
     { name: 'ag-ui', framework: ['@ag-ui/core', '@ag-ui/client'] },
     { name: 'a2a', framework: ['@a2a-js/sdk'] },

@@ -2,6 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+if (!process.features.typescript) {
+  console.error(`Node ${process.versions.node} does not run the TypeScript of the examples: use Node 22.18 or later.`);
+  process.exit(1);
+}
+
 const file = join(process.env.COUNTERSIGN_DATA || join(import.meta.dirname, '..', 'data'), 'tokens.json');
 
 function tokenOf(principal, variable) {

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { startKitServer, type KitServer } from '@countersign/conformance';
 import { createClient } from '@countersign/worker-sdk';
@@ -20,55 +21,35 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../ports.ts';
 import { readTokens } from '../process/harness/tokens.ts';
 import { eventually } from '../process/harness/wait.ts';
+import {
+  entrancesOf,
+  importAll,
+  installPackages,
+  linkFrameworks,
+  manifestsIn,
+  whileDeciding,
+} from './installed-packages.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
-const frameworks = join(root, 'libs', 'adapters', 'node_modules');
 const folder = mkdtempSync(join(tmpdir(), 'countersign-packages-'));
 const app = join(folder, 'app');
 
-interface Manifest {
-  readonly name: string;
-  readonly exports: Readonly<Record<string, unknown>>;
-  readonly peerDependencies?: Readonly<Record<string, string>>;
-}
-
-const installed = (): readonly Manifest[] =>
-  readdirSync(join(app, 'node_modules', '@countersign')).map(
-    (name) =>
-      JSON.parse(readFileSync(join(app, 'node_modules', '@countersign', name, 'package.json'), 'utf8')) as Manifest,
-  );
-
-/** The frameworks as a user has them, but not kafkajs, which is optional. */
-function linkFrameworks(): void {
-  for (const name of ['ai', 'langchain', '@openai', '@langchain', '@mastra', '@ag-ui', '@a2a-js', 'zod']) {
-    rmSync(join(app, 'node_modules', name), { recursive: true, force: true });
-    symlinkSync(join(frameworks, name), join(app, 'node_modules', name));
-  }
-}
+const installed = () => manifestsIn(app);
 
 beforeAll(async () => {
   const packages = join(folder, 'packages');
   await run(process.execPath, [join(root, 'scripts', 'pack.mjs'), packages]);
-  mkdirSync(app);
-  writeFileSync(join(app, 'package.json'), '{ "name": "app", "private": true, "type": "module" }');
-  const tarballs = readdirSync(packages).map((file) => join(packages, file));
-  const options = ['--prefer-offline', '--legacy-peer-deps', '--ignore-scripts', '--no-audit', '--no-fund'];
-  await run('npm', ['install', ...options, ...tarballs], { cwd: app });
-  linkFrameworks();
+  await installPackages(packages, app);
+  linkFrameworks(app, ['ai', 'langchain', '@openai', '@langchain', '@mastra', '@ag-ui', '@a2a-js', 'zod']);
 }, 120_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('the packed packages can be imported in an empty folder, by each entrance, without optional packages', async () => {
-  const entrances = installed().flatMap(({ name, exports }) =>
-    Object.keys(exports).map((path) => join(name, path).replaceAll('\\', '/')),
-  );
+  const entrances = entrancesOf(app);
   expect(entrances).toEqual(expect.arrayContaining(['@countersign/worker-sdk', '@countersign/worker-sdk/testing']));
   expect(entrances.length).toBeGreaterThan(7);
-  const program = entrances.map((entrance) => `await import('${entrance}');`).join('\n');
-  writeFileSync(join(app, 'imports.js'), `${program}\nconsole.log('all imported');`);
-  const { stdout } = await run(process.execPath, ['imports.js'], { cwd: app });
-  expect(stdout).toBe('all imported\n');
+  expect(await importAll(app, entrances)).toBe('all imported\n');
 });
 
 it('no package brings specs, sources, source maps or build information along', () => {
@@ -91,23 +72,6 @@ function quickstartOf(readme: string): readonly string[] {
   return [...start.matchAll(/^```sh\n([^]*?)^```$/gm)].flatMap(([, block = '']) => block.trim().split('\n'));
 }
 
-/** Points a copied example to the server and to a run of its own. */
-function point(file: string, url: string, runId: string): void {
-  const text = readFileSync(file, 'utf8').replace('http://127.0.0.1:7400', url);
-  writeFileSync(file, text.replace(/(chat|conversation|run|session|thread)-(1|2|42)/, runId));
-}
-
-/** Approves the first pending call, of any run when none is given. */
-async function approveFirst(url: string, token: string, runId: string | undefined, signal: AbortSignal): Promise<void> {
-  const approver = createClient({ url, token });
-  for await (const { data } of approver.events({ types: ['ApprovalRequested'], runId, after: 0, signal })) {
-    const { approvalId } = data as { approvalId: string };
-    if ((await approver.getApproval(approvalId)).state !== 'pending') continue;
-    await approver.respond(approvalId, { decision: { type: 'approve' } });
-    return;
-  }
-}
-
 describe('an example that is run as its README says', () => {
   let server: KitServer;
   beforeAll(async () => {
@@ -125,50 +89,85 @@ describe('an example that is run as its README says', () => {
   afterAll(() => server.stop());
 
   const shell = (command: string) => {
-    const env = { PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`, HOME: app };
-    return run('bash', ['-c', command], { cwd: app, env });
+    const path = `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`;
+    return run('bash', ['-c', command], { cwd: app, env: { PATH: path, HOME: app, COUNTERSIGN_URL: server.url } });
   };
+  const approver = () => ({ url: server.url, token: server.approverToken });
+  const pending = async () => (await createClient(approver()).listApprovals({ state: 'pending' })).approvals;
+  /** Copies the files of an example as its README says, and returns the command that starts it. */
+  async function copied(name: string): Promise<string> {
+    const [install, copy = '', start = '', ...more] = quickstartOf(
+      join(app, 'node_modules', '@countersign', name, 'README.md'),
+    );
+    expect([install, more]).toEqual([expect.stringMatching(/^npm install /), []]);
+    await shell(copy);
+    const port = String(await freePort());
+    for (const file of readdirSync(app).filter((one) => one.endsWith('.ts')))
+      writeFileSync(join(app, file), readFileSync(join(app, file), 'utf8').replaceAll('8000', port));
+    return start;
+  }
   /** The files of the folder with the time of their last change. */
   const filesOf = (): ReadonlyMap<string, number> =>
     new Map(readdirSync(app).map((name) => [name, statSync(join(app, name)).mtimeMs]));
 
   it.each([
     ['worker-sdk', 'first-approval.ts', 'delete_file succeeded', ['countersign-example.txt']],
-    ['ai-sdk', 'refund.ts', 'The refund is dealt with.', []],
-    ['langchain', 'refunds.ts', 'The refund is dealt with.', []],
-    ['mastra', 'refund.ts', 'The refund is dealt with.', ['runs.db']],
-    ['openai-agents', 'refund.ts', 'The refund is dealt with.', []],
+    ['ai-sdk', 'refund.ts', 'The result of the refund: {"refunded":50}', []],
+    ['langchain', 'refunds.ts', 'The result of the refund: {"refunded":50}', []],
+    ['mastra', 'refund.ts', 'The result of the refund: {"refunded":50}', ['runs.db']],
+    ['openai-agents', 'refund.ts', 'The result of the refund: {"refunded":50}', []],
     ['ag-ui', 'client.ts', 'The result of the refund: {"refunded":50}', []],
     ['a2a', 'client.ts', 'The result of the refund: {"refunded":50}', []],
   ])(
     '%s: three commands run it without a copied token, and it changes only its own files',
     async (name, program, last, own) => {
-      const readme = join(app, 'node_modules', '@countersign', name, 'README.md');
-      const [install, copy = '', start = '', ...more] = quickstartOf(readme);
-      expect([install, more]).toEqual([expect.stringMatching(/^npm install /), []]);
-      await shell(copy);
-      const port = String(await freePort());
-      for (const file of readdirSync(app).filter((one) => one.endsWith('.ts'))) {
-        point(join(app, file), server.url, name);
-        writeFileSync(join(app, file), readFileSync(join(app, file), 'utf8').replaceAll('8000', port));
-      }
+      const start = await copied(name);
       const before = filesOf();
       // The comparison below sees this folder alone, so the program must name no path outside it.
       expect(readFileSync(join(app, program), 'utf8')).not.toMatch(/['"`](\/|\.\.|~)/);
-      const stop = new AbortController();
-      try {
-        const [{ stdout, stderr }] = await Promise.all([
-          shell(start),
-          approveFirst(server.url, server.approverToken, name === 'a2a' ? undefined : name, stop.signal),
-        ]);
-        expect(stdout).toContain(last);
-        expect(stderr).toBe('');
-      } finally {
-        stop.abort();
-      }
+      const { stdout, stderr } = await whileDeciding('approve', approver(), () => shell(start));
+      expect(stdout).toContain(last);
+      expect(stderr).toBe('');
       const after = filesOf();
       const names = [...new Set([...before.keys(), ...after.keys()])];
       expect(names.filter((file) => before.get(file) !== after.get(file))).toEqual(own);
+    },
+    30_000,
+  );
+
+  it.each(['ai-sdk', 'langchain', 'mastra', 'openai-agents', 'ag-ui', 'a2a'])(
+    '%s: asks again when it runs again, and says that a person denied the call',
+    async (name) => {
+      const start = await copied(name);
+      const ended = shell(start);
+      await eventually('a pending approval', 20_000, async () => (await pending())[0]);
+      // A person decides later than the agent pauses. AG-UI and A2A have no way to tell a running agent of a denial.
+      await setTimeout(500);
+      const { stdout } = await whileDeciding('deny', approver(), () => ended);
+      expect(stdout).toMatch(/^The result of the refund: .*denied/im);
+      expect(stdout).not.toContain('refunded');
+    },
+    30_000,
+  );
+
+  it.each([
+    ['ai-sdk', 1],
+    ['mastra', 0],
+    ['langchain', 1],
+    ['openai-agents', 1],
+    ['ag-ui', 1],
+    ['a2a', 1],
+    ['worker-sdk', 1],
+  ])(
+    '%s: says that the token is wrong, with the exit code %i',
+    async (name, code) => {
+      const command = `COUNTERSIGN_TOKEN=cs_wrong ${await copied(name)}`;
+      const ended = await shell(command).then(
+        (output) => ({ code: 0, ...output }),
+        (error: unknown) => error as { code: number; stdout: string; stderr: string },
+      );
+      expect(code === 0 ? ended.stdout : ended.stderr).toMatch(/token/i);
+      expect(ended.code).toBe(code);
     },
     30_000,
   );
@@ -182,12 +181,14 @@ describe('an example that is run as its README says', () => {
 
   it('the server of AG-UI goes on after a body that is no input', async () => {
     await shell('cp node_modules/@countersign/ag-ui/examples/server.ts .');
-    point(join(app, 'server.ts'), server.url, 'ag-ui');
     const port = String(await freePort());
     const text = readFileSync(join(app, 'server.ts'), 'utf8');
     writeFileSync(join(app, 'server.ts'), text.replace('8000', port));
     const tokens = ['--import', '../countersign/examples/local-tokens.mjs'];
-    const child = execFile(process.execPath, [...tokens, 'server.ts'], { cwd: app, env: {} });
+    const child = execFile(process.execPath, [...tokens, 'server.ts'], {
+      cwd: app,
+      env: { COUNTERSIGN_URL: server.url },
+    });
     const post = async (body: string) =>
       (await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body })).text().catch(String);
     try {
@@ -203,7 +204,6 @@ describe('an example that is run as its README says', () => {
 
   it('the chat route refuses a body that is no chat with 400, and streams a chat up to the question', async () => {
     await shell('cp node_modules/@countersign/ai-sdk/examples/{chat-route,model}.ts .');
-    point(join(app, 'chat-route.ts'), server.url, 'chat');
     const chat = (part: unknown) => ({ id: 'chat', messages: [{ id: 'm', role: 'user', parts: [part] }] });
     const bodies = [
       'no JSON',
@@ -242,13 +242,12 @@ describe('an example with Countersign in its own process', () => {
     await countersign.close();`;
 
   /** A folder with the example, and with this clone's package. */
-  function folderOf(adapter: string, program: string, url: string): string {
+  function folderOf(adapter: string, program: string): string {
     const own = join(app, `${adapter}-in-process`);
     mkdirSync(join(own, 'node_modules', '@countersign'), { recursive: true });
     symlinkSync(join(root, 'apps', 'standalone'), join(own, 'node_modules', '@countersign', 'standalone'));
     for (const file of [program, 'model.ts'])
       cpSync(join(app, 'node_modules', '@countersign', adapter, 'examples', file), join(own, file));
-    point(join(own, program), url, adapter);
     writeFileSync(join(own, 'around.ts'), around(program));
     return own;
   }
@@ -263,19 +262,30 @@ describe('an example with Countersign in its own process', () => {
     async (adapter, program) => {
       const port = await freePort();
       const url = `http://127.0.0.1:${String(port)}`;
-      const cwd = folderOf(adapter, program, url);
-      const env = { PATH: process.env['PATH'], COUNTERSIGN_PORT: String(port), COUNTERSIGN_LOG_LEVEL: 'warn' };
-      const ended = run(process.execPath, ['around.ts'], { cwd, env });
-      const stop = new AbortController();
-      try {
-        const tokens = join(cwd, 'data', 'tokens.json');
-        await eventually(`the start of Countersign in ${adapter}`, 30_000, () => existsSync(tokens) || undefined);
-        const [{ stdout }] = await Promise.all([ended, approveFirst(url, readTokens(cwd).me, adapter, stop.signal)]);
-        expect(stdout).toBe('The refund is dealt with.\n');
-      } finally {
-        stop.abort();
-      }
+      const cwd = folderOf(adapter, program);
+      const settings = { COUNTERSIGN_PORT: String(port), COUNTERSIGN_URL: url, COUNTERSIGN_LOG_LEVEL: 'warn' };
+      const ended = run(process.execPath, ['around.ts'], { cwd, env: { PATH: process.env['PATH'], ...settings } });
+      const tokens = join(cwd, 'data', 'tokens.json');
+      await eventually(`the start of Countersign in ${adapter}`, 30_000, () => existsSync(tokens) || undefined);
+      const { stdout } = await whileDeciding('approve', { url, token: readTokens(cwd).me }, () => ended);
+      expect(stdout).toBe('The result of the refund: {"refunded":50}\n');
     },
     60_000,
   );
+
+  it('says in which folder the tokens of people are', async () => {
+    const [cwd, port] = [join(app, 'in-process'), await freePort()];
+    mkdirSync(join(cwd, 'node_modules', '@countersign'), { recursive: true });
+    symlinkSync(join(root, 'apps', 'standalone'), join(cwd, 'node_modules', '@countersign', 'standalone'));
+    cpSync(join(root, 'examples', 'in-process.ts'), join(cwd, 'in-process.ts'));
+    const url = `http://127.0.0.1:${String(port)}`;
+    const data = join(cwd, 'other', 'data');
+    const settings = { COUNTERSIGN_DATA: data, COUNTERSIGN_PORT: String(port), COUNTERSIGN_LOG_LEVEL: 'warn' };
+    const ended = run(process.execPath, ['in-process.ts'], { cwd, env: { PATH: process.env['PATH'], ...settings } });
+    const file = join(data, 'tokens.json');
+    await eventually('the start of Countersign', 30_000, () => existsSync(file) || undefined);
+    const token = readTokens(join(cwd, 'other')).me;
+    const { stdout } = await whileDeciding('approve', { url, token }, () => ended);
+    expect(stdout).toContain(`Decide at ${url} with the token of "me" in ${file}.\n`);
+  }, 60_000);
 });

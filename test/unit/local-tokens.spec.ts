@@ -12,11 +12,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-function start(tokens: unknown, given: Readonly<Record<string, string>> = {}) {
+function start(tokens: unknown, given: Readonly<Record<string, string>> = {}, flags: readonly string[] = []) {
   if (tokens !== undefined)
     writeFileSync(join(folder, 'tokens.json'), typeof tokens === 'string' ? tokens : JSON.stringify(tokens));
   const env = { COUNTERSIGN_DATA: folder, ...given };
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', script, '--eval', printed], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...flags, '--import', script, '--eval', printed], {
     env,
     encoding: 'utf8',
   });
@@ -48,5 +48,11 @@ describe('the tokens of an example on the machine of the server', () => {
     expect(stderr.split('\n')).toEqual([expect.stringContaining(join(folder, 'tokens.json')), '']);
     expect(stderr).toContain('No token of "agent"');
     expect(stderr).toContain('or set COUNTERSIGN_TOKEN.');
+  });
+
+  it('are not read by a Node that runs no TypeScript, which says in one line which version is needed', () => {
+    const { status, stderr } = start([], {}, ['--no-strip-types']);
+    const line = `Node ${process.versions.node} does not run the TypeScript of the examples: use Node 22.18 or later.`;
+    expect({ status, stderr }).toEqual({ status: 1, stderr: `${line}\n` });
   });
 });

@@ -75,7 +75,10 @@ export type NeedsApproval<I, C = unknown> =
 
 /** How a tool stands behind the gate. */
 export interface ToolGating<I, C = unknown> {
-  /** Default `false`. The policy of the server can be stricter, never laxer. */
+  /**
+   * Default `false`. The policy of the server can be stricter, never laxer. A predicate may be asked more than once for a call,
+   * so its result must depend on the input alone.
+   */
   readonly needsApproval?: NeedsApproval<I, C>;
   /** The question put to people. It is not masked: leave secrets out of it. */
   readonly approvalPrompt?: (input: I, context: ApprovalContext<C>) => string;

@@ -23,5 +23,10 @@ while (task.status?.state === TaskState.TASK_STATE_INPUT_REQUIRED) {
   await setTimeout(1_000);
   task = await say('Look again.', task.id);
 }
-console.log(`The result of the refund: ${textOf(task.status?.message)}`);
+const text = textOf(task.status?.message);
+if (task.status?.state === TaskState.TASK_STATE_COMPLETED) console.log(`The result of the refund: ${text}`);
+else {
+  console.error(text);
+  process.exitCode = 1;
+}
 process.exit();

@@ -4,7 +4,7 @@ import { withApprovals } from '@countersign/a2a';
 import { createWorker, gateTool, modelText } from '@countersign/worker-sdk';
 import { z } from 'zod';
 
-const url = 'http://127.0.0.1:7400';
+const url = process.env['COUNTERSIGN_URL'] ?? 'http://127.0.0.1:7400';
 const token = process.env['COUNTERSIGN_TOKEN'] ?? '';
 const resolverToken = process.env['COUNTERSIGN_RESOLVER_TOKEN'];
 const refund = gateTool({

@@ -4,9 +4,13 @@ import { HttpAgent, type AgentSubscriber } from '@ag-ui/client';
 import { contentToText } from '@ag-ui/core';
 import './server.ts';
 
-const client = new HttpAgent({ url: 'http://127.0.0.1:8000', threadId: 'thread-2' });
+const client = new HttpAgent({ url: 'http://127.0.0.1:8000' });
 const subscriber: AgentSubscriber = {
   onToolCallResultEvent: ({ event }) => console.log(`The result of the refund: ${contentToText(event.content)}`),
+  onRunErrorEvent: ({ event }) => {
+    console.error(event.message);
+    process.exit(1);
+  },
 };
 
 await client.runAgent({}, subscriber);

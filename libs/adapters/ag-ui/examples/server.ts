@@ -4,7 +4,7 @@ import { withApprovals } from '@countersign/ag-ui';
 import { createWorker, gateTool, modelText } from '@countersign/worker-sdk';
 import { z } from 'zod';
 
-const url = 'http://127.0.0.1:7400';
+const url = process.env['COUNTERSIGN_URL'] ?? 'http://127.0.0.1:7400';
 const refund = gateTool({
   name: 'refund',
   inputSchema: z.object({ amount: z.number() }),

@@ -12,6 +12,7 @@ export interface FrameworkTool {
   readonly inputSchema: FlexibleSchema<unknown>;
   readonly execute?: (input: unknown, options: FrameworkOptions) => unknown;
   readonly toModelOutput?: ToModelOutput;
+  readonly metadata?: unknown;
 }
 
 /** The tool as the worker runs it. */
@@ -24,6 +25,7 @@ export function gateToolOf(name: string, tool: FrameworkTool | undefined, gate: 
   const gated = gateTool<z.ZodType | JsonSchema, FrameworkOptions>({
     needsApproval: true,
     ...(typeof description === 'string' ? { description } : {}),
+    ...hintsOf(tool),
     ...(gate === true ? {} : (gate as Partial<ToolDefinition<z.ZodType | JsonSchema, FrameworkOptions>>)),
     name,
     inputSchema: schemaOf(name, tool),
@@ -38,6 +40,31 @@ export function gateToolOf(name: string, tool: FrameworkTool | undefined, gate: 
   });
   const { validate } = asSchema(tool.inputSchema);
   return validate === undefined || tool.inputSchema instanceof z.ZodType ? gated : validated(gated, validate);
+}
+
+const hint = z.boolean().optional().catch(undefined);
+
+/** What `@ai-sdk/mcp` puts into the metadata of a tool. The words are the server's: a member that the ledger refuses is left out. */
+const mcpMetadata = z.object({
+  annotations: z.object({
+    title: z
+      .string()
+      .max(256)
+      .refine((title) => title.isWellFormed())
+      .optional()
+      .catch(undefined),
+    readOnlyHint: hint,
+    destructiveHint: hint,
+    idempotentHint: hint,
+    openWorldHint: hint,
+  }),
+});
+
+/** The annotations of an MCP tool, for expressions of the policy. */
+function hintsOf({ metadata }: FrameworkTool): Pick<ToolDefinition<JsonSchema>, 'hints'> {
+  const { data } = mcpMetadata.safeParse(metadata);
+  if (data === undefined) return {};
+  return { hints: Object.fromEntries(Object.entries(data.annotations).filter(([, value]) => value !== undefined)) };
 }
 
 /** A schema of another library, such as zod 3, can refuse more than its JSON Schema does. An edit must pass it too. */

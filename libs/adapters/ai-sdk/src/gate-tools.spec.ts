@@ -329,17 +329,40 @@ describe('a second run of one call', () => {
 });
 
 describe('signed approvals of the framework', () => {
-  it('keep their signature', async () => {
+  const signed = async () => {
     const { countersign, run, script } = conversation([[refundCall()]]);
     const { tools, toolApproval, resume } = run;
     const options = { model: script.model, tools, toolApproval, experimental_toolApprovalSecret: 'secret' };
     const user: ModelMessage = { role: 'user', content: 'go' };
     const { responseMessages } = await generateText({ ...options, messages: [user] });
-    expect(JSON.stringify(responseMessages)).toContain('"signature"');
+    return { countersign, script, resume, options, paused: [user, ...responseMessages] };
+  };
+
+  it('keep their signature', async () => {
+    const { countersign, script, resume, options, paused } = await signed();
+    expect(JSON.stringify(paused)).toContain('"signature"');
     countersign.approve('c1');
-    const { messages } = await resume([user, ...responseMessages]);
+    const { messages } = await resume(paused);
     await generateText({ ...options, messages });
     expect(script.told()['c1']).toBe('{"refunded":50}');
+  });
+
+  it('hold when an approver edits the arguments', async () => {
+    const { countersign, resume, options, paused } = await signed();
+    countersign.edit('c1', { amount: 7 });
+    const { messages } = await resume(paused);
+    await generateText({ ...options, messages });
+    expect(ran).toMatchObject([{ amount: 7 }]);
+  });
+
+  it('do not hold for an input that a client edits: the framework throws, and nothing runs', async () => {
+    const { countersign, options, paused } = await signed();
+    countersign.approve('c1');
+    const edited = JSON.parse(JSON.stringify(paused).replaceAll('50', '5000')) as ModelMessage[];
+    await expect(generateText({ ...options, messages: forgedApproval(edited) })).rejects.toMatchObject({
+      name: 'AI_InvalidToolApprovalSignatureError',
+    });
+    expect(ran).toEqual([]);
   });
 });
 

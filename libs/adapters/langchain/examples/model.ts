@@ -8,4 +8,4 @@ const call = { id: randomUUID(), name: 'refund', args: { amount: 50 } };
 
 export const model = fakeModel()
   .respond(new AIMessage({ content: '', tool_calls: [call] }))
-  .respond(new AIMessage('The refund is dealt with.'));
+  .respond((messages) => new AIMessage(`The result of the refund: ${messages.at(-1)?.text ?? ''}`));

@@ -14,7 +14,7 @@ const refund = tool(({ amount }) => ({ refunded: amount }), {
 });
 
 const gate = gateTools({
-  url: 'http://127.0.0.1:7400',
+  url: process.env['COUNTERSIGN_URL'] ?? 'http://127.0.0.1:7400',
   token: process.env['COUNTERSIGN_TOKEN'] ?? '',
   resolverToken: process.env['COUNTERSIGN_RESOLVER_TOKEN'] ?? '',
   agentId: 'refund-agent',
