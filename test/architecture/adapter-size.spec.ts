@@ -8,9 +8,17 @@ const linesMax = 300;
 /** The adapters that are longer, with the reason. */
 const longer: Readonly<Record<string, { readonly lines: number; readonly reason: string }>> = {
   'ai-sdk': {
-    lines: 800,
+    lines: 820,
     reason:
       'The state of a run is the messages, in two forms that a client may forge: each is compared with the ledger.',
+  },
+  langchain: {
+    lines: 320,
+    reason: 'It also has the shapes of the human-in-the-loop middleware and of Agent Inbox.',
+  },
+  python: {
+    lines: 560,
+    reason: 'Python has no worker SDK: this is the client, and the part of the SDK that the adapters need.',
   },
 };
 
