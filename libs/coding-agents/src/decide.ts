@@ -74,7 +74,7 @@ function requestOf(
     toolName,
     arguments: args,
     needsApproval: needsPerson(options.gate, isReadOnly),
-    description: `${agent.title}: ${description}`.slice(0, descriptionMax),
+    description: `${agent.title}: ${description}`.slice(0, descriptionMax).toWellFormed(),
     ...(allowedDecisions === undefined ? {} : { allowedDecisions: [...allowedDecisions] }),
     ...(isReadOnly ? { hints: { readOnlyHint: true } } : {}),
     // A part of a folder's name would mislead.

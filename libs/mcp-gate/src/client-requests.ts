@@ -5,7 +5,8 @@ import {
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { ApprovalView } from '@countersign/contracts';
-import type { ClientCall } from './gated-calls.js';
+import type { Deliveries } from './deliveries.js';
+import type { ClientCall } from './client-call.js';
 import type { Session } from './session.js';
 import { objectOf, responseOf, type Reply } from './wire.js';
 
@@ -25,6 +26,7 @@ export interface ClientRequests {
 /** The dependencies of these requests. */
 export interface ClientRequestPorts {
   readonly session: Session;
+  readonly deliveries: Deliveries;
   readonly toClient: (message: JSONRPCMessage) => void;
   readonly toServer: (message: JSONRPCMessage) => void;
   /** Called after the reply that sent the client to a card. */
@@ -34,7 +36,8 @@ export interface ClientRequestPorts {
 /** The reason of a cancellation by the client, which expects no reply. */
 const byClient = new Error('the client has cancelled the request');
 
-export function createClientRequests({ session, toClient, toServer, watchCard }: ClientRequestPorts): ClientRequests {
+export function createClientRequests(ports: ClientRequestPorts): ClientRequests {
+  const { session, deliveries, toClient, toServer, watchCard } = ports;
   const open = new Map<RequestId, AbortController>();
   const answering = new Set<Promise<void>>();
 
@@ -42,10 +45,12 @@ export function createClientRequests({ session, toClient, toServer, watchCard }:
     const { id, params = {} } = request;
     const cancelled = new AbortController();
     open.set(id, cancelled);
+    const { promise: sent, resolve: tellSent } = Promise.withResolvers<boolean>();
     let card: ApprovalView | undefined;
     const given = await handler({
       params,
       signal: cancelled.signal,
+      delivered: deliveries.of(id, sent),
       opensUrls: session.opensUrls(),
       labels: session.labels(),
       onWaiting: createProgress(params, toClient),
@@ -61,6 +66,7 @@ export function createClientRequests({ session, toClient, toServer, watchCard }:
       toServer(request);
       return;
     }
+    tellSent(isWanted);
     if (given !== undefined && isWanted) toClient(responseOf(id, given));
     if (isLatest) session.answered(id);
     if (card !== undefined) watchCard(card);

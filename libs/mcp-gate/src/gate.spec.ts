@@ -5,6 +5,7 @@ import {
   ListRootsRequestSchema,
   ListToolsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
 import { closeGates, openPlace as open, textOf } from './testing/place.js';
 
 afterEach(closeGates);
@@ -163,6 +164,82 @@ describe('the MCP gate', () => {
     expect(textOf(await refund(5))).toMatch(/outcome is not known/);
     expect(textOf(await refund(5))).toMatch(/outcome is not known/);
     expect(ran).toEqual([]);
+  });
+
+  it('stays with "unknown" also for two equal calls at once', async () => {
+    const { refund, countersign, asked, ran } = await open();
+    await refund(5);
+    countersign.loseWorker(asked[0]!.toolCallId);
+    await refund(5);
+    for (const result of await Promise.all([refund(5), refund(5)])) {
+      expect(textOf(result)).toMatch(/outcome is not known/);
+    }
+    expect(new Set(asked.map(({ toolCallId }) => toolCallId)).size).toBe(1);
+    expect(ran).toEqual([]);
+  });
+
+  it('takes two equal calls at once for the one that the client cancelled while its tool ran', async () => {
+    const { client, server, asked, countersign } = await open({ gate: 'none', leaseMs: 1_000 });
+    const cancelling = new AbortController();
+    let runs = 0;
+    server.registerTool('hang', {}, async () => {
+      runs += 1;
+      cancelling.abort('enough');
+      return new Promise(() => undefined);
+    });
+    const hang = { name: 'hang', arguments: {} };
+    await expect(client.callTool(hang, undefined, { signal: cancelling.signal })).rejects.toThrow('enough');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    countersign.loseWorker(asked[0]!.toolCallId);
+    for (const result of await Promise.all([client.callTool(hang), client.callTool(hang)])) {
+      expect(textOf(result)).toMatch(/outcome is not known/);
+    }
+    expect([runs, new Set(asked.map(({ toolCallId }) => toolCallId)).size]).toEqual([1, 1]);
+  });
+
+  it('gives the result of a tool although Countersign is away when it ends, and reports it later', async () => {
+    const { client, server, countersign, asked } = await open({ gate: 'none', reportMs: 100 });
+    server.registerTool('outlive', {}, async () => {
+      countersign.setAway(true);
+      return { content: [{ type: 'text', text: 'done' }] };
+    });
+    expect(await client.callTool({ name: 'outlive' })).toEqual({ content: [{ type: 'text', text: 'done' }] });
+    const { toolCallId } = asked[0]!;
+    expect(countersign.callOf(toolCallId).state).toBe('executing');
+    countersign.setAway(false);
+    await until(() => countersign.callOf(toolCallId).state === 'succeeded');
+  });
+
+  it('tells the model which edited arguments ran also when Countersign is away then', async () => {
+    const { client, server, countersign, asked } = await open({ reportMs: 50 });
+    server.registerTool('outlive', { inputSchema: { euros: z.number() } }, async () => {
+      countersign.setAway(true);
+      return { content: [{ type: 'text', text: 'done' }] };
+    });
+    const call = { name: 'outlive', arguments: { euros: 500 } };
+    await client.callTool(call);
+    countersign.edit(asked[0]!.toolCallId, { euros: 50 });
+    const result = await client.callTool(call);
+    expect(textOf(result)).toBe('done\nArguments: {"euros":50}');
+    expect(result).toMatchObject({ _meta: { 'countersign/call': { edited: true, arguments: { euros: 50 } } } });
+    countersign.setAway(false);
+    await until(() => countersign.callOf(asked[0]!.toolCallId).state === 'succeeded');
+  });
+
+  it('gives an error for a result that is nested too deep to be sent', async () => {
+    const { client, server } = await open({ gate: 'none' });
+    const deep = JSON.parse('{"a":'.repeat(50_000) + '1' + '}'.repeat(50_000)) as Record<string, unknown>;
+    server.registerTool('deep', {}, async () => ({ content: [], structuredContent: deep }));
+    await expect(client.callTool({ name: 'deep' })).rejects.toThrow(/has replied, but its result cannot be written/);
+  });
+
+  it('asks about a tool whose description is cut inside a character', async () => {
+    const { server, client, asked } = await open();
+    const description = `${'x'.repeat(3999)}😀 and more`;
+    const list = { tools: [{ name: 'long', description, inputSchema: { type: 'object' as const } }] };
+    server.server.setRequestHandler(ListToolsRequestSchema, () => list);
+    await client.callTool({ name: 'long' });
+    expect(asked[0]?.['description']).toBe(`${'x'.repeat(3999)}\ufffd`);
   });
 
   it('takes a call up that an earlier process of the same run recorded', async () => {

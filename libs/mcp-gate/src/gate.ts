@@ -9,7 +9,10 @@ import { createClient } from '@countersign/worker-sdk';
 import { createCardWatch } from './card-watch.js';
 import { createCatalog } from './catalog.js';
 import { createClientRequests, type Handler } from './client-requests.js';
-import { createAnswerCall, type AnswerCall, type GateOptions } from './gated-calls.js';
+import { deliveredWhenSent, type Deliveries } from './deliveries.js';
+import type { AnswerCall } from './client-call.js';
+import type { GateOptions } from './gate-options.js';
+import { createGatedCalls } from './gated-calls.js';
 import { createInnerRequests } from './inner-requests.js';
 import { createSession } from './session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
@@ -32,11 +35,18 @@ export interface Gate {
  * - a reply whose id the server changed from a number to a string gets the number again.
  *
  * Rejects with the error of a side that cannot be started.
+ *
+ * @param deliveries tells whether replies reach the client. Default: a reply that is sent has arrived.
  */
-export async function openGate(client: Wire, server: Wire, options: GateOptions): Promise<Gate> {
+export async function openGate(
+  client: Wire,
+  server: Wire,
+  options: GateOptions,
+  deliveries: Deliveries = deliveredWhenSent,
+): Promise<Gate> {
   const requests = createInnerRequests(server);
-  const catalog = createCatalog(requests);
-  const answerCall = createAnswerCall(options, catalog, requests);
+  const catalog = createCatalog(requests, options.listMs);
+  const gated = createGatedCalls(options, catalog, requests);
   const session = createSession(server);
   const ended = Promise.withResolvers<Error | undefined>();
   /** The last error of the server since its last message, and the one with which it ended. */
@@ -44,7 +54,7 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
   let lost: Error | undefined;
 
   const toClient = (message: JSONRPCMessage): void => {
-    client.send(message, session.relatedTo(message)).catch(() => undefined);
+    client.send(writable(message), session.relatedTo(message)).catch(() => undefined);
   };
   const toServer = (message: JSONRPCMessage): void => {
     server.send(tasks.fromClient(message)).catch((error: unknown) => {
@@ -58,10 +68,10 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
   });
   const offer = createTaskOffer(options);
   const tasks = createTasks({ options, catalog, requests, toClient });
-  const answered = createClientRequests({ session, toClient, toServer, watchCard: cards.watch });
+  const answered = createClientRequests({ session, deliveries, toClient, toServer, watchCard: cards.watch });
   const answerTool: Handler = async (call) => {
-    if (await isUngatedCall(options.ungated, call.params['name'], catalog)) return undefined;
-    return offer.isMade() && 'task' in call.params ? tasks.create(call) : answerCall(call);
+    if (await isUngatedCall(options.ungated, call, catalog)) return undefined;
+    return offer.isMade() && 'task' in call.params ? tasks.create(call) : gated.answer(call);
   };
   const handlerOf = ({ method, params = {} }: JSONRPCRequest): Handler | undefined => {
     if (method === 'tools/call') return answerTool;
@@ -91,7 +101,8 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
     const repliedTo = isReply(message) ? message.id : undefined;
     // The server has not got the client's tool calls, so it has nothing to reply to them.
     if (repliedTo !== undefined && answered.has(repliedTo)) return;
-    if (isJSONRPCNotification(message) && message.method === 'notifications/tools/list_changed') catalog.forget();
+    // The gate judges by a list that is at least as new as that of the client.
+    if (session.lists(message) || isListChanged(message)) catalog.forget();
     session.fromServer(message);
     const forClient = tasks.fromServer(offer.fromServer(message));
     if (forClient !== undefined) toClient(forClient);
@@ -106,6 +117,7 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
     cards.close();
     // Every open request gets its last reply before the connection ends: over HTTP a client does not see the end.
     await Promise.all([answered.end(reason), tasks.close()]);
+    gated.close();
     for (const id of session.openIds()) toClient(responseOf(id, notAnswered(reason)));
     await Promise.allSettled([server.close(), client.close()]);
     ended.resolve(lost);
@@ -128,6 +140,23 @@ function notAnswered(error: unknown): Reply {
   return {
     error: { code: ErrorCode.ConnectionClosed, message: error instanceof Error ? error.message : String(error) },
   };
+}
+
+/** A reply that is nested too deep for JSON would never arrive: the client gets an error in its place. */
+function writable(message: JSONRPCMessage): JSONRPCMessage {
+  if (!isReply(message) || message.id === undefined) return message;
+  try {
+    JSON.stringify(message);
+    return message;
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    const text = `the MCP server has replied, but its result cannot be written as JSON: ${cause}`;
+    return responseOf(message.id, { error: { code: ErrorCode.InternalError, message: text } });
+  }
+}
+
+function isListChanged(message: JSONRPCMessage): boolean {
+  return isJSONRPCNotification(message) && message.method === 'notifications/tools/list_changed';
 }
 
 function isToolCall(message: JSONRPCMessage): boolean {

@@ -17,7 +17,7 @@ export function gatedToolOf(
   const define = (inputSchema: JsonObject): GateTool =>
     gateTool({
       name,
-      description: description.slice(0, descriptionMax),
+      description: description.slice(0, descriptionMax).toWellFormed(),
       inputSchema,
       needsApproval: needsPerson(mode, isReadOnly),
       labels,

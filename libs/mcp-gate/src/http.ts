@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
+import { createHttpDeliveries, type HttpDeliveries } from './deliveries.js';
 import { openGate, type Gate } from './gate.js';
-import type { GateOptions } from './gated-calls.js';
+import type { GateOptions } from './gate-options.js';
 import { checkCaller, HttpRefusal, readBody, refuse } from './http-request.js';
 import type { Wire } from './wire.js';
 
@@ -27,6 +28,7 @@ interface Session {
   readonly transport: StreamableHTTPServerTransport;
   readonly idle: NodeJS.Timeout;
   readonly gate: Gate;
+  readonly deliveries: HttpDeliveries;
   /** Requests and streams that are open now. */
   openRequests: number;
 }
@@ -50,7 +52,7 @@ export async function openHttpGate(options: HttpGateOptions): Promise<HttpGate> 
     }
     const body = await readBody(request);
     const id = request.headers['mcp-session-id'];
-    const transport = id === undefined ? await sessions.begin(body) : sessions.use(String(id), response);
+    const transport = id === undefined ? await sessions.begin(body) : sessions.use(String(id), body, response);
     await transport.handleRequest(request, response, body);
     // The transport has refused to begin a session, so its server must end.
     if (transport.sessionId === undefined) await transport.close();
@@ -80,7 +82,7 @@ interface Sessions {
   /** Starts a server for a request that begins a session. Throws an `HttpRefusal`. */
   readonly begin: (body: unknown) => Promise<StreamableHTTPServerTransport>;
   /** The session is in use until the response ends. Throws an `HttpRefusal` when there is no such session. */
-  readonly use: (id: string, response: ServerResponse) => StreamableHTTPServerTransport;
+  readonly use: (id: string, body: unknown, response: ServerResponse) => StreamableHTTPServerTransport;
   readonly close: () => Promise<void>;
 }
 
@@ -90,8 +92,8 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
   /** Open gates, also those whose session has not begun. */
   const gates = new Set<Promise<Gate>>();
 
-  const openFor = async (transport: StreamableHTTPServerTransport): Promise<Gate> =>
-    openGate(transport, openServer(), await optionsOf());
+  const openFor = async (transport: StreamableHTTPServerTransport, deliveries: HttpDeliveries): Promise<Gate> =>
+    openGate(transport, openServer(), await optionsOf(), deliveries);
 
   /** A client that crashes, or leaves without a word, leaves its session and its server behind. */
   const endUnused = async (): Promise<void> => {
@@ -105,26 +107,27 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
     begin: async (body) => {
       if (!isInitializeRequest(body)) throw new HttpRefusal(400, 'a session begins with a request "initialize"');
       while (gates.size >= sessionsMax) await endUnused();
+      const deliveries = createHttpDeliveries();
       const transport = new StreamableHTTPServerTransport({
         sessionIdGenerator: randomUUID,
         onsessioninitialized: async (id) => {
           const gate = await opening;
           const idle = setTimeout(() => void gate.close(), idleMs).unref();
-          sessions.set(id, { transport, gate, idle, openRequests: 0 });
+          sessions.set(id, { transport, gate, deliveries, idle, openRequests: 0 });
           void gate.ended.then(() => {
             clearTimeout(idle);
             sessions.delete(id);
           });
         },
       });
-      const opening = openFor(transport);
+      const opening = openFor(transport, deliveries);
       gates.add(opening);
       const forget = (): void => void gates.delete(opening);
       opening.then(({ ended }) => ended.then(forget), forget);
       await opening;
       return transport;
     },
-    use: (id, response) => {
+    use: (id, body, response) => {
       const session = sessions.get(id);
       if (session === undefined) {
         throw new HttpRefusal(404, 'the gate does not know this session: begin a new one');
@@ -134,6 +137,7 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
       sessions.set(id, session);
       session.openRequests += 1;
       response.once('close', () => (session.openRequests -= 1));
+      session.deliveries.follow(body, response);
       return session.transport;
     },
     close: async () => {

@@ -1,7 +1,7 @@
 export type { ApproverOptions } from './approver/approver-server.js';
 export { openGate } from './gate.js';
 export type { Gate } from './gate.js';
-export type { GateOptions } from './gated-calls.js';
+export type { GateOptions } from './gate-options.js';
 export { openHttpGate } from './http.js';
 export type { HttpGate, HttpGateOptions } from './http.js';
 export { commandServer, remoteServer } from './servers.js';

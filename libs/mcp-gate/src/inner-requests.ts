@@ -7,9 +7,14 @@ export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';
 }
 
+/** A request that the inner server has certainly not got. */
+export class NotSentError extends Error {
+  override readonly name = 'NotSentError';
+}
+
 /** A request of the gate itself to the inner server. */
 export interface InnerRequest {
-  /** Rejects with a `ConnectionLostError`. */
+  /** Rejects with a `ConnectionLostError`, or with a `NotSentError`. */
   readonly reply: Promise<Reply>;
   /** Tells the inner server that the result is no longer wanted. */
   readonly cancel: (reason: string) => void;
@@ -39,7 +44,7 @@ export function createInnerRequests(server: Pick<Wire, 'send'>): InnerRequests {
       });
       reply.catch(() => undefined);
       const fail = (error: unknown): void => {
-        open.get(id)?.reject(new ConnectionLostError(error instanceof Error ? error.message : String(error)));
+        open.get(id)?.reject(error instanceof NotSentError ? error : lostBy(error));
         open.delete(id);
       };
       if (!isLost) server.send({ jsonrpc: '2.0', id, method, params }).catch(fail);
@@ -64,4 +69,8 @@ export function createInnerRequests(server: Pick<Wire, 'send'>): InnerRequests {
       open.clear();
     },
   };
+}
+
+function lostBy(error: unknown): ConnectionLostError {
+  return new ConnectionLostError(error instanceof Error ? error.message : String(error));
 }

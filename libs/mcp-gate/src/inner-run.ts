@@ -1,5 +1,5 @@
 import type { JsonObject } from '@countersign/contracts';
-import { ConnectionLostError, type InnerRequest } from './inner-requests.js';
+import { ConnectionLostError, NotSentError, type InnerRequest } from './inner-requests.js';
 import { objectOf, type Reply } from './wire.js';
 
 /** The connection was lost while the tool ran: it may have taken effect. */
@@ -10,8 +10,14 @@ export class LostRunError extends Error {
 /** One run of the inner tool: whether it ran, and its reply. */
 export interface InnerRun {
   readonly execute: (args: JsonObject) => Promise<unknown>;
+  /** The request for the tool was sent, so it may have taken effect. */
+  readonly hasBegun: () => boolean;
   /** The reply of the inner server, once the tool has run. */
   readonly reply: () => Reply | undefined;
+  /** The arguments with which the tool was started last: those that people approved. */
+  readonly arguments: () => JsonObject | undefined;
+  /** Resolves when there is a reply. */
+  readonly replied: Promise<undefined>;
   /** Rejects with a `LostRunError`. */
   readonly lost: Promise<never>;
 }
@@ -19,15 +25,25 @@ export interface InnerRun {
 /** Runs a tool at the inner server. `send` makes its request, and `signal` cancels it. */
 export function createInnerRun(send: (args: JsonObject) => InnerRequest, signal: AbortSignal): InnerRun {
   let ran: Reply | undefined;
+  let hasBegun = false;
+  let given: JsonObject | undefined;
   const { promise: lost, reject: lose } = Promise.withResolvers<never>();
   lost.catch(() => undefined);
+  const { promise: replied, resolve: tellReplied } = Promise.withResolvers<undefined>();
   return {
     execute: async (args) => {
+      hasBegun = true;
+      given = args;
       const request = send(args);
       const stopWatching = cancelWith(signal, request);
       try {
         ran = await request.reply;
+        tellReplied(undefined);
       } catch (error) {
+        if (error instanceof NotSentError) {
+          hasBegun = false;
+          throw new Error(`the tool did not run: ${error.message}`, { cause: error });
+        }
         if (!(error instanceof ConnectionLostError)) throw error;
         lose(new LostRunError(error.message));
         // There is nothing true to report: the claim lapses, and the outcome becomes unknown.
@@ -41,7 +57,10 @@ export function createInnerRun(send: (args: JsonObject) => InnerRequest, signal:
         throw new Error(textOf(ran.result) || 'the tool reported an error without a text');
       return ran.result;
     },
+    hasBegun: () => hasBegun,
     reply: () => ran,
+    arguments: () => given,
+    replied,
     lost,
   };
 }

@@ -1,4 +1,4 @@
-import type { InnerRequest, InnerRequests } from './inner-requests.js';
+import { ConnectionLostError, NotSentError, type InnerRequest, type InnerRequests } from './inner-requests.js';
 import { objectOf, type Reply } from './wire.js';
 
 /**
@@ -21,7 +21,7 @@ export function sendAsTask(
     if (taskId === undefined) return created;
     onTask(taskId);
     if (isCancelled) requests.send('tasks/cancel', { taskId });
-    return requests.send('tasks/result', { taskId }).reply;
+    return requests.send('tasks/result', { taskId }).reply.catch(lost);
   };
   const reply = result();
   reply.catch(() => undefined);
@@ -32,6 +32,11 @@ export function sendAsTask(
       if (taskId !== undefined) requests.send('tasks/cancel', { taskId });
     },
   };
+}
+
+/** The task runs, also when the request for its result was not sent. */
+function lost(error: unknown): never {
+  throw error instanceof NotSentError ? new ConnectionLostError(error.message) : error;
 }
 
 function taskIdOf(result: Readonly<Record<string, unknown>>): string | undefined {

@@ -8,6 +8,20 @@ export class ReplyTooLargeError extends Error {
   }
 }
 
+/** The server cannot be reached. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError';
+  /** There was no connection at all, so the server has certainly not got the request. */
+  readonly isUnsent: boolean;
+  constructor(cause: unknown) {
+    super(`the MCP server cannot be reached: ${reasonOf(cause)}. Check the address, and that it runs`, { cause });
+    this.isUnsent = unsentCodes.has(codeOf(cause));
+  }
+}
+
+/** The codes of connections that were never made. All others may be those of a connection that broke. */
+const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
+
 /**
  * A `fetch` for responses of JSON and event streams. A response, or one event of a stream, has at most `bytesMax` bytes.
  *
@@ -17,7 +31,7 @@ export function createLimitedFetch(bytesMax: number, onExceeded: (error: ReplyTo
   return async (input, init) => {
     const response = await fetch(input, init).catch((error: unknown) => {
       if (init?.signal?.aborted === true) throw error;
-      throw new Error(`the MCP server cannot be reached: ${reasonOf(error)}. Check the address, and that it runs`);
+      throw new UnreachableError(error);
     });
     if (response.body === null) return response;
     const count = isEventStream(response) ? createEventCounter() : createByteCounter();
@@ -37,9 +51,20 @@ export function createLimitedFetch(bytesMax: number, onExceeded: (error: ReplyTo
 }
 
 /** The reason of a failed `fetch` is in its cause. */
+function causeOf(error: unknown): unknown {
+  return error instanceof Error && error.cause instanceof Error ? error.cause : error;
+}
+
 function reasonOf(error: unknown): string {
-  const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return inner instanceof Error ? inner.message : String(inner);
+  const cause = causeOf(error);
+  if (!(cause instanceof Error)) return String(cause);
+  // The error of a name with several addresses has no message.
+  return cause.message === '' ? codeOf(error) : cause.message;
+}
+
+function codeOf(error: unknown): string {
+  const { code } = Object(causeOf(error)) as { readonly code?: unknown };
+  return typeof code === 'string' ? code : '';
 }
 
 /** Recognises a stream as the transport of the SDK does. */

@@ -1,5 +1,6 @@
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/sdk/types.js';
-import { isEventStream } from './limited-fetch.js';
+import { NotSentError } from './inner-requests.js';
+import { isEventStream, UnreachableError } from './limited-fetch.js';
 import { isReply } from './wire.js';
 
 /** The server ended its response, and the result can no longer come. */
@@ -13,7 +14,8 @@ export class NoResponseError extends Error {
 /** The open requests to a server over streamable HTTP. The transport of the SDK does not report a request without a response. */
 export interface RemoteRequests {
   /**
-   * Sends a message. For a request it resolves when the response has come, and rejects with a `NoResponseError` when none can.
+   * Sends a message. For a request it resolves when the response has come, and rejects with a `NoResponseError` when none can,
+   * with a `NotSentError` when the server has certainly not got it.
    *
    * @param send gets a function to call with the id of each event: the stream can be resumed after it.
    */
@@ -30,6 +32,7 @@ interface OpenRequest {
   /** The last event, after which the server resumes the stream. */
   eventId: string | undefined;
   hasStream: boolean;
+  isPosted: boolean;
   failures: number;
   /** Runs while the transport is to resume the stream. */
   resumption?: NodeJS.Timeout;
@@ -72,7 +75,13 @@ export function createRemoteRequests(fetchLimited: typeof fetch, resumptionMs: n
     return new Response(response.body.pipeThrough(follow), response);
   };
   const post = async (request: OpenRequest, send: () => Promise<Response>): Promise<Response> => {
-    const response = await send();
+    // The transport posts again after a redirect: then the first server has got the request.
+    const isFirst = !request.isPosted;
+    request.isPosted = true;
+    const response = await send().catch((error: unknown) => {
+      const isUnsent = isFirst && error instanceof UnreachableError && error.isUnsent;
+      throw isUnsent ? new NotSentError(error.message) : error;
+    });
     return isEventStream(response) ? followed(response, request) : response;
   };
   const resume = async (request: OpenRequest, send: () => Promise<Response>): Promise<Response> => {
@@ -95,7 +104,10 @@ export function createRemoteRequests(fetchLimited: typeof fetch, resumptionMs: n
       const { promise, resolve: answer, reject } = Promise.withResolvers<undefined>();
       // When `send` of the transport throws, no code waits for this promise.
       promise.catch(() => undefined);
-      const request: OpenRequest = { eventId: undefined, hasStream: false, failures: 0, answer, reject };
+      const request: OpenRequest = {
+        ...{ eventId: undefined, hasStream: false, isPosted: false, failures: 0 },
+        ...{ answer, reject },
+      };
       open.set(message.id, request);
       try {
         await send((eventId) => {

@@ -1,4 +1,4 @@
-import type { ApprovalView } from '@countersign/contracts';
+import type { ApprovalView, JsonObject } from '@countersign/contracts';
 import {
   approvalUrl,
   CountersignError,
@@ -49,10 +49,25 @@ export function finalReply(result: ToolResult, tool: ListedTool, ran: Reply | un
 function resultReply(result: ToolResult, given: Readonly<Record<string, unknown>>): Reply {
   const { status, callId, edited, instruction } = result;
   if (!edited && instruction === null) return { result: given };
-  const note = modelNote(result) ?? '';
+  return noted(given, modelNote(result) ?? '', { status, callId, edited, arguments: result.arguments });
+}
+
+/** A result with one text more. */
+function noted(given: Readonly<Record<string, unknown>>, note: string, about: object): Reply {
   const content = Array.isArray(given['content']) ? (given['content'] as readonly unknown[]) : [];
-  const meta = { ...objectOf(given['_meta']), [metaKey]: { status, callId, edited, arguments: result.arguments } };
-  return { result: { ...given, content: [...content, { type: 'text', text: note }], _meta: meta } };
+  const _meta = { ...objectOf(given['_meta']), [metaKey]: about };
+  return { result: { ...given, content: [...content, { type: 'text', text: note }], _meta } };
+}
+
+/**
+ * The result of a tool whose report Countersign has not taken. After an edit the model must know which arguments ran.
+ *
+ * @param edited the arguments, when they are not those of the client.
+ */
+export function unreportedReply(ran: Reply, edited: JsonObject | undefined): Reply {
+  if ('error' in ran || edited === undefined) return ran;
+  const about = { edited: true, arguments: edited };
+  return noted(ran.result, `Arguments: ${JSON.stringify(edited)}`, about);
 }
 
 /** A person's output in place of the tool's. With an output schema only an object can be one. */
@@ -65,14 +80,13 @@ function answerReply(result: ToolResult, { outputSchema }: ListedTool): Reply {
   return { result: { content, _meta: meta, ...(isObject ? { structuredContent: output } : { isError: true }) } };
 }
 
-/** Countersign refused or could not be asked. `ran` is set when the tool ran and only its report is missing. */
-export function failureReply(error: unknown, ran: Reply | undefined): Reply {
-  if (ran !== undefined) return ran;
+/** Countersign refused or could not be asked, and there is no result of the tool. */
+export function failureReply(error: unknown): Reply {
   if (error instanceof LostRunError) {
     const text = `The connection to the MCP server was lost while the tool ran (${error.message}). It may or may not have taken effect; it is not run again.`;
     return refusal(text, { status: 'unknown' });
   }
-  const cause = error instanceof Error ? error.message : String(error);
+  const cause = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
   const code = error instanceof CountersignError ? error.code : 'gate-error';
   return refusal(`The tool did not run: ${cause}. ${gateRemedy(code)}`, { status: 'failed', code });
 }

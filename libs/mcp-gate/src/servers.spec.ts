@@ -224,6 +224,30 @@ describe('a server that refuses a request', () => {
     await expect(client.listPrompts()).rejects.toThrow(/the MCP server cannot be reached: .*ECONNREFUSED/);
   });
 
+  it('says that the tool did not run when it cannot be reached', async () => {
+    const { client, server } = await place((response, id) => json(response, resultOf(id, 'done')));
+    expect(textOf(await client.callTool(read))).toBe('done');
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await expect(client.listPrompts()).rejects.toThrow(/cannot be reached/);
+    const result = await client.callTool(read);
+    expect(textOf(result)).toMatch(/the tool did not run: the MCP server cannot be reached: .*ECONNREFUSED/);
+    expect(result).toMatchObject({ isError: true, _meta: { 'countersign/call': { status: 'failed' } } });
+  });
+
+  it('leaves an unknown outcome when it breaks the connection off', async () => {
+    const { client } = await place((response) => response.destroy());
+    expect(await client.callTool(read)).toMatchObject({ _meta: { 'countersign/call': { status: 'unknown' } } });
+  });
+
+  it('leaves an unknown outcome when it has redirected the request to one that cannot be reached', async () => {
+    const { client, server } = await place((response) => {
+      server.close();
+      response.writeHead(307, { location: '/mcp', connection: 'close' }).end();
+    });
+    expect(await client.callTool(read)).toMatchObject({ _meta: { 'countersign/call': { status: 'unknown' } } });
+  });
+
   it('gives the error of a stream too, and goes on', async () => {
     const { client } = await place((response) => response.writeHead(500, eventStream).end('data: {}\n\n'));
     await expect(client.listPrompts()).rejects.toThrow('Error POSTing');

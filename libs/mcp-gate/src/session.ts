@@ -14,6 +14,8 @@ export interface Session {
   readonly answered: (id: string | number | undefined) => void;
   /** The request has no reply yet. */
   readonly isOpen: (id: string | number) => boolean;
+  /** Returns whether an expected message answers a `tools/list` of the client. */
+  readonly lists: (message: JSONRPCMessage) => boolean;
   readonly openIds: () => readonly (string | number)[];
   /** The client opens addresses for its user. */
   readonly opensUrls: () => boolean;
@@ -23,17 +25,22 @@ export interface Session {
   readonly relatedTo: (message: JSONRPCMessage) => TransportSendOptions;
 }
 
+interface OpenRequest {
+  readonly method: string;
+  readonly progressToken: unknown;
+}
+
 export function createSession(server: Pick<Wire, 'setProtocolVersion'>): Session {
   let opensUrls = false;
   let serverName: string | undefined;
   let initializeId: string | number | undefined;
-  /** Open requests of the client, the latest last, with their progress tokens. */
-  const open = new Map<string | number, unknown>();
+  /** Open requests of the client, the latest last. */
+  const open = new Map<string | number, OpenRequest>();
   return {
     fromClient: (message) => {
       if (!isJSONRPCRequest(message)) return;
       const params = objectOf(message.params);
-      open.set(message.id, objectOf(params['_meta'])['progressToken']);
+      open.set(message.id, { method: message.method, progressToken: objectOf(params['_meta'])['progressToken'] });
       if (message.method !== 'initialize') return;
       initializeId = message.id;
       const { elicitation } = objectOf(params['capabilities']);
@@ -44,7 +51,7 @@ export function createSession(server: Pick<Wire, 'setProtocolVersion'>): Session
       const { protocolVersion, serverInfo } = message.result;
       if (typeof protocolVersion === 'string') server.setProtocolVersion?.(protocolVersion);
       const { name } = objectOf(serverInfo);
-      if (typeof name === 'string') serverName = name.slice(0, 256);
+      if (typeof name === 'string') serverName = name.slice(0, 256).toWellFormed();
     },
     expected: (message) => {
       if (!isReply(message) || message.id === undefined || open.has(message.id)) return message;
@@ -56,13 +63,16 @@ export function createSession(server: Pick<Wire, 'setProtocolVersion'>): Session
       if (id !== undefined) open.delete(id);
     },
     isOpen: (id) => open.has(id),
+    lists: (message) => isReply(message) && message.id !== undefined && open.get(message.id)?.method === 'tools/list',
     openIds: () => [...open.keys()],
     opensUrls: () => opensUrls,
     labels: () => (serverName === undefined ? {} : { mcpServer: serverName }),
     relatedTo: (message) => {
       if (isReply(message)) return {};
       const { progressToken } = objectOf(message.params);
-      const byToken = [...open].find(([, token]) => token !== undefined && token === progressToken)?.[0];
+      const byToken = [...open].find(
+        ([, request]) => request.progressToken !== undefined && request.progressToken === progressToken,
+      )?.[0];
       const relatedRequestId = byToken ?? (isJSONRPCRequest(message) ? [...open.keys()].at(-1) : undefined);
       return relatedRequestId === undefined ? {} : { relatedRequestId };
     },

@@ -1,7 +1,7 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { createApproverServer, type ApproverOptions } from './approver/approver-server.js';
 import { openGate, type Gate } from './gate.js';
-import type { GateOptions } from './gated-calls.js';
+import type { GateOptions } from './gate-options.js';
 import type { Wire } from './wire.js';
 
 /** Opens the gate between this process's stdin and stdout and a server. */

@@ -1,5 +1,6 @@
 import { matchesGlob } from '@countersign/contracts';
 import type { Catalog } from './catalog.js';
+import type { ClientCall } from './client-call.js';
 import { objectOf } from './wire.js';
 
 /** The tools whose calls do not go to the ledger: no policy judges such a call, and nothing records it. */
@@ -21,11 +22,15 @@ export function isReadOnly(tool: Readonly<Record<string, unknown>>): boolean {
 }
 
 /** Returns whether calls of this tool are ungated. The gate asks the server only when the name does not decide. */
-export async function isUngatedCall(ungated: UngatedTools, name: unknown, catalog: Catalog): Promise<boolean> {
+export async function isUngatedCall(
+  ungated: UngatedTools,
+  { params: { name }, signal }: Pick<ClientCall, 'params' | 'signal'>,
+  catalog: Catalog,
+): Promise<boolean> {
   if (isUngatedName(ungated, name)) return true;
   if (!ungated.readOnly || typeof name !== 'string') return false;
   try {
-    return isUngated(ungated, await catalog.find(name));
+    return isUngated(ungated, await catalog.find(name, signal));
   } catch {
     // The gated call fails for the same reason, and the client gets its error.
     return false;

@@ -142,3 +142,21 @@ describe('a server that ends inside a call', () => {
     expect([state, readFileSync(file, 'utf8')]).toEqual(['unknown', 'paid 5\n']);
   });
 });
+
+describe('a Countersign that is killed while a tool runs', () => {
+  it('keeps no result from the client, and gets the report after its start', async () => {
+    const file = join(place.folder, 'outlived.txt');
+    const server = [process.execPath, join(import.meta.dirname, 'counting-server.mjs'), file, 'slow'];
+    const { client } = await connectClient(gateBefore(server, ['--gate', 'none', '--run-id', 'outlived']), env);
+    const paid = client.callTool({ name: 'pay', arguments: { euros: 7 } });
+    await eventually('the payment', 20_000, () => existsSync(file) || undefined);
+    await place.server().stop('SIGKILL');
+    expect(textOf(await paid)).toBe('paid 7');
+    await place.restart();
+    const state = await eventually('the report', 20_000, async () => {
+      const [call] = (await ledger.getRun('outlived')).calls;
+      return call?.state === 'executing' ? undefined : call?.state;
+    });
+    expect([state, readFileSync(file, 'utf8')]).toEqual(['succeeded', 'paid 7\n']);
+  });
+});

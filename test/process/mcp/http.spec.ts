@@ -1,16 +1,22 @@
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { createClient, type Client as Ledger } from '@countersign/worker-sdk';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { freePort } from '../../ports.js';
 import { cliCommand } from '../cli/run-cli.js';
-import { cleanUpAfterAll } from '../harness/cleanup.js';
+import { cleanUpAfterAll, onCleanup } from '../harness/cleanup.js';
 import type { Installation } from '../harness/standalone.js';
+import { eventually } from '../harness/wait.js';
 import {
   approvePending,
   connectClient,
   connectOverHttp,
   installLedger,
+  pendingOf,
   referenceServer,
   startListening,
   textOf,
@@ -68,6 +74,47 @@ describe('the gate over HTTP', () => {
   });
 });
 
+describe('a request that the client drops', () => {
+  it('is one call with the equal request after it: people decide once, and the tool runs once', async () => {
+    const port = await freePort();
+    const file = join(place.folder, 'dropped.txt');
+    const server = [process.execPath, join(import.meta.dirname, 'counting-server.mjs'), file, 'slow'];
+    await startListening(cliCommand(['mcp', '--listen', String(port), '--', ...server]), env, port);
+    const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`));
+    const client = new Client({ name: 'spec', version: '1' });
+    onCleanup(() => client.close());
+    await client.connect(transport);
+    const headers = {
+      ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      'mcp-session-id': transport.sessionId ?? '',
+    };
+    let ids = 1_000;
+    const pay = async (signal: AbortSignal) => {
+      const params = { name: 'pay', arguments: { euros: 9 } };
+      const body = JSON.stringify({ jsonrpc: '2.0', id: (ids += 1), method: 'tools/call', params });
+      return (await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body, signal })).text();
+    };
+    /** Sends the call, and drops its request as soon as the condition is true. */
+    const dropped = async (condition: () => Promise<unknown>) => {
+      const dropping = new AbortController();
+      const sent = pay(dropping.signal).catch(String);
+      await condition();
+      dropping.abort(new Error('dropped'));
+      expect(await sent).toMatch(/dropped/);
+      // The gate hears of it within this time.
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    };
+    await dropped(() => pendingOf(ledger, 'pay'));
+    await dropped(async () => {
+      await approvePending(ledger, 'pay');
+      await eventually('the payment', 20_000, () => existsSync(file) || undefined);
+    });
+    expect(await pay(AbortSignal.timeout(20_000))).toContain('paid 9');
+    expect((await ledger.listApprovals({ state: 'pending' })).approvals).toEqual([]);
+    expect(readFileSync(file, 'utf8')).toBe('paid 9\n');
+  });
+});
+
 describe('a server that runs elsewhere', () => {
   it('is gated over stdin and stdout like one that the gate starts', async () => {
     const port = await freePort();
@@ -77,5 +124,20 @@ describe('a server that runs elsewhere', () => {
     const toggled = client.callTool(sample);
     await approvePending(ledger);
     expect(await toggled).not.toHaveProperty('isError', true);
+  });
+
+  it('leaves a failed call when it cannot be reached: the tool did not run', async () => {
+    const port = await freePort();
+    const elsewhere = [...referenceServer('everything'), 'streamableHttp'];
+    const server = await startListening(elsewhere, { PORT: String(port) }, port);
+    const { client } = await connectClient(cliCommand(['mcp', '--server', `http://127.0.0.1:${port}/mcp`]), env);
+    expect(textOf(await client.callTool(echo))).toContain('hi');
+    server.kill('SIGKILL');
+    await once(server, 'exit');
+    // The first request may meet the end of a connection that was open.
+    await client.listPrompts().catch(() => undefined);
+    const result = await client.callTool(echo);
+    expect(textOf(result)).toMatch(/the tool did not run: the MCP server cannot be reached/);
+    expect(result).toMatchObject({ isError: true, _meta: { 'countersign/call': { status: 'failed' } } });
   });
 });

@@ -1,6 +1,6 @@
 import { CountersignError, gateRemedy } from '@countersign/worker-sdk';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
-import type { AnswerCall } from '../gated-calls.js';
+import type { AnswerCall } from '../client-call.js';
 
 /** A request that has no reply but this error. */
 export class Refused extends Error {

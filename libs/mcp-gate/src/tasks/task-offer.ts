@@ -1,6 +1,6 @@
 import { needsPerson } from '@countersign/worker-sdk';
 import { isJSONRPCRequest, isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import type { GateOptions } from '../gated-calls.js';
+import type { GateOptions } from '../gate-options.js';
 import { isReadOnly, isUngated } from '../ungated.js';
 import { objectOf } from '../wire.js';
 

@@ -1,7 +1,7 @@
 import { CountersignError, resultOf, type Client, type ToolCallView } from '@countersign/worker-sdk';
 import { ErrorCode, RELATED_TASK_META_KEY, TaskStatusSchema, type Task } from '@modelcontextprotocol/sdk/types.js';
 import type { Catalog } from '../catalog.js';
-import type { AnswerCall, ClientCall } from '../gated-calls.js';
+import type { AnswerCall, ClientCall } from '../client-call.js';
 import type { InnerRequests } from '../inner-requests.js';
 import { finalReply } from '../replies.js';
 import { objectOf, type Reply } from '../wire.js';

@@ -1,7 +1,7 @@
 import { isSettled } from '@countersign/contracts';
 import { createWorker, type RunState, type ToolCallView, type ToolResult, type Worker } from '@countersign/worker-sdk';
 import type { Catalog, ListedTool } from '../catalog.js';
-import type { GateOptions } from '../gated-calls.js';
+import type { GateOptions } from '../gate-options.js';
 import { gatedToolOf } from '../gated-tool.js';
 import type { InnerRequests } from '../inner-requests.js';
 import { createInnerRun, LostRunError, type InnerRun } from '../inner-run.js';
@@ -101,7 +101,7 @@ export function createTaskRuns({ options, catalog, requests, changed }: TaskRunP
         if (run.isCancelled) return cancelledReply(callId);
         // The ledger knows how it ends: the next request for the task follows it again.
         runs.delete(callId);
-        return error instanceof LostRunError ? failureReply(error, undefined) : notFollowed(error, inner.reply());
+        return error instanceof LostRunError ? failureReply(error) : notFollowed(error, inner.reply());
       } finally {
         run.hasEnded = true;
         dropOldest(runs);

@@ -1,7 +1,8 @@
 import { createClient, modelText, type ToolCallView } from '@countersign/worker-sdk';
 import { ErrorCode, RELATED_TASK_META_KEY, type JSONRPCMessage, type Task } from '@modelcontextprotocol/sdk/types.js';
 import type { Catalog } from '../catalog.js';
-import type { AnswerCall, ClientCall, GateOptions } from '../gated-calls.js';
+import type { AnswerCall, ClientCall } from '../client-call.js';
+import type { GateOptions } from '../gate-options.js';
 import { readCall } from '../gated-tool.js';
 import type { InnerRequests } from '../inner-requests.js';
 import { objectOf, type Reply } from '../wire.js';

@@ -1,0 +1,29 @@
+import type { GateMode, TransportOptions } from '@countersign/worker-sdk';
+import type { UngatedTools } from './ungated.js';
+
+/** The ledger, and how the gate behaves. */
+export interface GateOptions extends TransportOptions {
+  /** A token with role agent. */
+  readonly token: string;
+  /** A token with role resolver. */
+  readonly resolverToken: string;
+  readonly agentId: string;
+  /** Where people open the inbox, when it is not `url`. */
+  readonly inboxUrl?: string | undefined;
+  readonly runId: string;
+  /** The run may have calls of an earlier process. */
+  readonly continuesRun: boolean;
+  /** `writes`: every tool that is not annotated as read-only. */
+  readonly gate: GateMode;
+  readonly ungated: UngatedTools;
+  /** How long a request is held while people decide, in ms. */
+  readonly holdMs: number;
+  readonly leaseMs?: number | undefined;
+  /**
+   * After this time, in ms, the client gets the result of a tool that ran although Countersign does not take the report.
+   * Default: 5,000.
+   */
+  readonly reportMs?: number | undefined;
+  /** How long the MCP server may take to list its tools, in ms. Default: 30,000. */
+  readonly listMs?: number | undefined;
+}
