@@ -5,7 +5,7 @@ import { HookInputError } from './agent.js';
 export function whyOf(error: unknown): string {
   const cause = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
   if (error instanceof HookInputError) return `${cause}. Check which agent the command names.`;
-  if (error instanceof TypeError) return `${cause}. ${gateRemedy('gate-error')}`;
+  if (error instanceof TypeError) return `${cause}. ${gateRemedy('invalid-request')}`;
   return error instanceof CountersignError ? `${cause}. ${gateRemedy(error.code)}` : cause;
 }
 

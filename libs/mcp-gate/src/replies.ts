@@ -87,6 +87,15 @@ export function failureReply(error: unknown): Reply {
     return refusal(text, { status: 'unknown' });
   }
   const cause = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
-  const code = error instanceof CountersignError ? error.code : 'gate-error';
-  return refusal(`The tool did not run: ${cause}. ${gateRemedy(code)}`, { status: 'failed', code });
+  return refusal(`The tool did not run: ${cause}. ${remedyOf(error)}`, { status: 'failed', code: codeOf(error) });
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof CountersignError) return error.code;
+  return error instanceof TypeError ? 'invalid-request' : 'gate-error';
+}
+
+function remedyOf(error: unknown): string {
+  const code = codeOf(error);
+  return code === 'gate-error' ? 'Check the MCP server, and call again.' : gateRemedy(code);
 }

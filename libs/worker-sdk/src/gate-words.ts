@@ -11,8 +11,8 @@ export function pendingText({ approvalId, toolName }: ApprovalView, inboxUrl: st
   return `pending: approval ${approvalId} of ${toolName} waits for a person, and the tool did not run. Call it again with the same arguments to get the result. People decide at ${url}`;
 }
 
-/** The codes of a call that no repetition helps. `gate-error` is that of a gate's own check. */
-const callErrors = new Set(['invalid-request', 'tool-call-mismatch', 'payload-too-large', 'gate-error']);
+/** The codes of a call that no repetition helps. */
+const callErrors = new Set(['invalid-request', 'tool-call-mismatch', 'payload-too-large']);
 
 /** The remedy for a gate that Countersign refused, or that could not ask it. `code` is that of a `CountersignError`. */
 export function gateRemedy(code: string): string {
