@@ -1,23 +1,15 @@
-import { createServer, type AddressInfo } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { GateOptions } from './gate-options.js';
 import { openHttpGate, type HttpGate } from './http.js';
+import { freePort } from './testing/free-port.js';
 
 const gates: HttpGate[] = [];
 afterEach(async () => {
   await Promise.all(gates.splice(0).map((gate) => gate.close()));
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));

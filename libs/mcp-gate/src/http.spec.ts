@@ -1,5 +1,3 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -8,6 +6,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { PingRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { openHttpGate, type HttpGate, type HttpGateOptions } from './http.js';
+import { freePort } from './testing/free-port.js';
 import type { Wire } from './wire.js';
 
 const gates: HttpGate[] = [];
@@ -16,14 +15,6 @@ afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()));
   await Promise.all(gates.splice(0).map((gate) => gate.close()));
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** A server whose only tool says how it is. */
 function openServer(): Wire {

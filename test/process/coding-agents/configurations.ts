@@ -60,7 +60,7 @@ export const configurations: readonly Configuration[] = [
     before: only('codex/hooks.json', 'PreToolUse'),
     after: only('codex/hooks.json', 'PostToolUse'),
     input: (session, command) => ({ ...claudeInput(session, command), turn_id: 'turn_1' }),
-    result: { hook_event_name: 'PostToolUse', tool_response: { stdout: 'ok' } },
+    result: { hook_event_name: 'PostToolUse', tool_response: 'ok' },
   },
   {
     name: 'gemini',
@@ -100,7 +100,7 @@ export const configurations: readonly Configuration[] = [
       timestamp: 1_700_000_000_000,
       cwd: '/work',
       toolName: 'bash',
-      toolArgs: JSON.stringify({ command }),
+      toolArgs: { command },
     }),
     result: { toolResult: { resultType: 'success', textResultForLlm: 'ok' } },
   },
