@@ -7,11 +7,8 @@ import { TestEnvironment } from 'jest-environment-node';
 
 const ordinary = Function.prototype[Symbol.hasInstance];
 
-/**
- * How long a spec's sockets, timers and child processes may take to end after its last hook. A closed client of Kafka that was
- * retrying goes on for about 10 s, and finds no broker.
- */
-const closingMsMax = 15_000;
+/** How long a spec's sockets, timers and child processes may take to end after its last hook. */
+const closingMsMax = 5_000;
 
 export default class extends TestEnvironment {
   #spec;

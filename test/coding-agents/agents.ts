@@ -4,7 +4,7 @@ import { chat } from './model/chat.ts';
 import { gemini } from './model/gemini.ts';
 import { responses } from './model/responses.ts';
 
-/** What an agent does with a tool whose hook gave no decision. */
+/** The behaviour of an agent when the hook of a tool gives no decision. */
 export type Reaction = 'blocks' | 'runs';
 
 interface Trust {

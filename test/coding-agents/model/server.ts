@@ -29,7 +29,7 @@ export async function startModel(api: Api, script: Script): Promise<ModelServer>
   let calls = 0;
   const answerTo = async ({ told, tools }: Asked): Promise<Answer> => {
     const tool = Object.keys(shellTools).find((name) => tools.includes(name));
-    // For a request beside the conversation, such as that for a title.
+    // The agent also asks for a title, outside the conversation.
     if (tool === undefined) return api.say('A title');
     const step = await script(told);
     if ('say' in step) return api.say(step.say);

@@ -44,7 +44,7 @@ export function gateToolOf(name: string, tool: FrameworkTool | undefined, gate: 
 
 const hint = z.boolean().optional().catch(undefined);
 
-/** What `@ai-sdk/mcp` puts into the metadata of a tool. The words are the server's: a member that the ledger refuses is left out. */
+/** The metadata that `@ai-sdk/mcp` gives to a tool. They come from the MCP server, so a member that the ledger would refuse is left out. */
 const mcpMetadata = z.object({
   annotations: z.object({
     title: z
