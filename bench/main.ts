@@ -93,7 +93,7 @@ for (const inFlight of [1, 64, 512]) {
   counts.push({
     name: `read and write calls per cycle, ${at}, in the round with the fewest`,
     value: both.leastSystemCalls,
-    most: inFlight === 1 ? 80 : 32,
+    most: inFlight === 1 ? 64 : 32,
   });
   add(`read and write calls per cycle, ${at}`, both.product.systemCallsPerCycle, both.floor.systemCallsPerCycle, '');
 }
