@@ -7,6 +7,7 @@ import {
   needsPerson,
   pendingText,
   problemOfClaim,
+  proveMayClaim,
   resultOf,
   type Client,
 } from '@countersign/worker-sdk';
@@ -56,9 +57,14 @@ async function requested(
   if (view !== undefined && view.state !== 'awaiting_approval' && view.state !== 'allowed') return view;
   const requestedCall = { toolCallId, ...requestOf(agent, options, call) };
   const body = { runId: call.sessionId, agentId: options.agentId, calls: [requestedCall] };
+  if (view === undefined) await proveMayClaim(resolverOf(options), { signal });
   const [recorded] = await client.requestToolCalls(body, { signal });
   if (recorded === undefined) throw new Error('Countersign returned no call');
   return recorded;
+}
+
+export function resolverOf(options: HookOptions): Client {
+  return createClient({ ...options, token: options.resolverToken });
 }
 
 /** The call as it is asked for. */
@@ -121,7 +127,7 @@ function editRefused({ agent }: HookPorts, call: AgentCall, view: ToolCallView):
 
 /** The agent runs the tool itself, so the call is claimed before the agent hears that it may. */
 async function claimed({ options, marks, signal }: HookPorts, call: AgentCall, view: ToolCallView): Promise<Decision> {
-  const resolver = createClient({ ...options, token: options.resolverToken });
+  const resolver = resolverOf(options);
   const { leaseMs, agentId } = options;
   const body = { resolverId: `${agentId.slice(0, 200)}/hook`, leaseMs };
   const claim = await resolver.claim(view.callId, body, { signal }).catch((error: unknown) => {

@@ -70,6 +70,17 @@ const deny = (reason: RegExp): object => ({
 });
 
 describe('the hook before a tool', () => {
+  it('asks nobody while the resolver token may not claim, and says which token it needs', async () => {
+    const { before, countersign, asked } = open();
+    countersign.setMayClaim(false);
+    const refused = await before(bash('toolu_1'));
+    expect(decided(refused)).toMatchObject(
+      deny(/did not run\. Forbidden: forbidden\. .*a resolver in COUNTERSIGN_RESOLVER_TOKEN/),
+    );
+    expect(refused.exitCode).toBe(2);
+    expect(asked).toEqual([]);
+  });
+
   it('allows a read-only tool, and records it', async () => {
     const { before, countersign } = open();
     const read = { ...bash('t1'), tool_name: 'Read', tool_input: { file_path: '/a' } };
@@ -163,7 +174,7 @@ describe('the hook before a tool', () => {
     const { before, countersign } = open();
     const forged: typeof fetch = async (input, init) => {
       const answer = await countersign.fetch(input, init);
-      if (!requestUrl(input).endsWith('/claim')) return answer;
+      if (!answer.ok || !requestUrl(input).endsWith('/claim')) return answer;
       return Response.json({ ...((await answer.json()) as object), arguments: { command: 'rm -r /' } });
     };
     const answer = await before(bash('t1'), { gate: 'none', fetch: forged });

@@ -1,7 +1,7 @@
 import { limits, type JsonValue } from '@countersign/contracts';
 import { createClient } from '@countersign/worker-sdk';
 import type { AgentEnd } from './agent.js';
-import { noteOf, type HookPorts } from './decide.js';
+import { noteOf, resolverOf, type HookPorts } from './decide.js';
 import { attemptMark, findRunningCall } from './same-call.js';
 
 /**
@@ -14,7 +14,7 @@ export async function report(
 ): Promise<string | null> {
   const view = await findRunningCall(createClient(options), call, signal);
   if (view === undefined) return null;
-  const resolver = createClient({ ...options, token: options.resolverToken });
+  const resolver = resolverOf(options);
   // Without the mark the first: the ledger refuses a report of an attempt that is not the latest.
   const attempt = Number(marks.get(attemptMark(view, call))) || 1;
   const value = recordable(result);

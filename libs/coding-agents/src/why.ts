@@ -1,12 +1,12 @@
-import { CountersignError, gateRemedy } from '@countersign/worker-sdk';
+import { CountersignError, gateRemedy, withRemedy } from '@countersign/worker-sdk';
 import { HookInputError } from './agent.js';
 
 /** The cause of a failure, and its remedy. */
 export function whyOf(error: unknown): string {
-  const cause = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
-  if (error instanceof HookInputError) return `${cause}. Check which agent the command names.`;
-  if (error instanceof TypeError) return `${cause}. ${gateRemedy('invalid-request')}`;
-  return error instanceof CountersignError ? `${cause}. ${gateRemedy(error.code)}` : cause;
+  const cause = error instanceof Error ? error.message : String(error);
+  if (error instanceof HookInputError) return withRemedy(cause, 'Check which agent the command names.');
+  if (error instanceof TypeError) return withRemedy(cause, gateRemedy('invalid-request'));
+  return error instanceof CountersignError ? withRemedy(cause, gateRemedy(error.code)) : cause;
 }
 
 /** Says that the tool did not run, and why. */

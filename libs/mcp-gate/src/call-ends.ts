@@ -1,7 +1,7 @@
 import type { JsonValue } from '@countersign/contracts';
 import { createWorker, type CallEnd, type GateTool, type Worker } from '@countersign/worker-sdk';
 import type { ClientCall } from './client-call.js';
-import type { GateOptions } from './gate-options.js';
+import { attempts, type GateOptions } from './gate-options.js';
 import { LostRunError, type InnerRun } from './inner-run.js';
 import { createReportLimit, ReportOverdueError } from './report-limit.js';
 
@@ -20,8 +20,6 @@ export interface CallEnds {
   readonly close: () => void;
 }
 
-/** A client does not wait long for a server that is away. */
-export const attempts = 3;
 /** After a cancellation a server has this long to respond nevertheless; then the outcome is unknown. */
 const cancelGraceMs = 10_000;
 /** A report goes on for this time after the client has got the result. The ledger takes it also after the lease. */

@@ -1,6 +1,9 @@
 import type { GateMode, TransportOptions } from '@countersign/worker-sdk';
 import type { UngatedTools } from './ungated.js';
 
+/** A client does not wait long for a server that is away. */
+export const attempts = 3;
+
 /** The ledger, and how the gate behaves. */
 export interface GateOptions extends TransportOptions {
   /** A token with role agent. */

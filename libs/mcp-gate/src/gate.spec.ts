@@ -30,6 +30,17 @@ describe('the MCP gate', () => {
     expect(asked[0]).toMatchObject({ labels: { mcpServer: 'bank' }, hints: { destructiveHint: true } });
   });
 
+  it('asks nobody while its resolver token may not claim, and says which token it needs', async () => {
+    const { refund, countersign, asked } = await open();
+    countersign.setMayClaim(false);
+    expect(textOf(await refund(5))).toMatch(
+      /^The tool did not run: forbidden: forbidden\. .*a resolver in COUNTERSIGN_RESOLVER_TOKEN/,
+    );
+    expect(asked).toEqual([]);
+    countersign.setMayClaim(true);
+    expect(textOf(await refund(5))).toMatch(/^pending/);
+  });
+
   it('drops a reply of the server to a call that it has not got', async () => {
     const { refund, server, countersign, asked, ran } = await open({ holdMs: 30_000 });
     const result = refund(5);

@@ -5,19 +5,20 @@ import {
   type JSONRPCMessage,
   type JSONRPCRequest,
 } from '@modelcontextprotocol/sdk/types.js';
-import { createClient } from '@countersign/worker-sdk';
+import { createClient, proveMayClaim } from '@countersign/worker-sdk';
 import { createCardWatch } from './card-watch.js';
 import { createCatalog } from './catalog.js';
 import { createClientRequests, type Handler } from './client-requests.js';
 import { deliveredWhenSent, type Deliveries } from './deliveries.js';
 import type { AnswerCall } from './client-call.js';
-import type { GateOptions } from './gate-options.js';
+import { attempts, type GateOptions } from './gate-options.js';
 import { createGatedCalls } from './gated-calls.js';
 import { createInnerRequests } from './inner-requests.js';
 import { createSession } from './session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
 import { createTasks } from './tasks/tasks.js';
 import { isUngatedCall } from './ungated.js';
+import { untilDone } from './until-done.js';
 import { isReply, responseOf, type Reply, type Wire } from './wire.js';
 
 /** A gate between one client and one server. */
@@ -46,7 +47,9 @@ export async function openGate(
 ): Promise<Gate> {
   const requests = createInnerRequests(server);
   const catalog = createCatalog(requests, options.listMs);
-  const gated = createGatedCalls(options, catalog, requests);
+  const resolver = createClient({ ...options, token: options.resolverToken, attempts });
+  const mayClaim = untilDone(() => proveMayClaim(resolver));
+  const gated = createGatedCalls({ options, catalog, requests, mayClaim });
   const session = createSession(server);
   const ended = Promise.withResolvers<Error | undefined>();
   /** The last error of the server since its last message, and the one with which it ended. */
@@ -67,7 +70,7 @@ export async function openGate(
     toClient({ jsonrpc: '2.0', method: 'notifications/elicitation/complete', params: { elicitationId } });
   });
   const offer = createTaskOffer(options);
-  const tasks = createTasks({ options, catalog, requests, toClient });
+  const tasks = createTasks({ options, catalog, requests, mayClaim, toClient });
   const answered = createClientRequests({ session, deliveries, toClient, toServer, watchCard: cards.watch });
   const answerTool: Handler = async (call) => {
     if (await isUngatedCall(options.ungated, call, catalog)) return undefined;

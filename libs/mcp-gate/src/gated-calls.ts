@@ -1,14 +1,15 @@
 import type { ApprovalView, ToolCallView } from '@countersign/contracts';
 import { CountersignError, createClient, isSameJson } from '@countersign/worker-sdk';
-import { attempts, createCallEnds, type AskedCall } from './call-ends.js';
+import { createCallEnds, type AskedCall } from './call-ends.js';
 import type { Catalog, ListedTool } from './catalog.js';
 import type { AnswerCall, ClientCall } from './client-call.js';
-import type { GateOptions } from './gate-options.js';
+import { attempts, type GateOptions } from './gate-options.js';
 import { gatedToolOf, readCall } from './gated-tool.js';
 import type { InnerRequests } from './inner-requests.js';
 import { createInnerRun, type InnerRun } from './inner-run.js';
 import { failureReply, finalReply, pendingReply, refusal, unreportedReply } from './replies.js';
-import { attach, createSameCalls, type KnownCall, type SameCalls } from './same-calls.js';
+import { attach, createSameCalls, type KnownCall } from './same-calls.js';
+import { untilDone } from './until-done.js';
 import type { Reply } from './wire.js';
 
 /** The calls of one connection. */
@@ -18,6 +19,15 @@ export interface GatedCalls {
   readonly close: () => void;
 }
 
+/** The dependencies of gated calls. */
+export interface GatedCallPorts {
+  readonly options: GateOptions;
+  readonly catalog: Catalog;
+  readonly requests: InnerRequests;
+  /** Rejects while the resolver's token may not claim: then nobody is asked. */
+  readonly mayClaim: () => Promise<void>;
+}
+
 /** A call of the client, and what the gate knows about it. */
 interface FoundCall {
   readonly listed: ListedTool;
@@ -25,9 +35,12 @@ interface FoundCall {
   readonly asked: AskedCall;
 }
 
-export function createGatedCalls(options: GateOptions, catalog: Catalog, requests: InnerRequests): GatedCalls {
+export function createGatedCalls({ options, catalog, requests, mayClaim }: GatedCallPorts): GatedCalls {
   const same = createSameCalls();
-  const remember = createRemember(options, same);
+  /** An earlier process may have recorded calls of this run. */
+  const remember = untilDone(async () => {
+    if (options.continuesRun) same.remember(await callsOfRun(options));
+  });
   const ends = createCallEnds(options);
 
   const find = async (call: ClientCall, run: InnerRun): Promise<FoundCall> => {
@@ -35,6 +48,7 @@ export function createGatedCalls(options: GateOptions, catalog: Catalog, request
     const listed = await catalog.find(name, call.signal);
     const tool = gatedToolOf(listed, options.gate, call.labels, run.execute);
     const checked = await tool.check(args);
+    await mayClaim();
     await remember();
     const known = same.find(name, checked.valid ? checked.arguments : args, givenId);
     return { listed, known, asked: { tool, args, toolCallId: known.toolCallId } };
@@ -72,21 +86,6 @@ export function createGatedCalls(options: GateOptions, catalog: Catalog, request
 function pendingReplyTo({ opensUrls, onCard }: ClientCall, approval: ApprovalView, options: GateOptions): Reply {
   if (opensUrls) onCard(approval);
   return pendingReply(approval, options.inboxUrl ?? options.url, opensUrls);
-}
-
-/** Reads the calls of the run once, before the first call, when an earlier process may have recorded some. */
-function createRemember(options: GateOptions, same: SameCalls): () => Promise<void> {
-  let remembered: Promise<void> | undefined;
-  return async () => {
-    if (!options.continuesRun) return;
-    remembered ??= callsOfRun(options).then(same.remember);
-    try {
-      await remembered;
-    } catch (error) {
-      remembered = undefined;
-      throw error;
-    }
-  };
 }
 
 async function callsOfRun(options: GateOptions): Promise<readonly ToolCallView[]> {

@@ -7,6 +7,7 @@ import {
   modelText,
   pendingText,
   type ToolResult,
+  withRemedy,
 } from '@countersign/worker-sdk';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import type { ListedTool } from './catalog.js';
@@ -86,8 +87,11 @@ export function failureReply(error: unknown): Reply {
     const text = `The connection to the MCP server was lost while the tool ran (${error.message}). It may or may not have taken effect; it is not run again.`;
     return refusal(text, { status: 'unknown' });
   }
-  const cause = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
-  return refusal(`The tool did not run: ${cause}. ${remedyOf(error)}`, { status: 'failed', code: codeOf(error) });
+  const cause = error instanceof Error ? error.message : String(error);
+  return refusal(withRemedy(`The tool did not run: ${cause}`, remedyOf(error)), {
+    status: 'failed',
+    code: codeOf(error),
+  });
 }
 
 function codeOf(error: unknown): string {

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { approvalUrl, gateRemedy } from './gate-words.js';
+import { approvalUrl, gateRemedy, withRemedy } from './gate-words.js';
 
 it.each(['http://127.0.0.1:7400', 'http://127.0.0.1:7400/'])('the address of an approval at %s', (inboxUrl) => {
   expect(approvalUrl(inboxUrl, 'a 1')).toBe('http://127.0.0.1:7400/approvals/a%201');
@@ -12,4 +12,12 @@ it.each([
   ['internal-error', 'Ask the operator'],
 ])('the remedy for %s', (code, words) => {
   expect(gateRemedy(code)).toContain(words);
+});
+
+it.each(['It failed', 'It failed.'])('a cause and its remedy are two sentences: %s', (cause) => {
+  expect(withRemedy(cause, 'Try again.')).toBe('It failed. Try again.');
+});
+
+it('a cause that is a question keeps its mark', () => {
+  expect(withRemedy('Is the URL right?', 'Try again.')).toBe('Is the URL right? Try again.');
 });

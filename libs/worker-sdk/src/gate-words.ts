@@ -11,6 +11,11 @@ export function pendingText({ approvalId, toolName }: ApprovalView, inboxUrl: st
   return `pending: approval ${approvalId} of ${toolName} waits for a person, and the tool did not run. Call it again with the same arguments to get the result. People decide at ${url}`;
 }
 
+/** A cause and its remedy, as two sentences. */
+export function withRemedy(cause: string, remedy: string): string {
+  return `${/[.?!]$/.test(cause) ? cause : `${cause}.`} ${remedy}`;
+}
+
 /** The codes of a call that no repetition helps. */
 const callErrors = new Set(['invalid-request', 'tool-call-mismatch', 'payload-too-large']);
 

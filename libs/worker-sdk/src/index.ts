@@ -18,7 +18,7 @@ export type { EventsOptions } from './events.js';
 export { gateModes, needsPerson } from './gate-mode.js';
 export type { GateMode } from './gate-mode.js';
 export { gateTool } from './gate-tool.js';
-export { approvalUrl, gateRemedy, pendingText } from './gate-words.js';
+export { approvalUrl, gateRemedy, pendingText, withRemedy } from './gate-words.js';
 export type {
   ApprovalContext,
   ApprovalVerdict,
@@ -40,6 +40,7 @@ export type { WaitOptions } from './limits.js';
 export type { WorkerLog } from './log.js';
 export { approvalFor } from './outcome.js';
 export type { ClientCall, StepOutcome, StopReason } from './outcome.js';
+export { proveMayClaim } from './may-claim.js';
 export { modelNote, modelOutput, modelText } from './model-text.js';
 export { assertRequested, didNotRun, NotApprovedError } from './not-approved.js';
 export { resultOf } from './results.js';

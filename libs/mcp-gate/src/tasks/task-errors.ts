@@ -1,4 +1,4 @@
-import { CountersignError, gateRemedy } from '@countersign/worker-sdk';
+import { CountersignError, gateRemedy, withRemedy } from '@countersign/worker-sdk';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import type { AnswerCall } from '../client-call.js';
 
@@ -31,5 +31,5 @@ function errorOf(error: unknown): { readonly code: number; readonly message: str
   if (error.code === 'not-found') return { code: ErrorCode.InvalidParams, message: 'Task not found' };
   const isAsked = error.code === 'invalid-request';
   const code = isAsked ? ErrorCode.InvalidParams : ErrorCode.InternalError;
-  return { code, message: `${error.message}. ${gateRemedy(error.code)}` };
+  return { code, message: withRemedy(error.message, gateRemedy(error.code)) };
 }

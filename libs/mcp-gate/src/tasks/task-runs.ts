@@ -1,7 +1,7 @@
 import { isSettled } from '@countersign/contracts';
 import { createWorker, type RunState, type ToolCallView, type ToolResult, type Worker } from '@countersign/worker-sdk';
 import type { Catalog, ListedTool } from '../catalog.js';
-import type { GateOptions } from '../gate-options.js';
+import { attempts, type GateOptions } from '../gate-options.js';
 import { gatedToolOf } from '../gated-tool.js';
 import type { InnerRequests } from '../inner-requests.js';
 import { createInnerRun, LostRunError, type InnerRun } from '../inner-run.js';
@@ -58,8 +58,6 @@ export interface TaskRuns {
   readonly close: () => Promise<void>;
 }
 
-/** A client does not wait long for a server that is away. */
-const attempts = 3;
 /** Each run has an event stream, and the server limits those of a principal. */
 const runsMax = 64;
 /** Replies that are kept as the server gave them. The ledger has the results of all. */

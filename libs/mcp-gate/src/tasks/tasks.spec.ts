@@ -41,6 +41,13 @@ describe('a task of the gate', () => {
     });
   });
 
+  it('does not begin while the resolver token may not claim', async () => {
+    const place = await open();
+    place.countersign.setMayClaim(false);
+    await expect(begin(place)).rejects.toThrow(/a resolver in COUNTERSIGN_RESOLVER_TOKEN/);
+    expect(place.asked).toEqual([]);
+  });
+
   it('works while people decide, and its result is that of the tool', async () => {
     const place = await open();
     const task = await begin(place);

@@ -2,7 +2,7 @@ import { createClient, modelText, type ToolCallView } from '@countersign/worker-
 import { ErrorCode, RELATED_TASK_META_KEY, type JSONRPCMessage, type Task } from '@modelcontextprotocol/sdk/types.js';
 import type { Catalog } from '../catalog.js';
 import type { AnswerCall, ClientCall } from '../client-call.js';
-import type { GateOptions } from '../gate-options.js';
+import { attempts, type GateOptions } from '../gate-options.js';
 import { readCall } from '../gated-tool.js';
 import type { InnerRequests } from '../inner-requests.js';
 import { objectOf, type Reply } from '../wire.js';
@@ -30,13 +30,12 @@ export interface TaskPorts {
   readonly options: GateOptions;
   readonly catalog: Catalog;
   readonly requests: InnerRequests;
+  /** Rejects while the resolver's token may not claim: then nobody is asked. */
+  readonly mayClaim: () => Promise<void>;
   readonly toClient: (message: JSONRPCMessage) => void;
 }
 
-/** A client does not wait long for a server that is away. */
-const attempts = 3;
-
-export function createTasks({ options, catalog, requests, toClient }: TaskPorts): Tasks {
+export function createTasks({ options, catalog, requests, mayClaim, toClient }: TaskPorts): Tasks {
   const ledger = createClient({ ...options, attempts });
   const ids = createTaskIds(options.token);
   const told = new Map<string, string>();
@@ -70,6 +69,7 @@ export function createTasks({ options, catalog, requests, toClient }: TaskPorts)
   };
   const begin = async ({ params, labels, signal }: ClientCall): Promise<Reply> => {
     const { name, args } = readCall(params);
+    await mayClaim();
     const prepared = runs.prepare(await catalog.find(name), labels, params);
     const toolCallId = newTaskCallId();
     const step = { runId: options.runId, toolCalls: [{ toolCallId, toolName: name, arguments: args }] };

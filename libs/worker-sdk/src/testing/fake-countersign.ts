@@ -1,6 +1,6 @@
 import { type JsonObject, type JsonValue, type ResponseView, type ToolCallView } from '@countersign/contracts';
 import { cancelCall, editArguments, moveTo, resolveApproval, type FakeCall } from './fake-calls.js';
-import { listCalls, route, type AnyBody } from './fake-routes.js';
+import { listCalls, refuse, route, type AnyBody } from './fake-routes.js';
 
 /** The comment or reason with a decision. */
 export interface FakeRemarks {
@@ -25,6 +25,8 @@ export interface FakeCountersign {
   readonly retry: (toolCallId: string) => void;
   /** While it is away, every request fails and open event streams break. */
   readonly setAway: (isAway: boolean) => void;
+  /** While tokens may not claim, every claim is refused, like that of a token without the role resolver. */
+  readonly setMayClaim: (mayClaim: boolean) => void;
   readonly callOf: (toolCallId: string) => ToolCallView;
 }
 
@@ -38,7 +40,7 @@ export function createFakeCountersign(): FakeCountersign {
   const calls = new Map<string, FakeCall>();
   const streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
   const polls = new Set<() => void>();
-  const status = { isAway: false, position: 0 };
+  const status = { isAway: false, mayClaim: true, position: 0 };
 
   const publish = (call: FakeCall): void => {
     status.position += 1;
@@ -101,6 +103,7 @@ export function createFakeCountersign(): FakeCountersign {
       const text = typeof init?.body === 'string' ? init.body : 'null';
       const target = `${init?.method ?? 'GET'} ${url.pathname}`;
       if (target === 'GET /v1/tool-calls') return listCalls(calls, url.searchParams);
+      if (!status.mayClaim && url.pathname.endsWith('/claim')) return refuse(403, 'forbidden');
       return route(calls, publish, target, JSON.parse(text) as AnyBody);
     },
     approve: (toolCallId, remarks) => change(toolCallId, (call) => decide(call, { type: 'approve' }, remarks)),
@@ -126,6 +129,9 @@ export function createFakeCountersign(): FakeCountersign {
       if (!isAway) return;
       for (const stream of streams) stream.error(new TypeError('terminated'));
       streams.clear();
+    },
+    setMayClaim: (mayClaim) => {
+      status.mayClaim = mayClaim;
     },
     callOf: (toolCallId) => structuredClone(byToolCallId(toolCallId).view),
   };

@@ -133,6 +133,6 @@ function settle(call: FakeCall, { status, output = null, error = null }: AnyBody
   return Response.json(call.view);
 }
 
-function refuse(status: number, code: string): Response {
+export function refuse(status: number, code: string): Response {
   return Response.json({ type: 'about:blank', title: code, status, code, detail: code }, { status });
 }
