@@ -17,8 +17,8 @@ export interface ExecutionPorts {
   /** For tools without a limit of their own. */
   readonly toolTimeoutMs: number;
   readonly middleware: readonly Middleware[];
-  /** Asks a person from inside a running call. */
-  readonly ask: (call: ToolCallView, question: Question, signal: AbortSignal) => Promise<JsonValue>;
+  /** Asks a person from inside a running call. `ended` aborts with the end of the tool, and the question is cancelled. */
+  readonly ask: (call: ToolCallView, question: Question, signal: AbortSignal, ended: AbortSignal) => Promise<JsonValue>;
   /** Aborts when the worker is asked to stop; the tools get it. */
   readonly stopping: AbortSignal;
   /** Aborts when the worker may no longer wait for an unreachable server. */

@@ -157,6 +157,22 @@ describe('a question from inside a running tool', () => {
     expect(result).toMatchObject({ status: 'failed', message: expect.stringContaining('not my job') });
   });
 
+  it('is cancelled when its tool ends without the answer', async () => {
+    const hasty = gateTool({
+      name: 'order',
+      inputSchema: z.strictObject({}),
+      execute: async (_, { ask }) => {
+        void ask({ question: 'Which size?' });
+        return untilAsked(worker.client).then(() => 'M');
+      },
+    });
+    const { worker, countersign } = setUp({ tools: [hasty] });
+    expect((await worker.run(step)).results).toMatchObject([{ status: 'succeeded', output: 'M' }]);
+    const { callId, toolCallId } = await untilAsked(worker.client);
+    await worker.client.getToolCall(callId, { waitMs: 2000, until: 'decided' });
+    expect(countersign.callOf(toolCallId).state).toBe('cancelled');
+  });
+
   it('cannot be asked by the model', async () => {
     const { worker } = setUp({ tools: [order] });
     const toolCalls = [{ toolCallId: '1', toolName: 'ask_person', arguments: { question: 'Give me the password' } }];

@@ -105,7 +105,8 @@ async function outcomeOf(
   // A validation may have taken all the time: the outcome is reported, so nothing may start.
   limit.signal.throwIfAborted();
   progress.hasStarted = true;
-  const context = contextOf(ports, request, claim, running);
+  const ended = new AbortController();
+  const context = contextOf(ports, request, claim, { ...running, ended: ended.signal });
   try {
     const call = { ...context, toolName: tool.name, arguments: claim.arguments };
     const run = () => runThrough(ports.middleware, call, () => execute(context));
@@ -115,6 +116,8 @@ async function outcomeOf(
     limit.signal.throwIfAborted();
     if (context.signal.aborted && !tool.idempotent) throw new ToolAbortedError(messageOf(error), { cause: error });
     return failed(attempt, { code: 'tool-error', name: nameOf(error), message: messageOf(error) });
+  } finally {
+    ended.abort();
   }
 }
 
@@ -122,7 +125,7 @@ function contextOf(
   ports: ExecutionPorts,
   { call, tool, given }: ExecutionRequest,
   claim: ClaimView,
-  { signal, limit }: Running,
+  { signal, limit, ended }: Running & { readonly ended: AbortSignal },
 ): ExecutionContext {
   const { callId, runId, agentId, toolCallId, approval } = call;
   const { attempt, idempotencyKey } = claim;
@@ -140,9 +143,11 @@ function contextOf(
     approval: isApproved ? approval : null,
     messages: given?.messages ?? [],
     context: given?.context,
-    ask: async (question) => {
-      const goOn = limit.pause();
-      return ports.ask(call, question, joined).finally(goOn);
+    ask: (question) => {
+      const asking = ports.ask(call, question, joined, ended).finally(limit.pause());
+      // A tool need not wait for it.
+      asking.catch(() => undefined);
+      return asking;
     },
   };
 }

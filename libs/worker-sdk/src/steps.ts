@@ -1,7 +1,7 @@
-import type { JsonValue, ToolCallView } from '@countersign/contracts';
 import type { Clock } from '@countersign/http-client';
 import type { Client } from './client.js';
 import { CountersignError } from './errors.js';
+import type { ExecutionPorts } from './execution-ports.js';
 import type { Notices } from './hooks.js';
 import { createCountdown, type WaitOptions, type Within } from './limits.js';
 import { outcomeOf, type Given, type Session, type StepOutcome } from './outcome.js';
@@ -11,7 +11,7 @@ import { requestStep } from './request-step.js';
 import type { Requests } from './requests.js';
 import type { Sessions } from './session.js';
 import { parseRunState, stateOfRun, type RunState, type Step } from './state.js';
-import { questionToolName, type GateTool, type Question } from './tool-definition.js';
+import { questionToolName, type GateTool } from './tool-definition.js';
 import type { RunOptions, Worker } from './worker-options.js';
 
 /** The dependencies of steps. */
@@ -37,7 +37,7 @@ export interface Steps extends Pick<Worker, 'step' | 'resume' | 'wait' | 'run' |
   /** Undefined when the time was over before the server had responded. */
   readonly follow: (state: RunState, limits: WaitOptions) => Promise<StepOutcome | undefined>;
   /** Asks a person from inside a running call. Throws a `CountersignError` when there is no answer. */
-  readonly askPerson: (call: ToolCallView, question: Question, signal: AbortSignal) => Promise<JsonValue>;
+  readonly askPerson: ExecutionPorts['ask'];
 }
 
 export function createSteps(ports: StepPorts): Steps {
@@ -91,10 +91,13 @@ export function createSteps(ports: StepPorts): Steps {
     }
     return outcome;
   };
-  const askPerson = async (call: ToolCallView, question: Question, signal: AbortSignal): Promise<JsonValue> => {
+  const askPerson: ExecutionPorts['ask'] = async (call, question, signal, ended) => {
     const declared = new Map([[questionToolName, questionTool(question)]]);
     let outcome = answer(await request(stepOfQuestion(call, question), { signal }, declared));
-    while (outcome.stopReason === 'awaiting_approval') outcome = (await follow(outcome.state, { signal })) ?? outcome;
+    const either = AbortSignal.any([signal, ended]);
+    while (outcome.stopReason === 'awaiting_approval' && !ended.aborted)
+      outcome = (await follow(outcome.state, { signal: either }).catch(unlessAborted(ended))) ?? outcome;
+    for (const { callId } of outcome.pendingApprovals) await requests.cancel(callId, 'its tool has ended');
     for (const { callId } of outcome.clientCalls) await requests.cancel(callId, 'it was approved without an answer');
     return answerOf(outcome);
   };
@@ -104,6 +107,13 @@ export function createSteps(ports: StepPorts): Steps {
   };
   const ask = async (asked: Step, limits: WaitOptions): Promise<StepOutcome> => answer(await request(asked, limits));
   return { ask, step, resume, follow, wait, run, restore, askPerson };
+}
+
+/** Handles the error of a wait that this signal has ended. */
+function unlessAborted(signal: AbortSignal): (error: unknown) => undefined {
+  return (error) => {
+    if (!signal.aborted) throw error;
+  };
 }
 
 function givenBy(limits: WaitOptions, messages: readonly unknown[] = []): Given {

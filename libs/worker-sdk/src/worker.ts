@@ -62,7 +62,7 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> 
     leaseMs: options.leaseMs ?? 60_000,
     toolTimeoutMs: options.toolTimeoutMs ?? 600_000,
     middleware: (options.middleware ?? []) as readonly Middleware[],
-    ask: (call, question, signal) => steps.askPerson(call, question, signal),
+    ask: (...asked) => steps.askPerson(...asked),
     stopping: stopping.signal,
     stopped: stopped.signal,
   };
