@@ -104,6 +104,15 @@ describe('the ACP bridge', () => {
     expect(place.countersign.callOf('t1').arguments).toEqual({ title: 'Edit a', content, ...input });
   });
 
+  it.each(['', 'x'])('cuts a long title between characters, with "%s" before them', async (before) => {
+    const place = openPlace();
+    place.fromAgent(ask({ ...toldCall, title: before + '😀'.repeat(5000) }));
+    await waits(place);
+    const { description = '' } = place.countersign.callOf('t1').approval ?? {};
+    expect(description).toHaveLength(8000);
+    expect(description?.isWellFormed()).toBe(true);
+  });
+
   it('allows a tool of a reading kind without a person', async () => {
     const place = openPlace();
     place.fromAgent(ask({ ...toldCall, kind: 'read' }));
