@@ -1,3 +1,4 @@
+import { otherSchema } from '@countersign/contracts';
 import type { RuleResult } from './decider.js';
 import { refused } from './decider.js';
 import { areEqualJson } from './json-equality.js';
@@ -29,6 +30,9 @@ function differenceOf(proposal: ToolCallProposal, request: ToolCall['request']):
   const differences: readonly (readonly [isDifferent: boolean, how: string])[] = [
     // Attack: an agent registers the call of another first, laxer, and the owner's own request finds it allowed.
     [request.requestedBy !== proposal.requestedBy, 'by another principal'],
+    [request.agentId !== proposal.agentId, 'for another agent'],
+    [request.toolName !== proposal.toolName, 'for another tool'],
+    [hasOnlyOtherSchema(proposal, request), otherSchema],
     // The digest of the request, not of an edit: the agent repeats what it asked.
     [request.actionDigest !== proposal.actionDigest, 'with other arguments'],
     [request.idempotent !== proposal.idempotent, 'with another `idempotent`'],
@@ -38,6 +42,11 @@ function differenceOf(proposal: ToolCallProposal, request: ToolCall['request']):
     [!isSameBatch(proposal, request), 'in another batch'],
   ];
   return differences.find(([isDifferent]) => isDifferent)?.[1];
+}
+
+function hasOnlyOtherSchema(proposal: ToolCallProposal, request: ToolCall['request']): boolean {
+  const hasOther = request.toolSchemaHash !== proposal.toolSchemaHash;
+  return hasOther && areEqualJson(request.arguments, proposal.arguments);
 }
 
 function mismatch(how: string): RuleResult<never> {

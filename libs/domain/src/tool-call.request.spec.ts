@@ -89,6 +89,17 @@ describe('RequestToolCall', () => {
       .thenRefused('tool-call-mismatch');
   });
 
+  it.each([
+    [{ agentId: 'other' }, 'for another agent'],
+    [{ toolName: 'other' }, 'for another tool'],
+    [{ toolSchemaHash: digestOf('s') }, 'with another input schema of the tool'],
+    [{ toolSchemaHash: digestOf('s'), arguments: { path: '/other' } }, 'with other arguments'],
+  ])('says what differs: %j', (call, how) => {
+    given(history(request()))
+      .when(request({}, { ...call, actionDigest: digestOf('b') }))
+      .thenRefusal({ code: 'tool-call-mismatch', detail: `The same tool call is already recorded ${how}.` });
+  });
+
   it('is refused with the arguments of an edit: the agent never asked those', () => {
     given(history(request(), editBy('alice')))
       .when(request({}, { actionDigest: digestOf('b') }))

@@ -1,4 +1,5 @@
 import type { Client } from './client.js';
+import { callsOfRun } from './read-run.js';
 import type { ToolResult } from './results.js';
 
 /** Thrown by adapters in place of running a call that the ledger has not approved, also when the framework's state says that it is. */
@@ -19,13 +20,13 @@ export class NotApprovedError extends Error {
  * client: a call in it that was never requested was not made by the model.
  */
 export async function assertRequested(
-  { client }: { readonly client: Pick<Client, 'getRun'> },
+  { client }: { readonly client: Client },
   runId: string,
   toolCallIds: readonly string[],
   signal?: AbortSignal,
 ): Promise<void> {
   if (toolCallIds.length === 0) return;
-  const { calls } = await client.getRun(runId, { signal });
+  const calls = await callsOfRun(client, runId, { signal });
   const unknown = toolCallIds.find((id) => calls.every(({ toolCallId }) => toolCallId !== id));
   if (unknown !== undefined) throw new NotApprovedError(unknown, null);
 }

@@ -7,6 +7,7 @@ import type { ExecutionPorts } from './execution-ports.js';
 import { createRuns, type Executions, type Runs } from './executions.js';
 import type { GateTool } from './tool-definition.js';
 import { lookRegularly } from './look-regularly.js';
+import { callsOfState } from './read-run.js';
 import { hasNews, inTurn, isDone, isForClient, viewOf, type Session } from './outcome.js';
 import type { Requests } from './requests.js';
 
@@ -119,7 +120,7 @@ async function refresh(ports: SessionPorts, session: Session, changed: Changed, 
   const options = { signal, attempts: Infinity };
   const calls =
     changed === 'anything'
-      ? (await ports.requester.getRun(session.state.runId, options)).calls
+      ? await callsOfState(ports.requester, session.state, options)
       : await Promise.all([...changed].map((callId) => ports.requester.getToolCall(callId, options)));
   takeViews(ports, session, calls);
 }

@@ -1,4 +1,4 @@
-import { batchModes, type BatchMode, type JsonValue, type RunView } from '@countersign/contracts';
+import { batchModes, type BatchMode, type JsonValue, type ToolCallView } from '@countersign/contracts';
 import { z } from 'zod';
 import { toolResultSchema } from './results.js';
 import { questionToolName } from './tool-definition.js';
@@ -43,7 +43,7 @@ export function parseRunState(value: unknown): RunState {
 
 /** Rebuilds the state of a run from the ledger, when its own is lost. */
 export function stateOfRun(
-  run: RunView,
+  run: { readonly runId: string; readonly calls: readonly ToolCallView[] },
   {
     agentId,
     batchId,

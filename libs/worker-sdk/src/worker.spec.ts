@@ -99,6 +99,31 @@ describe('a step', () => {
     await expect(worker.step(other)).rejects.toMatchObject({ code: 'tool-call-mismatch', status: 409 });
   });
 
+  it('finds a call again whose tool has another schema since, and does not run it', async () => {
+    const countersign = createFakeCountersign();
+    const tool = (words: string) =>
+      gateTool({
+        name: 'wipe',
+        inputSchema: z.strictObject({ path: z.string().describe(words) }),
+        needsApproval: true,
+        execute: ({ path }) => ran.push(path),
+      });
+    const step = {
+      runId: 'r',
+      toolCalls: ['1', '2'].map((toolCallId) => ({ toolCallId, toolName: 'wipe', arguments: { path: '/tmp' } })),
+    };
+    const before = workerOf(countersign, { tools: [tool('before')] });
+    await before.step(step);
+    countersign.approve('1');
+    const after = workerOf(countersign, { tools: [tool('after')] });
+    const { results, pendingApprovals } = await after.step(step);
+    expect(results).toMatchObject([{ toolCallId: '1', status: 'failed', error: { code: 'tool-schema-changed' } }]);
+    expect(pendingApprovals).toMatchObject([{ toolCallId: '2' }]);
+    await after.cancelRun('r', 'the user went on');
+    expect((await after.step(step)).results).toMatchObject([{ status: 'failed' }, { status: 'cancelled' }]);
+    expect(ran).toEqual([]);
+  });
+
   it('goes on without a call whose arguments only the server refuses', async () => {
     const countersign = createFakeCountersign();
     const bodies: string[] = [];

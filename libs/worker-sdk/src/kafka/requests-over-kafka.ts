@@ -4,6 +4,7 @@ import { createChanges, type Changes } from '../changes.js';
 import { linkedController } from '@countersign/http-client';
 import type { Client } from '../client.js';
 import { CountersignError, isRefusal, messageOf } from '../errors.js';
+import { callsOfRun } from '../read-run.js';
 import { rejectOnAbort } from '../reject-on-abort.js';
 import type { RequestOptions, Requests } from '../requests.js';
 import { recordedCalls } from './recorded.js';
@@ -79,7 +80,7 @@ export function requestsOverKafka(ports: KafkaRequestsPorts): Requests {
   return {
     toolCalls: (body, options) => {
       const look = async (signal: AbortSignal): Promise<readonly ToolCallView[] | undefined> =>
-        recordedCalls(body, await callsOfRun(client, body.runId, signal));
+        recordedCalls(body, await callsIfAny(client, body.runId, signal));
       return ask({ type: 'ToolCallRequested', runId: body.runId, data: body, look }, options);
     },
     approval: (callId, question, options) =>
@@ -105,7 +106,7 @@ export function requestsOverKafka(ports: KafkaRequestsPorts): Requests {
       })),
     cancelRun: async (runId, reason, options) => {
       const look = async (signal: AbortSignal): Promise<true | undefined> =>
-        (await callsOfRun(client, runId, signal)).some(isOpen) ? undefined : true;
+        (await callsIfAny(client, runId, signal)).some(isOpen) ? undefined : true;
       await ask({ type: 'ToolCallCancelled', runId, data: { runId, reason }, look }, options);
     },
     listen: async (runId, changes, signal) => {
@@ -143,9 +144,9 @@ async function lookUntilFound<T>(
   }
 }
 
-async function callsOfRun(client: Client, runId: string, signal: AbortSignal): Promise<readonly ToolCallView[]> {
+async function callsIfAny(client: Client, runId: string, signal: AbortSignal): Promise<readonly ToolCallView[]> {
   try {
-    return (await client.getRun(runId, { signal, attempts: Infinity })).calls;
+    return await callsOfRun(client, runId, { signal, attempts: Infinity });
   } catch (error) {
     if (isRefusal(error, 'not-found')) return [];
     throw error;

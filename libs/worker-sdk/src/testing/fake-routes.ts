@@ -1,4 +1,5 @@
-import { isSettled, limits, type JsonValue, type RequestToolCalls } from '@countersign/contracts';
+import { isSettled, limits, otherSchema, type JsonValue, type RequestToolCalls } from '@countersign/contracts';
+import { isSameJson } from '../schema.js';
 import { cancelCall, moveTo, newApproval, newFakeCall, type FakeCall } from './fake-calls.js';
 
 /** The bodies of all requests: the SDK must follow the contract. */
@@ -39,10 +40,15 @@ function requestCalls(calls: Map<string, FakeCall>, body: AnyBody): Response {
   const { runId = '', agentId = 'agent', batchId = null, batchMode = 'independent', calls: requests = [] } = body;
   const made = requests.map((request) => newFakeCall({ runId, agentId, batchId, batchMode }, request));
   const known = made.map((call) => calls.get(call.view.callId) ?? call);
-  const isOther = known.some((call, index) => call.requestedDigest !== made[index]?.requestedDigest);
-  if (isOther) return refuse(409, 'tool-call-mismatch');
+  const index = known.findIndex((call, at) => call.requestedDigest !== made[at]?.requestedDigest);
+  if (index >= 0) return refuse(409, 'tool-call-mismatch', differenceOf(known[index], made[index]));
   for (const call of known) calls.set(call.view.callId, call);
   return Response.json({ calls: known.map(({ view }) => view) }, { status: 201 });
+}
+
+function differenceOf(known: FakeCall | undefined, made: FakeCall | undefined): string | undefined {
+  const isSame = isSameJson(known?.request.arguments, made?.request.arguments);
+  return isSame && known?.digestInput.toolSchemaHash !== made?.digestInput.toolSchemaHash ? otherSchema : undefined;
 }
 
 /** One page of the calls that are asked for. A cursor is the id of the last call before the page. */
@@ -133,6 +139,6 @@ function settle(call: FakeCall, { status, output = null, error = null }: AnyBody
   return Response.json(call.view);
 }
 
-export function refuse(status: number, code: string): Response {
-  return Response.json({ type: 'about:blank', title: code, status, code, detail: code }, { status });
+export function refuse(status: number, code: string, detail = code): Response {
+  return Response.json({ type: 'about:blank', title: code, status, code, detail }, { status });
 }
