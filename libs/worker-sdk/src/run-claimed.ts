@@ -91,10 +91,9 @@ async function outcomeOf(
     const message = 'The arguments do not match the schema of the tool';
     return failed(attempt, { code: 'invalid-arguments', message, issues });
   }
-  if (request.call.originalArguments === undefined && jcsDigest(checked.arguments) !== jcsDigest(claim.arguments)) {
-    // For example a path that has become a link since. An edit is exempt, because it was not validated by the tool
-    // before.
-    const message = 'Validated once more, the approved arguments mean something else than when they were approved';
+  if (jcsDigest(checked.arguments) !== jcsDigest(claim.arguments)) {
+    // For example a path that has become a link since, or a default in place of what an edit left out.
+    const message = 'The tool would run with other arguments than the approved ones: validated now, they are different';
     return failed(attempt, { code: 'digest-mismatch', message });
   }
   const { execute } = checked;

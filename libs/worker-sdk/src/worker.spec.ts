@@ -99,6 +99,28 @@ describe('a step', () => {
     await expect(worker.step(other)).rejects.toMatchObject({ code: 'tool-call-mismatch', status: 409 });
   });
 
+  it.each([false, true])(
+    'does not run an edit that the schema changes, with inputIsParsed %s',
+    async (inputIsParsed) => {
+      const pay = gateTool({
+        name: 'pay',
+        inputSchema: z.object({ amount: z.number(), currency: z.string().default('EUR') }),
+        inputIsParsed,
+        needsApproval: true,
+        execute: (input) => ran.push(JSON.stringify(input)),
+      });
+      const { worker, countersign } = setUp({ tools: [pay] });
+      const { state } = await worker.step({
+        runId: 'r',
+        toolCalls: [call('1', 'pay', { amount: 1, currency: 'USD' })],
+      });
+      countersign.edit('1', { amount: 2 });
+      const { results } = await worker.resume(state);
+      expect(results).toMatchObject([{ status: 'failed', error: { code: 'digest-mismatch' } }]);
+      expect(ran).toEqual([]);
+    },
+  );
+
   it('finds a call again whose tool has another schema since, and does not run it', async () => {
     const countersign = createFakeCountersign();
     const tool = (words: string) =>
