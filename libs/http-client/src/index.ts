@@ -9,3 +9,4 @@ export type { TextStream } from './lines.js';
 export { retryAfterMs } from './retry-after.js';
 export { createSseParser } from './sse.js';
 export type { SseMessage } from './sse.js';
+export { untilDone } from './until-done.js';

@@ -78,9 +78,19 @@ export function errorOfAnswer(status: number, body: unknown): CountersignError {
     return new CountersignError({
       code: `http-${String(status)}`,
       status,
-      message: `Countersign answered ${String(status)}`,
+      message: isOther(status) ? notOurs(status) : `Countersign answered ${String(status)}`,
     });
   }
   const { code, detail } = parsed.data;
   return new CountersignError({ code, status, problem: parsed.data, message: `${code}: ${detail}` });
+}
+
+/** A redirect or a refusal without a problem is another server's; an overload or a failure may be that of a proxy. */
+function isOther(status: number): boolean {
+  return status < 500 && status !== 429;
+}
+
+/** The message for an answer that is not Countersign's. */
+export function notOurs(status: number): string {
+  return `an answer with status ${String(status)} that is not Countersign's: is the URL right?`;
 }

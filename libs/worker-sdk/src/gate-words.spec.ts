@@ -8,6 +8,14 @@ it.each(['http://127.0.0.1:7400', 'http://127.0.0.1:7400/'])('the address of an 
 it.each([
   ['unreachable', 'Start Countersign'],
   ['forbidden', 'COUNTERSIGN_RESOLVER_TOKEN'],
+  ['forbidden', '--agent'],
+  ['forbidden', 'agentIds'],
+  ['not-found', 'both of one tenant'],
+  ['payload-too-large', 'If its run is too large'],
+  ['http-301', 'Set COUNTERSIGN_URL'],
+  ['http-404', 'Set COUNTERSIGN_URL'],
+  ['unreadable-response', 'Set COUNTERSIGN_URL'],
+  ['http-502', 'Ask the operator'],
   ['tool-call-mismatch', 'Correct the call'],
   ['internal-error', 'Ask the operator'],
 ])('the remedy for %s', (code, words) => {

@@ -5,14 +5,25 @@ import { isRefusal } from './errors.js';
 /** No call has this id. */
 const noCallId = 'tc_none';
 
+/** The options of the proof. */
+export interface ProofOptions extends CallOptions {
+  /** The client that requests the calls. With it, a token of another tenant is refused too, once the agent has a call. */
+  readonly agent?: Client | undefined;
+}
+
 /**
- * Proves that the client's token may claim, without a claim: so a gate learns it before a person is asked.
- * Rejects like `claim`: `forbidden` for a token without the role resolver, `unauthenticated` for an unknown one.
+ * Proves that the resolver's token may claim, without a claim: so a gate learns it before a person is asked.
+ * Rejects like `claim`: `forbidden` for a token without the role resolver, `unauthenticated` for an unknown one, and
+ * `not-found` for one of another tenant than the agent.
  */
-export async function proveMayClaim(client: Client, options?: CallOptions): Promise<void> {
+export async function proveMayClaim(resolver: Client, { agent, ...options }: ProofOptions = {}): Promise<void> {
   try {
-    await client.claim(noCallId, { resolverId: 'gate' }, options);
+    await resolver.claim(noCallId, { resolverId: 'gate' }, options);
   } catch (error) {
     if (!isRefusal(error, 'not-found')) throw error;
   }
+  // The oldest one: another gateway may not know the newest yet.
+  const page = await agent?.listToolCalls({ ...options, order: 'oldest', limit: 1 });
+  const [call] = page?.calls ?? [];
+  if (call !== undefined) await resolver.getToolCall(call.callId, options);
 }

@@ -1,14 +1,13 @@
-import { otherSchema } from '@countersign/contracts';
 import type { Clock } from '@countersign/http-client';
 import type { Client } from './client.js';
-import { CountersignError, isRefusal } from './errors.js';
+import { CountersignError } from './errors.js';
 import type { ExecutionPorts } from './execution-ports.js';
 import type { Notices } from './hooks.js';
 import { createCountdown, type WaitOptions, type Within } from './limits.js';
 import { outcomeOf, type Given, type Session, type StepOutcome } from './outcome.js';
 import { planStep } from './plan.js';
 import { answerOf, questionTool, stepOfQuestion } from './question.js';
-import { callsOfRun, callsOfState, sameCallsOf } from './read-run.js';
+import { callsOfRun, callsOfState } from './read-run.js';
 import { requestStep } from './request-step.js';
 import type { Requests } from './requests.js';
 import type { Sessions } from './session.js';
@@ -20,6 +19,7 @@ import type { RunOptions, Worker } from './worker-options.js';
 export interface StepPorts {
   readonly client: Client;
   readonly requests: Requests;
+  readonly stepRequests: Pick<Requests, 'toolCalls'>;
   readonly sessions: Sessions;
   /** The tools that a model may call. */
   readonly tools: ReadonlyMap<string, GateTool>;
@@ -43,16 +43,9 @@ export interface Steps extends Pick<Worker, 'step' | 'resume' | 'wait' | 'run' |
 }
 
 export function createSteps(ports: StepPorts): Steps {
-  const { client, requests, sessions, tools, known, agentId, sequential, notices, within, clock, url } = ports;
+  const { client, requests, stepRequests, sessions, tools, known, agentId, sequential, notices, within, clock, url } =
+    ports;
 
-  const ledger: Pick<Requests, 'toolCalls'> = {
-    toolCalls: (body, options = {}) =>
-      requests.toolCalls(body, options).catch(async (error: unknown) => {
-        const same = isOtherSchema(error) ? await sameCallsOf(client, body, { signal: options.signal }) : undefined;
-        if (same === undefined) throw error;
-        return same;
-      }),
-  };
   const answer = (session: Session): StepOutcome => outcomeOf(session, known);
 
   const open = async (state: RunState, limits: WaitOptions): Promise<Session> => {
@@ -68,7 +61,7 @@ export function createSteps(ports: StepPorts): Steps {
   const request = async (asked: Step, limits: WaitOptions, declared = tools): Promise<Session> => {
     const step = { sequential: sequential, ...asked };
     const plan = await planStep(step, declared, agentId, limits.context);
-    const { state, views } = await requestStep(ledger, agentId, step, plan, limits);
+    const { state, views } = await requestStep(stepRequests, agentId, step, plan, limits);
     for (const { local } of state.calls) if (local !== null) notices.refused(state.runId, local);
     for (const view of views) notices.requested(view);
     const session: Session = { state, views: new Map(), given: givenBy(limits, step.messages) };
@@ -117,11 +110,6 @@ export function createSteps(ports: StepPorts): Steps {
   };
   const ask = async (asked: Step, limits: WaitOptions): Promise<StepOutcome> => answer(await request(asked, limits));
   return { ask, step, resume, follow, wait, run, restore, askPerson };
-}
-
-/** The call is recorded; its claim will refuse to run it with the tool as it is now. */
-function isOtherSchema(error: unknown): boolean {
-  return isRefusal(error, 'tool-call-mismatch') && (error.problem?.detail ?? error.message).includes(otherSchema);
 }
 
 /** Handles the error of a wait that this signal has ended. */

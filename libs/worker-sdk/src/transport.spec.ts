@@ -187,6 +187,17 @@ describe('errors', () => {
     expect(isRefusal(new Error('http-502'), 'http-502')).toBe(false);
   });
 
+  it.each([301, 404])('ask whether the URL is right for an answer of another server: %i', (status) => {
+    expect(errorOfAnswer(status, '<html>')).toMatchObject({
+      code: `http-${status}`,
+      message: `an answer with status ${status} that is not Countersign's: is the URL right?`,
+    });
+  });
+
+  it.each([429, 503])('do not ask about the URL when a proxy may have answered: %i', (status) => {
+    expect(errorOfAnswer(status, '<html>').message).toBe(`Countersign answered ${status}`);
+  });
+
   it('describe any thrown value', () => {
     expect([messageOf(new RangeError()), messageOf('text'), messageOf(7)]).toEqual([
       'RangeError',

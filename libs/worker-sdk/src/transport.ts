@@ -10,7 +10,7 @@ import {
   type HttpRequest,
   type Attempt,
 } from '@countersign/http-client';
-import { CountersignError, errorOfAnswer, messageOf } from './errors.js';
+import { CountersignError, errorOfAnswer, messageOf, notOurs } from './errors.js';
 import { traceHeaders } from './trace.js';
 
 /** The settings of requests. */
@@ -164,6 +164,7 @@ function placeOf(method: string, idempotencyKey: string, position: string | null
  * server were away. Line ends and spaces around a token do no harm.
  */
 export function checkToken(name: string, token: string): void {
+  if (token.trim() === '') throw new TypeError(`${name} is empty: set it to a token of the server.`);
   if (/^[\x21-\x7e]*$/.test(token.trim())) return;
   throw new TypeError(`${name}: a token has no spaces, line ends or other special characters. Copy it again.`);
 }
@@ -187,6 +188,6 @@ export function unreadable(status: number): CountersignError {
   return new CountersignError({
     code: 'unreadable-response',
     status,
-    message: `an answer with status ${String(status)} that is not Countersign's: is the URL right?`,
+    message: notOurs(status),
   });
 }

@@ -121,6 +121,23 @@ describe('a step', () => {
     },
   );
 
+  it('asks nobody while its resolver token may not claim', async () => {
+    const { worker, countersign } = setUp();
+    const step = { runId: 'r', toolCalls: [deletion('1', '/etc/x')] };
+    countersign.setMayClaim(false);
+    await expect(worker.step(step)).rejects.toMatchObject({ code: 'forbidden' });
+    expect((await worker.client.listToolCalls()).calls).toEqual([]);
+    countersign.setMayClaim(true);
+    expect((await worker.step(step)).stopReason).toBe('awaiting_approval');
+  });
+
+  it('is requested without the right to claim when other workers run its tools', async () => {
+    const { worker, countersign } = setUp({ toolsElsewhere: tools.map(({ name }) => name) });
+    countersign.setMayClaim(false);
+    const { stopReason } = await worker.step({ runId: 'r', toolCalls: [deletion('1', '/etc/x')] });
+    expect(stopReason).toBe('awaiting_approval');
+  });
+
   it('finds a call again whose tool has another schema since, and does not run it', async () => {
     const countersign = createFakeCountersign();
     const tool = (words: string) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { linkedController } from '@countersign/http-client';
-import { clientOver } from './client.js';
+import { linkedController, untilDone } from '@countersign/http-client';
+import { clientOver, type Client } from './client.js';
 import { checkInteger, checkWaitMs } from './check-numbers.js';
 import { submitFailure, submitOutput } from './client-output.js';
 import type { ExecutionPorts } from './execution-ports.js';
@@ -10,12 +10,14 @@ import { createNotices } from './hooks.js';
 import { openKafkaRequests } from './kafka/open-requests.js';
 import { createCountdown, createWithin, type WaitOptions } from './limits.js';
 import { silentLog } from './log.js';
+import { proveMayClaim } from './may-claim.js';
 import type { Middleware } from './middleware.js';
 import type { StepOutcome } from './outcome.js';
 import { questionTool } from './question.js';
 import { requestsOverHttp } from './requests.js';
 import { serveCalls, type ServeOptions } from './serve.js';
 import { createSessions } from './session.js';
+import { createStepRequests } from './step-requests.js';
 import { createSteps } from './steps.js';
 import { questionToolName, type GateTool } from './tool-definition.js';
 import { checkToken, createTransport } from './transport.js';
@@ -30,6 +32,9 @@ const attemptsDefault = 9;
 /**
  * A worker over a set of tools.
  *
+ * @param mayClaim for a program with many workers: their common proof that the resolver's token may claim. Default: each
+ *   worker proves it, once, before its first request.
+ *
  * @example
  * const worker = createWorker({
  *   url: process.env['COUNTERSIGN_URL'] ?? 'http://127.0.0.1:7400',
@@ -39,7 +44,7 @@ const attemptsDefault = 9;
  *   tools: [deleteFile],
  * });
  */
-export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> {
+export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: () => Promise<void>): Worker<C> {
   checkToken('token', options.token);
   checkToken('resolverToken', options.resolverToken ?? options.token);
   const transport = createTransport({ ...options, attempts: options.attempts ?? attemptsDefault });
@@ -81,8 +86,27 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> 
     runsElsewhere,
     notice: notices.seen,
   });
+  const runsHere = (name: string): boolean => tools.get(name)?.clientExecuted === false && !runsElsewhere(name);
+  const stepRequests = createStepRequests({
+    requests,
+    client,
+    runsHere,
+    mayClaim: mayClaim ?? proofOf(ports.resolver, client),
+  });
   const within = createWithin(ports.clock, stopping.signal);
-  const all = { client, requests, sessions, tools, known, agentId, sequential, notices, within, url: options.url };
+  const all = {
+    client,
+    requests,
+    stepRequests,
+    sessions,
+    tools,
+    known,
+    agentId,
+    sequential,
+    notices,
+    within,
+    url: options.url,
+  };
   const steps = createSteps({ ...all, clock: ports.clock });
   const serve = async ({ signal, context, ...given }: ServeOptions<C> = {}): Promise<void> => {
     checkInteger('serve', 'concurrency', given.concurrency);
@@ -127,6 +151,10 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> 
       await requests.close();
     },
   };
+}
+
+function proofOf(resolver: Client, agent: Client): () => Promise<void> {
+  return untilDone(() => proveMayClaim(resolver, { agent }));
 }
 
 function toolsByName(tools: readonly GateTool[]): ReadonlyMap<string, GateTool> {
