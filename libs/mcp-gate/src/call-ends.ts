@@ -26,7 +26,8 @@ const cancelGraceMs = 10_000;
 const reportMsMax = 3_600_000;
 const progressEveryMs = 5_000;
 
-export function createCallEnds(options: GateOptions): CallEnds {
+/** @param mayClaim rejects while the resolver's token may not claim: then nobody is asked. */
+export function createCallEnds(options: GateOptions, mayClaim: () => Promise<void>): CallEnds {
   const { runId, holdMs, reportMs = 5_000 } = options;
   const ending = new Map<Worker, InnerRun>();
 
@@ -37,7 +38,7 @@ export function createCallEnds(options: GateOptions): CallEnds {
   return {
     // A worker per call: when the connection is lost, this call alone is given up.
     endOf: async ({ tool, args, toolCallId }, call, run) => {
-      const worker = createWorker({ ...options, tools: [tool], attempts });
+      const worker = createWorker({ ...options, tools: [tool], attempts }, mayClaim);
       const limit = createReportLimit(run.replied, reportMs);
       const asked = { runId, toolCallId, toolName: tool.name, arguments: args };
       let graceMs = cancelGraceMs;
@@ -53,8 +54,10 @@ export function createCallEnds(options: GateOptions): CallEnds {
       }
     },
     close: () => {
-      // Without a connection no other tool can respond.
-      for (const [worker, run] of ending) void worker.close(run.reply() === undefined ? 0 : cancelGraceMs);
+      // Without a connection a tool that runs cannot respond.
+      for (const [worker, run] of ending) {
+        void worker.close(run.hasBegun() && run.reply() === undefined ? 0 : cancelGraceMs);
+      }
     },
   };
 }

@@ -1,17 +1,17 @@
-import {
-  isJSONRPCNotification,
-  type JSONRPCMessage,
-  type JSONRPCRequest,
-  type RequestId,
-} from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage, JSONRPCRequest, RequestId } from '@modelcontextprotocol/sdk/types.js';
 import type { ApprovalView } from '@countersign/contracts';
 import type { Deliveries } from './deliveries.js';
 import type { ClientCall } from './client-call.js';
 import type { Session } from './session.js';
-import { objectOf, responseOf, type Reply } from './wire.js';
+import { cancelledBy, objectOf, responseOf, type Reply } from './wire.js';
 
 /** Replies to a request in place of the server. Returns undefined when the request goes to the server. */
 export type Handler = (call: ClientCall) => Promise<Reply | undefined>;
+
+/** The gate has ended the connection between the client and the server. */
+export class GateEndedError extends Error {
+  override readonly name = 'GateEndedError';
+}
 
 /** The requests of the client that the gate answers itself. */
 export interface ClientRequests {
@@ -88,12 +88,6 @@ export function createClientRequests(ports: ClientRequestPorts): ClientRequests 
       await Promise.all(answering);
     },
   };
-}
-
-function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
-  if (!isJSONRPCNotification(message) || message.method !== 'notifications/cancelled') return undefined;
-  const { requestId } = objectOf(message.params);
-  return typeof requestId === 'string' || typeof requestId === 'number' ? requestId : undefined;
 }
 
 /** Tells a client that asked for progress that the call still waits. */

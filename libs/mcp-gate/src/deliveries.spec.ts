@@ -72,7 +72,7 @@ async function open(more: Partial<GateOptions> = {}) {
   const setText = (changed: string): void => {
     text = changed;
   };
-  return { countersign, asked, running, pay, dropped, end, setText };
+  return { gate, countersign, asked, running, pay, dropped, end, setText };
 }
 
 it('gives the result of a call whose request was dropped to the same call, which does not run again', async () => {
@@ -137,4 +137,38 @@ it('takes an equal call after the result for another call', async () => {
     end();
     expect(await paid).toContain('paid');
   }
+});
+
+it('does not give an old result to the next call when the report of a dropped request was slow', async () => {
+  let slow: Promise<undefined> | undefined;
+  const countersign = createFakeCountersign();
+  const { running, pay, dropped, end } = await open({
+    fetch: async (input, init) => {
+      const response = await countersign.fetch(input, init);
+      if (typeof init?.body === 'string' && init.body.includes('"output"')) await slow;
+      return response;
+    },
+  });
+  await dropped(() => running.length === 1);
+  const isReported = Promise.withResolvers<undefined>();
+  slow = isReported.promise;
+  const again = pay();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  end();
+  expect(await again).toContain('paid');
+  isReported.resolve(undefined);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  slow = undefined;
+  const next = pay();
+  await until(() => running.length === 2);
+  end();
+  expect(await next).toContain('paid');
+});
+
+it('says of a held call that the gate was stopped', async () => {
+  const { gate, pay, asked } = await open({ gate: 'all', holdMs: 30_000 });
+  const held = pay();
+  await until(() => asked.length > 0);
+  void gate.close();
+  expect(await held).toContain('The tool did not run: the gate was stopped. Begin a new session, and call again.');
 });

@@ -9,15 +9,22 @@ export interface Deliveries {
    * @param sent resolves to true when the reply is handed to the wire, and to false when there will be none.
    */
   readonly of: (id: RequestId, sent: Promise<boolean>) => Promise<boolean>;
+  /** The client reads messages that belong to none of its requests. */
+  readonly hasStream: () => boolean;
 }
 
 /** For a wire that ends with its client, such as stdin and stdout: a reply that is sent has arrived. */
-export const deliveredWhenSent: Deliveries = { of: (_, sent) => sent };
+export const deliveredWhenSent: Deliveries = { of: (_, sent) => sent, hasStream: () => true };
 
 /** The deliveries of one session over HTTP. */
 export interface HttpDeliveries extends Deliveries {
-  /** MUST be called before the transport gets the body: the replies to its requests travel in this response. */
+  /**
+   * MUST be called before the transport gets the body: the replies to its requests travel in this response. A response
+   * without a body is the client's event stream.
+   */
   readonly follow: (body: unknown, response: ServerResponse) => void;
+  /** Returns an id of the body that an open request has, or that the body has twice. */
+  readonly usedId: (body: unknown) => RequestId | undefined;
 }
 
 /**
@@ -26,17 +33,29 @@ export interface HttpDeliveries extends Deliveries {
  */
 export function createHttpDeliveries(): HttpDeliveries {
   const open = new Map<RequestId, Promise<boolean>>();
+  const streams = new Set<ServerResponse>();
   return {
     of: (id) => open.get(id) ?? Promise.resolve(false),
+    hasStream: () => streams.size > 0,
     follow: (body, response) => {
       const finished = untilClosed(response);
-      const ids = [body].flat().filter(isJSONRPCRequest);
-      for (const { id } of ids) open.set(id, finished);
+      const ids = idsOf(body);
+      for (const id of ids) open.set(id, finished);
+      if (body === undefined) streams.add(response);
       void finished.then(() => {
-        for (const { id } of ids) if (open.get(id) === finished) open.delete(id);
+        for (const id of ids) if (open.get(id) === finished) open.delete(id);
+        streams.delete(response);
       });
     },
+    usedId: (body) => idsOf(body).find((id, index, ids) => open.has(id) || ids.indexOf(id) < index),
   };
+}
+
+function idsOf(body: unknown): readonly RequestId[] {
+  return [body]
+    .flat()
+    .filter(isJSONRPCRequest)
+    .map(({ id }) => id);
 }
 
 /** Resolves to whether the whole response was sent. */

@@ -1,4 +1,5 @@
 import type { GateMode, TransportOptions } from '@countersign/worker-sdk';
+import type { TaskRun } from './tasks/task-run.js';
 import type { UngatedTools } from './ungated.js';
 
 /** A client does not wait long for a server that is away. */
@@ -29,4 +30,6 @@ export interface GateOptions extends TransportOptions {
   readonly reportMs?: number | undefined;
   /** How long the MCP server may take to list its tools, in ms. Default: 30,000. */
   readonly listMs?: number | undefined;
+  /** The tasks that the connections of one gate follow, by the id of the call. Default: those of this connection. */
+  readonly followedTasks?: Map<string, TaskRun> | undefined;
 }

@@ -5,10 +5,11 @@ import {
   type JSONRPCMessage,
   type JSONRPCRequest,
 } from '@modelcontextprotocol/sdk/types.js';
+import { untilDone } from '@countersign/http-client';
 import { createClient, proveMayClaim } from '@countersign/worker-sdk';
 import { createCardWatch } from './card-watch.js';
 import { createCatalog } from './catalog.js';
-import { createClientRequests, type Handler } from './client-requests.js';
+import { createClientRequests, GateEndedError, type Handler } from './client-requests.js';
 import { deliveredWhenSent, type Deliveries } from './deliveries.js';
 import type { AnswerCall } from './client-call.js';
 import { attempts, type GateOptions } from './gate-options.js';
@@ -18,7 +19,6 @@ import { createSession } from './session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
 import { createTasks } from './tasks/tasks.js';
 import { isUngatedCall } from './ungated.js';
-import { untilDone } from './until-done.js';
 import { isReply, responseOf, type Reply, type Wire } from './wire.js';
 
 /** A gate between one client and one server. */
@@ -48,16 +48,25 @@ export async function openGate(
   const requests = createInnerRequests(server);
   const catalog = createCatalog(requests, options.listMs);
   const resolver = createClient({ ...options, token: options.resolverToken, attempts });
-  const mayClaim = untilDone(() => proveMayClaim(resolver));
+  const agent = createClient({ ...options, attempts });
+  const mayClaim = untilDone(() => proveMayClaim(resolver, { agent }));
   const gated = createGatedCalls({ options, catalog, requests, mayClaim });
-  const session = createSession(server);
+  const session = createSession(server, deliveries);
   const ended = Promise.withResolvers<Error | undefined>();
   /** The last error of the server since its last message, and the one with which it ended. */
   let failure: Error | undefined;
   let lost: Error | undefined;
 
   const toClient = (message: JSONRPCMessage): void => {
-    client.send(writable(message), session.relatedTo(message)).catch(() => undefined);
+    const related = session.relatedTo(message);
+    const sent =
+      related === undefined
+        ? Promise.reject(new Error('the MCP client has no open stream'))
+        : client.send(writable(message), related);
+    sent.catch((error: unknown) => {
+      // The server must not wait for a client that has not got its request.
+      if (isJSONRPCRequest(message)) server.send(responseOf(message.id, notAnswered(error))).catch(() => undefined);
+    });
   };
   const toServer = (message: JSONRPCMessage): void => {
     server.send(tasks.fromClient(message)).catch((error: unknown) => {
@@ -113,9 +122,8 @@ export async function openGate(
   };
 
   let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => (closing ??= end());
-  const end = async (): Promise<void> => {
-    const reason = lost ?? new Error('the MCP server has ended');
+  const endOnce = (reason: Error): Promise<void> => (closing ??= end(reason));
+  const end = async (reason: Error): Promise<void> => {
     requests.lose(reason.message);
     cards.close();
     // Every open request gets its last reply before the connection ends: over HTTP a client does not see the end.
@@ -125,14 +133,14 @@ export async function openGate(
     await Promise.allSettled([server.close(), client.close()]);
     ended.resolve(lost);
   };
-  client.onclose = () => void close();
+  client.onclose = () => void endOnce(new GateEndedError('the session ended'));
   server.onclose = () => {
     if (closing === undefined) lost = failure;
-    void close();
+    void endOnce(lost ?? new Error('the MCP server has ended'));
   };
   await server.start();
   await client.start();
-  return { ended: ended.promise, close };
+  return { ended: ended.promise, close: () => endOnce(new GateEndedError('the gate was stopped')) };
 }
 
 /** The reply about a task that neither the gate nor the server has. */

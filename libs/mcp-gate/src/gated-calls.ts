@@ -1,5 +1,6 @@
-import type { ApprovalView, ToolCallView } from '@countersign/contracts';
-import { CountersignError, createClient, isSameJson } from '@countersign/worker-sdk';
+import type { ApprovalView } from '@countersign/contracts';
+import { untilDone } from '@countersign/http-client';
+import { createClient, isSameJson } from '@countersign/worker-sdk';
 import { createCallEnds, type AskedCall } from './call-ends.js';
 import type { Catalog, ListedTool } from './catalog.js';
 import type { AnswerCall, ClientCall } from './client-call.js';
@@ -8,8 +9,7 @@ import { gatedToolOf, readCall } from './gated-tool.js';
 import type { InnerRequests } from './inner-requests.js';
 import { createInnerRun, type InnerRun } from './inner-run.js';
 import { failureReply, finalReply, pendingReply, refusal, unreportedReply } from './replies.js';
-import { attach, createSameCalls, type KnownCall } from './same-calls.js';
-import { untilDone } from './until-done.js';
+import { createSameCalls, type Attached } from './same-calls.js';
 import type { Reply } from './wire.js';
 
 /** The calls of one connection. */
@@ -31,7 +31,7 @@ export interface GatedCallPorts {
 /** A call of the client, and what the gate knows about it. */
 interface FoundCall {
   readonly listed: ListedTool;
-  readonly known: KnownCall;
+  readonly attached: Attached;
   readonly asked: AskedCall;
 }
 
@@ -39,22 +39,23 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
   const same = createSameCalls();
   /** An earlier process may have recorded calls of this run. */
   const remember = untilDone(async () => {
-    if (options.continuesRun) same.remember(await callsOfRun(options));
+    if (!options.continuesRun) return;
+    const ledger = createClient({ ...options, attempts });
+    await same.remember(ledger.eachToolCall({ runId: options.runId, order: 'oldest' }));
   });
-  const ends = createCallEnds(options);
+  const ends = createCallEnds(options, mayClaim);
 
   const find = async (call: ClientCall, run: InnerRun): Promise<FoundCall> => {
     const { name, args, givenId } = readCall(call.params);
     const listed = await catalog.find(name, call.signal);
     const tool = gatedToolOf(listed, options.gate, call.labels, run.execute);
     const checked = await tool.check(args);
-    await mayClaim();
     await remember();
-    const known = same.find(name, checked.valid ? checked.arguments : args, givenId);
-    return { listed, known, asked: { tool, args, toolCallId: known.toolCallId } };
+    const request = { name, args: checked.valid ? checked.arguments : args, givenId };
+    const attached = same.attach(request, call.delivered);
+    return { listed, attached, asked: { tool, args, toolCallId: attached.toolCallId } };
   };
-  const endOf = async ({ listed, known, asked }: FoundCall, call: ClientCall, run: InnerRun): Promise<Reply> => {
-    const attached = attach(known, call.delivered);
+  const endOf = async ({ listed, attached, asked }: FoundCall, call: ClientCall, run: InnerRun): Promise<Reply> => {
     try {
       const { approval, result } = await ends.endOf(asked, call, run);
       if (approval !== null) return pendingReplyTo(call, approval, options);
@@ -86,13 +87,4 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
 function pendingReplyTo({ opensUrls, onCard }: ClientCall, approval: ApprovalView, options: GateOptions): Reply {
   if (opensUrls) onCard(approval);
   return pendingReply(approval, options.inboxUrl ?? options.url, opensUrls);
-}
-
-async function callsOfRun(options: GateOptions): Promise<readonly ToolCallView[]> {
-  try {
-    return (await createClient({ ...options, attempts }).getRun(options.runId)).calls;
-  } catch (error) {
-    if (error instanceof CountersignError && error.code === 'not-found') return [];
-    throw error;
-  }
 }

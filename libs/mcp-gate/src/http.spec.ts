@@ -16,13 +16,17 @@ afterEach(async () => {
   await Promise.all(gates.splice(0).map((gate) => gate.close()));
 });
 
-/** A server whose only tool says how it is. */
+/** A server with a tool that says how it is, and one that takes its time. */
 function openServer(): Wire {
   const [wire, ofServer] = InMemoryTransport.createLinkedPair();
   const server = new McpServer({ name: 'inner', version: '1' });
   server.registerTool('ping', { annotations: { readOnlyHint: true } }, () => ({
     content: [{ type: 'text', text: 'pong' }],
   }));
+  server.registerTool('slow', { annotations: { readOnlyHint: true } }, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    return { content: [{ type: 'text', text: 'done' }] };
+  });
   void server.connect(ofServer);
   return wire;
 }
@@ -109,9 +113,45 @@ it('a connection without requests ends with its server, and the client hears tha
       },
     });
   };
-  const client = await connect(await open({ idleMs: 2_000, openServer: openWatchedServer }));
+  const { url } = await open({ idleMs: 300, openServer: openWatchedServer });
+  const id = await beginSession(url);
+  expect(await post(url, { method: 'ping' }, id)).toMatchObject({ status: 200 });
   await serverEnded.promise;
-  await expect(ping(client)).rejects.toThrow(/does not know this session/);
+  expect(await post(url, { method: 'ping' }, id)).toMatchObject({
+    status: 404,
+    text: expect.stringContaining('does not know this session'),
+  });
+});
+
+describe('a connection that is in use for longer than its idle time', () => {
+  it('goes on while a request is open, and ends after it', async () => {
+    const { url } = await open({ idleMs: 300 });
+    const id = await beginSession(url);
+    expect(await post(url, { method: 'tools/call', params: { name: 'slow' } }, id)).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('done'),
+    });
+    expect(await post(url, { method: 'ping' }, id)).toMatchObject({ status: 200 });
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(await post(url, { method: 'ping' }, id)).toMatchObject({ status: 404 });
+  });
+
+  it('goes on while its event stream is open', async () => {
+    const client = await connect(await open({ idleMs: 300 }));
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    expect(await ping(client)).toMatchObject({ content: [{ text: 'pong' }] });
+  });
+});
+
+it('refuses a request with the id of an open one, which keeps its response', async () => {
+  const { url } = await open();
+  const id = await beginSession(url);
+  const slow = { id: 7, method: 'tools/call', params: { name: 'slow' } };
+  const first = post(url, slow, id);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(await post(url, slow, id)).toMatchObject({ status: 400, text: expect.stringContaining('the id 7 is in use') });
+  expect(await first).toMatchObject({ status: 200, text: expect.stringContaining('done') });
+  expect(await post(url, { id: 7, method: 'ping' }, id)).toMatchObject({ status: 200 });
 });
 
 it('ends an open request with an error when its server ends', async () => {

@@ -20,7 +20,7 @@ export interface HttpGateOptions {
   readonly optionsOf: () => Promise<GateOptions>;
   /** Connections at once; beyond that the one without a client that was used least recently ends. Default: 64. */
   readonly sessionsMax?: number;
-  /** A connection without a request for this time ends. Default: an hour. */
+  /** A connection without an open request or event stream for this time ends. Default: an hour. */
   readonly idleMs?: number;
 }
 
@@ -52,7 +52,8 @@ export async function openHttpGate(options: HttpGateOptions): Promise<HttpGate> 
     }
     const body = await readBody(request);
     const id = request.headers['mcp-session-id'];
-    const transport = id === undefined ? await sessions.begin(body) : sessions.use(String(id), body, response);
+    const transport =
+      id === undefined ? await sessions.begin(body, response) : sessions.use(String(id), body, response);
     await transport.handleRequest(request, response, body);
     // The transport has refused to begin a session, so its server must end.
     if (transport.sessionId === undefined) await transport.close();
@@ -80,7 +81,7 @@ export async function openHttpGate(options: HttpGateOptions): Promise<HttpGate> 
 
 interface Sessions {
   /** Starts a server for a request that begins a session. Throws an `HttpRefusal`. */
-  readonly begin: (body: unknown) => Promise<StreamableHTTPServerTransport>;
+  readonly begin: (body: unknown, response: ServerResponse) => Promise<StreamableHTTPServerTransport>;
   /** The session is in use until the response ends. Throws an `HttpRefusal` when there is no such session. */
   readonly use: (id: string, body: unknown, response: ServerResponse) => StreamableHTTPServerTransport;
   readonly close: () => Promise<void>;
@@ -91,9 +92,10 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
   const sessions = new Map<string, Session>();
   /** Open gates, also those whose session has not begun. */
   const gates = new Set<Promise<Gate>>();
+  const followedTasks: GateOptions['followedTasks'] = new Map();
 
   const openFor = async (transport: StreamableHTTPServerTransport, deliveries: HttpDeliveries): Promise<Gate> =>
-    openGate(transport, openServer(), await optionsOf(), deliveries);
+    openGate(transport, openServer(), { ...(await optionsOf()), followedTasks }, deliveries);
 
   /** A client that crashes, or leaves without a word, leaves its session and its server behind. */
   const endUnused = async (): Promise<void> => {
@@ -104,16 +106,21 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
   };
 
   return {
-    begin: async (body) => {
+    begin: async (body, response) => {
       if (!isInitializeRequest(body)) throw new HttpRefusal(400, 'a session begins with a request "initialize"');
       while (gates.size >= sessionsMax) await endUnused();
       const deliveries = createHttpDeliveries();
+      deliveries.follow(body, response);
       const transport = new StreamableHTTPServerTransport({
         sessionIdGenerator: randomUUID,
         onsessioninitialized: async (id) => {
           const gate = await opening;
-          const idle = setTimeout(() => void gate.close(), idleMs).unref();
-          sessions.set(id, { transport, gate, deliveries, idle, openRequests: 0 });
+          const idle = setTimeout(() => {
+            // The end of a response starts the time again.
+            if (session.openRequests === 0) void gate.close();
+          }, idleMs).unref();
+          const session: Session = { transport, gate, deliveries, idle, openRequests: 0 };
+          sessions.set(id, session);
           void gate.ended.then(() => {
             clearTimeout(idle);
             sessions.delete(id);
@@ -132,11 +139,16 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
       if (session === undefined) {
         throw new HttpRefusal(404, 'the gate does not know this session: begin a new one');
       }
+      const usedId = session.deliveries.usedId(body);
+      if (usedId !== undefined) throw new HttpRefusal(400, `the id ${JSON.stringify(usedId)} is in use`);
       session.idle.refresh();
       sessions.delete(id);
       sessions.set(id, session);
       session.openRequests += 1;
-      response.once('close', () => (session.openRequests -= 1));
+      response.once('close', () => {
+        session.openRequests -= 1;
+        session.idle.refresh();
+      });
       session.deliveries.follow(body, response);
       return session.transport;
     },

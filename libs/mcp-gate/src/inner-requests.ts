@@ -7,7 +7,7 @@ export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';
 }
 
-/** A request that the inner server has certainly not got. */
+/** A request that the inner server has certainly not got, or has refused without reading it. */
 export class NotSentError extends Error {
   override readonly name = 'NotSentError';
 }
@@ -39,7 +39,7 @@ export function createInnerRequests(server: Pick<Wire, 'send'>): InnerRequests {
     send: (method, params) => {
       const id = `${prefix}${String((sent += 1))}`;
       const reply = new Promise<Reply>((resolve, reject) => {
-        if (isLost) reject(new ConnectionLostError('the MCP server has ended'));
+        if (isLost) reject(new NotSentError('the MCP server has ended'));
         else open.set(id, { resolve, reject });
       });
       reply.catch(() => undefined);

@@ -1,7 +1,7 @@
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/sdk/types.js';
 import { NotSentError } from './inner-requests.js';
 import { isEventStream, UnreachableError } from './limited-fetch.js';
-import { isReply } from './wire.js';
+import { isReply, objectOf } from './wire.js';
 
 /** The server ended its response, and the result can no longer come. */
 export class NoResponseError extends Error {
@@ -11,11 +11,18 @@ export class NoResponseError extends Error {
   }
 }
 
+/** The server does not know the session any more, for example after a restart: no request of it can succeed. */
+export class SessionLostError extends NotSentError {
+  constructor() {
+    super('the MCP server does not know the session any more');
+  }
+}
+
 /** The open requests to a server over streamable HTTP. The transport of the SDK does not report a request without a response. */
 export interface RemoteRequests {
   /**
    * Sends a message. For a request it resolves when the response has come, and rejects with a `NoResponseError` when none can,
-   * with a `NotSentError` when the server has certainly not got it.
+   * with a `NotSentError` when the server has certainly not got or read it.
    *
    * @param send gets a function to call with the id of each event: the stream can be resumed after it.
    */
@@ -40,8 +47,17 @@ interface OpenRequest {
   readonly reject: (error: NoResponseError) => void;
 }
 
+interface PostedRequest {
+  readonly id: RequestId;
+  readonly request: OpenRequest;
+  readonly hasSession: boolean;
+}
+
 /** The transport gives up a stream after this number of failed attempts in a row. */
 export const resumptionsMax = 2;
+
+/** The part of a refusal that the client sees. */
+const refusalCharactersMax = 200;
 
 /** @param resumptionMs a stream that the transport has not resumed after this time is lost. */
 export function createRemoteRequests(fetchLimited: typeof fetch, resumptionMs: number): RemoteRequests {
@@ -74,7 +90,7 @@ export function createRemoteRequests(fetchLimited: typeof fetch, resumptionMs: n
     const follow = new TransformStream<Uint8Array, Uint8Array>({ flush: ended, cancel: ended });
     return new Response(response.body.pipeThrough(follow), response);
   };
-  const post = async (request: OpenRequest, send: () => Promise<Response>): Promise<Response> => {
+  const post = async ({ id, request, hasSession }: PostedRequest, send: () => Promise<Response>): Promise<Response> => {
     // The transport posts again after a redirect: then the first server has got the request.
     const isFirst = !request.isPosted;
     request.isPosted = true;
@@ -82,6 +98,7 @@ export function createRemoteRequests(fetchLimited: typeof fetch, resumptionMs: n
       const isUnsent = isFirst && error instanceof UnreachableError && error.isUnsent;
       throw isUnsent ? new NotSentError(error.message) : error;
     });
+    if (isFirst) await throwIfRefused(response, id, hasSession);
     return isEventStream(response) ? followed(response, request) : response;
   };
   const resume = async (request: OpenRequest, send: () => Promise<Response>): Promise<Response> => {
@@ -130,7 +147,8 @@ export function createRemoteRequests(fetchLimited: typeof fetch, resumptionMs: n
       if (init?.method === 'POST') {
         const id = requestIdOf(init.body);
         const request = id === undefined ? undefined : open.get(id);
-        return request === undefined ? send() : post(request, send);
+        const hasSession = new Headers(init.headers).has('mcp-session-id');
+        return id === undefined || request === undefined ? send() : post({ id, request, hasSession }, send);
       }
       const eventId = new Headers(init?.headers).get('last-event-id');
       const request = eventId === null ? undefined : [...open.values()].find((some) => some.eventId === eventId);
@@ -143,4 +161,24 @@ export function createRemoteRequests(fetchLimited: typeof fetch, resumptionMs: n
 function requestIdOf(body: unknown): RequestId | undefined {
   const message: unknown = typeof body === 'string' ? JSON.parse(body) : undefined;
   return isJSONRPCRequest(message) ? message.id : undefined;
+}
+
+/** Throws for a response that says that the server has not read the request: no tool can have run. */
+async function throwIfRefused(response: Response, id: RequestId, hasSession: boolean): Promise<void> {
+  const { status } = response;
+  if (status === 401 || status === 403) {
+    const text = (await response.text()).slice(0, refusalCharactersMax);
+    throw new NotSentError(`the MCP server refused the request with status ${String(status)}: ${text}`);
+  }
+  if (status !== 404 || !hasSession) return;
+  // Some servers respond with 404 to a method that they do not know. Such a response has the id of the request.
+  if (!isReplyTo(id, await response.clone().text())) throw new SessionLostError();
+}
+
+function isReplyTo(id: RequestId, text: string): boolean {
+  try {
+    return objectOf(JSON.parse(text))['id'] === id;
+  } catch {
+    return false;
+  }
 }

@@ -1,4 +1,4 @@
-import type { ApprovalView, JsonObject } from '@countersign/contracts';
+import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts';
 import {
   approvalUrl,
   CountersignError,
@@ -11,8 +11,9 @@ import {
 } from '@countersign/worker-sdk';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import type { ListedTool } from './catalog.js';
+import { GateEndedError } from './client-requests.js';
 import { LostRunError } from './inner-run.js';
-import { objectOf, type Reply } from './wire.js';
+import { isObject, objectOf, type Reply } from './wire.js';
 
 /** The member of `_meta` with what the ledger says about a call. */
 export const metaKey = 'countersign/call';
@@ -44,7 +45,15 @@ export function finalReply(result: ToolResult, tool: ListedTool, ran: Reply | un
   // The text of a failure is in the tool's own result.
   if (ran !== undefined && status === 'failed') return resultReply({ ...result, message: null }, ran.result);
   if (status !== 'succeeded') return refusal(modelText(result), { status, callId });
-  return answered ? answerReply(result, tool) : resultReply(result, ran?.result ?? objectOf(result.output));
+  const given = ran?.result ?? (answered ? undefined : recordedResult(result.output));
+  return given === undefined ? outputReply(result, tool) : resultReply(result, given);
+}
+
+/** The result of an earlier run, as the ledger has it. It has none where a person gave the output, or it was too large. */
+function recordedResult(output: JsonValue): Readonly<Record<string, unknown>> | undefined {
+  const { content, structuredContent } = objectOf(output);
+  if (Array.isArray(content)) return objectOf(output);
+  return content === undefined && isObject(structuredContent) ? objectOf(output) : undefined;
 }
 
 function resultReply(result: ToolResult, given: Readonly<Record<string, unknown>>): Reply {
@@ -71,14 +80,17 @@ export function unreportedReply(ran: Reply, edited: JsonObject | undefined): Rep
   return noted(ran.result, `Arguments: ${JSON.stringify(edited)}`, about);
 }
 
-/** A person's output in place of the tool's. With an output schema only an object can be one. */
-function answerReply(result: ToolResult, { outputSchema }: ListedTool): Reply {
-  const content = [{ type: 'text', text: modelText(result) }];
-  const meta = { [metaKey]: { status: result.status, callId: result.callId, answered: true } };
-  if (outputSchema === undefined) return { result: { content, _meta: meta } };
-  const { output } = result;
-  const isObject = typeof output === 'object' && output !== null && !Array.isArray(output);
-  return { result: { content, _meta: meta, ...(isObject ? { structuredContent: output } : { isError: true }) } };
+/** An output that is no result of MCP. With an output schema only an object can be one, unless it says that there is none. */
+function outputReply(result: ToolResult, { outputSchema }: ListedTool): Reply {
+  const { status, callId, answered, output } = result;
+  const { unrecorded } = answered ? {} : objectOf(output);
+  const isUnrecorded = typeof unrecorded === 'string';
+  const text = modelText(isUnrecorded ? { ...result, output: unrecorded } : result);
+  const content = [{ type: 'text', text }];
+  const _meta = { [metaKey]: { status, callId, answered } };
+  if (outputSchema === undefined) return { result: { content, _meta } };
+  const isResult = !isUnrecorded && isObject(output);
+  return { result: { content, _meta, ...(isResult ? { structuredContent: output } : { isError: true }) } };
 }
 
 /** Countersign refused or could not be asked, and there is no result of the tool. */
@@ -100,6 +112,7 @@ function codeOf(error: unknown): string {
 }
 
 function remedyOf(error: unknown): string {
+  if (error instanceof GateEndedError) return 'Begin a new session, and call again.';
   const code = codeOf(error);
   return code === 'gate-error' ? 'Check the MCP server, and call again.' : gateRemedy(code);
 }

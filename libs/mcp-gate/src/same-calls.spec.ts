@@ -1,44 +1,92 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ToolCallView } from '@countersign/contracts';
-import { attach, createSameCalls, type KnownCall } from './same-calls.js';
+import { createSameCalls, type Attached, type SameCalls } from './same-calls.js';
 
-const find = (same: ReturnType<typeof createSameCalls>): KnownCall => same.find('pay', { euros: 5 }, undefined);
+const never = new Promise<boolean>(() => undefined);
+
+/** A request for the one call of this spec. */
+const ask = (same: SameCalls, delivered = never, givenId?: string): Attached =>
+  same.attach({ name: 'pay', args: { euros: 5 }, givenId }, delivered);
+
+const second = (at: number): string => new Date(at * 1_000).toISOString();
+
+/** Takes over calls of an earlier process: the state of each, and when it began and ended, in seconds. */
+async function remembered(
+  ...calls: readonly (readonly [state: string, from: number, to: number | null])[]
+): Promise<SameCalls> {
+  const same = createSameCalls();
+  const views = calls.map(([state, from, to], index) => ({
+    ...{ toolCallId: `call_${index + 1}`, toolName: 'pay', arguments: { euros: 5 }, state },
+    ...{ requestedAt: second(from), settledAt: to === null ? null : second(to) },
+  }));
+  await same.remember(ReadableStream.from(views as unknown as ToolCallView[]));
+  return same;
+}
 
 describe('two equal calls at once', () => {
   it('are two calls', () => {
     const same = createSameCalls();
-    const first = find(same);
-    attach(first, new Promise(() => undefined));
-    expect(find(same)).not.toBe(first);
+    expect(ask(same).toolCallId).not.toBe(ask(same).toolCallId);
   });
 
   it('are the same call when its outcome is unknown', () => {
     const same = createSameCalls();
-    const first = find(same);
-    attach(first, Promise.resolve(true)).end('unknown');
-    attach(find(same), new Promise(() => undefined));
-    expect(find(same)).toBe(first);
+    const first = ask(same, Promise.resolve(true));
+    first.end('unknown');
+    expect([ask(same).toolCallId, ask(same).toolCallId]).toEqual([first.toolCallId, first.toolCallId]);
   });
 
-  it.each(['unknown', 'executing'])('are the same call when an earlier process left it %s', (state) => {
-    const same = createSameCalls();
-    const view = { toolCallId: 'c', toolName: 'pay', arguments: { euros: 5 }, state, labels: {} };
-    same.remember([view as unknown as ToolCallView]);
-    attach(find(same), new Promise(() => undefined));
-    expect(find(same).toolCallId).toBe('c');
+  it.each(['unknown', 'executing'])('are the same call when an earlier process left it %s', async (state) => {
+    const same = await remembered([state, 0, null]);
+    expect([ask(same).toolCallId, ask(same).toolCallId]).toEqual(['call_1', 'call_1']);
   });
 });
 
 describe('a call whose request has its final result', () => {
   it.each([true, false])('is told when the client got it: %s', async (isDelivered) => {
     const same = createSameCalls();
-    const first = find(same);
     const delivered = Promise.resolve(isDelivered);
-    const attached = attach(first, delivered);
-    attached.end('final');
-    attached.release();
+    const first = ask(same, delivered);
+    first.end('final');
+    first.release();
     await delivered;
-    expect([first.attached, first.state]).toEqual([0, isDelivered ? 'told' : 'open']);
-    expect(find(same) === first).toBe(!isDelivered);
+    expect(ask(same).toolCallId === first.toolCallId).toBe(!isDelivered);
+  });
+
+  it.each(['final', 'unknown'] as const)(
+    'stays told when an earlier request for it ends later: %s',
+    async (outcome) => {
+      const same = createSameCalls();
+      const dropped = ask(same, Promise.resolve(false), 'toolu_1');
+      const delivered = Promise.resolve(true);
+      ask(same, delivered, 'toolu_1').end('final');
+      await delivered;
+      dropped.end(outcome);
+      expect(ask(same).toolCallId).not.toBe('toolu_1');
+    },
+  );
+});
+
+describe('the calls of an earlier process', () => {
+  it('are told, except the latest: each began when the client had the result of the one before', async () => {
+    const same = await remembered(['succeeded', 0, 1], ['denied', 2, 3], ['succeeded', 4, 5]);
+    expect(ask(same).toolCallId).toBe('call_3');
+    expect(ask(same).toolCallId).toMatch(/^mcp_/);
+  });
+
+  it('are not told when they were waiting at the same time', async () => {
+    const same = await remembered(['succeeded', 0, 3], ['succeeded', 2, 4]);
+    expect([ask(same).toolCallId, ask(same).toolCallId]).toEqual(['call_1', 'call_2']);
+  });
+
+  it('stay unknown, however many came later', async () => {
+    const same = await remembered(['unknown', 0, 1], ['succeeded', 2, 3]);
+    expect(ask(same).toolCallId).toBe('call_1');
+  });
+
+  it('are taken over once, also when the first attempt failed', async () => {
+    const same = await remembered(['awaiting_approval', 0, null]);
+    await same.remember(ReadableStream.from([]));
+    expect(ask(same).toolCallId).toMatch(/_1$/);
   });
 });

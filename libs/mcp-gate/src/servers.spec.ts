@@ -1,6 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { createClient, type ToolCallView } from '@countersign/worker-sdk';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
@@ -34,10 +35,11 @@ async function place(
   respond: Respond,
   resume = noStream,
   limits: RemoteLimits = { bytesMax },
-): Promise<{ client: Client; gate: Gate; server: Server }> {
+): Promise<{ client: Client; gate: Gate; server: Server; calls: () => Promise<readonly ToolCallView[]> }> {
   const results: Readonly<Record<string, (id: unknown, response: ServerResponse) => void>> = {
     initialize: (id, response) => {
       const serverInfo = { name: 'remote', version: '1' };
+      response.setHeader('mcp-session-id', 'session-1');
       json(response, {
         jsonrpc: '2.0',
         id,
@@ -74,7 +76,8 @@ async function place(
   open.push({ server, gate });
   const client = new Client({ name: 'spec', version: '1' });
   await client.connect(clientSide);
-  return { client, gate, server };
+  const calls = async () => (await createClient(ledger).listToolCalls()).calls;
+  return { client, gate, server, calls };
 }
 
 function json(response: ServerResponse, body: unknown): void {
@@ -233,6 +236,37 @@ describe('a server that refuses a request', () => {
     const result = await client.callTool(read);
     expect(textOf(result)).toMatch(/the tool did not run: the MCP server cannot be reached: .*ECONNREFUSED/);
     expect(result).toMatchObject({ isError: true, _meta: { 'countersign/call': { status: 'failed' } } });
+  });
+
+  it.each([401, 403])('says that the tool did not run, and goes on: %i', async (status) => {
+    let isRefused = true;
+    const { client } = await place((response, id) => {
+      if (isRefused) response.writeHead(status).end('token expired');
+      else json(response, resultOf(id, 'done'));
+    });
+    const result = await client.callTool(read);
+    expect(textOf(result)).toMatch(new RegExp(`the tool did not run: .* refused .* ${status}: token expired`));
+    expect(result).toMatchObject({ isError: true, _meta: { 'countersign/call': { status: 'failed' } } });
+    isRefused = false;
+    expect(textOf(await client.callTool(read))).toBe('done');
+  });
+
+  it('says that the tool did not run when the session is not known any more, and ends the connection', async () => {
+    const { client, gate, calls } = await place((response) => response.writeHead(404).end('no such session'));
+    const result = await client.callTool(read);
+    expect(textOf(result)).toMatch(/tool did not run: the MCP server does not know the session any more/i);
+    expect(await gate.ended).toMatchObject({ message: 'the MCP server does not know the session any more' });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await calls()).toMatchObject([{ state: 'failed' }]);
+  });
+
+  it('goes on when it knows the session, but not the method', async () => {
+    const { client } = await place((response, id) => {
+      const body = { jsonrpc: '2.0', id, error: { code: -32601, message: 'no prompts' } };
+      response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    });
+    await expect(client.listPrompts()).rejects.toThrow('no prompts');
+    await expect(client.listTools()).resolves.toHaveProperty('tools');
   });
 
   it('leaves an unknown outcome when it breaks the connection off', async () => {

@@ -3,7 +3,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import { createLimitedFetch } from './limited-fetch.js';
-import { createRemoteRequests, resumptionsMax } from './remote-requests.js';
+import { createRemoteRequests, resumptionsMax, SessionLostError } from './remote-requests.js';
 import type { Wire } from './wire.js';
 
 /** A server that the gate starts. */
@@ -36,7 +36,8 @@ export interface RemoteLimits {
 }
 
 /**
- * The connection to a server that runs elsewhere, over streamable HTTP. It ends when a message of the server is too large.
+ * The connection to a server that runs elsewhere, over streamable HTTP. It ends when a message of the server is too large,
+ * and when the server does not know the session any more.
  * `send` rejects when a request can no longer get a response.
  *
  * @param authorization the header of this name.
@@ -47,10 +48,11 @@ export function remoteServer(
   { bytesMax = STDIO_DEFAULT_MAX_BUFFER_SIZE, resumptionMs = 300_000 }: RemoteLimits = {},
 ): Wire {
   const headers = authorization === undefined ? {} : { authorization };
-  const fetchLimited = createLimitedFetch(bytesMax, (error) => {
+  const endWith = (error: Error): void => {
     wire.onerror?.(error);
     void transport.close();
-  });
+  };
+  const fetchLimited = createLimitedFetch(bytesMax, endWith);
   const requests = createRemoteRequests(fetchLimited, resumptionMs);
   const transport = new StreamableHTTPClientTransport(url, {
     requestInit: { headers },
@@ -67,7 +69,15 @@ export function remoteServer(
       transport.onclose = () => wire.onclose?.();
       return transport.start();
     },
-    send: (message) => requests.send(message, (onresumptiontoken) => transport.send(message, { onresumptiontoken })),
+    send: async (message) => {
+      try {
+        await requests.send(message, (onresumptiontoken) => transport.send(message, { onresumptiontoken }));
+      } catch (error) {
+        // Afterwards, so that the request itself fails for this reason. Its client begins again with a new session.
+        if (error instanceof SessionLostError) setImmediate(endWith, error);
+        throw error;
+      }
+    },
     setProtocolVersion: (version) => {
       transport.setProtocolVersion(version);
     },

@@ -1,6 +1,7 @@
 import type { TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { isJSONRPCRequest, isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { isReply, objectOf, type Wire } from './wire.js';
+import { deliveredWhenSent, type Deliveries } from './deliveries.js';
+import { cancelledBy, isReply, objectOf, type Wire } from './wire.js';
 
 /** The facts about the two sides that the gate has read from the messages that it passed on. */
 export interface Session {
@@ -21,26 +22,61 @@ export interface Session {
   readonly opensUrls: () => boolean;
   /** The name of the server, for the policy and the approvers. */
   readonly labels: () => Readonly<Record<string, string>>;
-  /** Over HTTP a message travels on the stream of the request that it belongs to. */
-  readonly relatedTo: (message: JSONRPCMessage) => TransportSendOptions;
+  /**
+   * Over HTTP a message travels on the stream of the request that it belongs to. Returns undefined for a request of the
+   * server that no stream of the client can carry.
+   */
+  readonly relatedTo: (message: JSONRPCMessage) => TransportSendOptions | undefined;
 }
 
 interface OpenRequest {
   readonly method: string;
   readonly progressToken: unknown;
+  readonly cancel: () => void;
+  isCancelled: boolean;
 }
 
-export function createSession(server: Pick<Wire, 'setProtocolVersion'>): Session {
+/** While one of these requests is open, a tool may run, and the server asks for it. */
+const ofTools = ['tools/call', 'tasks/result'];
+
+/** @param deliveries tells which requests have lost their client. Default: none. */
+export function createSession(
+  server: Pick<Wire, 'setProtocolVersion'>,
+  deliveries: Deliveries = deliveredWhenSent,
+): Session {
   let opensUrls = false;
   let serverName: string | undefined;
   let initializeId: string | number | undefined;
   /** Open requests of the client, the latest last. */
   const open = new Map<string | number, OpenRequest>();
+
+  /** A request without a client may never have a reply. */
+  const add = (id: string | number, method: string, params: Readonly<Record<string, unknown>>): void => {
+    const { promise: cancelled, resolve } = Promise.withResolvers<boolean>();
+    const cancel = (): void => {
+      request.isCancelled = true;
+      resolve(false);
+    };
+    const { progressToken } = objectOf(params['_meta']);
+    const request: OpenRequest = { method, progressToken, cancel, isCancelled: false };
+    open.set(id, request);
+    void deliveries.of(id, cancelled).then(() => {
+      if (open.get(id) === request) open.delete(id);
+    });
+  };
+  /** The request of the client whose stream carries a request of the server, the latest first. */
+  const carrier = (): string | number | undefined => {
+    const wanted = [...open].filter(([, { isCancelled }]) => !isCancelled).reverse();
+    const ofTool = wanted.find(([, { method }]) => ofTools.includes(method));
+    return (ofTool ?? (deliveries.hasStream() ? undefined : wanted[0]))?.[0];
+  };
   return {
     fromClient: (message) => {
+      const cancelled = cancelledBy(message);
+      if (cancelled !== undefined) open.get(cancelled)?.cancel();
       if (!isJSONRPCRequest(message)) return;
       const params = objectOf(message.params);
-      open.set(message.id, { method: message.method, progressToken: objectOf(params['_meta'])['progressToken'] });
+      add(message.id, message.method, params);
       if (message.method !== 'initialize') return;
       initializeId = message.id;
       const { elicitation } = objectOf(params['capabilities']);
@@ -73,8 +109,10 @@ export function createSession(server: Pick<Wire, 'setProtocolVersion'>): Session
       const byToken = [...open].find(
         ([, request]) => request.progressToken !== undefined && request.progressToken === progressToken,
       )?.[0];
-      const relatedRequestId = byToken ?? (isJSONRPCRequest(message) ? [...open.keys()].at(-1) : undefined);
-      return relatedRequestId === undefined ? {} : { relatedRequestId };
+      const isRequest = isJSONRPCRequest(message);
+      const relatedRequestId = byToken ?? (isRequest ? carrier() : undefined);
+      if (relatedRequestId !== undefined) return { relatedRequestId };
+      return isRequest && !deliveries.hasStream() ? undefined : {};
     },
   };
 }

@@ -1,10 +1,12 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   isJSONRPCErrorResponse,
+  isJSONRPCNotification,
   isJSONRPCResultResponse,
   type JSONRPCErrorResponse,
   type JSONRPCMessage,
   type JSONRPCResultResponse,
+  type RequestId,
 } from '@modelcontextprotocol/sdk/types.js';
 
 /** One side of the gate: a transport of the MCP SDK. */
@@ -27,9 +29,19 @@ export function isReply(message: JSONRPCMessage): message is JSONRPCResultRespon
   return isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
 }
 
+/** Returns the id of the request that a message cancels. */
+export function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
+  if (!isJSONRPCNotification(message) || message.method !== 'notifications/cancelled') return undefined;
+  const { requestId } = objectOf(message.params);
+  return typeof requestId === 'string' || typeof requestId === 'number' ? requestId : undefined;
+}
+
+/** Returns whether a value is an object, and neither an array nor null. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Returns the value when it is an object, else an empty one. */
 export function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : {};
+  return isObject(value) ? value : {};
 }

@@ -30,7 +30,7 @@ export function gateRemedy(code: string): string {
   if (code === 'unreachable') return 'Start Countersign, or set COUNTERSIGN_URL to where it runs, and call again.';
   if (otherServer.test(code)) return 'Set COUNTERSIGN_URL to where Countersign runs, and call again.';
   if (tokenErrors.has(code))
-    return 'The gate needs the token of an agent in COUNTERSIGN_TOKEN, and of a resolver in COUNTERSIGN_RESOLVER_TOKEN, both of one tenant. The agent of --agent must be the principal of the first token, or in its agentIds.';
+    return 'The gate needs the token of an agent in COUNTERSIGN_TOKEN, and of a resolver in COUNTERSIGN_RESOLVER_TOKEN, both of one tenant. The agent (agentId, or --agent) must be the principal of the first token, or in its agentIds.';
   if (callErrors.has(code)) return 'Correct the call, and make it again.';
   if (code === 'payload-too-large') return 'Make the call smaller. If its run is too large, use another run.';
   return 'Ask the operator of Countersign.';

@@ -121,6 +121,10 @@ describe('a step', () => {
     },
   );
 
+  it.each(['token', 'resolverToken', 'agentId'])('needs a %s that is not empty', (name) => {
+    expect(() => setUp({ [name]: '' })).toThrow(new RegExp(`^${name} is empty`));
+  });
+
   it('asks nobody while its resolver token may not claim', async () => {
     const { worker, countersign } = setUp();
     const step = { runId: 'r', toolCalls: [deletion('1', '/etc/x')] };

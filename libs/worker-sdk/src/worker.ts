@@ -45,15 +45,12 @@ const attemptsDefault = 9;
  * });
  */
 export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: () => Promise<void>): Worker<C> {
-  checkToken('token', options.token);
-  checkToken('resolverToken', options.resolverToken ?? options.token);
+  checkOptions(options);
   const transport = createTransport({ ...options, attempts: options.attempts ?? attemptsDefault });
   const client = clientOver(transport, options.token);
   // Only `step`, `wait` and the like, which take a `C`, pass a context to these tools.
   const tools = toolsByName(options.tools as readonly GateTool[]);
   const elsewhere = new Set(options.toolsElsewhere);
-  checkInteger('createWorker', 'toolTimeoutMs', options.toolTimeoutMs);
-  checkInteger('createWorker', 'leaseMs', options.leaseMs);
   const log = options.log ?? silentLog;
   const notices = createNotices(options.hooks ?? {}, log);
   const stopping = new AbortController();
@@ -78,14 +75,8 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
   // The questions of running tools are calls as well. A model cannot make one: it is not among `tools`.
   const known = new Map([...tools, [questionToolName, questionTool()] as const]);
   const runsElsewhere = (toolName: string): boolean => elsewhere.has(toolName);
-  const sessions = createSessions({
-    ...ports,
-    requests,
-    tools: known,
-    executions,
-    runsElsewhere,
-    notice: notices.seen,
-  });
+  const running = { requests, tools: known, executions, runsElsewhere, notice: notices.seen };
+  const sessions = createSessions({ ...ports, ...running });
   const runsHere = (name: string): boolean => tools.get(name)?.clientExecuted === false && !runsElsewhere(name);
   const stepRequests = createStepRequests({
     requests,
@@ -151,6 +142,14 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
       await requests.close();
     },
   };
+}
+
+function checkOptions({ token, resolverToken, agentId, toolTimeoutMs, leaseMs }: WorkerOptions<never>): void {
+  checkToken('token', token);
+  checkToken('resolverToken', resolverToken ?? token);
+  if (agentId.trim() === '') throw new TypeError('agentId is empty: name the agent for which the calls are requested.');
+  checkInteger('createWorker', 'toolTimeoutMs', toolTimeoutMs);
+  checkInteger('createWorker', 'leaseMs', leaseMs);
 }
 
 function proofOf(resolver: Client, agent: Client): () => Promise<void> {

@@ -36,7 +36,11 @@ export async function mcp(output: Output, command: readonly string[], options: M
   const opening: Promise<Gate & { readonly url?: string }> =
     listen === undefined
       ? mcpGate.openStdioGate(stdin, stdout, openServer(), first)
-      : mcpGate.openHttpGate({ port: portOf(listen), openServer, optionsOf: () => gateOptions(options, env) });
+      : mcpGate.openHttpGate({
+          port: portOf(listen),
+          openServer: () => withRemedyAtStart(openServer(), options),
+          optionsOf: () => gateOptions(options, env),
+        });
   const gate = await opening.catch(notStarted(options));
   if (gate.url !== undefined) output.note(`The gate listens at ${gate.url}.`);
   interrupted.addEventListener('abort', () => void gate.close());
@@ -80,17 +84,35 @@ function portOf(listen: string): number {
   );
 }
 
-function notStarted({ listen, server }: McpOptions): (error: unknown) => never {
-  const remedy =
-    listen !== undefined
-      ? 'Give another port to --listen.'
-      : server !== undefined
-        ? 'Check the address after --server.'
-        : 'Check the command after `--`: it must start an MCP server on stdin and stdout.';
+function notStarted(options: McpOptions): (error: unknown) => never {
+  const remedy = options.listen === undefined ? serverRemedy(options) : 'Give another port to --listen.';
   return (error) => {
-    const cause = error instanceof Error ? error.message : String(error);
-    throw localError('unexpected', 'mcp-server', `The gate did not start: ${cause}.`, remedy);
+    throw localError('unexpected', 'mcp-server', `The gate did not start: ${causeOf(error)}.`, remedy);
   };
+}
+
+function serverRemedy({ server }: McpOptions): string {
+  return server === undefined
+    ? 'Check the command after `--`: it must start an MCP server on stdin and stdout.'
+    : 'Check the address after --server.';
+}
+
+/** The client over HTTP gets the error of a server that does not start: then the gate has started long ago. */
+function withRemedyAtStart(server: Wire, options: McpOptions): Wire {
+  const start = server.start.bind(server);
+  server.start = async () => {
+    try {
+      await start();
+    } catch (error) {
+      const cause = causeOf(error);
+      throw new Error(`The MCP server did not start: ${cause}. ${serverRemedy(options)}`, { cause: error });
+    }
+  };
+  return server;
+}
+
+function causeOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Without a run of the caller's each connection is one. */

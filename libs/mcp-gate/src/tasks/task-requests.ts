@@ -1,13 +1,13 @@
 import { CountersignError, resultOf, type Client, type ToolCallView } from '@countersign/worker-sdk';
-import { ErrorCode, RELATED_TASK_META_KEY, TaskStatusSchema, type Task } from '@modelcontextprotocol/sdk/types.js';
+import { ErrorCode, RELATED_TASK_META_KEY, type Task } from '@modelcontextprotocol/sdk/types.js';
 import type { Catalog } from '../catalog.js';
 import type { AnswerCall, ClientCall } from '../client-call.js';
-import type { InnerRequests } from '../inner-requests.js';
 import { finalReply } from '../replies.js';
 import { objectOf, type Reply } from '../wire.js';
 import { Refused } from './task-errors.js';
 import { isTaskCall, type TaskIds } from './task-ids.js';
-import type { TaskRun, TaskRuns } from './task-runs.js';
+import type { TaskRun } from './task-run.js';
+import type { TaskRuns } from './task-runs.js';
 import { isTerminal } from './task-view.js';
 
 /** The dependencies of the requests about tasks. */
@@ -15,17 +15,17 @@ export interface TaskRequestPorts {
   readonly ledger: Client;
   readonly runId: string;
   readonly catalog: Catalog;
-  readonly requests: InnerRequests;
   readonly runs: TaskRuns;
   readonly ids: TaskIds;
   readonly describe: (call: ToolCallView) => Task;
 }
 
 const pageSize = 100;
+const runsElsewhere = 'The tool is about to run, or runs at another gate. Cancel the task again, or at that gate.';
 
 /** The handlers of `tasks/get`, `tasks/result`, `tasks/cancel` and `tasks/list`. */
 export function createTaskRequests(ports: TaskRequestPorts): ReadonlyMap<string, AnswerCall> {
-  const { ledger, runId, catalog, requests, runs, ids, describe } = ports;
+  const { ledger, runId, catalog, runs, ids, describe } = ports;
 
   const find = async (params: Readonly<Record<string, unknown>>): Promise<ToolCallView> => {
     const callId = ids.callIdOf(params['taskId']);
@@ -41,14 +41,8 @@ export function createTaskRequests(ports: TaskRequestPorts): ReadonlyMap<string,
     return { result: { ...(isTerminal(task) ? task : { ...task, ...(await innerStatus(run)) }) } };
   };
   /** A server with tasks of its own knows more about a tool that runs. */
-  const innerStatus = async (run: TaskRun | undefined): Promise<Partial<Task>> => {
-    if (run?.innerTaskId === undefined) return {};
-    const reply = await requests.send('tasks/get', { taskId: run.innerTaskId }).reply;
-    const { status, statusMessage } = 'result' in reply ? reply.result : {};
-    const known = TaskStatusSchema.extract(['working', 'input_required']).safeParse(status);
-    if (!known.success) return {};
-    return { status: known.data, ...(typeof statusMessage === 'string' ? { statusMessage } : {}) };
-  };
+  const innerStatus = async (run: TaskRun | undefined): Promise<Partial<Task>> =>
+    run?.innerTaskId === undefined ? {} : run.innerStatus(run.innerTaskId);
 
   const result = async ({ params, signal }: ClientCall): Promise<Reply> => {
     const call = await find(params);
@@ -82,8 +76,10 @@ export function createTaskRequests(ports: TaskRequestPorts): ReadonlyMap<string,
       await ledger.cancel(call.callId, 'the MCP client cancelled the task');
     } catch (error) {
       const run = runs.find(call.callId);
-      const isRunningHere = error instanceof CountersignError && error.code === 'already-claimed' && run !== undefined;
-      if (!isRunningHere) throw error;
+      const isClaimed = error instanceof CountersignError && error.code === 'already-claimed';
+      if (!isClaimed) throw error;
+      // Only the process that runs the tool can tell its server to stop.
+      if (run?.inner.hasBegun() !== true) throw new Refused(ErrorCode.InternalError, runsElsewhere);
       runs.cancel(run);
     }
     return { result: { ...describe(await ledger.getToolCall(call.callId)) } };

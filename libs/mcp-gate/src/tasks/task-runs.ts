@@ -4,39 +4,24 @@ import type { Catalog, ListedTool } from '../catalog.js';
 import { attempts, type GateOptions } from '../gate-options.js';
 import { gatedToolOf } from '../gated-tool.js';
 import type { InnerRequests } from '../inner-requests.js';
-import { createInnerRun, LostRunError, type InnerRun } from '../inner-run.js';
+import { createInnerRun, LostRunError } from '../inner-run.js';
 import { sendAsTask } from '../inner-task.js';
 import { failureReply, finalReply, refusal } from '../replies.js';
 import type { Reply } from '../wire.js';
+import { createInnerStatus } from './inner-status.js';
+import type { PreparedRun, TaskRun } from './task-run.js';
 
 /** The dependencies of the runs of tasks. */
 export interface TaskRunPorts {
   readonly options: GateOptions;
   readonly catalog: Catalog;
   readonly requests: InnerRequests;
+  readonly mayClaim: () => Promise<void>;
   /** Called when the call of a task is decided, and when its run has ended. */
   readonly changed: (callId: string) => void;
 }
 
-/** A tool, and the worker that waits for people and then runs it. */
-export interface PreparedRun {
-  readonly worker: Worker;
-  readonly tool: ListedTool;
-  readonly inner: InnerRun;
-  readonly cancelling: AbortController;
-  /** The task at the inner server, when it runs the tool as one. */
-  innerTaskId: string | undefined;
-}
-
-/** A call that this process follows to its end. */
-export interface TaskRun extends PreparedRun {
-  /** Never rejects. */
-  readonly end: Promise<Reply>;
-  hasEnded: boolean;
-  isCancelled: boolean;
-}
-
-/** The calls of tasks that this process follows. */
+/** The calls of tasks that this connection follows. */
 export interface TaskRuns {
   /** @param params those of the client's request. */
   readonly prepare: (
@@ -45,15 +30,17 @@ export interface TaskRuns {
     params: Readonly<Record<string, unknown>>,
   ) => PreparedRun;
   readonly follow: (call: ToolCallView, prepared: PreparedRun) => void;
-  /** Follows a call that this process does not follow yet, for example one of an earlier gate. */
+  /** Follows a call that no connection of this gate follows yet, for example one of an earlier gate. */
   readonly adopt: (call: ToolCallView) => Promise<void>;
+  /** Also finds the run of another connection of this gate. */
   readonly find: (callId: string) => TaskRun | undefined;
   /** Tells the inner server to stop, and does not wait for it. */
   readonly cancel: (run: TaskRun) => void;
   /** Keeps a place for a task that is being created; undefined when there is none. Returns what gives it back. */
   readonly reserve: () => (() => void) | undefined;
-  /** The ids of the calls that are followed, or were. */
+  /** The ids of the calls that this connection follows, or followed. */
   readonly callIds: () => readonly string[];
+  readonly innerTaskIdOf: (callId: string) => string | undefined;
   readonly withInnerTask: (taskId: unknown) => string | undefined;
   readonly close: () => Promise<void>;
 }
@@ -65,8 +52,14 @@ const endedMax = 32;
 /** After a cancellation a server has this long to respond nevertheless; then the outcome is unknown. */
 const cancelGraceMs = 10_000;
 
-export function createTaskRuns({ options, catalog, requests, changed }: TaskRunPorts): TaskRuns {
+export function createTaskRuns({ options, catalog, requests, mayClaim, changed }: TaskRunPorts): TaskRuns {
   const runs = new Map<string, TaskRun>();
+  const { followedTasks = new Map<string, TaskRun>() } = options;
+  const forget = (callId: string): void => {
+    if (followedTasks.get(callId) === runs.get(callId)) followedTasks.delete(callId);
+    runs.delete(callId);
+  };
+  const find = (callId: string): TaskRun | undefined => runs.get(callId) ?? followedTasks.get(callId);
   const closing = new AbortController();
 
   const prepare: TaskRuns['prepare'] = (tool, labels, { task: _, ...params }) => {
@@ -83,8 +76,11 @@ export function createTaskRuns({ options, catalog, requests, changed }: TaskRunP
     const onDecided = ({ callId }: ToolCallView): void => {
       changed(callId);
     };
-    const worker = createWorker({ ...options, tools: [gated], hooks: { onDecided }, attempts });
-    const prepared: PreparedRun = { worker, tool, inner, cancelling, innerTaskId: undefined };
+    const worker = createWorker({ ...options, tools: [gated], hooks: { onDecided }, attempts }, mayClaim);
+    const prepared: PreparedRun = {
+      ...{ worker, tool, inner, cancelling, innerTaskId: undefined },
+      innerStatus: createInnerStatus(requests),
+    };
     return prepared;
   };
 
@@ -98,11 +94,11 @@ export function createTaskRuns({ options, catalog, requests, changed }: TaskRunP
       } catch (error) {
         if (run.isCancelled) return cancelledReply(callId);
         // The ledger knows how it ends: the next request for the task follows it again.
-        runs.delete(callId);
+        forget(callId);
         return error instanceof LostRunError ? failureReply(error) : notFollowed(error, inner.reply());
       } finally {
         run.hasEnded = true;
-        dropOldest(runs);
+        for (const old of oldestEnded(runs)) forget(old);
         void worker.close(run.isCancelled ? cancelGraceMs : 0);
         changed(callId);
       }
@@ -114,6 +110,7 @@ export function createTaskRuns({ options, catalog, requests, changed }: TaskRunP
       isCancelled: false,
     });
     runs.set(callId, run);
+    followedTasks.set(callId, run);
   };
 
   let reserved = 0;
@@ -122,11 +119,12 @@ export function createTaskRuns({ options, catalog, requests, changed }: TaskRunP
     prepare,
     follow,
     adopt: async (call) => {
-      if (isSettled(call.state) || runs.has(call.callId) || isFull()) return;
+      const isTaken = (): boolean => find(call.callId) !== undefined || isFull();
+      if (isSettled(call.state) || isTaken()) return;
       const tool = await catalog.find(call.toolName);
-      if (!runs.has(call.callId) && !isFull()) follow(call, prepare(tool, {}, { name: call.toolName }));
+      if (!isTaken()) follow(call, prepare(tool, {}, { name: call.toolName }));
     },
-    find: (callId) => runs.get(callId),
+    find,
     cancel: (run) => {
       run.isCancelled = true;
       run.cancelling.abort(new Error('the client has cancelled the task'));
@@ -140,12 +138,14 @@ export function createTaskRuns({ options, catalog, requests, changed }: TaskRunP
       };
     },
     callIds: () => [...runs.keys()],
+    innerTaskIdOf: (callId) => runs.get(callId)?.innerTaskId,
     withInnerTask: (taskId) =>
       typeof taskId === 'string' ? [...runs].find(([, run]) => run.innerTaskId === taskId)?.[0] : undefined,
     close: async () => {
       closing.abort(new Error('the gate is closed'));
       // A cancelled tool still has time to respond; a closed connection cannot.
       await Promise.all([...runs.values()].map(({ end, worker }) => Promise.all([end, worker.close(0)])));
+      for (const callId of [...runs.keys()]) forget(callId);
     },
   };
 }
@@ -177,7 +177,7 @@ function notFollowed(error: unknown, ran: Reply | undefined): Reply {
   return { error: { code: -32603, message: `The task is not followed: ${cause}. Ask for it again.` } };
 }
 
-function dropOldest(runs: Map<string, TaskRun>): void {
+function oldestEnded(runs: ReadonlyMap<string, TaskRun>): readonly string[] {
   const ended = [...runs].filter(([, { hasEnded, isCancelled }]) => hasEnded && !isCancelled);
-  for (const [callId] of ended.slice(0, Math.max(0, ended.length - endedMax))) runs.delete(callId);
+  return ended.slice(0, Math.max(0, ended.length - endedMax)).map(([callId]) => callId);
 }

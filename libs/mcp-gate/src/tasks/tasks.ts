@@ -6,6 +6,7 @@ import { attempts, type GateOptions } from '../gate-options.js';
 import { readCall } from '../gated-tool.js';
 import type { InnerRequests } from '../inner-requests.js';
 import { objectOf, type Reply } from '../wire.js';
+import { createStatusNews } from './status-news.js';
 import { guarded, Refused } from './task-errors.js';
 import { createTaskIds, newTaskCallId } from './task-ids.js';
 import { createTaskRequests } from './task-requests.js';
@@ -38,7 +39,6 @@ export interface TaskPorts {
 export function createTasks({ options, catalog, requests, mayClaim, toClient }: TaskPorts): Tasks {
   const ledger = createClient({ ...options, attempts });
   const ids = createTaskIds(options.token);
-  const told = new Map<string, string>();
 
   const describe = (call: ToolCallView): Task => {
     const task = taskOf(call, { taskId: ids.idOf(call.callId), inboxUrl: options.inboxUrl ?? options.url });
@@ -46,20 +46,15 @@ export function createTasks({ options, catalog, requests, mayClaim, toClient }: 
     // The ledger will have the true outcome of the tool; a cancelled task stays cancelled.
     return { ...task, status: 'cancelled', statusMessage: 'The client cancelled the task while its tool ran.' };
   };
-  const tell = async (callId: string): Promise<void> => {
-    const task = describe(await ledger.getToolCall(callId));
-    const news = `${task.status} ${task.lastUpdatedAt}`;
-    if (told.get(callId) === news) return;
-    told.set(callId, news);
-    toClient({ jsonrpc: '2.0', method: 'notifications/tasks/status', params: task });
-  };
-  const runs = createTaskRuns({
-    ...{ options, catalog, requests },
-    // The notification is a service: a client asks by itself.
-    changed: (callId) => void tell(callId).catch(() => undefined),
-  });
+  const tell = createStatusNews(
+    async (callId) => describe(await ledger.getToolCall(callId)),
+    (task) => {
+      toClient({ jsonrpc: '2.0', method: 'notifications/tasks/status', params: task });
+    },
+  );
+  const runs = createTaskRuns({ options, catalog, requests, mayClaim, changed: tell });
 
-  const handlers = createTaskRequests({ ledger, runId: options.runId, catalog, requests, runs, ids, describe });
+  const handlers = createTaskRequests({ ledger, runId: options.runId, catalog, runs, ids, describe });
 
   const create = async (call: ClientCall): Promise<Reply> => {
     const release = runs.reserve();
@@ -69,7 +64,6 @@ export function createTasks({ options, catalog, requests, mayClaim, toClient }: 
   };
   const begin = async ({ params, labels, signal }: ClientCall): Promise<Reply> => {
     const { name, args } = readCall(params);
-    await mayClaim();
     const prepared = runs.prepare(await catalog.find(name), labels, params);
     const toolCallId = newTaskCallId();
     const step = { runId: options.runId, toolCalls: [{ toolCallId, toolName: name, arguments: args }] };
@@ -97,7 +91,7 @@ export function createTasks({ options, catalog, requests, mayClaim, toClient }: 
     fromClient: (message) =>
       withTaskId(message, (taskId) => {
         const callId = ids.callIdOf(taskId);
-        return callId === undefined ? undefined : (runs.find(callId)?.innerTaskId ?? '');
+        return callId === undefined ? undefined : (runs.innerTaskIdOf(callId) ?? '');
       }),
     fromServer: (message) => {
       const callIdOf = (taskId: unknown): string | undefined => runs.withInnerTask(taskId) ?? ids.callIdOf(taskId);
