@@ -103,7 +103,7 @@ export function createFakeCountersign(): FakeCountersign {
       const text = typeof init?.body === 'string' ? init.body : 'null';
       const target = `${init?.method ?? 'GET'} ${url.pathname}`;
       if (target === 'GET /v1/tool-calls') return listCalls(calls, url.searchParams);
-      if (!status.mayClaim && url.pathname.endsWith('/claim')) return refuse(403, 'forbidden');
+      if (!status.mayClaim && /\/claim(?:\/renew)?$/.test(url.pathname)) return refuse(403, 'forbidden');
       return route(calls, publish, target, JSON.parse(text) as AnyBody);
     },
     approve: (toolCallId, remarks) => change(toolCallId, (call) => decide(call, { type: 'approve' }, remarks)),
