@@ -19,13 +19,14 @@ export type ToolGate<I> = ToolGating<I, FrameworkOptions>;
 
 type InputOf<T> = T extends Tool<infer I, infer _O, infer _C> ? I : never;
 type OutputOf<T> = T extends Tool<infer _I, infer O, infer _C> ? O : never;
+type ContextOf<T> = T extends Tool<infer _I, infer _O, infer C> ? C : never;
 
 /** The tools to put behind the gate; `true` takes the defaults. */
 export type Gates<T extends ToolSet> = { readonly [K in keyof T]?: true | ToolGate<InputOf<T[K]>> };
 
 /** The framework's tools; the outputs of those behind the gate are JSON. */
 export type GatedTools<T extends ToolSet, G> = {
-  [K in keyof T]: K extends keyof G ? Tool<InputOf<T[K]>, RecordedOutput<OutputOf<T[K]>>> : T[K];
+  [K in keyof T]: K extends keyof G ? Tool<InputOf<T[K]>, RecordedOutput<OutputOf<T[K]>>, ContextOf<T[K]>> : T[K];
 };
 
 /** One run: pass `tools` and `toolApproval` to `generateText`, `streamText` or `ToolLoopAgent`. */

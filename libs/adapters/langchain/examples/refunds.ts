@@ -1,8 +1,9 @@
-// An agent of LangChain whose refunds a person approves. The thread is resumed when the decision is there; any process may do it.
+// An agent of LangChain whose refunds a person approves. The thread is resumed at each decision; any process may do it.
+import { randomUUID } from 'node:crypto';
 import { gateTools } from '@countersign/langchain';
 import { HumanMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
-import { Command, MemorySaver } from '@langchain/langgraph';
+import { Command, isInterrupted, MemorySaver } from '@langchain/langgraph';
 import { createAgent } from 'langchain';
 import { z } from 'zod';
 import { model } from './model.ts';
@@ -19,7 +20,9 @@ const gate = gateTools({
   resolverToken: process.env['COUNTERSIGN_RESOLVER_TOKEN'] ?? '',
   agentId: 'refund-agent',
   tools: [refund],
-  options: { refund: { approvalPrompt: (args) => `Refund ${JSON.stringify(args)}?` } },
+  options: {
+    refund: { needsApproval: ({ amount }) => amount > 10, approvalPrompt: ({ amount }) => `Refund ${amount}?` },
+  },
 });
 const agent = createAgent({
   model,
@@ -27,12 +30,14 @@ const agent = createAgent({
   // In memory: take a checkpointer with a database, so that a pause outlives the process.
   checkpointer: new MemorySaver(),
 });
-const runId = 'thread-1';
+const runId = randomUUID();
 const thread = { configurable: { thread_id: runId } };
 
-await agent.invoke({ messages: [new HumanMessage('Refund 50 € to order 7.')] }, thread);
-// Waits on one connection until a person has decided.
-await gate.worker.wait((await gate.worker.restore(runId)).state);
-const { messages } = await agent.invoke(new Command({ resume: 'decided' }), thread);
-console.log(messages.at(-1)?.text);
+let state = await agent.invoke({ messages: [new HumanMessage('Refund 50 € to order 7.')] }, thread);
+while (isInterrupted(state)) {
+  // In a server: end here; resume in any process, for example when an event arrives.
+  await gate.worker.pending(runId, { timeoutMs: 60_000 });
+  state = await agent.invoke(new Command({ resume: 'decided' }), thread);
+}
+console.log(state.messages.at(-1)?.text);
 await gate.close();

@@ -15,18 +15,37 @@ import {
 import { ToolMessage, type ContentBlock } from '@langchain/core/messages';
 import { tool, type StructuredToolInterface, type ToolRunnableConfig } from '@langchain/core/tools';
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
-import { interopParseAsync, isInteropZodSchema } from '@langchain/core/utils/types';
-import { interrupt, isCommand, isGraphInterrupt } from '@langchain/langgraph';
+import {
+  interopParseAsync,
+  isInteropZodSchema,
+  type InferInteropZodOutput,
+  type InteropZodType,
+} from '@langchain/core/utils/types';
+import { interrupt, isCommand, isGraphBubbleUp, isGraphInterrupt } from '@langchain/langgraph';
+import { createFailures, type Failures } from './failures.js';
 import { interruptOf } from './review.js';
 
 /** How one tool asks: as in `gateTool` of the worker SDK. By default every call needs approval. */
-export type GatedToolOptions = ToolGating<JsonObject>;
+export type GatedToolOptions<I = JsonObject> = ToolGating<I>;
+
+/** A tool with a zod schema and a literal name knows the type of its input. */
+type InputOf<T, N> = string extends N
+  ? JsonObject
+  : T extends { readonly name: N; readonly schema: infer S extends InteropZodType }
+    ? InferInteropZodOutput<S>
+    : T extends { readonly name: N }
+      ? JsonObject
+      : never;
 
 /** The connection to Countersign, and the tools to put behind it. */
-export interface GateToolsOptions extends Omit<WorkerOptions, 'tools'> {
-  readonly tools: readonly StructuredToolInterface[];
+export interface GateToolsOptions<
+  T extends readonly StructuredToolInterface[] = readonly StructuredToolInterface[],
+> extends Omit<WorkerOptions, 'tools'> {
+  readonly tools: T;
   /** By the name of the tool. */
-  readonly options?: Readonly<Record<string, GatedToolOptions>>;
+  readonly options?: { readonly [N in T[number]['name']]?: GatedToolOptions<InputOf<T[number], N>> };
+  /** Hears at error level of calls that Countersign refused or could not be asked about. Default: `console.error`. */
+  readonly log?: WorkerOptions['log'];
 }
 
 /** Tools behind Countersign. */
@@ -40,13 +59,17 @@ export interface Gate {
 
 /** The execution of a tool within one call of the framework. A worker that recovers a run has no framework around it. */
 interface InFramework {
-  readonly config?: ToolRunnableConfig;
+  readonly config: ToolRunnableConfig;
+  hasStarted: boolean;
 }
 
 /**
  * Puts tools behind Countersign, for `createAgent` of LangChain and for any graph of LangGraph with a `ToolNode`. A call that
- * waits for people is an interrupt; resume the thread with any value once they have decided. The thread id is the run, so
- * a checkpointer is needed. A resume value is never believed: the tool runs when the ledger says so, and once.
+ * waits for people is an interrupt; resume the thread with any value but null and undefined once they have decided. The
+ * thread id is the run, so a checkpointer is needed. A resume value is never believed: the tool runs when the ledger says
+ * so, and once.
+ *
+ * An error, such as a wrong token, does not end the run: LangChain gives each error of a tool to the model. It is logged.
  *
  * @throws TypeError for options of a tool that is not among the tools.
  * @example
@@ -55,19 +78,25 @@ interface InFramework {
  *   token: process.env['COUNTERSIGN_TOKEN'] ?? '',
  *   agentId: 'support',
  *   tools: [refund],
- *   options: { refund: { approvalPrompt: ({ amount }) => `Refund ${String(amount)}?` } },
+ *   options: { refund: { approvalPrompt: ({ amount }) => `Refund ${amount}?` } },
  * });
  * const agent = createAgent({ model, tools: gate.tools, checkpointer });
  */
-export function gateTools({ tools, options = {}, ...connection }: GateToolsOptions): Gate {
-  const unknown = Object.keys(options).find((name) => !tools.some((one) => one.name === name));
+export function gateTools<const T extends readonly StructuredToolInterface[]>({
+  tools,
+  options,
+  ...connection
+}: GateToolsOptions<T>): Gate {
+  const byName = new Map(Object.entries<GatedToolOptions | undefined>({ ...options }));
+  const unknown = [...byName.keys()].find((name) => !tools.some((one) => one.name === name));
   if (unknown !== undefined) throw new TypeError(`options for ${unknown}, but there is no tool of this name`);
   const worker = createWorker({
     ...connection,
-    tools: tools.map((inner) => gated(inner, options[inner.name])),
+    tools: tools.map((inner) => gated(inner, byName.get(inner.name))),
   });
+  const failures = createFailures(connection.log);
   return {
-    tools: tools.map((inner) => wrapped(inner, worker)),
+    tools: tools.map((inner) => wrapped(inner, worker, failures)),
     worker,
     close: () => worker.close(),
   };
@@ -94,6 +123,7 @@ async function runInner(
 ): Promise<unknown> {
   try {
     await refuseTransforms(inner, call.args);
+    if (around !== undefined) around.hasStarted = true;
     const output: unknown = await inner.invoke({ ...call, type: 'tool_call' }, { ...around?.config, signal });
     if (isCommand(output)) throw new Error('the tool ran, but it returned a Command, which the ledger cannot record');
     if (!ToolMessage.isInstance(output)) return output;
@@ -105,20 +135,34 @@ async function runInner(
   }
 }
 
-function wrapped(inner: StructuredToolInterface, worker: Worker): StructuredToolInterface {
+function wrapped(inner: StructuredToolInterface, worker: Worker, failures: Failures): StructuredToolInterface {
   const { name, description, schema, returnDirect } = inner;
-  const func = async (args: unknown, config: ToolRunnableConfig): Promise<ToolMessage> => {
-    const toolCallId = config.toolCall?.id;
-    const runId: unknown = config.configurable?.['thread_id'];
-    if (toolCallId === undefined) throw new Error(`${name} was called without a tool call id`);
+
+  const resultOf = async (args: unknown, toolCallId: string, context: InFramework): Promise<ToolResult> => {
+    const { configurable, signal } = context.config;
+    const runId: unknown = configurable?.['thread_id'];
     if (typeof runId !== 'string') throw new Error(`${name} needs a checkpointer and a thread_id to ask people`);
     await refuseTransforms(inner, args);
     const call = { runId, toolCallId, toolName: name, arguments: args as JsonObject };
     for (;;) {
-      const { result, approval } = await worker.call(call, { context: { config }, signal: config.signal });
-      if (result !== null) return messageOf(result);
+      const { result, approval } = await worker.call(call, { context, signal });
+      failures.over();
+      if (result !== null) return result;
       // Throws to pause. It returns when the thread is resumed: what it returns is no decision, so the ledger is asked again.
       if (approval !== null) interrupt(interruptOf(approval));
+    }
+  };
+
+  const func = async (args: unknown, config: ToolRunnableConfig): Promise<ToolMessage> => {
+    const toolCallId = config.toolCall?.id;
+    if (toolCallId === undefined) throw new Error(`${name} was called without a tool call id`);
+    const context: InFramework = { config, hasStarted: false };
+    try {
+      return messageOf(await resultOf(args, toolCallId, context));
+    } catch (error) {
+      if (isGraphBubbleUp(error) || config.signal?.aborted === true) throw error;
+      const content = failures.tell(error, { toolName: name, toolCallId, hasStarted: context.hasStarted });
+      return new ToolMessage({ tool_call_id: toolCallId, name, content, status: 'error' });
     }
   };
   return tool(func, { name, description, schema: schema as JsonObject, returnDirect });
@@ -127,9 +171,7 @@ function wrapped(inner: StructuredToolInterface, worker: Worker): StructuredTool
 /** The framework parses at each step. A schema that changes its own output would give the tool another value than people saw. */
 async function refuseTransforms({ name, schema }: StructuredToolInterface, args: unknown): Promise<void> {
   if (!isInteropZodSchema(schema) || isSameJson(await interopParseAsync(schema, args), args)) return;
-  throw new TypeError(
-    `the schema of ${name} transforms, so people would see another value than it gets: it did not run`,
-  );
+  throw new TypeError(`the schema of ${name} transforms, so people would see another value than it gets`);
 }
 
 function messageOf(result: ToolResult): ToolMessage {

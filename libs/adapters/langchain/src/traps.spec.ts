@@ -58,6 +58,16 @@ describe('a thread', () => {
     expect(ran).toEqual([{ amount: 50 }]);
   });
 
+  it.each([null, undefined])('cannot be resumed with %s: LangGraph takes it for no command', async (resume) => {
+    const countersign = createFakeCountersign();
+    const { agent } = agentOn(countersign, refundCall());
+    await agent.invoke(say('go'), thread);
+    countersign.approve('c1');
+    await expect(agent.invoke(new Command({ resume }), thread)).rejects.toThrow('empty Command input');
+    await agent.invoke(new Command({ resume: false }), thread);
+    expect(ran).toEqual([{ amount: 50 }]);
+  });
+
   it('has one result for each call of a turn with an approval, a denial and a free tool', async () => {
     const countersign = createFakeCountersign();
     const { agent } = agentOn(countersign, refundCall('c1'), lookupCall, refundCall('c3', 70));

@@ -61,7 +61,8 @@ function processOn(
   { storage = connect(), more = {} }: Process = {},
 ) {
   const script = scriptedModel(turns);
-  const gate = gateTools({ url: 'http://fake.test', token: 't', agentId: 'a', fetch, attempts: 1 }, [refund]);
+  const log = { warn: () => undefined, error: () => undefined };
+  const gate = gateTools({ url: 'http://fake.test', token: 't', agentId: 'a', fetch, attempts: 1, log }, [refund]);
   closers.push(gate.close);
   const { tools, pending } = gate.run('run');
   const instructions = 'You refund.';
@@ -267,8 +268,8 @@ describe('an answer that did not come from the ledger', () => {
       const changed = JSON.parse(JSON.stringify(snapshot).replaceAll('{"amount":50}', '{"amount":5000}')) as object;
       await workflows?.persistWorkflowSnapshot({ ...names, snapshot: changed as never });
     }
-    await agent.resumeGenerate({}, run);
-    expect(script.told()['c1']).toMatch(/tool-call-mismatch/);
+    await expect(agent.resumeGenerate({}, run)).rejects.toThrow(/tool-call-mismatch/);
+    expect(script.told()).toEqual({});
     expect(ran).toEqual([]);
   });
 });
@@ -305,16 +306,5 @@ describe('a second run of one call', () => {
     await agent.generate('go', run);
     expect(script.told()).toEqual({ c1: '{"refunded":50}' });
     expect(ran).toHaveLength(1);
-  });
-});
-
-describe('without Countersign', () => {
-  it('nothing runs, and the model hears why', async () => {
-    const countersign = createFakeCountersign();
-    countersign.setAway(true);
-    const { agent, script } = processOn(countersign, [[refundCall()]]);
-    await agent.generate('go', run);
-    expect(script.told()['c1']).toMatch(/ECONNREFUSED/);
-    expect(ran).toEqual([]);
   });
 });

@@ -7,11 +7,18 @@ import {
   type Step,
   type WaitOptions,
   type Worker,
+  type WorkerLog,
   type WorkerOptions,
 } from '@countersign/worker-sdk';
-import { createTool, type Tool } from '@mastra/core/tools';
+import { createTool, type Tool, type ToolStream } from '@mastra/core/tools';
 import type { z } from 'zod';
 import type { FrameworkContext, GatedTool } from './gated-tool.js';
+
+/** The payload of the suspension of a call that could not ask Countersign. It is for showing. */
+export interface Failure {
+  readonly toolCallId: string;
+  readonly error: string;
+}
 
 /** The payload of the suspension of a call that waits for people. It is for showing. */
 export interface Suspension {
@@ -38,7 +45,8 @@ export type Gate = FrameworkGate<GatedRun, FrameworkContext>;
 
 /**
  * Puts tools of Mastra behind Countersign. A call that waits for people suspends its run. Resume it with any data: the tool
- * asks the ledger, and runs or suspends again.
+ * asks the ledger, and runs or suspends again. When Countersign refuses or does not answer, the run fails with
+ * that error, which is logged too (default: to the console), and stays suspended.
  *
  * @example
  * const gate = gateTools({ url: 'http://127.0.0.1:7400', token: process.env['COUNTERSIGN_TOKEN'] ?? '', agentId: 'support' }, [
@@ -47,9 +55,10 @@ export type Gate = FrameworkGate<GatedRun, FrameworkContext>;
  */
 export function gateTools(options: Omit<WorkerOptions<FrameworkContext>, 'tools'>, tools: readonly GatedTool[]): Gate {
   const worker = createWorker<FrameworkContext>({ ...options, tools: tools.map(({ gate }) => gate) });
+  const gate = { worker, log: options.log ?? console };
   return {
     run: (runId, more = {}) => ({
-      tools: Object.fromEntries(tools.map((one) => [one.id, frameworkTool(worker, { ...more, runId }, one)])),
+      tools: Object.fromEntries(tools.map((one) => [one.id, frameworkTool(gate, { ...more, runId }, one)])),
       pending: (limits) => worker.pending(runId, limits),
     }),
     worker,
@@ -57,27 +66,52 @@ export function gateTools(options: Omit<WorkerOptions<FrameworkContext>, 'tools'
   };
 }
 
-function frameworkTool(
-  worker: Worker<FrameworkContext>,
-  run: Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>,
-  { id, description, inputSchema }: GatedTool,
-): Tool {
+/** The run that the tools are for. */
+type Run = Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>;
+
+/** What the tools of a gate share. */
+interface Parts {
+  readonly worker: Worker<FrameworkContext>;
+  readonly log: Pick<WorkerLog, 'error'>;
+}
+
+function frameworkTool({ worker, log }: Parts, run: Run, { id, description, inputSchema, framework }: GatedTool): Tool {
   const execute = async (input: unknown, context: FrameworkContext): Promise<JsonValue | undefined> => {
     const { agent, abortSignal: signal } = context;
     if (agent === undefined) throw new Error(`${id} is behind Countersign, so only an agent can call it`);
-    const { result, approval } = await worker.call(
-      { ...run, toolCallId: agent.toolCallId, toolName: id, arguments: input as JsonValue },
-      { context, signal },
-    );
+    const { toolCallId } = agent;
+    const call = { ...run, toolCallId, toolName: id, arguments: input as JsonValue };
+    const end = await worker.call(call, { context, signal }).catch(async (error: unknown) => {
+      if (signal?.aborted === true) throw error;
+      log.error({ runId: run.runId, toolCallId, error: messageOf(error) }, 'the call has no result');
+      if (context.writer === undefined) throw error;
+      await failRun(context.writer, run.runId, error);
+      return { result: null, failure: { toolCallId, error: messageOf(error) } satisfies Failure };
+    });
     // The framework tells the model the message of an error.
-    if (result !== null) return modelOutput(result);
+    if (end.result !== null) return modelOutput(end.result);
     // The resume data decides nothing: the tool is called again, and asks the ledger again.
-    await agent.suspend(approval === null ? undefined : suspensionOf(approval));
+    await agent.suspend('failure' in end ? end.failure : suspensionOf(end.approval));
     return undefined;
   };
-  return createTool({ id, description, inputSchema: inputSchema as z.ZodObject, execute }) as unknown as Tool;
+  const options = { ...framework, id, description, inputSchema: inputSchema as z.ZodObject, execute };
+  return createTool(options) as unknown as Tool;
 }
 
-function suspensionOf({ approvalId, toolCallId, actionDigest, description, expiresAt }: ApprovalView): Suspension {
+/**
+ * Puts an error into the stream of the run, and `generate` throws it. An error that a tool throws would reach the model
+ * alone, and the run would succeed.
+ */
+async function failRun(writer: ToolStream, runId: string, error: unknown): Promise<void> {
+  await writer.custom({ type: 'error', runId, from: 'AGENT', payload: { error } });
+}
+
+function suspensionOf(approval: ApprovalView | null): Suspension | undefined {
+  if (approval === null) return undefined;
+  const { approvalId, toolCallId, actionDigest, description, expiresAt } = approval;
   return { approvalId, toolCallId, actionDigest, description, expiresAt };
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -1,12 +1,44 @@
 import { gateTool, type GateTool, type InputOf, type JsonSchema, type ToolGating } from '@countersign/worker-sdk';
-import { noopObserve, type ToolExecutionContext } from '@mastra/core/tools';
+import { noopObserve, type ToolAction, type ToolExecutionContext } from '@mastra/core/tools';
 import type { z } from 'zod';
 
 /** The second argument that the framework passes to a tool. */
 export type FrameworkContext = ToolExecutionContext;
 
-/** The options of the framework's `createTool`, and how the tool stands behind the gate. `needsApproval`: default `true`. */
-export interface GatedToolOptions<S extends z.ZodObject | JsonSchema> extends ToolGating<InputOf<S>, FrameworkContext> {
+/** The options of the framework's `createTool` that reach it unchanged. */
+const forwarded = [
+  'title',
+  'strict',
+  'providerOptions',
+  'inputExamples',
+  'requestContextSchema',
+  'transform',
+  'mcp',
+  'mcpMetadata',
+  'onInputStart',
+  'onInputDelta',
+  'onInputAvailable',
+  'onOutput',
+] as const;
+
+const isText = 'after an edit or an answer the output is a text';
+const isAsked = 'Countersign asks people, and suspends the run until they decide';
+
+/** The options of the framework's `createTool` that cannot be kept, and why. */
+const refused = {
+  requireApproval: 'use `needsApproval`',
+  outputSchema: isText,
+  toModelOutput: isText,
+  suspendSchema: isAsked,
+  resumeSchema: isAsked,
+  background: isAsked,
+  mastra: 'the framework sets it',
+} as const;
+
+/** The options of the framework's `createTool` that reach it unchanged. */
+export type FrameworkOptions<I = unknown> = Pick<ToolAction<I, unknown>, (typeof forwarded)[number]>;
+
+interface ToolMembers<S extends z.ZodObject | JsonSchema> {
   readonly id: string;
   readonly description: string;
   readonly inputSchema: S;
@@ -14,16 +46,43 @@ export interface GatedToolOptions<S extends z.ZodObject | JsonSchema> extends To
   readonly execute: (input: InputOf<S>, context: FrameworkContext) => unknown;
 }
 
+/**
+ * The options of the framework's `createTool` that a gated tool takes, and how it stands behind the gate. `needsApproval`:
+ * default `true`.
+ */
+export interface GatedToolOptions<S extends z.ZodObject | JsonSchema>
+  extends
+    ToolMembers<S>,
+    ToolGating<InputOf<S>, FrameworkContext>,
+    FrameworkOptions<InputOf<S>>,
+    Readonly<Partial<Record<keyof typeof refused, never>>> {}
+
 /** A tool for `gateTools`. */
 export interface GatedTool {
   readonly id: string;
   readonly description: string;
   readonly inputSchema: z.ZodObject | JsonSchema;
+  readonly framework: FrameworkOptions;
   readonly gate: GateTool<FrameworkContext>;
 }
 
+const own: Readonly<Record<keyof ToolMembers<JsonSchema> | keyof ToolGating<unknown>, true>> = {
+  id: true,
+  description: true,
+  inputSchema: true,
+  execute: true,
+  needsApproval: true,
+  approvalPrompt: true,
+  idempotent: true,
+  toolTimeoutMs: true,
+  expiresInMs: true,
+  allowedDecisions: true,
+  labels: true,
+};
+
 /**
- * Declares a tool behind the gate: use it in place of the framework's `createTool`.
+ * Declares a tool behind the gate: use it in place of the framework's `createTool`. Throws a TypeError for an option that
+ * it does not take.
  *
  * @example
  * const refund = gatedTool({
@@ -35,15 +94,29 @@ export interface GatedTool {
  * });
  */
 export function gatedTool<const S extends z.ZodObject | JsonSchema>(options: GatedToolOptions<S>): GatedTool {
-  const { id, execute, ...rest } = options;
-  const { description, inputSchema } = rest;
+  checkMembers(options);
+  const { id, description, inputSchema, execute } = options;
   const gate = gateTool<S, FrameworkContext>({
-    needsApproval: true,
-    ...rest,
+    ...options,
+    needsApproval: options.needsApproval ?? true,
     name: id,
     inputIsParsed: true,
     signalOf: (context) => context?.abortSignal,
     execute: (input, { context, signal }) => execute(input, { observe: noopObserve, ...context, abortSignal: signal }),
   });
-  return { id, description, inputSchema, gate };
+  const framework = Object.fromEntries(
+    forwarded.flatMap((member) => (options[member] === undefined ? [] : [[member, options[member]]])),
+  ) as FrameworkOptions;
+  return { id, description, inputSchema, framework, gate };
+}
+
+/** Checked at run time as well: an option that is dropped may have kept the tool from running. */
+function checkMembers(options: { readonly id: string }): void {
+  const reasons = new Map<string, string>(Object.entries(refused));
+  const taken = new Set<string>([...Object.keys(own), ...forwarded]);
+  for (const [member, value] of Object.entries<unknown>(options)) {
+    if (value === undefined || taken.has(member)) continue;
+    const why = reasons.get(member) ?? 'it is no option of it';
+    throw new TypeError(`tool ${options.id}: gatedTool does not take \`${member}\`: ${why}`);
+  }
 }

@@ -7,7 +7,7 @@ const refund = gatedTool({
   name: 'refund',
   description: 'Refunds an amount',
   parameters: z.object({ amount: z.number() }),
-  needsApproval: ({ amount }) => amount > 10,
+  needsApproval: (_runContext, { amount }) => amount > 10,
   execute: ({ amount }) => ({ refunded: amount }),
 });
 const gate = gateTools(

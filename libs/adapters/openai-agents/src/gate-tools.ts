@@ -1,5 +1,6 @@
 import {
   assertRequested,
+  CountersignError,
   createWorker,
   modelOutput,
   NotApprovedError,
@@ -11,7 +12,7 @@ import {
 } from '@countersign/worker-sdk';
 import { tool, type RunContext, type Tool } from '@openai/agents';
 import type { z } from 'zod';
-import type { FrameworkContext, GatedTool } from './gated-tool.js';
+import type { FrameworkContext, FrameworkOptions, GatedTool } from './gated-tool.js';
 import { callIdsIn, resumeState, type AnyAgent, type Limits, type Resumed } from './resume.js';
 
 /** One run of the agents. */
@@ -65,8 +66,9 @@ function frameworkTool(
   one: GatedTool,
   stored: ReadonlySet<string>,
 ): Tool {
-  const { name, description, parameters } = one;
+  const { name, description, parameters, framework } = one;
   return tool({
+    ...(framework as Omit<FrameworkOptions, 'strict'>),
     name,
     description,
     parameters: parameters as z.ZodObject,
@@ -92,7 +94,7 @@ function frameworkTool(
     },
     // By default the model would be told to try again.
     errorFunction: (_context, error) => {
-      if (error instanceof NotApprovedError) throw error;
+      if (error instanceof NotApprovedError || error instanceof CountersignError) throw error;
       return error instanceof Error ? error.message : String(error);
     },
   });

@@ -3,5 +3,5 @@ export { gateTools } from './gate-tools.js';
 export type { RunMembers as RunOptions } from '@countersign/worker-sdk';
 export type { Gate, GatedRun } from './gate-tools.js';
 export { gatedTool } from './gated-tool.js';
-export type { FrameworkContext, GatedTool, GatedToolOptions } from './gated-tool.js';
+export type { FrameworkContext, FrameworkOptions, GatedTool, GatedToolOptions, NeedsApproval } from './gated-tool.js';
 export type { Limits, Resumed } from './resume.js';

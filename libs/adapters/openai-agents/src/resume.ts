@@ -46,7 +46,10 @@ export async function resumeState<A extends AnyAgent>(
     toolCalls.map(({ toolCallId }) => toolCallId),
     signal,
   );
-  const { results, pendingApprovals } = await worker.ask({ ...run, toolCalls }, { timeoutMs, signal });
+  const { results, pendingApprovals } = await worker.ask(
+    { ...run, toolCalls },
+    { timeoutMs, signal, context: { runContext: state._context } },
+  );
   const waiting = new Set(pendingApprovals.map(({ toolCallId }) => toolCallId));
   for (const item of items) {
     const toolCallId = callIdOf(item);

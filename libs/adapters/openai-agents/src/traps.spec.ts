@@ -17,7 +17,7 @@ const refundNamed = (name: string) =>
     name,
     description: 'Refunds an amount',
     parameters: z.strictObject({ amount: z.int() }),
-    needsApproval: ({ amount }) => amount > limit,
+    needsApproval: (_runContext, { amount }) => amount > limit,
     execute: ({ amount }) => {
       ran.push(amount);
       return { refunded: amount };
