@@ -13,6 +13,7 @@ export { globProblem, matchesGlob } from './glob.js';
 export type { DigestInput } from './digest.js';
 export { toCalledTool } from './called-tool.js';
 export { otherSchema } from './refusal-words.js';
+export type { OtherSchema } from './refusal-words.js';
 export { plainWords } from './plain-words.js';
 export type { CalledTool } from './called-tool.js';
 export { calledToolOf, toEventView, toMaskedEventView } from './event-view.js';

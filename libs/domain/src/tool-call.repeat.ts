@@ -1,9 +1,11 @@
-import { otherSchema } from '@countersign/contracts';
+import type { OtherSchema } from '@countersign/contracts';
 import type { RuleResult } from './decider.js';
 import { refused } from './decider.js';
 import { areEqualJson } from './json-equality.js';
 import type { ToolCallProposal } from './tool-call.commands.js';
 import type { ToolCall } from './tool-call.state.js';
+
+const otherSchema: OtherSchema = 'with another input schema of the tool';
 
 /**
  * How a duplicate request compares with the recorded call. `equal` (or less strict) adds nothing; `stricter` requires
