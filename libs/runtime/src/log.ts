@@ -32,7 +32,7 @@ export interface LogOptions {
 /** A log that writes one JSON object per line, synchronously, so that a kill loses none. */
 export function createLog(options: LogOptions): Log {
   const { destination = 'stderr' } = options;
-  const stream = typeof destination === 'object' ? destination : pino.destination(destination === 'stdout' ? 1 : 2);
+  const stream = typeof destination === 'object' ? destination : synchronous(destination === 'stdout' ? 1 : 2);
   const logger = pino(
     {
       level: options.level,
@@ -46,6 +46,11 @@ export function createLog(options: LogOptions): Log {
     stream,
   );
   return wrap(logger);
+}
+
+/** Without `sync`, lines are lost in a kill, and a process whose log nobody reads any more never ends: pino repeats the write. */
+function synchronous(fd: 1 | 2): pino.DestinationStream {
+  return pino.destination({ dest: fd, sync: true });
 }
 
 function wrap(logger: pino.Logger): Log {
