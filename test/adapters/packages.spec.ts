@@ -152,7 +152,7 @@ describe('an example that is run as its README says', () => {
 
   it.each([
     ['ai-sdk', 1],
-    ['mastra', 0],
+    ['mastra', 1],
     ['langchain', 0],
     ['openai-agents', 1],
     ['ag-ui', 1],
