@@ -94,7 +94,7 @@ describe('a gated tool of an MCP server', () => {
 
 describe('the annotations of a tool', () => {
   interface Body {
-    readonly calls: readonly { readonly hints?: unknown }[];
+    readonly calls?: readonly { readonly hints?: unknown }[];
   }
   it.each<[string, NonNullable<Parameters<typeof dynamicTool>[0]['metadata']>, unknown]>([
     ['are left out when there are none', { clientName: 'c' }, undefined],
@@ -108,7 +108,7 @@ describe('the annotations of a tool', () => {
     const countersign = createFakeCountersign();
     const requested: { readonly hints?: unknown }[] = [];
     const noted: typeof fetch = (input, init) => {
-      if (init?.method === 'POST') requested.push(...(JSON.parse(init.body as string) as Body).calls);
+      if (init?.method === 'POST') requested.push(...((JSON.parse(init.body as string) as Body).calls ?? []));
       return countersign.fetch(input, init);
     };
     const inputSchema = jsonSchema({ type: 'object', properties: {}, additionalProperties: false });

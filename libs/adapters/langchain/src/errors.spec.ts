@@ -58,7 +58,6 @@ describe('a real Countersign', () => {
     ['a wrong token', () => ({ token: 'cs_wrong' }), tokensRemedy],
     ['swapped tokens', (given) => ({ token: given.workerToken, resolverToken: given.agentToken }), tokensRemedy],
     ['an address with /v1', ({ url }) => ({ url: `${url}/v1` }), /not-found: this path does not exist/],
-    ['an empty agent id', () => ({ agentId: '' }), /agentId/],
     [
       'a wrong port',
       () => ({ url: 'http://127.0.0.1:9' }),
