@@ -17,7 +17,7 @@ test('the lines of a log are written before a kill that follows them', async () 
   expect(await text(start('killed').stderr)).toContain('line 100 of 100');
 });
 
-test('a process ends although nobody reads its log any more', async () => {
+test('a process ends after the reader of its log has ended', async () => {
   const child = start('exits');
   child.stderr.destroy();
   child.stdin.write('go\n');

@@ -70,7 +70,7 @@ const deny = (reason: RegExp): object => ({
 });
 
 describe('the hook before a tool', () => {
-  it('asks nobody while the resolver token may not claim, and says which token it needs', async () => {
+  it("asks no person while the resolver's token may not claim, and names the token that it needs", async () => {
     const { before, countersign, asked } = open();
     countersign.setMayClaim(false);
     const refused = await before(bash('toolu_1'));

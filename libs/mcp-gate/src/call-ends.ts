@@ -1,5 +1,5 @@
 import type { JsonValue } from '@countersign/contracts';
-import { createWorker, type CallEnd, type GateTool, type Worker } from '@countersign/worker-sdk';
+import { createWorker, type CallEnd, type GateTool, type MayClaim, type Worker } from '@countersign/worker-sdk';
 import type { ClientCall } from './client-call.js';
 import { attempts, type GateOptions } from './gate-options.js';
 import { LostRunError, type InnerRun } from './inner-run.js';
@@ -26,8 +26,7 @@ const cancelGraceMs = 10_000;
 const reportMsMax = 3_600_000;
 const progressEveryMs = 5_000;
 
-/** @param mayClaim rejects while the resolver's token may not claim: then nobody is asked. */
-export function createCallEnds(options: GateOptions, mayClaim: () => Promise<void>): CallEnds {
+export function createCallEnds(options: GateOptions, mayClaim: MayClaim): CallEnds {
   const { runId, holdMs, reportMs = 5_000 } = options;
   const ending = new Map<Worker, InnerRun>();
 

@@ -2,15 +2,12 @@ import { afterEach, expect, it } from '@jest/globals';
 import { createClient, createWorker, gateTool, type Client } from '@countersign/worker-sdk';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { createCardWatch, type CardWatch } from './card-watch.js';
+import { until } from './testing/until.js';
 
 const watches: CardWatch[] = [];
 afterEach(() => {
   for (const watch of watches.splice(0)) watch.close();
 });
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
 
 /** Cards of calls that wait for a person, and a watch that has few attempts per request. */
 async function open() {

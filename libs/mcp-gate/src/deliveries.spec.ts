@@ -3,17 +3,10 @@ import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { GateOptions } from './gate-options.js';
-import { openHttpGate, type HttpGate } from './http.js';
-import { freePort } from './testing/free-port.js';
+import { closeHttpPlaces, openHttpPlace } from './testing/http-place.js';
+import { until } from './testing/until.js';
 
-const gates: HttpGate[] = [];
-afterEach(async () => {
-  await Promise.all(gates.splice(0).map((gate) => gate.close()));
-});
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
+afterEach(closeHttpPlaces);
 
 const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
@@ -37,13 +30,7 @@ async function open(more: Partial<GateOptions> = {}) {
     return { content: [{ type: 'text', text }] };
   });
   void server.connect(ofServer);
-  const options: GateOptions = {
-    ...{ url: 'http://fake.test', token: 't', resolverToken: 't', agentId: 'mcp', runId: 'run', fetch: record },
-    ...{ continuesRun: false, gate: 'none', holdMs: 0, ungated: { globs: [], readOnly: false } },
-    ...more,
-  };
-  const gate = await openHttpGate({ port: await freePort(), openServer: () => wire, optionsOf: async () => options });
-  gates.push(gate);
+  const gate = await openHttpPlace({ fetch: record, gate: 'none', ...more }, { openServer: () => wire });
   let ids = 0;
   const post = (request: object, sessionId?: string, signal?: AbortSignal) => {
     const headers = sessionId === undefined ? json : { ...json, 'mcp-session-id': sessionId };

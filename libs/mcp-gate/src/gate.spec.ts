@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { closeGates, openPlace as open, textOf } from './testing/place.js';
+import { until } from './testing/until.js';
 
 afterEach(closeGates);
 
@@ -30,7 +31,7 @@ describe('the MCP gate', () => {
     expect(asked[0]).toMatchObject({ labels: { mcpServer: 'bank' }, hints: { destructiveHint: true } });
   });
 
-  it('asks nobody while its resolver token may not claim, and says which token it needs', async () => {
+  it("asks no person while the resolver's token may not claim, and names the token that it needs", async () => {
     const { refund, countersign, asked } = await open();
     countersign.setMayClaim(false);
     expect(textOf(await refund(5))).toMatch(
@@ -290,7 +291,3 @@ describe('the MCP gate', () => {
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['refund', 'balance']);
   });
 });
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
-}

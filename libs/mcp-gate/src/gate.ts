@@ -5,8 +5,7 @@ import {
   type JSONRPCMessage,
   type JSONRPCRequest,
 } from '@modelcontextprotocol/sdk/types.js';
-import { untilDone } from '@countersign/http-client';
-import { createClient, proveMayClaim } from '@countersign/worker-sdk';
+import { createClient, createMayClaim } from '@countersign/worker-sdk';
 import { createCardWatch } from './card-watch.js';
 import { createCatalog } from './catalog.js';
 import { createClientRequests, GateEndedError, type Handler } from './client-requests.js';
@@ -49,7 +48,7 @@ export async function openGate(
   const catalog = createCatalog(requests, options.listMs);
   const resolver = createClient({ ...options, token: options.resolverToken, attempts });
   const agent = createClient({ ...options, attempts });
-  const mayClaim = untilDone(() => proveMayClaim(resolver, { agent }));
+  const mayClaim = createMayClaim(resolver, { agent });
   const gated = createGatedCalls({ options, catalog, requests, mayClaim });
   const session = createSession(server, deliveries);
   const ended = Promise.withResolvers<Error | undefined>();

@@ -1,6 +1,6 @@
 import type { ApprovalView } from '@countersign/contracts';
 import { untilDone } from '@countersign/http-client';
-import { createClient, isSameJson } from '@countersign/worker-sdk';
+import { createClient, isSameJson, type MayClaim } from '@countersign/worker-sdk';
 import { createCallEnds, type AskedCall } from './call-ends.js';
 import type { Catalog, ListedTool } from './catalog.js';
 import type { AnswerCall, ClientCall } from './client-call.js';
@@ -24,8 +24,7 @@ export interface GatedCallPorts {
   readonly options: GateOptions;
   readonly catalog: Catalog;
   readonly requests: InnerRequests;
-  /** Rejects while the resolver's token may not claim: then nobody is asked. */
-  readonly mayClaim: () => Promise<void>;
+  readonly mayClaim: MayClaim;
 }
 
 /** A call of the client, and what the gate knows about it. */

@@ -1,20 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { PingRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { openHttpGate, type HttpGate, type HttpGateOptions } from './http.js';
-import { freePort } from './testing/free-port.js';
+import type { HttpGate, HttpGateOptions } from './http.js';
+import { closeHttpPlaces, connectTo, openHttpPlace } from './testing/http-place.js';
 import type { Wire } from './wire.js';
 
-const gates: HttpGate[] = [];
-const clients: Client[] = [];
-afterEach(async () => {
-  await Promise.all(clients.splice(0).map((client) => client.close()));
-  await Promise.all(gates.splice(0).map((gate) => gate.close()));
-});
+afterEach(closeHttpPlaces);
 
 /** A server with a tool that says how it is, and one that takes its time. */
 function openServer(): Wire {
@@ -31,25 +25,9 @@ function openServer(): Wire {
   return wire;
 }
 
-async function open(more: Partial<HttpGateOptions> = {}): Promise<HttpGate> {
-  const { fetch } = createFakeCountersign();
-  const connection = { url: 'http://fake.test', token: 'a', resolverToken: 'r', agentId: 'mcp', fetch };
-  const optionsOf = async () => ({
-    ...connection,
-    ...{ runId: 'run', continuesRun: false, gate: 'writes' as const, holdMs: 0 },
-    ungated: { globs: [], readOnly: false },
-  });
-  const gate = await openHttpGate({ port: await freePort(), openServer, optionsOf, ...more });
-  gates.push(gate);
-  return gate;
-}
-
-async function connect({ url }: HttpGate): Promise<Client> {
-  const client = new Client({ name: 'spec', version: '1' });
-  clients.push(client);
-  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
-  return client;
-}
+const open = (more: Partial<HttpGateOptions> = {}): Promise<HttpGate> =>
+  openHttpPlace({ fetch: createFakeCountersign().fetch }, { openServer, ...more });
+const connect = async (gate: HttpGate): Promise<Client> => (await connectTo(gate)).client;
 
 const initialize = {
   method: 'initialize',
@@ -72,9 +50,9 @@ const ping = (client: Client) => client.callTool({ name: 'ping', arguments: {} }
 
 it('a connection passes calls on, and leaves its place when it ends', async () => {
   const gate = await open({ sessionsMax: 1 });
-  const first = await connect(gate);
-  expect(await ping(first)).toMatchObject({ content: [{ text: 'pong' }] });
-  await (first.transport as StreamableHTTPClientTransport).terminateSession();
+  const { client, transport } = await connectTo(gate);
+  expect(await ping(client)).toMatchObject({ content: [{ text: 'pong' }] });
+  await transport.terminateSession();
   expect(await ping(await connect(gate))).toMatchObject({ content: [{ text: 'pong' }] });
 });
 

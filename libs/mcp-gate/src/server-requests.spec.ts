@@ -1,24 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { ElicitRequestSchema, EmptyResultSchema } from '@modelcontextprotocol/sdk/types.js';
-import { openHttpGate, type HttpGate } from './http.js';
-import { freePort } from './testing/free-port.js';
+import type { HttpGate } from './http.js';
+import { closeHttpPlaces, connectTo, openHttpPlace } from './testing/http-place.js';
 import { textOf } from './testing/place.js';
+import { until } from './testing/until.js';
 
-const gates: HttpGate[] = [];
-const clients: Client[] = [];
-afterEach(async () => {
-  await Promise.all(clients.splice(0).map((client) => client.close()));
-  await Promise.all(gates.splice(0).map((gate) => gate.close()));
-});
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
+afterEach(closeHttpPlaces);
 
 /** A gate over HTTP before a server whose tool asks the user, and whose resource never comes. */
 async function open() {
@@ -40,32 +30,22 @@ async function open() {
     return new Promise<never>(() => undefined);
   });
   await server.connect(ofServer);
-  const gate = await openHttpGate({
-    port: await freePort(),
-    openServer: () => wire,
-    optionsOf: async () => ({
-      ...{ url: 'http://fake.test', token: 't', resolverToken: 't', agentId: 'mcp', runId: 'run', fetch },
-      ...{ continuesRun: false, gate: 'writes', holdMs: 0, ungated: { globs: [], readOnly: false } },
-    }),
-  });
-  gates.push(gate);
+  const gate = await openHttpPlace({ fetch }, { openServer: () => wire });
   return { gate, server, running, reads: () => reads };
 }
 
-/** A client of the SDK, which keeps an event stream open, and more requests of the same client beside it. */
-async function connect({ url }: HttpGate) {
-  const client = new Client({ name: 'spec', version: '1' }, { capabilities: { elicitation: { form: {} } } });
-  clients.push(client);
-  client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'decline' }));
-  const transport = new StreamableHTTPClientTransport(new URL(url));
-  await client.connect(transport);
+/** A client of the SDK, and `post` for more requests in its session. */
+async function connect(gate: HttpGate) {
+  const { client, transport } = await connectTo(gate, { elicitation: { form: {} } }, (unconnected) => {
+    unconnected.setRequestHandler(ElicitRequestSchema, () => ({ action: 'decline' }));
+  });
   const headers = {
     ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
     'mcp-session-id': transport.sessionId ?? '',
   };
   const post = (message: object, signal?: AbortSignal) => {
     const body = JSON.stringify({ jsonrpc: '2.0', ...message });
-    return fetch(url, { method: 'POST', headers, body, ...(signal === undefined ? {} : { signal }) });
+    return fetch(gate.url, { method: 'POST', headers, body, ...(signal === undefined ? {} : { signal }) });
   };
   const ask = async () => textOf(await client.callTool({ name: 'ask' }, undefined, { timeout: 8_000 }));
   return { ask, post };

@@ -48,7 +48,7 @@ export function createLog(options: LogOptions): Log {
   return wrap(logger);
 }
 
-/** Without `sync`, lines are lost in a kill, and a process whose log nobody reads any more never ends: pino repeats the write. */
+/** Without `sync` a kill loses lines. After the reader of the log has ended, pino repeats its last write for ever, and the process never exits. */
 function synchronous(fd: 1 | 2): pino.DestinationStream {
   return pino.destination({ dest: fd, sync: true });
 }

@@ -1,9 +1,13 @@
-import type { CallOptions } from './transport.js';
+import { untilDone } from '@countersign/http-client';
 import type { Client } from './client.js';
 import { isRefusal } from './errors.js';
+import type { CallOptions } from './transport.js';
 
 /** No call has this id. */
 const noCallId = 'tc_none';
+
+/** Rejects while the token of the resolver may not claim. A caller waits for it before it asks a person. */
+export type MayClaim = () => Promise<void>;
 
 /** The options of the proof. */
 export interface ProofOptions extends CallOptions {
@@ -27,4 +31,9 @@ export async function proveMayClaim(resolver: Client, { agent, ...options }: Pro
   const page = await agent?.listToolCalls({ ...options, order: 'oldest', limit: 1 });
   const [call] = page?.calls ?? [];
   if (call !== undefined) await resolver.getToolCall(call.callId, options);
+}
+
+/** The proof for many calls: after it has succeeded it is not repeated. */
+export function createMayClaim(resolver: Client, options: ProofOptions): MayClaim {
+  return untilDone(() => proveMayClaim(resolver, options));
 }

@@ -1,6 +1,7 @@
 import { otherSchema } from '@countersign/contracts';
 import type { Client } from './client.js';
 import { isRefusal } from './errors.js';
+import type { MayClaim } from './may-claim.js';
 import { sameCallsOf } from './read-run.js';
 import { rejectOnAbort } from './reject-on-abort.js';
 import type { Requests } from './requests.js';
@@ -9,10 +10,9 @@ import type { Requests } from './requests.js';
 export interface StepRequestPorts {
   readonly requests: Requests;
   readonly client: Client;
-  /** Whether this worker will run the calls of the tool. */
+  /** Returns whether this worker runs the calls of the tool. */
   readonly runsHere: (toolName: string) => boolean;
-  /** Rejects while the resolver's token may not claim: then nobody is asked. */
-  readonly mayClaim: () => Promise<void>;
+  readonly mayClaim: MayClaim;
 }
 
 /** Requests calls that can be claimed here, and finds those again whose tool has another schema since. */

@@ -125,7 +125,7 @@ describe('a step', () => {
     expect(() => setUp({ [name]: '' })).toThrow(new RegExp(`^${name} is empty`));
   });
 
-  it('asks nobody while its resolver token may not claim', async () => {
+  it("asks no person while the resolver's token may not claim", async () => {
     const { worker, countersign } = setUp();
     const step = { runId: 'r', toolCalls: [deletion('1', '/etc/x')] };
     countersign.setMayClaim(false);

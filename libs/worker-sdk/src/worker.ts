@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { linkedController, untilDone } from '@countersign/http-client';
-import { clientOver, type Client } from './client.js';
+import { linkedController } from '@countersign/http-client';
+import { clientOver } from './client.js';
 import { checkInteger, checkWaitMs } from './check-numbers.js';
 import { submitFailure, submitOutput } from './client-output.js';
 import type { ExecutionPorts } from './execution-ports.js';
@@ -10,7 +10,7 @@ import { createNotices } from './hooks.js';
 import { openKafkaRequests } from './kafka/open-requests.js';
 import { createCountdown, createWithin, type WaitOptions } from './limits.js';
 import { silentLog } from './log.js';
-import { proveMayClaim } from './may-claim.js';
+import { createMayClaim, type MayClaim } from './may-claim.js';
 import type { Middleware } from './middleware.js';
 import type { StepOutcome } from './outcome.js';
 import { questionTool } from './question.js';
@@ -44,7 +44,7 @@ const attemptsDefault = 9;
  *   tools: [deleteFile],
  * });
  */
-export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: () => Promise<void>): Worker<C> {
+export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: MayClaim): Worker<C> {
   checkOptions(options);
   const transport = createTransport({ ...options, attempts: options.attempts ?? attemptsDefault });
   const client = clientOver(transport, options.token);
@@ -82,7 +82,7 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
     requests,
     client,
     runsHere,
-    mayClaim: mayClaim ?? proofOf(ports.resolver, client),
+    mayClaim: mayClaim ?? proofOf(ports, options),
   });
   const within = createWithin(ports.clock, stopping.signal);
   const all = {
@@ -152,8 +152,13 @@ function checkOptions({ token, resolverToken, agentId, toolTimeoutMs, leaseMs }:
   checkInteger('createWorker', 'leaseMs', leaseMs);
 }
 
-function proofOf(resolver: Client, agent: Client): () => Promise<void> {
-  return untilDone(() => proveMayClaim(resolver, { agent }));
+function proofOf(
+  { resolver, requester, stopping }: ExecutionPorts,
+  { kafka }: Pick<WorkerOptions<never>, 'kafka'>,
+): MayClaim {
+  // Over Kafka a step waits for the server without a limit, and so does its proof.
+  const attempts = kafka === undefined ? undefined : Infinity;
+  return createMayClaim(resolver, { agent: requester, signal: stopping, attempts });
 }
 
 function toolsByName(tools: readonly GateTool[]): ReadonlyMap<string, GateTool> {

@@ -7,6 +7,6 @@ if (process.argv[2] === 'killed') {
   process.kill(process.pid, 'SIGKILL');
 }
 process.stdin.once('data', () => {
-  for (const line of [1, 2, 3]) log.info({ line }, 'nobody reads this');
+  for (const line of [1, 2, 3]) log.info({ line }, 'a line without a reader');
   process.exit(3);
 });

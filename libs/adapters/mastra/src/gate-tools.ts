@@ -69,7 +69,7 @@ export function gateTools(options: Omit<WorkerOptions<FrameworkContext>, 'tools'
 /** The run that the tools are for. */
 type Run = Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>;
 
-/** What the tools of a gate share. */
+/** The parts that the tools of a gate share. */
 interface Parts {
   readonly worker: Worker<FrameworkContext>;
   readonly log: Pick<WorkerLog, 'error'>;

@@ -1,9 +1,23 @@
-import { gateTool, type GateTool, type InputOf, type JsonSchema, type ToolGating } from '@countersign/worker-sdk';
+import {
+  forwardedOptions,
+  gateTool,
+  type GateTool,
+  type InputOf,
+  type JsonSchema,
+  type ToolGating,
+} from '@countersign/worker-sdk';
 import { noopObserve, type ToolAction, type ToolExecutionContext } from '@mastra/core/tools';
 import type { z } from 'zod';
 
 /** The second argument that the framework passes to a tool. */
 export type FrameworkContext = ToolExecutionContext;
+
+const own = [
+  'id',
+  'description',
+  'inputSchema',
+  'execute',
+] as const satisfies readonly (keyof ToolMembers<JsonSchema>)[];
 
 /** The options of the framework's `createTool` that reach it unchanged. */
 const forwarded = [
@@ -66,20 +80,6 @@ export interface GatedTool {
   readonly gate: GateTool<FrameworkContext>;
 }
 
-const own: Readonly<Record<keyof ToolMembers<JsonSchema> | keyof ToolGating<unknown>, true>> = {
-  id: true,
-  description: true,
-  inputSchema: true,
-  execute: true,
-  needsApproval: true,
-  approvalPrompt: true,
-  idempotent: true,
-  toolTimeoutMs: true,
-  expiresInMs: true,
-  allowedDecisions: true,
-  labels: true,
-};
-
 /**
  * Declares a tool behind the gate: use it in place of the framework's `createTool`. Throws a TypeError for an option that
  * it does not take.
@@ -94,8 +94,8 @@ const own: Readonly<Record<keyof ToolMembers<JsonSchema> | keyof ToolGating<unkn
  * });
  */
 export function gatedTool<const S extends z.ZodObject | JsonSchema>(options: GatedToolOptions<S>): GatedTool {
-  checkMembers(options);
   const { id, description, inputSchema, execute } = options;
+  const framework = forwardedOptions(id, options, { own, forwarded, refused }) as FrameworkOptions;
   const gate = gateTool<S, FrameworkContext>({
     ...options,
     needsApproval: options.needsApproval ?? true,
@@ -104,19 +104,5 @@ export function gatedTool<const S extends z.ZodObject | JsonSchema>(options: Gat
     signalOf: (context) => context?.abortSignal,
     execute: (input, { context, signal }) => execute(input, { observe: noopObserve, ...context, abortSignal: signal }),
   });
-  const framework = Object.fromEntries(
-    forwarded.flatMap((member) => (options[member] === undefined ? [] : [[member, options[member]]])),
-  ) as FrameworkOptions;
   return { id, description, inputSchema, framework, gate };
-}
-
-/** Checked at run time as well: an option that is dropped may have kept the tool from running. */
-function checkMembers(options: { readonly id: string }): void {
-  const reasons = new Map<string, string>(Object.entries(refused));
-  const taken = new Set<string>([...Object.keys(own), ...forwarded]);
-  for (const [member, value] of Object.entries<unknown>(options)) {
-    if (value === undefined || taken.has(member)) continue;
-    const why = reasons.get(member) ?? 'it is no option of it';
-    throw new TypeError(`tool ${options.id}: gatedTool does not take \`${member}\`: ${why}`);
-  }
 }

@@ -1,4 +1,5 @@
 import {
+  forwardedOptions,
   gateTool,
   type ApprovalContext,
   type ApprovalVerdict,
@@ -22,6 +23,13 @@ export interface FrameworkContext {
  */
 export type NeedsApproval<I> =
   boolean | ((runContext: RunContext, input: I, callId: string) => ApprovalVerdict | Promise<ApprovalVerdict>);
+
+const own = [
+  'name',
+  'description',
+  'parameters',
+  'execute',
+] as const satisfies readonly (keyof ToolMembers<JsonSchema>)[];
 
 /** The options of the framework's `tool` that reach it unchanged. */
 const forwarded = [
@@ -81,20 +89,6 @@ export interface GatedTool {
   readonly gate: GateTool<FrameworkContext>;
 }
 
-const own: Readonly<Record<keyof ToolMembers<JsonSchema> | keyof Gating<unknown>, true>> = {
-  name: true,
-  description: true,
-  parameters: true,
-  execute: true,
-  needsApproval: true,
-  approvalPrompt: true,
-  idempotent: true,
-  toolTimeoutMs: true,
-  expiresInMs: true,
-  allowedDecisions: true,
-  labels: true,
-};
-
 /**
  * Declares a tool behind the gate: use it in place of the framework's `tool`, which would hide from the ledger that a
  * tool has failed. Throws a TypeError for an option that it does not take.
@@ -109,7 +103,7 @@ const own: Readonly<Record<keyof ToolMembers<JsonSchema> | keyof Gating<unknown>
  * });
  */
 export function gatedTool<const S extends z.ZodObject | JsonSchema>(options: GatedToolOptions<S>): GatedTool {
-  checkMembers(options);
+  const framework = forwardedOptions(options.name, options, { own, forwarded, refused });
   checkName(options.name);
   const { name, description, parameters, execute, needsApproval = true } = options;
   const gate = gateTool<S, FrameworkContext>({
@@ -120,21 +114,7 @@ export function gatedTool<const S extends z.ZodObject | JsonSchema>(options: Gat
     signalOf: (context) => context?.details?.signal,
     execute: (input, { context, signal }) => execute(input, context?.runContext, { ...context?.details, signal }),
   });
-  const framework = Object.fromEntries(
-    forwarded.flatMap((member) => (options[member] === undefined ? [] : [[member, options[member]]])),
-  ) as FrameworkOptions;
   return { name, description, parameters, framework, gate };
-}
-
-/** Checked at run time as well: an option that is dropped may have switched the tool off. */
-function checkMembers(options: { readonly name: string }): void {
-  const reasons = new Map<string, string>(Object.entries(refused));
-  const taken = new Set<string>([...Object.keys(own), ...forwarded]);
-  for (const [member, value] of Object.entries<unknown>(options)) {
-    if (value === undefined || taken.has(member)) continue;
-    const why = reasons.get(member) ?? 'it is no option of it';
-    throw new TypeError(`tool ${options.name}: gatedTool does not take \`${member}\`: ${why}`);
-  }
 }
 
 /** A name that the framework changes would be another one in the interruptions than in the ledger. */

@@ -1,25 +1,14 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { CallToolResultSchema, CreateTaskResultSchema } from '@modelcontextprotocol/sdk/types.js';
-import { openHttpGate, type HttpGate } from '../http.js';
-import { freePort } from '../testing/free-port.js';
+import { closeHttpPlaces, connectTo, openHttpPlace } from '../testing/http-place.js';
 import { textOf } from '../testing/place.js';
+import { until } from '../testing/until.js';
 import type { Wire } from '../wire.js';
 
-const gates: HttpGate[] = [];
-const clients: Client[] = [];
-afterEach(async () => {
-  await Promise.all(clients.splice(0).map((client) => client.close()));
-  await Promise.all(gates.splice(0).map((gate) => gate.close()));
-});
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
+afterEach(closeHttpPlaces);
 
 /** Two sessions of one gate. The tool of each server says which one runs it, and runs until it is told to stop. */
 async function open() {
@@ -50,22 +39,9 @@ async function open() {
     void server.connect(ofServer);
     return wire;
   };
-  let runs = 0;
-  const gate = await openHttpGate({
-    port: await freePort(),
-    openServer,
-    optionsOf: async () => ({
-      ...{ url: 'http://fake.test', token: 't', resolverToken: 't', agentId: 'mcp', fetch: record },
-      ...{ runId: `run-${(runs += 1)}`, continuesRun: false, gate: 'writes' as const, holdMs: 0 },
-      ungated: { globs: [], readOnly: false },
-    }),
-  });
-  gates.push(gate);
+  const gate = await openHttpPlace({ fetch: record }, { openServer });
   const connect = async () => {
-    const client = new Client({ name: 'spec', version: '1' }, { capabilities: { tasks: {} } });
-    clients.push(client);
-    const transport = new StreamableHTTPClientTransport(new URL(gate.url));
-    await client.connect(transport);
+    const { client, transport } = await connectTo(gate, { tasks: {} });
     const begin = async (name: string) => {
       const params = { name, arguments: {}, task: {} };
       return (await client.request({ method: 'tools/call', params }, CreateTaskResultSchema)).task.taskId;

@@ -1,5 +1,12 @@
 import { isSettled } from '@countersign/contracts';
-import { createWorker, type RunState, type ToolCallView, type ToolResult, type Worker } from '@countersign/worker-sdk';
+import {
+  createWorker,
+  type MayClaim,
+  type RunState,
+  type ToolCallView,
+  type ToolResult,
+  type Worker,
+} from '@countersign/worker-sdk';
 import type { Catalog, ListedTool } from '../catalog.js';
 import { attempts, type GateOptions } from '../gate-options.js';
 import { gatedToolOf } from '../gated-tool.js';
@@ -16,7 +23,7 @@ export interface TaskRunPorts {
   readonly options: GateOptions;
   readonly catalog: Catalog;
   readonly requests: InnerRequests;
-  readonly mayClaim: () => Promise<void>;
+  readonly mayClaim: MayClaim;
   /** Called when the call of a task is decided, and when its run has ended. */
   readonly changed: (callId: string) => void;
 }

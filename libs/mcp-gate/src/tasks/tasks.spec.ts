@@ -41,7 +41,7 @@ describe('a task of the gate', () => {
     });
   });
 
-  it('does not begin while the resolver token may not claim', async () => {
+  it("does not begin while the resolver's token may not claim", async () => {
     const place = await open();
     place.countersign.setMayClaim(false);
     await expect(begin(place)).rejects.toThrow(/a resolver in COUNTERSIGN_RESOLVER_TOKEN/);

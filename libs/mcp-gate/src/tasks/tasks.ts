@@ -1,4 +1,4 @@
-import { createClient, modelText, type ToolCallView } from '@countersign/worker-sdk';
+import { createClient, modelText, type MayClaim, type ToolCallView } from '@countersign/worker-sdk';
 import { ErrorCode, RELATED_TASK_META_KEY, type JSONRPCMessage, type Task } from '@modelcontextprotocol/sdk/types.js';
 import type { Catalog } from '../catalog.js';
 import type { AnswerCall, ClientCall } from '../client-call.js';
@@ -31,8 +31,7 @@ export interface TaskPorts {
   readonly options: GateOptions;
   readonly catalog: Catalog;
   readonly requests: InnerRequests;
-  /** Rejects while the resolver's token may not claim: then nobody is asked. */
-  readonly mayClaim: () => Promise<void>;
+  readonly mayClaim: MayClaim;
   readonly toClient: (message: JSONRPCMessage) => void;
 }
 
