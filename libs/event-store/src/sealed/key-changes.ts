@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { crashPoint } from '@countersign/runtime';
+import { KeysUnavailableError } from '../event-store.js';
 import type { KeysCache } from './keys-cache.js';
 import { emptyWal, transaction } from './keys-database.js';
 import type { SubjectKeys } from './subject-keys.js';
@@ -36,7 +37,7 @@ export function createKeyChanges(database: DatabaseSync, cache: Pick<KeysCache, 
       crashPoint('erase.before-checkpoint');
       // The bytes of a deleted key stay in the write-ahead log until it is emptied.
       if (emptyWal(database)) return;
-      throw new Error(
+      throw new KeysUnavailableError(
         'keys.db is in use by another process, so its log still has the bytes of a destroyed key: erase once more',
       );
     },

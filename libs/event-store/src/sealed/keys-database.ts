@@ -3,6 +3,8 @@ import type { KeyObject } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { openDatabaseFile } from '@countersign/runtime';
+import { isSqliteError, sqliteCodes } from '../embedded/sqlite-errors.js';
+import { KeysUnavailableError } from '../event-store.js';
 import { closeBox, openBox } from './box.js';
 import type { RootKey } from './root-key.js';
 
@@ -21,10 +23,15 @@ const tables = `
   CREATE INDEX IF NOT EXISTS keys_by_subject ON keys (subject);
 `;
 
+/** How long a process waits for the others that use the file. */
+const timeoutMs = 2000;
+const stepMs = 5;
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
 /** Opens `keys.db`, or creates it. @throws DatabaseFileError when the file is damaged. */
 export function openKeysDatabase(folder: string): DatabaseSync {
   const cost = 'Without its keys the sensitive values of the log can never be read again';
-  return openDatabaseFile(join(folder, 'keys.db'), { cost, timeoutMs: 2000 }, (opened) => {
+  return openDatabaseFile(join(folder, 'keys.db'), { cost, timeoutMs }, (opened) => {
     opened.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; ${tables}`);
     // A process that ended while it destroyed a key may have left its bytes here.
     emptyWal(opened);
@@ -32,16 +39,24 @@ export function openKeysDatabase(folder: string): DatabaseSync {
 }
 
 /**
- * Empties the write-ahead log, which has the bytes of changed rows until then. Returns false when another process reads
- * the file for longer than the timeout.
+ * Empties the write-ahead log, which has the bytes of changed rows until then. Returns false when other processes use the
+ * file for longer than the timeout.
  */
 export function emptyWal(database: DatabaseSync): boolean {
-  return database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
+  const empty = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
+  const endsAt = performance.now() + timeoutMs;
+  // SQLite waits for readers and writers, but is busy at once while another process empties the log: that may have begun
+  // before the last change here. https://sqlite.org/c3ref/wal_checkpoint_v2.html
+  while (empty.get()?.['busy'] !== 0) {
+    if (performance.now() >= endsAt) return false;
+    Atomics.wait(pause, 0, 0, stepMs);
+  }
+  return true;
 }
 
-/** Runs the work in one transaction. */
+/** Runs the work in one transaction. @throws KeysUnavailableError when another process writes for longer than the timeout. */
 export function transaction<T>(database: DatabaseSync, work: () => T): T {
-  database.exec('BEGIN IMMEDIATE');
+  begin(database);
   try {
     const value = work();
     database.exec('COMMIT');
@@ -49,6 +64,15 @@ export function transaction<T>(database: DatabaseSync, work: () => T): T {
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
+  }
+}
+
+function begin(database: DatabaseSync): void {
+  try {
+    database.exec('BEGIN IMMEDIATE');
+  } catch (cause) {
+    if (!isSqliteError(cause, sqliteCodes.busy)) throw cause;
+    throw new KeysUnavailableError('keys.db is in use by another process: repeating the request is safe', { cause });
   }
 }
 

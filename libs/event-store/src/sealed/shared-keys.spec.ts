@@ -1,8 +1,12 @@
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createSilentLog } from '@countersign/runtime/testing';
+import { KeysUnavailableError } from '../event-store.js';
 import { openSubjectKeys } from './keys-file.js';
 import { rotateRootKey } from './rotate-root-key.js';
 import { openAnswersKey } from './sealed-answers.js';
@@ -82,6 +86,54 @@ it('leaves no byte of a destroyed key in a file that both processes have open', 
   other.retire('default', 'customer');
   other.destroy([id]);
   expect(wrapped()).toBe(false);
+});
+
+it('destroys keys while another process empties the log of the file again and again', async () => {
+  const emptying = new Worker(
+    `const { DatabaseSync } = require('node:sqlite');
+    const { parentPort, workerData } = require('node:worker_threads');
+    const database = new DatabaseSync(workerData, { timeout: 2000 });
+    const empty = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
+    let isStopping = false;
+    parentPort.on('message', () => (isStopping = true));
+    const step = () => {
+      if (isStopping) return parentPort.close();
+      for (let n = 0; n < 100; n++) empty.get();
+      setTimeout(step, 1);
+    };
+    parentPort.postMessage('open');
+    step();`,
+    { eval: true, workerData: join(folder, 'keys.db') },
+  );
+  await once(emptying, 'message');
+  try {
+    for (let n = 0; n < 30; n++) {
+      const { id } = await one.current('default', `customer-${String(n)}`);
+      one.destroy([id]);
+      expect(one.find(id)).toBe('erased');
+    }
+  } finally {
+    emptying.postMessage('stop');
+    await once(emptying, 'exit');
+  }
+});
+
+it.each([
+  ['reads', 'BEGIN; SELECT * FROM keys', 'its log still has the bytes of a destroyed key: erase once more'],
+  ['writes', 'BEGIN IMMEDIATE', 'keys.db is in use by another process: repeating the request is safe'],
+])('says what to do when another process %s the file for longer than it waits', async (_, sql, remedy) => {
+  const { id } = await one.current('default', 'customer');
+  const slow = new DatabaseSync(join(folder, 'keys.db'));
+  slow.exec(sql);
+  const destroying = (): unknown => one.destroy([id]);
+  try {
+    expect(destroying).toThrow(KeysUnavailableError);
+    expect(destroying).toThrow(remedy);
+  } finally {
+    slow.close();
+  }
+  one.destroy([id]);
+  expect(one.find(id)).toBe('erased');
 });
 
 it('keeps a key erased or destroyed when another process begins an erasure of the same subject', async () => {
