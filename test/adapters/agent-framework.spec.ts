@@ -17,7 +17,7 @@ jest.setTimeout(60_000);
 
 const folder = join(import.meta.dirname, '..', '..', 'libs', 'adapters', 'agent-framework');
 const environment = 'agent-framework';
-const testsAtLeast = 32;
+const testsAtLeast = 35;
 const agent = {
   command: pythonOf(environment),
   args: [join(folder, 'conformance', 'agent.py')],

@@ -7,7 +7,7 @@ import { startServer } from '../harness/server.js';
 import type { Server } from '../harness/server.js';
 
 /** Short, so that a process that is stopped or gone delays nothing for long. */
-const loanMs = 3000;
+export const loanMs = 3000;
 const token = 'a-token-of-the-processes-of-this-test-cluster';
 
 export type Settings = Readonly<Record<string, string>>;

@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import Annotated
 
 import httpx
-from agent_framework import Agent, AgentSession, Content, Message, MiddlewareFailure, tool
+from agent_framework import (
+    Agent,
+    AgentSession,
+    Content,
+    Message,
+    MiddlewareFailure,
+    ToolApprovalMiddleware,
+    create_always_approve_tool_response,
+    create_always_approve_tool_with_arguments_response,
+    tool,
+)
 from countersign_agent_framework import GatedRun
 from countersign_client import Client, CountersignError, Gate, NotApprovedError
 from pydantic import AfterValidator
@@ -109,11 +119,12 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         await agent.run(resumed.message, session=resumed.session)
         return model.told
 
-    async def decide(self, call_id, decision, reason=None):
+    async def decide(self, call_id, decision, reason=None, remember=None):
         async with asyncio.timeout(15):
             while (approval := await self.pending(call_id)) is None:
                 await asyncio.sleep(0.02)
-        body = {"decision": decision, "actionDigest": approval["actionDigest"], **({"reason": reason} if reason else {})}
+        more = {name: value for name, value in {"reason": reason, "remember": remember}.items() if value is not None}
+        body = {"decision": decision, "actionDigest": approval["actionDigest"], **more}
         answer = await self.people.post(f"/v1/approvals/{approval['approvalId']}/responses", json=body)
         self.assertEqual(answer.status_code, 200, answer.text)
 
@@ -334,6 +345,52 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         with self.assertRaisesRegex(MiddlewareFailure, "unreachable.*Is Countersign running there"):
             await agent.run("go", session=AgentSession())
         self.assertEqual(ran, [])
+
+    async def allow_later_calls(self, match):
+        remember = {"match": match, "scope": "run", "expiresInMs": 60_000}
+        state = await self.paused(call())
+        await self.decide("c1", {"type": "approve"}, remember=remember)
+        await self.goes_on(state, call())
+        ran.clear()
+
+    async def test_a_grant_of_the_exact_arguments_lets_an_equal_call_run_and_asks_about_another(self):
+        await self.allow_later_calls("exact")
+        equal, other = call("c2"), call("c3", amount=60)
+        run, agent, _ = self.process(equal, other)
+        session = AgentSession()
+        state = await run.pause(await agent.run("go", session=session), session)
+        resumed = await run.resume(state)
+        self.assertEqual([one["toolCallId"] for one in resumed.pending], ["c3"])
+        await self.decide("c3", {"type": "deny"})
+        await self.goes_on(state, equal, other)
+        self.assertEqual(ran, [("refund", 50)])
+
+    async def test_a_grant_of_the_tool_lets_each_later_call_of_the_run_go_on_at_once(self):
+        await self.allow_later_calls("tool")
+        run, agent, _ = self.process(call("c2", amount=60))
+        session = AgentSession()
+        state = await run.pause(await agent.run("go", session=session), session)
+        resumed = await run.resume(state)
+        self.assertEqual(resumed.pending, [])
+        await agent.run(resumed.message, session=resumed.session)
+        self.assertEqual(ran, [("refund", 60)])
+
+    async def test_a_standing_rule_of_the_framework_runs_no_later_call(self):
+        for rule in (create_always_approve_tool_response, create_always_approve_tool_with_arguments_response):
+            with self.subTest(rule.__name__):
+                ran.clear()
+                self.run_id = f"run-{uuid.uuid4()}"
+                run = GatedRun(Gate(self.client, "agent"), self.run_id, [refund])
+                model = ScriptedModel([[call()], [call("c2")]])
+                agent = Agent(client=model, name="agent", tools=[refund], middleware=[ToolApprovalMiddleware(), run])
+                session = AgentSession()
+                response = await agent.run("go", session=session)
+                await run.pause(response, session)
+                await self.decide("c1", {"type": "approve"})
+                [request] = response.user_input_requests
+                with self.assertRaisesRegex(MiddlewareFailure, "c2 did not run: it was never requested"):
+                    await agent.run(Message("user", [rule(request)]), session=session)
+                self.assertEqual(ran, [("refund", 50)])
 
     async def test_a_schema_that_transforms_its_value_runs_nothing(self):
         # People see 50; the tool would get 5000.

@@ -23,6 +23,14 @@ const gate = gateTools({
   options: {
     refund: { needsApproval: ({ amount }) => amount > 10, approvalPrompt: ({ amount }) => `Refund ${amount}?` },
   },
+  log: {
+    warn: (fields, message) => console.warn(message, fields),
+    // When Countersign fails, LangChain tells only the model: this program ends with an error.
+    error: (fields, message) => {
+      console.error(message, fields);
+      process.exitCode = 1;
+    },
+  },
 });
 const agent = createAgent({
   model,
