@@ -371,7 +371,7 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         session = AgentSession()
         state = await run.pause(await agent.run("go", session=session), session)
         resumed = await run.resume(state)
-        self.assertEqual(resumed.pending, [])
+        self.assertEqual(resumed.pending, ())
         await agent.run(resumed.message, session=resumed.session)
         self.assertEqual(ran, [("refund", 60)])
 
