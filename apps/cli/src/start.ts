@@ -64,17 +64,18 @@ export const startHelp = `
 The roles:
   standalone  everything in one process, its log in a folder: needs Node alone
   gateway     the API and the inbox: needs EventStoreDB
-  ledger      handles requests from Kafka: needs both, as do the roles below
-  relay       publishes on Kafka what was recorded
+  ledger      handles requests from Kafka
+  relay       publishes the recorded events on Kafka
   projector   records deadlines
   resolver    executes the tools of COUNTERSIGN_TOOLS
-  notifier    tells people
+  notifier    sends messages to people
   keeper      lends the keys of sensitive values to the roles of a cluster over
               several machines: needs EventStoreDB
 
-A role is configured by its environment. --print-config shows all settings, and
-reports every mistake in them at once. Files are read at the start. A role waits
-for each dependency that is unavailable; /readyz names them.
+The roles from ledger to notifier need EventStoreDB and Kafka. A role is
+configured by its environment. --print-config shows all settings, and reports
+every mistake in them at once. Files are read at the start. A role waits for
+each dependency that is unavailable; /readyz names them.
 
 Examples:
   countersign start

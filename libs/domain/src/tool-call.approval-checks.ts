@@ -130,7 +130,7 @@ const isFirstVote: Check = ({ approval, response }) => {
     ? no('already-voted', `${earlier.respondedBy} has already answered this in your place; withdraw that answer first.`)
     : no(
         'already-voted',
-        `The voice of ${String(response.onBehalfOf)} is used already: ${earlier.respondedBy} has answered this.`,
+        `The vote of ${String(response.onBehalfOf)} is used already: ${earlier.respondedBy} has answered this.`,
       );
 };
 

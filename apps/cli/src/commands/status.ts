@@ -48,7 +48,7 @@ async function readReadiness(client: LedgerClient): Promise<Pick<Status, 'ready'
   // A proxy in front of a stopped server also returns 503, which is "not ready". Only a 404 means a different kind of
   // server.
   if (answer.status !== 503) {
-    const detail = `What answers at ${client.url} is not a Countersign server (status ${String(answer.status)} for /readyz).`;
+    const detail = `The server at ${client.url} is not Countersign (status ${String(answer.status)} for /readyz).`;
     throw localError('unexpected', 'not-countersign', detail, 'Check --url or COUNTERSIGN_URL.');
   }
   return { ready: false, notReady: failingIn(answer.body) };

@@ -110,7 +110,7 @@ function readObject({ ok, status, body }: Answer, connection: Connection): objec
 }
 
 function strangeError(url: string, status: number): CliError {
-  const detail = `What answers at ${url} is not a Countersign server (status ${String(status)}, no JSON).`;
+  const detail = `The server at ${url} is not Countersign (status ${String(status)}, no JSON).`;
   return localError('unexpected', 'not-countersign', detail, 'Check --url or COUNTERSIGN_URL.');
 }
 

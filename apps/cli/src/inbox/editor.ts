@@ -41,7 +41,7 @@ export async function editJson(
 
 function asArguments(text: string): { readonly value: JsonObject; readonly text: string } {
   try {
-    const parsed = parseJsonInput('What you saved', text);
+    const parsed = parseJsonInput('The saved text', text);
     if (isJsonObject(parsed.value)) return { value: parsed.value, text };
     throw localError('usage', 'usage', 'The arguments must be a JSON object.');
   } catch (error) {

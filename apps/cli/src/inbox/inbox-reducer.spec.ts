@@ -307,8 +307,8 @@ describe('an edit', () => {
   it('that is no JSON can be gone on with', () => {
     const inbox = play();
     inbox.press('e');
-    inbox.tell({ type: 'edit-failed', approvalId: 'apr_1', text: '{', words: 'What you saved is not JSON.' });
-    expect(inbox.has('What you saved is not JSON. Press e to go on editing.')).toBe(true);
+    inbox.tell({ type: 'edit-failed', approvalId: 'apr_1', text: '{', words: 'The saved text is not JSON.' });
+    expect(inbox.has('The saved text is not JSON. Press e to go on editing.')).toBe(true);
     inbox.press('e');
     expect(inbox.effects.at(-1)).toMatchObject({ type: 'edit', text: '{' });
   });
