@@ -328,7 +328,8 @@ tools:
     ])('may have run when it throws after its signal aborted: %s', async (body) => {
       const tool = await moduleTool(`export default { execute: (args, { signal }) => { ${body} } };`);
       const signal = AbortSignal.abort(new Error('the claim is lost'));
-      expect(await tool.run(runOf({ signal }))).toMatchObject({ status: 'unknown' });
+      const message = 'the tool was interrupted: the claim is lost';
+      expect(await tool.run(runOf({ signal }))).toEqual({ status: 'unknown', message });
     });
 
     it('that hangs is told to stop at its time limit, and is not waited for', async () => {

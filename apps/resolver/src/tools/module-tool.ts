@@ -53,10 +53,14 @@ async function callModule(tool: ToolModule, { arguments: args, ...run }: ToolRun
   try {
     return { status: 'succeeded', output: toJson(await tool.execute(args, { callId, idempotencyKey, signal })) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    if (signal.aborted) return { status: 'unknown', message: `the tool was interrupted: ${message}` };
-    return { status: 'failed', error: { code: 'tool-threw', message } };
+    // The reason of the signal is ours. The error is the tool's: it belongs in no log.
+    if (signal.aborted) return { status: 'unknown', message: `the tool was interrupted: ${messageOf(signal.reason)}` };
+    return { status: 'failed', error: { code: 'tool-threw', message: messageOf(error) } };
   }
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 /** The tool has run. An output that cannot be recorded is left out, with a note. */
@@ -69,6 +73,6 @@ function toJson(returned: unknown): JsonValue {
     const value = JSON.parse(text) as JsonValue;
     return isTooDeep(value) ? omitted('the output is nested too deep', text) : value;
   } catch (error) {
-    return omitted(`the output is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    return omitted(`the output is not JSON: ${messageOf(error)}`);
   }
 }
