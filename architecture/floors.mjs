@@ -161,7 +161,7 @@ export const floors = [
   {
     unit: 'libs/mcp-gate',
     floor: 3,
-    ours: ['contracts', 'http-client', 'text', 'worker-sdk'],
+    ours: ['contracts', 'http-client', 'json-schema', 'text', 'worker-sdk'],
     npm: ['@modelcontextprotocol/sdk', 'zod'],
     node: [...harmless, 'http', 'process'],
   },

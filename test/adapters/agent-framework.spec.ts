@@ -17,7 +17,7 @@ jest.setTimeout(60_000);
 
 const folder = join(import.meta.dirname, '..', '..', 'libs', 'adapters', 'agent-framework');
 const environment = 'agent-framework';
-const testsAtLeast = 35;
+const testsAtLeast = 46;
 const agent = {
   command: pythonOf(environment),
   args: [join(folder, 'conformance', 'agent.py')],
@@ -120,6 +120,7 @@ if (hasPython) {
 
     it.each([
       ['a wrong token', { COUNTERSIGN_TOKEN: 'cs_wrong' }, /^unauthenticated: /],
+      ['a wrong token of the resolver', { COUNTERSIGN_RESOLVER_TOKEN: 'cs_wrong' }, /^unauthenticated: /],
       ['a token that no request can have', { COUNTERSIGN_TOKEN: 'secret\n' }, /^token: .*Copy it again/],
       ['a missing tokens file', { COUNTERSIGN_DATA: '/nowhere' }, /no token of agent/],
       ['a server that is away', { COUNTERSIGN_URL: 'http://127.0.0.1:1' }, /^unreachable: /],

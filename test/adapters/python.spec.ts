@@ -23,8 +23,9 @@ if (hasPython) {
   });
 
   it.each([
-    ['a claim of anything but what was approved is refused', 'test_claim.py', 7],
+    ['a claim of anything but what was approved is refused', 'test_claim.py', 8],
     ['an address or a token that cannot be sent is refused', 'test_client.py', 4],
+    ['a resolver token that may not claim is refused before a person is asked', 'test_proof.py', 5],
   ])('%s', async (_, file, count) => {
     // A failure rejects with everything that the tests printed.
     const { stderr } = await promisify(execFile)(pythonOf(environment), [join(folder, 'tests', file)]);

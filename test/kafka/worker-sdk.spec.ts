@@ -196,7 +196,7 @@ describe('a worker with kafka', () => {
     await ledger.stopLedger();
     const step = { runId, requestId, toolCalls: [deletion('1', '/tmp/x')] };
     const message = expect.stringMatching(
-      /the events topic says that it is refused \(forbidden: says who\?\)/,
+      /the events topic has a refusal of the request \(forbidden: says who\?\)/,
     ) as unknown;
     const impatient = newWorker({ answerWithinMs: 10_000 }).step(step);
     // From the start: its patience may be over before anything else here is.
@@ -223,18 +223,20 @@ describe('a worker with kafka', () => {
     const runId = newRun();
     const worker = newWorker();
     const question = { toolCallId: 'q', toolName: 'ask_user', arguments: { question: 'Name?' } };
-    const { clientCalls, state } = await worker.step({ runId, toolCalls: [question, deletion('1', '/a')] });
+    const more = { ...question, toolCallId: 'more' };
+    const { clientCalls, state } = await worker.step({ runId, toolCalls: [question, deletion('1', '/a'), more] });
     await worker.submitOutput(clientCalls[0]!.callId, { reply: 'Ada' });
     await expect(worker.submitOutput(clientCalls[0]!.callId, 1)).rejects.toMatchObject({ code: 'already-settled' });
     const deletionId = state.calls[1]!.callId!;
     await expect(worker.submitOutput(deletionId, 1)).rejects.toMatchObject({ code: 'not-client-executed' });
-    await worker.requestAgain(deletionId, { reason: 'still wanted' });
+    await worker.requestAgain(state.calls[2]!.callId!, { reason: 'a person should look at it' });
     await worker.cancel(deletionId, 'changed our mind');
     const other = await worker.step({ runId, toolCalls: [deletion('2', '/b')] });
     await worker.cancelRun(runId, 'run over');
     expect((await worker.resume(state)).results).toMatchObject([
       { status: 'succeeded', output: { reply: 'Ada' } },
       { status: 'cancelled', reason: 'changed our mind' },
+      { status: 'cancelled', reason: 'run over' },
     ]);
     expect((await worker.resume(other.state)).results).toMatchObject([{ status: 'cancelled', reason: 'run over' }]);
     const types = [

@@ -8,14 +8,9 @@ const main = new URL('../bundle/main.js', import.meta.url);
 const node = isRecent() ? process.execPath : pinnedNode();
 
 // A hook that fails or is killed must block its tool, and agents take only 2 for a block, some of them only with a text. After
-// the tool there is nothing to block, so 2, which a wrong option also gives, becomes 1: after a 2 an agent tells its model to
-// repair the hook, and Gemini CLI hides the result of the tool.
-if (process.argv.includes('hook')) {
+// the tool there is nothing to block.
+if (process.argv.includes('hook') && !process.argv.includes('--post')) {
   process.on('exit', (code) => {
-    if (process.argv.includes('--post')) {
-      if (code === 2) process.exitCode = 1;
-      return;
-    }
     if (code === 0 || code === 2) return;
     console.error(`countersign: the hook ended with ${code}, so the tool did not run.`);
     process.exitCode = 2;

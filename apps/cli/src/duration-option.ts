@@ -8,6 +8,15 @@ export async function durationMs(option: string, given: string): Promise<number>
   return ms;
 }
 
+/** The milliseconds of `--lease`: no claim may last longer. @throws CliError usage. */
+export async function leaseMsOf(given: string): Promise<number> {
+  const { limits } = await import('@countersign/contracts');
+  const ms = await durationMs('--lease', given);
+  if (ms > limits.leaseMsMax)
+    throw usageError(`--lease must be at most ${String(limits.leaseMsMax / 3_600_000)}h, not "${given}".`);
+  return ms;
+}
+
 /** A timer takes no more than 24.8 days. */
 const holdDaysMax = 24;
 

@@ -18,7 +18,8 @@ export interface JsonInput {
  * @throws CliError usage: not readable, or no JSON.
  */
 export async function readJsonInput(option: string, given: string, terminal: Terminal): Promise<JsonInput> {
-  if (given === '-') return parseJsonInput(`${option} (from stdin)`, await readAll(terminal.stdin));
+  if (given === '-')
+    return parseJsonInput(`${option} (from stdin)`, (await readBytes(terminal.stdin)).toString('utf8'));
   if (given.startsWith('@')) return parseJsonInput(`${option} (${given})`, await readGiven(option, given.slice(1)));
   return parseJsonInput(option, given);
 }
@@ -49,8 +50,8 @@ async function readGiven(option: string, path: string): Promise<string> {
 }
 
 /** Reads a stream to its end. */
-export async function readAll(stream: NodeJS.ReadStream): Promise<string> {
+export async function readBytes(stream: NodeJS.ReadStream): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(Buffer.from(chunk as Uint8Array));
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }

@@ -48,10 +48,18 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return commanderExit(error, called, args, terminal);
-    if (terminal.interrupted.aborted) return exitCodes.interrupted;
-    return complain(withHelp(toCliError(error), called), args, terminal);
+    const code = exitCodeOf(error, called, args, terminal);
+    // After a tool there is nothing to block: after a 2 an agent tells its model to repair the hook, and Gemini CLI hides the
+    // result of the tool.
+    const isAfterTool = called.name() === 'hook' && args.includes('--post');
+    return isAfterTool && code === exitCodes.usage ? exitCodes.unexpected : code;
   }
+}
+
+function exitCodeOf(error: unknown, called: Command, args: readonly string[], terminal: Terminal): ExitCode {
+  if (error instanceof CommanderError) return commanderExit(error, called, args, terminal);
+  if (terminal.interrupted.aborted) return exitCodes.interrupted;
+  return complain(withHelp(toCliError(error), called), args, terminal);
 }
 
 function createProgram(terminal: Terminal, runner: Runner): Command {

@@ -6,13 +6,15 @@ export interface Terminal {
   readonly stderr: NodeJS.WriteStream;
   /** Wall time in ms since the epoch. */
   readonly now: () => number;
-  /** Aborted by Ctrl-C and by an orderly kill: a command that waits ends. */
+  /** Aborted by Ctrl-C, an orderly kill and the end of the terminal: a command that waits ends. */
   readonly interrupted: AbortSignal;
   /** Runs a child that owns the terminal: a Ctrl-C meanwhile is for it, not for us. */
   readonly holdingInterrupts: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 const columnsDefault = 80;
+/** As in `bin/pinned-node.js`. */
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** The width to write for: that of the terminal, 80 into a pipe or where it is unknown. */
 export function columnsOf(stream: NodeJS.WriteStream): number {
@@ -54,12 +56,10 @@ function listenToInterrupts(): Interrupts {
   const stop = (signal: NodeJS.Signals): void => {
     if (isHeld && signal === 'SIGINT') return;
     // The second Ctrl-C ends the process in the usual way, should something hang.
-    process.off('SIGINT', stop);
-    process.off('SIGTERM', stop);
+    for (const name of stopSignals) process.off(name, stop);
     abort.abort();
   };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  for (const name of stopSignals) process.on(name, stop);
   return {
     signal: abort.signal,
     holding: async (work) => {

@@ -4,11 +4,13 @@ import { crashPoint } from '@countersign/runtime';
 import { inSpan, toolSpan } from '@countersign/shell';
 import type { Tracing } from '@countersign/shell';
 import type { Clock, Log } from '@countersign/runtime';
-import type { Executions, ReportedOutcome } from './executions.js';
+import type { ExecutionAnswer, Executions, ReportedOutcome } from './executions.js';
 import type { Lease } from './lease.js';
 import { retryUntilAnswered } from './retry.js';
 import { runTool } from './run-tool.js';
 import type { FinalOutcome } from './run-tool.js';
+import { omitted } from './tools/answer-body.js';
+import { messageOf } from './tools/message-of.js';
 import type { Tool, ToolRun } from './tools/tool.js';
 
 /** A claimed call, about to be executed. */
@@ -94,7 +96,7 @@ async function problemsOf({ tool, claim }: ClaimedCall): Promise<readonly string
   try {
     return await tool.validate(claim.arguments);
   } catch (error) {
-    return [`the schema failed: ${error instanceof Error ? error.message : String(error)}`];
+    return [`the schema failed: ${messageOf(error)}`];
   }
 }
 
@@ -115,15 +117,29 @@ function refuse(code: string, message: string): ReportedOutcome {
 }
 
 async function report(call: ClaimedCall, outcome: ReportedOutcome, ports: ExecutionPorts): Promise<void> {
-  const { tenant, callId, claim } = call;
-  const { log, ending: signal } = ports;
-  const reported = { attempt: claim.attempt, ...outcome };
-  const answer = await retryUntilAnswered(() => ports.executions.report(tenant, callId, reported), {
-    ...ports,
-    signal,
-  });
+  const { log } = ports;
+  let answer = await send(call, outcome, ports);
+  if (answer.status === 'refused' && answer.refusal.code === 'payload-too-large') {
+    log.error({ status: outcome.status }, 'the outcome is too large to be recorded');
+    answer = await send(call, standIn(outcome, answer.refusal.detail), ports);
+  }
   if (answer.status === 'recorded') log.info({ status: outcome.status }, 'executed');
   else log.error({ status: outcome.status, code: answer.refusal.code }, 'executed, but the report was refused');
+}
+
+/** Without one, an idempotent tool would run again after each lease. */
+function standIn({ status }: ReportedOutcome, why: string): ReportedOutcome {
+  if (status === 'failed') return refuse('tool-error', `the error of the tool cannot be recorded: ${why}`);
+  return { status, output: omitted(`the output cannot be recorded: ${why}`) };
+}
+
+function send(
+  { tenant, callId, claim }: ClaimedCall,
+  outcome: ReportedOutcome,
+  { executions, ending, ...ports }: ExecutionPorts,
+): Promise<ExecutionAnswer> {
+  const reported = { attempt: claim.attempt, ...outcome };
+  return retryUntilAnswered(() => executions.report(tenant, callId, reported), { ...ports, signal: ending });
 }
 
 /** If `abandon` fails or is not called, the end of the lease has the same effect later. */

@@ -138,6 +138,35 @@ describe('the resolver', () => {
       });
     });
 
+    it('a call once, and reports a stand-in for an outcome that the ledger refuses as too large', async () => {
+      const opened = open();
+      const report: typeof opened.executions.report = async (tenant, callId, outcome) =>
+        JSON.stringify(outcome).includes('huge')
+          ? { status: 'refused', refusal: { code: 'payload-too-large', detail: 'more than 5 bytes' } }
+          : opened.executions.report(tenant, callId, outcome);
+      const resolver = opened.start({ executions: { ...opened.executions, report } });
+      const outcomes: ToolOutcome[] = [
+        { status: 'failed', error: { code: 'tool-threw', message: 'huge' } },
+        { status: 'succeeded', output: 'huge' },
+      ];
+      const states = [];
+      for (const outcome of outcomes) {
+        const callId = opened.add();
+        opened.behave(() => outcome);
+        await resolver.handle(approved(callId));
+        await opened.clock.advanceAsync(0);
+        states.push(opened.executions.stateOf(callId));
+      }
+      expect(states).toEqual([
+        {
+          status: 'failed',
+          error: { code: 'tool-error', message: 'the error of the tool cannot be recorded: more than 5 bytes' },
+        },
+        { status: 'succeeded', output: { outputOmitted: 'the output cannot be recorded: more than 5 bytes' } },
+      ]);
+      expect(opened.runs).toHaveLength(2);
+    });
+
     it('at most the configured number of calls at once, and claims no more until one ends', async () => {
       const { resolver, behave, add, executions, ran, clock } = open({ concurrency: 2 });
       const releases: (() => void)[] = [];
@@ -269,12 +298,14 @@ describe('the resolver', () => {
       expect(await refusal(() => undefined, { validate: change })).toMatchObject({
         error: { code: 'digest-mismatch' },
       });
-      const fail = () => {
-        throw new Error('bug');
-      };
-      expect(await refusal(() => undefined, { validate: fail })).toMatchObject({
-        error: { code: 'invalid-arguments' },
-      });
+      for (const thrown of [new Error('bug'), Object.create(null)] as unknown[]) {
+        const fail = () => {
+          throw thrown;
+        };
+        expect(await refusal(() => undefined, { validate: fail })).toMatchObject({
+          error: { code: 'invalid-arguments' },
+        });
+      }
     });
   });
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 /** The answer of `countersign hook opencode`. */
 interface Answer {
   readonly decision?: 'allow' | 'deny' | 'pass';
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** The arguments that an approver put in the place of the model's. */
   readonly args?: Record<string, unknown>;
   /** For the model, after the tool. */
@@ -65,8 +65,10 @@ const createHook = (env: NodeJS.ProcessEnv) => (options: readonly string[], inpu
     child.once('error', ({ message }) => {
       resolve({ reason: `The command countersign did not start: ${message}. Install it, or put it on the PATH.` });
     });
-    child.once('close', () => {
-      resolve(parse(text));
+    child.once('close', (code) => {
+      const answer = parse(text);
+      // A hook that failed decides nothing.
+      resolve(code === 0 ? answer : { reason: answer.reason });
     });
     child.stdin.on('error', () => undefined);
     child.stdin.end(JSON.stringify(input));
@@ -74,7 +76,7 @@ const createHook = (env: NodeJS.ProcessEnv) => (options: readonly string[], inpu
 
 function parse(text: string): Answer {
   try {
-    return JSON.parse(text) as Answer;
+    return (JSON.parse(text) as Answer | null) ?? {};
   } catch {
     return {};
   }

@@ -56,6 +56,8 @@ export interface CodingAgent {
   readonly holdMs: number;
   /** Tools that change nothing outside of the agent. */
   readonly readOnlyTools: readonly string[];
+  /** The event before a tool, as the agent names it in `hook_event_name`; absent where it sends no name. */
+  readonly beforeEvent?: string;
   /** Reads the input of the hook before a tool. Throws a `HookInputError`. */
   readonly readCall: (input: JsonObject) => AgentCall;
   /** Reads the input of the hook after a tool. Throws a `HookInputError`. */
@@ -80,7 +82,14 @@ export interface CodingAgent {
   readonly failsOpen: (input: JsonObject) => string | null;
 }
 
-/** The input of a hook has not the form that its agent sends. */
+/** The input of a hook does not have the form that its agent sends. */
 export class HookInputError extends Error {
   override readonly name = 'HookInputError';
+
+  constructor(
+    message: string,
+    readonly remedy = 'Check which agent the command names.',
+  ) {
+    super(message);
+  }
 }

@@ -15,6 +15,7 @@ import type { AgentCall, CodingAgent, Decision } from './agent.js';
 import type { Marks } from './marks.js';
 import type { HookOptions } from './options.js';
 import { attemptMark, findSameCall, hasRun, type KnownCall } from './same-call.js';
+import { alreadyAllowed } from './why.js';
 
 /** The longest wait of one request, in ms. */
 const pollMs = 50_000;
@@ -39,7 +40,7 @@ export async function decide(ports: HookPorts, call: AgentCall): Promise<Decisio
   if (view.state === 'awaiting_approval') return pending(client, ports, view);
   if (view.state === 'approved' || view.state === 'allowed')
     return editRefused(ports, call, view) ?? claimed(ports, call, view);
-  if (hasRun(view)) return alreadyAllowed(view);
+  if (hasRun(view)) return { type: 'deny', reason: alreadyAllowed(view.callId) };
   marks.set(view.callId, '');
   const result = resultOf(view);
   const reason = result === undefined ? `The call is ${view.state} and did not run.` : modelText(result);
@@ -134,7 +135,7 @@ async function claimed({ options, marks, signal }: HookPorts, call: AgentCall, v
     if (isRefusal(error, 'already-claimed')) return undefined;
     throw error;
   });
-  if (claim === undefined) return alreadyAllowed(view);
+  if (claim === undefined) return { type: 'deny', reason: alreadyAllowed(view.callId) };
   const tool = { name: call.toolName, toolSchemaHash: null };
   const problem = problemOfClaim(claim, view, tool, jcsDigest(call.args));
   if (problem !== undefined) {
@@ -156,11 +157,4 @@ async function claimed({ options, marks, signal }: HookPorts, call: AgentCall, v
 export function noteOf(view: ToolCallView): string | null {
   const result = resultOf({ ...view, state: 'succeeded', output: null });
   return result === undefined ? null : modelNote(result);
-}
-
-function alreadyAllowed({ callId }: ToolCallView): Decision {
-  return {
-    type: 'deny',
-    reason: `This call was already allowed once (${callId}); it may have run, and it does not run again. Look at its effect before you make another call.`,
-  };
 }

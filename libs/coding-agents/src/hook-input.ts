@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
-import { HookInputError, type AgentCall, type AgentEnd } from './agent.js';
+import { HookInputError, type AgentCall, type AgentEnd, type CodingAgent } from './agent.js';
 
 /** The names under which an agent's hooks send the parts of a call. */
 export interface FieldNames {
@@ -10,7 +10,8 @@ export interface FieldNames {
 }
 
 /** Parses the input of a hook. Throws a `HookInputError`. */
-export function parseHookInput(text: string): JsonObject {
+export function parseHookInput(bytes: Uint8Array): JsonObject {
+  const text = textOf(bytes);
   let value: JsonValue;
   try {
     value = JSON.parse(text) as JsonValue;
@@ -18,6 +19,28 @@ export function parseHookInput(text: string): JsonObject {
     throw new HookInputError('the input of the hook is not JSON');
   }
   return objectIn(value) ?? fail('the input of the hook is not a JSON object');
+}
+
+/** The attack: all bytes that are not UTF-8 would become the same character, and one approval would fit many commands. */
+function textOf(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new HookInputError('the input of the hook cannot be read: it is not UTF-8');
+  }
+}
+
+/** Throws a `HookInputError` when the agent ran the hook for another event than that before a tool. */
+export function checkBeforeEvent({ beforeEvent }: CodingAgent, input: JsonObject): void {
+  const event = textIn(input, 'hook_event_name') ?? beforeEvent;
+  if (event === beforeEvent || beforeEvent === undefined) return;
+  const remedy = 'Add --post to the command of a hook after a tool.';
+  throw new HookInputError(`the hook is for ${beforeEvent}, and the agent ran it for ${String(event)}`, remedy);
+}
+
+/** Returns whether the agent ran the hook before a tool. False where it sends no name of the event. */
+export function isBeforeEvent({ beforeEvent }: CodingAgent, input: JsonObject): boolean {
+  return beforeEvent !== undefined && input['hook_event_name'] === beforeEvent;
 }
 
 /** Returns a function that reads a call out of the input of a hook. */
@@ -57,7 +80,6 @@ export function objectIn(value: JsonValue | undefined): JsonObject | undefined {
 
 /** Some agents send the arguments as JSON in a text. */
 function argumentsIn(value: JsonValue | undefined): JsonObject | undefined {
-  if (value === undefined) return {};
   if (typeof value !== 'string') return objectIn(value);
   try {
     return objectIn(JSON.parse(value) as JsonValue);

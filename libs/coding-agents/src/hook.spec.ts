@@ -1,69 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import type { RequestToolCalls } from '@countersign/contracts';
-import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { HookAnswer } from './agent.js';
-import { codingAgents, type AgentName } from './agents/agents.js';
-import { afterTool, beforeTool } from './hook.js';
+import { codingAgents } from './agents/agents.js';
+import { beforeTool } from './hook.js';
 import type { HookOptions } from './options.js';
+import { bash, decided, open, post } from './testing/hook-place.js';
 import { until } from './testing/until.js';
 
-interface Place {
-  readonly countersign: FakeCountersign;
-  readonly before: (input: object, more?: Partial<HookOptions>, interrupted?: AbortSignal) => Promise<HookAnswer>;
-  readonly after: (input: object) => Promise<HookAnswer>;
-  /** The ids of the calls that were asked for. */
-  readonly asked: string[];
-}
-
-function open(name: AgentName = 'claude-code'): Place {
-  const countersign = createFakeCountersign();
-  const asked: string[] = [];
-  const marks = new Map<string, string>();
-  const options: HookOptions = {
-    url: 'http://countersign.test',
-    token: 'agent',
-    resolverToken: 'worker',
-    fetch: (input, init) => {
-      const body = typeof init?.body === 'string' ? (JSON.parse(init.body) as RequestToolCalls) : undefined;
-      asked.push(...(body?.calls ?? []).map(({ toolCallId }) => toolCallId));
-      return countersign.fetch(input, init);
-    },
-    random: () => 0,
-    agentId: name,
-    gate: 'writes',
-    ungated: [],
-    holdMs: 0,
-    leaseMs: 60_000,
-    defer: false,
-  };
-  const run = (input: object) => ({
-    agent: codingAgents[name],
-    input: Promise.resolve(JSON.stringify(input)),
-    marks,
-  });
-  return {
-    countersign,
-    asked,
-    before: (input, more = {}, interrupted = new AbortController().signal) =>
-      beforeTool({ ...run(input), interrupted }, () => ({ ...options, ...more })),
-    after: (input) => afterTool(run(input), () => options),
-  };
-}
-
-const bash = (id: string, command = 'make deploy', more: object = {}): object => ({
-  session_id: 's1',
-  cwd: '/work',
-  permission_mode: 'default',
-  hook_event_name: 'PreToolUse',
-  tool_name: 'Bash',
-  tool_input: { command },
-  tool_use_id: id,
-  ...more,
-});
-const post = (id: string, more: object): object => ({ ...bash(id), hook_event_name: 'PostToolUse', ...more });
-
-const decided = ({ stdout }: HookAnswer): Record<string, unknown> =>
-  (JSON.parse(stdout) as { hookSpecificOutput: Record<string, unknown> }).hookSpecificOutput;
 const deny = (reason: RegExp): object => ({
   permissionDecision: 'deny',
   permissionDecisionReason: expect.stringMatching(reason),
@@ -219,7 +163,11 @@ describe('a failure', () => {
       '"tool_input" in the input of the hook is not an object',
     ],
   ])('blocks the tool for the input %s', async (text, why) => {
-    const run = { agent: codingAgents['claude-code'], input: Promise.resolve(text), marks: new Map<string, string>() };
+    const run = {
+      agent: codingAgents['claude-code'],
+      input: Promise.resolve(Buffer.from(text)),
+      marks: new Map<string, string>(),
+    };
     const answer = await beforeTool(run, () => ({ holdMs: 0 }) as HookOptions);
     expect(answer).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(why) });
   });
@@ -250,6 +198,26 @@ describe('a failure', () => {
     expect(answer).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('did not answer in 20 ms') });
   });
 
+  it('names the status of a server that asks to wait longer than the hook can', async () => {
+    const { before } = open();
+    const busy: typeof fetch = () =>
+      Promise.resolve(new Response('', { status: 503, headers: { 'retry-after': '60' } }));
+    const { stderr } = await before(bash('t1'), { fetch: busy, graceMs: 20 });
+    expect(stderr).toContain('Countersign did not answer in 20 ms: its last status was 503');
+  });
+
+  it('blocks the tool with one plain line when the server speaks no TLS', async () => {
+    const { before } = open();
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { stderr } = await before(bash('t1'), { url, fetch, attempts: 1 });
+    server.close();
+    expect(stderr).toMatch(
+      /^The tool did not run\. No response from https:\/\/127\.0\.0\.1:\d+: TLS: [a-z ]+\. Start /,
+    );
+  });
+
   it('blocks the tool when its process is asked to stop', async () => {
     const { before } = open();
     const stop = new AbortController();
@@ -263,60 +231,6 @@ describe('a failure', () => {
     const bypass = { permission_mode: 'bypassPermissions' };
     expect((await before(bash('t1', 'a', bypass))).stderr).toContain('Set "onFailure": "block"');
     expect((await before(bash('t2', 'b', bypass))).stderr).toBe('');
-  });
-});
-
-describe('the hook after a tool', () => {
-  it('records the output, and tells the model of an edit', async () => {
-    const { before, after, countersign } = open();
-    await before(bash('t1'));
-    countersign.edit('t1', { command: 'make x' });
-    await before(bash('t1'));
-    const answer = await after(post('t1', { tool_input: { command: 'make x' }, tool_response: { stdout: 'ok' } }));
-    expect(countersign.callOf('t1')).toMatchObject({ state: 'succeeded', output: { stdout: 'ok' } });
-    expect(decided(answer)['additionalContext']).toContain('An approver changed the arguments');
-  });
-
-  it('records a failure', async () => {
-    const { before, after, countersign } = open();
-    await before(bash('t1'), { gate: 'none' });
-    await after(post('t1', { hook_event_name: 'PostToolUseFailure', error: 'exit 1' }));
-    expect(countersign.callOf('t1')).toMatchObject({ state: 'failed', error: 'exit 1' });
-  });
-
-  it('records the call of an earlier id that a retry was allowed for', async () => {
-    const { before, after, countersign } = open();
-    await before(bash('t1'));
-    countersign.approve('t1');
-    await before(bash('t2'));
-    await after(post('t2', { tool_response: 'ok' }));
-    expect(countersign.callOf('t1').state).toBe('succeeded');
-  });
-
-  it('reports the attempt that the hook before the tool was given, and no later one', async () => {
-    const { before, after, countersign } = open();
-    await before(bash('t1'), { gate: 'none' });
-    countersign.retry('t1');
-    await before(bash('t2'), { gate: 'none' });
-    expect(await after(post('t1', { tool_response: 'late' }))).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining('not recorded'),
-    });
-    expect(await after(post('t2', { tool_response: 'ok' }))).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(countersign.callOf('t1')).toMatchObject({ state: 'succeeded', output: 'ok' });
-  });
-
-  it('does not wait for an input that never ends', async () => {
-    const never = new Promise<string>(() => undefined);
-    const run = { agent: codingAgents.codex, input: never, marks: new Map<string, string>() };
-    const answer = await afterTool(run, () => ({ graceMs: 20 }) as HookOptions);
-    expect(answer).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('did not end the input') });
-  });
-
-  it('does not stop the agent when the report fails', async () => {
-    const { after, countersign } = open();
-    countersign.setAway(true);
-    expect(await after(post('t1', {}))).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('not recorded') });
   });
 });
 

@@ -1,11 +1,11 @@
 import { jcsDigest, type JsonObject } from '@countersign/contracts';
-import type { AgentCall, CodingAgent, Decision, HookAnswer } from './agent.js';
+import { HookInputError, type AgentCall, type CodingAgent, type Decision, type HookAnswer } from './agent.js';
 import { decide } from './decide.js';
-import { parseHookInput } from './hook-input.js';
+import { checkBeforeEvent, isBeforeEvent, parseHookInput } from './hook-input.js';
 import type { Marks } from './marks.js';
 import type { HookOptions } from './options.js';
 import { report } from './report.js';
-import { didNotRun, whyOf } from './why.js';
+import { didNotRun, whyNotRecorded } from './why.js';
 
 const graceMsDefault = 5_000;
 /** A hook does not wait long for a server that is away. */
@@ -14,8 +14,8 @@ const attempts = 3;
 /** The input of one run of a hook. */
 export interface HookRun {
   readonly agent: CodingAgent;
-  /** The agent's text on stdin. */
-  readonly input: Promise<string>;
+  /** The bytes of the agent on stdin. */
+  readonly input: Promise<Uint8Array>;
   readonly marks: Marks;
   /** Aborted when the process is asked to stop; the answer is a failure then. */
   readonly interrupted?: AbortSignal;
@@ -35,6 +35,7 @@ export async function beforeTool(run: HookRun, settings: Settings): Promise<Hook
       settings,
       ({ holdMs }) => holdMs,
       async (input, options, signal) => {
+        checkBeforeEvent(agent, input);
         const call = agent.readCall(input);
         const output = written(agent, await decide({ agent, options, marks, signal }, call));
         const stderr = warnOnce(marks, agent.failsOpen(input), call);
@@ -46,7 +47,10 @@ export async function beforeTool(run: HookRun, settings: Settings): Promise<Hook
   }
 }
 
-/** Reports a tool that ran. Never rejects, and never stops the agent: the tool has run. */
+/**
+ * Reports a tool that ran. Never rejects, and does not stop the agent: the tool has run. Only before a tool, where the agent
+ * should not run this hook, it denies.
+ */
 export async function afterTool(run: HookRun, settings: Settings): Promise<HookAnswer> {
   const { agent, marks } = run;
   try {
@@ -55,12 +59,13 @@ export async function afterTool(run: HookRun, settings: Settings): Promise<HookA
       settings,
       () => 0,
       async (input, options, signal) => {
+        if (isBeforeEvent(agent, input)) return failure(agent, didNotRun(misplaced()));
         const note = await report({ options, marks, signal }, agent.readEnd(input));
         return { stdout: note === null ? '' : JSON.stringify(agent.note(note)), stderr: '', exitCode: 0 };
       },
     );
   } catch (error) {
-    const stderr = `The result was not recorded, and its call will be unknown: ${whyOf(error)}`;
+    const stderr = `The result was not recorded, and its call will be unknown: ${whyNotRecorded(error)}`;
     return { stdout: '', stderr, exitCode: 1 };
   }
 }
@@ -74,17 +79,17 @@ async function inTime(
 ): Promise<HookAnswer> {
   // It may fail after the decision about another failure.
   input.catch(() => undefined);
-  const options = { attempts, ...(await settings()) };
+  const { options, lastStatus } = watched({ attempts, ...(await settings()) });
   const limitMs = holdOf(options) + (options.graceMs ?? graceMsDefault);
   const stop = new AbortController();
-  let missing = 'the agent did not end the input of the hook';
+  let missing = (): string => `the agent did not end the input of the hook in ${String(limitMs)} ms`;
   const stopped = new Promise<never>((_resolve, reject) => {
     stop.signal.addEventListener('abort', () => {
       reject(stop.signal.reason as Error);
     });
   });
   const timer = setTimeout(() => {
-    stop.abort(new Error(`${missing} in ${String(limitMs)} ms`));
+    stop.abort(new Error(missing()));
   }, limitMs);
   const interrupt = (): void => {
     stop.abort(new Error('the hook was stopped'));
@@ -92,13 +97,31 @@ async function inTime(
   interrupted?.addEventListener('abort', interrupt);
   if (interrupted?.aborted === true) interrupt();
   try {
-    const text = await Promise.race([input, stopped]);
-    missing = 'Countersign did not answer';
-    return await Promise.race([work(parseHookInput(text), options, stop.signal), stopped]);
+    const bytes = await Promise.race([input, stopped]);
+    missing = () => `Countersign did not answer in ${String(limitMs)} ms${lastStatus()}`;
+    return await Promise.race([work(parseHookInput(bytes), options, stop.signal), stopped]);
   } finally {
     clearTimeout(timer);
     interrupted?.removeEventListener('abort', interrupt);
   }
+}
+
+/** The options with a `fetch` that keeps the last status: a server that asks to wait longer has answered. */
+function watched(options: HookOptions): { readonly options: HookOptions; readonly lastStatus: () => string } {
+  let last = 0;
+  const fetchOnce = options.fetch ?? fetch;
+  const watchedFetch: typeof fetch = async (input, init) => {
+    const answer = await fetchOnce(input, init);
+    last = answer.status;
+    return answer;
+  };
+  const lastStatus = (): string => (last < 400 ? '' : `: its last status was ${String(last)}`);
+  return { options: { ...options, fetch: watchedFetch }, lastStatus };
+}
+
+function misplaced(): HookInputError {
+  const remedy = 'Remove --post from the command of a hook before a tool.';
+  return new HookInputError('the hook has --post, and the agent ran it before a tool', remedy);
 }
 
 /** The decision in the agent's own form; null for an empty output. */

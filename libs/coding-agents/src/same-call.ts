@@ -9,8 +9,9 @@ export interface KnownCall {
   readonly view: ToolCallView | undefined;
 }
 
-/** The newest calls of a session that an agent with ids is compared with: a retry comes soon. */
+/** An agent with ids is compared with so many of the newest calls of the tool, and with all that may still run. */
 const pageSize = 100;
+const openStates = ['awaiting_approval', 'approved', 'allowed'] as const;
 
 /**
  * Recognises a call that the agent makes again. Equal tool and arguments in a session are the same call until the agent
@@ -24,15 +25,33 @@ export async function findSameCall(
 ): Promise<KnownCall> {
   checkArguments(call.args);
   const key = actionKey(call.toolName, call.args);
-  let newest: ToolCallView | undefined;
-  for await (const view of callsOf(client, call, signal)) {
-    if (view.toolCallId === call.id) return callOfId(view, call.id, key);
-    newest ??= keysOf(view).includes(key) ? view : undefined;
-    if (newest !== undefined && call.id === undefined) break;
-  }
+  const { own, newest, numbered } = await findEqual(client, call, key, signal);
+  if (own !== undefined) return callOfId(own, own.toolCallId, key);
   if (newest !== undefined && isStillTheSame(newest, marks, call))
     return { toolCallId: newest.toolCallId, view: newest };
-  return { toolCallId: call.id ?? nextId(key, newest), view: undefined };
+  return { toolCallId: call.id ?? nextId(key, numbered), view: undefined };
+}
+
+/** What the ledger has of this call. */
+interface Equal {
+  /** The call of the agent's own id. */
+  readonly own?: ToolCallView;
+  /** The newest with the same tool and arguments, also one that an edit gave them. */
+  readonly newest?: ToolCallView | undefined;
+  /** The newest that the hook itself gave a number for this tool and these arguments. */
+  readonly numbered?: ToolCallView | undefined;
+}
+
+async function findEqual(client: Client, call: AgentCall, key: string, signal: AbortSignal): Promise<Equal> {
+  let newest: ToolCallView | undefined;
+  let numbered: ToolCallView | undefined;
+  for await (const view of callsOf(client, call, signal)) {
+    if (view.toolCallId === call.id) return { own: view };
+    newest ??= keysOf(view).includes(key) ? view : undefined;
+    numbered ??= view.toolCallId.startsWith(idPrefix(key)) ? view : undefined;
+    if (numbered !== undefined && call.id === undefined) break;
+  }
+  return { newest, numbered };
 }
 
 function checkArguments(args: JsonObject): void {
@@ -45,21 +64,24 @@ function callOfId(view: ToolCallView, toolCallId: string, key: string): KnownCal
   return { toolCallId, view: keysOf(view).includes(key) ? view : undefined };
 }
 
-/** Finds the call that the agent reports as done: that of its id, or the newest equal one that was allowed to run. */
+/**
+ * Finds the call that the agent reports as done, among those that were allowed to run: the call of its id, one that was
+ * allowed under this id or, for an agent without ids, the newest equal one.
+ */
 export async function findRunningCall(
   client: Client,
+  marks: Marks,
   call: AgentCall,
   signal: AbortSignal,
 ): Promise<ToolCallView | undefined> {
-  const key = actionKey(call.toolName, call.args);
-  let newest: ToolCallView | undefined;
-  for await (const view of callsOf(client, call, signal)) {
-    if (view.state !== 'executing' && view.state !== 'unknown') continue;
-    if (view.toolCallId === call.id) return view;
-    newest ??= keysOf(view).includes(key) ? view : undefined;
-    if (newest !== undefined && call.id === undefined) break;
+  const { sessionId: runId, toolName, args, id } = call;
+  const key = actionKey(toolName, args);
+  const list = { runId, toolName, state: ['executing', 'unknown'], order: 'newest', limit: pageSize, signal } as const;
+  for await (const view of client.eachToolCall(list)) {
+    if (id === undefined && keysOf(view).includes(key)) return view;
+    if (id !== undefined && (view.toolCallId === id || marks.get(attemptMark(view, call)) !== undefined)) return view;
   }
-  return newest;
+  return undefined;
 }
 
 /** The mark of the attempt that the hook before the tool was given: the hook after it reports that one. */
@@ -71,8 +93,10 @@ export function attemptMark({ callId }: ToolCallView, { id }: AgentCall): string
 async function* callsOf(client: Client, call: AgentCall, signal: AbortSignal): AsyncGenerator<ToolCallView> {
   const { sessionId: runId, toolName, id } = call;
   const list = { runId, toolName, order: 'newest', limit: pageSize, signal } as const;
-  if (id === undefined) yield* client.eachToolCall(list);
-  else yield* (await client.listToolCalls(list)).calls;
+  if (id === undefined) return yield* client.eachToolCall(list);
+  const { calls, nextCursor } = await client.listToolCalls(list);
+  yield* calls;
+  if (nextCursor !== null) yield* client.eachToolCall({ ...list, state: openStates });
 }
 
 function isStillTheSame(view: ToolCallView, marks: Marks, call: AgentCall): boolean {
@@ -94,9 +118,13 @@ export function hasRun(view: ToolCallView): boolean {
   return view.state === 'executing' || (result !== undefined && !didNotRun(result) && !result.answered);
 }
 
-function nextId(key: string, newest: ToolCallView | undefined): string {
-  const number = Number(/_(\d+)$/.exec(newest?.toolCallId ?? '')?.[1] ?? 0) + 1;
-  return `hook_${key}_${String(number)}`;
+function nextId(key: string, numbered: ToolCallView | undefined): string {
+  const number = Number(/_(\d+)$/.exec(numbered?.toolCallId ?? '')?.[1] ?? 0) + 1;
+  return `${idPrefix(key)}${String(number)}`;
+}
+
+function idPrefix(key: string): string {
+  return `hook_${key}_`;
 }
 
 /** The call as it was made and, after an edit, as it may run. */

@@ -156,6 +156,9 @@ export const toolCallViewSchema = z
     batchId: z.string().nullable(),
     toolCallId: z.string(),
     toolName: z.string(),
+    clientExecuted: z.literal(true).exactOptional().meta({
+      description: "The user's client executes the call and submits its output. Absent: a worker executes it.",
+    }),
     /** The arguments that will run: after an edit, the edited ones. */
     arguments: jsonObjectSchema,
     originalArguments: jsonObjectSchema.optional(),

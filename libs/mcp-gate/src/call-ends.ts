@@ -1,4 +1,5 @@
 import type { JsonValue } from '@countersign/contracts';
+import { sleep, systemClock } from '@countersign/http-client';
 import { createWorker, type CallEnd, type GateTool, type MayClaim, type Worker } from '@countersign/worker-sdk';
 import type { ClientCall } from './client-call.js';
 import { attempts, type GateOptions } from './gate-options.js';
@@ -10,11 +11,16 @@ export interface AskedCall {
   readonly tool: GateTool;
   readonly args: JsonValue;
   readonly toolCallId: string;
+  /** Called when the ledger has recorded the call. */
+  readonly onRecorded: () => void;
 }
 
 /** Takes calls through the ledger, each to its end. */
 export interface CallEnds {
-  /** Rejects with a `LostRunError`, a `ReportOverdueError`, or the error of Countersign. */
+  /**
+   * Returns neither a result nor an approval when another gate runs the call for longer than the hold. Rejects with a
+   * `LostRunError`, a `ReportOverdueError`, or the error of Countersign.
+   */
   readonly endOf: (asked: AskedCall, call: ClientCall, run: InnerRun) => Promise<CallEnd>;
   /** After the connection has ended: a report that Countersign has not taken yet gets 10 s more. */
   readonly close: () => void;
@@ -25,36 +31,53 @@ const cancelGraceMs = 10_000;
 /** A report goes on for this time after the client has got the result. The ledger takes it also after the lease. */
 const reportMsMax = 3_600_000;
 const progressEveryMs = 5_000;
+/** Calls that end sooner cost no request more, also without a hold. */
+const lookEveryMs = 1_000;
+
+/** A call on its way through the ledger, until its worker is closed. */
+interface OpenCall {
+  readonly toolCallId: string;
+  readonly run: InnerRun;
+}
 
 export function createCallEnds(options: GateOptions, mayClaim: MayClaim): CallEnds {
-  const { runId, holdMs, reportMs = 5_000 } = options;
-  const ending = new Map<Worker, InnerRun>();
+  const { runId, endpoint, holdMs, reportMs = 5_000 } = options;
+  const open = new Map<Worker, OpenCall>();
+  const runsHere = (toolCallId: string): boolean =>
+    [...open.values()].some((one) => one.toolCallId === toolCallId && one.run.hasBegun());
 
-  const release = async (worker: Worker, run: InnerRun, graceMs: number): Promise<void> => {
-    ending.set(worker, run);
-    await worker.close(graceMs).finally(() => ending.delete(worker));
-  };
   return {
     // A worker per call: when the connection is lost, this call alone is given up.
-    endOf: async ({ tool, args, toolCallId }, call, run) => {
-      const worker = createWorker({ ...options, tools: [tool], attempts }, mayClaim);
+    endOf: async ({ tool, args, toolCallId, onRecorded }, call, run) => {
+      const recorded = Promise.withResolvers<string>();
+      const onRequested = ({ callId }: { readonly callId: string }): void => {
+        onRecorded();
+        recorded.resolve(callId);
+      };
+      const worker = createWorker({ ...options, tools: [tool], hooks: { onRequested }, attempts }, mayClaim);
+      open.set(worker, { toolCallId, run });
       const limit = createReportLimit(run.replied, reportMs);
-      const asked = { runId, toolCallId, toolName: tool.name, arguments: args };
+      const ended = new AbortController();
+      const elsewhere = recorded.promise.then((callId) =>
+        untilElsewhere(worker, callId, { holdMs, runsHere: () => runsHere(toolCallId), signal: ended.signal }),
+      );
+      const asked = { runId, batchId: endpoint, toolCallId, toolName: tool.name, arguments: args };
       let graceMs = cancelGraceMs;
       try {
-        return await Promise.race([held(worker, asked, call, holdMs), run.lost, limit.overdue]);
+        return await Promise.race([held(worker, asked, call, holdMs), run.lost, limit.overdue, elsewhere]);
       } catch (error) {
         if (error instanceof LostRunError) graceMs = 0;
         if (error instanceof ReportOverdueError) graceMs = reportMsMax;
         throw error;
       } finally {
         limit.release();
-        void release(worker, run, graceMs);
+        ended.abort(new Error('the request has ended'));
+        void worker.close(graceMs).finally(() => open.delete(worker));
       }
     },
     close: () => {
       // Without a connection a tool that runs cannot respond.
-      for (const [worker, run] of ending) {
+      for (const [worker, { run }] of open) {
         void worker.close(run.hasBegun() && run.reply() === undefined ? 0 : cancelGraceMs);
       }
     },
@@ -80,5 +103,33 @@ async function held(
     return await worker.call(asked, { signal, timeoutMs: holdMs });
   } finally {
     clearInterval(telling);
+  }
+}
+
+interface ElsewhereOptions {
+  readonly holdMs: number;
+  readonly runsHere: () => boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Resolves when the hold is over and another gate runs the call, for example one that was killed: its end is not waited for.
+ * Never resolves when the signal aborts before.
+ */
+async function untilElsewhere(
+  { client }: Worker,
+  callId: string,
+  { holdMs, runsHere, signal }: ElsewhereOptions,
+): Promise<CallEnd> {
+  try {
+    for (let waitMs = Math.max(holdMs, lookEveryMs); ; waitMs = lookEveryMs) {
+      await sleep(systemClock, waitMs, signal);
+      if (runsHere()) continue;
+      // Countersign may be away for a moment.
+      const call = await client.getToolCall(callId, { signal }).catch(() => undefined);
+      if (call?.state === 'executing' && !runsHere()) return { result: null, approval: null };
+    }
+  } catch {
+    return new Promise<never>(() => undefined);
   }
 }

@@ -37,6 +37,16 @@ describe('a malformed entry of the list of tools', () => {
   });
 });
 
+it.each([true, false])('a tool that is listed twice, first as read-only: %j, needs a person', async (isFirst) => {
+  const entries = [isFirst, !isFirst].map((readOnlyHint) => ({
+    ...read,
+    name: 'balance',
+    annotations: { readOnlyHint },
+  }));
+  const { call } = await open(() => ({ tools: entries }));
+  expect(textOf(await call('balance'))).toMatch(/^pending/);
+});
+
 it('a result without tools is an error in words', async () => {
   const { call } = await open(() => ({ tools: 'none' }));
   expect(textOf(await call('balance'))).toMatch(/did not run: .*did not list its tools: its result has no array/);

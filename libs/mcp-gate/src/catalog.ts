@@ -9,7 +9,12 @@ const toolSchema = z.looseObject({
   outputSchema: z.record(z.string(), z.json()).optional().catch(undefined),
   annotations: z
     .object({
-      title: z.string().max(256).optional().catch(undefined),
+      title: z
+        .string()
+        .max(256)
+        .transform((title) => title.toWellFormed())
+        .optional()
+        .catch(undefined),
       readOnlyHint: z.boolean().optional().catch(undefined),
       destructiveHint: z.boolean().optional().catch(undefined),
       idempotentHint: z.boolean().optional().catch(undefined),
@@ -76,7 +81,7 @@ async function listTools(requests: InnerRequests, limitMs: number): Promise<List
     for (let page = 0; page < pagesMax; page += 1) {
       const request = requests.send('tools/list', cursor === undefined ? {} : { cursor });
       const { tools: some, nextCursor } = pageOf(await Promise.race([request.reply, limit.over]));
-      for (const tool of some) tools.set(tool.name, tool);
+      for (const tool of some) tools.set(tool.name, stricterOf(tools.get(tool.name), tool));
       if (nextCursor === undefined) return tools;
       cursor = nextCursor;
     }
@@ -84,6 +89,17 @@ async function listTools(requests: InnerRequests, limitMs: number): Promise<List
   } finally {
     limit.release();
   }
+}
+
+/** The attack: a server lists a tool twice, and the client shows the entry that the gate does not judge by. */
+function stricterOf(known: ListedTool | undefined, tool: ListedTool): ListedTool {
+  return known !== undefined && severityOf(known) >= severityOf(tool) ? known : tool;
+}
+
+function severityOf({ annotations = {} }: ListedTool): number {
+  if (annotations.readOnlyHint === true) return 0;
+  // By the MCP specification a tool that says nothing is destructive.
+  return annotations.destructiveHint === false ? 1 : 2;
 }
 
 function createListingLimit(limitMs: number): { readonly over: Promise<never>; readonly release: () => void } {

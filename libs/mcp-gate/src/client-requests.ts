@@ -99,8 +99,8 @@ function createProgress(
   let ticks = 0;
   return (approvalId) => {
     if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return;
-    // Small steps: progress must grow, and the tool's own begins when a person has approved.
-    const progress = (ticks += 1) / 1_000_000;
+    // Progress must grow, and that of the tool, which begins when a person has approved, may begin with 0.
+    const progress = -1 / (ticks += 1);
     const message = `waiting for a person: approval ${approvalId}`;
     send({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress, message } });
   };

@@ -12,6 +12,8 @@ export interface GateOptions extends TransportOptions {
   /** A token with role resolver. */
   readonly resolverToken: string;
   readonly agentId: string;
+  /** The MCP server, as `endpointOf` names it. A call that was requested for another one is not taken over. */
+  readonly endpoint: string;
   /** Where people open the inbox, when it is not `url`. */
   readonly inboxUrl?: string | undefined;
   readonly runId: string;
@@ -20,8 +22,9 @@ export interface GateOptions extends TransportOptions {
   /** `writes`: every tool that is not annotated as read-only. */
   readonly gate: GateMode;
   readonly ungated: UngatedTools;
-  /** How long a request is held while people decide, in ms. */
+  /** How long a request is held while people decide or another gate runs the call, in ms. */
   readonly holdMs: number;
+  /** A call of a gate that was killed is `unknown` after this time, in ms. Default: 60,000. */
   readonly leaseMs?: number | undefined;
   /**
    * After this time, in ms, the client gets the result of a tool that ran although Countersign does not take the report.

@@ -74,14 +74,18 @@ describe('the MCP gate', () => {
   it('holds the request while people decide, and tells a client that asked for progress', async () => {
     const { client, countersign, asked } = await open({ holdMs: 30_000 });
     const told: string[] = [];
+    const progresses: number[] = [];
     const result = client.callTool({ name: 'refund', arguments: { amount: 5 } }, undefined, {
-      onprogress: ({ message = '' }) => {
+      onprogress: ({ message = '', progress }) => {
         told.push(message);
+        progresses.push(progress);
         if (message.startsWith('waiting')) countersign.approve(asked[0]!.toolCallId);
       },
     });
     expect(textOf(await result)).toBe('refunded 5');
     expect(told).toEqual([expect.stringMatching(/^waiting for a person: approval apr_/), 'half way']);
+    // Progress must grow, and a tool may begin with 0.
+    expect(progresses[0]).toBeLessThan(0);
   });
 
   it('sends a client that opens addresses to the card', async () => {

@@ -18,13 +18,21 @@ import { createSession } from './session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
 import { createTasks } from './tasks/tasks.js';
 import { isUngatedCall } from './ungated.js';
-import { isReply, responseOf, type Reply, type Wire } from './wire.js';
+import { isDroppedLine, isReply, responseOf, type Reply, type Wire } from './wire.js';
 
 /** A gate between one client and one server. */
 export interface Gate {
-  /** Resolves when either side has ended and both are closed; with the error of a server that failed. */
-  readonly ended: Promise<unknown>;
-  readonly close: () => Promise<void>;
+  /** Resolves when either side has ended and both are closed; with the failure, unless the client or `close` ended it. */
+  readonly ended: Promise<GateFailure | undefined>;
+  /** @param failure the error of the client, which its open requests get as their reason. */
+  readonly close: (failure?: Error) => Promise<void>;
+}
+
+/** The side that failed. */
+export interface GateFailure {
+  readonly side: 'client' | 'server';
+  /** Undefined when the server has ended by itself. */
+  readonly error: Error | undefined;
 }
 
 /**
@@ -51,10 +59,10 @@ export async function openGate(
   const mayClaim = createMayClaim(resolver, { agent });
   const gated = createGatedCalls({ options, catalog, requests, mayClaim });
   const session = createSession(server, deliveries);
-  const ended = Promise.withResolvers<Error | undefined>();
-  /** The last error of the server since its last message, and the one with which it ended. */
+  const ended = Promise.withResolvers<GateFailure | undefined>();
+  /** The last error of the server since its last message. */
   let failure: Error | undefined;
-  let lost: Error | undefined;
+  let lost: GateFailure | undefined;
 
   const toClient = (message: JSONRPCMessage): void => {
     const related = session.relatedTo(message);
@@ -102,8 +110,10 @@ export async function openGate(
     if (!answered.cancel(message)) toServer(message);
   };
   server.onerror = (error) => {
-    // A line that is not JSON says nothing about the connection: it may be the rest of a message that was too large.
-    if (!(error instanceof SyntaxError)) failure = error;
+    // A dropped line says nothing about the connection: it may be the rest of a message that was too large.
+    if (isDroppedLine(error)) return;
+    // A server that has ended takes no messages: its end is the failure.
+    if (!('code' in error && error.code === 'EPIPE')) failure = error;
   };
   server.onmessage = (received) => {
     failure = undefined;
@@ -134,12 +144,18 @@ export async function openGate(
   };
   client.onclose = () => void endOnce(new GateEndedError('the session ended'));
   server.onclose = () => {
-    if (closing === undefined) lost = failure;
-    void endOnce(lost ?? new Error('the MCP server has ended'));
+    if (closing === undefined) lost = { side: 'server', error: failure };
+    void endOnce(failure ?? new Error('the MCP server has ended'));
   };
   await server.start();
   await client.start();
-  return { ended: ended.promise, close: () => endOnce(new GateEndedError('the gate was stopped')) };
+  return {
+    ended: ended.promise,
+    close: (error) => {
+      if (error !== undefined && closing === undefined) lost = { side: 'client', error };
+      return endOnce(new GateEndedError(error?.message ?? 'the gate was stopped'));
+    },
+  };
 }
 
 /** The reply about a task that neither the gate nor the server has. */

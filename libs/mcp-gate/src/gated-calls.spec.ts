@@ -52,6 +52,86 @@ describe('a gate that continues a run', () => {
   });
 });
 
+describe('a gate that continues a run which has calls for another server', () => {
+  const given = { _meta: { 'claudecode/toolUseId': 'toolu_1' } };
+
+  it('asks about an equal call again, and does not run the approved one', async () => {
+    const countersign = createFakeCountersign();
+    const before = await open({ continuesRun: true }, {}, countersign);
+    await before.refund(5);
+    countersign.approve(before.asked[0]!.toolCallId);
+    const other = await open({ continuesRun: true, endpoint: 'other' }, {}, countersign);
+    expect(textOf(await other.refund(5))).toMatch(/^pending/);
+    expect(other.asked[0]!.toolCallId).not.toBe(before.asked[0]!.toolCallId);
+    expect(textOf(await before.refund(5))).toBe('refunded 5');
+    expect([before.ran, other.ran]).toEqual([[5], []]);
+  });
+
+  it.each(['writes', 'none'] as const)('refuses the id of such a call: %s', async (gate) => {
+    const countersign = createFakeCountersign();
+    const before = await open({ continuesRun: true, gate }, {}, countersign);
+    await before.refund(5, given);
+    if (gate === 'writes') countersign.approve('toolu_1');
+    const other = await open({ continuesRun: true, gate, endpoint: 'other' }, {}, countersign);
+    const result = await other.refund(5, given);
+    expect(textOf(result)).toMatch(/did not run: .*toolu_1.*another MCP server/);
+    expect([result['isError'], other.asked, other.ran]).toEqual([true, [], []]);
+  });
+});
+
+it('a call whose id Countersign refused does not keep equal calls from running', async () => {
+  const { refund, asked, ran } = await open({ gate: 'none' });
+  const named = (id: string) => ({ _meta: { 'claudecode/toolUseId': id } });
+  await refund(5, named('toolu_1'));
+  expect(textOf(await refund(6, named('toolu_1')))).toMatch(/tool-call-mismatch/);
+  expect(textOf(await refund(6, named('toolu_2')))).toBe('refunded 6');
+  expect(asked.at(-1)!.toolCallId).toBe('toolu_2');
+  expect(ran).toEqual([5, 6]);
+});
+
+describe('a call that another gate runs', () => {
+  it('is waited for no longer than the hold, and its result is given when it is called again', async () => {
+    const { refund, countersign, asked, ran } = await open({ holdMs: 0 });
+    await refund(5);
+    const { callId, toolCallId } = countersign.callOf(asked[0]!.toolCallId);
+    countersign.approve(toolCallId);
+    await claim(countersign, callId);
+    for (let time = 0; time < 2; time += 1) {
+      const waiting = await refund(5);
+      expect(textOf(waiting)).toMatch(/^pending: .*another gate.*Call it again with the same arguments/);
+      expect(waiting).toMatchObject({ isError: true, _meta: { 'countersign/call': { status: 'pending' } } });
+    }
+    await report(countersign, callId, { paid: true });
+    expect(textOf(await refund(5))).toBe('{"paid":true}');
+    expect(ran).toEqual([]);
+  });
+
+  it('is another matter than one that this gate runs, which is waited for to its end', async () => {
+    const { client, server } = await open({ holdMs: 0, gate: 'none' });
+    server.registerTool('slow', {}, async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      return { content: [{ type: 'text', text: 'done' }] };
+    });
+    expect(textOf(await client.callTool({ name: 'slow' }))).toBe('done');
+  });
+});
+
+describe('arguments that cannot be recorded', () => {
+  const cases: readonly (readonly [string, string, RegExp])[] = [
+    ['half of a character', '{"amount":5,"note":"\\ud800"}', /lone surrogate/],
+    ['a member __proto__', '{"__proto__":{"path":"/etc"},"amount":5}', /__proto__/],
+    ['a deep member __proto__', '{"amount":5,"a":[{"__proto__":1}]}', /__proto__/],
+    ['a number that is too large', '{"amount":1e20}', /9007199254740991/],
+  ];
+  it.each(cases)('are the fault of the client: %s', async (_, args, why) => {
+    const { client, asked, ran } = await open({ gate: 'none' });
+    const result = await client.callTool({ name: 'refund', arguments: JSON.parse(args) as Record<string, unknown> });
+    expect(textOf(result)).toMatch(why);
+    expect(textOf(result)).toMatch(/did not run: .* Correct the call, and make it again\.$/);
+    expect([asked, ran]).toEqual([[], []]);
+  });
+});
+
 const pathOf = (input: string | URL | Request): string =>
   new URL(input instanceof Request ? input.url : input).pathname;
 
@@ -107,10 +187,19 @@ describe('a result that only the ledger has', () => {
   });
 });
 
+type Countersign = ReturnType<typeof createFakeCountersign>;
+
 /** Another worker runs the call, and reports this output. */
-async function settle({ fetch }: ReturnType<typeof createFakeCountersign>, callId: string, output: unknown) {
-  const post = (path: string, body: object) =>
-    fetch(`http://fake.test/v1/tool-calls/${callId}/${path}`, { method: 'POST', body: JSON.stringify(body) });
-  await post('claim', {});
-  await post('outcome', { attempt: 1, status: 'succeeded', output });
+async function settle(countersign: Countersign, callId: string, output: unknown): Promise<void> {
+  await claim(countersign, callId);
+  await report(countersign, callId, output);
+}
+
+const claim = (countersign: Countersign, callId: string) => post(countersign, callId, 'claim', {});
+
+const report = (countersign: Countersign, callId: string, output: unknown) =>
+  post(countersign, callId, 'outcome', { attempt: 1, status: 'succeeded', output });
+
+function post({ fetch }: Countersign, callId: string, path: string, body: object): Promise<Response> {
+  return fetch(`http://fake.test/v1/tool-calls/${callId}/${path}`, { method: 'POST', body: JSON.stringify(body) });
 }

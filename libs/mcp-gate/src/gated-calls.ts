@@ -1,6 +1,6 @@
 import type { ApprovalView } from '@countersign/contracts';
 import { untilDone } from '@countersign/http-client';
-import { createClient, isSameJson, type MayClaim } from '@countersign/worker-sdk';
+import { CountersignError, createClient, isSameJson, issuesText, type MayClaim } from '@countersign/worker-sdk';
 import { createCallEnds, type AskedCall } from './call-ends.js';
 import type { Catalog, ListedTool } from './catalog.js';
 import type { AnswerCall, ClientCall } from './client-call.js';
@@ -8,6 +8,7 @@ import { attempts, type GateOptions } from './gate-options.js';
 import { gatedToolOf, readCall } from './gated-tool.js';
 import type { InnerRequests } from './inner-requests.js';
 import { createInnerRun, type InnerRun } from './inner-run.js';
+import { isForServer } from './is-for-server.js';
 import { failureReply, finalReply, pendingReply, refusal, unreportedReply } from './replies.js';
 import { createSameCalls, type Attached } from './same-calls.js';
 import type { Reply } from './wire.js';
@@ -36,11 +37,13 @@ interface FoundCall {
 
 export function createGatedCalls({ options, catalog, requests, mayClaim }: GatedCallPorts): GatedCalls {
   const same = createSameCalls();
+  let labels: ClientCall['labels'] = {};
   /** An earlier process may have recorded calls of this run. */
   const remember = untilDone(async () => {
     if (!options.continuesRun) return;
     const ledger = createClient({ ...options, attempts });
-    await same.remember(ledger.eachToolCall({ runId: options.runId, order: 'oldest' }));
+    const views = ledger.eachToolCall({ runId: options.runId, order: 'oldest' });
+    await same.remember(views, (view) => isForServer(view, options, labels));
   });
   const ends = createCallEnds(options, mayClaim);
 
@@ -49,20 +52,26 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
     const listed = await catalog.find(name, call.signal);
     const tool = gatedToolOf(listed, options.gate, call.labels, run.execute);
     const checked = await tool.check(args);
+    if (!checked.valid) throw new TypeError(`Invalid arguments: ${issuesText(checked.issues)}`);
+    ({ labels } = call);
     await remember();
-    const request = { name, args: checked.valid ? checked.arguments : args, givenId };
-    const attached = same.attach(request, call.delivered);
-    return { listed, attached, asked: { tool, args, toolCallId: attached.toolCallId } };
+    const attached = same.attach({ name, args: checked.arguments, givenId }, call.delivered);
+    const { toolCallId, recorded: onRecorded } = attached;
+    return { listed, attached, asked: { tool, args, toolCallId, onRecorded } };
   };
   const endOf = async ({ listed, attached, asked }: FoundCall, call: ClientCall, run: InnerRun): Promise<Reply> => {
     try {
       const { approval, result } = await ends.endOf(asked, call, run);
       if (approval !== null) return pendingReplyTo(call, approval, options);
-      if (result === null) return refusal('The call has no result yet. Call again with the same arguments.');
+      if (result === null) {
+        attached.end('unknown');
+        return runsElsewhereReply(listed.name);
+      }
       attached.end(result.status === 'unknown' ? 'unknown' : 'final');
       return finalReply(result, listed, run.reply());
     } catch (error) {
       const ran = run.reply();
+      if (isRefused(error)) attached.refused();
       if (run.hasBegun()) attached.end(ran === undefined ? 'unknown' : 'final');
       if (ran === undefined) throw error;
       return unreportedReply(ran, isSameJson(run.arguments(), asked.args) ? undefined : run.arguments());
@@ -81,6 +90,16 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
     }
   };
   return { answer, close: ends.close };
+}
+
+/** Countersign has answered, so it is known that it did not record the call at this request. */
+function isRefused(error: unknown): boolean {
+  return error instanceof CountersignError && error.status !== null && error.status >= 400 && error.status < 500;
+}
+
+function runsElsewhereReply(toolName: string): Reply {
+  const text = `pending: ${toolName} runs at another gate, or ran at one that was killed, and is not run again. Call it again with the same arguments to get the result.`;
+  return refusal(text, { status: 'pending' });
 }
 
 function pendingReplyTo({ opensUrls, onCard }: ClientCall, approval: ApprovalView, options: GateOptions): Reply {

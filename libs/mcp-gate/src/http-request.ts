@@ -18,9 +18,13 @@ const bodyBytesMax = 4 * 1024 * 1024;
  * Throws unless the request names this machine. The attack: a page in a browser sends requests to the port, directly (it
  * then has an origin) or under another name that resolves to 127.0.0.1 (DNS rebinding).
  */
-export function checkCaller({ headers: { host, origin } }: IncomingMessage, port: number): void {
-  const names = [`127.0.0.1:${String(port)}`, `localhost:${String(port)}`];
-  if (host === undefined || !names.includes(host))
+export function checkCaller({ headers: { host, origin } }: Pick<IncomingMessage, 'headers'>, port: number): void {
+  const names = ['127.0.0.1', 'localhost'].flatMap((name) => {
+    const full = `${name}:${String(port)}`;
+    // A client leaves out the default port.
+    return port === 80 ? [full, name] : [full];
+  });
+  if (host === undefined || !names.includes(host.toLowerCase()))
     throw new HttpRefusal(403, 'the Host header is not that of the gate');
   if (origin !== undefined && !names.some((name) => origin === `http://${name}`)) {
     throw new HttpRefusal(403, 'pages of other origins may not use the gate');

@@ -73,10 +73,25 @@ describe('a session whose client left without a word', () => {
     const stream = await fetch(url, { headers: { accept: 'text/event-stream', 'mcp-session-id': id } });
     expect(await post(url, initialize)).toMatchObject({
       status: 503,
-      text: expect.stringContaining('too many connections'),
+      text: expect.stringMatching(/too many connections: all 1 .*End one of them/),
     });
     await stream.body?.cancel();
   });
+});
+
+it('a session whose server still starts keeps its place', async () => {
+  const openSilentServer = (): Wire => {
+    const [wire, ofServer] = InMemoryTransport.createLinkedPair();
+    void ofServer.start();
+    return wire;
+  };
+  const { url } = await open({ sessionsMax: 1, openServer: openSilentServer });
+  const leaving = new AbortController();
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...initialize });
+  const first = await fetch(url, { method: 'POST', headers: json, body, signal: leaving.signal });
+  expect((await post(url, initialize)).status).toBe(503);
+  leaving.abort();
+  await expect(first.text()).rejects.toThrow(/abort/);
 });
 
 it('a connection without requests ends with its server, and the client hears that it must begin a new one', async () => {

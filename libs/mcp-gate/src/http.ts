@@ -100,7 +100,7 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
   /** A client that crashes, or leaves without a word, leaves its session and its server behind. */
   const endUnused = async (): Promise<void> => {
     const [id, session] = [...sessions].find(([, { openRequests }]) => openRequests === 0) ?? [];
-    if (id === undefined || session === undefined) throw new HttpRefusal(503, 'the gate has too many connections');
+    if (id === undefined || session === undefined) throw new HttpRefusal(503, tooMany(sessionsMax));
     sessions.delete(id);
     await session.gate.close();
   };
@@ -121,6 +121,7 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
           }, idleMs).unref();
           const session: Session = { transport, gate, deliveries, idle, openRequests: 0 };
           sessions.set(id, session);
+          keepOpen(session, response);
           void gate.ended.then(() => {
             clearTimeout(idle);
             sessions.delete(id);
@@ -144,11 +145,7 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
       session.idle.refresh();
       sessions.delete(id);
       sessions.set(id, session);
-      session.openRequests += 1;
-      response.once('close', () => {
-        session.openRequests -= 1;
-        session.idle.refresh();
-      });
+      keepOpen(session, response);
       session.deliveries.follow(body, response);
       return session.transport;
     },
@@ -156,4 +153,18 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
       await Promise.allSettled([...gates].map(async (opening) => (await opening).close()));
     },
   };
+}
+
+/** The session has an open request until the response closes. */
+function keepOpen(session: Session, response: ServerResponse): void {
+  if (response.destroyed) return;
+  session.openRequests += 1;
+  response.once('close', () => {
+    session.openRequests -= 1;
+    session.idle.refresh();
+  });
+}
+
+function tooMany(sessionsMax: number): string {
+  return `the gate has too many connections: all ${String(sessionsMax)} have an open request or event stream. End one of them, or start another gate`;
 }

@@ -1,9 +1,10 @@
 export type { ApproverOptions } from './approver/approver-server.js';
 export { openGate } from './gate.js';
-export type { Gate } from './gate.js';
+export type { Gate, GateFailure } from './gate.js';
 export type { GateOptions } from './gate-options.js';
 export { openHttpGate } from './http.js';
 export type { HttpGate, HttpGateOptions } from './http.js';
+export { endpointOf } from './server-endpoint.js';
 export { commandServer, remoteServer } from './servers.js';
 export type { ServerCommand } from './servers.js';
 export { openStdioApprover, openStdioGate } from './stdio.js';

@@ -19,6 +19,22 @@ export class UnreachableError extends Error {
   }
 }
 
+/** The server sent nothing for longer than `fetch` waits. It may still be working on the request. */
+export class SilentServerError extends Error {
+  override readonly name = 'SilentServerError';
+  constructor(cause: unknown) {
+    super('the MCP server sent nothing for 5 minutes, so the gate stopped waiting for it', { cause });
+  }
+}
+
+/** The limits of `fetch`: 5 minutes until the headers, and between two parts of the body. */
+const silenceCodes = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+
+/** Returns whether `fetch`, or the body of its response, failed because the server sent nothing for too long. */
+export function isSilence(error: unknown): boolean {
+  return silenceCodes.has(codeOf(error));
+}
+
 /** The codes of connections that were never made. All others may be those of a connection that broke. */
 const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
@@ -31,7 +47,7 @@ export function createLimitedFetch(bytesMax: number, onExceeded: (error: ReplyTo
   return async (input, init) => {
     const response = await fetch(input, init).catch((error: unknown) => {
       if (init?.signal?.aborted === true) throw error;
-      throw new UnreachableError(error);
+      throw isSilence(error) ? new SilentServerError(error) : new UnreachableError(error);
     });
     if (response.body === null) return response;
     const count = isEventStream(response) ? createEventCounter() : createByteCounter();

@@ -1,6 +1,6 @@
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/sdk/types.js';
 import { NotSentError } from './inner-requests.js';
-import { isEventStream, UnreachableError } from './limited-fetch.js';
+import { isEventStream, isSilence, SilentServerError, UnreachableError } from './limited-fetch.js';
 import { isReply, objectOf } from './wire.js';
 
 /** The server ended its response, and the result can no longer come. */
@@ -44,7 +44,7 @@ interface OpenRequest {
   /** Runs while the transport is to resume the stream. */
   resumption?: NodeJS.Timeout;
   readonly answer: (response: undefined) => void;
-  readonly reject: (error: NoResponseError) => void;
+  readonly reject: (error: NoResponseError | SilentServerError) => void;
 }
 
 interface PostedRequest {
@@ -76,18 +76,23 @@ export function createRemoteRequests(fetchLimited: typeof fetch, resumptionMs: n
     request.hasStream = true;
     request.failures = 0;
     request.eventId = undefined;
-    const ended = (): void => {
+    const ended = (reason?: unknown): void => {
       // The transport reads the rest of the stream in microtasks. After them it has received the response.
       setImmediate(() => {
-        if (request.eventId === undefined) request.reject(new NoResponseError());
-        else expectResumption(request);
+        if (request.eventId !== undefined) expectResumption(request);
+        else request.reject(isSilence(reason) ? new SilentServerError(reason) : new NoResponseError());
       });
     };
     if (response.body === null) {
       ended();
       return response;
     }
-    const follow = new TransformStream<Uint8Array, Uint8Array>({ flush: ended, cancel: ended });
+    const follow = new TransformStream<Uint8Array, Uint8Array>({
+      flush: () => {
+        ended();
+      },
+      cancel: ended,
+    });
     return new Response(response.body.pipeThrough(follow), response);
   };
   const post = async ({ id, request, hasSession }: PostedRequest, send: () => Promise<Response>): Promise<Response> => {

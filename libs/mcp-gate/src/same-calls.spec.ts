@@ -19,7 +19,7 @@ async function remembered(
     ...{ toolCallId: `call_${index + 1}`, toolName: 'pay', arguments: { euros: 5 }, state },
     ...{ requestedAt: second(from), settledAt: to === null ? null : second(to) },
   }));
-  await same.remember(ReadableStream.from(views as unknown as ToolCallView[]));
+  await same.remember(ReadableStream.from(views as unknown as ToolCallView[]), () => true);
   return same;
 }
 
@@ -86,7 +86,71 @@ describe('the calls of an earlier process', () => {
 
   it('are taken over once, also when the first attempt failed', async () => {
     const same = await remembered(['awaiting_approval', 0, null]);
-    await same.remember(ReadableStream.from([]));
+    await same.remember(ReadableStream.from([]), () => true);
     expect(ask(same).toolCallId).toMatch(/_1$/);
   });
+});
+
+describe('the number of a new call', () => {
+  const numberOf = ({ toolCallId }: Attached): string => /_(\d+)$/.exec(toolCallId)?.[1] ?? '';
+  const viewOf = (toolCallId: string) =>
+    ({
+      ...{ toolCallId, toolName: 'pay', arguments: { euros: 5 }, state: 'succeeded' },
+      ...{ requestedAt: second(0), settledAt: second(1) },
+    }) as unknown as ToolCallView;
+
+  it('follows the highest one in use, also when there are gaps', async () => {
+    const first = ask(createSameCalls()).toolCallId;
+    const same = createSameCalls();
+    await same.remember(ReadableStream.from([viewOf(first.replace(/1$/, '2'))]), () => true);
+    expect([ask(same), ask(same)].map(numberOf)).toEqual(['2', '3']);
+  });
+
+  it('is none of a call for another server', async () => {
+    const first = ask(createSameCalls()).toolCallId;
+    const same = createSameCalls();
+    await same.remember(ReadableStream.from([viewOf(first)]), () => false);
+    expect(numberOf(ask(same))).toBe('2');
+  });
+
+  it('is none that the client gave to a call itself', () => {
+    const first = ask(createSameCalls()).toolCallId;
+    const same = createSameCalls();
+    ask(same, never, first);
+    expect(numberOf(ask(same))).toBe('2');
+  });
+});
+
+describe('a call that Countersign refused', () => {
+  it('is no call for the next equal request', () => {
+    const same = createSameCalls();
+    const first = ask(same, never, 'toolu_1');
+    first.refused();
+    first.release();
+    expect(ask(same, never, 'toolu_2').toolCallId).toBe('toolu_2');
+  });
+
+  it('stays the same call when it was recorded before', () => {
+    const same = createSameCalls();
+    const first = ask(same, never, 'toolu_1');
+    first.recorded();
+    first.refused();
+    first.release();
+    expect(ask(same, never, 'toolu_2').toolCallId).toBe('toolu_1');
+  });
+});
+
+it('refuses an id of the client under which the run has a call for another server', async () => {
+  const same = createSameCalls();
+  const view = { toolCallId: 'toolu_1', toolName: 'read', arguments: {}, state: 'succeeded' };
+  await same.remember(ReadableStream.from([view as unknown as ToolCallView]), () => false);
+  expect(() => ask(same, never, 'toolu_1')).toThrow(/toolu_1.*another MCP server.*--run-id/);
+  expect(ask(same, never, 'toolu_2').toolCallId).toBe('toolu_2');
+});
+
+it.each(['unknown', 'executing'])('refuses an equal call while one for another server is %s', async (state) => {
+  const same = createSameCalls();
+  const view = { toolCallId: 'call_1', toolName: 'pay', arguments: { euros: 5 }, state };
+  await same.remember(ReadableStream.from([view as unknown as ToolCallView]), () => false);
+  expect(() => ask(same)).toThrow(/call_1.*Reconcile it.*--run-id/);
 });

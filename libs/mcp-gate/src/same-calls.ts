@@ -7,10 +7,21 @@ interface KnownCall {
   /** Waiting requests of the client for this call. */
   attached: number;
   /**
-   * `unknown`: the tool may have run, and its outcome is not known. `told`: the client has the final result, so the next
-   * equal request is another call.
+   * `new`: it is not known to be recorded. `unknown`: the tool may have run, and its outcome is not known. `told`: the
+   * client has the final result, so the next equal request is another call.
    */
-  state: 'open' | 'unknown' | 'told';
+  state: 'new' | 'open' | 'unknown' | 'told';
+}
+
+/** The calls of one tool with the same arguments. */
+interface EqualCalls {
+  /** The ids that the gate gives them begin with it, and end with a number. */
+  readonly prefix: string;
+  readonly calls: Set<KnownCall>;
+  /** The highest number in use, also by calls for other servers. */
+  lastNumber: number;
+  /** A call for another server that may have taken effect, by its id. It may be the same server after a change. */
+  unclear: string | undefined;
 }
 
 /** A request of the client for a call. */
@@ -29,53 +40,91 @@ export interface CallRequest {
 export interface SameCalls {
   /**
    * Attaches a request to its call: in one step with the search, so that an equal request at the same time finds another.
+   * Throws a TypeError when the client gave the id of a call for another server, or when the outcome of an equal call for
+   * another server is unknown.
    *
    * @param delivered resolves to whether the client got the reply to the request; to false when it left without.
    */
   readonly attach: (request: CallRequest, delivered: Promise<boolean>) => Attached;
-  /** Takes over the calls of the run that an earlier process recorded. @param views the oldest first. */
-  readonly remember: (views: AsyncIterable<ToolCallView>) => Promise<void>;
+  /**
+   * Takes over the calls of the run that an earlier process recorded.
+   *
+   * @param views the oldest first.
+   * @param isOurs returns whether a call is for the server of this gate. No request is attached to another.
+   */
+  readonly remember: (views: AsyncIterable<ToolCallView>, isOurs: (view: ToolCallView) => boolean) => Promise<void>;
 }
 
 export function createSameCalls(): SameCalls {
-  const byAction = new Map<string, KnownCall[]>();
-  const callsOf = (name: string, args: JsonValue): { readonly key: string; readonly calls: KnownCall[] } => {
+  const byAction = new Map<string, EqualCalls>();
+  const ofOthers = new Set<string>();
+  const equalTo = (name: string, args: JsonValue): EqualCalls => {
     const key = jcsDigest({ toolName: name, args }).replace(/^sha256:/, '');
-    const calls = byAction.get(key) ?? [];
-    byAction.set(key, calls);
-    return { key, calls };
+    const prefix = `mcp_${key.slice(0, 32)}_`;
+    const equal: EqualCalls = byAction.get(key) ?? { prefix, calls: new Set(), lastNumber: 0, unclear: undefined };
+    byAction.set(key, equal);
+    return equal;
   };
-  const find = ({ name, args, givenId }: CallRequest): KnownCall => {
-    const { key, calls } = callsOf(name, args);
+  const find = (equal: EqualCalls, givenId: string | undefined): KnownCall => {
+    const calls = [...equal.calls];
     const known =
       calls.find(({ toolCallId }) => toolCallId === givenId) ??
       calls.find(({ state }) => state === 'unknown') ??
-      calls.find(({ state, attached }) => state === 'open' && attached === 0);
+      calls.find(({ state, attached }) => (state === 'new' || state === 'open') && attached === 0);
     if (known !== undefined) return known;
-    const toolCallId = givenId ?? `mcp_${key.slice(0, 32)}_${String(calls.length + 1)}`;
-    const call: KnownCall = { toolCallId, attached: 0, state: 'open' };
-    calls.push(call);
+    const toolCallId = givenId ?? `${equal.prefix}${String(equal.lastNumber + 1)}`;
+    const call: KnownCall = { toolCallId, attached: 0, state: 'new' };
+    equal.calls.add(call);
+    countIn(equal, toolCallId);
     return call;
   };
   return {
-    attach: (request, delivered) => attachTo(find(request), delivered),
-    remember: async (views) => {
+    attach: ({ name, args, givenId }, delivered) => {
+      if (givenId !== undefined && ofOthers.has(givenId)) throw new TypeError(forAnother(givenId));
+      const equal = equalTo(name, args);
+      if (equal.unclear !== undefined) throw new TypeError(unclearText(equal.unclear));
+      const known = find(equal, givenId);
+      return attachTo(known, delivered, () => equal.calls.delete(known));
+    },
+    remember: async (views, isOurs) => {
       // An attempt that failed may have left a part of them.
       byAction.clear();
+      ofOthers.clear();
       const settledMs = new Map<KnownCall, number>();
       for await (const view of views) {
         if (isTaskCall(view)) continue;
-        const { calls } = callsOf(view.toolName, view.originalArguments ?? view.arguments);
+        const equal = equalTo(view.toolName, view.originalArguments ?? view.arguments);
+        countIn(equal, view.toolCallId);
+        if (!isOurs(view)) {
+          ofOthers.add(view.toolCallId);
+          if (stateOf(view) === 'unknown') equal.unclear = view.toolCallId;
+          continue;
+        }
         // The next equal call began when the client had the result of this one.
-        for (const earlier of calls) {
+        for (const earlier of equal.calls) {
           if ((settledMs.get(earlier) ?? Infinity) <= Date.parse(view.requestedAt)) earlier.state = 'told';
         }
         const call: KnownCall = { toolCallId: view.toolCallId, attached: 0, state: stateOf(view) };
-        calls.push(call);
+        equal.calls.add(call);
         if (call.state === 'open' && view.settledAt !== null) settledMs.set(call, Date.parse(view.settledAt));
       }
     },
   };
+}
+
+/** A client may give its own calls ids of this form. */
+function countIn(equal: EqualCalls, toolCallId: string): void {
+  if (!toolCallId.startsWith(equal.prefix)) return;
+  const number = /^\d{1,9}$/.exec(toolCallId.slice(equal.prefix.length))?.[0];
+  equal.lastNumber = Math.max(equal.lastNumber, Number(number ?? 0));
+}
+
+function forAnother(toolCallId: string): string {
+  return `the run has a call ${toolCallId} for another MCP server or agent. Give each server a --run-id of its own`;
+}
+
+function unclearText(toolCallId: string): string {
+  return `it is not known whether the equal call ${toolCallId} of this run took effect. It was for another server, or for this one before its command changed. Reconcile it, and start the gate again; or give the server a --run-id of its own`;
 }
 
 function stateOf({ state }: ToolCallView): KnownCall['state'] {
@@ -89,13 +138,17 @@ function stateOf({ state }: ToolCallView): KnownCall['state'] {
 export interface Attached {
   /** The id of its call. */
   readonly toolCallId: string;
+  /** Countersign has recorded the call. */
+  readonly recorded: () => void;
+  /** Countersign has refused the request. A call that is not recorded is forgotten: its id would be refused again. */
+  readonly refused: () => void;
   /** The request gets the final result of the call, or hears that its outcome is unknown. */
   readonly end: (outcome: 'final' | 'unknown') => void;
   /** The request does not wait any longer. */
   readonly release: () => void;
 }
 
-function attachTo(known: KnownCall, delivered: Promise<boolean>): Attached {
+function attachTo(known: KnownCall, delivered: Promise<boolean>, forget: () => void): Attached {
   let isAttached = true;
   let isFinal = false;
   known.attached += 1;
@@ -109,6 +162,12 @@ function attachTo(known: KnownCall, delivered: Promise<boolean>): Attached {
   });
   return {
     toolCallId: known.toolCallId,
+    recorded: () => {
+      if (known.state === 'new') known.state = 'open';
+    },
+    refused: () => {
+      if (known.state === 'new') forget();
+    },
     end: (outcome) => {
       isFinal = outcome === 'final';
       // The client may have the result already, from another request for this call.

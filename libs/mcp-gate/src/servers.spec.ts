@@ -71,6 +71,7 @@ async function place(
   const ledger = { url: 'http://fake.test', token: 't', resolverToken: 't', fetch: createFakeCountersign().fetch };
   const gate = await openGate(gateSide, remoteServer(url, undefined, limits), {
     ...{ ...ledger, agentId: 'mcp', runId: 'run', continuesRun: false, gate: 'writes', holdMs: 0 },
+    endpoint: 'remote',
     ungated: { globs: [], readOnly: false },
   });
   open.push({ server, gate });
@@ -255,7 +256,8 @@ describe('a server that refuses a request', () => {
     const { client, gate, calls } = await place((response) => response.writeHead(404).end('no such session'));
     const result = await client.callTool(read);
     expect(textOf(result)).toMatch(/tool did not run: the MCP server does not know the session any more/i);
-    expect(await gate.ended).toMatchObject({ message: 'the MCP server does not know the session any more' });
+    const error = { message: 'the MCP server does not know the session any more' };
+    expect(await gate.ended).toMatchObject({ side: 'server', error });
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(await calls()).toMatchObject([{ state: 'failed' }]);
   });

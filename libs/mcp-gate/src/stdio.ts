@@ -2,18 +2,37 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { createApproverServer, type ApproverOptions } from './approver/approver-server.js';
 import { openGate, type Gate } from './gate.js';
 import type { GateOptions } from './gate-options.js';
-import type { Wire } from './wire.js';
+import { isDroppedLine, type Wire } from './wire.js';
 
-/** Opens the gate between this process's stdin and stdout and a server. */
+/** The largest message of the client, in bytes. */
+const bytesMax = 10 * 1024 * 1024;
+
+/**
+ * Opens the gate between this process's stdin and stdout and a server.
+ *
+ * @param note gets a sentence for each line of the client that is dropped.
+ */
 export async function openStdioGate(
   stdin: NodeJS.ReadStream,
   stdout: NodeJS.WriteStream,
   server: Wire,
   options: GateOptions,
+  note: (text: string) => void = () => undefined,
 ): Promise<Gate> {
-  const gate = await openGate(new StdioServerTransport(stdin, stdout), server, options);
+  const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: bytesMax });
+  const gate = await openGate(transport, server, options);
+  transport.onerror = (error) => {
+    if (isDroppedLine(error)) note('A line of the MCP client was dropped: it is no JSON-RPC message of MCP.');
+    // A client that goes on writing would keep the process alive.
+    else void gate.close(clientFailure(error)).finally(() => stdin.destroy());
+  };
   stdin.once('end', () => void gate.close());
   return gate;
+}
+
+function clientFailure(error: Error): Error {
+  if (!error.message.startsWith('ReadBuffer exceeded')) return error;
+  return new Error(`a message of the MCP client has more than ${String(bytesMax)} bytes`, { cause: error });
 }
 
 /** Serves approvers on this process's stdin and stdout. */

@@ -24,6 +24,11 @@ export function responseOf(id: string | number, reply: Reply): JSONRPCMessage {
   return { jsonrpc: '2.0', id, ...reply };
 }
 
+/** Returns whether an error of a transport on stdin and stdout is about one line, which is no JSON-RPC message. */
+export function isDroppedLine(error: Error): boolean {
+  return error instanceof SyntaxError || error.name === 'ZodError';
+}
+
 /** Returns whether a message is the end of a request. */
 export function isReply(message: JSONRPCMessage): message is JSONRPCResultResponse | JSONRPCErrorResponse {
   return isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);

@@ -92,6 +92,17 @@ describe('a masked view', () => {
   });
 });
 
+describe('the view of a call', () => {
+  it.each([
+    [true, true],
+    [false, undefined],
+  ])('says who executes it, with clientExecuted %s', (clientExecuted, shown) => {
+    const [row] = rowsOf((call) => call.record('ToolCallRequested', { clientExecuted }));
+    const view = row && toolCallViewSchema.parse(toToolCallView(row, 'masked'));
+    expect(view?.clientExecuted).toBe(shown);
+  });
+});
+
 describe('every view', () => {
   it('names every key, with null where there is nothing', () => {
     const rows = rowsOf(
@@ -106,7 +117,7 @@ describe('every view', () => {
     );
     const [allowed, pending] = rows.map((row) => toToolCallView(row, 'masked'));
     const keys = Object.keys(toolCallViewSchema.shape).filter(
-      (key) => !['originalArguments', 'erasedValues'].includes(key),
+      (key) => !['clientExecuted', 'originalArguments', 'erasedValues'].includes(key),
     );
     expect(Object.keys(allowed ?? {}).sort()).toEqual(keys.sort());
     expect(allowed).toMatchObject({

@@ -171,6 +171,7 @@ export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallV
     batchId: request.batchId,
     toolCallId: request.toolCallId,
     toolName: request.toolName,
+    ...(request.clientExecuted && { clientExecuted: true }),
     arguments: shown,
     ...(isEdited(call) ? { originalArguments: argumentsOf(request, visibility) } : {}),
     actionDigest: action.actionDigest,

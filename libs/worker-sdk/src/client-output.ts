@@ -1,6 +1,7 @@
-import { messageOf } from './errors.js';
+import type { JsonValue } from '@countersign/contracts';
+import { messageOf, nameOf } from './errors.js';
 import type { Requests } from './requests.js';
-import { asJson } from './schema.js';
+import { asJson, whyUnrecordable } from './schema.js';
 
 /** Gives the output of a client-executed call. */
 export async function submitOutput(requests: Requests, callId: string, output: unknown): Promise<void> {
@@ -11,6 +12,13 @@ export async function submitOutput(requests: Requests, callId: string, output: u
 
 /** Reports that a client-executed call failed. */
 export async function submitFailure(requests: Requests, callId: string, error: unknown): Promise<void> {
-  const json = error instanceof Error ? { name: error.name, message: error.message } : asJson(error);
-  await requests.output(callId, { status: 'failed', error: json ?? { message: messageOf(error) } });
+  await requests.output(callId, { status: 'failed', error: errorOf(error) });
+}
+
+/** The server refuses half a character and the like, and the failure must not be lost because of it. */
+function errorOf(error: unknown): JsonValue {
+  const message = messageOf(error);
+  if (error instanceof Error) return { name: nameOf(error), message };
+  const json = typeof error === 'string' ? message : asJson(error);
+  return json === undefined || whyUnrecordable(json) !== undefined ? { message } : json;
 }

@@ -50,7 +50,7 @@ export function isRefusal(error: unknown, ...codes: readonly string[]): error is
 
 /** The message of any thrown value, also of one that is no Error. Never throws. */
 export function messageOf(thrown: unknown): string {
-  if (typeof thrown === 'string') return thrown;
+  if (typeof thrown === 'string') return thrown.toWellFormed();
   const message = textOf(thrown, 'message');
   if (message !== '') return message;
   return thrown instanceof Error ? nameOf(thrown) : `thrown ${typeof thrown}`;

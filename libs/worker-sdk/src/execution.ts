@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { ClaimView, OutcomeBody } from '@countersign/contracts';
+import { backoffMs, type ClaimView, type OutcomeBody } from '@countersign/contracts';
+import { sleep } from '@countersign/http-client';
 import { isRefusal, messageOf } from './errors.js';
 import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { runClaimed } from './run-claimed.js';
@@ -56,8 +57,26 @@ async function isStillOurs(ports: ExecutionPorts, callId: string, attempt: numbe
   }
 }
 
+/** A token that is refused may be accepted again, for example after a change of the tokens. */
+const refusedTokenBackoff = { firstMs: 1000, maxMs: 60_000 } as const;
+
 /** Reports until it is recorded: the report is accepted also after the lease, when the call is `unknown`. */
 async function report(ports: ExecutionPorts, callId: string, outcome: OutcomeBody): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await reportOnce(ports, callId, outcome);
+      return;
+    } catch (error) {
+      if (!isRefusal(error, 'unauthenticated', 'forbidden')) throw error;
+      const what =
+        'the outcome is not recorded yet, because the token of the resolver is refused: it is reported again';
+      if (tries === 1) ports.log.error({ callId, error: messageOf(error) }, what);
+      await sleep(ports.clock, backoffMs(tries, refusedTokenBackoff), ports.stopped);
+    }
+  }
+}
+
+async function reportOnce(ports: ExecutionPorts, callId: string, outcome: OutcomeBody): Promise<void> {
   const waiting = { attempts: Infinity, signal: ports.stopped };
   try {
     await ports.resolver.reportOutcome(callId, outcome, waiting);

@@ -49,8 +49,10 @@ export function createExecutions(ports: ExecutionPorts, notice: (call: ToolCallV
     return promise;
   };
   return {
-    joinOrBegin: ({ callId, revision }, request) =>
-      running.get(callId) ?? (request === undefined || refusedAt.get(callId) === revision ? undefined : begin(request)),
+    joinOrBegin: ({ callId, revision }, request) => {
+      const mayBegin = !ports.stopping.aborted && refusedAt.get(callId) !== revision;
+      return running.get(callId) ?? (request !== undefined && mayBegin ? begin(request) : undefined);
+    },
     idle: async () => {
       while (running.size > 0) await Promise.allSettled(running.values());
     },

@@ -11,6 +11,23 @@ const gating: Readonly<Record<keyof ToolGating<unknown>, true>> = {
   labels: true,
 };
 
+/** Throws a TypeError for a member that is no option of a gate: with a misspelt one the tool would stand behind another gate. */
+export function checkGating(toolName: string, options: object): void {
+  assertTaken(`tool ${toolName}: the gate`, options, new Set(Object.keys(gating)));
+}
+
+function assertTaken(
+  owner: string,
+  options: object,
+  taken: ReadonlySet<string>,
+  reasons: ReadonlyMap<string, string> = new Map(),
+): void {
+  for (const [member, value] of Object.entries<unknown>({ ...options })) {
+    if (value === undefined || taken.has(member)) continue;
+    throw new TypeError(`${owner} does not take \`${member}\`: ${reasons.get(member) ?? 'it is no option of it'}`);
+  }
+}
+
 /** The options of an adapter's `gatedTool`, besides those of the gate. */
 export interface OptionTable<F extends string> {
   /** The adapter uses these itself. */
@@ -30,14 +47,9 @@ export function forwardedOptions<F extends string, O extends { readonly [M in F]
   options: O,
   { own, forwarded, refused }: OptionTable<F>,
 ): Pick<O, F> {
-  const reasons = new Map(Object.entries(refused));
   const taken = new Set<string>([...Object.keys(gating), ...own, ...forwarded]);
+  assertTaken(`tool ${toolName}: gatedTool`, options, taken, new Map(Object.entries(refused)));
   const given = Object.entries<unknown>(options).filter(([, value]) => value !== undefined);
-  for (const [member] of given) {
-    if (taken.has(member)) continue;
-    const why = reasons.get(member) ?? 'it is no option of it';
-    throw new TypeError(`tool ${toolName}: gatedTool does not take \`${member}\`: ${why}`);
-  }
   const passed = new Set<string>(forwarded);
   return Object.fromEntries(given.filter(([member]) => passed.has(member))) as Pick<O, F>;
 }

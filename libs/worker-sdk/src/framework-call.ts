@@ -1,6 +1,8 @@
 import type { ApprovalView } from '@countersign/contracts';
+import { linkedController } from '@countersign/http-client';
 import type { Client } from './client.js';
-import type { WaitOptions } from './limits.js';
+import type { ExecutionPorts } from './execution-ports.js';
+import { createCountdown, type WaitOptions } from './limits.js';
 import type { StepOutcome } from './outcome.js';
 import type { ToolResult } from './results.js';
 import type { RunState, Step } from './state.js';
@@ -34,9 +36,9 @@ export async function endOfCall(
   { signal, context }: WaitOptions,
   remaining: () => WaitOptions,
 ): Promise<CallEnd> {
-  const { toolCallId, toolName, arguments: args, ...step } = call;
+  const { toolCallId, toolName, arguments: args, rawArguments, ...step } = call;
   let outcome = await steps.step(
-    { ...step, toolCalls: [{ toolCallId, toolName, arguments: args }] },
+    { ...step, toolCalls: [{ toolCallId, toolName, arguments: args, rawArguments }] },
     { signal, context },
   );
   for (;;) {
@@ -49,9 +51,8 @@ export async function endOfCall(
 
 type Pending = Pick<StepOutcome, 'pendingApprovals'>;
 
-interface Asking<O extends Pending> {
+interface Asking<O extends Pending> extends Pick<ExecutionPorts, 'requester' | 'clock' | 'stopping'> {
   readonly ask: (limits: WaitOptions) => Promise<O>;
-  readonly client: Pick<Client, 'getToolCall'>;
 }
 
 /** The server ends a longer wait by itself. */
@@ -59,16 +60,21 @@ const waitMsMax = 50_000;
 
 /** Asks, and waits up to the time limit (by default not at all) until no call waits for people. */
 export async function endOfAsking<O extends Pending>(
-  { ask, client }: Asking<O>,
-  { signal, context }: WaitOptions,
-  remaining: () => WaitOptions,
+  { ask, requester, clock, stopping }: Asking<O>,
+  limits: WaitOptions,
 ): Promise<O> {
-  for (;;) {
-    const outcome = await ask({ signal, context });
-    const [pending] = outcome.pendingApprovals;
-    const waitMs = Math.min(remaining().timeoutMs ?? 0, waitMsMax);
-    if (pending === undefined || waitMs <= 0) return outcome;
-    await client.getToolCall(pending.callId, { waitMs: Math.ceil(waitMs), until: 'decided', signal });
+  const remaining = createCountdown(clock, limits);
+  const { signal, release } = linkedController(limits.signal, stopping);
+  try {
+    for (;;) {
+      const outcome = await ask({ signal, context: limits.context });
+      const [pending] = outcome.pendingApprovals;
+      const waitMs = Math.min(remaining().timeoutMs ?? 0, waitMsMax);
+      if (pending === undefined || waitMs <= 0) return outcome;
+      await requester.getToolCall(pending.callId, { waitMs: Math.ceil(waitMs), until: 'decided', signal });
+    }
+  } finally {
+    release();
   }
 }
 

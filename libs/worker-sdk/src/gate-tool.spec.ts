@@ -75,7 +75,7 @@ describe('a tool', () => {
 
   it('without a question and a description asks a default question', async () => {
     const bare = await checked(gateTool({ name: 't', inputSchema, execute }), { path: '/x' });
-    expect(bare.describe(context)).toBe('Run t with these arguments?');
+    expect(await bare.describe(context)).toBe('Run t with these arguments?');
   });
 
   it('without an executor is refused when it is built', () => {
@@ -90,7 +90,8 @@ describe('a tool', () => {
   });
 
   it('asks its own question, and falls back to its description', async () => {
-    const describeWith = async (approvalPrompt: (input: { path: string }) => string): Promise<string | undefined> => {
+    type Prompt = (input: { path: string }) => string | Promise<string>;
+    const describeWith = async (approvalPrompt: Prompt): Promise<string | undefined> => {
       const tool = gateTool({ name: 't', description: 'Deletes a file', inputSchema, approvalPrompt, execute });
       return (await checked(tool, { path: '/x' })).describe(context);
     };
@@ -100,6 +101,8 @@ describe('a tool', () => {
         throw new Error('no');
       }),
     ).toBe('Deletes a file');
+    expect(await describeWith(async ({ path }) => `Delete ${path}?`)).toBe('Delete /x?');
+    expect(await describeWith(() => Promise.reject(new Error('no')))).toBe('Deletes a file');
     expect((await describeWith(() => 'x'.repeat(10_000)))?.length).toBeLessThan(8192);
     expect((await describeWith(() => `${'x'.repeat(7999)}😀`))?.isWellFormed()).toBe(true);
     expect(await describeWith(() => 'a\ud800')).toBe('a\ufffd');

@@ -15,7 +15,7 @@ export type { Clock as WorkerClock } from '@countersign/http-client';
 export { CountersignError, isRefusal } from './errors.js';
 export type { Problem } from './errors.js';
 export type { EventsOptions } from './events.js';
-export { forwardedOptions } from './forwarded-options.js';
+export { checkGating, forwardedOptions } from './forwarded-options.js';
 export type { OptionTable } from './forwarded-options.js';
 export { gateModes, needsPerson } from './gate-mode.js';
 export type { GateMode } from './gate-mode.js';
@@ -49,7 +49,7 @@ export { assertRequested, didNotRun, NotApprovedError } from './not-approved.js'
 export { resultOf } from './results.js';
 export type { ToolResult, ToolResultStatus } from './results.js';
 export type { KafkaOptions, KafkaSasl, KafkaTls, RequestSigning } from './kafka/options.js';
-export { isSameJson, whyUnrecordable } from './schema.js';
+export { isSameJson, issuesText, whyUnrecordable, withoutLookaround } from './schema.js';
 export type { InputIssue, InputOf, JsonSchema } from './schema.js';
 export type { RunState, Step } from './state.js';
 export type { CallOptions, TransportOptions } from './transport.js';

@@ -7,12 +7,15 @@ export interface WaitOptions<C = unknown> {
   readonly context?: C | undefined;
   /** Stops the waiting, with its reason as the error. Tools that run go on. */
   readonly signal?: AbortSignal | undefined;
-  /** Returns the current state when the time is over. Default: no limit. */
+  /**
+   * Returns the current state when the time is over. Throws `unreachable` if the server has not responded by then. Default:
+   * no limit.
+   */
   readonly timeoutMs?: number | undefined;
 }
 
-/** Does `work` within limits; a timeout is no error, an abort is. */
-export type Within = (limits: WaitOptions, work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
+/** Does `work` within limits. Resolves to undefined at a timeout, and rejects at an abort. */
+export type Within = <T>(limits: WaitOptions, work: (signal: AbortSignal) => Promise<T>) => Promise<T | undefined>;
 
 /** `stopping` ends every wait. */
 export function createWithin(clock: Clock, stopping: AbortSignal): Within {
@@ -25,9 +28,10 @@ export function createWithin(clock: Clock, stopping: AbortSignal): Within {
     };
     const cancel = timeoutMs === undefined ? undefined : clock.setTimer(timeoutMs, onTimeout);
     try {
-      await work(limit.signal);
+      return await work(limit.signal);
     } catch (error) {
       if (error !== timeIsOver) throw error;
+      return undefined;
     } finally {
       cancel?.();
       limit.release();

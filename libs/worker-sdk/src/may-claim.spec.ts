@@ -17,7 +17,10 @@ async function tokens(isSameTenant: boolean) {
 
 it('refuses a resolver of another tenant than the agent, which would not find the calls', async () => {
   const { agent, resolver } = await tokens(false);
-  await expect(proveMayClaim(resolver, { agent })).rejects.toMatchObject({ code: 'not-found' });
+  await expect(proveMayClaim(resolver, { agent })).rejects.toMatchObject({
+    code: 'not-found',
+    message: "the resolver token is of another tenant than the agent's token. Make both tokens for one tenant.",
+  });
 });
 
 it('takes a resolver of the same tenant, and claims nothing', async () => {

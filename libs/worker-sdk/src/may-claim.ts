@@ -1,6 +1,6 @@
 import { untilDone } from '@countersign/http-client';
 import type { Client } from './client.js';
-import { isRefusal } from './errors.js';
+import { CountersignError, isRefusal } from './errors.js';
 import type { CallOptions } from './transport.js';
 
 /** No call has this id. */
@@ -30,7 +30,15 @@ export async function proveMayClaim(resolver: Client, { agent, ...options }: Pro
   // The oldest one: another gateway may not know the newest yet.
   const page = await agent?.listToolCalls({ ...options, order: 'oldest', limit: 1 });
   const [call] = page?.calls ?? [];
-  if (call !== undefined) await resolver.getToolCall(call.callId, options);
+  if (call !== undefined) await resolver.getToolCall(call.callId, options).catch(tellOtherTenant);
+}
+
+/** The call is of any run: its id would say nothing to the reader. */
+function tellOtherTenant(error: unknown): never {
+  if (!isRefusal(error, 'not-found')) throw error;
+  const why = "the resolver token is of another tenant than the agent's token";
+  const message = `${why}. Make both tokens for one tenant.`;
+  throw new CountersignError({ code: error.code, message, status: 404, cause: error });
 }
 
 /** The proof for many calls: after it has succeeded it is not repeated. */

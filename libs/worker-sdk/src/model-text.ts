@@ -12,9 +12,12 @@ export function modelText(result: ToolResult): string {
 }
 
 /** The part of `modelText` besides the output, for frameworks that keep outputs as values; null when there is none. */
-export function modelNote({ message, edited, arguments: args, instruction }: ToolResult): string | null {
+export function modelNote(result: ToolResult): string | null {
+  const { status, message, edited, arguments: args, instruction } = result;
   const parts = [
     message,
+    // The message of a success says it.
+    edited && status !== 'succeeded' ? 'An approver changed the arguments.' : null,
     // The model must see which arguments ran: its own history still has the old ones.
     edited && args !== null ? `Arguments: ${JSON.stringify(args)}` : null,
     instruction === null ? null : `Instruction of the approver: ${instruction}`,

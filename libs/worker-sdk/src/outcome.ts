@@ -102,9 +102,14 @@ function hasResult(session: Session, call: CallState): boolean {
   return call.local !== null || resultOfView(viewOf(session, call)) !== undefined;
 }
 
-/** Returns whether the client may run the call now. */
+/** Returns whether the client may run the call now: its record says so, and the tool of this worker too. */
 export function isForClient(view: ToolCallView, tools: ReadonlyMap<string, GateTool>): boolean {
-  return tools.get(view.toolName)?.clientExecuted === true && (view.state === 'allowed' || view.state === 'approved');
+  return isOpen(view) && view.clientExecuted === true && tools.get(view.toolName)?.clientExecuted === true;
+}
+
+/** Returns whether the call may be executed now. */
+export function isOpen({ state }: ToolCallView): boolean {
+  return state === 'allowed' || state === 'approved';
 }
 
 export function viewOf(session: Session, call: CallState): ToolCallView | undefined {

@@ -33,7 +33,7 @@ const call = (toolCallId: string, toolName: string, args: JsonObject) => ({ tool
 describe('the plan of a step', () => {
   it('requests every call with what its tool says about it', async () => {
     const toolCalls = [call('1', 'delete_file', { path: '/etc/x' }), call('2', 'open_form', {})];
-    const { requests } = await planStep({ runId: 'r', messages: ['hello'], toolCalls }, tools, 'ops');
+    const { requests } = await planStep({ runId: 'r', messages: ['hello'], toolCalls }, tools, { agentId: 'ops' });
     expect(requests).toEqual([
       {
         toolCallId: '1',
@@ -63,7 +63,7 @@ describe('the plan of a step', () => {
   it('validates before it asks the predicate, and requests no approval for invalid arguments', async () => {
     contexts.length = 0;
     const toolCalls = [call('1', 'delete_file', { path: 7 }), call('2', 'delete_file', { path: '/tmp/x' })];
-    const { requests, calls } = await planStep({ runId: 'r', toolCalls }, tools, 'ops');
+    const { requests, calls } = await planStep({ runId: 'r', toolCalls }, tools, { agentId: 'ops' });
     expect(requests.map(({ toolCallId }) => toolCallId)).toEqual(['2']);
     expect(contexts.map(({ toolCallId }) => toolCallId)).toEqual(['2']);
     expect(calls[0]?.local).toMatchObject({
@@ -75,14 +75,18 @@ describe('the plan of a step', () => {
   });
 
   it('gives a call of an unknown tool its failure', async () => {
-    const { requests, calls } = await planStep({ runId: 'r', toolCalls: [call('1', 'nope', {})] }, tools, 'ops');
+    const { requests, calls } = await planStep({ runId: 'r', toolCalls: [call('1', 'nope', {})] }, tools, {
+      agentId: 'ops',
+    });
     expect(requests).toEqual([]);
     expect(calls[0]?.local).toMatchObject({ status: 'failed', error: { code: 'unknown-tool' } });
   });
 
   it('requests nothing of an all-or-nothing step with an invalid call, and every call has its failure', async () => {
     const toolCalls = [call('1', 'delete_file', { path: '/tmp/x' }), call('2', 'nope', {})];
-    const { requests, calls } = await planStep({ runId: 'r', batchMode: 'all-or-nothing', toolCalls }, tools, 'ops');
+    const { requests, calls } = await planStep({ runId: 'r', batchMode: 'all-or-nothing', toolCalls }, tools, {
+      agentId: 'ops',
+    });
     expect(requests).toEqual([]);
     expect(calls.map(({ local }) => local?.error)).toMatchObject([
       { code: 'batch-incomplete' },

@@ -1,7 +1,9 @@
-import type { RequestedCall } from '@countersign/contracts';
+import type { RequestedCall, ToolCallView } from '@countersign/contracts';
 import { jcsDigest } from '@countersign/contracts';
 import type { ApprovalContext, CheckedCall, GateTool, ProposedCall } from './tool-definition.js';
+import { requestedArguments } from './read-run.js';
 import { localFailure, type ToolResult } from './results.js';
+import { isSameJson, issuesText } from './schema.js';
 import type { CallState, Step } from './state.js';
 
 /** A step after the worker's own checks: the calls to request, and those that failed without a request. */
@@ -13,14 +15,31 @@ export interface StepPlan {
 
 type Planned = { readonly request: RequestedCall } | { readonly failure: ToolResult };
 
-/** Validates first, then runs the predicates. In an all-or-nothing batch one invalid call fails all. */
+/** The recorded calls of the run. The tool of a call may have had another schema when it was requested. */
+export interface RecordedCalls {
+  /** Returns the recorded call that this one is. */
+  readonly find: (call: ProposedCall) => Promise<ToolCallView | undefined>;
+  /** The calls to look for: those whose arguments are invalid now, or all. */
+  readonly about: 'invalid' | 'all';
+}
+
+/** The members of a plan that its calls share. */
+export interface PlanContext {
+  readonly agentId: string;
+  readonly given?: unknown;
+  readonly recorded?: RecordedCalls | undefined;
+}
+
+/**
+ * Validates first, then runs the predicates. A call that is found in the ledger is requested as it is recorded. In an
+ * all-or-nothing batch one invalid call fails all.
+ */
 export async function planStep(
   step: Step,
   tools: ReadonlyMap<string, GateTool>,
-  agentId: string,
-  given?: unknown,
+  around: PlanContext,
 ): Promise<StepPlan> {
-  const planned = await Promise.all(step.toolCalls.map((call) => planCall(call, step, tools, agentId, given)));
+  const planned = await Promise.all(step.toolCalls.map((call) => planCall(call, step, tools, around)));
   const spoilt = step.batchMode === 'all-or-nothing' && planned.some((one) => 'failure' in one);
   const outcomes = planned.map((one, index): Planned => {
     const call = step.toolCalls[index];
@@ -38,17 +57,11 @@ async function planCall(
   call: ProposedCall,
   step: Step,
   tools: ReadonlyMap<string, GateTool>,
-  agentId: string,
-  given: unknown,
+  { agentId, given, recorded }: PlanContext,
 ): Promise<Planned> {
   const tool = tools.get(call.toolName);
   if (tool === undefined) return { failure: localFailure(call, 'unknown-tool', `There is no tool ${call.toolName}`) };
   const checked = await tool.check(call.arguments);
-  if (!checked.valid) {
-    const what = checked.issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
-    const issues = checked.issues.map((issue) => ({ ...issue }));
-    return { failure: localFailure(call, 'invalid-arguments', `Invalid arguments: ${what}`, { issues }) };
-  }
   const context: ApprovalContext = {
     runId: step.runId,
     agentId,
@@ -58,8 +71,27 @@ async function planCall(
     context: given,
   };
   const { parentCallId } = step;
-  const request = await requestOf(call, tool, checked, context);
-  return { request: parentCallId === undefined ? request : { ...request, parentCallId } };
+  const inside = parentCallId === undefined ? {} : { parentCallId };
+  const isLookedFor = !checked.valid || recorded?.about === 'all';
+  const view = isLookedFor ? await recorded?.find(call) : undefined;
+  if (view !== undefined) return { request: { ...(await repeatOf(view, tool, context)), ...inside } };
+  if (!checked.valid) {
+    const issues = checked.issues.map((issue) => ({ ...issue }));
+    const message = `Invalid arguments: ${issuesText(issues)}`;
+    return { failure: localFailure(call, 'invalid-arguments', message, { issues }) };
+  }
+  return { request: { ...(await requestOf(call, tool, checked, context)), ...inside } };
+}
+
+/** The request of a recorded call once more. */
+async function repeatOf(view: ToolCallView, tool: GateTool, context: ApprovalContext): Promise<RequestedCall> {
+  const { toolCallId, toolName, approval } = view;
+  const args = requestedArguments(view);
+  const checked = await tool.check(args);
+  if (checked.valid && isSameJson(checked.arguments, args)) return requestOf(view, tool, checked, context);
+  // It never runs: its claim refuses the schema. The server would refuse the arguments by the schema that the tool has now.
+  const { clientExecuted, idempotent } = tool;
+  return { toolCallId, toolName, arguments: args, needsApproval: approval !== null, clientExecuted, idempotent };
 }
 
 async function requestOf(
@@ -69,14 +101,14 @@ async function requestOf(
   context: ApprovalContext,
 ): Promise<RequestedCall> {
   const { needsApproval, reason } = await checked.judge(context);
-  const description = checked.describe(context);
+  const description = await checked.describe(context);
   return {
     toolCallId: call.toolCallId,
     toolName: call.toolName,
     arguments: checked.arguments,
     needsApproval,
     ...(reason === undefined ? {} : { reason }),
-    ...(description === undefined ? {} : { description }),
+    description,
     toolSchema: tool.toolSchema,
     clientExecuted: tool.clientExecuted,
     idempotent: tool.idempotent,

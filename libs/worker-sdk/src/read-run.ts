@@ -1,8 +1,9 @@
-import type { RequestToolCalls, ToolCallView } from '@countersign/contracts';
+import type { JsonObject, RequestToolCalls, ToolCallView } from '@countersign/contracts';
 import type { Client } from './client.js';
 import { isRefusal } from './errors.js';
-import { isSameJson } from './schema.js';
+import { isJsonObject, isSameJson } from './schema.js';
 import type { RunState } from './state.js';
+import type { ProposedCall } from './tool-definition.js';
 import type { CallOptions } from './transport.js';
 
 /** All calls of a run, also when they are too large for one response. */
@@ -41,10 +42,53 @@ export async function sameCallsOf(
         view.toolCallId === toolCallId &&
         view.toolName === toolName &&
         view.agentId === agentId &&
-        isSameJson(view.originalArguments ?? view.arguments, args),
+        isSameJson(requestedArguments(view), args),
     ),
   );
   return same.every((view) => view !== undefined) ? same : undefined;
+}
+
+/**
+ * Returns a function that finds the record of a call whose tool may have had another schema since. It reads the run once, and
+ * only if it is called.
+ */
+export function findInRun(
+  client: Client,
+  { runId, agentId }: { readonly runId: string; readonly agentId: string },
+  options: CallOptions,
+): (call: ProposedCall) => Promise<ToolCallView | undefined> {
+  let recorded: Promise<readonly ToolCallView[]> | undefined;
+  return async ({ toolCallId, toolName, arguments: args, rawArguments = args }) => {
+    recorded ??= callsOfRun(client, runId, options).catch((error: unknown) => {
+      if (isRefusal(error, 'not-found')) return [];
+      throw error;
+    });
+    return (await recorded).find(
+      (view) =>
+        view.toolCallId === toolCallId &&
+        view.toolName === toolName &&
+        view.agentId === agentId &&
+        includes(requestedArguments(view), rawArguments),
+    );
+  };
+}
+
+/** The arguments of a call before an edit. */
+export function requestedArguments({ originalArguments, arguments: args }: ToolCallView): JsonObject {
+  return originalArguments ?? args;
+}
+
+/**
+ * Returns whether a schema can have made the one value of the other: it fills in defaults, and a framework removes members
+ * that are null.
+ */
+function includes(whole: unknown, part: unknown): boolean {
+  if (Array.isArray(whole) && Array.isArray(part))
+    return whole.length === part.length && whole.every((item, index) => includes(item, part[index]));
+  if (!isJsonObject(whole) || !isJsonObject(part)) return isSameJson(whole, part);
+  return Object.entries(part).every(([key, value]) =>
+    Object.hasOwn(whole, key) ? includes(whole[key], value) : value === null,
+  );
 }
 
 /** Undefined: the calls are too large for one response. */

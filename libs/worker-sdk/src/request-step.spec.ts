@@ -16,7 +16,7 @@ async function sent(step: Step): Promise<RequestToolCalls | undefined> {
     body = requestToolCallsSchema.parse(given);
     return Promise.resolve([]);
   };
-  const plan = await planStep(step, new Map([[tool.name, tool]]), 'researcher');
+  const plan = await planStep(step, new Map([[tool.name, tool]]), { agentId: 'researcher' });
   await requestStep({ toolCalls: toolCallsOf }, 'researcher', step, plan, {});
   return body;
 }

@@ -50,6 +50,17 @@ function stateOf({ runId, batchMode, sequential = false }: Step, calls: CallStat
   return { version: 1, runId, batchMode: batchMode ?? null, ...(sequential ? { sequential } : {}), calls };
 }
 
+/** The longest id: the server takes 255 characters, and a retry adds its number. */
+const requestIdLengthMax = 250;
+
+/** Throws a TypeError for an id that no HTTP header can have: without this the server would seem to be away. */
+export function checkRequestId({ requestId }: Step): void {
+  if (requestId === undefined || (/^[\x21-\x7e]+$/.test(requestId) && requestId.length <= requestIdLengthMax)) return;
+  throw new TypeError(
+    `requestId must be 1 to ${String(requestIdLengthMax)} ASCII characters without spaces, such as a UUID`,
+  );
+}
+
 /** The request without the refused call is another request. */
 function requestIdOf({ requestId }: Step, tries: number): string | undefined {
   return requestId === undefined || tries === 1 ? requestId : `${requestId}/${String(tries)}`;

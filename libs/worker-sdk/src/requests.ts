@@ -23,7 +23,8 @@ export interface Requests {
   readonly cancelRun: (runId: string, reason: string, options?: RequestOptions) => Promise<void>;
   /** Collects the changes of a run's calls in `changes` until the signal aborts; after a gap: any call. */
   readonly listen: (runId: string, changes: Changes, signal: AbortSignal) => Promise<void>;
-  readonly close: () => Promise<void>;
+  /** Closes the connections. Resolves then, or after `graceMs`. */
+  readonly close: (graceMs: number) => Promise<void>;
 }
 
 /** Requests by the HTTP API, and news from its event stream. */

@@ -3,11 +3,11 @@ import { messageOf, nameOf } from './errors.js';
 import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { withLease } from './lease.js';
 import { runThrough } from './middleware.js';
-import { asJson } from './schema.js';
+import { asJson, issuesText } from './schema.js';
 import { inToolSpan } from './trace.js';
 import { TimeLimitError, ToolAbortedError, type TimeLimit } from './time-limit.js';
 import type { ExecutionContext, GateTool } from './tool-definition.js';
-import { problemOfClaim } from './verify-claim.js';
+import { changedArguments, problemOfClaim } from './verify-claim.js';
 
 /**
  * `unknown`: the tool ran over its time limit or was aborted, and may have taken effect. `late` resolves when it succeeds after all, and
@@ -71,9 +71,11 @@ interface Running {
   readonly progress: Progress;
 }
 
+type ToolRequest = ExecutionRequest & { readonly tool: GateTool };
+
 async function outcomeOf(
   ports: ExecutionPorts,
-  request: ExecutionRequest & { readonly tool: GateTool },
+  request: ToolRequest,
   claim: ClaimView,
   running: Running,
 ): Promise<OutcomeBody> {
@@ -88,13 +90,12 @@ async function outcomeOf(
   const checked = await tool.check(claim.arguments);
   if (!checked.valid) {
     const issues = checked.issues.map((issue) => ({ ...issue }));
-    const message = 'The arguments do not match the schema of the tool';
+    const message = `The arguments do not match the schema of the tool: ${issuesText(issues)}`;
     return failed(attempt, { code: 'invalid-arguments', message, issues });
   }
   if (jcsDigest(checked.arguments) !== jcsDigest(claim.arguments)) {
     // For example a path that has become a link since, or a default in place of what an edit left out.
-    const message = 'The tool would run with other arguments than the approved ones: validated now, they are different';
-    return failed(attempt, { code: 'digest-mismatch', message });
+    return failed(attempt, { ...changedArguments });
   }
   const { execute } = checked;
   if (execute === undefined) {
@@ -103,11 +104,17 @@ async function outcomeOf(
   const { limit, progress } = running;
   // A validation may have taken all the time: the outcome is reported, so nothing may start.
   limit.signal.throwIfAborted();
-  progress.hasStarted = true;
   const ended = new AbortController();
   const context = contextOf(ports, request, claim, { ...running, ended: ended.signal });
+  const { aborted } = context.signal;
+  if (aborted) {
+    const message = `The tool did not start: ${messageOf(context.signal.reason)}`;
+    return failed(attempt, { code: 'not-started', message });
+  }
+  progress.hasStarted = true;
   try {
-    const call = { ...context, toolName: tool.name, arguments: claim.arguments };
+    // Attack: a middleware that changes the arguments in place must not change those that the tool gets.
+    const call = { ...context, toolName: tool.name, arguments: structuredClone(claim.arguments) };
     const run = () => runThrough(ports.middleware, call, () => execute(context));
     const output = await inToolSpan(request.call, claim, run);
     return { attempt, status: 'succeeded', output: recordableOutput(output) };
@@ -122,15 +129,17 @@ async function outcomeOf(
 
 function contextOf(
   ports: ExecutionPorts,
-  { call, tool, given }: ExecutionRequest,
+  { call, tool, given }: ToolRequest,
   claim: ClaimView,
   { signal, limit, ended }: Running & { readonly ended: AbortSignal },
 ): ExecutionContext {
   const { callId, runId, agentId, toolCallId, approval } = call;
   const { attempt, idempotencyKey } = claim;
   const isApproved = approval?.state === 'approved';
-  const around = tool?.signalOf?.(given?.context);
+  const around = tool.signalOf?.(given?.context);
   const joined = around === undefined ? signal : AbortSignal.any([signal, around]);
+  // An idempotent tool may run again, and then gets the answer.
+  const isOver = tool.idempotent ? ended : AbortSignal.any([ended, joined]);
   return {
     callId,
     runId,
@@ -143,7 +152,7 @@ function contextOf(
     messages: given?.messages ?? [],
     context: given?.context,
     ask: (question) => {
-      const asking = ports.ask(call, question, joined, ended).finally(limit.pause());
+      const asking = ports.ask(call, question, joined, isOver).finally(limit.pause());
       // A tool need not wait for it.
       asking.catch(() => undefined);
       return asking;
@@ -154,9 +163,6 @@ function contextOf(
 /** The tool did run, so an output that is no JSON must not turn its success into a failure: the model would try again. */
 function recordableOutput(output: unknown): JsonValue {
   if (output === undefined) return null;
-  // JSON would write these as an empty object.
-  const isLost = output instanceof Error || output instanceof Map || output instanceof Set;
-  return (
-    (isLost ? undefined : asJson(output)) ?? { unrecorded: 'The tool succeeded; its output cannot be written as JSON.' }
-  );
+  const json = asJson(output);
+  return json === undefined ? { unrecorded: 'The tool succeeded; its output cannot be written as JSON.' } : json;
 }

@@ -29,12 +29,19 @@ export type ParsedInput<I> =
     }
   | { readonly valid: false; readonly issues: readonly InputIssue[] };
 
+/** The problems of arguments as one text. */
+export function issuesText(issues: readonly InputIssue[]): string {
+  return issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+}
+
 /** A tool's input schema in both of its uses. */
 export interface InputSchema<I> {
   /** Sent to the server, which validates edited arguments with it. */
   readonly json: JsonObject;
   /** Part of the action digest. */
   readonly hash: string;
+  /** The schema can return another type than it takes, such as with `transform`. Then it may refuse its own output. */
+  readonly isTransforming: boolean;
   readonly parse: (args: JsonValue) => Promise<ParsedInput<I>>;
 }
 
@@ -48,14 +55,21 @@ export function inputSchemaOf<S extends z.ZodType | JsonSchema>(schema: S): Inpu
     throw new TypeError('the input schema is neither a schema of zod 4 nor a JSON Schema');
   }
   const validator: z.ZodType = isZod ? schema : z.fromJSONSchema(schema);
+  let isTransforming = false;
+  const override: ToJsonOptions['override'] = (node) => {
+    // Also a codec, `preprocess` and `stringbool`.
+    isTransforming ||= node.zodSchema._zod.def.type === 'pipe';
+    withoutFlags(node);
+  };
   const whole = isZod
-    ? asJson(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', override: withoutFlags }))
+    ? asJson(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', override }))
     : asJson(schema);
-  const json = whole === undefined ? undefined : withoutLookaround(whole);
-  if (!isJsonObject(json)) throw new TypeError('the input schema cannot be written as JSON Schema');
+  if (!isJsonObject(whole)) throw new TypeError('the input schema cannot be written as JSON Schema');
+  const json = withoutLookaround(whole);
   return {
     json,
     hash: jcsDigest(json),
+    isTransforming,
     parse: async (args) => {
       if (!isJsonObject(args)) return invalid('the arguments must be a JSON object');
       const unrecordable = whyUnrecordable(args);
@@ -91,11 +105,16 @@ const values = new Set(['const', 'default', 'enum', 'examples']);
  * such as those of zod's `email` and `hostname`. The server accepts no others from untrusted agents; here the whole
  * schema is checked, also on edited arguments.
  */
-function withoutLookaround(node: JsonValue): JsonValue {
-  if (Array.isArray(node)) return node.map((child: JsonValue) => withoutLookaround(child));
-  if (!isJsonObject(node)) return node;
+export function withoutLookaround(node: JsonObject): JsonObject {
   const kept = Object.entries(node).filter(([key, value]) => key !== 'pattern' || !needsBacktracking(value));
-  return Object.fromEntries(kept.map(([key, value]) => [key, values.has(key) ? value : withoutLookaround(value)]));
+  return Object.fromEntries(
+    kept.map(([key, value]) => [key, values.has(key) ? value : withoutLookaroundWithin(value)]),
+  );
+}
+
+function withoutLookaroundWithin(node: JsonValue): JsonValue {
+  if (Array.isArray(node)) return node.map((child: JsonValue) => withoutLookaroundWithin(child));
+  return isJsonObject(node) ? withoutLookaround(node) : node;
 }
 
 function needsBacktracking(pattern: JsonValue): boolean {
@@ -133,6 +152,8 @@ async function settledForm(schema: z.ZodType, parsed: unknown): Promise<JsonObje
 
 /** A value as JSON would carry it; undefined when it cannot. */
 export function asJson(value: unknown): JsonValue | undefined {
+  // JSON would write these as an empty object.
+  if (value instanceof Error || value instanceof Map || value instanceof Set) return undefined;
   try {
     const text = JSON.stringify(value) as string | undefined;
     return text === undefined ? undefined : (JSON.parse(text) as JsonValue);
@@ -160,22 +181,31 @@ export function whyUnrecordable(value: JsonValue): string | undefined {
   return `the arguments have ${String(bytes)} bytes, at most ${String(limits.argumentsBytesMax)} are allowed`;
 }
 
-function problemWithin(value: JsonValue, depth: number): string | undefined {
+/** Why the server would refuse to read a value as a part of a request, at this depth. */
+export function problemWithin(value: JsonValue, depth: number): string | undefined {
   if (depth > limits.jsonDepthMax) return `the arguments are nested deeper than ${String(limits.jsonDepthMax)}`;
   if (typeof value !== 'object' || value === null) return problemOfScalar(value);
   for (const [key, child] of Object.entries(value as Readonly<Record<string, JsonValue>>)) {
-    const problem = problemOfText(key) ?? problemWithin(child, depth + 1);
+    const problem = problemOfKey(key, child) ?? problemOfText(key) ?? problemWithin(child, depth + 1);
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** The server refuses them: copied onto another object they would change its prototype. */
+function problemOfKey(key: string, child: JsonValue): string | undefined {
+  if (key === '__proto__') return 'the key `__proto__` is forbidden';
+  const isPrototype = key === 'constructor' && isJsonObject(child) && Object.hasOwn(child, 'prototype');
+  return isPrototype ? 'the key `prototype` in `constructor` is forbidden' : undefined;
 }
 
 function problemOfScalar(value: unknown): string | undefined {
   if (typeof value === 'string') return problemOfText(value);
   if (typeof value === 'bigint') return 'a bigint is no JSON: pass it as a string';
   if (typeof value !== 'number') return undefined;
-  const exact = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
-  return exact ? undefined : 'a number does not fit into a double without loss: pass it as a string';
+  if (!Number.isFinite(value)) return 'a number is not finite: pass it as a string';
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
+  return `a whole number is beyond ±${String(Number.MAX_SAFE_INTEGER)}, where digits can be lost: pass it as a string`;
 }
 
 function problemOfText(text: string): string | undefined {

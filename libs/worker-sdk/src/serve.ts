@@ -158,7 +158,8 @@ function createPlaces(ports: ServePorts, changes: Changes): Places {
   };
 }
 
-function isOurs({ tools, runsElsewhere }: ServePorts, { toolName }: ToolCallView): boolean {
+function isOurs({ tools, runsElsewhere }: ServePorts, { toolName, clientExecuted }: ToolCallView): boolean {
+  if (clientExecuted === true) return false;
   const tool = tools.get(toolName);
   return tool === undefined ? !runsElsewhere(toolName) : !tool.clientExecuted;
 }

@@ -1,4 +1,4 @@
-import type { ToolCallView } from '@countersign/contracts';
+import { jcsDigest, type ToolCallView } from '@countersign/contracts';
 import { createChanges, type Changed, type Changes } from './changes.js';
 import { linkedController } from '@countersign/http-client';
 import { CountersignError } from './errors.js';
@@ -8,8 +8,10 @@ import { createRuns, type Executions, type Runs } from './executions.js';
 import type { GateTool } from './tool-definition.js';
 import { lookRegularly } from './look-regularly.js';
 import { callsOfState } from './read-run.js';
-import { hasNews, inTurn, isDone, isForClient, viewOf, type Session } from './outcome.js';
+import { hasNews, inTurn, isDone, isForClient, isOpen, viewOf, type Session } from './outcome.js';
 import type { Requests } from './requests.js';
+import { issuesText } from './schema.js';
+import { changedArguments } from './verify-claim.js';
 
 /** Advances the sessions of one worker. */
 export interface Sessions {
@@ -17,6 +19,8 @@ export interface Sessions {
   readonly take: (session: Session, calls: readonly ToolCallView[]) => void;
   /** Executes what may run now, and looks again afterwards. */
   readonly settle: (session: Session, signal: AbortSignal) => Promise<void>;
+  /** Ends the calls of clients whose arguments the tool refuses now. Executes nothing. */
+  readonly refuseInvalid: (session: Session, signal: AbortSignal) => Promise<void>;
   /** Waits until there is news and nothing of the session is running here; executes what gets approved meanwhile. */
   readonly follow: (session: Session, signal: AbortSignal) => Promise<void>;
 }
@@ -34,14 +38,16 @@ export interface SessionPorts extends ExecutionPorts {
 export function createSessions(ports: SessionPorts): Sessions {
   const { requests, tools, executions, runsElsewhere } = ports;
 
-  /** Returns whether one was started. */
-  const startRunnable = (session: Session, runs: Runs): boolean => {
+  /** Returns whether one was started. Throws when the signal has aborted: nothing starts then. */
+  const startRunnable = (session: Session, runs: Runs, signal: AbortSignal): boolean => {
+    signal.throwIfAborted();
     const before = runs.count();
     for (const call of inTurn(session)) {
       const view = viewOf(session, call);
       if (view === undefined || runs.has(view.callId)) continue;
       const tool = tools.get(view.toolName);
-      const isOurs = !runsElsewhere(view.toolName) && tool?.clientExecuted !== true;
+      // The record counts: after a deploy the tool here may be another, and a worker from before may run the call.
+      const isOurs = !runsElsewhere(view.toolName) && !isByClient(view) && !isByClient(tool);
       const mayRun = isOurs && isOpen(view) && isBatchReady(session);
       const run = executions.joinOrBegin(
         view,
@@ -52,9 +58,22 @@ export function createSessions(ports: SessionPorts): Sessions {
     return runs.count() > before;
   };
 
-  const refuseEdits = async (session: Session, signal: AbortSignal): Promise<void> => {
-    for (const callId of await refuseInvalidEdits(requests, session, tools, signal))
+  const refuseInvalidNow = async (session: Session, signal: AbortSignal): Promise<void> => {
+    for (const callId of await refuseInvalid(requests, session, tools, signal))
       await refresh(ports, session, new Set([callId]), signal);
+  };
+
+  /** Throws for an open call that has another executor here than in its record: it would wait in vain, or run twice. */
+  const refuseOtherExecutor = (session: Session): void => {
+    const calls = session.state.calls.flatMap((call) => viewOf(session, call) ?? []);
+    const other = calls.find(
+      (view) =>
+        isOpen(view) && !runsElsewhere(view.toolName) && isByClient(view) !== isByClient(tools.get(view.toolName)),
+    );
+    if (other === undefined) return;
+    const error = otherExecutor(other);
+    ports.log.error({ callId: other.callId, toolName: other.toolName, code: error.code }, error.message);
+    throw error;
   };
 
   const settle = async (session: Session, signal: AbortSignal): Promise<void> => {
@@ -62,11 +81,12 @@ export function createSessions(ports: SessionPorts): Sessions {
     const aborted = rejectOnAbort(signal);
     try {
       // Again, because in a sequential step the end of a call lets the next one start.
-      while (startRunnable(session, runs)) await Promise.race([runs.allOver(), aborted.promise]);
+      while (startRunnable(session, runs, signal)) await Promise.race([runs.allOver(), aborted.promise]);
     } finally {
       aborted.release();
     }
-    await refuseEdits(session, signal);
+    await refuseInvalidNow(session, signal);
+    refuseOtherExecutor(session);
   };
 
   const follow = async (session: Session, signal: AbortSignal): Promise<void> => {
@@ -80,10 +100,12 @@ export function createSessions(ports: SessionPorts): Sessions {
       for (;;) {
         const changed = await changes.next(signal);
         await refresh(ports, session, changed, signal);
-        await refuseEdits(session, signal);
+        await refuseInvalidNow(session, signal);
         runs.forgetRefusals(changed);
-        startRunnable(session, runs);
-        if (runs.count() === 0 && (hasNews(session, tools) || isDone(session))) return;
+        startRunnable(session, runs, signal);
+        if (runs.count() > 0) continue;
+        if (hasNews(session, tools) || isDone(session)) return;
+        refuseOtherExecutor(session);
       }
     } finally {
       stopLooking();
@@ -91,11 +113,17 @@ export function createSessions(ports: SessionPorts): Sessions {
       listening.release();
     }
   };
-  return { settle, follow, take: (session, calls) => takeViews(ports, session, calls) };
+  return {
+    settle,
+    refuseInvalid: refuseInvalidNow,
+    follow,
+    take: (session, calls) => takeViews(ports, session, calls),
+  };
 }
 
-function isOpen(view: ToolCallView): boolean {
-  return view.state === 'allowed' || view.state === 'approved';
+/** Returns whether the client executes a recorded call, or the calls of a tool. */
+function isByClient(one: ToolCallView | GateTool | undefined): boolean {
+  return one?.clientExecuted === true;
 }
 
 /** In an all-or-nothing step nothing runs before everything may. The server holds to it in any case: this saves asking. */
@@ -139,10 +167,10 @@ function takeViews({ notice }: SessionPorts, session: Session, calls: readonly T
 }
 
 /**
- * An edit that passed the server's schema can still fail the tool's own checks; then the client does not get it.
- * Returns the calls that failed now.
+ * An edit that passed the server's schema can still fail the tool's own checks, and so can arguments that were requested
+ * with another schema; then the client does not get the call. Returns the calls that failed now.
  */
-async function refuseInvalidEdits(
+async function refuseInvalid(
   requests: Requests,
   session: Session,
   tools: ReadonlyMap<string, GateTool>,
@@ -150,17 +178,29 @@ async function refuseInvalidEdits(
 ): Promise<readonly string[]> {
   const refused: string[] = [];
   for (const view of session.views.values()) {
-    if (view.originalArguments === undefined || !isForClient(view, tools)) continue;
-    const checked = await tools.get(view.toolName)?.check(view.arguments);
-    if (checked?.valid !== false) continue;
-    const issues = checked.issues.map((issue) => ({ ...issue }));
-    const error = {
-      code: 'invalid-arguments',
-      message: 'The edited arguments do not match the schema of the tool',
-      issues,
-    };
+    if (!isForClient(view, tools)) continue;
+    const error = problemNow(view, await tools.get(view.toolName)?.check(view.arguments));
+    if (error === undefined) continue;
     await requests.output(view.callId, { status: 'failed', error }, { signal });
     refused.push(view.callId);
   }
   return refused;
+}
+
+function problemNow(view: ToolCallView, checked: Awaited<ReturnType<GateTool['check']>> | undefined) {
+  if (checked?.valid === true) {
+    return jcsDigest(checked.arguments) === jcsDigest(view.arguments) ? undefined : { ...changedArguments };
+  }
+  if (checked === undefined) return undefined;
+  const issues = checked.issues.map((issue) => ({ ...issue }));
+  const [code, what] =
+    view.originalArguments === undefined ? ['tool-schema-changed', 'requested'] : ['invalid-arguments', 'edited'];
+  return { code, message: `The ${what} arguments do not match the schema of the tool: ${issuesText(issues)}`, issues };
+}
+
+function otherExecutor(view: ToolCallView): CountersignError {
+  const { callId, toolName } = view;
+  const [was, is] = isByClient(view) ? ['with', 'without'] : ['without', 'with'];
+  const message = `the call ${callId} was requested ${was} clientExecuted, and the tool ${toolName} of this worker is ${is} it, so it does not run here. Use a worker with the tool as it was, or cancel the call`;
+  return new CountersignError({ code: 'tool-call-mismatch', message });
 }

@@ -1,7 +1,7 @@
-import { batchModes, type BatchMode, type JsonValue, type ToolCallView } from '@countersign/contracts';
+import { batchModes, type BatchMode, type ToolCallView } from '@countersign/contracts';
 import { z } from 'zod';
 import { toolResultSchema } from './results.js';
-import { questionToolName } from './tool-definition.js';
+import { questionToolName, type ProposedCall } from './tool-definition.js';
 
 const callStateSchema = z.object({
   toolCallId: z.string(),
@@ -78,7 +78,8 @@ export interface Step {
   readonly runId: string;
   /**
    * Names the request: its idempotency key over HTTP, its `ce_id` on Kafka. Store it first, and pass it again with the
-   * same step after a crash. Generated when missing. The calls are recognised in either case.
+   * same step after a crash. Generated when missing. The calls are recognised in either case. 1 to 250 ASCII characters
+   * without spaces.
    */
   readonly requestId?: string | undefined;
   readonly batchId?: string | undefined;
@@ -94,9 +95,5 @@ export interface Step {
   readonly onBehalfOf?: string | undefined;
   /** The conversation, for predicates. It stays here. */
   readonly messages?: readonly unknown[] | undefined;
-  readonly toolCalls: readonly {
-    readonly toolCallId: string;
-    readonly toolName: string;
-    readonly arguments: JsonValue;
-  }[];
+  readonly toolCalls: readonly ProposedCall[];
 }

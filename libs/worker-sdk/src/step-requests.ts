@@ -24,7 +24,7 @@ export function createStepRequests(ports: StepRequestPorts): Pick<Requests, 'too
       try {
         return await requests.toolCalls(body, options);
       } catch (error) {
-        const same = isOtherSchema(error) ? await sameCallsOf(client, body, { signal: options.signal }) : undefined;
+        const same = isRepeated(error) ? await sameCallsOf(client, body, { signal: options.signal }) : undefined;
         if (same === undefined) throw error;
         return same;
       }
@@ -38,7 +38,11 @@ async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefine
   await Promise.race([work, aborted.promise]).finally(aborted.release);
 }
 
-/** The call is recorded; its claim will refuse to run it with the tool as it is now. */
-function isOtherSchema(error: unknown): boolean {
+/**
+ * The call is recorded; its claim will refuse to run it with the tool as it is now. The schema is part of the request, so
+ * the key of the request counts as reused.
+ */
+function isRepeated(error: unknown): boolean {
+  if (isRefusal(error, 'idempotency-key-reused')) return true;
   return isRefusal(error, 'tool-call-mismatch') && (error.problem?.detail ?? error.message).includes(otherSchema);
 }

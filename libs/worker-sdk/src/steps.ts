@@ -1,15 +1,16 @@
 import type { Clock } from '@countersign/http-client';
 import type { Client } from './client.js';
-import { CountersignError } from './errors.js';
+import { CountersignError, isRefusal } from './errors.js';
 import type { ExecutionPorts } from './execution-ports.js';
 import type { Notices } from './hooks.js';
 import { createCountdown, type WaitOptions, type Within } from './limits.js';
 import { outcomeOf, type Given, type Session, type StepOutcome } from './outcome.js';
-import { planStep } from './plan.js';
+import { planStep, type RecordedCalls, type StepPlan } from './plan.js';
 import { answerOf, questionTool, stepOfQuestion } from './question.js';
-import { callsOfRun, callsOfState } from './read-run.js';
-import { requestStep } from './request-step.js';
+import { callsOfRun, callsOfState, findInRun } from './read-run.js';
+import { checkRequestId, requestStep, type RequestedStep } from './request-step.js';
 import type { Requests } from './requests.js';
+import { isSameJson } from './schema.js';
 import type { Sessions } from './session.js';
 import { parseRunState, stateOfRun, type RunState, type Step } from './state.js';
 import { questionToolName, type GateTool } from './tool-definition.js';
@@ -53,26 +54,46 @@ export function createSteps(ports: StepPorts): Steps {
     if (isRequested(state)) sessions.take(session, await callsOfState(client, state, { signal: limits.signal }));
     return session;
   };
-  const resume = async (state: RunState, limits: WaitOptions = {}): Promise<StepOutcome> => {
-    const session = await open(parseRunState(state), limits);
-    await within(limits, (signal) => sessions.settle(session, signal));
+  /** Opens a session and advances it. The time limit is for both. */
+  const advance = async (
+    limits: WaitOptions,
+    begin: (now: WaitOptions) => Promise<Session>,
+    work: Sessions['settle'] = sessions.settle,
+  ): Promise<StepOutcome> => {
+    const limitsNow = createCountdown(clock, limits);
+    const session = await within(limits, (signal) => begin({ ...limits, signal }));
+    if (session === undefined) throw noResponse(url, limits);
+    await within(limitsNow(), (signal) => work(session, signal));
     return answer(session);
   };
+  const resume = (state: RunState, limits: WaitOptions = {}): Promise<StepOutcome> =>
+    advance(limits, async (now) => open(parseRunState(state), now));
+  const record = async (step: Step, limits: WaitOptions, declared: typeof tools): Promise<RequestedStep> => {
+    const find = findInRun(client, { runId: step.runId, agentId }, { signal: limits.signal });
+    const plan = (about: RecordedCalls['about']): Promise<StepPlan> =>
+      planStep(step, declared, { agentId, given: limits.context, recorded: { find, about } });
+    const first = await plan('invalid');
+    try {
+      return await requestStep(stepRequests, agentId, step, first, limits);
+    } catch (error) {
+      if (!isRefusal(error, 'tool-call-mismatch', 'idempotency-key-reused')) throw error;
+      const again = await plan('all');
+      if (hasSameArguments(first, again)) throw error;
+      return requestStep(stepRequests, agentId, { ...step, requestId: undefined }, again, limits);
+    }
+  };
   const request = async (asked: Step, limits: WaitOptions, declared = tools): Promise<Session> => {
+    checkRequestId(asked);
     const step = { sequential: sequential, ...asked };
-    const plan = await planStep(step, declared, agentId, limits.context);
-    const { state, views } = await requestStep(stepRequests, agentId, step, plan, limits);
+    const { state, views } = await record(step, limits, declared);
     for (const { local } of state.calls) if (local !== null) notices.refused(state.runId, local);
     for (const view of views) notices.requested(view);
     const session: Session = { state, views: new Map(), given: givenBy(limits, step.messages) };
     sessions.take(session, views);
     return session;
   };
-  const step = async (asked: Step, limits: WaitOptions = {}): Promise<StepOutcome> => {
-    const session = await request(asked, limits);
-    await within(limits, (signal) => sessions.settle(session, signal));
-    return answer(session);
-  };
+  const step = (asked: Step, limits: WaitOptions = {}): Promise<StepOutcome> =>
+    advance(limits, (now) => request(asked, now));
   /** Undefined when the time was over before the server had responded. */
   const follow = async (state: RunState, limits: WaitOptions): Promise<StepOutcome | undefined> => {
     const session: Session = { state, views: new Map(), given: givenBy(limits) };
@@ -83,7 +104,7 @@ export function createSteps(ports: StepPorts): Steps {
   const wait = async (state: RunState, limits: WaitOptions = {}): Promise<StepOutcome> => {
     const outcome = await follow(parseRunState(state), limits);
     if (outcome !== undefined) return outcome;
-    throw new CountersignError({ code: 'unreachable', message: `no answer from ${url} while waiting` });
+    throw noResponse(url, limits);
   };
   const run = async (asked: Step, limits: RunOptions = {}): Promise<StepOutcome> => {
     const limitsNow = createCountdown(clock, limits);
@@ -102,14 +123,26 @@ export function createSteps(ports: StepPorts): Steps {
       outcome = (await follow(outcome.state, { signal: either }).catch(unlessAborted(ended))) ?? outcome;
     for (const { callId } of outcome.pendingApprovals) await requests.cancel(callId, 'its tool has ended');
     for (const { callId } of outcome.clientCalls) await requests.cancel(callId, 'it was approved without an answer');
+    signal.throwIfAborted();
     return answerOf(outcome);
   };
-  const restore: Worker['restore'] = async (runId, limits = {}) => {
-    const calls = await callsOfRun(client, runId, { signal: limits.signal });
-    return resume(stateOfRun({ runId, calls }, { agentId, batchId: limits.batchId, sequential }), limits);
-  };
-  const ask = async (asked: Step, limits: WaitOptions): Promise<StepOutcome> => answer(await request(asked, limits));
+  const restore: Worker['restore'] = (runId, limits = {}) =>
+    advance(limits, async (now) => {
+      const calls = await callsOfRun(client, runId, { signal: now.signal });
+      return open(stateOfRun({ runId, calls }, { agentId, batchId: limits.batchId, sequential }), now);
+    });
+  const ask = (asked: Step, limits: WaitOptions): Promise<StepOutcome> =>
+    advance(limits, (now) => request(asked, now), sessions.refuseInvalid);
   return { ask, step, resume, follow, wait, run, restore, askPerson };
+}
+
+function hasSameArguments(one: StepPlan, other: StepPlan): boolean {
+  return other.requests.every((request, index) => isSameJson(request.arguments, one.requests[index]?.arguments));
+}
+
+function noResponse(url: string, { timeoutMs = Infinity }: WaitOptions): CountersignError {
+  const message = `no response from ${url} within ${String(Math.ceil(timeoutMs))} ms`;
+  return new CountersignError({ code: 'unreachable', message });
 }
 
 /** Handles the error of a wait that this signal has ended. */

@@ -8,6 +8,11 @@ export interface ProposedCall {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly arguments: JsonValue;
+  /**
+   * The arguments as the model wrote them, when a framework has parsed `arguments` since. A recorded call whose tool had
+   * another schema is found again by them. Default: `arguments`.
+   */
+  readonly rawArguments?: JsonValue | undefined;
 }
 
 /** The context of a predicate besides the validated input. `C` is the type of the context that the worker's user passes. */
@@ -58,7 +63,7 @@ export interface Question {
   readonly details?: JsonObject | undefined;
   /** Tells apart two equal questions of one call. Without it they are one question, with one answer. */
   readonly id?: string | undefined;
-  /** How long people may take. Default: the policy's, 1 h. */
+  /** How long people may take, in ms. Default: the policy's, 1 h (3,600,000). */
   readonly expiresInMs?: DurationMs | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
@@ -80,8 +85,8 @@ export interface ToolGating<I, C = unknown> {
    * so its result must depend on the input alone.
    */
   readonly needsApproval?: NeedsApproval<I, C>;
-  /** The question put to people. It is not masked: leave secrets out of it. */
-  readonly approvalPrompt?: (input: I, context: ApprovalContext<C>) => string;
+  /** The question put to people. It is not masked: leave secrets out of it. One that throws is replaced by the description. */
+  readonly approvalPrompt?: (input: I, context: ApprovalContext<C>) => string | Promise<string>;
   /** May run again after a crash. Default: `false`; then an unclear outcome becomes `unknown`. */
   readonly idempotent?: boolean;
   /**
@@ -89,7 +94,7 @@ export interface ToolGating<I, C = unknown> {
    * otherwise it becomes `unknown` at the end of its lease. Default: the worker's.
    */
   readonly toolTimeoutMs?: number;
-  /** How long people may take. Default: the policy's, 1 h. */
+  /** How long people may take, in ms. Default: the policy's, 1 h (3,600,000). */
   readonly expiresInMs?: DurationMs;
   readonly allowedDecisions?: readonly DecisionType[];
   readonly labels?: Readonly<Record<string, string>>;
@@ -133,7 +138,7 @@ export interface CheckedCall<C = unknown> {
   /** The arguments to approve and to run. */
   readonly arguments: JsonObject;
   readonly judge: (context: ApprovalContext<C>) => Promise<ApprovalNeed>;
-  readonly describe: (context: ApprovalContext<C>) => string | undefined;
+  readonly describe: (context: ApprovalContext<C>) => Promise<string>;
   /** Runs the tool. A client-executed tool has none. */
   readonly execute: ((context: ExecutionContext<C>) => Promise<unknown>) | undefined;
 }

@@ -181,7 +181,7 @@ function later(known: string | null, answered: string | null): string | null {
 
 function unreachable(base: string, cause: unknown): CountersignError {
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-  return new CountersignError({ code: 'unreachable', message: `no answer from ${base}: ${messageOf(inner)}`, cause });
+  return new CountersignError({ code: 'unreachable', message: `no response from ${base}: ${messageOf(inner)}`, cause });
 }
 
 export function unreadable(status: number): CountersignError {

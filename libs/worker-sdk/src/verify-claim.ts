@@ -13,6 +13,12 @@ export interface ClaimProblem {
   readonly message: string;
 }
 
+/** The problem of approved arguments that are others once they are validated again. */
+export const changedArguments: ClaimProblem = {
+  code: 'digest-mismatch',
+  message: 'The tool would run with other arguments than the approved ones: validated now, they are different',
+};
+
 /**
  * Returns the problem of a claim, if it has one. The digest is computed over the arguments that are about to be passed
  * and this worker's own view of agent, run, call and tool. A claim with another digest is refused.

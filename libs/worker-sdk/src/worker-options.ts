@@ -34,7 +34,7 @@ export interface WorkerOptions<C = unknown> extends TransportOptions {
   readonly kafka?: KafkaOptions | undefined;
   /** Default: silent. */
   readonly log?: WorkerLog | undefined;
-  /** How long a claim lasts without a renewal; it is renewed after a third of it. Default: 60,000. */
+  /** How long a claim lasts without a renewal, in ms; it is renewed after a third of it. Default: 60,000. */
   readonly leaseMs?: number | undefined;
   /** How long a tool may run that has no limit of its own, in ms. Default: 600,000 (10 minutes). */
   readonly toolTimeoutMs?: number | undefined;
@@ -77,7 +77,8 @@ export interface Worker<C = unknown> {
   readonly resume: (state: RunState, options?: WaitOptions<C>) => Promise<StepOutcome>;
   /**
    * Waits on one connection until a call has a result (or is ready for the client) that `state` did not have, and runs
-   * approved calls meanwhile. It waits for an unreachable server.
+   * approved calls meanwhile. It waits for an unreachable server. Like `resume`, it throws `tool-call-mismatch` for a call
+   * that was requested with another `clientExecuted` than that of the tool here: the call does not run here.
    */
   readonly wait: (state: RunState, options?: WaitOptions<C>) => Promise<StepOutcome>;
   /**

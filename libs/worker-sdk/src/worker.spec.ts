@@ -80,11 +80,12 @@ describe('a step', () => {
     });
   });
 
-  it('asks the server nothing when every call is invalid', async () => {
+  it('records nothing when every call is invalid', async () => {
     const { worker, countersign } = setUp();
-    countersign.setAway(true);
     const outcome = await worker.step({ runId: 'r', toolCalls: [deletion('1', 'relative'), call('2', 'nope')] });
     expect(outcome).toMatchObject({ stopReason: null, results: [{ status: 'failed' }, { status: 'failed' }] });
+    expect((await worker.client.listToolCalls()).calls).toEqual([]);
+    countersign.setAway(true);
     expect(await worker.wait(outcome.state)).toEqual(outcome);
     expect(await worker.resume(outcome.state)).toEqual(outcome);
   });

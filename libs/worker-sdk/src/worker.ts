@@ -12,7 +12,6 @@ import { createCountdown, createWithin, type WaitOptions } from './limits.js';
 import { silentLog } from './log.js';
 import { createMayClaim, type MayClaim } from './may-claim.js';
 import type { Middleware } from './middleware.js';
-import type { StepOutcome } from './outcome.js';
 import { questionTool } from './question.js';
 import { requestsOverHttp } from './requests.js';
 import { serveCalls, type ServeOptions } from './serve.js';
@@ -60,7 +59,7 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
     resolver: clientOver(transport, options.resolverToken ?? options.token),
     clock: transport.clock,
     log,
-    resolverId: `${options.agentId.slice(0, 200)}/${randomUUID()}`,
+    resolverId: `${options.agentId.slice(0, 200).toWellFormed()}/${randomUUID()}`,
     leaseMs: options.leaseMs ?? 60_000,
     toolTimeoutMs: options.toolTimeoutMs ?? 600_000,
     middleware: (options.middleware ?? []) as readonly Middleware[],
@@ -115,14 +114,11 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
     wait: steps.wait,
     run: steps.run,
     restore: steps.restore,
-    ask: (step, limits = {}) => {
-      const ask = (now: WaitOptions): Promise<StepOutcome> => steps.ask(step, now);
-      return endOfAsking({ ask, client }, limits, createCountdown(ports.clock, limits));
-    },
+    ask: (step, limits = {}) => endOfAsking({ ...ports, ask: (now) => steps.ask(step, now) }, limits),
     call: (call, limits = {}) => endOfCall(steps, call, limits, createCountdown(ports.clock, limits)),
     pending: async (runId, limits = {}) => {
       const ask = ({ signal }: WaitOptions): ReturnType<typeof pendingIn> => pendingIn(client, runId, signal);
-      return (await endOfAsking({ ask, client }, limits, createCountdown(ports.clock, limits))).pendingApprovals;
+      return (await endOfAsking({ ...ports, ask }, limits)).pendingApprovals;
     },
     serve,
     client,
@@ -133,13 +129,14 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
     cancelRun: (runId, reason) => requests.cancelRun(runId, reason),
     close: async (graceMs = 10_000) => {
       checkWaitMs('graceMs', graceMs);
+      const startedAt = ports.clock.monotonic();
       stopping.abort(new Error('the worker is closed'));
       const cancel = ports.clock.setTimer(graceMs, () => {
         stopped.abort(new Error('the worker is closed'));
       });
       await executions.idle().finally(cancel);
       stopped.abort(new Error('the worker is closed'));
-      await requests.close();
+      await requests.close(Math.max(0, graceMs - (ports.clock.monotonic() - startedAt)));
     },
   };
 }
@@ -163,7 +160,10 @@ function proofOf(
 
 function toolsByName(tools: readonly GateTool[]): ReadonlyMap<string, GateTool> {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  if (byName.has(questionToolName)) throw new TypeError(`a tool cannot be named ${questionToolName}: questions are`);
+  if (byName.has(questionToolName)) {
+    const why = 'the worker uses this name for questions (`ask`). Choose another name.';
+    throw new TypeError(`a tool cannot be named ${questionToolName}: ${why}`);
+  }
   if (byName.size === tools.length) return byName;
   const twice = tools.find((tool, index) => tools.findIndex(({ name }) => name === tool.name) !== index);
   throw new TypeError(`there are two tools named ${String(twice?.name)}`);

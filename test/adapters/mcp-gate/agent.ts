@@ -30,6 +30,7 @@ async function connect(): Promise<Client> {
     ...workerOptions,
     resolverToken: start.workerToken,
     runId: start.runId,
+    endpoint: 'conformance',
     continuesRun: true,
     gate: 'all',
     ungated: { globs: ['lookup'], readOnly: false },

@@ -121,7 +121,7 @@ describe('a hook that is killed outright', () => {
 });
 
 describe('a hook that is stopped while it waits', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('blocks the tool after %s', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('blocks the tool after %s', async (signal) => {
     const session = `stopped by ${signal}`;
     const waits: Moment = { name: '', isReached: (_method, url) => url.includes('waitMs'), state: undefined };
     const url = await between(waits, () => process.kill(innerOf(hook.child), signal));

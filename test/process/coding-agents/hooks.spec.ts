@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createClient, type ApprovalView, type Client } from '@countersign/worker-sdk';
 import { Countersign } from '../../../examples/coding-agents/opencode/countersign.js';
 import { freePort } from '../../ports.js';
-import { cleanUpAfterAll } from '../harness/cleanup.js';
+import { cleanUpAfterAll, temporaryFolder } from '../harness/cleanup.js';
 import { install, type Installation } from '../harness/standalone.js';
 import { eventually } from '../harness/wait.js';
 import { configurations, environmentOf, runHook } from './configurations.js';
@@ -112,6 +114,14 @@ describe('a hook whose agent does not read', () => {
   });
 });
 
+/** An environment whose `countersign` is this shell script. */
+function environmentWith(script: string): Record<string, string> {
+  const folder = temporaryFolder();
+  const file = join(folder, 'countersign');
+  writeFileSync(file, `#!/bin/sh\ncat > /dev/null\n${script}\n`, { mode: 0o755 });
+  return { ...env, PATH: `${folder}:${env['PATH'] ?? ''}` };
+}
+
 describe('the plugin of OpenCode', () => {
   const call = (sessionID: string) => ({ tool: 'bash', sessionID, callID: `call-${sessionID}` });
 
@@ -128,6 +138,18 @@ describe('the plugin of OpenCode', () => {
     await plugin['tool.execute.after'](call('open-1'), ran);
     expect(ran.output).toContain('An approver changed the arguments');
     expect((await ledger.getRun('open-1')).calls).toMatchObject([{ state: 'succeeded', output: 'ok' }]);
+  });
+
+  it.each([
+    ['allow', `echo '{"decision":"allow"}'; exit 2`],
+    ['pass', `echo '{"decision":"pass"}'; kill -9 $$`],
+    ['null', 'echo null'],
+  ])('runs no tool after a hook that failed, or decided nothing: %s', async (_name, script) => {
+    const plugin = await Countersign({ directory: '/work', env: environmentWith(script) });
+    await expect(plugin['tool.execute.before'](call('open-4'), { args: {} })).rejects.toThrow('did not decide');
+    const ran = { output: 'ok' };
+    await plugin['tool.execute.after'](call('open-4'), ran);
+    expect(ran.output).toBe('ok');
   });
 
   it('stops a denied call, and every call while the server or the command is away', async () => {

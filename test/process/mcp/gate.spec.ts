@@ -105,10 +105,10 @@ describe('the everything server behind the gate', () => {
 describe('a gate that is killed', () => {
   it('never runs the tool a second time: the outcome is unknown', async () => {
     const file = join(place.folder, 'paid.txt');
-    const server = [process.execPath, join(import.meta.dirname, 'counting-server.mjs'), file];
+    const server = [process.execPath, join(import.meta.dirname, 'counting-server.mjs'), file, 'hang'];
     const options = ['--gate', 'none', '--run-id', 'killed', '--lease', '2s'];
     const pay = { name: 'pay', arguments: { euros: 5 } };
-    const killed = await connectClient(gateBefore([...server, 'hang'], options), env);
+    const killed = await connectClient(gateBefore(server, options), env);
     const lost = killed.client.callTool(pay).catch(String);
     await eventually('the payment', 20_000, () => existsSync(file) || undefined);
     process.kill(killed.pid, 'SIGKILL');
@@ -120,6 +120,11 @@ describe('a gate that is killed', () => {
         content: [{ text: expect.stringMatching(/not known/) }],
       });
     }
+    const { client: changed } = await connectClient(gateBefore([...server, 'changed'], options), env);
+    expect(await changed.callTool(pay)).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/not known.*Reconcile it/) }],
+    });
     expect(readFileSync(file, 'utf8')).toBe('paid 5\n');
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client as Ledger } from '@countersign/worker-sdk';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -20,6 +20,7 @@ import {
   connectOverHttp,
   gateBefore,
   installLedger,
+  pendingOf,
   referenceServer,
   startListening,
   textOf,
@@ -84,6 +85,31 @@ describe('a task over stdin and stdout', () => {
     await approvePending(ledger, 'pay');
     expect(textOf(await resultOf(client, taskId))).toBe('paid 6');
     expect(readFileSync(file, 'utf8')).toBe('paid 6\n');
+  });
+});
+
+describe('a gate before another server', () => {
+  it('neither knows nor runs the calls of the first one, with the same token and run', async () => {
+    const [sandbox, production] = [join(place.folder, 'sandbox.txt'), join(place.folder, 'production.txt')];
+    const gate = (file: string) =>
+      connectClient(gateBefore(countingServer(file), ['--hold', '0', '--run-id', 'shared']), env, capabilities);
+    const first = await gate(sandbox);
+    const taskId = await begin(first.client, 'pay', { euros: 8 });
+    await approvePending(ledger, 'pay');
+    expect(textOf(await resultOf(first.client, taskId))).toBe('paid 8');
+    const pay = { name: 'pay', arguments: { euros: 9 } };
+    expect(textOf(await first.client.callTool(pay))).toMatch(/^pending/);
+    await approvePending(ledger, 'pay');
+
+    const { client } = await gate(production);
+    await expect(resultOf(client, taskId)).rejects.toMatchObject({ code: -32602 });
+    expect((await client.experimental.tasks.listTasks()).tasks).toEqual([]);
+    expect(textOf(await client.callTool(pay))).toMatch(/^pending/);
+    const { approvalId, actionDigest } = await pendingOf(ledger, 'pay');
+    await ledger.respond(approvalId, { decision: { type: 'deny' }, reason: 'not here', actionDigest });
+    expect(textOf(await client.callTool(pay))).toMatch(/denied/);
+    expect(textOf(await first.client.callTool(pay))).toBe('paid 9');
+    expect([readFileSync(sandbox, 'utf8'), existsSync(production)]).toEqual(['paid 8\npaid 9\n', false]);
   });
 });
 

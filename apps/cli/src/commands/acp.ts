@@ -3,7 +3,7 @@ import { eachLine } from '@countersign/http-client';
 import type { GateMode } from '@countersign/worker-sdk';
 import { localError } from '../cli-error.js';
 import { findWorkerConnection, type ConnectionOptions } from '../connection/connection.js';
-import { durationMs } from '../duration-option.js';
+import { leaseMsOf } from '../duration-option.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
 
@@ -33,7 +33,7 @@ export async function acp(
     allowedDecisions: ['approve', 'deny'] as const,
     ungated: [],
     holdMs: Infinity,
-    leaseMs: await durationMs('--lease', options.lease),
+    leaseMs: await leaseMsOf(options.lease),
     defer: false,
   };
   const { openAcpBridge } = await import('@countersign/coding-agents');

@@ -1,11 +1,12 @@
-import type { AgentName, HookOptions } from '@countersign/coding-agents';
+import { fstatSync } from 'node:fs';
+import type { AgentName, HookOptions, Marks } from '@countersign/coding-agents';
 import type { GateMode } from '@countersign/worker-sdk';
 import { CliError, usageError } from '../cli-error.js';
 import { findWorkerConnection, type ConnectionOptions } from '../connection/connection.js';
-import { durationMs, holdMsOf } from '../duration-option.js';
+import { holdMsOf, leaseMsOf } from '../duration-option.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
-import { readAll } from '../json-input.js';
+import { readBytes } from '../json-input.js';
 import { fileMarks } from './hook-marks.js';
 
 /** The options of `countersign hook`. */
@@ -23,18 +24,39 @@ export interface HookCommandOptions extends ConnectionOptions {
 export async function hook({ terminal }: Output, name: string, options: HookCommandOptions): Promise<ExitCode> {
   const { afterTool, beforeTool, codingAgents } = await import('@countersign/coding-agents');
   const isAgentName = (text: string): text is AgentName => Object.hasOwn(codingAgents, text);
-  if (!isAgentName(name)) throw usageError(`There is no coding agent "${name}".`);
+  if (!isAgentName(name))
+    throw usageError(`There is no coding agent "${name}". Choose from ${Object.keys(codingAgents).join(', ')}.`);
   const { stdin, stdout, stderr, env, interrupted } = terminal;
   // Without a reader a denial is lost, and agents take silence with 0 for no opinion.
   stdout.prependListener('error', () => process.exit(exitCodes.unexpected));
+  if (options.post !== true && isNowhere(stdout))
+    throw usageError('A hook decides on stdout, but no process reads its stdout.');
   const agent = codingAgents[name];
-  const run = { agent, input: readAll(stdin), marks: fileMarks(), interrupted };
+  const { marks, writeMarks } = laterMarks(fileMarks());
+  const run = { agent, input: readBytes(stdin), marks, interrupted };
   const settings = (): Promise<HookOptions> => hookOptions(name, agent.holdMs, options, env).catch(inOneText);
   const answer = await (options.post === true ? afterTool(run, settings) : beforeTool(run, settings));
   if (answer.stdout !== '') stdout.write(`${answer.stdout}\n`);
+  writeMarks();
   if (answer.stderr !== '') stderr.write(`${answer.stderr}\n`);
   stdin.destroy();
   return answer.exitCode;
+}
+
+/** Returns whether the stream is a device that is no terminal. Node puts the null device in the place of a closed stdout. */
+function isNowhere(stdout: NodeJS.WriteStream & { readonly fd?: number }): boolean {
+  return stdout.fd !== undefined && !stdout.isTTY && fstatSync(stdout.fd).isCharacterDevice();
+}
+
+/** Marks that are written later: a file system that hangs must not keep the decision back. */
+function laterMarks(files: Marks): { readonly marks: Marks; readonly writeMarks: () => void } {
+  const later = new Map<string, string>();
+  return {
+    marks: { get: (key) => later.get(key) ?? files.get(key), set: (key, text) => later.set(key, text) },
+    writeMarks: () => {
+      for (const [key, text] of later) files.set(key, text);
+    },
+  };
 }
 
 async function hookOptions(
@@ -52,7 +74,7 @@ async function hookOptions(
     gate,
     ungated,
     holdMs: defer && hold === undefined ? 0 : holdMs,
-    leaseMs: await durationMs('--lease', lease),
+    leaseMs: await leaseMsOf(lease),
     defer,
   };
 }

@@ -29,3 +29,29 @@ it('tells a client over HTTP what to do about a server that cannot be started', 
   terminal.interrupt();
   await ended;
 });
+
+const env = { COUNTERSIGN_URL: 'http://127.0.0.1:1', COUNTERSIGN_TOKEN: 'token' };
+
+it('names a server that ends by itself on stderr, and fails', async () => {
+  const terminal = createFakeTerminal({ env });
+  expect(await runCli(['mcp', '--', process.execPath, '-e', 'process.exit(3)'], terminal)).toBe(1);
+  expect(terminal.err()).toMatch(/The MCP server has ended\. Check the command after `--`/);
+});
+
+it('names a message of the client that is too large, and fails', async () => {
+  const terminal = createFakeTerminal({ env });
+  const ended = runCli(['mcp', '--', process.execPath, '-e', 'process.stdin.resume()'], terminal);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  terminal.type('x'.repeat(11 * 1024 * 1024));
+  expect(await ended).toBe(1);
+  const words = terminal.err().replaceAll(/\s+/g, ' ');
+  expect(words).toContain(
+    'connection to the MCP client ended: a message of the MCP client has more than 10485760 bytes.',
+  );
+});
+
+it('succeeds without a word when the client ends', async () => {
+  const terminal = createFakeTerminal({ env, input: '' });
+  expect(await runCli(['mcp', '--', process.execPath, '-e', 'process.stdin.resume()'], terminal)).toBe(0);
+  expect(terminal.err()).toBe('');
+});

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type * as McpGate from '@countersign/mcp-gate';
-import type { Gate, GateOptions, Wire } from '@countersign/mcp-gate';
+import type { Gate, GateFailure, GateOptions, Wire } from '@countersign/mcp-gate';
 import type { GateMode } from '@countersign/worker-sdk';
 import { findWorkerConnection, type ConnectionOptions } from '../connection/connection.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
@@ -32,21 +32,28 @@ export async function mcp(output: Output, command: readonly string[], options: M
   const openServer = serverOf(mcpGate, command, options, env);
   const { listen } = options;
   // A missing token is an error at the start, also when the first client comes later.
-  const first = await gateOptions(options, env);
+  const first = await gateOptions(command, options, env);
   const opening: Promise<Gate & { readonly url?: string }> =
     listen === undefined
-      ? mcpGate.openStdioGate(stdin, stdout, openServer(), first)
+      ? mcpGate.openStdioGate(stdin, stdout, openServer(), first, output.note)
       : mcpGate.openHttpGate({
           port: portOf(listen),
           openServer: () => withRemedyAtStart(openServer(), options),
-          optionsOf: () => gateOptions(options, env),
+          optionsOf: () => gateOptions(command, options, env),
         });
   const gate = await opening.catch(notStarted(options));
   if (gate.url !== undefined) output.note(`The gate listens at ${gate.url}.`);
   interrupted.addEventListener('abort', () => void gate.close());
   const failure = await gate.ended;
-  if (failure instanceof Error) output.note(`The connection to the MCP server ended: ${failure.message}.`);
-  return interrupted.aborted ? exitCodes.interrupted : exitCodes.ok;
+  if (interrupted.aborted) return exitCodes.interrupted;
+  if (failure === undefined) return exitCodes.ok;
+  output.note(wordsOf(failure, options));
+  return exitCodes.unexpected;
+}
+
+function wordsOf({ side, error }: GateFailure, options: McpOptions): string {
+  if (error === undefined) return `The MCP server has ended. ${serverRemedy(options)}`;
+  return `The connection to the MCP ${side} ended: ${error.message}.`;
 }
 
 function checkOptions(command: readonly string[], { server, listen, runId }: McpOptions): void {
@@ -116,11 +123,17 @@ function causeOf(error: unknown): string {
 }
 
 /** Without a run of the caller's each connection is one. */
-export async function gateOptions(options: McpOptions, env: Output['terminal']['env']): Promise<GateOptions> {
+export async function gateOptions(
+  command: readonly string[],
+  options: McpOptions,
+  env: Output['terminal']['env'],
+): Promise<GateOptions> {
+  const { endpointOf } = await import('@countersign/mcp-gate');
   const { gate, ungated = [], ungatedReadOnly = false, hold, lease, agent, runId } = options;
   return {
     ...findWorkerConnection(options, env),
     agentId: agent,
+    endpoint: endpointOf(options.server === undefined ? command : new URL(options.server)),
     runId: runId ?? `mcp-${randomUUID()}`,
     continuesRun: runId !== undefined,
     gate,

@@ -219,6 +219,8 @@ tools:
 
     it.each([
       ['application/json', '{"id":9007199254740993}', '{"id":9007199254740993}'],
+      ['application/json', '{"__proto__":{"a":1}}', '{"__proto__":{"a":1}}'],
+      ['application/json', '"half \\ud800"', '"half \\ud800"'],
       [
         'application/problem+json; charset=utf-8',
         '{"id":9007199254740991,"x":1.5e3}',
@@ -316,6 +318,12 @@ tools:
       ['throw new Error("no such order")', 'no such order'],
       ['throw "text"', 'text'],
       ['return Promise.reject(new TypeError("async"))', 'async'],
+      ['throw Object.create(null)', 'thrown object'],
+      ['throw { toString: () => { throw new Error() } }', 'thrown object'],
+      ['throw { get message() { throw new Error() } }', 'thrown object'],
+      ['throw new Error("half \\ud800")', 'half \ufffd'],
+      ['throw new Error("x".repeat(1e6))', 'x'.repeat(8192)],
+      ['throw "x".repeat(8191) + "😀"', `${'x'.repeat(8191)}\ufffd`],
     ])('has failed when it throws: %s', async (body, message) => {
       const tool = await moduleTool(`export default { execute: () => { ${body} } };`);
       expect(await tool.run(runOf())).toEqual({ status: 'failed', error: { code: 'tool-threw', message } });
@@ -358,7 +366,14 @@ tools:
     it.each([
       ['10n', /^the output is not JSON: /],
       ['"x".repeat(300000)', /^the output is longer than 262144 bytes$/],
-      ['JSON.parse("[".repeat(70) + "]".repeat(70))', /^the output is nested too deep$/],
+      [
+        'JSON.parse("[".repeat(70) + "]".repeat(70))',
+        /^the output cannot be recorded: .* is nested deeper than 64 levels$/,
+      ],
+      ['"half \\ud800"', /^the output cannot be recorded: .* holds a lone surrogate/],
+      [`JSON.parse('{"__proto__":{"a":1}}')`, /^the output cannot be recorded: __proto__ is a forbidden key$/],
+      ['2 ** 60', /^the output cannot be recorded: .* is an integer beyond/],
+      ['({ toJSON: () => { throw Object.create(null) } })', /^the output is not JSON: thrown object$/],
     ])('has succeeded although it returns what cannot be kept: %s', async (returned, why) => {
       const tool = await moduleTool(`export default { execute: () => ${returned} };`);
       expect(await tool.run(runOf())).toMatchObject({

@@ -1,7 +1,9 @@
 import { pathToFileURL } from 'node:url';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import type { Clock } from '@countersign/runtime';
-import { isTooDeep, omitted, outputBytesMax } from './answer-body.js';
+import { parseStrictJson } from '@countersign/shell';
+import { omitted, outputBytesMax } from './answer-body.js';
+import { messageOf } from './message-of.js';
 import type { Tool, ToolOutcome, ToolRun } from './tool.js';
 
 /** The default export of a tool's module. */
@@ -59,19 +61,17 @@ async function callModule(tool: ToolModule, { arguments: args, ...run }: ToolRun
   }
 }
 
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
-}
-
-/** The tool has run. An output that cannot be recorded is left out, with a note. */
+/** The tool has run. An output that cannot be recorded, by the rules of the HTTP API, is left out, with a note. */
 function toJson(returned: unknown): JsonValue {
   try {
     const text = JSON.stringify(returned) as string | undefined;
     if (text === undefined) return null;
-    if (Buffer.byteLength(text) > outputBytesMax)
-      return omitted(`the output is longer than ${outputBytesMax} bytes`, text);
-    const value = JSON.parse(text) as JsonValue;
-    return isTooDeep(value) ? omitted('the output is nested too deep', text) : value;
+    const bytes = Buffer.from(text);
+    if (bytes.byteLength > outputBytesMax) return omitted(`the output is longer than ${outputBytesMax} bytes`, text);
+    const parsed = parseStrictJson(bytes, 'the output');
+    return parsed.status === 'ok'
+      ? (parsed.value as JsonValue)
+      : omitted(`the output cannot be recorded: ${parsed.detail}`, text);
   } catch (error) {
     return omitted(`the output is not JSON: ${messageOf(error)}`);
   }

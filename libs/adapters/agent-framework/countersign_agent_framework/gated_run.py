@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -19,13 +18,17 @@ from agent_framework import (
 )
 from countersign_client import CountersignError, Gate, NotApprovedError, Result, json_digest
 from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
+
+from .arguments import completed, transforms, written
 
 # The framework's own text for a rejected call.
 REJECTED = "Error: Tool call invocation was rejected by user."
 SPOILT = "It did not run, because the arguments of another call of the same step do not fit their tool."
 # The framework's own text for arguments that do not fit the tool.
 UNFIT = "Error: Argument parsing failed."
+# No arguments fit this call. The ledger refuses it, and with it the whole request: nothing of that is recorded.
+_NEVER = {"type": "object", "required": ["never"]}
+_UNFITTABLE = {"toolCallId": "unfittable", "toolName": "unfittable", "arguments": {}, "toolSchema": _NEVER}
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class GatedRun(FunctionMiddleware):
         self._tools = {tool.name: tool for tool in tools}
         self._wait_s = wait_s
         self._all_or_nothing = all_or_nothing
-        # Why calls of a resumed state were never requested, by their ids.
+        # What to tell the model about calls of a resumed state that the ledger cannot record, by their ids.
         self._unfit: dict[str, str] = {}
 
     async def pause(self, response: AgentResponse, session: AgentSession) -> str | None:
@@ -66,26 +69,34 @@ class GatedRun(FunctionMiddleware):
         requests = [item for item in response.user_input_requests if item.type == "function_approval_request"]
         if not requests:
             return None
-        calls = [self._call(_name(item), _call_id(item), _arguments(item)) for item in requests if self._is_gated(item)]
-        unfit = await self._ask(calls)
-        requested = [item.to_dict() for item in requests]
-        return json.dumps({"session": session.to_dict(), "requests": requested, "unfit": unfit})
+        await self._ask([self._call(*_made(item)) for item in requests if self._is_gated(item)])
+        return json.dumps({"session": session.to_dict(), "requests": [item.to_dict() for item in requests]})
 
-    async def _ask(self, calls: list[dict[str, Any]]) -> dict[str, str]:
-        """Requests the calls of a step. Returns what to tell the model about those that the ledger cannot record."""
+    async def _ask(self, calls: list[dict[str, Any]]) -> None:
+        """Requests the calls of a step, without those whose arguments do not fit."""
+        if not calls:
+            return
+        step = {"batchId": f"step-{calls[0]['toolCallId']}", "batchMode": "all-or-nothing"}
+        try:
+            await self._gate.ask(self._run_id, calls, **(step if self._all_or_nothing else {}))
+        except CountersignError as error:
+            if not (unfit := _unfit(error, calls)):
+                raise
+            if not self._all_or_nothing:
+                await self._ask([call for call in calls if call["toolCallId"] not in unfit])
+
+    async def _why_unfit(self, calls: list[dict[str, Any]]) -> dict[str, str]:
+        """Returns what to tell the model about those of the calls that the ledger cannot record. Records nothing."""
         unfit: dict[str, str] = {}
-        while calls:
-            step = {"batchId": f"step-{calls[0]['toolCallId']}", "batchMode": "all-or-nothing"}
-            try:
-                await self._gate.ask(self._run_id, calls, **(step if self._all_or_nothing else {}))
-                break
-            except CountersignError as error:
-                if (index := _index_of_unfit(error)) is None:
-                    raise
-                unfit[calls.pop(index)["toolCallId"]] = _unfit(error, index)
-                if self._all_or_nothing:
-                    return unfit | {call["toolCallId"]: SPOILT for call in calls}
-        return unfit
+        try:
+            if calls:
+                await self._gate.ask(self._run_id, [*calls, _UNFITTABLE])
+        except CountersignError as error:
+            if error.code != "invalid-arguments":
+                raise
+            unfit = _unfit(error, calls)
+        spoilt = {call["toolCallId"]: SPOILT for call in calls} if unfit and self._all_or_nothing else {}
+        return spoilt | unfit
 
     async def resume(self, state: str, wait_s: float = 0) -> Resumed:
         """Reads a stored state, and waits up to `wait_s` seconds for people to decide about all of its calls.
@@ -96,12 +107,12 @@ class GatedRun(FunctionMiddleware):
         stored = json.loads(state)
         requests = [Content.from_dict(item) for item in stored["requests"]]
         gated = [item for item in requests if self._is_gated(item)]
-        self._unfit = stored.get("unfit", {})
-        calls = [self._call(_name(item), _call_id(item), _arguments(item)) for item in gated]
-        views = await asyncio.gather(*(self._recorded(call) for call in calls))
-        decided = await asyncio.gather(
-            *(self._gate.client.tool_call(view["callId"], "decided", wait_s) for view in views if view is not None)
-        )
+        recorded = await self._recorded()
+        made = [_made(item) for item in gated]
+        # Only the ledger says why: the writer of the state could tell the model anything.
+        self._unfit = await self._why_unfit([self._call(*call) for call in made if call[1] not in recorded])
+        views = [self._checked(recorded, *call)[1] for call in made if call[1] not in self._unfit]
+        decided = await asyncio.gather(*(self._gate.client.tool_call(view["callId"], "decided", wait_s) for view in views))
         pending = tuple(view["approval"] for view in decided if view["state"] == "awaiting_approval")
         # For the framework "approved" means that the call goes on: its result, or why there is none, is in the ledger.
         responses = [item.to_function_approval_response(approved=True) for item in gated]
@@ -128,22 +139,21 @@ class GatedRun(FunctionMiddleware):
         response = context.metadata.get("approval_response")
         if response is None:
             # The framework has validated them already: for example, a date is no text any more.
-            validated = to_jsonable_python(FunctionTool._arguments_as_mapping(context.arguments) or {})
-            call = self._call(tool.name, call_id, validated)
+            call = self._call(tool.name, call_id, written(tool, FunctionTool._arguments_as_mapping(context.arguments) or {}))
             try:
                 [recorded] = await self._gate.ask(self._run_id, [call])
             except CountersignError as error:
-                if error.code == "invalid-arguments":
-                    return _unfit(error, 0)
+                if call_id in (unfit := _unfit(error, [call])):
+                    return unfit[call_id]
                 raise
         else:
-            call = self._call(tool.name, call_id, _arguments(response))
-            recorded = await self._recorded(call)
-            if recorded is None:
+            all_recorded = await self._recorded()
+            if call_id in self._unfit and call_id not in all_recorded:
                 return self._unfit[call_id]
+            call, recorded = self._checked(all_recorded, tool.name, call_id, _made(response)[2])
 
         async def execute(arguments: dict[str, Any]) -> Any:
-            if _transforms(tool, arguments):
+            if transforms(tool, arguments):
                 raise ValueError(f"The tool {tool.name} would get other arguments than those that were approved")
             # With a context of its own: the framework would ask once more about arguments that an approver changed.
             own = FunctionInvocationContext(
@@ -155,69 +165,61 @@ class GatedRun(FunctionMiddleware):
 
         return _text(await self._gate.finish(call, recorded, execute, self._wait_s if response is None else 0))
 
-    async def _recorded(self, asked: dict[str, Any]) -> dict[str, Any] | None:
-        """Returns the recorded call, or None for one that could not be requested because of its arguments."""
-        call_id = asked["toolCallId"]
-        calls = await self._gate.client.calls_of_run(self._run_id)
-        recorded = next((call for call in calls if call["toolCallId"] == call_id), None)
+    async def _recorded(self) -> dict[str, dict[str, Any]]:
+        """Returns the recorded calls of the run by their ids."""
+        return {call["toolCallId"]: call for call in await self._gate.client.calls_of_run(self._run_id)}
+
+    def _checked(
+        self, all_recorded: dict[str, dict[str, Any]], tool_name: str, call_id: str, given: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Returns a call as it was requested, and as it is recorded. `given` are the arguments that the model made."""
+        recorded = all_recorded.get(call_id)
         if recorded is None:
-            if call_id in self._unfit:
-                return None
             raise NotApprovedError(call_id, "it was never requested")
-        if recorded["toolName"] != asked["toolName"]:
+        if recorded["toolName"] != tool_name:
             raise CountersignError("tool-call-mismatch", f"The tool of {call_id} is not the one that was requested")
-        edited_from = recorded.get("originalArguments")
-        arguments = recorded["arguments"] if edited_from is None else edited_from
-        if json_digest(arguments) != json_digest(asked["arguments"]):
+        arguments = recorded.get("originalArguments", recorded["arguments"])
+        call = self._call(tool_name, call_id, given)
+        # When a default changed since, the call is still the one that was requested. Its claim says that the tool changed.
+        own = {
+            name: value if name in given else arguments[name]
+            for name, value in call["arguments"].items()
+            if name in given or name in arguments
+        }
+        if json_digest(arguments) not in (json_digest(own), json_digest(given)):
             raise CountersignError("tool-call-mismatch", f"The arguments of {call_id} are not those that were requested")
-        return recorded
+        return {**call, "arguments": arguments}, recorded
 
     def _call(self, tool_name: str, call_id: str, arguments: dict[str, Any]) -> dict[str, Any]:
         tool = self._tools[tool_name]
         return {
             "toolCallId": call_id,
             "toolName": tool_name,
-            "arguments": arguments,
+            "arguments": completed(tool, arguments),
             "needsApproval": tool.approval_mode == "always_require",
             "toolSchema": tool.parameters(),
         }
 
     def _is_gated(self, item: Content) -> bool:
-        return _name(item) in self._tools
+        return item.function_call.name in self._tools
 
 
-def _name(item: Content) -> str:
-    return item.function_call.name
+def _made(item: Content) -> tuple[str, str, dict[str, Any]]:
+    """The call of an approval request or response: its tool, id and arguments."""
+    made = item.function_call
+    return made.name, made.call_id, dict(made.parse_arguments() or {})
 
 
-def _call_id(item: Content) -> str:
-    return item.function_call.call_id
-
-
-def _arguments(item: Content) -> dict[str, Any]:
-    return dict(item.function_call.parse_arguments() or {})
-
-
-def _transforms(tool: FunctionTool, arguments: dict[str, Any]) -> bool:
-    """Whether validation changes values, not only their types: people would see another value than the tool gets."""
-    model = tool.input_model
-    if model is None or tool._schema_supplied:
-        return False
-    once = model.model_validate(arguments)
-    return model.model_validate(once.model_dump(by_alias=True, exclude_unset=True)) != once
-
-
-def _index_of_unfit(error: CountersignError) -> int | None:
-    paths = [place["path"] for place in error.errors] if error.code == "invalid-arguments" else []
-    found = re.match(r"calls\.(\d+)\.arguments", paths[0]) if paths else None
-    return None if found is None else int(found[1])
-
-
-def _unfit(error: CountersignError, index: int) -> str:
-    start = f"calls.{index}.arguments"
-    wrong = [place for place in error.errors if place["path"].startswith(start)]
-    words = [f"{place['path'].removeprefix(start).removeprefix('.')} {place['message']}".strip() for place in wrong]
-    return f"{UNFIT}\n{'; '.join(words)}"
+def _unfit(error: CountersignError, calls: list[dict[str, Any]]) -> dict[str, str]:
+    """Returns what to tell the model about the calls whose arguments the ledger refuses, by their ids."""
+    unfit = {}
+    for index, call in enumerate(calls):
+        start = f"calls.{index}.arguments"
+        wrong = [place for place in error.errors if place["path"].startswith(start)]
+        words = [f"{place['path'].removeprefix(start).removeprefix('.')} {place['message']}".strip() for place in wrong]
+        if error.code == "invalid-arguments" and wrong:
+            unfit[call["toolCallId"]] = f"{UNFIT}\n{'; '.join(words)}"
+    return unfit
 
 
 def _text(result: Result) -> str:

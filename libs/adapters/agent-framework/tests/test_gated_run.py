@@ -16,6 +16,7 @@ from agent_framework import (
     Agent,
     AgentSession,
     Content,
+    FunctionTool,
     Message,
     MiddlewareFailure,
     ToolApprovalMiddleware,
@@ -25,7 +26,7 @@ from agent_framework import (
 )
 from countersign_agent_framework import GatedRun
 from countersign_client import Client, CountersignError, Gate, NotApprovedError
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel, Field
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "conformance"))
 from scripted import ScriptedModel  # noqa: E402
@@ -76,11 +77,58 @@ def ping(times: int = 1) -> dict:
     return {"pinged": times}
 
 
+def at_most_100(amount: int) -> int:
+    if amount > 100:
+        raise ValueError("over 100")
+    return amount
+
+
+@tool(approval_mode="always_require")
+def tip(amount: Annotated[int, AfterValidator(at_most_100)]) -> dict:
+    """Tips an amount."""
+    ran.append(("tip", amount))
+    return {"tipped": amount}
+
+
+class Parcel(BaseModel):
+    kilograms: int
+
+
+@tool(approval_mode="always_require")
+def send(parcel: Parcel, day: date = date(2026, 1, 2), express: bool = False, note: str = None, **_more) -> dict:
+    """Sends a parcel."""
+    ran.append(("send", (parcel, day, express, note)))
+    return {"sent": True}
+
+
+def rate(stars=5, **more):
+    ran.append(("rate", (stars, more)))
+
+
+# The schema of its arguments is given, and has another default than the function.
+rates = FunctionTool(
+    name="rate",
+    func=rate,
+    input_model={"type": "object", "properties": {"stars": {"type": "integer", "default": 3}}},
+    approval_mode="always_require",
+)
+
+
 @tool(approval_mode="never_require")
-def book(day: date) -> dict:
+def ship(pieces: Annotated[int, Field(alias="numberOfPieces")] = 7) -> dict:
+    """Ships some pieces. The model writes another name than the parameter has."""
+    ran.append(("ship", pieces))
+    return {"shipped": pieces}
+
+
+@tool(approval_mode="never_require")
+def book(day: date, people: int = 2) -> dict:
     """Books a day."""
     ran.append(("book", day))
     return {"booked": str(day)}
+
+
+TOOLS = [refund, transfer, pay, ping, tip, send, rates, ship, book]
 
 
 def call(call_id="c1", tool_name="refund", **arguments):
@@ -96,11 +144,11 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         self.addAsyncCleanup(self.client.__aexit__)
         self.addAsyncCleanup(self.people.aclose)
 
-    def process(self, *calls, client=None, **options):
+    def process(self, *calls, client=None, tools=TOOLS, **options):
         """One process: the run, an agent on it, and what its model is told."""
-        run = GatedRun(Gate(client or self.client, "agent"), self.run_id, [refund, transfer, pay, ping, book], **options)
+        run = GatedRun(Gate(client or self.client, "agent"), self.run_id, tools, **options)
         model = ScriptedModel([list(calls)])
-        agent = Agent(client=model, name="agent", tools=[refund, transfer, pay, ping, book, lookup], middleware=[run])
+        agent = Agent(client=model, name="agent", tools=[*tools, lookup], middleware=[run])
         return run, agent, model
 
     async def paused(self, *calls, **options):
@@ -220,6 +268,19 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(ran, [("refund", 7)])
         self.assertRegex(told["c1"], r'(?s)"refunded": 7.*changed the arguments.*"amount": 7')
 
+    async def test_the_model_is_told_of_an_edit_whose_tool_failed(self):
+        state = await self.paused(call())
+        await self.decide("c1", {"type": "edit", "arguments": {"amount": 13}})
+        told = await self.goes_on(state, call())
+        self.assertEqual(told["c1"], 'the bank said no\nAn approver changed the arguments.\nArguments: {"amount": 13}')
+
+    async def test_the_model_is_told_of_an_edit_that_the_tool_refuses(self):
+        state = await self.paused(call(tool_name="tip"))
+        await self.decide("c1", {"type": "edit", "arguments": {"amount": 900}})
+        told = await self.goes_on(state)
+        self.assertRegex(told["c1"], r'(?s)over 100.*\nAn approver changed the arguments.\nArguments: {"amount": 900}')
+        self.assertEqual(ran, [])
+
     async def test_an_answer_takes_the_place_of_the_tool(self):
         state = await self.paused(call())
         await self.decide("c1", {"type": "answer", "output": "by hand"})
@@ -287,6 +348,18 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         self.assertRegex(told["c3"], "^Error: Argument parsing failed.\n.*amount")
         self.assertEqual((ran, await self.client.calls_of_run(self.run_id)), ([], []))
 
+    async def test_a_state_cannot_tell_the_model_a_result_of_a_call_that_was_never_requested(self):
+        stored = json.loads((await self.paused(call())).replace("c1", "c9"))
+        run, agent, model = self.process(call("c9"))
+        with self.assertRaisesRegex(NotApprovedError, "c9 did not run: it was never requested"):
+            await run.resume(json.dumps({**stored, "unfit": {"c9": '{"refunded": 5000}'}}))
+        with self.assertRaisesRegex(MiddlewareFailure, "never requested"):
+            await agent.run(answered(json.dumps(stored)), session=AgentSession.from_dict(stored["session"]))
+        self.assertEqual((ran, model.told), ([], {}))
+        # Also the look at its arguments recorded nothing.
+        recorded = await self.client.calls_of_run(self.run_id)
+        self.assertEqual([one["toolCallId"] for one in recorded], ["c1"])
+
     async def test_a_state_that_calls_an_approved_call_unfit_does_not_change_its_result(self):
         state = json.loads(await self.paused(call()))
         await self.decide("c1", {"type": "approve"})
@@ -346,6 +419,33 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
             await agent.run("go", session=AgentSession())
         self.assertEqual(ran, [])
 
+    async def test_a_resolver_token_that_may_not_claim_asks_no_person(self):
+        wrong = Client(URL, TOKENS["agentToken"], TOKENS["agentToken"])
+        self.addAsyncCleanup(wrong.__aexit__)
+        run, agent, _ = self.process(call(), client=wrong)
+        response = await agent.run("go", session=AgentSession())
+        with self.assertRaisesRegex(CountersignError, "forbidden: .*role resolver"):
+            await run.pause(response, AgentSession())
+        self.assertIsNone(await self.pending("c1"))
+
+    def pinging(self, default):
+        @tool(approval_mode="always_require")
+        def ping(times: int = default) -> dict:
+            """Pings."""
+            ran.append(("ping", times))
+            return {"pinged": times}
+
+        return [ping]
+
+    async def test_an_approved_call_of_a_tool_that_changed_since_does_not_run(self):
+        made = {"toolCallId": "c1", "toolName": "ping", "arguments": {}}
+        state = await self.paused(made, tools=self.pinging(5))
+        await self.decide("c1", {"type": "approve"})
+        told = await self.goes_on(state, made, tools=self.pinging(5000))
+        self.assertIn("The tool ping changed since it was approved", told["c1"])
+        [recorded] = await self.client.calls_of_run(self.run_id)
+        self.assertEqual((ran, recorded["error"]["code"]), ([], "tool-schema-changed"))
+
     async def allow_later_calls(self, match):
         remember = {"match": match, "scope": "run", "expiresInMs": 60_000}
         state = await self.paused(call())
@@ -398,6 +498,48 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         await self.decide("c1", {"type": "approve"})
         told = await self.goes_on(state)
         self.assertIn("other arguments than those that were approved", told["c1"])
+        self.assertEqual(ran, [])
+
+    async def shown(self, tool_name, call_id="c1", **arguments):
+        """Returns the arguments that people see, and what the tool got after their approval."""
+        made = {"toolCallId": call_id, "toolName": tool_name, "arguments": arguments}
+        state = await self.paused(made)
+        await self.decide(call_id, {"type": "approve"})
+        await self.goes_on(state, made)
+        [recorded] = await self.client.calls_of_run(self.run_id)
+        self.assertEqual(recorded["state"], "succeeded", recorded["error"])
+        return recorded["arguments"], ran
+
+    async def test_people_see_the_defaults_that_the_tool_gets(self):
+        self.assertEqual(await self.shown("ping"), ({"times": 1}, [("ping", 1)]))
+
+    async def test_people_see_defaults_as_json_and_no_arguments_that_the_tool_does_not_get(self):
+        shown, _ = await self.shown("send", parcel={"kilograms": 2, "evil": 1}, express=True, evil=1)
+        self.assertEqual(shown, {"parcel": {"kilograms": 2}, "day": "2026-01-02", "express": True})
+        # JSON has no form of the last default that fits its type.
+        self.assertEqual(ran, [("send", ({"kilograms": 2}, date(2026, 1, 2), True, None))])
+
+    async def test_people_see_the_defaults_of_a_function_whose_schema_was_given(self):
+        self.assertEqual(await self.shown("rate", more=1), ({"stars": 5, "more": 1}, [("rate", (5, {"more": 1}))]))
+
+    async def test_a_tool_that_never_requires_approval_is_recorded_with_its_defaults(self):
+        _, agent, _ = self.process(call(tool_name="book", day="2026-01-02"))
+        await agent.run("go", session=AgentSession())
+        [recorded] = await self.client.calls_of_run(self.run_id)
+        self.assertEqual(recorded["arguments"], {"day": "2026-01-02", "people": 2})
+
+    async def test_arguments_have_the_names_that_the_tool_reads(self):
+        _, agent, _ = self.process(call(tool_name="ship", numberOfPieces=1), call("c2", "ship", other=1))
+        await agent.run("go", session=AgentSession())
+        recorded = await self.client.calls_of_run(self.run_id)
+        shown = {one["toolCallId"]: one["arguments"] for one in recorded}
+        self.assertEqual(shown, {"c1": {"numberOfPieces": 1}, "c2": {"numberOfPieces": 7}})
+        self.assertEqual(sorted(ran), [("ship", 1), ("ship", 7)])
+
+    async def test_an_edit_that_leaves_a_default_to_the_tool_does_not_run(self):
+        state = await self.paused(call(tool_name="ping", times=3))
+        await self.decide("c1", {"type": "edit", "arguments": {}})
+        self.assertIn("other arguments than those that were approved", (await self.goes_on(state))["c1"])
         self.assertEqual(ran, [])
 
     async def test_a_call_without_arguments_can_be_edited(self):

@@ -8,9 +8,10 @@ const refund = tool({
   inputSchema: z.strictObject({ amount: z.number() }),
   execute: ({ amount }) => ({ refunded: amount }),
 });
+const url = process.env['COUNTERSIGN_URL'] ?? 'http://127.0.0.1:7400';
 const gate = gateTools(
   {
-    url: process.env['COUNTERSIGN_URL'] ?? 'http://127.0.0.1:7400',
+    url,
     token: process.env['COUNTERSIGN_TOKEN'] ?? '',
     resolverToken: process.env['COUNTERSIGN_RESOLVER_TOKEN'] ?? '',
     agentId: 'support',
@@ -18,7 +19,8 @@ const gate = gateTools(
   { refund },
   { refund: { needsApproval: ({ amount }) => amount > 10, approvalPrompt: ({ amount }) => `Refund ${amount}?` } },
 );
-const { tools, toolApproval, resume } = gate.run('chat-42');
+const runId = 'chat-42';
+const { tools, toolApproval, resume } = gate.run(runId);
 
 let messages: ModelMessage[] = [{ role: 'user', content: 'Refund 50, please.' }];
 for (;;) {
@@ -28,7 +30,11 @@ for (;;) {
   const options = { model, tools, toolApproval, messages: resumed.messages, stopWhen: isStepCount(10) };
   const { text, finishReason, responseMessages } = await generateText(options);
   messages = [...resumed.messages, ...responseMessages];
-  if (finishReason === 'tool-calls') continue;
+  if (finishReason === 'tool-calls') {
+    for (const { approvalId } of await gate.worker.pending(runId))
+      console.log(`Decide: ${url}/approvals/${approvalId}`);
+    continue;
+  }
   console.log(text);
   break;
 }

@@ -1,4 +1,11 @@
-import { gateTool, isSameJson, type GateTool, type JsonSchema, type ToolDefinition } from '@countersign/worker-sdk';
+import {
+  checkGating,
+  gateTool,
+  isSameJson,
+  type GateTool,
+  type JsonSchema,
+  type ToolDefinition,
+} from '@countersign/worker-sdk';
 import { asSchema, type FlexibleSchema, type Schema, type ToolExecutionOptions } from 'ai';
 import { z } from 'zod';
 import type { ToModelOutput } from './noted-output.js';
@@ -13,6 +20,7 @@ export interface FrameworkTool {
   readonly execute?: (input: unknown, options: FrameworkOptions) => unknown;
   readonly toModelOutput?: ToModelOutput;
   readonly metadata?: unknown;
+  readonly needsApproval?: unknown;
 }
 
 /** The tool as the worker runs it. */
@@ -22,11 +30,15 @@ export function gateToolOf(name: string, tool: FrameworkTool | undefined, gate: 
     throw new TypeError(`tool ${name}: only a tool with \`execute\` can stand behind the gate`);
   }
   const { description } = tool;
+  const options = { ...(gate as Partial<ToolDefinition<z.ZodType | JsonSchema, FrameworkOptions>>) };
+  checkGating(name, options);
+  const { needsApproval = true } = options;
+  if (needsApproval !== true) assertAsksByGate(name, tool);
   const gated = gateTool<z.ZodType | JsonSchema, FrameworkOptions>({
-    needsApproval: true,
     ...(typeof description === 'string' ? { description } : {}),
     ...hintsOf(tool),
-    ...(gate === true ? {} : (gate as Partial<ToolDefinition<z.ZodType | JsonSchema, FrameworkOptions>>)),
+    ...options,
+    needsApproval,
     name,
     inputSchema: schemaOf(name, tool),
     inputIsParsed: true,
@@ -40,6 +52,13 @@ export function gateToolOf(name: string, tool: FrameworkTool | undefined, gate: 
   });
   const { validate } = asSchema(tool.inputSchema);
   return validate === undefined || tool.inputSchema instanceof z.ZodType ? gated : validated(gated, validate);
+}
+
+/** Asked by the gate alone, a person would agree to fewer calls than the tool says. */
+function assertAsksByGate(name: string, { needsApproval = false }: FrameworkTool): void {
+  if (needsApproval === false) return;
+  const remedy = "remove it, the `needsApproval` of the tool's gate decides";
+  throw new TypeError(`tool ${name}: its own \`needsApproval\` has no effect behind the gate: ${remedy}`);
 }
 
 const hint = z.boolean().optional().catch(undefined);
@@ -77,7 +96,8 @@ function validated(
     ...gated,
     check: async (args) => {
       const checked = await validate(args);
-      if (!checked.success) return invalid(checked.error.message);
+      // It may have refused its own output.
+      if (!checked.success) return invalid(`${checked.error.message} (a schema that transforms cannot stand here)`);
       return isSameJson(checked.value, args)
         ? gated.check(args)
         : invalid('the schema of the tool transforms, so people would see another value than it gets');

@@ -76,7 +76,7 @@ export function gateTools<T extends ToolSet, const G extends Gates<T>>(
   const worker = createWorker<FrameworkOptions>({ ...options, tools: gated });
   const names: ReadonlySet<string> = new Set(Object.keys(gates));
   const run = (runId: string, more: RunMembers = {}): GatedRun<T, G> => {
-    const calls = createCalls(worker, { ...more, runId });
+    const calls = createCalls(worker, { ...more, runId }, gated);
     const each = <V>(of: (name: string) => V): Record<string, V> =>
       Object.fromEntries([...names].map((name) => [name, of(name)]));
     const ours = each((name) => ({

@@ -2,11 +2,15 @@ import {
   assertRequested,
   didNotRun,
   isRefusal,
+  isSameJson,
   modelText,
   NotApprovedError,
+  type CallEnd,
+  type GateTool,
   type JsonValue,
   type Step,
   type StepOutcome,
+  type ToolCallView,
   type WaitOptions,
   type Worker,
 } from '@countersign/worker-sdk';
@@ -38,13 +42,16 @@ export interface Calls {
   readonly recorded: (calls: readonly ToldCall[], signal?: AbortSignal) => Promise<ReadonlyMap<string, Recorded>>;
   /** Returns false for a call that has begun or ended: it cannot be cancelled any more. */
   readonly cancel: (callId: string, reason: string) => Promise<boolean>;
-  /** Waits for the result of a call that has begun, here or in another process, until the signal aborts. */
-  readonly end: (call: MessageCall, signal?: AbortSignal) => Promise<unknown>;
+  /** Runs the call, or waits for its result where it has begun already, until the signal aborts. */
+  readonly end: (call: MessageCall, signal?: AbortSignal) => Promise<CallEnd>;
+  /** Returns whether the framework would run the call: it takes no input that its schema refuses or changes. */
+  readonly isValid: (call: MessageCall) => Promise<boolean>;
 }
 
 export function createCalls(
   worker: Worker<FrameworkOptions>,
   run: Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>,
+  tools: readonly GateTool<FrameworkOptions>[],
 ): Calls {
   const proposed = ({ toolCallId, toolName, input }: MessageCall) =>
     ({ toolCallId, toolName, arguments: input as JsonValue }) as const;
@@ -63,7 +70,7 @@ export function createCalls(
     look,
     recorded: async (told, signal) => {
       if (told.length === 0) return new Map();
-      const { calls } = await worker.client.getRun(run.runId, { signal });
+      const { calls } = await worker.client.getRun(run.runId, { signal }).catch(noRun);
       return new Map(told.map((call) => [call.toolCallId, recordedOf(call, calls)]));
     },
     cancel: async (callId, reason) => {
@@ -76,6 +83,10 @@ export function createCalls(
       }
     },
     end: (call, signal) => worker.call({ ...run, ...proposed(call) }, { signal }),
+    isValid: async ({ toolName, input }) => {
+      const checked = await tools.find(({ name }) => name === toolName)?.check(input as JsonValue);
+      return checked?.valid === true && isSameJson(checked.arguments, input);
+    },
     approval: (toolName) => async (input, options) => {
       const { toolCallId, messages } = options;
       const call = { toolCallId, toolName, input };
@@ -108,6 +119,12 @@ export function createCalls(
       return outputOf(result);
     },
   };
+}
+
+/** The ledger knows no run without calls. */
+function noRun(error: unknown): { readonly calls: readonly ToolCallView[] } {
+  if (!isRefusal(error, 'not-found')) throw error;
+  return { calls: [] };
 }
 
 /** Only on resume: the messages of a new call end before it. Throws when the id is that of a call of another tool. */

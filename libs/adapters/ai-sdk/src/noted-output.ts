@@ -14,8 +14,14 @@ export type ModelOutput = Extract<ToolModelMessage['content'][number], { type: '
 export function outputOf(result: ToolResult): JsonValue | NotedOutput {
   if (result.status !== 'succeeded') throw new Error(modelText(result));
   const note = modelNote(result);
-  return note === null ? result.output : { output: result.output, note };
+  if (note === null) return result.output;
+  const noted = { output: result.output, note };
+  notes.add(noted);
+  return noted;
 }
+
+/** The outputs with a note. A tool's own output can have the same members. */
+const notes = new WeakSet<object>();
 
 /** The framework's `toModelOutput` of a tool. */
 export type ToModelOutput = (call: {
@@ -33,7 +39,6 @@ export function toModelOutputOf({ toModelOutput }: { readonly toModelOutput?: To
   };
 }
 
-function isNoted(output: unknown): output is NotedOutput {
-  if (typeof output !== 'object' || output === null) return false;
-  return Object.keys(output).sort().join() === 'note,output' && 'note' in output && typeof output.note === 'string';
+function isNoted(output: unknown): boolean {
+  return typeof output === 'object' && output !== null && notes.has(output);
 }

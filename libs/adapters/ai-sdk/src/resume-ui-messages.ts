@@ -20,6 +20,7 @@ import { judge, type Limits, type OpenCall, type Resumed, type Verdict } from '.
 
 type ToolPart = ToolUIPart | DynamicToolUIPart;
 type AskedPart = Extract<ToolPart, { state: 'approval-requested' | 'approval-responded' }>;
+type OpenPart = AskedPart | Extract<ToolPart, { state: 'input-available' }>;
 type ToldPart = Extract<ToolPart, { state: 'output-available' | 'output-error' | 'output-denied' }>;
 
 /** `resumeUI` of a run. */
@@ -36,6 +37,16 @@ export async function resumeUIMessages<M extends UIMessage>(
     parts.flatMap(({ approval, toolCallId }) => (approval === undefined ? [] : [[approval.id, toolCallId]])),
   );
   const isGated = (part: M['parts'][number]): part is ToolPart => isToolUIPart(part) && gated.has(getToolName(part));
+  const ours = parts.filter(isGated);
+  const lost = lostParts(ours);
+  const recorded = await calls.recorded(
+    ours
+      .filter((part) => isTold(part) || lost.has(part))
+      .map((part) => ({ ...named(part), isSuccess: part.state === 'output-available' })),
+    limits.signal,
+  );
+  const isOpen = (part: ToolPart): part is OpenPart =>
+    isAsked(part) || (lost.has(part) && recorded.get(part.toolCallId)?.input !== undefined);
   const open = messages.flatMap((message, index) => {
     const isLast = index === messages.length - 1;
     // The user wrote while the calls before it waited.
@@ -46,17 +57,12 @@ export async function resumeUIMessages<M extends UIMessage>(
       return { ...named(part), input, isLast: isLast && message.parts.indexOf(part) > steering };
     });
   });
-  const told = parts.filter(isGated).filter(isTold);
-  const recorded = await calls.recorded(
-    told.map((part) => ({ ...named(part), isSuccess: part.state === 'output-available' })),
-    limits.signal,
-  );
   const { verdicts, pending } = await judge(calls, open, limits);
   const partOf = (part: M['parts'][number]): M['parts'][number] => {
     if (!isGated(part)) return part;
     if (isOpen(part)) return respond(part, verdicts.get(part.toolCallId));
     const record = recorded.get(part.toolCallId);
-    return record === undefined ? part : withRecord(part, record);
+    return record === undefined ? part : withRecord(part, record, isTold(part) || lost.has(part));
   };
   return { messages: messages.map((message) => ({ ...message, parts: message.parts.map(partOf) })), pending };
 }
@@ -65,7 +71,16 @@ function named(part: ToolPart): NamedPart {
   return { toolCallId: part.toolCallId, toolName: getToolName(part) };
 }
 
-function isOpen(part: ToolPart): part is AskedPart {
+/**
+ * Returns the parts of calls that were made, and about which the messages have nothing else: the stream to the browser
+ * broke after `tool-input-available`. The framework would miss their results in every later request.
+ */
+function lostParts(parts: readonly ToolPart[]): ReadonlySet<ToolPart> {
+  const others = new Set(parts.flatMap((part) => (isAsked(part) || isTold(part) ? part.toolCallId : [])));
+  return new Set(parts.filter(({ state, toolCallId }) => state === 'input-available' && !others.has(toolCallId)));
+}
+
+function isAsked(part: ToolPart): part is AskedPart {
   return part.state === 'approval-requested' || part.state === 'approval-responded';
 }
 
@@ -73,10 +88,10 @@ function isTold(part: ToolPart): part is ToldPart {
   return part.state === 'output-available' || part.state === 'output-error' || part.state === 'output-denied';
 }
 
-/** The part with the input and the result of the ledger. */
-function withRecord(given: ToolPart, record: Recorded): ToolPart {
+/** The part with the input and, where it has one or needs one, the result of the ledger. */
+function withRecord(given: ToolPart, record: Recorded, hasResult: boolean): ToolPart {
   const part = withInput(given, record);
-  if (!isTold(part)) return part;
+  if (!hasResult) return part;
   if (record.status === 'failed') {
     const { text } = record;
     return part.state === 'output-denied'
@@ -89,8 +104,10 @@ function withRecord(given: ToolPart, record: Recorded): ToolPart {
 }
 
 /** The state of a part as the ledger has it: a response of the client is replaced, or taken back. */
-function respond(part: AskedPart, verdict: Verdict | undefined): ToolPart {
-  const { approved: _, reason: __, ...approval } = part.approval;
+function respond(given: OpenPart, verdict: Verdict | undefined): ToolPart {
+  // A lost part has no approval of the framework. The id of the call is as unique.
+  const { approved: _, reason: __, ...approval } = given.approval ?? { id: given.toolCallId };
+  const part = given as AskedPart;
   if (verdict === undefined) return { ...part, state: 'approval-requested', approval };
   const { approved, reason, left } = verdict;
   const why = reason === undefined ? {} : { reason };

@@ -20,7 +20,7 @@ export interface OpenCall extends MessageCall {
 export interface Verdict {
   readonly approved: boolean;
   readonly reason?: string;
-  /** The result of a call that the conversation has left behind. */
+  /** The result of a call that the framework will not run: the conversation has left it behind, or its schema has changed. */
   readonly left?: ToolResult;
 }
 
@@ -40,14 +40,32 @@ export async function judge(
   const last = open.filter(({ isLast }) => isLast);
   if (last.length === 0) return { verdicts, pending: [] };
   const { results, pendingApprovals } = await calls.look(last, limits);
-  const waiting = new Set(pendingApprovals.map(({ toolCallId }) => toolCallId));
-  for (const { toolCallId } of last) {
+  const pending = [...pendingApprovals];
+  const waiting = new Set(pending.map(({ toolCallId }) => toolCallId));
+  for (const call of last) {
+    const { toolCallId } = call;
     if (waiting.has(toolCallId)) continue;
     const result = results.find((one) => one.toolCallId === toolCallId);
-    const isDenied = result !== undefined && didNotRun(result);
-    verdicts.set(toolCallId, isDenied ? { approved: false, reason: modelText(result) } : { approved: true });
+    const verdict = await verdictOf(calls, call, result, limits);
+    if ('approved' in verdict) verdicts.set(toolCallId, verdict);
+    else pending.push(verdict);
   }
-  return { verdicts, pending: pendingApprovals };
+  return { verdicts, pending };
+}
+
+/** An approval: the call waits for people again. */
+async function verdictOf(
+  calls: Calls,
+  call: MessageCall,
+  result: ToolResult | undefined,
+  { signal }: Limits,
+): Promise<Verdict | ApprovalView> {
+  if (result !== undefined && didNotRun(result)) return { approved: false, reason: modelText(result) };
+  if (await calls.isValid(call)) return { approved: true };
+  // The schema has changed, so the framework would not call the tool. Without a result the claim fails.
+  if (result !== undefined) return { approved: true, left: result };
+  const { result: left, approval } = await calls.end(call, signal);
+  return left === null ? (approval ?? { approved: true }) : { approved: true, left };
 }
 
 /**

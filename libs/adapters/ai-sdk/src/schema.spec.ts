@@ -1,6 +1,7 @@
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { generateText, isStepCount, tool, type FlexibleSchema, type ModelMessage } from 'ai';
+import { z } from 'zod';
 import * as v3 from 'zod/v3';
 import { scriptedModel } from '../conformance/scripted-model.js';
 import { gateTools } from './gate-tools.js';
@@ -50,5 +51,27 @@ describe('a schema of zod 3', () => {
     const { countersign, script } = await called(louder, { text: 'a' });
     expect(() => countersign.callOf('c1')).toThrow();
     expect(script.told()['c1']).toMatch(/the schema of the tool transforms/);
+  });
+
+  it('is said to transform perhaps when it refuses its own output', async () => {
+    const length = v3.object({ text: v3.string().transform((text) => text.length) });
+    const { countersign, script } = await called(length, { text: 'a' });
+    expect(() => countersign.callOf('c1')).toThrow();
+    expect(script.told()['c1']).toMatch(/a schema that transforms cannot stand here/);
+  });
+});
+
+describe('a schema of zod 4 that refuses its own output', () => {
+  it.each([
+    ['transform', z.object({ value: z.string().transform((text) => text.length) })],
+    ['stringbool', z.object({ value: z.stringbool() })],
+    [
+      'codec',
+      z.object({ value: z.codec(z.string(), z.boolean(), { decode: (text) => text === 'yes', encode: String }) }),
+    ],
+  ])('is said to transform: %s', async (_, schema) => {
+    const { countersign, script } = await called(schema, { value: 'yes' });
+    expect(() => countersign.callOf('c1')).toThrow();
+    expect(script.told()['c1']).toMatch(/Invalid arguments: the schema of the tool transforms, so people would see/);
   });
 });

@@ -14,8 +14,9 @@ const refund = tool(({ amount }) => ({ refunded: amount }), {
   schema: z.strictObject({ amount: z.int() }),
 });
 
+const url = process.env['COUNTERSIGN_URL'] ?? 'http://127.0.0.1:7400';
 const gate = gateTools({
-  url: process.env['COUNTERSIGN_URL'] ?? 'http://127.0.0.1:7400',
+  url,
   token: process.env['COUNTERSIGN_TOKEN'] ?? '',
   resolverToken: process.env['COUNTERSIGN_RESOLVER_TOKEN'] ?? '',
   agentId: 'refund-agent',
@@ -43,6 +44,7 @@ const thread = { configurable: { thread_id: runId } };
 
 let state = await agent.invoke({ messages: [new HumanMessage('Refund 50 € to order 7.')] }, thread);
 while (isInterrupted(state)) {
+  for (const { approvalId } of await gate.worker.pending(runId)) console.log(`Decide: ${url}/approvals/${approvalId}`);
   // In a server: end here; resume in any process, for example when an event arrives.
   await gate.worker.pending(runId, { timeoutMs: 60_000 });
   state = await agent.invoke(new Command({ resume: 'decided' }), thread);

@@ -61,7 +61,7 @@ describe('a real Countersign', () => {
     [
       'a wrong port',
       () => ({ url: 'http://127.0.0.1:9' }),
-      /no answer from http:\/\/127\.0\.0\.1:9.*Start Countersign/,
+      /no response from http:\/\/127\.0\.0\.1:9.*Start Countersign/,
     ],
   ])('tells the model plainly, and the program at error level, of %s', async (_, wrong, words) => {
     const { url, agentToken: token, workerToken: resolverToken } = server;
@@ -93,7 +93,7 @@ describe('the log', () => {
     const countersign = createFakeCountersign();
     countersign.setAway(true);
     await told(agentOver({ fetch: countersign.fetch }));
-    expect(line.mock.calls).toEqual([[expect.stringMatching(/^The tool did not run: no answer/), expect.anything()]]);
+    expect(line.mock.calls).toEqual([[expect.stringMatching(/^The tool did not run: no response/), expect.anything()]]);
   });
 });
 

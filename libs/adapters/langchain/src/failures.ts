@@ -21,9 +21,10 @@ export function createFailures(log: Pick<WorkerLog, 'error'> = consoleLog): Fail
   return {
     tell: (error, { toolName, toolCallId, hasStarted }) => {
       const cause = error instanceof Error ? error.message : String(error);
-      const what = hasStarted ? 'The tool was started, and may have taken effect' : 'The tool did not run';
       const code = error instanceof CountersignError ? error.code : 'gate-error';
-      const text = withRemedy(`${what}: ${cause}`, code === 'gate-error' ? '' : gateRemedy(code)).trimEnd();
+      const isRecorded = code === 'tool-call-mismatch';
+      const remedy = isRecorded || code === 'gate-error' ? '' : gateRemedy(code);
+      const text = withRemedy(`${whatOf(isRecorded, hasStarted)}: ${cause}`, remedy).trimEnd();
       if (!logged.has(cause)) log.error({ toolName, toolCallId, code }, text);
       logged.add(cause);
       return text;
@@ -32,6 +33,13 @@ export function createFailures(log: Pick<WorkerLog, 'error'> = consoleLog): Fail
       logged.clear();
     },
   };
+}
+
+function whatOf(isRecorded: boolean, hasStarted: boolean): string {
+  if (hasStarted) return 'The tool was started, and may have taken effect';
+  return isRecorded
+    ? 'The call has no result: another one is recorded with its id, and may have run'
+    : 'The tool did not run';
 }
 
 const consoleLog: Pick<WorkerLog, 'error'> = {

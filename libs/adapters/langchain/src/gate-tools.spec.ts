@@ -190,6 +190,54 @@ describe('a tool behind Countersign', () => {
     expect(ran).toEqual([]);
   });
 
+  it('does not run when its schema refuses its own output, and says that it transforms', async () => {
+    const value = z.string().transform((text) => text.length);
+    const measure = tool((args) => ran.push(args), { name: 'refund', schema: z.strictObject({ value }) });
+    const asked = { name: 'refund', args: { value: 'five' }, id: 'c1' };
+    const agent = agentWith(gateOver(createFakeCountersign(), { tools: [measure] }).tools, asked);
+    const { messages } = await agent.invoke(go, thread);
+    expect(resultsIn(messages)['c1']).toContain('the schema of refund transforms, so people would see another value');
+    expect(ran).toEqual([]);
+  });
+
+  it('gets the issues of an edit that its schema refuses', async () => {
+    const small = z.strictObject({ amount: z.int().refine((amount) => amount < 100, 'too much') });
+    const countersign = createFakeCountersign();
+    const capped = tool(({ amount }) => ran.push(amount), { name: 'refund', schema: small });
+    const agent = agentWith(gateOver(countersign, { tools: [capped] }).tools, call('c1', 50));
+    await agent.invoke(go, thread);
+    countersign.edit('c1', { amount: 700 });
+    const { messages } = await agent.invoke(new Command({ resume: 1 }), thread);
+    expect(resultsIn(messages)['c1']).toMatch(
+      /too much[^]*An approver changed the arguments\.\nArguments: {"amount":700}/,
+    );
+    expect(ran).toEqual([]);
+  });
+
+  it('aborts with the signal of the agent', async () => {
+    const abort = new AbortController();
+    const slow = tool(
+      (_args, { signal }: ToolRunnableConfig) => {
+        signal?.addEventListener('abort', () => ran.push('aborted'));
+        abort.abort();
+      },
+      { name: 'refund', schema },
+    );
+    const gate = gateOver(createFakeCountersign(), { tools: [slow], options: { refund: { needsApproval: false } } });
+    const agent = agentWith(gate.tools, call('c1', 50));
+    await expect(agent.invoke(go, { ...thread, signal: abort.signal })).rejects.toThrow();
+    await gate.close();
+    expect(ran).toEqual(['aborted']);
+  });
+
+  it.each([{ expiresInMS: 1000 }, { needApproval: false }, { allowedDecisions: ['aprove'] }])(
+    'is a TypeError with the options %j',
+    (refundOptions) => {
+      const options = { refund: refundOptions } as NonNullable<GateToolsOptions['options']>;
+      expect(() => gateOver(createFakeCountersign(), { options })).toThrow(/^tool refund: /);
+    },
+  );
+
   it('says that it needs a thread', async () => {
     const [gated] = gateOver(createFakeCountersign()).tools;
     const config: ToolRunnableConfig = {};

@@ -1,4 +1,5 @@
 import {
+  checkGating,
   createWorker,
   gateTool,
   isSameJson,
@@ -12,11 +13,16 @@ import {
   type Worker,
   type WorkerOptions,
 } from '@countersign/worker-sdk';
-import { ToolMessage, type ContentBlock } from '@langchain/core/messages';
-import { tool, type StructuredToolInterface, type ToolRunnableConfig } from '@langchain/core/tools';
+import { ToolMessage, type ContentBlock, type ToolCall } from '@langchain/core/messages';
+import {
+  tool,
+  ToolInputParsingException,
+  type StructuredToolInterface,
+  type ToolRunnableConfig,
+} from '@langchain/core/tools';
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import {
-  interopParseAsync,
+  interopSafeParseAsync,
   isInteropZodSchema,
   type InferInteropZodOutput,
   type InteropZodType,
@@ -71,7 +77,7 @@ interface InFramework {
  *
  * An error, such as a wrong token, does not end the run: LangChain gives each error of a tool to the model. It is logged.
  *
- * @throws TypeError for options of a tool that is not among the tools.
+ * @throws TypeError for options of a tool that is not among the tools, and for an option that a gate does not have.
  * @example
  * const gate = gateTools({
  *   url: 'http://127.0.0.1:7400',
@@ -103,12 +109,14 @@ export function gateTools<const T extends readonly StructuredToolInterface[]>({
 }
 
 function gated(inner: StructuredToolInterface, options: GatedToolOptions = {}): ReturnType<typeof gateTool> {
+  checkGating(inner.name, options);
   return gateTool({
     needsApproval: true,
     ...options,
     name: inner.name,
     description: inner.description,
     inputSchema: toJsonSchema(inner.schema) as JsonObject,
+    signalOf: (context) => (context as InFramework | undefined)?.config.signal,
     execute: (args, { toolCallId, signal, context }: ExecutionContext) =>
       runInner(inner, { name: inner.name, id: toolCallId, args }, context as InFramework | undefined, signal),
   });
@@ -122,7 +130,7 @@ async function runInner(
   signal: AbortSignal,
 ): Promise<unknown> {
   try {
-    await refuseTransforms(inner, call.args);
+    await refuseTransforms(inner, call.args, false);
     if (around !== undefined) around.hasStarted = true;
     const output: unknown = await inner.invoke({ ...call, type: 'tool_call' }, { ...around?.config, signal });
     if (isCommand(output)) throw new Error('the tool ran, but it returned a Command, which the ledger cannot record');
@@ -138,12 +146,12 @@ async function runInner(
 function wrapped(inner: StructuredToolInterface, worker: Worker, failures: Failures): StructuredToolInterface {
   const { name, description, schema, returnDirect } = inner;
 
-  const resultOf = async (args: unknown, toolCallId: string, context: InFramework): Promise<ToolResult> => {
-    const { configurable, signal } = context.config;
+  const resultOf = async (args: JsonObject, toolCallId: string, context: InFramework): Promise<ToolResult> => {
+    const { configurable, signal, toolCall } = context.config;
     const runId: unknown = configurable?.['thread_id'];
     if (typeof runId !== 'string') throw new Error(`${name} needs a checkpointer and a thread_id to ask people`);
-    await refuseTransforms(inner, args);
-    const call = { runId, toolCallId, toolName: name, arguments: args as JsonObject };
+    const rawArguments = toolCall?.args as JsonObject | undefined;
+    const call = { runId, toolCallId, toolName: name, arguments: args, rawArguments };
     for (;;) {
       const { result, approval } = await worker.call(call, { context, signal });
       failures.over();
@@ -153,24 +161,54 @@ function wrapped(inner: StructuredToolInterface, worker: Worker, failures: Failu
     }
   };
 
-  const func = async (args: unknown, config: ToolRunnableConfig): Promise<ToolMessage> => {
+  /** `refusal`: the framework did not accept the arguments. It is thrown unless the ledger has the call. */
+  const func = async (args: unknown, config: ToolRunnableConfig, refusal?: Error): Promise<ToolMessage> => {
     const toolCallId = config.toolCall?.id;
     if (toolCallId === undefined) throw new Error(`${name} was called without a tool call id`);
     const context: InFramework = { config, hasStarted: false };
     try {
-      return messageOf(await resultOf(args, toolCallId, context));
+      if (refusal === undefined) await refuseTransforms(inner, args, true);
+      const result = await resultOf(args as JsonObject, toolCallId, context);
+      if (refusal === undefined || result.callId !== null) return messageOf(result);
     } catch (error) {
       if (isGraphBubbleUp(error) || config.signal?.aborted === true) throw error;
       const content = failures.tell(error, { toolName: name, toolCallId, hasStarted: context.hasStarted });
       return new ToolMessage({ tool_call_id: toolCallId, name, content, status: 'error' });
     }
+    throw refusal;
   };
-  return tool(func, { name, description, schema: schema as JsonObject, returnDirect });
+  const run = (args: unknown, config: ToolRunnableConfig): Promise<ToolMessage> => func(args, config);
+  const gated = tool(run, { name, description, schema: schema as JsonObject, returnDirect });
+  const invoke = gated.invoke.bind(gated) as StructuredToolInterface['invoke'];
+  // The framework parses first. The call may be recorded, and may have run, with the schema that the tool had before.
+  const invokeGated: StructuredToolInterface['invoke'] = async (input, config) => {
+    try {
+      return (await invoke(input, config)) as unknown;
+    } catch (error) {
+      if (!(error instanceof ToolInputParsingException) || !isToolCall(input)) throw error;
+      return func(input.args, { ...config, toolCall: input }, error);
+    }
+  };
+  return Object.assign(gated, { invoke: invokeGated });
 }
 
-/** The framework parses at each step. A schema that changes its own output would give the tool another value than people saw. */
-async function refuseTransforms({ name, schema }: StructuredToolInterface, args: unknown): Promise<void> {
-  if (!isInteropZodSchema(schema) || isSameJson(await interopParseAsync(schema, args), args)) return;
+function isToolCall(input: unknown): input is ToolCall {
+  return typeof input === 'object' && input !== null && 'type' in input && input.type === 'tool_call';
+}
+
+/**
+ * The framework parses at each step. A schema that changes or refuses its own output would give the tool another value than
+ * people saw. An edit is no output of it.
+ */
+async function refuseTransforms(inner: StructuredToolInterface, args: unknown, isOutput: boolean): Promise<void> {
+  const { name, schema } = inner;
+  if (!isInteropZodSchema(schema)) return;
+  const parsed = await interopSafeParseAsync(schema, args);
+  if (!parsed.success && !isOutput) {
+    const issues = parsed.error.issues.map(({ path, message }) => `/${path.join('/')}: ${message}`);
+    throw new TypeError(`The arguments do not match the schema of the tool: ${issues.join('; ')}`);
+  }
+  if (parsed.success && isSameJson(parsed.data, args)) return;
   throw new TypeError(`the schema of ${name} transforms, so people would see another value than it gets`);
 }
 

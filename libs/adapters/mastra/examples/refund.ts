@@ -12,9 +12,10 @@ const refund = gatedTool({
   needsApproval: ({ amount }) => amount > 10,
   execute: ({ amount }) => ({ refunded: amount }),
 });
+const url = process.env['COUNTERSIGN_URL'] ?? 'http://127.0.0.1:7400';
 const gate = gateTools(
   {
-    url: process.env['COUNTERSIGN_URL'] ?? 'http://127.0.0.1:7400',
+    url,
     token: process.env['COUNTERSIGN_TOKEN'] ?? '',
     resolverToken: process.env['COUNTERSIGN_RESOLVER_TOKEN'] ?? '',
     agentId: 'support',
@@ -29,6 +30,7 @@ const agent = new Mastra({ agents: { support }, storage }).getAgent('support');
 
 let output = await agent.generate('Refund 50, please.', { runId });
 while (output.finishReason === 'suspended') {
+  for (const { approvalId } of await pending()) console.log(`Decide: ${url}/approvals/${approvalId}`);
   // In a server: end here; resume in any process, for example when an event arrives.
   await pending({ timeoutMs: 60_000 });
   output = await agent.resumeGenerate({}, { runId });

@@ -78,7 +78,7 @@ describe('a run whose gate has wrong settings', () => {
   it.each<[string, Settings, RegExp]>([
     ['token', { token: 'wrong' }, /unauthenticated/],
     ['resolverToken', { resolverToken: 'wrong' }, /unauthenticated/],
-    ['url', { url: 'http://127.0.0.1:9' }, /no answer from/],
+    ['url', { url: 'http://127.0.0.1:9' }, /no response from/],
   ])('throws: %s', async (_, settings, message) => {
     const { agent, script, log } = processWith(settings);
     const error: unknown = await agent.generate('go', run).catch((thrown: unknown) => thrown);
@@ -137,7 +137,7 @@ describe('a resumed run', () => {
     expect((await processWith().agent.generate('go', run)).finishReason).toBe('suspended');
     await approve();
     const away = processWith({ url: 'http://127.0.0.1:9' });
-    await expect(away.agent.resumeGenerate({}, run)).rejects.toThrow(/no answer from/);
+    await expect(away.agent.resumeGenerate({}, run)).rejects.toThrow(/no response from/);
     expect(ran).toEqual([]);
     await processWith().agent.resumeGenerate({}, run);
     expect(ran).toEqual([50]);

@@ -10,7 +10,7 @@ import {
   type WorkerLog,
   type WorkerOptions,
 } from '@countersign/worker-sdk';
-import { createTool, type Tool, type ToolStream } from '@mastra/core/tools';
+import { createTool, validateToolInput, type Tool, type ToolStream } from '@mastra/core/tools';
 import type { z } from 'zod';
 import type { FrameworkContext, GatedTool } from './gated-tool.js';
 
@@ -80,7 +80,12 @@ function frameworkTool({ worker, log }: Parts, run: Run, { id, description, inpu
     const { agent, abortSignal: signal } = context;
     if (agent === undefined) throw new Error(`${id} is behind Countersign, so only an agent can call it`);
     const { toolCallId } = agent;
-    const call = { ...run, toolCallId, toolName: id, arguments: input as JsonValue };
+    // On a resume the framework passes the arguments as the model wrote them.
+    const parsed: unknown = isNullish(agent.resumeData)
+      ? input
+      : (validateToolInput(tool.inputSchema, input).data ?? input);
+    const [args, rawArguments] = [parsed, input] as [JsonValue, JsonValue];
+    const call = { ...run, toolCallId, toolName: id, arguments: args, rawArguments };
     const end = await worker.call(call, { context, signal }).catch(async (error: unknown) => {
       if (signal?.aborted === true) throw error;
       log.error({ runId: run.runId, toolCallId, error: messageOf(error) }, 'the call has no result');
@@ -95,7 +100,12 @@ function frameworkTool({ worker, log }: Parts, run: Run, { id, description, inpu
     return undefined;
   };
   const options = { ...framework, id, description, inputSchema: inputSchema as z.ZodObject, execute };
-  return createTool(options) as unknown as Tool;
+  const tool = createTool(options) as unknown as Tool;
+  return tool;
+}
+
+function isNullish(value: unknown): boolean {
+  return value === undefined || value === null;
 }
 
 /**

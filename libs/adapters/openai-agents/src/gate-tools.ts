@@ -11,9 +11,9 @@ import {
   type WorkerOptions,
 } from '@countersign/worker-sdk';
 import { tool, type RunContext, type Tool } from '@openai/agents';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { FrameworkContext, FrameworkOptions, GatedTool } from './gated-tool.js';
-import { callIdsIn, resumeState, type AnyAgent, type Limits, type Resumed } from './resume.js';
+import { callsIn, resumeState, type AnyAgent, type Limits, type Resumed } from './resume.js';
 
 /** One run of the agents. */
 export interface GatedRun {
@@ -45,12 +45,12 @@ export function gateTools(options: Omit<WorkerOptions<FrameworkContext>, 'tools'
   return {
     run: (runId, more = {}) => {
       const ids = { ...more, runId };
-      const stored = new Set<string>();
+      const stored = new Map<string, JsonValue | undefined>();
       return {
         tools: tools.map((one) => frameworkTool(worker, ids, one, stored)),
         resume: async (agent, state, limits) => {
           const resumed = await resumeState(worker, ids, names, agent, state, limits);
-          for (const id of callIdsIn(state)) stored.add(id);
+          for (const [id, args] of callsIn(state)) stored.set(id, args);
           return resumed;
         },
       };
@@ -64,21 +64,23 @@ function frameworkTool(
   worker: Worker<FrameworkContext>,
   run: Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>,
   one: GatedTool,
-  stored: ReadonlySet<string>,
+  stored: ReadonlyMap<string, JsonValue | undefined>,
 ): Tool {
   const { name, description, parameters, framework } = one;
   return tool({
     ...(framework as Omit<FrameworkOptions, 'strict'>),
     name,
     description,
-    parameters: parameters as z.ZodObject,
+    parameters: forgiving(parameters) as z.ZodObject,
     needsApproval: async (runContext: RunContext, input: unknown, toolCallId = '') => {
+      assertSynchronous(one, input);
       // The framework asks before each execution, also about a call of a stored state. The state may come from a client, so
       // such a call must be in the ledger.
       const isApproved = runContext.isToolApproved({ toolName: name, callId: toolCallId }) === true;
       const isResumed = isApproved || stored.has(toolCallId);
       if (isResumed) await assertRequested(worker, run.runId, [toolCallId]);
-      const call = { toolCallId, toolName: name, arguments: input as JsonValue };
+      const rawArguments = stored.get(toolCallId);
+      const call = { toolCallId, toolName: name, arguments: input as JsonValue, rawArguments };
       const { hasPendingApprovals } = await worker.ask({ ...run, toolCalls: [call] }, { context: { runContext } });
       return hasPendingApprovals;
     },
@@ -86,7 +88,7 @@ function frameworkTool(
       const toolCallId = details?.toolCall?.callId ?? '';
       const { signal } = details ?? {};
       const { result, approval } = await worker.call(
-        { ...run, toolCallId, toolName: name, arguments: input as JsonValue },
+        { ...run, toolCallId, toolName: name, arguments: input as JsonValue, rawArguments: stored.get(toolCallId) },
         { context: { runContext, ...(details === undefined ? {} : { details }) }, signal },
       );
       if (result === null) throw new NotApprovedError(toolCallId, approval?.approvalId ?? null);
@@ -98,4 +100,32 @@ function frameworkTool(
       return error instanceof Error ? error.message : String(error);
     },
   });
+}
+
+/**
+ * The schema, but its `parse` returns what it does not accept. The framework would refuse the call, although it may be recorded,
+ * and may have run, with the schema that the tool had before. The worker makes the same check.
+ */
+function forgiving(parameters: GatedTool['parameters']): GatedTool['parameters'] {
+  if (!(parameters instanceof z.ZodType)) return parameters;
+  const parse = (input: unknown): unknown => {
+    try {
+      return parameters.parse(input);
+    } catch {
+      return input;
+    }
+  };
+  return Object.create(parameters, { parse: { value: parse } }) as z.ZodObject;
+}
+
+/** The framework parses the arguments synchronously. After its approval the call could not run. */
+function assertSynchronous({ name, parameters }: GatedTool, input: unknown): void {
+  try {
+    if (parameters instanceof z.ZodType) parameters.safeParse(input);
+  } catch (error) {
+    if (!(error instanceof z.core.$ZodAsyncError)) return;
+    const why = 'its parameters are checked asynchronously, which the framework cannot';
+    const remedy = 'use a synchronous check, or check in `execute`';
+    throw new TypeError(`tool ${name}: ${why}: ${remedy}`, { cause: error });
+  }
 }

@@ -63,22 +63,43 @@ export async function resumeState<A extends AnyAgent>(
 }
 
 /**
- * Returns the ids of all calls in a stored state, also in those of nested agents, which are strings in it.
+ * Returns the ids of all calls in a stored state with their arguments, also in those of nested agents, which are strings in it.
  * Attack: a client adds a call that is not among the interruptions, and that needs no approval.
  */
-export function callIdsIn(stored: string): readonly string[] {
-  const ids: string[] = [];
-  const visit = (key: string, value: unknown): void => {
-    if (typeof value !== 'string') return;
-    if (key === 'callId') ids.push(value);
-    else if (/^\s*\{/.test(value)) ids.push(...callIdsIn(value));
+export function callsIn(stored: string): ReadonlyMap<string, JsonValue | undefined> {
+  const calls = new Map<string, JsonValue | undefined>();
+  const add = (callId: string, args: JsonValue | undefined): void => {
+    calls.set(callId, calls.get(callId) ?? args);
+  };
+  const visit = (_key: string, value: unknown): unknown => {
+    if (typeof value === 'string' && /^\s*\{/.test(value)) for (const call of callsIn(value)) add(...call);
+    if (isCall(value)) add(value.callId, argumentsOf(value));
+    return value;
   };
   try {
     JSON.parse(stored, visit);
   } catch {
     // It is no state but a text.
   }
-  return ids;
+  return calls;
+}
+
+interface Call {
+  readonly callId: string;
+  readonly arguments?: unknown;
+}
+
+function isCall(value: unknown): value is Call {
+  return typeof value === 'object' && value !== null && 'callId' in value && typeof value.callId === 'string';
+}
+
+function argumentsOf({ arguments: args }: Call): JsonValue | undefined {
+  try {
+    return typeof args === 'string' ? (JSON.parse(args) as JsonValue) : undefined;
+  } catch {
+    // The model wrote no JSON.
+    return undefined;
+  }
 }
 
 function callIdOf({ rawItem }: RunToolApprovalItem): string {

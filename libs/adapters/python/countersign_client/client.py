@@ -90,6 +90,26 @@ class Client:
         body = {"resolverId": resolver_id, "leaseMs": lease_ms}
         return await self._send("POST", f"/v1/tool-calls/{_path(call_id)}/claim", body, resolver=True)
 
+    async def prove_may_claim(self) -> None:
+        """Raises like `claim` while the resolver's token may not claim. Claims nothing.
+
+        Raises `not-found` for a token of another tenant than the agent's, once the agent has a call.
+        """
+        try:
+            # A renewal needs the same role. No call has this id.
+            await self.renew("tc_none", 1, 60_000)
+        except CountersignError as error:
+            if error.code != "not-found":
+                raise
+        for call in (await self._send("GET", "/v1/tool-calls?order=oldest&limit=1"))["calls"]:
+            try:
+                await self._send("GET", f"/v1/tool-calls/{_path(call['callId'])}", resolver=True)
+            except CountersignError as error:
+                if error.code != "not-found":
+                    raise
+                why = "the resolver token is of another tenant than the agent's token. Make both tokens for one tenant."
+                raise CountersignError(error.code, why, error.status) from error
+
     async def renew(self, call_id: str, attempt: int, lease_ms: int) -> None:
         """Extends the lease of a claim."""
         body = {"attempt": attempt, "leaseMs": lease_ms}

@@ -42,9 +42,18 @@ class Gate:
         self._lease_ms = int(lease_s * 1000)
         self._tool_timeout_s = tool_timeout_s
         self._resolver_id = f"{agent_id[:200]}/{uuid.uuid4()}"
+        self._proof: asyncio.Task[None] | None = None
 
     async def ask(self, run_id: str, calls: Sequence[Call], **step: Any) -> list[Call]:
-        """Requests the calls of one model step, in the words of `POST /v1/tool-calls`, and runs nothing."""
+        """Requests the calls of one model step, in the words of `POST /v1/tool-calls`, and runs nothing.
+
+        Proves first, once, that the resolver's token may claim: raises like `Client.prove_may_claim`.
+        """
+        proof = self._proof
+        if proof is None or proof.done() and (proof.cancelled() or proof.exception() is not None):
+            proof = self._proof = asyncio.create_task(self.client.prove_may_claim())
+        # Shielded: a caller that gives up does not end the proof of the others.
+        await asyncio.shield(proof)
         return await self.client.request(run_id, calls, agentId=self.agent_id, **step)
 
     async def call(self, run_id: str, call: Call, execute: Execute, wait_s: float | None = None) -> Result:
@@ -92,7 +101,7 @@ class Gate:
                 return False
             raise
         if (problem := problem_of_claim(claim, recorded, asked, self.agent_id)) is not None:
-            outcome = {"status": "failed", "error": {"code": "digest-mismatch", "message": problem}}
+            outcome = {"status": "failed", "error": problem}
         else:
             outcome = await self._outcome(call_id, attempt, claim["arguments"], execute)
         await self._report(call_id, {"attempt": attempt, **outcome})
@@ -139,8 +148,8 @@ class Gate:
             await self.client.report(call_id, {**outcome, "output": output})
 
 
-def problem_of_claim(claim: Call, recorded: Call, asked: Call, agent_id: str) -> str | None:
-    """Returns why a claim must not run, or None.
+def problem_of_claim(claim: Call, recorded: Call, asked: Call, agent_id: str) -> dict[str, str] | None:
+    """Returns why a claim must not run, as `code` and `message`, or None.
 
     The digest is computed over the arguments that are about to run and the worker's own view of the call, so that a
     claim of anything else is refused.
@@ -154,16 +163,23 @@ def problem_of_claim(claim: Call, recorded: Call, asked: Call, agent_id: str) ->
         "toolName": asked["toolName"],
         "toolSchemaHash": None if schema is None else json_digest(schema),
     }
+    if own["toolSchemaHash"] != claim["digestInput"]["toolSchemaHash"]:
+        message = f"The tool {asked['toolName']} changed since it was approved: its input schema is another one"
+        return {"code": "tool-schema-changed", "message": message}
     try:
         digest = action_digest(own, claim["arguments"])
         asked_digest = json_digest(asked["arguments"])
     except ValueError as error:
-        return f"The arguments to run have no RFC 8785 form: {error}"
+        return _mismatch(f"The arguments to run have no RFC 8785 form: {error}")
     if digest != claim["actionDigest"] or digest != recorded["actionDigest"]:
-        return "The arguments to run are not those of the approved digest"
+        return _mismatch("The arguments to run are not those of the approved digest")
     if recorded.get("originalArguments") is None and json_digest(claim["arguments"]) != asked_digest:
-        return "The arguments to run are not those that were asked for"
+        return _mismatch("The arguments to run are not those that were asked for")
     return None
+
+
+def _mismatch(message: str) -> dict[str, str]:
+    return {"code": "digest-mismatch", "message": message}
 
 
 def _run_in_thread(execute: Execute, arguments: dict[str, Any]) -> Any:

@@ -37,6 +37,8 @@ class Result:
         parts = [
             output if self.status == "succeeded" else None,
             self.message,
+            # The message of a success says it.
+            "An approver changed the arguments." if self.edited and self.status != "succeeded" else None,
             # The model must see which arguments ran: its own history still has the old ones.
             f"Arguments: {json.dumps(self.arguments, ensure_ascii=False)}" if self.edited else None,
             None if self.instruction is None else f"Instruction of the approver: {self.instruction}",

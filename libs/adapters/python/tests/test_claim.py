@@ -20,7 +20,8 @@ INPUT = {
 def problem(arguments, digest_of=None, asked=ASKED, agent_id="agent", **recorded):
     digest = action_digest(INPUT, arguments if digest_of is None else digest_of)
     claim = {"digestInput": INPUT, "arguments": arguments, "actionDigest": digest}
-    return problem_of_claim(claim, {"runId": "run", "actionDigest": digest, **recorded}, asked, agent_id)
+    found = problem_of_claim(claim, {"runId": "run", "actionDigest": digest, **recorded}, asked, agent_id)
+    return None if found is None else f"{found['code']}: {found['message']}"
 
 
 class Claim(unittest.TestCase):
@@ -39,10 +40,13 @@ class Claim(unittest.TestCase):
     def test_a_claim_that_is_not_what_people_saw_does_not_run(self):
         self.assertIn("approved digest", problem({"amount": 50}, actionDigest="sha256:other"))
 
-    def test_a_claim_for_another_agent_tool_or_schema_does_not_run(self):
+    def test_a_claim_for_another_agent_or_tool_does_not_run(self):
         self.assertIn("approved digest", problem({"amount": 50}, agent_id="other"))
         self.assertIn("approved digest", problem({"amount": 50}, asked={**ASKED, "toolName": "lookup"}))
-        self.assertIn("approved digest", problem({"amount": 50}, asked={**ASKED, "toolSchema": {"type": "object"}}))
+
+    def test_a_tool_that_changed_since_it_was_approved_does_not_run(self):
+        changed = problem({"amount": 50}, asked={**ASKED, "toolSchema": {"type": "object"}})
+        self.assertRegex(changed, "^tool-schema-changed: The tool refund changed since it was approved")
 
     def test_numbers_without_an_exact_form_do_not_run(self):
         self.assertIn("RFC 8785", problem({"amount": 2**60}, digest_of={"amount": 50}))

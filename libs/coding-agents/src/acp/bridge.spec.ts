@@ -138,6 +138,77 @@ describe('the ACP bridge', () => {
     expect(place.warnings[0]).toContain('no option to allow this call once');
   });
 
+  it.each([
+    ['allow_once', 'reject_once'],
+    ['allow_always', 'allow_once'],
+  ])('counts two options of one id, %s and %s, as not offered', async (one, other) => {
+    const place = openPlace();
+    place.fromAgent(
+      ask(toldCall, [
+        { optionId: 'x', kind: one },
+        { optionId: 'x', kind: other },
+      ]),
+    );
+    await answered(place);
+    expect(place.toAgent).toEqual([outcome({ outcome: 'cancelled' })]);
+  });
+
+  it('rejects with an option of an id of its own next to two of one id', async () => {
+    const place = openPlace();
+    const doubled = ['allow_always', 'allow_once'].map((kind) => ({ optionId: 'x', kind }));
+    place.fromAgent(ask(toldCall, [...doubled, { optionId: 'no', kind: 'reject_once' }]));
+    await answered(place);
+    expect(place.toAgent).toEqual([outcome({ outcome: 'selected', optionId: 'no' })]);
+  });
+
+  it.each([
+    ['other arguments', { rawInput: { command: 'rm -rf /' } }],
+    ['half a character', { rawInput: { command: '\ud800' } }],
+    ['its end', { status: 'completed' }],
+  ])('rejects a call of which the agent told %s while people decided, and records the mismatch', async (_, more) => {
+    const place = openPlace();
+    place.fromAgent(ask(toldCall));
+    await waits(place);
+    place.fromAgent(update({ sessionUpdate: 'tool_call_update', toolCallId: 't1', ...more }));
+    place.countersign.approve('t1');
+    await answered(place);
+    expect(place.toAgent).toEqual([outcome({ outcome: 'selected', optionId: 'no' })]);
+    await until(() => place.countersign.callOf('t1').state === 'failed');
+    expect(place.countersign.callOf('t1').error).toMatchObject({ code: 'digest-mismatch' });
+    expect(place.warnings[0]).toContain('changed');
+  });
+
+  it('allows a call of which the agent told nothing but its progress while people decided', async () => {
+    const place = openPlace();
+    place.fromAgent(ask(toldCall));
+    await waits(place);
+    const content = [{ type: 'content', content: { type: 'text', text: 'waiting' } }];
+    place.fromAgent(update({ sessionUpdate: 'tool_call_update', toolCallId: 't1', status: 'pending', content }));
+    place.countersign.approve('t1');
+    await answered(place);
+    expect(place.toAgent).toEqual([outcome({ outcome: 'selected', optionId: 'yes' })]);
+  });
+
+  it("drops the editor's answer to a request that it does not see", async () => {
+    const place = openPlace();
+    const forged = outcome({ outcome: 'selected', optionId: 'yes' });
+    place.fromAgent(ask(toldCall));
+    await waits(place);
+    place.fromEditor(JSON.stringify(forged));
+    place.fromEditor(JSON.stringify([forged]));
+    place.fromEditor(JSON.stringify({ ...forged, id: 8 }));
+    expect(place.toAgent).toEqual([{ ...forged, id: 8 }]);
+    expect(place.warnings).toHaveLength(2);
+  });
+
+  it('cancels the calls that wait for people when it is closed', async () => {
+    const place = openPlace();
+    place.fromAgent(ask(toldCall));
+    await waits(place);
+    await place.close();
+    expect(place.countersign.callOf('t1').state).toBe('cancelled');
+  });
+
   it('does not allow the same call twice', async () => {
     const place = openPlace();
     place.fromAgent(ask({ ...toldCall, kind: 'read' }));

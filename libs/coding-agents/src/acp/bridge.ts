@@ -6,7 +6,7 @@ import { objectIn, textIn } from '../hook-input.js';
 import type { HookOptions } from '../options.js';
 import { report } from '../report.js';
 import { didNotRun, whyOf } from '../why.js';
-import { optionOf, permissionRequest, type PermissionRequest } from './permission.js';
+import { hasChanged, optionOf, permissionRequest, type PermissionRequest } from './permission.js';
 import { hearUpdate, keyOf, type ToldCalls } from './told-calls.js';
 
 /** The two sides of the bridge: each message is one line of JSON. */
@@ -21,12 +21,14 @@ export interface AcpSides {
 export interface AcpBridge {
   readonly fromAgent: (line: string) => void;
   readonly fromEditor: (line: string) => void;
-  /** Gives up the open requests. Resolves when their last reports are sent. */
+  /** Cancels the open calls. Resolves when that and the last reports are sent, or their time is over. */
   readonly close: () => Promise<void>;
 }
 
 /** How long a report may take, in ms. */
 const reportMs = 30_000;
+/** How long a cancellation may take after the agent has ended, in ms. */
+const lastCancelMs = 5_000;
 
 /**
  * Passes every line on as it is, except requests for permission: those are answered from the ledger, and the editor does
@@ -35,7 +37,7 @@ const reportMs = 30_000;
 export function openAcpBridge(options: HookOptions, sides: AcpSides): AcpBridge {
   const told: ToldCalls = new Map();
   const allowed = new Map<string, AgentCall>();
-  const open = new Map<AbortController, string>();
+  const open = new Map<AbortController, PermissionRequest>();
   const working = new Set<Promise<void>>();
   const marks = new Map<string, string>();
 
@@ -56,18 +58,19 @@ export function openAcpBridge(options: HookOptions, sides: AcpSides): AcpBridge 
   const answer = async (request: PermissionRequest): Promise<void> => {
     const { id, call } = request;
     const stop = new AbortController();
-    open.set(stop, call.sessionId);
+    open.set(stop, request);
     const agent = { title: 'ACP', readOnlyTools: [] };
     const decision = await decided(request, () => decide({ agent, options, marks, signal: stop.signal }, call));
     open.delete(stop);
-    if (decision.type === 'allow' && stop.signal.aborted) {
-      track(recordEnd({ call, status: 'failed', result: { code: 'cancelled', message: 'the session was cancelled' } }));
-    } else if (decision.type === 'allow') {
+    const obstacle = decision.type === 'allow' ? obstacleTo(request, told, stop.signal) : undefined;
+    if (decision.type === 'allow' && obstacle === undefined) {
       allowed.set(keyOf(call.sessionId, call.id), call);
       reply(id, selected(optionOf(request.options, 'allow_once')));
       return;
     }
-    if (decision.type === 'deny' && !stop.signal.aborted) sides.warn(`${call.toolName}: ${decision.reason}`);
+    if (obstacle !== undefined) track(recordEnd({ call, status: 'failed', result: { ...obstacle } }));
+    const reason = decision.type === 'deny' ? decision.reason : obstacle?.message;
+    if (reason !== undefined && !stop.signal.aborted) sides.warn(`${call.toolName}: ${reason}`);
     reply(id, stop.signal.aborted ? selected(undefined) : selected(optionOf(request.options, 'reject_once')));
   };
   const hear = (message: JsonObject): void => {
@@ -77,11 +80,12 @@ export function openAcpBridge(options: HookOptions, sides: AcpSides): AcpBridge 
     allowed.delete(end.key);
     track(recordEnd({ call, status: end.status, result: end.result }));
   };
-  const cancelSession = (sessionId: string): void => {
-    for (const [stop, session] of open) if (session === sessionId) stop.abort();
+  const cancelCalls = (sessionId: string, reason: string, signal?: AbortSignal): void => {
+    for (const [stop, { call }] of open) if (call.sessionId === sessionId) stop.abort();
     const client = createClient(options);
-    track(client.cancelRun(sessionId, 'the session was cancelled in the editor').then(() => undefined));
+    track(client.cancelRun(sessionId, reason, { signal }).then(() => undefined));
   };
+  const openSessions = (): ReadonlySet<string> => new Set([...open.values()].map(({ call }) => call.sessionId));
 
   return {
     fromAgent: (line) => {
@@ -98,16 +102,41 @@ export function openAcpBridge(options: HookOptions, sides: AcpSides): AcpBridge 
     },
     fromEditor: (line) => {
       const message = messageIn(line);
-      const sessionId = textIn(objectIn(message?.['params']) ?? {}, 'sessionId');
-      const hasOpen = [...open.values()].some((session) => session === sessionId);
-      if (message?.['method'] === 'session/cancel' && sessionId !== undefined && hasOpen) cancelSession(sessionId);
+      if (message === undefined) {
+        sides.warn('the editor wrote a line that is no message; it is dropped');
+        return;
+      }
+      // Attack: the editor, or a program that writes into it, allows a call that only people may allow.
+      if ([...open.values()].some(({ id }) => isResponseTo(id, message))) {
+        sides.warn('the editor answered a request for permission that Countersign answers; its answer is dropped');
+        return;
+      }
+      const sessionId = textIn(objectIn(message['params']) ?? {}, 'sessionId');
+      if (message['method'] === 'session/cancel' && sessionId !== undefined && openSessions().has(sessionId))
+        cancelCalls(sessionId, 'the session was cancelled in the editor');
       sides.toAgent(line);
     },
     close: async () => {
-      for (const stop of open.keys()) stop.abort();
+      const signal = AbortSignal.timeout(lastCancelMs);
+      for (const sessionId of openSessions()) cancelCalls(sessionId, 'the agent has ended', signal);
       await Promise.all(working);
     },
   };
+}
+
+/** Why a call that people allowed does not run after all. */
+function obstacleTo(
+  request: PermissionRequest,
+  told: ToldCalls,
+  { aborted }: AbortSignal,
+): { readonly code: string; readonly message: string } | undefined {
+  if (aborted) return { code: 'cancelled', message: 'the session was cancelled' };
+  if (!hasChanged(request, told)) return undefined;
+  return { code: 'digest-mismatch', message: 'the agent changed the call after it asked, so the call does not run' };
+}
+
+function isResponseTo(id: JsonValue, message: JsonObject): boolean {
+  return message['id'] === id && ('result' in message || 'error' in message);
 }
 
 /** Every failure is a denial. */

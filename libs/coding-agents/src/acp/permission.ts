@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import type { AgentCall } from '../agent.js';
 import { objectIn, textIn } from '../hook-input.js';
@@ -24,7 +25,9 @@ export function permissionRequest(message: JsonObject, told: ToldCalls): Permiss
   const update = objectIn(params['toolCall']) ?? {};
   const sessionId = textIn(params, 'sessionId') ?? '';
   const id = textIn(update, 'toolCallId') ?? '';
-  const toolCall = merged(told.get(keyOf(sessionId, id)), update);
+  const key = keyOf(sessionId, id);
+  const toolCall = merged(told.get(key), update);
+  told.set(key, toolCall);
   const kind = textIn(toolCall, 'kind') ?? 'other';
   const call = {
     sessionId,
@@ -38,6 +41,12 @@ export function permissionRequest(message: JsonObject, told: ToldCalls): Permiss
   return { id: message['id'], call, options: params['options'] };
 }
 
+/** Returns whether the agent has told other arguments of the call, or its end, since it asked. */
+export function hasChanged({ call }: PermissionRequest, told: ToldCalls): boolean {
+  const toolCall = told.get(keyOf(call.sessionId, call.id));
+  return toolCall === undefined || !isDeepStrictEqual(argumentsOf(toolCall), call.args);
+}
+
 /** The input of the tool or, where the agent tells none, all that an editor would show of the call. */
 function argumentsOf(toolCall: JsonObject): JsonObject {
   const input = objectIn(toolCall['rawInput']);
@@ -49,11 +58,13 @@ function argumentsOf(toolCall: JsonObject): JsonObject {
 
 /**
  * The option of this kind among those that the agent offers. An option that stands for later calls too is never chosen:
- * those would run without the ledger.
+ * those would run without the ledger. Attack: an option that denies by the id of one that allows. Two options of one id
+ * count as not offered.
  */
 export function optionOf(options: JsonValue | undefined, kind: 'allow_once' | 'reject_once'): string | undefined {
   if (!Array.isArray(options)) return undefined;
   const offered = (options as readonly JsonValue[]).map((option) => objectIn(option) ?? {});
-  const option = offered.find((candidate) => candidate['kind'] === kind);
-  return option === undefined ? undefined : textIn(option, 'optionId');
+  const ids = offered.map((option) => textIn(option, 'optionId'));
+  const isOnly = (id: string | undefined): boolean => ids.indexOf(id) === ids.lastIndexOf(id);
+  return ids.find((id, index) => offered[index]?.['kind'] === kind && isOnly(id));
 }

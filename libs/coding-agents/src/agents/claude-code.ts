@@ -13,6 +13,7 @@ export const claudeCode: CodingAgent = {
     ...['Task', 'Agent', 'Skill', 'TodoWrite', 'TaskCreate', 'TaskGet', 'TaskList', 'TaskUpdate'],
     ...['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'],
   ],
+  beforeEvent: 'PreToolUse',
   readCall,
   readEnd: endReader(readCall, { output: 'tool_response', error: 'error' }),
   pass: null,

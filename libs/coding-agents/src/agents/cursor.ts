@@ -7,6 +7,7 @@ export const cursor: CodingAgent = {
   title: 'Cursor',
   holdMs: 45_000,
   readOnlyTools: ['Read', 'Grep', 'Glob', 'LS', 'Task', 'TodoWrite'],
+  beforeEvent: 'preToolUse',
   readCall,
   readEnd: endReader(readCall, { output: 'tool_output', error: 'error_message' }),
   // It expects JSON in every case.

@@ -12,6 +12,7 @@ export const gemini: CodingAgent = {
     ...['read_file', 'read_many_files', 'list_directory', 'glob', 'grep_search', 'search_file_content'],
     ...['write_todos', 'ask_user', 'enter_plan_mode', 'exit_plan_mode'],
   ],
+  beforeEvent: 'BeforeTool',
   readCall,
   readEnd: (input) => {
     const result = input['tool_response'] ?? null;

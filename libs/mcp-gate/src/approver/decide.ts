@@ -1,4 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
+import { printable } from '@countersign/text';
 import { approvalUrl, type Client } from '@countersign/worker-sdk';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { decisionForm, filledFormSchema } from './decision-form.js';
@@ -38,16 +39,17 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
       if (action === 'decline') declined.add(approvalId);
       throw new Error(`The person did not answer the form (${action}). ${elsewhere}`);
     }
-    const { decision, reason = '' } = filledFormSchema.parse(content);
+    const filled = filledFormSchema.safeParse(content);
+    if (!filled.success) throw new Error(`The client sent the form without a decision. ${elsewhere}`);
+    const { decision, ...remarks } = filled.data;
     // The digest that the person saw: the ledger rejects the response when the arguments have changed since.
-    const remarks = reason.trim() === '' ? {} : { reason };
     const { state } = await ledger.respond(
       approvalId,
       { decision: { type: decision }, actionDigest, ...remarks },
       { signal },
     );
     const more = state === 'pending' ? ' More people must decide.' : '';
-    return `The person at this client chose "${decision}" for ${toolName}. The approval ${approvalId} is ${state}.${more}`;
+    return `The person at this client chose "${decision}" for ${printable(toolName)}. The approval ${approvalId} is ${state}.${more}`;
   };
 
   return async (approvalId, signal) => {

@@ -3,11 +3,10 @@ import { hiddenWords, printable, requesterWords, requirementWords, safeJson, wri
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
-/** The form that a person fills in. */
-export const filledFormSchema = z.object({
-  decision: z.enum(['approve', 'deny']),
-  reason: z.string().optional(),
-});
+/** The form that a person fills in. A blank reason is none. */
+export const filledFormSchema = z
+  .object({ decision: z.enum(['approve', 'deny']), reason: z.string().default('') })
+  .transform(({ decision, reason }) => (reason.trim() === '' ? { decision } : { decision, reason }));
 
 /** A form with more text than this is not read to its end. */
 const argumentsCharactersMax = 16_000;

@@ -1,6 +1,7 @@
 import { CountersignError, gateRemedy, withRemedy } from '@countersign/worker-sdk';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import type { AnswerCall } from '../client-call.js';
+import { runsMax } from './task-runs.js';
 
 /** A request that has no reply but this error. */
 export class Refused extends Error {
@@ -10,6 +11,12 @@ export class Refused extends Error {
   ) {
     super(message);
   }
+}
+
+/** The error for one task more than a connection may have. */
+export function tooManyTasks(): Refused {
+  const message = `This connection has ${String(runsMax)} tasks that are not finished, which is the limit. Wait for one to finish, or cancel one.`;
+  return new Refused(ErrorCode.InternalError, message);
 }
 
 /** A request about a task never has a tool result as its error. */

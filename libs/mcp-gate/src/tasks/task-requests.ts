@@ -2,9 +2,11 @@ import { CountersignError, resultOf, type Client, type ToolCallView } from '@cou
 import { ErrorCode, RELATED_TASK_META_KEY, type Task } from '@modelcontextprotocol/sdk/types.js';
 import type { Catalog } from '../catalog.js';
 import type { AnswerCall, ClientCall } from '../client-call.js';
+import type { GateOptions } from '../gate-options.js';
+import { isForServer } from '../is-for-server.js';
 import { finalReply } from '../replies.js';
 import { objectOf, type Reply } from '../wire.js';
-import { Refused } from './task-errors.js';
+import { Refused, tooManyTasks } from './task-errors.js';
 import { isTaskCall, type TaskIds } from './task-ids.js';
 import type { TaskRun } from './task-run.js';
 import type { TaskRuns } from './task-runs.js';
@@ -13,7 +15,7 @@ import { isTerminal } from './task-view.js';
 /** The dependencies of the requests about tasks. */
 export interface TaskRequestPorts {
   readonly ledger: Client;
-  readonly runId: string;
+  readonly options: GateOptions;
   readonly catalog: Catalog;
   readonly runs: TaskRuns;
   readonly ids: TaskIds;
@@ -25,17 +27,19 @@ const runsElsewhere = 'The tool is about to run, or runs at another gate. Cancel
 
 /** The handlers of `tasks/get`, `tasks/result`, `tasks/cancel` and `tasks/list`. */
 export function createTaskRequests(ports: TaskRequestPorts): ReadonlyMap<string, AnswerCall> {
-  const { ledger, runId, catalog, runs, ids, describe } = ports;
+  const { ledger, options, catalog, runs, ids, describe } = ports;
+  const { runId } = options;
 
-  const find = async (params: Readonly<Record<string, unknown>>): Promise<ToolCallView> => {
+  const find = async ({ params, labels }: ClientCall): Promise<ToolCallView> => {
     const callId = ids.callIdOf(params['taskId']);
-    if (callId === undefined) throw new Refused(ErrorCode.InvalidParams, 'Task not found');
-    const call = await ledger.getToolCall(callId);
+    const call = callId === undefined ? undefined : await ledger.getToolCall(callId);
+    if (call === undefined || !isForServer(call, options, labels))
+      throw new Refused(ErrorCode.InvalidParams, 'Task not found');
     await runs.adopt(call);
     return call;
   };
-  const get = async ({ params }: ClientCall): Promise<Reply> => {
-    const call = await find(params);
+  const get = async (request: ClientCall): Promise<Reply> => {
+    const call = await find(request);
     const run = runs.find(call.callId);
     const task = describe(call);
     return { result: { ...(isTerminal(task) ? task : { ...task, ...(await innerStatus(run)) }) } };
@@ -44,30 +48,30 @@ export function createTaskRequests(ports: TaskRequestPorts): ReadonlyMap<string,
   const innerStatus = async (run: TaskRun | undefined): Promise<Partial<Task>> =>
     run?.innerTaskId === undefined ? {} : run.innerStatus(run.innerTaskId);
 
-  const result = async ({ params, signal }: ClientCall): Promise<Reply> => {
-    const call = await find(params);
+  const result = async (request: ClientCall): Promise<Reply> => {
+    const call = await find(request);
     const run = runs.find(call.callId);
     const ended = resultOf(call);
     const taskId = ids.idOf(call.callId);
-    if (run !== undefined) return related(await endOf(run, signal), taskId);
-    if (ended === undefined)
-      throw new Refused(ErrorCode.InternalError, 'Too many tasks of this connection are waited for');
+    if (run !== undefined) return related(await endOf(run, request.signal), taskId);
+    if (ended === undefined) throw tooManyTasks();
     return related(finalReply(ended, await catalog.find(call.toolName), undefined), taskId);
   };
 
-  const list = async ({ params: { cursor } }: ClientCall): Promise<Reply> => {
+  const list = async ({ params: { cursor }, labels }: ClientCall): Promise<Reply> => {
     if (cursor !== undefined && typeof cursor !== 'string')
       throw new Refused(ErrorCode.InvalidParams, 'Invalid cursor');
     const page = await ledger.listToolCalls({ runId, cursor, limit: pageSize });
     // Tasks of an earlier gate are known once the client has asked about them.
     const known = cursor === undefined ? await Promise.all(runs.callIds().map((id) => ledger.getToolCall(id))) : [];
     const earlier = known.filter((call) => call.runId !== runId);
-    const tasks = [...page.calls.filter(isTaskCall), ...earlier].map(describe);
+    const inRun = page.calls.filter((call) => isTaskCall(call) && isForServer(call, options, labels));
+    const tasks = [...inRun, ...earlier].map(describe);
     return { result: { tasks, ...(page.nextCursor === null ? {} : { nextCursor: page.nextCursor }) } };
   };
 
-  const cancel = async ({ params }: ClientCall): Promise<Reply> => {
-    const call = await find(params);
+  const cancel = async (request: ClientCall): Promise<Reply> => {
+    const call = await find(request);
     const task = describe(call);
     if (isTerminal(task)) {
       throw new Refused(ErrorCode.InvalidParams, `Cannot cancel task in terminal status: ${task.status}`);

@@ -52,8 +52,8 @@ export interface TaskRuns {
   readonly close: () => Promise<void>;
 }
 
-/** Each run has an event stream, and the server limits those of a principal. */
-const runsMax = 64;
+/** Unfinished tasks of a connection. Each run has an event stream, and the server limits those of a principal. */
+export const runsMax = 64;
 /** Replies that are kept as the server gave them. The ledger has the results of all. */
 const endedMax = 32;
 /** After a cancellation a server has this long to respond nevertheless; then the outcome is unknown. */

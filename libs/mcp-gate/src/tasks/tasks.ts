@@ -7,7 +7,7 @@ import { readCall } from '../gated-tool.js';
 import type { InnerRequests } from '../inner-requests.js';
 import { objectOf, type Reply } from '../wire.js';
 import { createStatusNews } from './status-news.js';
-import { guarded, Refused } from './task-errors.js';
+import { guarded, Refused, tooManyTasks } from './task-errors.js';
 import { createTaskIds, newTaskCallId } from './task-ids.js';
 import { createTaskRequests } from './task-requests.js';
 import { createTaskRuns } from './task-runs.js';
@@ -53,19 +53,19 @@ export function createTasks({ options, catalog, requests, mayClaim, toClient }: 
   );
   const runs = createTaskRuns({ options, catalog, requests, mayClaim, changed: tell });
 
-  const handlers = createTaskRequests({ ledger, runId: options.runId, catalog, runs, ids, describe });
+  const handlers = createTaskRequests({ ledger, options, catalog, runs, ids, describe });
 
   const create = async (call: ClientCall): Promise<Reply> => {
     const release = runs.reserve();
-    if (release === undefined)
-      throw new Refused(ErrorCode.InternalError, 'Too many tasks of this connection are not finished');
+    if (release === undefined) throw tooManyTasks();
     return begin(call).finally(release);
   };
   const begin = async ({ params, labels, signal }: ClientCall): Promise<Reply> => {
     const { name, args } = readCall(params);
     const prepared = runs.prepare(await catalog.find(name), labels, params);
     const toolCallId = newTaskCallId();
-    const step = { runId: options.runId, toolCalls: [{ toolCallId, toolName: name, arguments: args }] };
+    const { runId, endpoint } = options;
+    const step = { runId, batchId: endpoint, toolCalls: [{ toolCallId, toolName: name, arguments: args }] };
     const { state, results } = await prepared.worker.ask(step, { signal });
     const callId = state.calls[0]?.callId ?? null;
     if (callId === null) {
@@ -94,7 +94,7 @@ export function createTasks({ options, catalog, requests, mayClaim, toClient }: 
       }),
     fromServer: (message) => {
       const callIdOf = (taskId: unknown): string | undefined => runs.withInnerTask(taskId) ?? ids.callIdOf(taskId);
-      // The gate tells the client how its tasks are. The server knows only a part of it, or lies.
+      // The gate tells the client how its tasks are. The server does not know about the approval, and may say something false.
       const isStatus = 'method' in message && message.method === 'notifications/tasks/status';
       if (isStatus && callIdOf(objectOf(message.params)['taskId']) !== undefined) return undefined;
       return withTaskId(message, (taskId) => {

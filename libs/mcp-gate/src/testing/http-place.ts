@@ -21,7 +21,7 @@ export async function openHttpPlace(
 ): Promise<HttpGate> {
   let runs = 0;
   const optionsOf = async (): Promise<GateOptions> => ({
-    ...{ url: 'http://fake.test', token: 't', resolverToken: 't', agentId: 'mcp', fetch },
+    ...{ url: 'http://fake.test', token: 't', resolverToken: 't', agentId: 'mcp', endpoint: 'bank', fetch },
     ...{ runId: `run-${String((runs += 1))}`, continuesRun: false, gate: 'writes', holdMs: 0 },
     ungated: { globs: [], readOnly: false },
     ...more,

@@ -29,10 +29,11 @@ export async function openPlace(
   more: Partial<GateOptions> = {},
   capabilities: ClientCapabilities = {},
   countersign = createFakeCountersign(),
+  serverName = 'bank',
 ): Promise<Place> {
   const ran: unknown[] = [];
   const asked: Place['asked'] = [];
-  const server = new McpServer({ name: 'bank', version: '1' });
+  const server = new McpServer({ name: serverName, version: '1' });
   server.registerTool(
     'refund',
     { inputSchema: { amount: z.number() }, annotations: { destructiveHint: true } },
@@ -65,7 +66,7 @@ export async function openPlace(
   };
   gates.push(
     await openGate(gateToClient, gateToServer, {
-      ...{ url: 'http://fake.test', token: 't', resolverToken: 't', agentId: 'mcp', runId: 'run' },
+      ...{ url: 'http://fake.test', token: 't', resolverToken: 't', agentId: 'mcp', runId: 'run', endpoint: 'bank' },
       ...{ continuesRun: false, gate: 'writes', holdMs: 0, fetch: record },
       ungated: { globs: [], readOnly: false },
       ...more,

@@ -1,5 +1,5 @@
 import type { Client } from '../client.js';
-import { linkedController } from '@countersign/http-client';
+import { linkedController, sleep } from '@countersign/http-client';
 import { messageOf } from '../errors.js';
 import type { WorkerLog } from '../log.js';
 import type { Requests } from '../requests.js';
@@ -59,9 +59,14 @@ export function openKafkaRequests({ kafka, client, transport, agentId, log }: Op
   return requestsOverKafka({
     client,
     connection,
-    close: async () => {
+    close: async (graceMs) => {
       closed.abort(new Error('the worker is closed'));
-      await (await connecting?.catch(() => undefined))?.close();
+      const closing = connecting?.catch(() => undefined).then((opened) => opened?.close());
+      const isOver = new AbortController();
+      // A broker that hangs keeps kafkajs waiting for longer than the caller does.
+      const over = sleep(transport.clock, graceMs, isOver.signal).catch(() => undefined);
+      await Promise.race([closing, over]);
+      isOver.abort();
     },
     feed,
     signer: kafka.signing === undefined ? undefined : createRequestSigner(kafka.signing, requestsTopicOf(kafka)),

@@ -38,20 +38,12 @@ export async function publish(
   hinder: (why: string) => void,
 ): Promise<void> {
   const value = JSON.stringify(asked.data);
-  for (let failures = 1; ; failures += 1) {
-    try {
-      const connection = await connectedWithin(ports, signal, hinder);
-      // Made for each try, because a signature contains its time.
-      await connection.publish({ key: asked.runId, value, headers: headersOf(ports, asked.type, id, value) });
-      return;
-    } catch (error) {
-      if (signal.aborted) throw reasonOf(signal);
-      const final = finalError(error);
-      if (final !== undefined) throw final;
-      hinder(describeHindrance(error));
-      await sleep(ports.clock, backoffMs(failures, publishBackoff, ports.random), signal);
-    }
-  }
+  await untilDone(ports, signal, hinder, async () => {
+    const { publish: send } = await ports.connection();
+    signal.throwIfAborted();
+    // Made for each try, because a signature contains its time.
+    await send({ key: asked.runId, value, headers: headersOf(ports, asked.type, id, value) });
+  });
 }
 
 /** Returns the connection as soon as there is one; waits for unreachable brokers. */
@@ -60,17 +52,27 @@ export async function connectedWithin(
   signal: AbortSignal,
   hinder: (why: string) => void = () => undefined,
 ): Promise<KafkaConnection> {
+  return untilDone(ports, signal, hinder, ports.connection);
+}
+
+/** Retries what a retry may mend. A broker that hangs keeps a try open, so the signal ends the wait for it as well. */
+async function untilDone<T>(
+  { clock, random }: PublishPorts,
+  signal: AbortSignal,
+  hinder: (why: string) => void,
+  work: () => Promise<T>,
+): Promise<T> {
   const aborted = rejectOnAbort(signal);
   try {
     for (let failures = 1; ; failures += 1) {
       try {
-        return await Promise.race([ports.connection(), aborted.promise]);
+        return await Promise.race([work(), aborted.promise]);
       } catch (error) {
         if (signal.aborted) throw reasonOf(signal);
         const final = finalError(error);
         if (final !== undefined) throw final;
         hinder(describeHindrance(error));
-        await sleep(ports.clock, backoffMs(failures, publishBackoff, ports.random), signal);
+        await sleep(clock, backoffMs(failures, publishBackoff, random), signal);
       }
     }
   } finally {

@@ -2,6 +2,7 @@ import {
   isMask,
   isShownText,
   jcsDigest,
+  type ClientOutputBody,
   type JsonValue,
   type RequestToolCalls,
   type ToolCallView,
@@ -29,6 +30,12 @@ export function recordedCalls(
 /** Returns whether the call may run, or has run, without an approval. */
 function wasAllowed({ verdict, approval }: ToolCallView): boolean {
   return verdict.outcome === 'allow' && approval === null;
+}
+
+/** Returns whether the recorded result of a call can be this one. */
+export function isShownResult(body: ClientOutputBody, view: ToolCallView): boolean {
+  if (body.status === 'failed') return view.state === 'failed' && isShownAs(body.error, view.error);
+  return view.state === 'succeeded' && isShownAs(body.output, view.output);
 }
 
 /** Returns whether `shown` can be the masked form of `asked`. */

@@ -7,7 +7,8 @@ import { CountersignError, isRefusal, messageOf } from '../errors.js';
 import { callsOfRun } from '../read-run.js';
 import { rejectOnAbort } from '../reject-on-abort.js';
 import type { RequestOptions, Requests } from '../requests.js';
-import { recordedCalls } from './recorded.js';
+import { checkRequest } from './check-request.js';
+import { isShownResult, recordedCalls } from './recorded.js';
 import { connectedWithin, publish, type PublishedRequest, type PublishPorts } from './publish-request.js';
 import type { RequestFeed } from './request-feed.js';
 
@@ -15,13 +16,15 @@ import type { RequestFeed } from './request-feed.js';
 export interface KafkaRequestsPorts extends PublishPorts {
   /** Reads what became of a request: the ledger's word counts, not that of a topic. */
   readonly client: Client;
-  readonly close: () => Promise<void>;
+  readonly close: Requests['close'];
   readonly feed: RequestFeed;
   readonly answerWithinMs: number;
 }
 
 /** A request, and how to see that the ledger has recorded it. */
 interface Asked<T> extends PublishedRequest {
+  /** The refusal that is certain before it is published. */
+  readonly refusal?: CountersignError | undefined;
   /** Undefined: not yet. */
   readonly look: (signal: AbortSignal) => Promise<T | undefined>;
 }
@@ -40,10 +43,12 @@ export function requestsOverKafka(ports: KafkaRequestsPorts): Requests {
   const { client, clock, feed } = ports;
 
   const ask = async <T>(asked: Asked<T>, options: RequestOptions = {}): Promise<T> => {
+    checkRequest(asked);
+    if (asked.refusal !== undefined) throw asked.refusal;
     const requestId = options.requestId ?? randomUUID();
     const changes = createChanges();
     const limit = linkedController(options.signal);
-    let hindrance = '';
+    let hindrance = 'the Kafka brokers have not confirmed the message';
     const hinder = (why: string): void => void (hindrance = why);
     const cancelTimer = clock.setTimer(ports.answerWithinMs, () => {
       limit.abort(noAnswer(`${asked.type} ${requestId}`, ports.answerWithinMs, hindrance));
@@ -53,7 +58,7 @@ export function requestsOverKafka(ports: KafkaRequestsPorts): Requests {
       requestId,
       changes,
       onRumour: ({ message }) =>
-        hinder(`the events topic says that it is refused (${message}), which the ledger does not`),
+        hinder(`the events topic has a refusal of the request (${message}), but the ledger has none`),
     });
     try {
       await publish(ports, asked, requestId, limit.signal, hinder);
@@ -84,29 +89,41 @@ export function requestsOverKafka(ports: KafkaRequestsPorts): Requests {
       return ask({ type: 'ToolCallRequested', runId: body.runId, data: body, look }, options);
     },
     approval: (callId, question, options) =>
-      askAbout(callId, options, ({ runId, toolCallId, approval }) => ({
+      askAbout(callId, options, ({ runId, toolCallId, state, approval }) => ({
         type: 'ApprovalRequested',
         data: { runId, toolCallId, ...question },
+        refusal:
+          state === 'awaiting_approval' ? refusal('already-pending', `people are asked about ${callId}`) : undefined,
         done: (call) => call.state === 'awaiting_approval' || (call.approval?.round ?? 0) > (approval?.round ?? 0),
       })),
     output: (callId, body, options) =>
-      askAbout(callId, options, ({ runId, toolCallId, state }) => {
-        if (isSettled(state)) throw alreadySettled(callId);
-        return {
-          type: 'ToolOutputSubmitted',
-          data: { runId, toolCallId, ...body },
-          done: (call) => isSettled(call.state),
-        };
-      }),
+      askAbout(callId, options, (before) => ({
+        type: 'ToolOutputSubmitted',
+        data: { runId: before.runId, toolCallId: before.toolCallId, ...body },
+        refusal: hasResult(before) ? alreadySettled(before) : undefined,
+        done: (call) => {
+          // Another client was faster: the ledger has refused our result, or will.
+          if (hasResult(call) && !isShownResult(body, call)) throw alreadySettled(call);
+          return hasResult(call);
+        },
+      })),
     cancel: (callId, reason, options) =>
-      askAbout(callId, options, ({ runId, toolCallId }) => ({
+      askAbout(callId, options, (before) => ({
         type: 'ToolCallCancelled',
-        data: { runId, toolCallId, reason },
-        done: (call) => call.state === 'cancelled',
+        data: { runId: before.runId, toolCallId: before.toolCallId, reason },
+        refusal: isSettled(before.state) ? alreadySettled(before) : undefined,
+        done: (call) => {
+          if (isSettled(call.state) && call.state !== 'cancelled') throw alreadySettled(call);
+          return call.state === 'cancelled';
+        },
       })),
     cancelRun: async (runId, reason, options) => {
-      const look = async (signal: AbortSignal): Promise<true | undefined> =>
-        (await callsIfAny(client, runId, signal)).some(isOpen) ? undefined : true;
+      const look = async (signal: AbortSignal): Promise<true | undefined> => {
+        const calls = await callsIfAny(client, runId, signal);
+        if (calls.length === 0) throw refusal('not-found', `there is no run ${runId}`);
+        return calls.some(isOpen) ? undefined : true;
+      };
+      // Also for an unknown run: its calls may be on the topic, before this message.
       await ask({ type: 'ToolCallCancelled', runId, data: { runId, reason }, look }, options);
     },
     listen: async (runId, changes, signal) => {
@@ -157,14 +174,22 @@ function isOpen({ state }: ToolCallView): boolean {
   return state === 'awaiting_approval' || state === 'allowed' || state === 'approved';
 }
 
-function alreadySettled(callId: string): CountersignError {
-  return new CountersignError({ code: 'already-settled', message: `already-settled: ${callId} has its result` });
+function hasResult({ state }: ToolCallView): boolean {
+  return state === 'succeeded' || state === 'failed';
+}
+
+function alreadySettled({ callId, state }: ToolCallView): CountersignError {
+  return refusal('already-settled', `${callId} is ${state}`);
+}
+
+function refusal(code: string, detail: string): CountersignError {
+  return new CountersignError({ code, message: `${code}: ${detail}` });
 }
 
 function noAnswer(request: string, afterMs: number, hindrance: string): CountersignError {
-  const message = `no ledger has answered ${request} within ${String(afterMs)} ms: it may still do so; asking again adds nothing`;
+  const message = `the ledger did not respond to ${request} within ${String(afterMs)} ms. It may still process the request. A retry adds no second one`;
   return new CountersignError({
     code: 'unreachable',
-    message: hindrance === '' ? message : `${message}; ${hindrance}`,
+    message: hindrance === '' ? message : `${message}. Last problem: ${hindrance}`,
   });
 }

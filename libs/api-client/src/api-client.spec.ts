@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { createApiClient } from './api-client.js';
+
+const listed = (answer: () => Response) =>
+  createApiClient({ url: 'http://countersign.test', token: 't', fetch: async () => answer() }).GET('/v1/approvals');
+
+const html = { 'content-type': 'text/html', 'retry-after': '7' };
+const problem = { type: 'about:blank', title: 'Forbidden', status: 403, code: 'forbidden', detail: 'not an approver' };
+
+describe('the client of the HTTP API', () => {
+  it.each([
+    ['HTML', () => new Response('<html>bad gateway</html>', { status: 502, headers: html })],
+    ['nothing', () => new Response(null, { status: 502, headers: { ...html, 'content-length': '0' } })],
+    ['other JSON', () => Response.json({ error: 'bad gateway' }, { status: 502, headers: html })],
+    ['JSON null', () => Response.json(null, { status: 502, headers: html })],
+  ])('returns an error with a code when a proxy responds with %s', async (_, answer) => {
+    const { data, error, response } = await listed(answer);
+    expect([data, error?.code, response.status]).toEqual([undefined, 'http-502', 502]);
+    expect(error?.detail).toContain('502');
+    expect(response.headers.get('retry-after')).toBe('7');
+  });
+
+  it('returns the problem of Countersign as it is', async () => {
+    const { error } = await listed(() => Response.json(problem, { status: 403 }));
+    expect(error).toEqual(problem);
+  });
+
+  it('rejects when no response arrives', async () => {
+    await expect(
+      listed(() => {
+        throw new TypeError('fetch failed');
+      }),
+    ).rejects.toThrow('fetch failed');
+  });
+});

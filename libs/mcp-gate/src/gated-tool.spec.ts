@@ -1,0 +1,95 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createFakeCountersign } from '@countersign/worker-sdk/testing';
+import { ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { closeGates, openPlace, textOf } from './testing/place.js';
+
+afterEach(closeGates);
+
+/** A gate before a server that lists one tool with this schema. */
+async function open(inputSchema: object, more: object = {}) {
+  const place = await openPlace({ gate: 'none' }, {}, createFakeCountersign());
+  place.server.server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: [{ name: 'balance', inputSchema: { type: 'object' as const, ...inputSchema }, ...more }],
+  }));
+  const call = (args: Record<string, unknown>) => place.client.callTool({ name: 'balance', arguments: args });
+  return { ...place, call };
+}
+
+const withX = (x: object) => ({ properties: { x } });
+
+describe('a schema of the MCP server', () => {
+  it('with a pattern that takes a backtracking engine for ever is checked at once', async () => {
+    const { call, asked } = await open(withX({ type: 'string', pattern: '^(a+)+$' }));
+    const startedAt = Date.now();
+    const result = await call({ x: `${'a'.repeat(25)}!` });
+    expect(textOf(result)).toMatch(/Invalid arguments: x: /);
+    expect(Date.now() - startedAt).toBeLessThan(300);
+    expect(asked).toEqual([]);
+  });
+
+  it('reaches the ledger as it is, and its arguments without its defaults', async () => {
+    const schema = withX({ type: 'object', properties: { y: { default: 5 } }, default: {} });
+    const { call, asked } = await open(schema);
+    await call({});
+    await call({ x: {} });
+    expect(asked.map(({ arguments: args }) => args)).toEqual([{}, { x: {} }]);
+    expect(asked[0]).toMatchObject({ toolSchema: schema });
+  });
+
+  it('may use classes of Unicode in its patterns', async () => {
+    const { call, asked } = await open(withX({ type: 'string', pattern: String.raw`^\p{L}+$` }));
+    await call({ x: 'ñ' });
+    expect(asked).toMatchObject([{ arguments: { x: 'ñ' } }]);
+    expect(textOf(await call({ x: '1' }))).toMatch(/Invalid arguments: x: /);
+  });
+
+  it.each([
+    ['of another draft', { $schema: 'http://json-schema.org/draft-04/schema#', ...withX({ exclusiveMinimum: true }) }],
+    ['of more than 64 KiB', { description: 'x'.repeat(65_536) }],
+    ['with half a character', { description: '\ud800' }],
+    ['with a reference to another document', { $ref: 'https://example.com/schema' }],
+  ])('%s goes to the ledger as one of any object', async (_, schema) => {
+    const { call, asked } = await open(schema);
+    await call({ any: 1 });
+    expect(asked).toMatchObject([{ arguments: { any: 1 }, toolSchema: { type: 'object' } }]);
+    expect(Object.keys(asked[0]!['toolSchema'] as object)).toEqual(['type']);
+  });
+
+  it('keeps all but its patterns that need backtracking, which only the server checks', async () => {
+    const { call, asked } = await open(withX({ type: 'string', pattern: '^(?!a)', maxLength: 3 }));
+    await call({ x: 'abc' });
+    expect(asked).toMatchObject([{ toolSchema: withX({ type: 'string', maxLength: 3 }) }]);
+    expect(textOf(await call({ x: 'abcd' }))).toMatch(/Invalid arguments: x: /);
+  });
+
+  it('refuses an edit that does not fit it', async () => {
+    const { refund, countersign, asked, ran } = await openPlace();
+    await refund(5);
+    countersign.edit(asked[0]!.toolCallId, { amount: 'much' });
+    const result = await refund(5);
+    expect(result).toMatchObject({ isError: true });
+    expect(textOf(result)).toMatch(/do not match the schema/);
+    expect(ran).toEqual([]);
+  });
+});
+
+it('refuses arguments whose check takes more work than one request may cost', async () => {
+  const allOf = Array.from({ length: 20 }, (_, maxItems) => ({ maxItems: maxItems + 1 }));
+  const { call, asked } = await open(withX({ items: { allOf } }));
+  const x = Array.from({ length: 30_000 }, (_, id) => [id]);
+  expect(textOf(await call({ x }))).toMatch(/Invalid arguments: checking them .* takes too much work/);
+  expect(asked).toEqual([]);
+});
+
+it.each(['a\nb', 'x'.repeat(257), 'a\ud800'])('says that a tool of the name %j cannot be gated', async (name) => {
+  const { client, asked } = await openPlace();
+  const result = textOf(await client.callTool({ name }));
+  expect(result).toMatch(/did not run: .*control characters or more than 256 .*cannot be put behind the gate/);
+  expect(asked).toEqual([]);
+});
+
+it('passes on a title with half a character', async () => {
+  const { call, asked } = await open({}, { annotations: { title: 'a\ud800' } });
+  await call({});
+  expect(asked).toMatchObject([{ hints: { title: 'a\ufffd' } }]);
+});

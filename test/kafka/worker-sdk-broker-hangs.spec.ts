@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { createWorker, gateTool, type Worker } from '@countersign/worker-sdk';
+import { z } from 'zod';
+import { startKafkaBroker } from '../kafka-broker/broker.ts';
+import type { KafkaBroker } from '../kafka-broker/handles.ts';
+import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
+
+// Longer than all waits of a test, and than the starts and stops of a hook.
+jest.setTimeout(120_000);
+
+/** Long enough to connect on a busy machine. */
+const answerWithinMs = 12_000;
+const graceMs = 1_000;
+/** The promised time, and what a busy machine adds. */
+const slackMs = 3_000;
+
+let broker: KafkaBroker;
+let ledger: LedgerBehindKafka;
+
+beforeAll(async () => {
+  broker = await startKafkaBroker({ own: true });
+  ledger = await openLedgerBehindKafka(broker.brokers, 'countersign');
+}, 240_000);
+afterAll(async () => {
+  await broker.resume();
+  await ledger.close();
+  // The closed workers still leave their groups.
+  await setTimeout(10_000);
+  await broker.stop();
+}, 240_000);
+
+const form = gateTool({ name: 'form', inputSchema: z.strictObject({}), clientExecuted: true });
+const step = () => ({
+  runId: `run-${randomUUID()}`,
+  toolCalls: [{ toolCallId: '1', toolName: 'form', arguments: {} }],
+});
+
+async function connected(): Promise<Worker> {
+  const worker = newWorker(60_000);
+  await worker.step(step());
+  return worker;
+}
+
+const newWorker = (within: number): Worker =>
+  createWorker({
+    kafka: { brokers: broker.brokers, answerWithinMs: within },
+    url: ledger.url,
+    token: 'agent-token',
+    resolverToken: 'worker-token',
+    agentId: 'agent',
+    tools: [form],
+  });
+
+async function msOf(work: Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work;
+  return performance.now() - startedAt;
+}
+
+it('a broker that hangs: a request and `close` of a worker end within their limits', async () => {
+  const asking = newWorker(answerWithinMs);
+  await asking.step(step());
+  const idle = await connected();
+  await broker.pause();
+  const asked = expect(asking.step(step())).rejects.toMatchObject({
+    code: 'unreachable',
+    message: expect.stringContaining('the Kafka brokers have not confirmed the message') as unknown,
+  });
+  expect(await msOf(asked)).toBeLessThan(answerWithinMs + slackMs);
+  // It has never connected, and tries.
+  const connecting = newWorker(60_000);
+  void connecting.step(step()).catch(() => undefined);
+  for (const worker of [asking, idle, connecting])
+    expect(await msOf(worker.close(graceMs))).toBeLessThan(graceMs + slackMs);
+});
