@@ -8,17 +8,17 @@ const linesMax = 300;
 /** The adapters that are longer, with the reason. */
 const longer: Readonly<Record<string, { readonly lines: number; readonly reason: string }>> = {
   'ai-sdk': {
-    lines: 820,
+    lines: 880,
     reason:
       'The state of a run is the messages, in two forms that a client may forge: each is compared with the ledger.',
   },
   langchain: {
-    lines: 400,
+    lines: 450,
     reason:
       'It also has the shapes of the human-in-the-loop middleware and of Agent Inbox, and tells the program of errors that the framework gives to the model alone.',
   },
   'openai-agents': {
-    lines: 360,
+    lines: 380,
     reason: 'It takes or refuses each option of the framework by its name, and each call of a stored state by its id.',
   },
   python: {

@@ -151,7 +151,7 @@ describe('the MCP gate', () => {
     countersign.edit(asked[0]!.toolCallId, { amount: 13 });
     const result = await refund(500);
     expect(result).toMatchObject({ isError: true, _meta: { 'countersign/call': { arguments: { amount: 13 } } } });
-    expect(textOf(result)).toBe('no luck\nArguments: {"amount":13}');
+    expect(textOf(result)).toBe('no luck\nAn approver changed the arguments.\nArguments: {"amount":13}');
   });
 
   it('asks about a tool whose schema it cannot check, and leaves the check to the server', async () => {

@@ -18,7 +18,7 @@ import { createSession } from './session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
 import { createTasks } from './tasks/tasks.js';
 import { isUngatedCall } from './ungated.js';
-import { isDroppedLine, isReply, responseOf, type Reply, type Wire } from './wire.js';
+import { isBrokenPipe, isDroppedLine, isReply, responseOf, type Reply, type Wire } from './wire.js';
 
 /** A gate between one client and one server. */
 export interface Gate {
@@ -111,9 +111,7 @@ export async function openGate(
   };
   server.onerror = (error) => {
     // A dropped line says nothing about the connection: it may be the rest of a message that was too large.
-    if (isDroppedLine(error)) return;
-    // A server that has ended takes no messages: its end is the failure.
-    if (!('code' in error && error.code === 'EPIPE')) failure = error;
+    if (!isDroppedLine(error) && !isBrokenPipe(error)) failure = error;
   };
   server.onmessage = (received) => {
     failure = undefined;

@@ -100,16 +100,20 @@ export function createSameCalls(): SameCalls {
           if (stateOf(view) === 'unknown') equal.unclear = view.toolCallId;
           continue;
         }
-        // The next equal call began when the client had the result of this one.
-        for (const earlier of equal.calls) {
-          if ((settledMs.get(earlier) ?? Infinity) <= Date.parse(view.requestedAt)) earlier.state = 'told';
-        }
-        const call: KnownCall = { toolCallId: view.toolCallId, attached: 0, state: stateOf(view) };
-        equal.calls.add(call);
-        if (call.state === 'open' && view.settledAt !== null) settledMs.set(call, Date.parse(view.settledAt));
+        takeOver(equal, view, settledMs);
       }
     },
   };
+}
+
+function takeOver(equal: EqualCalls, view: ToolCallView, settledMs: Map<KnownCall, number>): void {
+  // The next equal call began when the client had the result of this one.
+  for (const earlier of equal.calls) {
+    if ((settledMs.get(earlier) ?? Infinity) <= Date.parse(view.requestedAt)) earlier.state = 'told';
+  }
+  const call: KnownCall = { toolCallId: view.toolCallId, attached: 0, state: stateOf(view) };
+  equal.calls.add(call);
+  if (call.state === 'open' && view.settledAt !== null) settledMs.set(call, Date.parse(view.settledAt));
 }
 
 /** A client may give its own calls ids of this form. */

@@ -44,7 +44,7 @@ it('a message of the client of more than 10 MiB ends the gate, and open requests
     side: 'client',
     error: { message: expect.stringMatching(/more than \d+ bytes/) },
   });
-  expect(stdin.destroyed).toBe(true);
+  await until(() => stdin.destroyed);
   expect(out()).toMatch(/"id":1,"error":.*a message of the MCP client has more than 10485760 bytes/);
 });
 

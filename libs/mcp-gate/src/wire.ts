@@ -29,6 +29,11 @@ export function isDroppedLine(error: Error): boolean {
   return error instanceof SyntaxError || error.name === 'ZodError';
 }
 
+/** Returns whether a message could not be written because the process has ended: its end is the failure. */
+export function isBrokenPipe(error: Error): boolean {
+  return 'code' in error && error.code === 'EPIPE';
+}
+
 /** Returns whether a message is the end of a request. */
 export function isReply(message: JSONRPCMessage): message is JSONRPCResultResponse | JSONRPCErrorResponse {
   return isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);

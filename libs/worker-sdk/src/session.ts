@@ -200,7 +200,7 @@ function problemNow(view: ToolCallView, checked: Awaited<ReturnType<GateTool['ch
 
 function otherExecutor(view: ToolCallView): CountersignError {
   const { callId, toolName } = view;
-  const [was, is] = isByClient(view) ? ['with', 'without'] : ['without', 'with'];
-  const message = `the call ${callId} was requested ${was} clientExecuted, and the tool ${toolName} of this worker is ${is} it, so it does not run here. Use a worker with the tool as it was, or cancel the call`;
+  const [was, now] = isByClient(view) ? ['with', 'does not have it'] : ['without', 'has it'];
+  const message = `the call ${callId} was requested ${was} clientExecuted, but the tool ${toolName} of this worker ${now}, so it does not run here. Use a worker with the tool as it was, or cancel the call`;
   return new CountersignError({ code: 'tool-call-mismatch', message });
 }

@@ -54,15 +54,16 @@ export function createSteps(ports: StepPorts): Steps {
     if (isRequested(state)) sessions.take(session, await callsOfState(client, state, { signal: limits.signal }));
     return session;
   };
-  /** Opens a session and advances it. The time limit is for both. */
+  /** Opens a session and advances it. The time limit is for both, but the first one has a few seconds in any case. */
   const advance = async (
     limits: WaitOptions,
     begin: (now: WaitOptions) => Promise<Session>,
     work: Sessions['settle'] = sessions.settle,
   ): Promise<StepOutcome> => {
     const limitsNow = createCountdown(clock, limits);
-    const session = await within(limits, (signal) => begin({ ...limits, signal }));
-    if (session === undefined) throw noResponse(url, limits);
+    const ofRequest = { ...limits, timeoutMs: requestLimitOf(limits) };
+    const session = await within(ofRequest, (signal) => begin({ ...limits, signal }));
+    if (session === undefined) throw noResponse(url, ofRequest);
     await within(limitsNow(), (signal) => work(session, signal));
     return answer(session);
   };
@@ -136,8 +137,15 @@ export function createSteps(ports: StepPorts): Steps {
   return { ask, step, resume, follow, wait, run, restore, askPerson };
 }
 
+/** So that a short limit, which means "do not wait for people", is no failure on a slow network. */
+const requestMsMin = 5000;
+
 function hasSameArguments(one: StepPlan, other: StepPlan): boolean {
   return other.requests.every((request, index) => isSameJson(request.arguments, one.requests[index]?.arguments));
+}
+
+function requestLimitOf({ timeoutMs }: WaitOptions): number | undefined {
+  return timeoutMs === undefined ? undefined : Math.max(timeoutMs, requestMsMin);
 }
 
 function noResponse(url: string, { timeoutMs = Infinity }: WaitOptions): CountersignError {

@@ -20,7 +20,7 @@ const work = gateTool({
 const countersign = await openCountersign();
 const worker = createWorker({ ...countersign.connection, agentId: 'agent', tools: [work] });
 const toolCalls = [{ toolCallId: 'c1', toolName: 'work', arguments: { n: 1 } }];
-const first = await worker.step({ runId: 'run-1', toolCalls });
+const first = await worker.step({ runId: 'run-1', toolCalls }, { timeoutMs: 0 });
 note(first.stopReason === null ? 'settled' : 'waits');
 const { results } = first.stopReason === null ? first : await worker.wait(first.state);
 note(`result ${JSON.stringify(results.map(({ status }) => status))}`);

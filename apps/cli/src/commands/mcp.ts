@@ -5,7 +5,7 @@ import type { GateMode } from '@countersign/worker-sdk';
 import { findWorkerConnection, type ConnectionOptions } from '../connection/connection.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
 import { localError, usageError } from '../cli-error.js';
-import { durationMs, holdMsOf } from '../duration-option.js';
+import { holdMsOf, leaseMsOf } from '../duration-option.js';
 import type { Output } from '../invocation.js';
 
 /** The options of `countersign mcp`. */
@@ -138,7 +138,7 @@ export async function gateOptions(
     continuesRun: runId !== undefined,
     gate,
     ungated: { globs: ungated, readOnly: ungatedReadOnly },
-    leaseMs: await durationMs('--lease', lease),
+    leaseMs: await leaseMsOf(lease),
     holdMs: await holdMsOf(hold),
   };
 }

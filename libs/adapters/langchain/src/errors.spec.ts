@@ -102,11 +102,11 @@ it('says that the tool may have taken effect when its result could not be record
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const { pathname } = new URL(input instanceof Request ? input.url : input);
     if (!pathname.endsWith('/outcome')) return countersign.fetch(input, init);
-    const problem = { type: 'about:blank', title: 'x', status: 401, code: 'unauthenticated', detail: 'revoked' };
-    return Response.json(problem, { status: 401 });
+    const problem = { type: 'about:blank', title: 'x', status: 400, code: 'invalid-request', detail: 'not readable' };
+    return Response.json(problem, { status: 400 });
   };
   const [result] = await told(agentOver({ fetch, log }));
   expect(ran).toEqual([50]);
-  expect(result?.text).toMatch(/^The tool was started, and may have taken effect: .*revoked/);
+  expect(result?.text).toMatch(/^The tool was started, and may have taken effect: .*not readable/);
   expect(logged.map(({ message }) => message)).toContain(result?.text);
 });
