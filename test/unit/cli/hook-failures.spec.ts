@@ -60,15 +60,13 @@ describe.each([
   });
 });
 
-it.each([
-  ['hook claude-code', 2],
-  ['hook gemini --post', 1],
-  ['list', 2],
-])('`countersign %s` with a wrong option ends with %s', (line, code) => {
-  const wrongOption = 'process.exitCode = 2;';
-  const args = line.split(' ');
-  expect([undefined, oldNode].map((node) => run(wrongOption, args, node).end)).toEqual([code, code]);
-});
+it.each(['hook claude-code', 'hook gemini --post', 'list'])(
+  '`countersign %s` that ends with 2 does so under the launcher',
+  (line) => {
+    const args = line.split(' ');
+    expect([undefined, oldNode].map((node) => run('process.exitCode = 2;', args, node).end)).toEqual([2, 2]);
+  },
+);
 
 it('a killed hook says on stderr that its tool did not run: Gemini CLI takes 2 without a text for a fault, and runs the tool', () => {
   const { stderr } = run(`process.kill(process.pid, 'SIGKILL');`, ['hook', 'gemini'], oldNode);
