@@ -98,8 +98,8 @@ describe('a call that another gate runs', () => {
     await claim(countersign, callId);
     for (let time = 0; time < 2; time += 1) {
       const waiting = await refund(5);
-      expect(textOf(waiting)).toMatch(/^pending: .*another gate.*Call it again with the same arguments/);
-      expect(waiting).toMatchObject({ isError: true, _meta: { 'countersign/call': { status: 'pending' } } });
+      expect(textOf(waiting)).toMatch(/^executing: .*another gate.*Call it again with the same arguments/);
+      expect(waiting).toMatchObject({ isError: true, _meta: { 'countersign/call': { status: 'executing' } } });
     }
     await report(countersign, callId, { paid: true });
     expect(textOf(await refund(5))).toBe('{"paid":true}');

@@ -98,8 +98,8 @@ function isRefused(error: unknown): boolean {
 }
 
 function runsElsewhereReply(toolName: string): Reply {
-  const text = `pending: ${toolName} runs at another gate, or ran at one that was killed, and is not run again. Call it again with the same arguments to get the result.`;
-  return refusal(text, { status: 'pending' });
+  const text = `executing: ${toolName} runs at another gate, or ran at one that was killed, and is not run again. Call it again with the same arguments to get the result.`;
+  return refusal(text, { status: 'executing' });
 }
 
 function pendingReplyTo({ opensUrls, onCard }: ClientCall, approval: ApprovalView, options: GateOptions): Reply {

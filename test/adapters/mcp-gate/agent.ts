@@ -42,11 +42,14 @@ async function connect(): Promise<Client> {
 }
 
 /** The text of a result; undefined while the call waits for people. */
-async function resultOf(client: Client, { toolName: name, toolCallId, arguments: args }: ScriptedCall) {
+async function resultOf(client: Client, call: ScriptedCall): Promise<string | undefined> {
+  const { toolName: name, toolCallId, arguments: args } = call;
   const _meta = { 'claudecode/toolUseId': toolCallId };
   const { content, _meta: meta } = (await client.callTool({ name, arguments: args, _meta })) as CallToolResult;
   const about = meta?.['countersign/call'] as { readonly status?: string } | undefined;
   if (about?.status === 'pending') return undefined;
+  // A gate that was killed ran it: until its lease ends.
+  if (about?.status === 'executing') return resultOf(client, call);
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 }
 
