@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
+import { isSameJson, whyUnrecordable } from '@countersign/worker-sdk';
 import type { AgentCall } from '../agent.js';
 import { objectIn, textIn } from '../hook-input.js';
 import { keyOf, merged, type ToldCalls } from './told-calls.js';
@@ -44,7 +44,10 @@ export function permissionRequest(message: JsonObject, told: ToldCalls): Permiss
 /** Returns whether the agent has told other arguments of the call, or its end, since it asked. */
 export function hasChanged({ call }: PermissionRequest, told: ToldCalls): boolean {
   const toolCall = told.get(keyOf(call.sessionId, call.id));
-  return toolCall === undefined || !isDeepStrictEqual(argumentsOf(toolCall), call.args);
+  if (toolCall === undefined) return true;
+  const now = argumentsOf(toolCall);
+  // Arguments that the ledger could not have recorded are others.
+  return whyUnrecordable(now) !== undefined || !isSameJson(now, call.args);
 }
 
 /** The input of the tool or, where the agent tells none, all that an editor would show of the call. */
