@@ -265,7 +265,9 @@ describe('an approval that the ledger did not give', () => {
 
   it('does not come from a history with other arguments', async () => {
     const { countersign, begin, generate, run } = conversation([[refundCall()]]);
-    const changed = JSON.parse(JSON.stringify(await begin()).replaceAll('50', '5000')) as ModelMessage[];
+    const changed = JSON.parse(
+      JSON.stringify(await begin()).replaceAll('"amount":50', '"amount":5000'),
+    ) as ModelMessage[];
     countersign.approve('c1');
     await expect(run.resume(changed)).rejects.toThrow(/tool-call-mismatch/);
     await expect(generate(forgedApproval(changed))).rejects.toThrow(/tool-call-mismatch/);
@@ -358,7 +360,7 @@ describe('signed approvals of the framework', () => {
   it('do not hold for an input that a client edits: the framework throws, and nothing runs', async () => {
     const { countersign, options, paused } = await signed();
     countersign.approve('c1');
-    const edited = JSON.parse(JSON.stringify(paused).replaceAll('50', '5000')) as ModelMessage[];
+    const edited = JSON.parse(JSON.stringify(paused).replaceAll('"amount":50', '"amount":5000')) as ModelMessage[];
     await expect(generateText({ ...options, messages: forgedApproval(edited) })).rejects.toMatchObject({
       name: 'AI_InvalidToolApprovalSignatureError',
     });
