@@ -13,7 +13,7 @@ export interface Terminal {
 }
 
 const columnsDefault = 80;
-/** As in `bin/pinned-node.js`. */
+/** The signals that stop a command. `bin/pinned-node.js` passes the same ones on to its child. */
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** The width to write for: that of the terminal, 80 into a pipe or where it is unknown. */

@@ -32,7 +32,7 @@ export async function findSameCall(
   return { toolCallId: call.id ?? nextId(key, numbered), view: undefined };
 }
 
-/** What the ledger has of this call. */
+/** The recorded calls of the session that may be this one. */
 interface Equal {
   /** The call of the agent's own id. */
   readonly own?: ToolCallView;

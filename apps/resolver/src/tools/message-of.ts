@@ -1,4 +1,4 @@
-/** As long as a free text for people may be, and far shorter than an error that the ledger refuses. */
+/** In UTF-16 units. The ledger accepts longer errors, so it never refuses a message of this length. */
 const lengthMax = 8192;
 
 /** The message of any value that a tool may throw, cut, as text that can be recorded. Never throws. */
