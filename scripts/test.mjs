@@ -33,6 +33,9 @@ const chosen = given.filter((arg) => known.includes(arg));
 const options = given.filter((arg) => !known.includes(arg));
 const wanted = chosen.length > 0 ? chosen : known.filter((suite) => suite !== 'kills');
 const totalsFile = join(root, '.cache', `test-totals-${process.pid}.jsonl`);
+const cpuFile = join(root, '.cache', `test-cpu-${process.pid}.jsonl`);
+/** So many of the slowest specs are named after a run. */
+const slowestMax = 25;
 
 await ensureInstalled();
 if (wanted.some((suite) => !['unit', 'architecture', 'kafka'].includes(suite))) await ensureBuilt();
@@ -52,10 +55,11 @@ for (const { suites, about } of groups) {
 if (wanted.includes('kills')) ended.push({ names: ['process'], end: kills() });
 
 const runs = existsSync(totalsFile) ? readFileSync(totalsFile, 'utf8').split('\n').filter(Boolean).map(JSON.parse) : [];
-rmSync(totalsFile, { force: true });
+for (const file of [totalsFile, cpuFile]) rmSync(file, { force: true });
 const suites = runs.flatMap((run) => run.suites);
 const sum = (key) => suites.reduce((total, suite) => total + suite[key], 0);
 printTable(suites);
+printSlowest(runs.flatMap((run) => run.specs));
 const faults = faultsOutsideTests();
 for (const failure of [...runs.flatMap((run) => run.failures), ...faults]) console.log(`FAILED ${failure}`);
 if (withoutKafka) console.log(`Skipped ${skippedWithoutKafka()}: ${withoutKafka}`);
@@ -138,6 +142,7 @@ function jest(args, env = {}) {
         // A test that starts `node` or `countersign` gets the pinned one as well.
         PATH: [dirname(node), join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter),
         COUNTERSIGN_TEST_TOTALS: totalsFile,
+        COUNTERSIGN_TEST_CPU: cpuFile,
         // Hundreds of processes are started from the same files.
         NODE_COMPILE_CACHE: join(root, '.cache', 'node'),
         ...env,
@@ -148,12 +153,28 @@ function jest(args, env = {}) {
   return result.status ?? result.signal ?? 1;
 }
 
-/** One line for each suite. Suites of one group run side by side, so their seconds overlap. */
+/** One line for each suite. Suites of one group run side by side, so their seconds overlap; their processor time does not. */
 function printTable(rows) {
-  console.log(
-    `\n${'suite'.padEnd(14)}${['specs', 'passed', 'failed', 'seconds'].map((word) => word.padStart(9)).join('')}`,
-  );
-  for (const { name, specs, passed, failed, seconds } of rows) {
-    console.log(`${name.padEnd(14)}${[specs, passed, failed, seconds].map((n) => String(n).padStart(9)).join('')}`);
+  console.log(`\n${line('suite', ['specs', 'passed', 'failed', 'seconds', 'CPU s'])}`);
+  for (const { name, specs, passed, failed, seconds, cpuSeconds } of rows) {
+    console.log(line(name, [specs, passed, failed, seconds, cpuSeconds]));
   }
+}
+
+/** The slowest specs of a longer run, by their processor time and by the clock: what waits, and what computes. */
+function printSlowest(specs) {
+  if (specs.length <= slowestMax) return;
+  console.log(`\nThe ${slowestMax} slowest of ${specs.length} specs\n  CPU s  seconds`);
+  const slowest = specs.toSorted((one, other) => costOf(other) - costOf(one)).slice(0, slowestMax);
+  for (const { file, seconds, cpuSeconds } of slowest) {
+    console.log(`${String(cpuSeconds).padStart(7)} ${String(seconds).padStart(8)}  ${file}`);
+  }
+}
+
+function costOf({ seconds, cpuSeconds }) {
+  return Math.max(seconds, cpuSeconds);
+}
+
+function line(name, cells) {
+  return `${name.padEnd(14)}${cells.map((cell) => String(cell).padStart(9)).join('')}`;
 }

@@ -4,6 +4,7 @@ import { relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { types } from 'node:util';
 import { TestEnvironment } from 'jest-environment-node';
+import { recordCpu, usedCpuMs } from './spec-cpu.mjs';
 
 const ordinary = Function.prototype[Symbol.hasInstance];
 
@@ -11,12 +12,15 @@ const ordinary = Function.prototype[Symbol.hasInstance];
 const closingMsMax = 5_000;
 
 export default class extends TestEnvironment {
+  #path;
   #spec;
+  #cpuBefore = usedCpuMs();
   #openBefore;
   #hasFailed = false;
 
   constructor(config, context) {
     super(config, context);
+    this.#path = context.testPath;
     this.#spec = relative(config.globalConfig.rootDir, context.testPath);
   }
 
@@ -38,6 +42,7 @@ export default class extends TestEnvironment {
   /** @throws Error when the spec leaves behind what would keep a process running: a socket, a timer, a child process. */
   async teardown() {
     const left = await this.#leftOpen();
+    recordCpu(this.#path, usedCpuMs() - this.#cpuBefore);
     await super.teardown();
     // A test that failed says more, and may have had no chance to close what it opened.
     if (left.length === 0 || this.#hasFailed) return;

@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { recordedCpu } from './spec-cpu.mjs';
 
 const progressEveryMs = 20_000;
 const notRun = ['pending', 'todo', 'skipped', 'disabled'];
@@ -28,10 +29,12 @@ export default class TotalsReporter {
       this.#error = new Error(`${skips} tests were skipped, left as todo, or hidden by a focused test`);
       process.stderr.write(`\n${this.#error.message}:\n${namesOfTestsNotRun(results).join('\n')}\n`);
     }
-    const suites = suitesOf(results, this.#suiteOf);
+    const cpu = recordedCpu();
+    const suites = suitesOf(results, this.#suiteOf, cpu);
+    const specs = results.testResults.map((result) => specOf(result, cpu));
     const file = process.env.COUNTERSIGN_TEST_TOTALS;
     const failures = failuresIn(results);
-    if (file) appendFileSync(file, `${JSON.stringify({ suites, failures })}\n`);
+    if (file) appendFileSync(file, `${JSON.stringify({ suites, specs, failures })}\n`);
     else
       for (const { name, passed, failed } of suites)
         process.stdout.write(`${name}: ${passed} passed, ${failed} failed\n`);
@@ -43,7 +46,7 @@ export default class TotalsReporter {
 }
 
 /** The totals of each suite. Its seconds are those from the start of its first spec to the end of its last one. */
-function suitesOf({ testResults }, suiteOf) {
+function suitesOf({ testResults }, suiteOf, cpu) {
   const byName = Map.groupBy(testResults, ({ testFilePath }) => suiteOf.get(testFilePath) ?? 'tests');
   return [...byName].map(([name, specs]) => ({
     name,
@@ -51,7 +54,17 @@ function suitesOf({ testResults }, suiteOf) {
     passed: specs.reduce((sum, spec) => sum + spec.numPassingTests, 0),
     failed: specs.reduce((sum, spec) => sum + failuresOf(spec), 0),
     seconds: secondsOf(specs.map(({ perfStats }) => perfStats)),
+    cpuSeconds: Math.round(specs.reduce((sum, { testFilePath }) => sum + (cpu.get(testFilePath) ?? 0), 0) / 1000),
   }));
+}
+
+/** The seconds of one spec, by the clock and of the processor. */
+function specOf({ testFilePath, perfStats }, cpu) {
+  return {
+    file: relative(process.cwd(), testFilePath),
+    seconds: Math.round((perfStats.end - perfStats.start) / 1000),
+    cpuSeconds: Math.round((cpu.get(testFilePath) ?? 0) / 1000),
+  };
 }
 
 /** A spec that cannot be loaded counts as one failure. Otherwise it would vanish from the sum. */
