@@ -16,6 +16,13 @@ const fromSource = {
   '^@countersign/([^/]+)/testing$': ['<rootDir>/libs/$1/src/testing.ts', '<rootDir>/apps/$1/src/testing.ts'],
 };
 
+/** Specs of the nightly form. CI runs the others each time. */
+const isNightly = process.env.COUNTERSIGN_TEST_NIGHTLY === '1';
+const specsIn = (folders) =>
+  ['!(*.timing|*.nightly)', ...(isNightly ? ['*.nightly'] : [])].map(
+    (name) => `<rootDir>/${folders}/**/${name}.spec.ts`,
+  );
+
 const project = (displayName, testMatch, moduleNameMapper = {}) => ({
   displayName,
   rootDir: import.meta.dirname,
@@ -36,20 +43,28 @@ const withBroker = {
   globalTeardown: '<rootDir>/test/kafka-broker/suite-stop.mjs',
 };
 
+/** What these suites load is not instrumented: that would slow them, and the thresholds are those of the other specs. */
+const withoutCoverage = { coveragePathIgnorePatterns: ['.'] };
+
 /** These run what was built, as users do: no source is mapped. */
 const built = { modulePathIgnorePatterns: [] };
 
 export default {
   projects: [
-    project('unit', ['<rootDir>/{libs,apps}/*/src/**/*.spec.ts', '<rootDir>/test/unit/**/*.spec.ts'], fromSource),
-    project('architecture', ['<rootDir>/test/architecture/**/*.spec.ts'], fromSource),
-    project('sim', ['<rootDir>/test/simulation/**/*.spec.ts'], fromSource),
-    { ...project('kafka', ['<rootDir>/test/kafka/**/*.spec.ts'], fromSource), ...withBroker },
-    { ...project('process', ['<rootDir>/test/process/**/!(*.timing).spec.ts']), ...built, ...withBroker },
-    { ...project('browser', ['<rootDir>/test/browser/**/*.spec.ts']), ...built },
-    { ...project('adapters', ['<rootDir>/{libs/adapters/*/src,test/adapters}/**/*.spec.ts']), ...built, ...withBroker },
+    project('unit', specsIn('{libs/*/src,apps/*/src,test/unit}'), fromSource),
+    project('architecture', specsIn('test/architecture'), fromSource),
+    { ...project('sim', specsIn('test/simulation'), fromSource), ...withoutCoverage },
+    { ...project('kafka', specsIn('test/kafka'), fromSource), ...withBroker, ...withoutCoverage },
+    { ...project('process', specsIn('test/process')), ...built, ...withBroker, ...withoutCoverage },
+    { ...project('browser', specsIn('test/browser')), ...built, ...withoutCoverage },
+    {
+      ...project('adapters', specsIn('{libs/adapters/*/src,test/adapters}')),
+      ...built,
+      ...withBroker,
+      ...withoutCoverage,
+    },
     // These assert durations, so each of them has the machine to itself.
-    { ...project('timing', ['<rootDir>/test/process/**/*.timing.spec.ts']), ...built },
+    { ...project('timing', ['<rootDir>/test/process/**/*.timing.spec.ts']), ...built, ...withoutCoverage },
   ],
   // What a spec has loaded stays in the heap of its worker: in a full one every collection is slow.
   workerIdleMemoryLimit: '600MB',

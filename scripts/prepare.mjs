@@ -5,10 +5,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isRecent, neededNode, pinnedNode } from '../apps/cli/bin/pinned-node.js';
+import { withLock } from './lock.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const adapters = join(root, 'libs', 'adapters');
 const buildStamp = join(root, '.cache', 'build-stamp');
+/** Two runs in one clone must not install or compile at the same moment. */
+const lockFile = join(root, '.cache', 'prepare.lock');
 
 /** Installs from the lock file, unless what is installed is already what the lock file says. */
 export async function ensureInstalled(folder = root, words = 'Installing dependencies (once)') {
@@ -16,11 +19,14 @@ export async function ensureInstalled(folder = root, words = 'Installing depende
   const stamp = join(folder, 'node_modules', '.countersign-install');
   const wanted = createHash('sha256').update(readFileSync(lock)).digest('hex');
   if (read(stamp) === wanted) return;
-  if (!installedByHand(folder, lock)) {
-    const options = ['--include=dev', '--include=optional', '--loglevel=error'];
-    await withProgress(words, () => npm(['ci', ...options], folder));
-  }
-  writeFileSync(stamp, wanted);
+  await withLock(lockFile, 'install or build', async () => {
+    if (read(stamp) === wanted) return;
+    if (!installedByHand(folder, lock)) {
+      const options = ['--include=dev', '--include=optional', '--loglevel=error'];
+      await withProgress(words, () => npm(['ci', ...options], folder));
+    }
+    writeFileSync(stamp, wanted);
+  });
 }
 
 /** Installs the agent frameworks, and compiles the adapters against them. Only tests and checks need that. */
@@ -29,20 +35,31 @@ export async function ensureAdapters() {
   await ensureInstalled(adapters, 'Installing the agent frameworks for the adapters (once)');
   await ensureBuilt();
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  await withProgress('Building the adapters', () => run(recentNode(), [tsc, '-b', adapters, '--pretty', 'false']));
+  await withLock(lockFile, 'install or build', () =>
+    withProgress('Building the adapters', () => run(recentNode(), [tsc, '-b', adapters, '--pretty', 'false'])),
+  );
 }
 
 /** Compiles, unless no source changed since the last time. `always` asks the compiler in any case. */
 export async function ensureBuilt({ always = false } = {}) {
-  await ensureApiTypes();
-  const before = stateOfSources();
-  if (
-    !always &&
-    read(buildStamp) === before &&
+  if (!always && isBuilt(stateOfSources())) return;
+  await withLock(lockFile, 'install or build', async () => {
+    await ensureApiTypes();
+    const before = stateOfSources();
+    if (always || !isBuilt(before)) await build(before);
+  });
+}
+
+function isBuilt(sources) {
+  return (
+    read(buildStamp) === sources &&
+    existsSync(apiTypes) &&
     workspaces().every((folder) => existsSync(join(folder, 'dist', folder === inbox ? 'index.html' : 'index.js'))) &&
     existsSync(join(cli, 'bundle', 'main.js'))
-  )
-    return;
+  );
+}
+
+async function build(before) {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   await withProgress('Building', async () => {
     await run(recentNode(), [tsc, '-b', '--pretty', 'false']);
@@ -52,11 +69,12 @@ export async function ensureBuilt({ always = false } = {}) {
   writeFileSync(buildStamp, before);
 }
 
+const apiTypes = join(root, 'libs', 'api-client', 'src', 'api.ts');
+const document = join(root, 'docs', 'openapi.json');
+
 /** Generates the types of the API's client, when the document is newer. */
 async function ensureApiTypes() {
-  const types = join(root, 'libs', 'api-client', 'src', 'api.ts');
-  const document = join(root, 'docs', 'openapi.json');
-  if (existsSync(types) && statSync(types).mtimeMs >= statSync(document).mtimeMs) return;
+  if (existsSync(apiTypes) && statSync(apiTypes).mtimeMs >= statSync(document).mtimeMs) return;
   const script = join(root, 'scripts', 'api-types.mjs');
   await withProgress('Writing the types of the API', () => run(recentNode(), [script]));
 }
@@ -128,7 +146,7 @@ function stateOfSources() {
     ...sources(join(folder, 'src')),
   ]);
   const inRoot = ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json', 'tsconfig.app.json'];
-  const others = [...inRoot.map((name) => join(root, name)), join(cli, 'rolldown.config.mjs')];
+  const others = [document, ...inRoot.map((name) => join(root, name)), join(cli, 'rolldown.config.mjs')];
   return stateOf([...others, ...perFolder, ...inboxFiles()]);
 }
 

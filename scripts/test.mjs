@@ -7,18 +7,23 @@ import { ensureAdapters, ensureBuilt, ensureInstalled, recentNode, root } from '
 
 /** The suites that run together: each group is one run of jest, and the groups run one after the other. */
 const groups = [
-  { suites: ['unit', 'architecture'], about: 'libraries and apps from source, and the rules of the house' },
   {
-    suites: ['sim', 'kafka', 'process', 'browser', 'adapters'],
-    about: 'seeded simulation, real broker, real processes, real browser, real agent frameworks',
+    suites: ['unit', 'architecture', 'sim', 'kafka', 'process', 'browser', 'adapters'],
+    about:
+      'libraries and apps from source, seeded simulation, real broker, real processes, real browser, real agent frameworks',
   },
   { suites: ['timing'], about: 'specs that assert durations, one at a time' },
 ];
+/** The suites that run from source. What they import is known without a build. */
+const fromSource = ['unit', 'architecture'];
 const known = [...groups.flatMap(({ suites }) => suites), 'kills'];
 
 const usage = `npm test [suite…] [-- jest options]
 
 Suites: ${known.join(', ')}. Without a suite: all but kills.
+  npm test -- changed [COMMIT]                     the specs from source that import what changed since COMMIT
+                                                   (default: the commit before the last one), other suites if named
+  npm test -- nightly [suite…]                     more seeds, more kills, whole kits, both clients of the store
   npm test -- unit libs/domain                     the specs of one folder
   npm test -- process test/process/damage.spec.ts  one spec
   npm test -- unit -t "rejects a second response"  tests by name
@@ -29,16 +34,23 @@ if (given.includes('--help') || given.includes('-h')) {
   console.log(usage);
   process.exit(0);
 }
+const isNightly = given.includes('nightly');
+const changedSince = readChanged();
 const chosen = given.filter((arg) => known.includes(arg));
-const options = given.filter((arg) => !known.includes(arg));
-const wanted = chosen.length > 0 ? chosen : known.filter((suite) => suite !== 'kills');
+const options = [
+  ...given.filter((arg) => !known.includes(arg) && arg !== 'nightly'),
+  ...(changedSince ? ['--changedSince', changedSince] : []),
+];
+const wanted = chosen.length > 0 ? chosen : changedSince ? fromSource : known.filter((suite) => suite !== 'kills');
 const totalsFile = join(root, '.cache', `test-totals-${process.pid}.jsonl`);
 const cpuFile = join(root, '.cache', `test-cpu-${process.pid}.jsonl`);
+/** Many specs start processes, or wait for a server that hangs: they leave half of a core to others. */
+const workersPerCore = 2;
 /** So many of the slowest specs are named after a run. */
 const slowestMax = 25;
 
 await ensureInstalled();
-if (wanted.some((suite) => !['unit', 'architecture', 'kafka'].includes(suite))) await ensureBuilt();
+if (wanted.some((suite) => ![...fromSource, 'kafka'].includes(suite))) await ensureBuilt();
 if (wanted.includes('adapters')) await ensureAdapters();
 mkdirSync(dirname(totalsFile), { recursive: true });
 
@@ -87,16 +99,19 @@ function faultsOutsideTests() {
 /** How jest runs these suites. */
 function argumentsOf(suites) {
   if (suites.includes('timing')) return ['--runInBand'];
-  if (suites.includes('unit')) {
-    const coverage = process.env.CI && options.length === 0 ? ['--coverage'] : [];
-    // Some of these specs wait most of the time: for servers that hang, for retries.
-    return [`--maxWorkers=${Math.ceil(1.5 * cpus().length)}`, ...coverage];
-  }
+  const coverage = process.env.CI && options.length === 0 && suites.includes('unit') ? ['--coverage'] : [];
   const without = withoutKafka
     ? ['--testPathIgnorePatterns', 'test/process/cluster/(kafka|faults)/|test/adapters/kafka']
     : [];
-  // Each of these specs starts several processes, and waits for them half of the time.
-  return [`--maxWorkers=${Math.ceil(1.5 * cpus().length)}`, ...without];
+  return [`--maxWorkers=${Math.ceil(workersPerCore * cpus().length)}`, ...coverage, ...without];
+}
+
+/** Takes `changed` and the commit after it out of the arguments; returns the commit, or undefined without `changed`. */
+function readChanged() {
+  const at = given.indexOf('changed');
+  if (at === -1) return undefined;
+  const [, commit] = given.splice(at, known.includes(given[at + 1]) || given[at + 1]?.startsWith('-') ? 1 : 2);
+  return commit ?? 'HEAD~1';
 }
 
 function skippedWithoutKafka() {
@@ -123,6 +138,12 @@ function kills() {
   });
 }
 
+/** What the nightly form has more of. Numbers that were set by hand stay. */
+function nightly() {
+  const { SEEDS = '5000', COUNTERSIGN_TEST_KILLS = '2000' } = process.env;
+  return { COUNTERSIGN_TEST_NIGHTLY: '1', SEEDS, COUNTERSIGN_TEST_KILLS };
+}
+
 function jest(args, env = {}) {
   const node = recentNode();
   const result = spawnSync(
@@ -141,6 +162,7 @@ function jest(args, env = {}) {
         ...process.env,
         // A test that starts `node` or `countersign` gets the pinned one as well.
         PATH: [dirname(node), join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter),
+        ...(isNightly ? nightly() : {}),
         COUNTERSIGN_TEST_TOTALS: totalsFile,
         COUNTERSIGN_TEST_CPU: cpuFile,
         // Hundreds of processes are started from the same files.

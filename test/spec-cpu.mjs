@@ -27,7 +27,9 @@ export function recordCpu(path, cpuMs) {
 /** Returns the recorded processor times in milliseconds, by the path of the spec. */
 export function recordedCpu() {
   try {
-    const lines = readFileSync(process.env.COUNTERSIGN_TEST_CPU ?? '', 'utf8').split('\n').filter(Boolean);
+    const lines = readFileSync(process.env.COUNTERSIGN_TEST_CPU ?? '', 'utf8')
+      .split('\n')
+      .filter(Boolean);
     return new Map(lines.map((line) => JSON.parse(line)));
   } catch {
     return new Map();
