@@ -7,6 +7,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY libs libs
 COPY apps apps
+COPY integrations integrations
 COPY docs/openapi.json docs/
 COPY scripts/api-types.mjs scripts/
 COPY tsconfig.json tsconfig.base.json tsconfig.app.json ./
@@ -15,7 +16,7 @@ RUN npm ci --include=dev
 RUN node scripts/api-types.mjs && node node_modules/typescript/bin/tsc -b
 RUN npm run build --workspace apps/inbox --workspace apps/cli
 # The image brings its own Node: the pinned one of a checkout (an optional dependency) is left out.
-RUN npm prune --omit=dev --omit=optional && find libs apps -name src -type d -prune -exec rm -rf {} +
+RUN npm prune --omit=dev --omit=optional && find libs apps integrations -name src -type d -prune -exec rm -rf {} +
 
 FROM docker.io/library/node:24.21.0-bookworm-slim
 ENV NODE_ENV=production \

@@ -2,7 +2,13 @@ import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 import { floorsLint } from './architecture/lint.mjs';
 
-const tests = ['**/*.spec.ts', '**/*.contract.ts', '**/src/testing.ts', '**/src/testing/**/*.ts', 'test/**/*.ts'];
+const tests = [
+  '**/*.spec.ts',
+  '**/*.contract.ts',
+  '**/src/testing.ts',
+  '**/src/testing/**/*.ts',
+  '{,integrations/}test/**/*.ts',
+];
 
 export default tseslint.config(
   {
@@ -81,10 +87,11 @@ export default tseslint.config(
     files: [
       'apps/cli/**/*.ts',
       'bench/**/*.ts',
-      'examples/**/*.ts',
-      'libs/{,adapters/}*/{examples,conformance}/**/*.ts',
+      '{,integrations/}examples/**/*.ts',
+      'libs/*/examples/**/*.ts',
+      'integrations/{,adapters/}*/{examples,conformance}/**/*.ts',
       // Its log is the console by default: no one else would tell the program.
-      'libs/adapters/langchain/src/failures.ts',
+      'integrations/adapters/langchain/src/failures.ts',
     ],
     rules: { 'no-console': 'off' },
   },

@@ -9,8 +9,12 @@ const swc = {
   swcrc: false,
 };
 
-const fromSource = {
-  '^@countersign/([^/]+)$': ['<rootDir>/libs/$1/src/index.ts', '<rootDir>/apps/$1/src/index.ts'],
+export const fromSource = {
+  '^@countersign/([^/]+)$': [
+    '<rootDir>/libs/$1/src/index.ts',
+    '<rootDir>/apps/$1/src/index.ts',
+    '<rootDir>/integrations/$1/src/index.ts',
+  ],
   '^@countersign/([^/]+)/eventstoredb$': '<rootDir>/libs/$1/src/eventstoredb/index.ts',
   '^@countersign/([^/]+)/kafka$': '<rootDir>/libs/$1/src/kafka/index.ts',
   '^@countersign/([^/]+)/testing$': ['<rootDir>/libs/$1/src/testing.ts', '<rootDir>/apps/$1/src/testing.ts'],
@@ -18,12 +22,12 @@ const fromSource = {
 
 /** Specs of the nightly form. CI runs the others each time. */
 const isNightly = process.env.COUNTERSIGN_TEST_NIGHTLY === '1';
-const specsIn = (folders) =>
+export const specsIn = (folders) =>
   ['!(*.timing|*.nightly)', ...(isNightly ? ['*.nightly'] : [])].map(
     (name) => `<rootDir>/${folders}/**/${name}.spec.ts`,
   );
 
-const project = (displayName, testMatch, moduleNameMapper = {}) => ({
+export const project = (displayName, testMatch, moduleNameMapper = {}) => ({
   displayName,
   rootDir: import.meta.dirname,
   testEnvironment: '<rootDir>/test/node-environment.mjs',
@@ -33,22 +37,23 @@ const project = (displayName, testMatch, moduleNameMapper = {}) => ({
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', ...moduleNameMapper },
   // `.js` first: a relative import inside a dependency must find what that dependency published.
   moduleFileExtensions: ['js', 'mjs', 'cjs', 'ts', 'json', 'node'],
-  modulePathIgnorePatterns: ['<rootDir>/(libs|apps)/[^/]+/dist/', '<rootDir>/.cache/'],
+  modulePathIgnorePatterns: ['<rootDir>/(libs|apps|integrations)/[^/]+/dist/', '<rootDir>/.cache/'],
   restoreMocks: true,
 });
 
 /** Finds or starts the one broker of the run. A spec that kills or pauses a broker starts its own. */
-const withBroker = {
+export const withBroker = {
   globalSetup: '<rootDir>/test/kafka-broker/suite-start.mjs',
   globalTeardown: '<rootDir>/test/kafka-broker/suite-stop.mjs',
 };
 
 /** What these suites load is not instrumented: that would slow them, and the thresholds are those of the other specs. */
-const withoutCoverage = { coveragePathIgnorePatterns: ['.'] };
+export const withoutCoverage = { coveragePathIgnorePatterns: ['.'] };
 
 /** These run what was built, as users do: no source is mapped. */
-const built = { modulePathIgnorePatterns: [] };
+export const built = { modulePathIgnorePatterns: [] };
 
+/** Everything but the integrations, which have a configuration of their own (integrations/jest.config.mjs). */
 export default {
   projects: [
     project('unit', specsIn('{libs/*/src,apps/*/src,test/unit}'), fromSource),
@@ -57,12 +62,6 @@ export default {
     { ...project('kafka', specsIn('test/kafka'), fromSource), ...withBroker, ...withoutCoverage },
     { ...project('process', specsIn('test/process')), ...built, ...withBroker, ...withoutCoverage },
     { ...project('browser', specsIn('test/browser')), ...built, ...withoutCoverage },
-    {
-      ...project('adapters', specsIn('{libs/adapters/*/src,test/adapters}')),
-      ...built,
-      ...withBroker,
-      ...withoutCoverage,
-    },
     // These assert durations, so each of them has the machine to itself.
     { ...project('timing', ['<rootDir>/test/process/**/*.timing.spec.ts']), ...built, ...withoutCoverage },
   ],

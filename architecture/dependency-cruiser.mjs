@@ -7,8 +7,8 @@ export default {
     tsConfig: { fileName: 'tsconfig.check.json' },
     exclude: {
       path: [
-        '^(libs|apps)/(adapters/)?[^/]+/(bundle|dist|node_modules)/',
-        '^libs/adapters/node_modules/',
+        '^(libs|apps|integrations)/(adapters/)?[^/]+/(bundle|dist|node_modules)/',
+        '^integrations/adapters/node_modules/',
         '^test/architecture/house/',
       ],
     },

@@ -151,7 +151,7 @@ export const floors = [
   },
   // Starts agents and a Countersign as processes, to try an adapter in them.
   {
-    unit: 'libs/conformance',
+    unit: 'integrations/conformance',
     floor: 3,
     ours: ['contracts', 'http-client', 'worker-sdk'],
     npm: ['zod'],
@@ -159,14 +159,14 @@ export const floors = [
   },
   // A JSON-RPC relay before any MCP server; tool calls pass the ledger. A server for approvers, whose forms show texts of strangers.
   {
-    unit: 'libs/mcp-gate',
+    unit: 'integrations/mcp-gate',
     floor: 3,
     ours: ['contracts', 'http-client', 'json-schema', 'text', 'worker-sdk'],
     npm: ['@modelcontextprotocol/sdk', 'zod'],
     node: [...harmless, 'http', 'process'],
   },
   // The hooks of coding agents: a table of their forms, and one decision.
-  { unit: 'libs/coding-agents', floor: 3, ours: ['contracts', 'worker-sdk'], npm: [], node: [] },
+  { unit: 'integrations/coding-agents', floor: 3, ours: ['contracts', 'worker-sdk'], npm: [], node: [] },
   // Adapters of the worker SDK: each has its agent framework as a peer.
   ...[
     { name: 'ai-sdk', framework: ['ai', '@ai-sdk/mcp'] },
@@ -179,7 +179,7 @@ export const floors = [
     { name: 'ag-ui', framework: ['@ag-ui/core', '@ag-ui/client'] },
     { name: 'a2a', framework: ['@a2a-js/sdk'] },
   ].map(({ name, framework }) => ({
-    unit: `libs/adapters/${name}`,
+    unit: `integrations/adapters/${name}`,
     floor: 3,
     // The kit in their specs.
     ours: ['contracts', 'http-client', 'worker-sdk', 'conformance'],

@@ -41,7 +41,9 @@ export const floorsLint = [
   { name: 'floors/edge', files: edges, ignores: tests, rules: { 'no-restricted-syntax': ['error', ...inputs] } },
   {
     name: 'floors/app-factories',
-    files: ['standalone', 'cluster', 'cli'].map((app) => `apps/${app}/**/*.ts`).concat('test/**/*.ts', 'bench/**/*.ts'),
+    files: ['standalone', 'cluster', 'cli']
+      .map((app) => `apps/${app}/**/*.ts`)
+      .concat('{,integrations/}test/**/*.ts', 'bench/**/*.ts'),
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',

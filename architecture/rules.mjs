@@ -8,7 +8,10 @@ const either = (names) => `(${names.map(escape).join('|')})`;
 const npmPath = (names) => `(^|/)node_modules/${either(names)}/|^${either(names)}(/|$)`;
 const corePath = (names) => `^(node:)?${either(names)}(/|$)`;
 const npmTypes = ['npm', 'npm-dev', 'npm-optional', 'npm-peer', 'npm-bundled', 'npm-no-pkg', 'npm-unknown', 'unknown'];
-const anyOfOurs = '^(libs|apps)/';
+const anyOfOurs = '^(libs|apps|integrations)/';
+/** Our packages. The tests and examples of the integrations are not among them. */
+const packages = '^(?:libs|apps|integrations(?!/(?:test|examples)/))/';
+const anyExample = '^(?:integrations/)?examples/';
 
 const vendors = [...new Set(floors.flatMap(({ adapters = {} }) => Object.values(adapters).flat()))];
 const bare = (vendor) => vendor.replace(/^node:/, '');
@@ -16,7 +19,7 @@ const bare = (vendor) => vendor.replace(/^node:/, '');
 function ourPaths(ours) {
   if (ours === 'libs') return ['^libs/'];
   if (ours === 'libs and shell') return ['^libs/', '^apps/shell/'];
-  return ours.map((name) => `^libs/${name.replace('types:', '')}/`);
+  return ours.map((name) => `^(?:libs|integrations)/${name.replace('types:', '')}/`);
 }
 
 function rulesOf({ unit, ours, npm, node, adapters = {} }) {
@@ -86,7 +89,7 @@ function vendorRules() {
       comment: `${vendor} is used in its adapter's folder alone; elsewhere use the port.`,
       // An example may use the modules of Node, as any program may.
       from: {
-        path: vendor.startsWith('node:') ? '^(libs|apps)/' : '^(libs|apps|examples)/',
+        path: vendor.startsWith('node:') ? [packages] : [packages, anyExample],
         pathNot: [...homes, receiver],
       },
       to: { path: vendor.startsWith('node:') ? corePath([bare(vendor)]) : npmPath([vendor]) },
@@ -114,7 +117,7 @@ const apart = floors.flatMap(({ unit, adapters = {}, entrances: folders = [] }) 
 );
 /** A bundle needs no installed packages when it runs. */
 const bundled = floors.filter((floor) => floor.bundled).map(({ unit }) => `^${unit}/`);
-const insideOfAPackage = '^(libs|apps)/(?:adapters/)?[^/]+/(src|dist|bin)/';
+const insideOfAPackage = '^(libs|apps|integrations)/(?:adapters/)?[^/]+/(src|dist|bin)/';
 
 const generalRules = [
   {
@@ -132,13 +135,13 @@ const generalRules = [
   {
     name: 'no-undeclared-package',
     comment: "Declare it in the package's own package.json.",
-    from: { path: '^(libs|apps)/' },
+    from: { path: packages },
     to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
   },
   {
     name: 'no-development-package',
     comment: 'A devDependency is not there in production.',
-    from: { path: '^(libs|apps)/', pathNot: [testFiles, ...bundled] },
+    from: { path: packages, pathNot: [testFiles, ...bundled] },
     to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
   },
   {
@@ -150,35 +153,37 @@ const generalRules = [
   {
     name: 'entrance-only',
     comment: 'A package is entered through its index (specs: also through its testing entrance).',
-    from: { path: '^(libs|apps)/([^/]+)/', pathNot: testFiles },
+    from: { path: '^(libs|apps|integrations)/(?!(?:test|examples)/)([^/]+)/', pathNot: testFiles },
     to: { path: insideOfAPackage, pathNot: ['^$1/$2/', ...entrances] },
   },
   {
     name: 'entrance-only-for-specs',
     comment: 'A package is entered through its index or its testing entrance.',
-    from: { path: testFiles.split('|').map((ending) => `^(?:libs|apps)/([^/]+)/.*(?:${ending})`) },
-    to: { path: insideOfAPackage, pathNot: ['^(libs|apps)/$1/', ...entrances, '/src/testing\\.ts$'] },
+    from: {
+      path: testFiles.split('|').map((ending) => `^(?:libs|apps|integrations)/(?!test/)([^/]+)/.*(?:${ending})`),
+    },
+    to: { path: insideOfAPackage, pathNot: ['^(libs|apps|integrations)/$1/', ...entrances, '/src/testing\\.ts$'] },
   },
   {
     name: 'entrance-only-from-outside',
     comment: 'Tests, benchmarks and examples enter a package as its users do, or by its testing entrance.',
-    from: { path: '^(test|bench|examples)/' },
+    from: { path: '^(?:integrations/)?(?:test|bench|examples)/' },
     to: { path: insideOfAPackage, pathNot: [...entrances, '/src/testing\\.ts$', '^apps/cli/bin/'] },
   },
   {
     name: 'no-own-index',
     comment: 'The index is for others, its examples among them. Inside, import the file that has it.',
-    from: { path: '^(libs|apps)/([^/]+)/(?!examples/)' },
+    from: { path: '^(libs|apps|integrations)/([^/]+)/(?!examples/)' },
     to: { path: '^$1/$2/src/index\\.ts$' },
   },
   {
     name: 'examples-import-ours',
     comment:
       'Examples show what a customer has: the worker SDK, the adapters, the contracts and Countersign in process.',
-    from: { path: '^examples/' },
+    from: { path: anyExample },
     to: {
       path: anyOfOurs,
-      pathNot: ['^libs/(worker-sdk|contracts|adapters)/', '^apps/standalone/src/index\\.ts$'],
+      pathNot: ['^libs/(worker-sdk|contracts)/', '^integrations/adapters/', '^apps/standalone/src/index\\.ts$'],
     },
   },
 ];
@@ -192,7 +197,7 @@ export const cruiseOptions = {
   // Dependents and metrics take a fifth of the time, and no rule asks for them.
   skipAnalysisNotInRules: true,
   doNotFollow: { path: ['(^|/)node_modules/'] },
-  exclude: { path: ['^(libs|apps)/[^/]+/dist/', '^coverage/'] },
+  exclude: { path: ['^(libs|apps|integrations)/[^/]+/dist/', '^coverage/'] },
   tsPreCompilationDeps: true,
   combinedDependencies: true,
   moduleSystems: ['es6', 'cjs'],

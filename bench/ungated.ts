@@ -20,16 +20,16 @@ export interface UngatedTimes {
 const protocols: Readonly<
   Record<string, () => Promise<{ readonly subjectOn: (url: string, token: string) => Subject }>>
 > = {
-  'ag-ui': () => import('../libs/adapters/ag-ui/conformance/ungated.ts'),
-  a2a: () => import('../libs/adapters/a2a/conformance/ungated.ts'),
+  'ag-ui': () => import('../integrations/adapters/ag-ui/conformance/ungated.ts'),
+  a2a: () => import('../integrations/adapters/a2a/conformance/ungated.ts'),
 };
 
-const frameworks = join(import.meta.dirname, '..', 'libs', 'adapters', 'node_modules');
+const frameworks = join(import.meta.dirname, '..', 'integrations', 'adapters', 'node_modules');
 const subjects: Readonly<Record<string, () => Promise<Subject>>> = {
-  'ai-sdk': () => import('../libs/adapters/ai-sdk/conformance/ungated.ts'),
-  'openai-agents': () => import('../libs/adapters/openai-agents/conformance/ungated.ts'),
-  langchain: () => import('../libs/adapters/langchain/conformance/ungated.ts'),
-  mastra: () => import('../libs/adapters/mastra/conformance/ungated.ts'),
+  'ai-sdk': () => import('../integrations/adapters/ai-sdk/conformance/ungated.ts'),
+  'openai-agents': () => import('../integrations/adapters/openai-agents/conformance/ungated.ts'),
+  langchain: () => import('../integrations/adapters/langchain/conformance/ungated.ts'),
+  mastra: () => import('../integrations/adapters/mastra/conformance/ungated.ts'),
 };
 
 /**

@@ -8,13 +8,14 @@ const target = resolve(process.argv[2] ?? join(root, 'packages'));
 await ensureAdapters();
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
-const adapters = readdirSync(join(root, 'libs', 'adapters'), { withFileTypes: true })
-  .filter(({ name }) => existsSync(join(root, 'libs', 'adapters', name, 'package.json')))
-  .map(({ name }) => join('adapters', name));
-for (const name of ['contracts', 'http-client', 'api-client', 'worker-sdk', 'conformance', ...adapters]) {
-  copyFileSync(join(root, 'LICENSE'), join(root, 'libs', name, 'LICENSE'));
+const libraries = ['contracts', 'http-client', 'api-client', 'worker-sdk'].map((name) => join('libs', name));
+const adapters = readdirSync(join(root, 'integrations', 'adapters'))
+  .map((name) => join('integrations', 'adapters', name))
+  .filter((folder) => existsSync(join(root, folder, 'package.json')));
+for (const folder of [...libraries, join('integrations', 'conformance'), ...adapters]) {
+  copyFileSync(join(root, 'LICENSE'), join(root, folder, 'LICENSE'));
   execFileSync('npm', ['pack', '--silent', '--pack-destination', target], {
-    cwd: join(root, 'libs', name),
+    cwd: join(root, folder),
     stdio: ['ignore', 'ignore', 'inherit'],
     shell: process.platform === 'win32',
   });

@@ -8,7 +8,7 @@ import { isRecent, neededNode, pinnedNode } from '../apps/cli/bin/pinned-node.js
 import { withLock } from './lock.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const adapters = join(root, 'libs', 'adapters');
+const adapters = join(root, 'integrations', 'adapters');
 const buildStamp = join(root, '.cache', 'build-stamp');
 /** Two runs in one clone must not install or compile at the same moment. */
 const lockFile = join(root, '.cache', 'prepare.lock');
@@ -131,7 +131,7 @@ function npm(args, cwd) {
 }
 
 function workspaces() {
-  return ['libs', 'apps'].flatMap((parent) =>
+  return ['libs', 'apps', 'integrations'].flatMap((parent) =>
     readdirSync(join(root, parent))
       .map((name) => join(root, parent, name))
       .filter((folder) => folder !== adapters && existsSync(join(folder, 'tsconfig.json'))),

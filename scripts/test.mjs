@@ -8,14 +8,18 @@ import { ensureAdapters, ensureBuilt, ensureInstalled, recentNode, root } from '
 /** The suites that run together: each group is one run of jest, and the groups run one after the other. */
 const groups = [
   {
-    suites: ['unit', 'architecture', 'sim', 'kafka', 'process', 'browser', 'adapters'],
-    about:
-      'libraries and apps from source, seeded simulation, real broker, real processes, real browser, real agent frameworks',
+    suites: ['unit', 'architecture', 'sim', 'kafka', 'process', 'browser'],
+    about: 'libraries and apps from source, seeded simulation, real broker, real processes, real browser',
+  },
+  {
+    suites: ['integrations', 'adapters'],
+    config: 'integrations/jest.config.mjs',
+    about: 'the integrations from source, and as built in real agent frameworks',
   },
   { suites: ['timing'], about: 'specs that assert durations, one at a time' },
 ];
 /** The suites that run from source. What they import is known without a build. */
-const fromSource = ['unit', 'architecture'];
+const fromSource = ['unit', 'architecture', 'integrations'];
 const known = [...groups.flatMap(({ suites }) => suites), 'kills'];
 
 const usage = `npm test [suite…] [-- jest options]
@@ -58,11 +62,11 @@ const withoutKafka = ['kafka', 'process', 'adapters'].some((suite) => wanted.inc
   ? whyNoKafka()
   : undefined;
 const ended = [];
-for (const { suites, about } of groups) {
+for (const { suites, config = 'jest.config.mjs', about } of groups) {
   const now = suites.filter((suite) => wanted.includes(suite) && !(suite === 'kafka' && withoutKafka));
   if (now.length === 0) continue;
   console.log(`\nSuites: ${now.join(', ')} (${about})`);
-  ended.push({ names: now, end: jest(['--selectProjects', ...now, ...argumentsOf(now)]) });
+  ended.push({ names: now, end: jest(['--config', config, '--selectProjects', ...now, ...argumentsOf(now)]) });
 }
 if (wanted.includes('kills')) ended.push({ names: ['process'], end: kills() });
 
@@ -99,7 +103,8 @@ function faultsOutsideTests() {
 /** How jest runs these suites. */
 function argumentsOf(suites) {
   if (suites.includes('timing')) return ['--runInBand'];
-  const coverage = process.env.CI && options.length === 0 && suites.includes('unit') ? ['--coverage'] : [];
+  const isMeasured = suites.includes('unit') || suites.includes('integrations');
+  const coverage = process.env.CI && options.length === 0 && isMeasured ? ['--coverage'] : [];
   const without = withoutKafka
     ? ['--testPathIgnorePatterns', 'test/process/cluster/(kafka|faults)/|test/adapters/kafka']
     : [];

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 
-const adapters = join(import.meta.dirname, '..', '..', 'libs', 'adapters');
+const adapters = join(import.meta.dirname, '..', '..', 'integrations', 'adapters');
 const linesMax = 300;
 
 /** The adapters that are longer, with the reason. */

@@ -28,7 +28,9 @@ async function reportOf<Report>(folder: string, tool: string, args: string[]): P
 }
 
 const cruise = (folder: string, config: string): Promise<Cruise> => {
-  const folders = ['libs', 'apps', 'test', 'bench', 'examples'].filter((name) => existsSync(join(folder, name)));
+  const folders = ['libs', 'apps', 'integrations', 'test', 'bench', 'examples'].filter((name) =>
+    existsSync(join(folder, name)),
+  );
   const args = ['--config', config, '--output-type', 'json', ...folders];
   return reportOf(folder, 'dependency-cruiser/bin/dependency-cruiser.mjs', args);
 };

@@ -22,9 +22,9 @@ const json = (file: string): unknown => JSON.parse(readFileSync(join(root, file)
 const manifestOf = (unit: string): Manifest => json(join(unit, 'package.json')) as Manifest;
 const projectOf = (unit: string): Project => json(join(unit, 'tsconfig.json')) as Project;
 
-const units = ['libs', 'libs/adapters', 'apps']
+const units = ['libs', 'apps', 'integrations', 'integrations/adapters']
   .flatMap((parent) => readdirSync(join(root, parent)).map((name) => `${parent}/${name}`))
-  .filter((unit) => unit !== 'libs/adapters' && existsSync(join(root, unit, 'package.json')));
+  .filter((unit) => unit !== 'integrations/adapters' && existsSync(join(root, unit, 'package.json')));
 
 const lastPart = (path: string): string => path.split('/').at(-1) ?? path;
 
@@ -35,10 +35,10 @@ describe('the packages', () => {
   });
 
   it('are all built, those that end in one bundle by their bundler', () => {
-    const adapters = projectOf('libs/adapters').references?.filter(({ path }) => !path.startsWith('..')) ?? [];
+    const adapters = projectOf('integrations/adapters').references?.filter(({ path }) => !path.startsWith('..')) ?? [];
     const built = [
       ...(projectOf('.').references?.map(({ path }) => path) ?? []),
-      ...adapters.map(({ path }) => `libs/adapters/${path}`),
+      ...adapters.map(({ path }) => `integrations/adapters/${path}`),
     ];
     const bundled = floors.filter((floor) => floor.bundled === true).map(({ unit }) => unit);
     expect([...built, ...bundled].sort()).toEqual([...units].sort());
@@ -79,7 +79,7 @@ describe('the packages', () => {
   });
 
   it('are locked without download addresses', () => {
-    for (const lock of ['package-lock.json', 'libs/adapters/package-lock.json']) {
+    for (const lock of ['package-lock.json', 'integrations/adapters/package-lock.json']) {
       expect(readFileSync(join(root, lock), 'utf8')).not.toContain('"resolved": "http');
     }
   });
@@ -87,11 +87,15 @@ describe('the packages', () => {
 
 describe('the suites', () => {
   it('all run in CI', async () => {
-    const { default: config } = (await import(join(root, 'jest.config.mjs'))) as {
-      default: { projects: { displayName: string }[] };
+    const suitesOf = async (file: string): Promise<readonly string[]> => {
+      const { default: config } = (await import(join(root, file))) as {
+        default: { projects: { displayName: string }[] };
+      };
+      return config.projects.map(({ displayName }) => displayName);
     };
+    const suites = [...(await suitesOf('jest.config.mjs')), ...(await suitesOf('integrations/jest.config.mjs'))];
     const inCi = [...readFileSync(join(root, '.ci', 'run'), 'utf8').matchAll(/npm --silent test -- ([a-z ]+) \|/g)];
-    const run = inCi.flatMap(([, suites = '']) => suites.split(' '));
-    expect(run.toSorted()).toEqual(config.projects.map(({ displayName }) => displayName).toSorted());
+    const run = inCi.flatMap(([, names = '']) => names.split(' '));
+    expect(run.toSorted()).toEqual(suites.toSorted());
   });
 });

@@ -10,7 +10,7 @@ const rows = text
   .filter((line) => /^\|(?! (?:threat|---))/.test(line))
   .map((line) => line.slice(2, -2).split(' | '));
 const paths = (cell: string): readonly string[] =>
-  [...cell.matchAll(/`((?:apps|libs|test)\/[^`]+)`/g)].map(([, path = '']) => path);
+  [...cell.matchAll(/`((?:apps|libs|integrations|test)\/[^`]+)`/g)].map(([, path = '']) => path);
 
 describe('docs/security.md', () => {
   it('has threats, each with a guard and a test', () => {

@@ -9,8 +9,11 @@ const ofOthers = /^(SLACK|TELEGRAM|BILLING)_/;
 
 describe('the variable of a token', () => {
   it('has one name in all guides and examples', () => {
-    const patterns = ['README.md', 'docs/**/*.md', 'examples/**/*.{ts,mjs,py,go,sh,md,yaml,yml}'];
-    const ours = ['README.md', 'examples/**/*.{ts,mjs}'].flatMap((end) => [`libs/*/${end}`, `libs/adapters/*/${end}`]);
+    const patterns = ['README.md', 'docs/**/*.md', '{,integrations/}examples/**/*.{ts,mjs,py,go,sh,md,yaml,yml}'];
+    const ours = ['README.md', 'examples/**/*.{ts,mjs}'].flatMap((end) => [
+      `libs/*/${end}`,
+      `integrations/{,adapters/}*/${end}`,
+    ]);
     const files = globSync([...patterns, ...ours], { cwd: root, exclude: ['**/node_modules'] });
     expect(files.length).toBeGreaterThan(50);
     const named = files.flatMap((file) =>

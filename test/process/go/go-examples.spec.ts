@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { scenariosFor, startKitServer, tryScenario, type KitServer } from '@countersign/conformance';
 import { createClient, type Client } from '@countersign/worker-sdk';
-import { agents } from '../../adapters/agents.ts';
+import { agents } from '../../../integrations/test/adapters/agents.ts';
 import { buildGo, describeWithGo, mailsIn, runGo, testGo, type GoProgram } from '../../go-examples.ts';
 import { eventually } from '../harness/wait.js';
 import { startTamperingProxy } from './tampering-proxy.ts';

@@ -4,7 +4,7 @@ import type { Runner } from '../runner.js';
 import { gateOption } from './gate-option.js';
 import type { HookCommandOptions } from './hook.js';
 
-/** The agents of `libs/coding-agents`, by name, so that the help loads nothing. */
+/** The agents of `integrations/coding-agents`, by name, so that the help loads nothing. */
 const agents = ['claude-code', 'codex', 'gemini', 'opencode', 'cursor', 'copilot'];
 
 /** `countersign hook`: the tools of a coding agent behind approval. */

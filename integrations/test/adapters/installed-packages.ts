@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { createClient } from '@countersign/worker-sdk';
+
+const run = promisify(execFile);
+const frameworks = join(import.meta.dirname, '..', '..', 'adapters', 'node_modules');
+
+export interface Manifest {
+  readonly name: string;
+  readonly exports: Readonly<Record<string, unknown>>;
+}
+
+/** Installs the tarballs of a folder into an empty folder, as a user does. `path`: the PATH of npm. Default: this process's. */
+export async function installPackages(tarballs: string, app: string, path = process.env['PATH']): Promise<void> {
+  mkdirSync(app);
+  writeFileSync(join(app, 'package.json'), '{ "name": "app", "private": true, "type": "module" }');
+  const files = readdirSync(tarballs).map((file) => join(tarballs, file));
+  const options = ['--prefer-offline', '--legacy-peer-deps', '--ignore-scripts', '--no-audit', '--no-fund'];
+  await run('npm', ['install', ...options, ...files], { cwd: app, env: { ...process.env, PATH: path } });
+}
+
+/** The frameworks as a user has them, but not kafkajs, which is optional. */
+export function linkFrameworks(app: string, names: readonly string[]): void {
+  for (const name of names) {
+    rmSync(join(app, 'node_modules', name), { recursive: true, force: true });
+    symlinkSync(join(frameworks, name), join(app, 'node_modules', name));
+  }
+}
+
+/** Returns the manifests of our packages in a folder. */
+export function manifestsIn(app: string): readonly Manifest[] {
+  const ours = join(app, 'node_modules', '@countersign');
+  return readdirSync(ours).map(
+    (name) => JSON.parse(readFileSync(join(ours, name, 'package.json'), 'utf8')) as Manifest,
+  );
+}
+
+/** Returns every name by which a program can import one of our packages in a folder. */
+export function entrancesOf(app: string): readonly string[] {
+  return manifestsIn(app).flatMap(({ name, exports }) =>
+    Object.keys(exports).map((path) => join(name, path).replaceAll('\\', '/')),
+  );
+}
+
+/** Imports each of these in a program of its own folder, and returns what the program printed: `all imported`. */
+export async function importAll(app: string, entrances: readonly string[], node = process.execPath): Promise<string> {
+  const program = entrances.map((entrance) => `await import('${entrance}');`).join('\n');
+  writeFileSync(join(app, 'imports.js'), `${program}\nconsole.log('all imported');`);
+  return (await run(node, ['imports.js'], { cwd: app })).stdout;
+}
+
+/** Runs a program. Until it ends, an approver decides all calls that wait for people. */
+export async function whileDeciding<T>(
+  type: 'approve' | 'deny',
+  { url, token }: { readonly url: string; readonly token: string },
+  program: () => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController();
+  const decide = async (): Promise<void> => {
+    const approver = createClient({ url, token });
+    for await (const { data } of approver.events({ types: ['ApprovalRequested'], after: 0, signal: stop.signal })) {
+      const { approvalId } = data as { approvalId: string };
+      if ((await approver.getApproval(approvalId)).state !== 'pending') continue;
+      await approver.respond(approvalId, { decision: { type } });
+    }
+  };
+  const [result] = await Promise.all([program().finally(() => stop.abort()), decide()]);
+  return result;
+}

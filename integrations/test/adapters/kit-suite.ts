@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import {
+  scenariosFor,
+  startKitServer,
+  tryScenario,
+  type AgentUnderTest,
+  type KitServer,
+} from '@countersign/conformance';
+import { afterAll, beforeAll, describe, it, jest } from '@jest/globals';
+import { agents } from './agents.ts';
+
+// A busy machine takes this long for a scenario with several processes.
+jest.setTimeout(60_000);
+
+const root = join(import.meta.dirname, '..', '..', '..');
+const columns = {
+  'ai-sdk': 'AI SDK',
+  'openai-agents': 'OpenAI Agents',
+  langchain: 'LangChain',
+  mastra: 'Mastra',
+  a2a: 'A2A',
+  'ag-ui': 'AG-UI',
+  'mcp-gate': 'MCP gate',
+} as const;
+
+type Adapter = keyof typeof columns;
+
+const sourceOf = (adapter: Adapter): string =>
+  adapter === 'mcp-gate'
+    ? join(import.meta.dirname, adapter, 'agent.ts')
+    : join(root, 'integrations', 'adapters', adapter, 'conformance', 'agent.ts');
+
+/** The agent of an adapter: `conformance/agent.ts` in its folder. */
+export function agentOf(adapter: Adapter, file = sourceOf(adapter)): AgentUnderTest {
+  return { command: process.execPath, args: [file], capabilities: agents[columns[adapter]] };
+}
+
+/**
+ * Tries the agent of an adapter in every scenario of the kit that it can do. Each scenario starts the agent, so the
+ * agent is bundled with its framework first.
+ */
+export function kitSuite(adapter: Adapter): void {
+  const folder = join(root, '.cache', 'kit-agents', adapter);
+  beforeAll(() => bundle(sourceOf(adapter), folder));
+  trySuite(`an agent with the adapter ${adapter}`, agentOf(adapter, join(folder, 'agent.js')));
+}
+
+async function bundle(file: string, folder: string): Promise<void> {
+  const rolldown = join(root, 'node_modules', 'rolldown', 'bin', 'cli.mjs');
+  const options = ['--platform', 'node', '--dir', folder, '--chunk-file-names', '[name].js', '--log-level', 'silent'];
+  await promisify(execFile)(process.execPath, [rolldown, file, ...options]);
+}
+
+/** Tries an agent in every scenario that it can do. Returns the server of the scenarios, once it has started. */
+export function trySuite(name: string, agent: AgentUnderTest): () => KitServer {
+  let server: KitServer;
+  beforeAll(async () => {
+    server = await startKitServer(join(root, 'apps', 'cli', 'bin', 'countersign.js'));
+  });
+  afterAll(async () => {
+    await server.stop();
+  });
+
+  describe(name, () => {
+    it.each(scenariosFor(agent))('$name', (scenario) => tryScenario(scenario, agent, server));
+  });
+  return () => server;
+}

@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, it, jest } from '@jest/globals';
+import { hasPython, installPython, pythonOf } from '../../../test/python-environment.ts';
+import { agents } from './agents.ts';
+import { trySuite } from './kit-suite.ts';
+
+jest.setTimeout(60_000);
+
+const folder = join(import.meta.dirname, '..', '..', 'adapters', 'python');
+const environment = 'client';
+
+if (hasPython) {
+  beforeAll(async () => {
+    await installPython(environment, 'integrations/examples/python/requirements.txt');
+  }, 180_000);
+
+  trySuite('an agent in Python without a framework', {
+    command: pythonOf(environment),
+    args: [join(folder, 'conformance', 'agent.py')],
+    capabilities: agents['own loop'],
+  });
+
+  it.each([
+    ['a claim of anything but what was approved is refused', 'test_claim.py', 8],
+    ['an address or a token that cannot be sent is refused', 'test_client.py', 4],
+    ['a resolver token that may not claim is refused before a person is asked', 'test_proof.py', 5],
+  ])('%s', async (_, file, count) => {
+    // A failure rejects with everything that the tests printed.
+    const { stderr } = await promisify(execFile)(pythonOf(environment), [join(folder, 'tests', file)]);
+    expect(stderr).toMatch(new RegExp(`^Ran ${String(count)} tests in .*\\n\\nOK$`, 'm'));
+  });
+} else {
+  it('is not tried in Python, which is not installed here', () => undefined);
+}
