@@ -38,12 +38,13 @@ export const floors = [
     npm: ['zod', 'canonicalize'],
     node: ['crypto'],
     // Without zod, for the command line and the browser.
-    entrances: ['backoff'],
+    entrances: ['backoff', 'clock'],
   },
   {
     unit: 'libs/runtime',
-    floor: 0,
-    ours: [],
+    floor: 1,
+    // The clock, which is in the contracts for the packages of customers too (ADR 63).
+    ours: ['contracts'],
     npm: ['pino', 'zod'],
     node: [...harmless, ...files, 'net', 'dns'],
     // The check for public addresses is used there alone, so that there is one guard.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStores, readStandaloneConfig } from '@countersign/standalone';
 import { toToolCallView } from '@countersign/read-model';
-import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createLog, createSystemIds, systemClock } from '@countersign/runtime';
 import { closedLoop, median } from './closed-loop.ts';
 import { openFloor, stepNames } from './floor.ts';
 import type { StepName } from './floor.ts';
@@ -43,7 +43,7 @@ async function productCycle(): Promise<{ cycle: Cycle; close: () => Promise<void
   const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
   const config = readStandaloneConfig({ COUNTERSIGN_DATA: folder, COUNTERSIGN_LOG_LEVEL: 'warn' });
   const ids = createSystemIds();
-  const stores = await openStores(config, { clock: createSystemClock(), ids, log: createLog({ level: 'warn' }) });
+  const stores = await openStores(config, { clock: systemClock, ids, log: createLog({ level: 'warn' }) });
   const { commands, readModel } = stores;
   const done = async (outcome: { status: string; position?: number }): Promise<void> => {
     if (outcome.status !== 'done') throw new Error(JSON.stringify(outcome));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { RecordedEvent } from '@countersign/contracts';
 import { openKafka } from '@countersign/message-bus/kafka';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
-import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createLog, createSystemIds, systemClock } from '@countersign/runtime';
 import { median } from '../closed-loop.ts';
 import type { Engines } from './engines.ts';
 import { ledgerRate } from './ledger-rate.ts';
@@ -58,7 +58,7 @@ export function openBus(engines: Engines, env: Environment): KafkaBus {
     brokers: engines.brokers,
     clientId: 'bench',
     topicPrefix: env['COUNTERSIGN_TOPIC_PREFIX'] ?? '',
-    clock: createSystemClock(),
+    clock: systemClock,
     ids: createSystemIds(),
     log: createLog({ level: 'warn' }),
   });

@@ -2,7 +2,7 @@ import type { RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { createRelay } from '@countersign/relay';
-import { createLog, createSystemClock } from '@countersign/runtime';
+import { createLog, systemClock } from '@countersign/runtime';
 import type { Engines } from './engines.ts';
 import { untilRisen } from './progress-rate.ts';
 import { startRole, startUsage } from './role-processes.ts';
@@ -45,7 +45,7 @@ export async function relayFromMemory(
 ): Promise<number> {
   const { feed, startedAt } = feedFrom(sample, events);
   const turns = kafka.exclusiveProgress('bench-relay-from-memory');
-  const [clock, log] = [createSystemClock(), createLog({ level: 'warn' })];
+  const [clock, log] = [systemClock, createLog({ level: 'warn' })];
   const topic = kafka.topics.names.events;
   const relay = createRelay({ store: feed, publisher: kafka.publisher, turns, topic, clock, log });
   relay.start();

@@ -6,9 +6,9 @@ import type { EventStore } from '@countersign/event-store';
 import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import { createProjector } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
-import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createLog, createSystemIds, systemClock } from '@countersign/runtime';
 
-const [clock, ids, log] = [createSystemClock(), createSystemIds(), createLog({ level: 'warn' })];
+const [clock, ids, log] = [systemClock, createSystemIds(), createLog({ level: 'warn' })];
 
 /** The store through our adapter, in this process. */
 export async function openStore(url: string): Promise<EventStore> {

@@ -1,14 +1,14 @@
 import type { EventStore } from '@countersign/event-store';
 import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import type { OpenedEventStore } from '@countersign/event-store/testing';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 
 /** A store for the contract suite, through the client of the URL's scheme; open, and known to respond. */
 export async function openedOn(url: string, stopServer: () => void): Promise<OpenedEventStore> {
   const connect = await connectOf(url);
   const open = async (): Promise<EventStore> => {
-    const store = openEventStoreDb({ url, connect, log: createSilentLog(), clock: createSystemClock() });
+    const store = openEventStoreDb({ url, connect, log: createSilentLog(), clock: systemClock });
     await store.head();
     return store;
   };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createCliRun, type CliRun } from '@countersign/cli/testing';
 import { openKafka, type KafkaBus } from '@countersign/message-bus/kafka';
 import { PoisonMessageError } from '@countersign/message-bus';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
     COUNTERSIGN_TOPIC_PARTITIONS: '2',
     COUNTERSIGN_TOPIC_REPLICATION: '1',
   });
-  const world = { clock: createSystemClock(), ids: createSystemIds(), log: createCollectingLog() };
+  const world = { clock: systemClock, ids: createSystemIds(), log: createCollectingLog() };
   kafka = openKafka({ brokers, clientId: 'test', topicPrefix: prefix, ...world });
 });
 afterAll(() => kafka.close());

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { openKafka } from '@countersign/message-bus/kafka';
 import type { KafkaBus, KafkaOptions } from '@countersign/message-bus/kafka';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { Kafka, logLevel } from 'kafkajs';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
@@ -14,7 +14,7 @@ export async function openedKafka(options: Partial<KafkaOptions> = {}): Promise<
   const brokers = options.brokers ?? (await startKafkaBroker()).brokers;
   return openKafka({
     clientId: 'test',
-    clock: createSystemClock(),
+    clock: systemClock,
     ids: createSystemIds(),
     log: createSilentLog(),
     sessionTimeoutMs: 6_000,

@@ -9,13 +9,13 @@ import { sampleEvent } from '@countersign/event-store/testing';
 import { eventually } from '@countersign/message-bus/testing';
 import { createRelay } from '@countersign/relay';
 import type { Relay } from '@countersign/relay';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
 import { idOf } from './traffic.ts';
 
-const world = { clock: createSystemClock(), ids: createSystemIds(), log: createSilentLog() };
+const world = { clock: systemClock, ids: createSystemIds(), log: createSilentLog() };
 const runs = ['a', 'b', 'c', 'd', 'e'];
 const undo: (() => unknown)[] = [];
 afterEach(async () => {

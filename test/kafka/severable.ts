@@ -1,6 +1,6 @@
 import { connect, Socket } from 'node:net';
 import type { KafkaOptions } from '@countersign/message-bus/kafka';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 
 /** The connections of one process, which a test cuts. To the broker it looks like a kill, without a goodbye. */
@@ -26,7 +26,7 @@ export interface Connections {
 
 export function severable(): Connections {
   const open = new Set<Socket>();
-  const system = createSystemClock();
+  const system = systemClock;
   let [severed, frozen] = [false, false];
   const lost = new Set<number>();
   let delayed: number | undefined;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { eventually } from '@countersign/message-bus/testing';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { connectKafka } from '@countersign/worker-sdk/testing';
 import type { KafkaConnection } from '@countersign/worker-sdk/testing';
@@ -29,7 +29,7 @@ describe('the events topic of a worker', () => {
     connection = await connectKafka({
       kafka: { brokers, topicPrefix },
       feed: { hear: ({ headers }) => void heard.push(headers['ce_id'] ?? ''), gap: () => void (gaps += 1) },
-      clock: createSystemClock(),
+      clock: systemClock,
       random: Math.random,
       log: createCollectingLog(),
     });

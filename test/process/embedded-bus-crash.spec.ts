@@ -10,7 +10,7 @@ cleanUpAfterEach();
 /** Handles five events of an in-memory log; the third one aborts the process. Prints the handled ones. */
 const consumer = `
 import { createEmbeddedMessageBus } from '@countersign/message-bus';
-import { createLog, createSystemClock } from '@countersign/runtime';
+import { createLog, systemClock } from '@countersign/runtime';
 const metadata = { tenant: 'default', callId: null, runId: 'run', schemaVersion: 1, commandId: 'command' };
 const events = [1, 2, 3, 4, 5].map((position) => ({ eventId: String(position), type: 'ToolCallAllowed', data: {}, metadata,
   stream: 'toolCall-none', revision: 0, position, recordedAt: '2030-01-01T00:00:00.000Z' }));
@@ -22,7 +22,7 @@ const source = {
     return { stop: async () => undefined };
   },
 };
-const bus = createEmbeddedMessageBus({ folder: process.argv[1], topics: { t: source }, clock: createSystemClock(),
+const bus = createEmbeddedMessageBus({ folder: process.argv[1], topics: { t: source }, clock: systemClock,
   log: createLog({ level: 'silent' }) });
 const done = Promise.withResolvers();
 bus.subscribe({ group: 'g', topics: ['t'], onMessage: ({ offset }) => {

@@ -2,7 +2,7 @@ import { topicNames, toEventMessage } from '@countersign/message-bus';
 import { messageBusContract } from '@countersign/message-bus/testing';
 import type { ContractMessage } from '@countersign/message-bus/testing';
 import type { RecordedEvent } from '@countersign/contracts';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { createBroker } from './world/broker.ts';
 import { createSimulatedMessageBus, createSimulatedPublisher } from './world/bus-client.ts';
@@ -10,7 +10,7 @@ import type { BusHost } from './world/bus-client.ts';
 
 /** A process without faults, on the real clock: it can only be killed. */
 function startHost(): BusHost & { readonly kill: () => void } {
-  const clock = createSystemClock();
+  const clock = systemClock;
   const onDeath: (() => void)[] = [];
   let isAlive = true;
   return {
@@ -42,7 +42,7 @@ function toMessage({ id, key, type = 'ToolCallAllowed' }: ContractMessage) {
 // With its faults off it is a bus like the others: that is what makes what the simulation finds believable.
 messageBusContract('simulated', async () => {
   const topic = topicNames().events;
-  const broker = createBroker(createSystemClock(), [topic], 3);
+  const broker = createBroker(systemClock, [topic], 3);
   let host = startHost();
   let bus = createSimulatedMessageBus(broker, host);
   const next = (): void => {

@@ -10,7 +10,7 @@ import type { JsonObject } from '@countersign/contracts';
 import type { Grant } from '@countersign/domain';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import { createConditions, createPolicies, loadPolicy } from '@countersign/policy';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/policy.md'), 'utf8');
@@ -36,7 +36,7 @@ describe('the guide to standing grants', () => {
     rmSync(folder, { recursive: true, force: true });
   });
   beforeAll(async () => {
-    const world = { clock: createSystemClock(), ids: createSystemIds(), log: createSilentLog() };
+    const world = { clock: systemClock, ids: createSystemIds(), log: createSilentLog() };
     const store = await openEmbeddedEventStore({ folder, ...world });
     close = store.close;
     const policies = createPolicies([loadPolicy('docs/policy.md', block('yaml'), celEngine)]);

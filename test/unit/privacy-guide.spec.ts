@@ -7,7 +7,7 @@ import type { EventType, JsonObject, JsonValue, NewEvent } from '@countersign/co
 import { createSealedStore, noStream, openSubjectKeys } from '@countersign/event-store';
 import type { SubjectKeys } from '@countersign/event-store';
 import { createSimulatedEventStore, createSimulatedLog } from '@countersign/event-store/testing';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { z } from 'zod';
 
@@ -114,7 +114,7 @@ describe('the fields of the privacy guide', () => {
   };
   const isStoredInClear = async (type: EventType, data: JsonValue): Promise<boolean> => {
     const simulated = createSimulatedLog();
-    const store = createSealedStore(createSimulatedEventStore({ clock: createSystemClock(), log: simulated }), {
+    const store = createSealedStore(createSimulatedEventStore({ clock: systemClock, log: simulated }), {
       keys,
       log,
     });

@@ -1,4 +1,4 @@
-import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createLog, createSystemIds, systemClock } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 import { complain, endSoon, guardEdge, openTracing, printJson, reasonOf, say, stopSignal } from '@countersign/shell';
 import { printableRoleConfig, readRoleConfig } from './config.js';
@@ -23,7 +23,7 @@ export async function main(role: Role, env: NodeJS.ProcessEnv = process.env): Pr
     // Loaded here, so that a wrong configuration is reported before the clients load.
     const { startRole } = await import('./start-role.js');
     const tracing = await openTracing({ service: `countersign-${role}`, env, log });
-    running = await startRole(role, config, { clock: createSystemClock(), ids: createSystemIds(), log, tracing });
+    running = await startRole(role, config, { clock: systemClock, ids: createSystemIds(), log, tracing });
   } catch (error) {
     complain(`countersign ${role}: cannot start: ${reasonOf(error)}`);
     process.exitCode = 1;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { Actor, CommandPorts } from '@countersign/commands';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { dispatchRequest } from './dispatch-request.js';
 import { callOf, openLedgerWorld, requestMessage } from './testing/ledger-world.js';
 import type { LedgerWorld } from './testing/ledger-world.js';
@@ -48,7 +48,7 @@ it('names the identical call that is pending when it refuses to ask people again
   const { store } = world;
   const ports = { commands: whileAnIdenticalCallIsPending(), store, openCalls: { of: async () => [] } };
   const refusal = await dispatchRequest(
-    { ...ports, clock: createSystemClock(), ids: createSystemIds() },
+    { ...ports, clock: systemClock, ids: createSystemIds() },
     actor,
     { type: 'ApprovalRequested', body: { runId: 'run-1', toolCallId: 'second', reason: 'again' } },
     'ask',

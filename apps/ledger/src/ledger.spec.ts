@@ -2,7 +2,7 @@ import { claim, fireDue, requestToolCalls, respond } from '@countersign/commands
 import { approvalIdOf, deriveCallId } from '@countersign/contracts';
 import { EventTooLargeError } from '@countersign/event-store';
 import type { RecordedEvent } from '@countersign/contracts';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { approver, callOf, openLedgerWorld, requestMessage } from './testing/ledger-world.js';
 import type { LedgerWorld } from './testing/ledger-world.js';
 
@@ -151,7 +151,7 @@ describe('the ledger', () => {
 
     it('asks again after the expiry as the next round of the same call, once', async () => {
       await world.close();
-      const system = createSystemClock();
+      const system = systemClock;
       let aheadMs = 0;
       world = await openLedgerWorld({ clock: { ...system, now: () => system.now() + aheadMs } });
       const callId = deriveCallId('default', 'run-1', 'a');

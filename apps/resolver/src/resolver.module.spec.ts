@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEmbeddedMessageBus, parseEventMessage } from '@countersign/message-bus';
 import { createMemoryLog, eventually } from '@countersign/message-bus/testing';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { BusTransportStrategy } from '@countersign/shell';
 import { Logger } from '@nestjs/common';
@@ -19,7 +19,7 @@ describe('the resolver in a Nest application', () => {
     Logger.overrideLogger(false);
     const folder = await mkdtemp(join(tmpdir(), 'resolver-'));
     const [topic, source] = ['countersign.events.v1', createMemoryLog()];
-    const [clock, log] = [createSystemClock(), createSilentLog()];
+    const [clock, log] = [systemClock, createSilentLog()];
     const bus = createEmbeddedMessageBus({ folder, topics: { [topic]: source }, clock, log });
     const seen: string[] = [];
     let signal: AbortSignal | undefined;

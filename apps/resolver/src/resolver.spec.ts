@@ -2,7 +2,7 @@ import { actionDigest } from '@countersign/contracts';
 import type { EventType, EventView, JsonObject } from '@countersign/contracts';
 import { createEmbeddedMessageBus } from '@countersign/message-bus';
 import { createMemoryLog, eventually } from '@countersign/message-bus/testing';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createCollectingLog, createRandom, createSeededIds, createVirtualClock } from '@countersign/runtime/testing';
 import { Registry } from 'prom-client';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -677,7 +677,7 @@ describe('the resolver', () => {
       const source = createMemoryLog();
       const record = (callId: string, id: string): void =>
         source.append({ id, type: 'ToolCallAllowed', runId: memoryRunId, callId });
-      const [clock, log] = [createSystemClock(), opened.log];
+      const [clock, log] = [systemClock, opened.log];
       const process = () => {
         const bus = createEmbeddedMessageBus({ folder, topics: { [topic]: source }, clock, log });
         const resolver = opened.start({ clock });
@@ -700,7 +700,7 @@ describe('the resolver', () => {
     it('consumes nothing without tools', async () => {
       const opened = open();
       const source = createMemoryLog();
-      const [clock, log] = [createSystemClock(), opened.log];
+      const [clock, log] = [systemClock, opened.log];
       const bus = createEmbeddedMessageBus({ folder, topics: { [topic]: source }, clock, log });
       const without = opened.start({ tools: { tools: [], find: () => undefined } });
       expect(without.consume(bus, { topic })).toBeUndefined();

@@ -7,7 +7,7 @@ import { createEmbeddedMessageBus, PoisonMessageError } from '@countersign/messa
 import type { MessageBus } from '@countersign/message-bus';
 import { createMemoryLog, eventually } from '@countersign/message-bus/testing';
 import type { MemoryLog, MemoryLogEvent } from '@countersign/message-bus/testing';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { Controller, Logger, Module, UseFilters } from '@nestjs/common';
 import type { INestApplicationContext, Type } from '@nestjs/common';
@@ -107,7 +107,7 @@ describe('the bus transport strategy', () => {
     bus = createEmbeddedMessageBus({
       folder,
       topics: { [topic]: source },
-      clock: createSystemClock(),
+      clock: systemClock,
       log: createSilentLog(),
     });
   });

@@ -1,4 +1,4 @@
-import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createLog, createSystemIds, systemClock } from '@countersign/runtime';
 import { complain, endSoon, guardEdge, openTracing, printJson, reasonOf, say, stopSignal } from '@countersign/shell';
 import { clearTokenOf } from './clear-token.js';
 import { readStandaloneConfig } from './config.js';
@@ -22,7 +22,7 @@ export async function main(env: NodeJS.ProcessEnv = process.env): Promise<void> 
     guardEdge('countersign', log, async () => standalone?.leave());
     const tracing = await openTracing({ service: 'countersign', env, log });
     standalone = await startStandalone(config, {
-      clock: createSystemClock(),
+      clock: systemClock,
       ids: createSystemIds(),
       log,
       tracing,

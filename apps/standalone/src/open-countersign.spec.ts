@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createLog, createSystemIds, systemClock } from '@countersign/runtime';
 import { openTracing } from '@countersign/shell';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { clearTokenOf } from './clear-token.js';
@@ -80,7 +80,7 @@ it('closes the exporter of spans when it cannot start, because strangers could u
     await tracing?.close();
     closed.push(true);
   };
-  const world = { clock: createSystemClock(), ids: createSystemIds(), log, tracing: tracing && { ...tracing, close } };
+  const world = { clock: systemClock, ids: createSystemIds(), log, tracing: tracing && { ...tracing, close } };
   await expect(startStandalone(readStandaloneConfig(env), world)).rejects.toThrow('COUNTERSIGN_HOST is 0.0.0.0');
   expect(closed).toEqual([true]);
 });

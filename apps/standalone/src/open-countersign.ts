@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { ConfigError, createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { ConfigError, createLog, createSystemIds, systemClock } from '@countersign/runtime';
 import { openTracing, reasonOf } from '@countersign/shell';
 import { clearTokenOf } from './clear-token.js';
 import { readStandaloneConfig } from './config.js';
@@ -34,7 +34,7 @@ export async function openCountersign(
   const config = readStandaloneConfig(env);
   const log = createLog({ level: config.logLevel, fields: { process: 'countersign' } });
   const tracing = await openTracing({ service: 'countersign', env, log });
-  const world = { clock: createSystemClock(), ids: createSystemIds(), log, tracing, env };
+  const world = { clock: systemClock, ids: createSystemIds(), log, tracing, env };
   const { url, tokensFile, stop } = await startStandalone(config, world).catch((error: unknown) => {
     throw explained(error);
   });

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { afterEach, expect, it } from '@jest/globals';
 import { readStandaloneConfig } from './config.js';
@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-stores-'));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 it('leaves nothing open, and gives the folder back, when a part cannot be opened', async () => {
-  const world = { clock: createSystemClock(), ids: createSystemIds(), log: createSilentLog() };
+  const world = { clock: systemClock, ids: createSystemIds(), log: createSilentLog() };
   const config = readStandaloneConfig({ COUNTERSIGN_DATA: folder });
   // A clock with a wrong time: the policy cannot be recorded after the store, the read model and the projector are
   // open.

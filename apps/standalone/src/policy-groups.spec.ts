@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { readStandaloneConfig } from './config.js';
@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 const start = () => {
-  const world = { clock: createSystemClock(), ids: createSystemIds(), log: createSilentLog() };
+  const world = { clock: systemClock, ids: createSystemIds(), log: createSilentLog() };
   const data = join(folder, 'data');
   const env = { COUNTERSIGN_DATA: data, COUNTERSIGN_PORT: '0', COUNTERSIGN_POLICY: join(folder, 'policy.yaml') };
   return startStandalone(readStandaloneConfig({ ...env, COUNTERSIGN_TOKENS_FILE: tokensFile() }), world);

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { expect, it } from '@jest/globals';
 import { readStandaloneConfig } from './config.js';
@@ -25,7 +25,7 @@ it('counts calls with values that are encrypted at rest, also after a restart, u
     ...{ COUNTERSIGN_DATA: join(folder, 'data'), COUNTERSIGN_PORT: '0' },
     ...{ COUNTERSIGN_POLICY: join(folder, 'policy.yaml'), COUNTERSIGN_TOKENS_FILE: join(folder, 'tokens.json') },
   };
-  const world = { clock: createSystemClock(), ids: createSystemIds(), log: createSilentLog() };
+  const world = { clock: systemClock, ids: createSystemIds(), log: createSilentLog() };
   const start = () => startStandalone(readStandaloneConfig(env), world);
   let server = await start();
   try {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ToolCallView } from '@countersign/contracts';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readStandaloneConfig } from './config.js';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   writeFileSync(policyFile, policy);
   writeFileSync(tokensFile, JSON.stringify([{ token, principal: 'agent', roles: ['agent'] }]), { mode: 0o600 });
   const env = { COUNTERSIGN_DATA: join(folder, 'data'), COUNTERSIGN_PORT: '0', COUNTERSIGN_POLICY: policyFile };
-  const world = { clock: createSystemClock(), ids: createSystemIds(), log: createSilentLog() };
+  const world = { clock: systemClock, ids: createSystemIds(), log: createSilentLog() };
   server = await startStandalone(readStandaloneConfig({ ...env, COUNTERSIGN_TOKENS_FILE: tokensFile }), world);
 });
 afterAll(async () => {

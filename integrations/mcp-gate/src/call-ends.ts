@@ -1,5 +1,5 @@
 import type { JsonValue } from '@countersign/contracts';
-import { sleep, systemClock } from '@countersign/http-client';
+import { sleepOrThrow, systemClock } from '@countersign/contracts/clock';
 import { createWorker, type CallEnd, type GateTool, type MayClaim, type Worker } from '@countersign/worker-sdk';
 import type { ClientCall } from './client-call.js';
 import { attempts, type GateOptions } from './gate-options.js';
@@ -123,7 +123,7 @@ async function untilElsewhere(
 ): Promise<CallEnd> {
   try {
     for (let waitMs = Math.max(holdMs, lookEveryMs); ; waitMs = lookEveryMs) {
-      await sleep(systemClock, waitMs, signal);
+      await sleepOrThrow(systemClock, waitMs, signal);
       if (runsHere()) continue;
       // Countersign may be away for a moment.
       const call = await client.getToolCall(callId, { signal }).catch(() => undefined);

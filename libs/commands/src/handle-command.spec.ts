@@ -4,7 +4,7 @@ import { EventStoreUnavailableError, noStream, OutcomeUnknownError } from '@coun
 import type { EventStore } from '@countersign/event-store';
 import { createSimulatedEventStore, createSimulatedLog, sampleEvent } from '@countersign/event-store/testing';
 import type { AppendFault, SimulatedLog } from '@countersign/event-store/testing';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createRandom, createSeededIds } from '@countersign/runtime/testing';
 import { createCommandHandler } from './handle-command.js';
 import type { CommandHandler, CommandMeta } from './handle-command.js';
@@ -46,7 +46,7 @@ interface Bench {
 function bench(log: SimulatedLog = createSimulatedLog(), cacheSize = 10): Bench {
   const faults: AppendFault[] = [];
   const reads: string[] = [];
-  const clock = createSystemClock();
+  const clock = systemClock;
   const store = createSimulatedEventStore({ clock, log, fault: () => faults.shift() ?? 'none' });
   const counted: EventStore = {
     ...store,
@@ -153,7 +153,7 @@ describe('handling a command', () => {
         return result.status === 'committed' ? { ...result, position: 0, events: [] } : result;
       },
     };
-    const ports = { store: blind, fold: counter, cacheSize: 10, clock: createSystemClock(), ids: createSystemIds() };
+    const ports = { store: blind, fold: counter, cacheSize: 10, clock: systemClock, ids: createSystemIds() };
     const handler = createCommandHandler(ports);
     // Another process recorded the same command with other data; the store treats ours as its duplicate.
     await handler.load('a');
@@ -253,7 +253,7 @@ describe('commands on one stream', () => {
       store: { ...store, append: (...args) => ((appends += 1), store.append(...args)) },
       fold: counter,
       cacheSize: 10,
-      clock: createSystemClock(),
+      clock: systemClock,
       ids: createSystemIds(),
     });
     await Promise.all(Array.from({ length: 50 }, () => handlerOver.handleCommand('a', addAlways(), meta())));
@@ -305,7 +305,7 @@ describe('commands on one stream', () => {
   it('are all recorded, each once, when several processes write at once', async () => {
     const log = createSimulatedLog();
     const handlers = [1, 2, 3].map((seed) => {
-      const clock = createSystemClock();
+      const clock = systemClock;
       const store = createSimulatedEventStore({ clock, log, latencyMs: () => 1 });
       return createCommandHandler({
         store,
@@ -329,7 +329,7 @@ describe('commands on one stream', () => {
     const options = {
       fold: counter,
       cacheSize: 10,
-      clock: createSystemClock(),
+      clock: systemClock,
       ids: { ...createSystemIds(), randomBytes: () => new Uint8Array(1) },
     };
     const { handleCommand } = createCommandHandler({ ...options, store: contended });
@@ -373,7 +373,7 @@ describe('an append of unknown outcome', () => {
       store,
       fold: counter,
       cacheSize: 10,
-      clock: createSystemClock(),
+      clock: systemClock,
       ids: createSystemIds(),
     });
     expect(await handleCommand('a', add(1, 'mine'), meta('mine'))).toMatchObject({ status: 'accepted', revision: 0 });
@@ -401,7 +401,7 @@ describe('folded streams', () => {
 
   it('are not kept once nothing more is expected of them', async () => {
     const { store, reads } = bench();
-    const clock = createSystemClock();
+    const clock = systemClock;
     const ending = { ...counter, isTerminal: ({ value }: Count) => value === 3 };
     const counted: EventStore = {
       ...store,

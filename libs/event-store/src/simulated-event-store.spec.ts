@@ -1,4 +1,4 @@
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createVirtualClock } from '@countersign/runtime/testing';
 import { eventStoreContract } from './event-store.contract.js';
 import { EventStoreUnavailableError, noStream } from './event-store.js';
@@ -10,7 +10,7 @@ eventStoreContract({
   name: 'simulated',
   open: async () => {
     const log = createSimulatedLog();
-    const clock = createSystemClock();
+    const clock = systemClock;
     let store = createSimulatedEventStore({ clock, log });
     return {
       store,

@@ -1,5 +1,6 @@
 import { backoffMs } from '@countersign/contracts/backoff';
-import { linkedController, sleep, systemClock, type Clock } from './clock.js';
+import { sleepOrThrow, systemClock, type Clock } from '@countersign/contracts/clock';
+import { linkedController } from './linked-controller.js';
 import { createSseParser } from './sse.js';
 
 /** The stream to follow. */
@@ -58,7 +59,7 @@ function createPause({ onLost, random = Math.random }: FollowOptions, clock: Clo
     const waitMs = onLost(cause);
     // A connection that held for a while resets the backoff; one that breaks at once means a server in trouble.
     failures = heldMs > backoff.maxMs ? 1 : failures + 1;
-    await sleep(clock, Math.max(waitMs, backoffMs(failures, backoff, random)), signal);
+    await sleepOrThrow(clock, Math.max(waitMs, backoffMs(failures, backoff, random)), signal);
   };
 }
 

@@ -1,4 +1,5 @@
-import { linkedController, reasonOf, sleep, systemClock, type Clock } from './clock.js';
+import { reasonOf, sleepOrThrow, systemClock, type Clock } from '@countersign/contracts/clock';
+import { linkedController } from './linked-controller.js';
 
 /** The server and the defaults of its requests. */
 export interface HttpClientOptions {
@@ -107,7 +108,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       const waitMs = isGood ? undefined : request.again?.(outcome, nth);
       if (waitMs !== undefined) {
         if (outcome instanceof Response) await outcome.body?.cancel();
-        await sleep(clock, waitMs, request.signal);
+        await sleepOrThrow(clock, waitMs, request.signal);
       } else if (outcome instanceof NoAnswerError) throw outcome;
       else return outcome;
     }

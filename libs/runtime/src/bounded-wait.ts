@@ -1,5 +1,5 @@
-import { sleep } from './clock.js';
-import type { Clock } from './clock.js';
+import { sleep } from '@countersign/contracts/clock';
+import type { Clock } from '@countersign/contracts/clock';
 
 /** Waits for a promise for at most this many ms; then ignores it. @throws its error, if it comes in time */
 export async function atMost(clock: Clock, timeoutMs: number, work: Promise<unknown>): Promise<void> {

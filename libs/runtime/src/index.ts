@@ -1,6 +1,6 @@
 export { atMost, orAborted, within } from './bounded-wait.js';
-export { createSystemClock, sleep } from './clock.js';
-export type { Clock } from './clock.js';
+export { sleep, systemClock } from '@countersign/contracts/clock';
+export type { Clock } from '@countersign/contracts/clock';
 export { ConfigError, readConfig, Secret } from './config.js';
 export type { ConfigProblem } from './config.js';
 export { crashPoint } from './crash-point.js';

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.js';
+import type { Clock } from '@countersign/contracts/clock';
 import type { Log, LogFields } from './log.js';
 import { createRateLimit } from './rate-limit.js';
 

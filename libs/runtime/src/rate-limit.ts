@@ -1,4 +1,4 @@
-import type { Clock } from './clock.js';
+import type { Clock } from '@countersign/contracts/clock';
 
 /** A token bucket: `burst` at once, then `perSecond`. */
 export interface Rate {

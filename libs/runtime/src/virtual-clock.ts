@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from './clock.js';
+import type { Clock } from '@countersign/contracts/clock';
 
 /** A clock that moves only on command. */
 export interface VirtualClock extends Clock {

@@ -27,6 +27,7 @@ function read(answers: readonly (Response | Error)[], options: EventsOptions = {
   };
   const waitedMs: number[] = [];
   const clock = {
+    now: () => 0,
     monotonic: () => 0,
     setTimer: (delayMs: number, fn: () => void) => {
       if (delayMs > 10_000) return () => undefined;

@@ -1,5 +1,5 @@
 import type { JsonValue, ToolCallView } from '@countersign/contracts';
-import type { Clock } from '@countersign/http-client';
+import type { Clock } from '@countersign/contracts/clock';
 import type { Client } from './client.js';
 import type { WorkerLog } from './log.js';
 import type { Middleware } from './middleware.js';

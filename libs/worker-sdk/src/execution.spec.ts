@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { actionDigest, type ClaimView, type JsonObject, type ToolCallView } from '@countersign/contracts';
 import { z } from 'zod';
 import type { Client } from './client.js';
-import { systemClock } from '@countersign/http-client';
+import { systemClock } from '@countersign/contracts/clock';
 import { CountersignError } from './errors.js';
 import type { ExecutionPorts } from './execution-ports.js';
 import { executeCall } from './execution.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { backoffMs, type ClaimView, type OutcomeBody } from '@countersign/contracts';
-import { sleep } from '@countersign/http-client';
+import { sleepOrThrow } from '@countersign/contracts/clock';
 import { isRefusal, messageOf } from './errors.js';
 import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { runClaimed } from './run-claimed.js';
@@ -71,7 +71,7 @@ async function report(ports: ExecutionPorts, callId: string, outcome: OutcomeBod
       const what =
         'the outcome is not recorded yet, because the token of the resolver is refused: it is reported again';
       if (tries === 1) ports.log.error({ callId, error: messageOf(error) }, what);
-      await sleep(ports.clock, backoffMs(tries, refusedTokenBackoff), ports.stopped);
+      await sleepOrThrow(ports.clock, backoffMs(tries, refusedTokenBackoff), ports.stopped);
     }
   }
 }

@@ -11,7 +11,7 @@ export type {
   RenewRequest,
 } from './client.js';
 export type { ApprovalPage, RunPage, ToolCallPage } from './answers.js';
-export type { Clock as WorkerClock } from '@countersign/http-client';
+export type { Clock as WorkerClock } from '@countersign/contracts/clock';
 export { CountersignError, isRefusal } from './errors.js';
 export type { Problem } from './errors.js';
 export type { EventsOptions } from './events.js';

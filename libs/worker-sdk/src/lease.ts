@@ -1,5 +1,6 @@
 import { isSettled } from '@countersign/contracts';
-import { linkedController, sleep, type LinkedController } from '@countersign/http-client';
+import { sleepOrThrow } from '@countersign/contracts/clock';
+import { linkedController, type LinkedController } from '@countersign/http-client';
 import { isRefusal, messageOf } from './errors.js';
 import type { ExecutionPorts } from './execution-ports.js';
 import { rejectOnAbort } from './reject-on-abort.js';
@@ -48,7 +49,7 @@ async function keepRenewed(
   const { clock, leaseMs } = ports;
   for (;;) {
     try {
-      await sleep(clock, leaseMs / 3, done);
+      await sleepOrThrow(clock, leaseMs / 3, done);
       await ports.resolver.renew(callId, { attempt, leaseMs }, { signal: done, attempts: Infinity });
     } catch (error) {
       if (done.aborted) return;

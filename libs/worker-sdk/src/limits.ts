@@ -1,4 +1,5 @@
-import { linkedController, type Clock } from '@countersign/http-client';
+import type { Clock } from '@countersign/contracts/clock';
+import { linkedController } from '@countersign/http-client';
 import { checkWaitMs } from './check-numbers.js';
 
 /** The longest wait, and what the tools get. */

@@ -1,4 +1,4 @@
-import type { Clock } from '@countersign/http-client';
+import type { Clock } from '@countersign/contracts/clock';
 import type { Changes } from './changes.js';
 
 /** Events only wake; should something on the way swallow them, this look makes the worker slower, not deaf. */

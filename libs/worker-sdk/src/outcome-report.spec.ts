@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { systemClock, type Clock } from '@countersign/http-client';
+import { systemClock, type Clock } from '@countersign/contracts/clock';
 import { z } from 'zod';
 import { gateTool } from './gate-tool.js';
 import type { WorkerLog } from './log.js';

@@ -1,4 +1,4 @@
-import { reasonOf } from '@countersign/http-client';
+import { reasonOf } from '@countersign/contracts/clock';
 
 /** Rejects with the signal's reason once it aborts. */
 export function rejectOnAbort(signal: AbortSignal): { readonly promise: Promise<never>; readonly release: () => void } {

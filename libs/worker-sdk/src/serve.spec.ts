@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { systemClock } from '@countersign/http-client';
+import { systemClock } from '@countersign/contracts/clock';
 import { z } from 'zod';
 import { gateTool } from './gate-tool.js';
 import { createFakeCountersign, type FakeCountersign } from './testing.js';
@@ -107,6 +107,7 @@ describe('a worker that serves', () => {
     const looks: (() => void)[] = [];
     let passedMs = 0;
     const clock = {
+      ...systemClock,
       monotonic: () => systemClock.monotonic() + passedMs,
       setTimer: (delayMs: number, fn: () => void) => {
         if (delayMs !== 30_000) return systemClock.setTimer(delayMs, fn);

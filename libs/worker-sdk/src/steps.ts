@@ -1,4 +1,4 @@
-import type { Clock } from '@countersign/http-client';
+import type { Clock } from '@countersign/contracts/clock';
 import type { Client } from './client.js';
 import { CountersignError, isRefusal } from './errors.js';
 import type { ExecutionPorts } from './execution-ports.js';

@@ -5,6 +5,7 @@ function virtualClock() {
   let now = 0;
   let timer: { readonly at: number; readonly fn: () => void } | undefined;
   return {
+    now: () => now,
     monotonic: () => now,
     setTimer: (delayMs: number, fn: () => void) => {
       const mine = { at: now + delayMs, fn };

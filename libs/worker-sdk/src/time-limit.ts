@@ -1,4 +1,4 @@
-import type { Clock } from '@countersign/http-client';
+import type { Clock } from '@countersign/contracts/clock';
 
 /** The time that a tool may run. */
 export interface TimeLimit {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { createClient } from './client.js';
-import type { Clock } from '@countersign/http-client';
+import type { Clock } from '@countersign/contracts/clock';
 import { CountersignError, errorOfAnswer, isRefusal, messageOf } from './errors.js';
 import { retryAfterMs } from '@countersign/http-client';
 import { createTransport } from './transport.js';
@@ -39,6 +39,7 @@ function instantClock(): Clock & { readonly waitedMs: number[] } {
   const waitedMs: number[] = [];
   return {
     waitedMs,
+    now: () => 0,
     monotonic: () => 0,
     setTimer: (delayMs, fn) => {
       if (delayMs >= 30_000) return () => undefined;

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { backoffMs } from '@countersign/contracts';
+import { systemClock, type Clock } from '@countersign/contracts/clock';
 import {
   createHttpClient,
   NoAnswerError,
   retryAfterMs,
-  systemClock,
   type Answer,
-  type Clock,
   type HttpRequest,
   type Attempt,
 } from '@countersign/http-client';

@@ -13,7 +13,7 @@ import type { Ledger } from '@countersign/ledger';
 import type { MessageBus } from '@countersign/message-bus';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { createRelay } from '@countersign/relay';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { openStores, readStandaloneConfig } from '@countersign/standalone';
 import { freshPrefix, openedKafka, openedWithTopics } from '../opened.ts';
@@ -40,7 +40,7 @@ export interface LedgerCluster {
   readonly close: () => Promise<void>;
 }
 
-const world = { clock: createSystemClock(), ids: createSystemIds(), log: createSilentLog() };
+const world = { clock: systemClock, ids: createSystemIds(), log: createSilentLog() };
 
 export async function openLedgerCluster({ partitions = 2, policy = 'version: 1' } = {}): Promise<LedgerCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-ledgers-'));

@@ -2,7 +2,7 @@
 // message. A message with the header `poison` aborts the process.
 import { setTimeout } from 'node:timers/promises';
 import { openKafka } from '@countersign/message-bus/kafka';
-import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createLog, createSystemIds, systemClock } from '@countersign/runtime';
 
 const [brokers = '', topicPrefix = '', group = '', delayMs = '0'] = process.argv.slice(2);
 const kafka = openKafka({
@@ -10,7 +10,7 @@ const kafka = openKafka({
   clientId: 'consumer',
   topicPrefix,
   sessionTimeoutMs: 6_000,
-  clock: createSystemClock(),
+  clock: systemClock,
   ids: createSystemIds(),
   log: createLog({ level: 'silent' }),
 });

@@ -2,14 +2,14 @@
 // each direction.
 import { createInterface } from 'node:readline';
 import { openKafka } from '@countersign/message-bus/kafka';
-import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createLog, createSystemIds, systemClock } from '@countersign/runtime';
 
 const [brokers = '', topicPrefix = '', group = ''] = process.argv.slice(2);
 const kafka = openKafka({
   brokers: brokers.split(','),
   clientId: 'holder',
   topicPrefix,
-  clock: createSystemClock(),
+  clock: systemClock,
   ids: createSystemIds(),
   log: createLog({ level: 'silent' }),
 });

@@ -16,7 +16,7 @@ import { toEventMessage, topicNames } from '@countersign/message-bus';
 import { openKafka } from '@countersign/message-bus/kafka';
 import { createDeadlines } from '@countersign/projector';
 import { createRelay } from '@countersign/relay';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { openStores, readStandaloneConfig } from '@countersign/standalone';
 
@@ -65,7 +65,7 @@ export async function openLedgerBehindKafka(
   { keys }: LedgerBehindKafkaOptions = {},
 ): Promise<LedgerBehindKafka> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-behind-kafka-'));
-  const world = { clock: createSystemClock(), ids: createSystemIds(), log: createCollectingLog() };
+  const world = { clock: systemClock, ids: createSystemIds(), log: createCollectingLog() };
   const stores = await openStores(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world);
   const { commands, readModel, store } = stores;
   const gateway = await openGateway(folder, { ...stores, ...world });

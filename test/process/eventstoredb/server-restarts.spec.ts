@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { noStream } from '@countersign/event-store';
 import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { scheme } from '../../eventstoredb-server/client-under-test.ts';
 import { startServerProcess } from '../../eventstoredb-server/server-process.ts';
@@ -18,7 +18,7 @@ it('records every acknowledged append once while the server is killed again and 
   onCleanup(() => server.stop());
   const timeouts = { appendMs: 2000, readMs: 2000 };
   const url = server.url.replace(/^esdb/, scheme);
-  const [log, clock, connect] = [createSilentLog(), createSystemClock(), await connectOf(url)];
+  const [log, clock, connect] = [createSilentLog(), systemClock, await connectOf(url)];
   const store = openEventStoreDb({ url, connect, log, clock, timeouts });
   onCleanup(store.close);
   const seen: string[] = [];

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { noStream } from '@countersign/event-store';
 import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-store/testing';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import type { Faults } from '../../eventstoredb-server/faults.ts';
 
@@ -36,7 +36,7 @@ const store = openEventStoreDb({
   url,
   connect: await connectOf(url),
   log: createSilentLog(),
-  clock: createSystemClock(),
+  clock: systemClock,
   timeouts,
 });
 const outcomes: Record<string, string> = {};

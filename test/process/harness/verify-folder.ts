@@ -3,11 +3,11 @@
 import { join } from 'node:path';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import { verifyReadModel } from '@countersign/read-model';
-import { createLog, createSystemClock } from '@countersign/runtime';
+import { createLog, systemClock } from '@countersign/runtime';
 
 const folder = process.argv[2] ?? '';
 const log = createLog({ level: 'error' });
-const store = await openEmbeddedEventStore({ folder, log, clock: createSystemClock() });
+const store = await openEmbeddedEventStore({ folder, log, clock: systemClock });
 try {
   const chain = await store.verify();
   const views = await verifyReadModel({ file: join(folder, 'read-model.db'), source: store, log });

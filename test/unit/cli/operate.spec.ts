@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { requestToolCalls } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { PoisonMessageError, topicNames } from '@countersign/message-bus';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { openStores, readStandaloneConfig, type Stores } from '@countersign/standalone';
 import { createCliRun } from '@countersign/cli/testing';
@@ -29,7 +29,7 @@ const actor: Actor = {
   via: 'api',
   assurance: 'low',
 };
-const world = () => ({ clock: createSystemClock(), ids: createSystemIds(), log: createCollectingLog() });
+const world = () => ({ clock: systemClock, ids: createSystemIds(), log: createCollectingLog() });
 
 /** The files of a standalone server; each run has one call that waits for approval. */
 async function withStores<T>(work: (stores: Stores) => Promise<T>): Promise<T> {

@@ -7,7 +7,7 @@ import { createWriteSide, requestToolCalls } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { TestServer } from '../../eventstoredb-server/server.ts';
@@ -38,7 +38,7 @@ describe('countersign projector, in a cluster', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const world = { clock: createSystemClock(), ids: createSystemIds(), log: createCollectingLog() };
+  const world = { clock: systemClock, ids: createSystemIds(), log: createCollectingLog() };
   const request = async (runId: string): Promise<void> => {
     const commands = createWriteSide({ store, tools: { find: () => undefined }, ...world });
     const call = { toolCallId: '1', toolName: 'delete_file', arguments: { path: '/x' }, needsApproval: true };

@@ -6,7 +6,7 @@ import { createCliRun } from '@countersign/cli/testing';
 import type { CliRun } from '@countersign/cli/testing';
 import { mayDelete } from '@countersign/event-store/eventstoredb';
 import { sampleEvent, sampleStream } from '@countersign/event-store/testing';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { TestServer } from '../../eventstoredb-server/server.ts';
 import { createAuthority } from '../../kafka-broker/certificates.ts';
@@ -57,7 +57,7 @@ describe('countersign store', () => {
   const withDefaultRights = (): void => void server.log.rewind(0);
 
   it('lets a process see whether its user may still delete', async () => {
-    const clock = createSystemClock();
+    const clock = systemClock;
     await run('store', 'secure');
     expect(await mayDelete(url, clock)).toBe(false);
     withDefaultRights();

@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { EventTooLargeError, noStream } from '@countersign/event-store';
 import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import { checkRights, secureStore } from '@countersign/event-store/eventstoredb';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createAuthority } from '../../kafka-broker/certificates.ts';
 import { cleanUpAfterEach, onCleanUp, openReadyStore, startServer, until } from './harness.js';
 
@@ -60,7 +60,7 @@ describe('any server', () => {
 
   it('tells the rights of the service, and grants them when an admin asks', async () => {
     const { url, adminUrl } = await secured();
-    const clock = createSystemClock();
+    const clock = systemClock;
     if (adminUrl !== undefined) await secureStore(adminUrl, url, clock);
     const { tried, isAsItMustBe } = await checkRights(url, clock);
     for (const { what, wanted, found } of tried) process.stdout.write(`${what}: ${wanted}, found ${found}\n`);

@@ -27,7 +27,8 @@ import type { EventType, JsonObject, RecordedEvent, RequestedCall } from '@count
 import type { EventStore } from '@countersign/event-store';
 
 import { createRefusals } from '@countersign/ledger/testing';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
+import type { Clock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { cleanUpAfterEach, openReadyStore, startServer } from './harness.js';
 
@@ -81,7 +82,7 @@ interface Opened {
   readonly store: EventStore;
   readonly commands: CommandPorts;
   readonly ports: {
-    readonly clock: ReturnType<typeof createSystemClock>;
+    readonly clock: Clock;
     readonly ids: ReturnType<typeof createSystemIds>;
   };
   readonly recorded: () => Promise<readonly RecordedEvent[]>;
@@ -90,7 +91,7 @@ interface Opened {
 async function open(): Promise<Opened> {
   const server = await startServer();
   const { store } = await openReadyStore(server.url, { timeouts: { appendMs: 20_000, readMs: 20_000 } });
-  const ports = { clock: createSystemClock(), ids: createSystemIds() };
+  const ports = { clock: systemClock, ids: createSystemIds() };
   const commands = createWriteSide({
     store,
     tools: { find: () => undefined },

@@ -4,11 +4,11 @@ import { cancelToolCall, claim, findCall, requestToolCalls } from '@countersign/
 import type { Actor, CommandPorts } from '@countersign/commands';
 import { callState } from '@countersign/domain';
 import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { startTestServer } from '../../eventstoredb-server/server.ts';
 
-const [clock, ids, log] = [createSystemClock(), createSystemIds(), createSilentLog()];
+const [clock, ids, log] = [systemClock, createSystemIds(), createSilentLog()];
 const actor: Actor = {
   tenant: 'default',
   principal: 'agent',

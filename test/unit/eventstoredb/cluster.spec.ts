@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { appendUntilKnown, isStoreOutage, noStream } from '@countersign/event-store';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { startTestCluster } from '../../eventstoredb-server/cluster.ts';
 import type { TestCluster } from '../../eventstoredb-server/cluster.ts';
 import { cleanUpAfterEach, onCleanUp, openReadyStore, until } from './harness.js';
@@ -10,7 +10,7 @@ import type { OpenedStore } from './harness.js';
 
 cleanUpAfterEach();
 
-const ports = { clock: createSystemClock(), ids: createSystemIds() };
+const ports = { clock: systemClock, ids: createSystemIds() };
 
 interface Opened extends OpenedStore {
   readonly cluster: TestCluster;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { noStream } from '@countersign/event-store';
 import { openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createCollectingLog, createSilentLog } from '@countersign/runtime/testing';
 import { scheme } from '../../eventstoredb-server/client-under-test.ts';
 import { cleanUpAfterEach, connect, openReadyStore, openStore, startServer, until } from './harness.js';
@@ -83,7 +83,7 @@ describe('the connection', () => {
   it.each(['http://admin:secret@127.0.0.1:2113', 'esdb://admin:secret@127.0.0.1:2113:1'])(
     'refuses a connection string that the client does not take, and does not repeat it: %s',
     (url) => {
-      const open = () => openEventStoreDb({ url, connect, log: createCollectingLog(), clock: createSystemClock() });
+      const open = () => openEventStoreDb({ url, connect, log: createCollectingLog(), clock: systemClock });
       expect(open).toThrow(RangeError);
       expect(open).not.toThrow(/secret/);
     },
@@ -91,14 +91,14 @@ describe('the connection', () => {
 
   it('names a certificate that cannot be read, and no password', () => {
     const url = 'esdb://admin:secret@127.0.0.1:2113?tlsCAFile=/nowhere/ca.crt';
-    const open = () => openEventStoreDb({ url, connect, log: createCollectingLog(), clock: createSystemClock() });
+    const open = () => openEventStoreDb({ url, connect, log: createCollectingLog(), clock: systemClock });
     expect(open).toThrow(/tlsCAFile: file not found: \/nowhere\/ca\.crt/);
     expect(open).not.toThrow(/secret/);
   });
 
   it('subscribes to nothing once it is closed, and closes without a connection', async () => {
     const url = `${scheme}://127.0.0.1:1?tls=false`;
-    const store = openEventStoreDb({ url, connect, log: createSilentLog(), clock: createSystemClock() });
+    const store = openEventStoreDb({ url, connect, log: createSilentLog(), clock: systemClock });
     await store.close();
     await store.close();
     expect(() => store.subscribe(0, { onEvents: () => undefined, onError: () => undefined })).toThrow('closed');

@@ -3,7 +3,7 @@ import { afterEach } from '@jest/globals';
 import type { EventStore } from '@countersign/event-store';
 import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
 import { scheme } from '../../eventstoredb-server/client-under-test.ts';
@@ -45,7 +45,7 @@ export function openStore(url: string, options: Partial<EventStoreDbOptions> = {
   const log = createCollectingLog();
   const timeouts = { appendMs: 1_000, readMs: 1_000, probeMs: 60_000, ...options.timeouts };
   const store = openEventStoreDb({
-    clock: createSystemClock(),
+    clock: systemClock,
     connect,
     ...options,
     url: url.replace(/^esdb/, scheme),

@@ -7,7 +7,7 @@ import type { Actor, CommandPorts } from '@countersign/commands';
 import { approvalIdOf, deriveCallId } from '@countersign/contracts';
 import { createPolicies, loadPolicy } from '@countersign/policy';
 import { openReadModel } from '@countersign/read-model';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { createHistory } from '@countersign/shell';
 import { createLedger } from '@countersign/ledger';
@@ -39,7 +39,7 @@ let close: () => Promise<void>;
 beforeEach(async () => {
   world = await openLedgerWorld();
   const { store } = world;
-  const ports = { store, clock: createSystemClock(), ids: createSystemIds(), log: createSilentLog() };
+  const ports = { store, clock: systemClock, ids: createSystemIds(), log: createSilentLog() };
   const folder = mkdtempSync(join(tmpdir(), 'countersign-ledger-quotas-'));
   const readModel = await openReadModel({ file: join(folder, 'read-model.db'), source: store, log: ports.log });
   const projection = store.subscribe(readModel.checkpoint(), {

@@ -41,11 +41,11 @@ export async function checkChannels(output: Output, file: string): Promise<ExitC
 /** `countersign channels test <id>`: sends one message that is marked as a test, and reports the result. */
 export async function testChannel(output: Output, id: string): Promise<ExitCode> {
   const { openChannels } = await import('@countersign/channels');
-  const { createSystemClock } = await import('@countersign/runtime');
+  const { systemClock } = await import('@countersign/runtime');
   const { env } = output.terminal;
   const { people, ...config } = await readConfigured(env);
   const publicUrl = env['COUNTERSIGN_PUBLIC_URL'] ?? null;
-  const channels = await openChannels(config, { clock: createSystemClock(), publicUrl });
+  const channels = await openChannels(config, { clock: systemClock, publicUrl });
   const channel = channels.find((one) => one.id === id);
   if (channel === undefined) {
     const known = config.channels.map((one) => one.id).join(', ');

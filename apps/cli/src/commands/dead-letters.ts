@@ -79,10 +79,10 @@ async function withFolder<T>(folder: string, work: (deadLetters: DeadLetters) =>
     const detail = `No dead letters are kept in ${folder}, and COUNTERSIGN_KAFKA_BROKERS is not set.`;
     throw localError('notFound', 'no-log', detail, 'Set COUNTERSIGN_DATA, or COUNTERSIGN_KAFKA_BROKERS in a cluster.');
   }
-  const { createLog, createSystemClock } = await import('@countersign/runtime');
+  const { createLog, systemClock } = await import('@countersign/runtime');
   const { EventStoreUnavailableError, openEmbeddedEventStore } = await import('@countersign/event-store');
   const { createEmbeddedMessageBus, topicNames } = await import('@countersign/message-bus');
-  const world = { clock: createSystemClock(), log: createLog({ level: 'silent' }) };
+  const world = { clock: systemClock, log: createLog({ level: 'silent' }) };
   try {
     const store = await openEmbeddedEventStore({ folder, ...world });
     const bus = createEmbeddedMessageBus({ folder, topics: { [topicNames().events]: store }, ...world });

@@ -12,14 +12,14 @@ export interface KafkaAndTopics {
 
 /** Opens Kafka as the environment names it, does the work, and closes it again. Loads the client only here. */
 export async function withKafka<T>({ terminal }: Output, work: (opened: KafkaAndTopics) => Promise<T>): Promise<T> {
-  const { ConfigError, createLog, createSystemClock, createSystemIds } = await import('@countersign/runtime');
+  const { ConfigError, createLog, createSystemIds, systemClock } = await import('@countersign/runtime');
   const { readTopicsConfig, toConnection } = await import('@countersign/cluster');
   const { BusUnavailableError, openKafka } = await import('@countersign/message-bus/kafka');
   try {
     const config = readTopicsConfig(terminal.env);
     const kafka = openKafka({
       ...toConnection(config.kafka, 'countersign-cli'),
-      clock: createSystemClock(),
+      clock: systemClock,
       ids: createSystemIds(),
       // Errors are thrown. The client would log each of its retries as well.
       log: createLog({ level: 'silent' }),

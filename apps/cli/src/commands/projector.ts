@@ -21,8 +21,8 @@ interface OpenLog {
 
 /** The location of the log: `COUNTERSIGN_EVENTSTORE_URL`, otherwise the data folder. */
 async function openLog(env: Environment, folder: string, log: Log): Promise<OpenLog> {
-  const { createSystemClock } = await import('@countersign/runtime');
-  const world = { log, clock: createSystemClock() };
+  const { systemClock } = await import('@countersign/runtime');
+  const world = { log, clock: systemClock };
   const url = env['COUNTERSIGN_EVENTSTORE_URL'] ?? '';
   if (url !== '') {
     if ((env['COUNTERSIGN_KEEPER_URL'] ?? '') !== '') throw rowsOfKeeper();

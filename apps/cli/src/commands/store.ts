@@ -52,8 +52,8 @@ interface About {
 }
 
 async function report(output: Output, about: About, ask: (clock: Clock) => Promise<RightsReport>): Promise<ExitCode> {
-  const { createSystemClock } = await import('@countersign/runtime');
-  const found = await ask(createSystemClock()).catch((error: unknown) => {
+  const { systemClock } = await import('@countersign/runtime');
+  const found = await ask(systemClock).catch((error: unknown) => {
     throw notAsked(error, about);
   });
   output.printJson(found);

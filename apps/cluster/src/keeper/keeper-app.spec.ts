@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { KeysUnavailableError } from '@countersign/event-store';
-import { createSystemClock, Secret } from '@countersign/runtime';
+import { Secret, systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { openKeeperApp } from './keeper-app.js';
 import { createKeeperClient, KeeperRefusedError } from './keeper-client.js';
@@ -18,7 +18,7 @@ let client: KeeperClient;
 let fails: Error | undefined;
 
 const clientWith = (given: string): KeeperClient =>
-  createKeeperClient({ url: new URL(app.url), token: new Secret(given), ca: null }, 'a-session', createSystemClock());
+  createKeeperClient({ url: new URL(app.url), token: new Secret(given), ca: null }, 'a-session', systemClock);
 
 beforeEach(async () => {
   fails = undefined;

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createApi } from '../testing/api.js';
 import { openStream } from '../testing/event-stream.js';
 import { sendPipelined } from '../testing/pipelined.js';
@@ -16,7 +16,7 @@ afterEach(async () => {
 /** A world whose monotonic clock moves only when a test advances it, so that rate limits refill on command. */
 async function openStillWorld(requestsPerSecond?: number) {
   const time = { aheadMs: 0 };
-  const clock = { ...createSystemClock(), monotonic: () => time.aheadMs };
+  const clock = { ...systemClock, monotonic: () => time.aheadMs };
   const world = await openWorld({ clock, change: (ports) => ({ ...ports, requestsPerSecond }) });
   closing.push(world.close);
   return { world, time };

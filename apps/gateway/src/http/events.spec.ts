@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RecordedEvent } from '@countersign/contracts';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { createApi } from '../testing/api.js';
@@ -17,7 +17,7 @@ import type { TokenEntry } from '../tokens.js';
 
 /** A clock whose 15-second timers fire at once, for heartbeats. */
 let hurryMs: number | null = null;
-const system = createSystemClock();
+const system = systemClock;
 const clock: Clock = {
   ...system,
   setTimer: (delayMs, fn) => system.setTimer(delayMs === 15_000 ? (hurryMs ?? delayMs) : delayMs, fn),

@@ -3,7 +3,7 @@ import { celEngine } from '@countersign/cel';
 import { createWriteSide } from '@countersign/commands';
 import type { ExplanationView, GrantView, QuotaView, ToolCallView } from '@countersign/contracts';
 import { createPolicies, loadPolicy } from '@countersign/policy';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createHistory, loadConditions } from '@countersign/shell';
 import { createApi } from '../testing/api.js';
 import type { Api, Reply } from '../testing/api.js';
@@ -18,7 +18,7 @@ let nowMs = 0;
 async function open(quotas: string): Promise<void> {
   nowMs = Date.parse('2026-12-01T10:00:00.000Z');
   const content = loadPolicy('countersign.policy.yaml', `version: 1\nquotas: { ${quotas} }\n${rules}\n`, celEngine);
-  const clock = { ...createSystemClock(), now: () => nowMs };
+  const clock = { ...systemClock, now: () => nowMs };
   world = await openWorld({
     change: (ports) => ({
       ...ports,

@@ -1,7 +1,7 @@
 import { fireDue } from '@countersign/commands';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApprovalView } from '@countersign/contracts';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createApi } from '../testing/api.js';
 import type { Api, Reply } from '../testing/api.js';
 import { createTestPolicies } from '../testing/policies.js';
@@ -12,7 +12,7 @@ let world: World;
 let api: Api;
 let aheadMs = 0;
 beforeAll(async () => {
-  const clock = createSystemClock();
+  const clock = systemClock;
   world = await openWorld({ policies: createTestPolicies(), clock: { ...clock, now: () => clock.now() + aheadMs } });
   api = createApi(world);
 });

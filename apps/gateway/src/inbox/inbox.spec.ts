@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import { createVirtualClock } from '@countersign/runtime/testing';
 import { createSessionStore } from '../sqlite/session-store.js';
@@ -122,7 +122,7 @@ describe('a session', () => {
     closing.push(store.close);
     const ports = {
       store,
-      clock: createSystemClock(),
+      clock: systemClock,
       ids: { uuid: () => '', randomBytes: (n: number) => new Uint8Array(n).fill(n) },
     };
     const before = createSessions({ ...ports, tokens: createTokens(tokenEntries) });
@@ -137,7 +137,7 @@ describe('a session', () => {
 describe('a stream of events', () => {
   /** Heartbeats in no time, and tokens that can be revoked; each look-up makes new objects, as after the file was read again. */
   async function openRevocable() {
-    const system = createSystemClock();
+    const system = systemClock;
     const clock: Clock = { ...system, setTimer: (ms, fn) => system.setTimer(ms === 15_000 ? 20 : ms, fn) };
     const held = { entries: tokenEntries };
     const tokens: Tokens = {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { SignJWT } from 'jose';
 import { openOidcProvider } from '../testing/oidc-provider.js';
 import type { OidcProvider, Said } from '../testing/oidc-provider.js';
@@ -18,7 +18,7 @@ let aheadMs: number;
 beforeEach(async () => {
   aheadMs = 0;
   provider = await openOidcProvider();
-  const system = createSystemClock();
+  const system = systemClock;
   world = await openWorld({
     clock: { ...system, now: () => system.now() + aheadMs, monotonic: () => system.monotonic() + aheadMs },
     change: (ports) => ({

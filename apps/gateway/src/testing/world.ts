@@ -11,7 +11,7 @@ import { createPolicies } from '@countersign/policy';
 import type { Policies } from '@countersign/policy';
 import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import type { Clock, Ids } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
@@ -74,7 +74,7 @@ export interface WorldOptions {
 /** Opens it; the folder is removed on close, unless it was given. */
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'countersign-gateway-'));
-  const clock = options.clock ?? createSystemClock();
+  const clock = options.clock ?? systemClock;
   const ids = options.ids ?? createSystemIds();
   const log = createCollectingLog();
   const metrics = createGatewayMetrics();

@@ -10,7 +10,7 @@ import { EventStoreUnavailableError, openEmbeddedEventStore } from '@countersign
 import type { EventStore } from '@countersign/event-store';
 import { PoisonMessageError } from '@countersign/message-bus';
 import type { Message } from '@countersign/message-bus';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
 import { createLedger, isTransientFailure } from '../ledger.js';
@@ -89,7 +89,7 @@ const attemptsMax = 5;
 
 export async function openLedgerWorld(options: Partial<LedgerOptions> = {}): Promise<LedgerWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-ledger-'));
-  const world = { clock: options.clock ?? createSystemClock(), ids: createSystemIds(), log: createCollectingLog() };
+  const world = { clock: options.clock ?? systemClock, ids: createSystemIds(), log: createCollectingLog() };
   const real = await openEmbeddedEventStore({ folder, ...world });
   let failing = 0;
   const store: EventStore = {

@@ -14,7 +14,7 @@ import type { MessageBus } from '@countersign/message-bus';
 import { createPolicies } from '@countersign/policy';
 import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import type { Clock, Ids } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
@@ -67,7 +67,7 @@ const agent: Actor = { ...person, principal: 'agent', roles: new Set(['agent']),
 /** Opens it; a folder that is given stays. */
 export async function openWorld(given?: string): Promise<World> {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'countersign-notifier-'));
-  const [clock, ids, log] = [createSystemClock(), createSystemIds(), createCollectingLog()];
+  const [clock, ids, log] = [systemClock, createSystemIds(), createCollectingLog()];
   const store = await openEmbeddedEventStore({ folder, clock, log });
   const readModel = await openReadModel({ file: join(folder, 'read-model.db'), source: store, log });
   const projection = store.subscribe(readModel.checkpoint(), {

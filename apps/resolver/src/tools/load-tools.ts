@@ -1,5 +1,5 @@
 import { dirname, resolve as resolvePath } from 'node:path';
-import { createSystemClock, readSettings, readTextFile, Secret } from '@countersign/runtime';
+import { readSettings, readTextFile, Secret, systemClock } from '@countersign/runtime';
 import type { SettingProblem } from '@countersign/runtime';
 import type { PostPorts } from './post.js';
 import { createHttpRun } from './http-tool.js';
@@ -30,7 +30,7 @@ interface Loading {
 export async function loadTools(
   file: string | null,
   env: Environment,
-  ports: PostPorts = { clock: createSystemClock() },
+  ports: PostPorts = { clock: systemClock },
 ): Promise<ToolSet> {
   if (file === null) return noTools;
   const text = readSettings(file, 'COUNTERSIGN_TOOLS', (problem) => new ToolsFileError(file, [problem]));

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { startToolServer } from '../testing/tool-server.js';
 import type { ToolServer } from '../testing/tool-server.js';
 import { post as postOnce } from './post.js';
@@ -32,7 +32,7 @@ describe('a POST', () => {
         signal: new AbortController().signal,
         ...request,
       },
-      { clock: createSystemClock(), ...ports },
+      { clock: systemClock, ...ports },
     );
   const here = (path = '/tool'): string => `http://127.0.0.1:${server.port}${path}`;
   /** A server below HTTP: it does what it likes with each connection. */

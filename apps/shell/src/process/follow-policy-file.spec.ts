@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import { createLivePolicies, loadPolicy } from '@countersign/policy';
 import type { LivePolicies, PolicyContent } from '@countersign/policy';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { followPolicyFile } from './follow-policy-file.js';
 import type { PolicyFollower } from './follow-policy-file.js';
@@ -35,7 +35,7 @@ beforeEach(() => {
     recorded.push(version);
     return Promise.resolve();
   };
-  const clock = createSystemClock();
+  const clock = systemClock;
   follower = followPolicyFile({ file, tenant: 'default', policies, record: (one) => record(one), clock, log });
 });
 afterEach(() => {
@@ -76,7 +76,7 @@ describe('a policy file that changes', () => {
   it('is noticed when it changed before it was followed', async () => {
     follower.close();
     writeFileSync(file, second);
-    const clock = createSystemClock();
+    const clock = systemClock;
     follower = followPolicyFile({ file, tenant: 'default', policies, record: (one) => record(one), clock, log });
     await until(() => versionNow() !== firstVersion);
     expect(recorded).toEqual([versionNow()]);

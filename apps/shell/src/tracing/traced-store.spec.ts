@@ -3,7 +3,7 @@ import { noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createSimulatedEventStore, sampleEvents } from '@countersign/event-store/testing';
 import type { AppendFault } from '@countersign/event-store/testing';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createTracedStore } from './traced-store.js';
 
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -11,7 +11,7 @@ const earlier = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
 function open(faults: AppendFault[] = []): { store: EventStore; raw: EventStore; recorded: NewEvent[] } {
   const recorded: NewEvent[] = [];
-  const raw = createSimulatedEventStore({ clock: createSystemClock(), fault: () => faults.shift() ?? 'none' });
+  const raw = createSimulatedEventStore({ clock: systemClock, fault: () => faults.shift() ?? 'none' });
   const tracing = {
     traceparent: () => traceparent,
     recorded: (events: readonly NewEvent[]) => recorded.push(...events),

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { verifySlackRequest } from '@slack/bolt';
 import type { AnswerResult, ChannelAnswer } from '../response-port.js';
@@ -21,7 +21,7 @@ let server: SlackServer;
 let surface: Surface;
 let given: ChannelAnswer[];
 let result: AnswerResult;
-const clock = createSystemClock();
+const clock = systemClock;
 
 beforeEach(async () => {
   server = await openSlackServer(slackConfig.botToken.reveal());

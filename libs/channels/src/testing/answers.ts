@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import type { Secret } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import type { ResponsePort } from '../response-port.js';
@@ -113,7 +113,7 @@ export function slackSocketAnswers(config: ChannelConfigOf<'slack'>, server: Sla
 }
 
 function slackPorts(responses: ResponsePort) {
-  return { responses, people: () => [alice], clock: createSystemClock(), log: createSilentLog(), publicUrl: null };
+  return { responses, people: () => [alice], clock: systemClock, log: createSilentLog(), publicUrl: null };
 }
 
 function pressOf(server: SlackServer, type: 'approve' | 'deny', forgery?: Forgery) {

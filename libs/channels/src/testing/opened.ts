@@ -1,4 +1,4 @@
-import { createSystemClock, Secret } from '@countersign/runtime';
+import { Secret, systemClock } from '@countersign/runtime';
 import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import type { Channel } from '../channel.js';
@@ -100,7 +100,7 @@ export async function openWebhook(): Promise<OpenedChannel> {
   const secret = new Secret(webhookSecret);
   const config = { id: 'pager', type: 'webhook', url: server.url, secret, allowPrivateNetwork: true } as const;
   return {
-    channel: createWebhookChannel(config, { clock: createSystemClock(), publicUrl }),
+    channel: createWebhookChannel(config, { clock: systemClock, publicUrl }),
     answers: false,
     messages: async () => server.received.map(({ body }) => body),
     shown: async () => server.received.at(-1)?.body ?? '',

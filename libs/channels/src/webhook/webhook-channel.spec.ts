@@ -1,4 +1,4 @@
-import { createSystemClock, Secret } from '@countersign/runtime';
+import { Secret, systemClock } from '@countersign/runtime';
 import type { ResolveName } from '@countersign/runtime';
 import { Webhook } from 'standardwebhooks';
 import { sampleNotice } from '../testing/notices.js';
@@ -8,7 +8,7 @@ import type { VendorServer } from '../testing/vendor-server.js';
 import { createWebhookChannel } from './webhook-channel.js';
 
 const { signal } = new AbortController();
-const clock = createSystemClock();
+const clock = systemClock;
 let server: VendorServer;
 beforeEach(async () => {
   server = await openVendorServer(() => ({ status: 200 }));

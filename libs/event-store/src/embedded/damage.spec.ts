@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { EventStoreDamagedError, noStream } from '../event-store.js';
 import { openDatabase } from './database.js';
@@ -41,7 +41,7 @@ afterAll(() => {
 
 const mainFile = (): string => join(folder, 'events.db');
 const walFile = (): string => join(folder, 'events.db-wal');
-const options = () => ({ folder, log: createSilentLog(), clock: createSystemClock() });
+const options = () => ({ folder, log: createSilentLog(), clock: systemClock });
 
 function put(main: Buffer, wal: Buffer): void {
   for (const name of ['events.db', 'events.db-wal', 'events.db-shm']) rmSync(join(folder, name), { force: true });
@@ -86,7 +86,7 @@ function tryLog(): Outcome {
     const opened = openDatabase(mainFile());
     database = opened.database;
     const [log, leafHash] = [reading(() => createLogFile(opened.database)), createLeafHash()];
-    createVerification(log, leafHash, createSystemClock()).verifyTail(1000);
+    createVerification(log, leafHash, systemClock).verifyTail(1000);
     const reader = createLogReader(log, leafHash);
     const events = reader.readAll(0, 100);
     const byStream = ['a', 'b'].flatMap((stream) => reader.readStream(stream, 0));

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createCollectingLog, createSilentLog } from '@countersign/runtime/testing';
 import { EventStoreUnavailableError, noStream } from '../event-store.js';
 import { sampleEvents, sampleStream } from '../sample-events.js';
@@ -35,7 +35,7 @@ describe('the log file', () => {
   });
 
   it('has the head in every transaction, first or after page 1: what tells where transactions begin', async () => {
-    const store = await openEmbeddedEventStore({ folder, log: createSilentLog(), clock: createSystemClock() });
+    const store = await openEmbeddedEventStore({ folder, log: createSilentLog(), clock: systemClock });
     for (let round = 0; round < 60; round += 1) {
       const size = round % 3 === 0 ? 40 : 1;
       await Promise.all(Array.from({ length: size }, () => store.append(sampleStream(), noStream, sampleEvents(2))));
@@ -59,21 +59,21 @@ describe('the log file', () => {
 
   it('that cannot be opened is named', async () => {
     mkdirSync(join(folder, 'events.db'));
-    const opening = openEmbeddedEventStore({ folder, log: createSilentLog(), clock: createSystemClock() });
+    const opening = openEmbeddedEventStore({ folder, log: createSilentLog(), clock: systemClock });
     await expect(opening).rejects.toThrow(EventStoreUnavailableError);
     await expect(opening).rejects.toThrow(`${join(folder, 'events.db')} cannot be opened`);
   });
 
   it('warns when it drops the torn end of an unconfirmed write', async () => {
     const [log, copy] = [createCollectingLog(), join(folder, 'copy')];
-    const store = await openEmbeddedEventStore({ folder, log: createSilentLog(), clock: createSystemClock() });
+    const store = await openEmbeddedEventStore({ folder, log: createSilentLog(), clock: systemClock });
     await store.append('a', noStream, sampleEvents(1));
     await store.append('a', 0, sampleEvents(1));
     mkdirSync(copy);
     writeFileSync(join(copy, 'events.db'), readFileSync(join(folder, 'events.db')));
     writeFileSync(join(copy, 'events.db-wal'), readFileSync(join(folder, 'events.db-wal')).subarray(0, -2000));
     await store.close();
-    const torn = await openEmbeddedEventStore({ folder: copy, log, clock: createSystemClock() });
+    const torn = await openEmbeddedEventStore({ folder: copy, log, clock: systemClock });
     expect(await torn.head()).toBe(1);
     expect(log.entries[0]).toMatchObject({
       level: 'warn',

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { eventStoreContract } from '../event-store.contract.js';
 import { noStream } from '../event-store.js';
@@ -12,7 +12,7 @@ eventStoreContract({
   name: 'embedded',
   open: async () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-'));
-    const options = { folder, log: createSilentLog(), clock: createSystemClock() };
+    const options = { folder, log: createSilentLog(), clock: systemClock };
     let store = await openEmbeddedEventStore(options);
     return {
       store,
@@ -30,7 +30,7 @@ eventStoreContract({
 
 it('names the streams that begin with a text, and no others', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-'));
-  const store = await openEmbeddedEventStore({ folder, log: createSilentLog(), clock: createSystemClock() });
+  const store = await openEmbeddedEventStore({ folder, log: createSilentLog(), clock: systemClock });
   for (const name of ['subject-\u{1f600}', 'subject.', 'subject-', 'subjec', 'subject-a', 'toolCall-subject-a']) {
     await store.append(name, noStream, [sampleEvent()]);
   }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RecordedEvent } from '@countersign/contracts';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import { expectCommitted } from '../event-store.contract.js';
 import type { AppendResult } from '../event-store.js';
@@ -22,7 +22,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-'));
   measures = [];
   const metrics = { onCommit: (measure: CommitMeasure) => void measures.push(measure) };
-  store = await openEmbeddedEventStore({ folder, log: createSilentLog(), clock: createSystemClock(), metrics });
+  store = await openEmbeddedEventStore({ folder, log: createSilentLog(), clock: systemClock, metrics });
 });
 afterEach(async () => {
   await store.close();
@@ -109,7 +109,7 @@ describe('a group commit', () => {
     const appending = store.append('a', noStream, sampleEvents(1));
     await store.close();
     expect(expectCommitted(await appending).revision).toBe(0);
-    store = await openEmbeddedEventStore({ folder, log: createSilentLog(), clock: createSystemClock() });
+    store = await openEmbeddedEventStore({ folder, log: createSilentLog(), clock: systemClock });
     expect(await store.readStream('a')).toHaveLength(1);
   });
 

@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { EventStoreDamagedError, noStream } from '../event-store.js';
 import { sampleEvents } from '../sample-events.js';
@@ -24,7 +24,7 @@ const open = (from: string, acceptedEnd?: number): Promise<EmbeddedEventStore> =
   openEmbeddedEventStore({
     folder: from,
     log: createCollectingLog(),
-    clock: createSystemClock(),
+    clock: systemClock,
     ...(acceptedEnd === undefined ? {} : { acceptedEnd }),
   });
 

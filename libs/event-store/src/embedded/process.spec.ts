@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { EventStoreUnavailableError } from '../event-store.js';
 import { openEmbeddedEventStore } from './embedded-event-store.js';
@@ -30,7 +30,7 @@ afterEach(() => {
 });
 
 const open = (): Promise<EmbeddedEventStore> =>
-  openEmbeddedEventStore({ folder, log: createSilentLog(), clock: createSystemClock() });
+  openEmbeddedEventStore({ folder, log: createSilentLog(), clock: systemClock });
 
 function toAcknowledged(line: string): Acknowledged {
   const [stream = '', revision, position] = line.split(' ');

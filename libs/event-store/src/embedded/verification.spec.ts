@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createCollectingLog, createSilentLog } from '@countersign/runtime/testing';
 import { EventStoreDamagedError, EventStoreUnavailableError, noStream } from '../event-store.js';
 import { sampleEvent, sampleEvents } from '../sample-events.js';
@@ -19,7 +19,7 @@ afterEach(() => {
 });
 
 const open = (log = createSilentLog()): Promise<EmbeddedEventStore> =>
-  openEmbeddedEventStore({ folder, log, clock: createSystemClock() });
+  openEmbeddedEventStore({ folder, log, clock: systemClock });
 
 async function fill(streams: number): Promise<void> {
   const store = await open();

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createCollectingLog, createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import { EventStoreUnavailableError, noStream } from '../event-store.js';
 import { sampleEvent, sampleEvents, sampleStream } from '../sample-events.js';
@@ -35,7 +35,7 @@ const [full, ioError, corrupt] = [
 
 describe('a full disk', () => {
   it('fails the append and nothing else: no part of it is seen, reads go on, and nothing acknowledged is lost', async () => {
-    const options = { folder, log: createSilentLog(), clock: createSystemClock() };
+    const options = { folder, log: createSilentLog(), clock: systemClock };
     const small = await openEmbeddedEventStore({ ...options, bytesMax: 300_000 });
     const acknowledged: string[] = [];
     let failure: unknown;

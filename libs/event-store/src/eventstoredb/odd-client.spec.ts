@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { EventStoreDamagedError, noStream } from '../event-store.js';
 import type { EventStore } from '../event-store.js';
@@ -27,7 +27,7 @@ async function withStore(client: Partial<EventStoreClient>, work: (store: EventS
   const store = openEventStoreDb({
     url: 'esdb://nowhere',
     log: createCollectingLog(),
-    clock: createSystemClock(),
+    clock: systemClock,
     timeouts: { appendMs: 50, readMs: 50 },
     connect: () => ({ ...quiet, ...client }),
   });
@@ -90,7 +90,7 @@ describe('a read whose client is replaced meanwhile', () => {
     const metadata = { tenant: 'default', commandId: 'command', schemaVersion: 1 };
     const recorded = { ...foreign, streamId: stream, revision: 0n, metadata };
     const clients = [old, { ...quiet, readStream: () => Promise.resolve([recorded]) }];
-    const [log, clock] = [createCollectingLog(), createSystemClock()];
+    const [log, clock] = [createCollectingLog(), systemClock];
     const seen = { leader: { host: 'nowhere', port: 2113 }, hasLeaderAnswered: true, answered: 1, asked: 1 };
     const members = { look: () => Promise.resolve(seen), version: () => Promise.resolve(undefined) };
     const connect = (): EventStoreClient => clients.shift() ?? quiet;

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { afterEach, beforeEach } from '@jest/globals';
 import { openEmbeddedEventStore } from '../embedded/embedded-event-store.js';
@@ -110,7 +110,7 @@ it("never replaces the operator's own root key", async () => {
 });
 
 it('refuses a folder that a process uses, keys without a root key, and a new root key that is none', async () => {
-  const clock = createSystemClock();
+  const clock = systemClock;
   const store = await openEmbeddedEventStore({ folder, log, clock });
   expect(() => rotateRootKey(place(), null)).toThrow(/in use by process/);
   await store.close();

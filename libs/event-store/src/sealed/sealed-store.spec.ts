@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { sensitivePointers } from '@countersign/contracts';
 import type { JsonObject, NewEvent, RecordedEvent } from '@countersign/contracts';
-import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createCollectingLog, createSilentLog } from '@countersign/runtime/testing';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { openEmbeddedEventStore } from '../embedded/embedded-event-store.js';
@@ -20,7 +20,7 @@ eventStoreContract({
   name: 'sealed embedded',
   open: async () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-'));
-    const options = { folder, log: createSilentLog(), clock: createSystemClock() };
+    const options = { folder, log: createSilentLog(), clock: systemClock };
     const keys = openSubjectKeys({ folder, rootKeyFile: null, log: options.log });
     const open = async () => createSealedStore(await openEmbeddedEventStore(options), { keys, log: options.log });
     let store = await open();
@@ -39,7 +39,7 @@ eventStoreContract({
   },
 });
 
-const clock = createSystemClock();
+const clock = systemClock;
 const ids = createSystemIds();
 let folder: string;
 let simulated: SimulatedLog;

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { createSystemClock } from '@countersign/runtime';
+import { systemClock } from '@countersign/runtime';
 import { createCollectingLog, createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import { messageBusContract } from '../message-bus.contract.js';
 import type { Message, MessageBus } from '../message-bus.js';
@@ -26,7 +26,7 @@ messageBusContract('embedded', async () => {
       subscribe: (after, handler) =>
         recorded.subscribe(after, { ...handler, onEvents: (events) => (alive ? handler.onEvents(events) : undefined) }),
     };
-    const system = createSystemClock();
+    const system = systemClock;
     const clock = {
       ...system,
       setTimer: (delayMs: number, fn: () => void) =>
@@ -72,7 +72,7 @@ describe('the embedded message bus', () => {
     await rm(folder, { recursive: true });
   });
   const allowed = (id: string, runId = 'run-1') => ({ id, type: 'ToolCallAllowed' as const, runId });
-  const openBus = (source: LogReader, clock = createSystemClock(), log = createCollectingLog()) => ({
+  const openBus = (source: LogReader, clock = systemClock, log = createCollectingLog()) => ({
     log,
     bus: createEmbeddedMessageBus({ folder, topics: { [topic]: source }, clock, log }),
   });

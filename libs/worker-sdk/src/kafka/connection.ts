@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { backoffMs } from '@countersign/contracts';
 import { Kafka, logLevel, Partitioners, type Consumer, type IHeaders, type KafkaMessage, type LogEntry } from 'kafkajs';
-import { sleep, type Clock } from '@countersign/http-client';
+import { sleepOrThrow, type Clock } from '@countersign/contracts/clock';
 import { CountersignError, messageOf } from '../errors.js';
 import type { WorkerLog } from '../log.js';
 import { requestsTopicOf } from './options.js';
@@ -178,7 +178,7 @@ function createListener(
     while (!isStopped()) {
       try {
         failures += 1;
-        await sleep(clock, backoffMs(failures, againBackoff, random), stopped.signal);
+        await sleepOrThrow(clock, backoffMs(failures, againBackoff, random), stopped.signal);
         await begin();
         if (isStopped()) await end();
         return;

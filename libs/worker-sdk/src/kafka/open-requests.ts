@@ -1,5 +1,6 @@
 import type { Client } from '../client.js';
-import { linkedController, sleep } from '@countersign/http-client';
+import { sleep } from '@countersign/contracts/clock';
+import { linkedController } from '@countersign/http-client';
 import { messageOf } from '../errors.js';
 import type { WorkerLog } from '../log.js';
 import type { Requests } from '../requests.js';
@@ -64,7 +65,7 @@ export function openKafkaRequests({ kafka, client, transport, agentId, log }: Op
       const closing = connecting?.catch(() => undefined).then((opened) => opened?.close());
       const isOver = new AbortController();
       // A broker that hangs keeps kafkajs waiting for longer than the caller does.
-      const over = sleep(transport.clock, graceMs, isOver.signal).catch(() => undefined);
+      const over = sleep(transport.clock, graceMs, isOver.signal);
       await Promise.race([closing, over]);
       isOver.abort();
     },

@@ -1,5 +1,5 @@
 import { backoffMs } from '@countersign/contracts';
-import { reasonOf, sleep, type Clock } from '@countersign/http-client';
+import { reasonOf, sleepOrThrow, type Clock } from '@countersign/contracts/clock';
 import { rejectOnAbort } from '../reject-on-abort.js';
 import { traceHeaders } from '../trace.js';
 import { describeHindrance, finalError } from './broker-errors.js';
@@ -72,7 +72,7 @@ async function untilDone<T>(
         const final = finalError(error);
         if (final !== undefined) throw final;
         hinder(describeHindrance(error));
-        await sleep(clock, backoffMs(failures, publishBackoff, random), signal);
+        await sleepOrThrow(clock, backoffMs(failures, publishBackoff, random), signal);
       }
     }
   } finally {

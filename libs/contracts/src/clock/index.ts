@@ -1,0 +1,3 @@
+export { systemClock } from './clock.js';
+export type { Clock } from './clock.js';
+export { reasonOf, sleep, sleepOrThrow } from './sleep.js';
