@@ -63,7 +63,9 @@ export function createCalls(
       calls.map(({ toolCallId }) => toolCallId),
       limits.signal,
     );
-    return worker.ask({ ...run, toolCalls: calls.map(proposed) }, limits);
+    // Messages may have a call twice, and a request may not.
+    const once = new Map(calls.map((call) => [call.toolCallId, proposed(call)]));
+    return worker.ask({ ...run, toolCalls: [...once.values()] }, limits);
   };
 
   return {
