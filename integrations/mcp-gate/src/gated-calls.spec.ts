@@ -195,7 +195,8 @@ async function settle(countersign: Countersign, callId: string, output: unknown)
   await report(countersign, callId, output);
 }
 
-const claim = (countersign: Countersign, callId: string) => post(countersign, callId, 'claim', {});
+const claim = (countersign: Countersign, callId: string) =>
+  post(countersign, callId, 'claim', { resolverId: 'another worker' });
 
 const report = (countersign: Countersign, callId: string, output: unknown) =>
   post(countersign, callId, 'outcome', { attempt: 1, status: 'succeeded', output });

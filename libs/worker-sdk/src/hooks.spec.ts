@@ -140,7 +140,7 @@ describe('a question from inside a running tool', () => {
     const { toolCallId, approval } = await untilAsked(worker.client);
     expect(approval).toMatchObject({
       description: 'Which size?',
-      allowedDecisions: ['answer', 'deny'],
+      allowedDecisions: ['deny', 'answer'],
       arguments: { question: 'Which size?', details: { sizes: ['S', 'M'] } },
     });
     await new Promise((resolve) => setTimeout(resolve, 150));

@@ -5,27 +5,42 @@ import {
   jcsDigest,
   type ApprovalView,
   type DigestInput,
-  type JsonObject,
-  type JsonValue,
+  type RequestApprovalBody,
+  type RequestToolCalls,
   type RequestedCall,
-  type ResponseView,
-  type ToolCallState,
   type ToolCallView,
 } from '@countersign/contracts';
+
+/** The right to run a call, as the fake keeps it. */
+export interface FakeClaim {
+  readonly attempt: number;
+  readonly resolverId: string;
+  readonly leaseUntil: string;
+}
 
 /** A call as the fake keeps it. */
 export interface FakeCall {
   readonly view: Mutable<ToolCallView>;
   readonly digestInput: DigestInput;
   readonly request: RequestedCall;
-  readonly batchMode: string;
+  readonly batch: NonNullable<ApprovalView['batch']> | null;
+  /** Of the request: an edit changes that of the view. */
   readonly requestedDigest: string;
-  attempt: number;
+  /** The latest one. */
+  claim: FakeClaim | null;
+  /** The report of the latest claim. */
+  report: unknown;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-const at = '2030-01-01T00:00:00.000Z';
+/** The fake has no clock: everything happens at this time. */
+export const nowMs = Date.UTC(2030, 0, 1);
+export const now = timeAfter(0);
+
+export function timeAfter(ms: number): string {
+  return new Date(nowMs + ms).toISOString();
+}
 
 const requirement: ApprovalView['requirement'] = {
   stages: [{ mode: 'quorum', approve: 1, deny: 1, groups: null }],
@@ -41,128 +56,86 @@ const requirement: ApprovalView['requirement'] = {
   remindersMs: [],
 };
 
-/** A call as the real server records it without a policy: one that the worker flags needs one approver. */
-export function newFakeCall(
-  run: {
-    readonly runId: string;
-    readonly agentId: string;
-    readonly batchId: string | null;
-    readonly batchMode: string;
-  },
-  request: RequestedCall,
-): FakeCall {
-  const { runId, agentId, batchId, batchMode } = run;
+const allowed: ToolCallView['verdict'] = {
+  outcome: 'allow',
+  ruleId: 'default',
+  policyVersion: jcsDigest(null),
+  automatic: true,
+  why: ['nothing else matches'],
+};
+const required: ToolCallView['verdict'] = {
+  ...allowed,
+  outcome: 'require',
+  ruleId: 'needsApproval',
+  automatic: false,
+  why: [...allowed.why, 'the worker asks for approval'],
+};
+
+/** The calls of a request as the real server records them without a policy, before people are asked. */
+export function newFakeCalls(body: RequestToolCalls): readonly FakeCall[] {
+  const { batchId = null, batchMode: mode = 'independent', calls } = body;
+  const callIds = calls.map(({ toolCallId }) => deriveCallId('default', body.runId, toolCallId));
+  const batch = calls.length > 1 || batchId !== null ? { batchId, mode, callIds } : null;
+  return calls.map((request) => newFakeCall(body, request, batch));
+}
+
+function newFakeCall(body: RequestToolCalls, request: RequestedCall, batch: FakeCall['batch']): FakeCall {
+  const { runId, agentId = 'agent', batchId = null } = body;
   const { toolCallId, toolName } = request;
-  const callId = deriveCallId('default', runId, toolCallId);
   const toolSchemaHash = request.toolSchema === undefined ? null : jcsDigest(request.toolSchema);
-  const digestInput = {
-    tenant: 'default',
-    agentId,
-    runId,
-    toolCallId,
-    toolName,
-    toolSchemaHash,
-    salt: '00'.repeat(16),
-  };
-  const asks = request.needsApproval === true;
-  const view: FakeCall['view'] = {
-    callId,
-    runId,
-    agentId,
-    batchId,
-    toolCallId,
-    toolName,
+  const ids = { agentId, runId, toolCallId, toolName };
+  const digestInput = { tenant: 'default', ...ids, toolSchemaHash, salt: '00'.repeat(16) };
+  const requestedDigest = actionDigest(digestInput, request.arguments);
+  const view: ToolCallView = {
+    callId: deriveCallId('default', runId, toolCallId),
+    ...{ ...ids, batchId },
     ...(request.clientExecuted === true && { clientExecuted: true }),
     arguments: request.arguments,
-    actionDigest: actionDigest(digestInput, request.arguments),
-    state: asks ? 'awaiting_approval' : 'allowed',
-    verdict: {
-      outcome: asks ? 'require' : 'allow',
-      ruleId: 'built-in',
-      policyVersion: jcsDigest(null),
-      automatic: true,
-      why: [],
-    },
+    actionDigest: requestedDigest,
+    state: 'allowed',
+    verdict: allowed,
     approval: null,
     output: null,
     error: null,
     instruction: null,
-    requestedAt: at,
+    requestedAt: now,
     settledAt: null,
-    revision: 1,
+    revision: -1,
   };
-  const call = { view, digestInput, request, batchMode, requestedDigest: view.actionDigest, attempt: 0 };
-  if (asks) view.approval = newApproval(call, 1);
-  return call;
+  return { view, digestInput, request, batch, requestedDigest, claim: null, report: null };
 }
 
-/** Asks (again). */
-export function newApproval({ view, request }: FakeCall, round: number): ApprovalView {
-  return {
-    approvalId: approvalIdOf(view.callId, round),
-    callId: view.callId,
-    runId: view.runId,
-    agentId: view.agentId,
-    toolCallId: view.toolCallId,
-    requestedBy: view.agentId,
+/** Makes a call wait for people: the next round of its approval. */
+export function askPeople({ view, request, batch }: FakeCall, question: RequestApprovalBody): void {
+  const { expiresInMs = requirement.expiresInMs } = question;
+  const allowedDecisions = requirement.allowedDecisions.filter(
+    (decision) => decision === 'deny' || (question.allowedDecisions?.includes(decision) ?? true),
+  );
+  const expiresAt = expiresInMs === 'never' ? null : timeAfter(expiresInMs);
+  const round = (view.approval?.round ?? 0) + 1;
+  const { callId, runId, agentId, toolCallId, toolName, actionDigest } = view;
+  view.approval = {
+    approvalId: approvalIdOf(callId, round),
+    ...{ callId, runId, agentId, toolCallId, toolName, actionDigest, batch, round, allowedDecisions, expiresAt },
+    requestedBy: 'agent',
     owner: null,
     onBehalfOf: null,
     chain: [],
     labels: request.labels ?? {},
     hiddenValues: [],
-    batch: null,
-    round,
     state: 'pending',
-    toolName: view.toolName,
     arguments: view.arguments,
-    actionDigest: view.actionDigest,
-    description: request.description ?? null,
-    reason: request.reason ?? null,
-    requestedAt: at,
-    expiresAt: null,
+    description: question.description ?? request.description ?? null,
+    reason: question.reason ?? request.reason ?? null,
+    requestedAt: now,
     risk: null,
-    requirement,
-    allowedDecisions: request.allowedDecisions ?? requirement.allowedDecisions,
+    requirement: { ...requirement, allowedDecisions, expiresInMs },
     responses: [],
-    progress: [],
-    upcoming: [],
+    progress: [{ approvedBy: [], deniedBy: [], missing: 1, missingOf: null }],
+    upcoming: expiresAt === null ? [] : [{ kind: 'expiry', at: expiresAt, to: [] }],
     callState: 'awaiting_approval',
     resolution: null,
     resolvedAt: null,
   };
-}
-
-/** Ends the pending approval of a call. */
-export function resolveApproval(
-  { view }: FakeCall,
-  resolution: 'approved' | 'denied' | 'expired' | 'cancelled',
-  response?: { readonly decision: ResponseView['decision']; readonly reason: string | null },
-): void {
-  const { approval } = view;
-  if (approval?.state !== 'pending') throw new Error(`no approval of ${view.toolCallId} is pending`);
-  const given = { respondedBy: 'me', onBehalfOf: null, respondedAt: at, via: 'api', counted: true };
-  const responses = response === undefined ? [] : [{ ...response, ...given }];
-  view.approval = { ...approval, state: resolution, resolution, resolvedAt: at, responses };
-}
-
-/** Replaces the arguments, as an approver does. */
-export function editArguments({ view, digestInput }: FakeCall, args: JsonObject): void {
-  view.originalArguments = view.arguments;
-  view.arguments = args;
-  view.actionDigest = actionDigest(digestInput, args);
-}
-
-/** Gives a call its next state. */
-export function moveTo(
-  { view }: FakeCall,
-  state: ToolCallState,
-  more: { readonly output?: JsonValue; readonly error?: JsonValue; readonly instruction?: string | null } = {},
-): void {
-  Object.assign(view, { state, ...more, revision: view.revision + 1 });
-}
-
-/** Ends a call that has not begun to run. */
-export function cancelCall(call: FakeCall, reason: string): void {
-  if (call.view.approval?.state === 'pending') resolveApproval(call, 'cancelled');
-  moveTo(call, 'cancelled', { error: { code: 'cancelled', message: reason } });
+  Object.assign(view, { state: 'awaiting_approval', verdict: required, error: null, settledAt: null });
 }

@@ -1,12 +1,9 @@
-import { type JsonObject, type JsonValue, type ResponseView, type ToolCallView } from '@countersign/contracts';
-import { cancelCall, editArguments, moveTo, resolveApproval, type FakeCall } from './fake-calls.js';
-import { listCalls, refuse, route, type AnyBody } from './fake-routes.js';
-
-/** The comment or reason with a decision. */
-export interface FakeRemarks {
-  readonly reason?: string;
-  readonly instruction?: string;
-}
+import { isDecided, isSettled, type JsonObject, type JsonValue, type ToolCallView } from '@countersign/contracts';
+import type { FakeCall } from './fake-calls.js';
+import { cancel, claimableState, expire, moveTo, respond, type FakeLedger, type FakeRemarks } from './fake-life.js';
+import { createFakeLog } from './fake-log.js';
+import { refuse } from './fake-problem.js';
+import { route } from './fake-routes.js';
 
 /** A Countersign in memory, to test agents with: no network, no policy, no clock. Calls are named by toolCallId. */
 export interface FakeCountersign {
@@ -37,98 +34,63 @@ export interface FakeCountersign {
  * const { results } = await worker.wait(state);
  */
 export function createFakeCountersign(): FakeCountersign {
-  const calls = new Map<string, FakeCall>();
-  const streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
-  const polls = new Set<() => void>();
-  const status = { isAway: false, mayClaim: true, position: 0 };
+  const ledger: FakeLedger = { calls: new Map(), log: createFakeLog() };
+  const status = { isAway: false, mayClaim: true };
+  const keyed = new Map<string, { readonly body: string; readonly answer: Promise<Response> }>();
 
-  const publish = (call: FakeCall): void => {
-    status.position += 1;
-    const { callId, runId, toolCallId, toolName, agentId } = call.view;
-    const id = String(status.position);
-    const names = { callId, runId, toolCallId, toolName, agentId };
-    const data = JSON.stringify({ type: 'Changed', position: status.position, ...names, data: {} });
-    for (const stream of streams) stream.enqueue(new TextEncoder().encode(`id: ${id}\ndata: ${data}\n\n`));
-    for (const wake of [...polls]) wake();
+  const answer = async (method: string, url: URL, body: string): Promise<Response> => {
+    if (!status.mayClaim && /\/claim(?:\/renew)?$/.test(url.pathname)) return refuse('forbidden');
+    return route(ledger, method, url, JSON.parse(body));
   };
-  /** Resolves at the next change, after `waitMs`, or when the request is aborted. */
-  const nextChange = (waitMs: number, signal: AbortSignal | null | undefined): Promise<void> =>
-    new Promise((resolve) => {
-      const wake = (): void => {
-        clearTimeout(timer);
-        polls.delete(wake);
-        signal?.removeEventListener('abort', wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, waitMs);
-      polls.add(wake);
-      signal?.addEventListener('abort', wake);
-    });
+  /** A request with the key of an earlier one gets its answer again. */
+  const answerOnce = async (key: string, ...request: Parameters<typeof answer>): Promise<Response> => {
+    const [method, url, body] = request;
+    const scope = `${method} ${url.pathname} ${key}`;
+    const first = keyed.get(scope) ?? { body, answer: answer(...request) };
+    if (first.body !== body) return refuse('idempotency-key-reused');
+    keyed.set(scope, first);
+    return (await first.answer).clone();
+  };
   const byToolCallId = (toolCallId: string): FakeCall => {
-    const found = [...calls.values()].findLast((call) => call.view.toolCallId === toolCallId);
+    const found = [...ledger.calls.values()].findLast((call) => call.view.toolCallId === toolCallId);
     if (found === undefined) throw new Error(`no call ${toolCallId} was requested`);
     return found;
-  };
-  const change = (toolCallId: string, work: (call: FakeCall) => void): void => {
-    const call = byToolCallId(toolCallId);
-    work(call);
-    publish(call);
-  };
-  const openStream = (signal: AbortSignal | undefined): Response => {
-    let end = (): void => undefined;
-    const stream = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        streams.add(controller);
-        // Like the real fetch: the stream ends when its reader aborts.
-        end = () => {
-          if (streams.delete(controller)) controller.error(new DOMException('aborted', 'AbortError'));
-        };
-      },
-      cancel: () => {
-        end();
-      },
-    });
-    signal?.addEventListener('abort', end, { once: true });
-    return new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
   };
   return {
     fetch: async (input, init) => {
       if (status.isAway) throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') });
-      init?.signal?.throwIfAborted();
+      const { method = 'GET', signal = null, headers: given, body } = init ?? {};
+      signal?.throwIfAborted();
       const url = new URL(input instanceof Request ? input.url : input.toString());
-      if (url.pathname === '/v1/events') return openStream(init?.signal ?? undefined);
-      const waitMs = Number(url.searchParams.get('waitMs') ?? 0);
-      if (waitMs > 0 && isPending(calls, url.pathname)) await nextChange(waitMs, init?.signal);
-      init?.signal?.throwIfAborted();
-      const text = typeof init?.body === 'string' ? init.body : 'null';
-      const target = `${init?.method ?? 'GET'} ${url.pathname}`;
-      if (target === 'GET /v1/tool-calls') return listCalls(calls, url.searchParams);
-      if (!status.mayClaim && /\/claim(?:\/renew)?$/.test(url.pathname)) return refuse(403, 'forbidden');
-      return route(calls, publish, target, JSON.parse(text) as AnyBody);
+      const headers = new Headers(given);
+      const key = headers.get('idempotency-key');
+      if (url.pathname === '/v1/events') return ledger.log.openStream(url.searchParams, headers, signal ?? undefined);
+      await waitFor(ledger, url, signal ?? undefined);
+      signal?.throwIfAborted();
+      const text = typeof body === 'string' ? body : 'null';
+      return key === null || method === 'GET' ? answer(method, url, text) : answerOnce(key, method, url, text);
     },
-    approve: (toolCallId, remarks) => change(toolCallId, (call) => decide(call, { type: 'approve' }, remarks)),
+    approve: (toolCallId, remarks) => respond(ledger, byToolCallId(toolCallId), { type: 'approve' }, remarks),
     edit: (toolCallId, args, remarks) =>
-      change(toolCallId, (call) => {
-        decide(call, { type: 'edit', arguments: args }, remarks);
-        editArguments(call, args);
-      }),
-    deny: (toolCallId, remarks) => change(toolCallId, (call) => decide(call, { type: 'deny' }, remarks)),
+      respond(ledger, byToolCallId(toolCallId), { type: 'edit', arguments: args }, remarks),
+    deny: (toolCallId, remarks) => respond(ledger, byToolCallId(toolCallId), { type: 'deny' }, remarks),
     answer: (toolCallId, output, remarks) =>
-      change(toolCallId, (call) => decide(call, { type: 'answer', output }, remarks)),
-    expire: (toolCallId) =>
-      change(toolCallId, (call) => {
-        resolveApproval(call, 'expired');
-        moveTo(call, 'expired');
-      }),
-    cancel: (toolCallId, reason) => change(toolCallId, (call) => cancelCall(call, reason)),
-    loseWorker: (toolCallId) =>
-      change(toolCallId, (call) => moveTo(call, call.request.idempotent === true ? 'approved' : 'unknown')),
-    retry: (toolCallId) => change(toolCallId, (call) => moveTo(call, 'approved')),
+      respond(ledger, byToolCallId(toolCallId), { type: 'answer', output }, remarks),
+    expire: (toolCallId) => expire(ledger, byToolCallId(toolCallId)),
+    cancel: (toolCallId, reason) => cancel(ledger, byToolCallId(toolCallId), reason),
+    loseWorker: (toolCallId) => {
+      const call = byToolCallId(toolCallId);
+      if (call.request.idempotent === true) return moveTo(ledger, call, 'ExecutionLapsed', claimableState(call));
+      const message = `The lease of ${call.claim?.resolverId ?? 'a worker'} ended without a report.`;
+      return moveTo(ledger, call, 'ExecutionOutcomeUnknown', 'unknown', { error: { code: 'unknown', message } });
+    },
+    retry: (toolCallId) => {
+      const call = byToolCallId(toolCallId);
+      moveTo(ledger, call, 'ExecutionReconciled', claimableState(call), { error: null });
+    },
     setAway: (isAway) => {
       status.isAway = isAway;
-      if (!isAway) return;
-      for (const stream of streams) stream.error(new TypeError('terminated'));
-      streams.clear();
+      if (isAway) ledger.log.breakStreams();
     },
     setMayClaim: (mayClaim) => {
       status.mayClaim = mayClaim;
@@ -137,14 +99,11 @@ export function createFakeCountersign(): FakeCountersign {
   };
 }
 
-function isPending(calls: ReadonlyMap<string, FakeCall>, path: string): boolean {
-  return calls.get(decodeURIComponent(path.split('/')[3] ?? ''))?.view.state === 'awaiting_approval';
-}
-
-function decide(call: FakeCall, decision: ResponseView['decision'], remarks: FakeRemarks = {}): void {
-  const { reason = null, instruction = null } = remarks;
-  resolveApproval(call, decision.type === 'deny' ? 'denied' : 'approved', { decision, reason });
-  if (decision.type === 'deny') moveTo(call, 'denied', { instruction });
-  else if (decision.type === 'answer') moveTo(call, 'succeeded', { output: decision.output, instruction });
-  else moveTo(call, 'approved', { instruction });
+/** A long poll: waits until the call is decided or settled. */
+async function waitFor({ calls, log }: FakeLedger, url: URL, signal: AbortSignal | undefined): Promise<void> {
+  const waitMs = Number(url.searchParams.get('waitMs') ?? 0);
+  const call = calls.get(url.pathname.split('/')[3] ?? '');
+  if (waitMs === 0 || call === undefined) return;
+  const hasReached = url.searchParams.get('until') === 'settled' ? isSettled : isDecided;
+  await log.wait(() => hasReached(call.view.state), waitMs, signal);
 }

@@ -1,144 +1,128 @@
-import { isSettled, limits, otherSchema, type JsonValue, type RequestToolCalls } from '@countersign/contracts';
-import { isSameJson } from '../schema.js';
-import { cancelCall, moveTo, newApproval, newFakeCall, type FakeCall } from './fake-calls.js';
+import {
+  cancelSchema,
+  claimSchema,
+  clientOutputSchema,
+  isSettled,
+  limits,
+  outcomeSchema,
+  renewClaimSchema,
+  requestApprovalSchema,
+  requestToolCallsSchema,
+  type RequestApprovalBody,
+  type ToolCallView,
+} from '@countersign/contracts';
+import type { z } from 'zod';
+import type { FakeCall } from './fake-calls.js';
+import { claim, renewClaim, reportOutcome, submitOutput } from './fake-executions.js';
+import { ask, cancel, siblingsOf, type FakeLedger } from './fake-life.js';
+import { refuse, refuseBody } from './fake-problem.js';
+import { requestCalls } from './fake-requests.js';
 
-/** The bodies of all requests: the SDK must follow the contract. */
-export type AnyBody = Partial<RequestToolCalls> & {
-  readonly attempt?: number;
-  readonly status?: 'succeeded' | 'failed';
-  readonly output?: JsonValue;
-  readonly error?: JsonValue;
-  readonly reason?: string;
-};
+type Work<T> = (body: T) => Response | Promise<Response>;
+type Handler = (body: unknown) => Response | Promise<Response>;
+
+/** Checks a body as the server does. */
+function parsed<T>(schema: z.ZodType<T>, work: Work<T>): Handler {
+  return (body) => {
+    const { success, data, error } = schema.safeParse(body);
+    return success ? work(data) : refuseBody(error);
+  };
+}
 
 /** Answers a request as the server does. */
-export function route(
-  calls: Map<string, FakeCall>,
-  publish: (call: FakeCall) => void,
+export async function route(ledger: FakeLedger, method: string, url: URL, body: unknown): Promise<Response> {
+  const [, , kind = '', id, ...rest] = url.pathname.split('/').map(decodeURIComponent);
+  const target = `${method} ${kind} ${rest.join('/')}`;
+  if (id === undefined) return onAll(ledger, `${method} ${kind}`, url.searchParams, body);
+  if (kind === 'runs') return onRun(ledger, id, target, body);
+  const call = kind === 'tool-calls' ? ledger.calls.get(id) : undefined;
+  const handler = call && handlersOf(ledger, call)[`${method} ${rest.join('/')}`];
+  return handler === undefined ? refuse('not-found') : handler(body);
+}
+
+function onAll(
+  ledger: FakeLedger,
   target: string,
-  body: AnyBody,
-): Response {
-  if (target === 'POST /v1/tool-calls') return requestCalls(calls, body);
-  const [, verb, runId] = /^(GET|POST) \/v1\/runs\/([^/]+)(?:\/cancel)?$/.exec(target) ?? [];
-  if (runId !== undefined) {
-    const inRun = [...calls.values()].filter(({ view }) => view.runId === decodeURIComponent(runId));
-    for (const call of inRun) {
-      if (verb === 'POST' && cancel(call, body).ok) publish(call);
-    }
-    return runOf(calls, decodeURIComponent(runId));
+  query: URLSearchParams,
+  body: unknown,
+): Response | Promise<Response> {
+  if (target === 'GET tool-calls') return listCalls(ledger, query);
+  if (target !== 'POST tool-calls') return refuse('not-found');
+  return parsed(requestToolCallsSchema, (request) => requestCalls(ledger, request))(body);
+}
+
+function onRun(ledger: FakeLedger, runId: string, target: string, body: unknown): Response | Promise<Response> {
+  const calls = [...ledger.calls.values()].filter(({ view }) => view.runId === runId);
+  if (calls.length === 0) return refuse('not-found');
+  if (target === 'GET runs ') return Response.json(runOf(runId, calls));
+  if (target !== 'POST runs cancel') return refuse('not-found');
+  return parsed(cancelSchema, ({ reason }) => cancelRun(ledger, runId, calls, reason))(body);
+}
+
+function runOf(runId: string, calls: readonly FakeCall[]): object {
+  const views = calls.map(({ view }) => view);
+  const pendingApprovals = views.flatMap(({ approval }) => (approval?.state === 'pending' ? [approval] : []));
+  const hasPendingApprovals = pendingApprovals.length > 0;
+  const stopReason = hasPendingApprovals ? 'awaiting_approval' : null;
+  return { runId, stopReason, hasPendingApprovals, pendingApprovals, calls: views };
+}
+
+function cancelRun(ledger: FakeLedger, runId: string, calls: readonly FakeCall[], reason: string): Response {
+  const cancelled: string[] = [];
+  const notCancelled: object[] = [];
+  for (const call of calls.filter(({ view }) => !isSettled(view.state))) {
+    const { callId } = call.view;
+    const code = call.view.state === 'cancelled' ? undefined : notCancellable(ledger, call);
+    if (code === undefined && call.view.state !== 'cancelled') cancel(ledger, call, reason);
+    if (code === undefined) cancelled.push(callId);
+    else notCancelled.push({ callId, code, detail: code });
   }
-  const [, method = '', callId = '', action = ''] =
-    /^(GET|POST) \/v1\/tool-calls\/([^/]+)(?:\/(.+))?$/.exec(target) ?? [];
-  const call = calls.get(callId);
-  if (call === undefined) return refuse(404, 'not-found');
-  const answer = onCall(calls, call, `${method} ${action}`, body);
-  if (answer.ok && method === 'POST') publish(call);
-  return answer;
-}
-
-function requestCalls(calls: Map<string, FakeCall>, body: AnyBody): Response {
-  const { runId = '', agentId = 'agent', batchId = null, batchMode = 'independent', calls: requests = [] } = body;
-  const made = requests.map((request) => newFakeCall({ runId, agentId, batchId, batchMode }, request));
-  const known = made.map((call) => calls.get(call.view.callId) ?? call);
-  const index = known.findIndex((call, at) => call.requestedDigest !== made[at]?.requestedDigest);
-  if (index >= 0) return refuse(409, 'tool-call-mismatch', differenceOf(known[index], made[index]));
-  for (const call of known) calls.set(call.view.callId, call);
-  return Response.json({ calls: known.map(({ view }) => view) }, { status: 201 });
-}
-
-function differenceOf(known: FakeCall | undefined, made: FakeCall | undefined): string | undefined {
-  const isSame = isSameJson(known?.request.arguments, made?.request.arguments);
-  return isSame && known?.digestInput.toolSchemaHash !== made?.digestInput.toolSchemaHash ? otherSchema : undefined;
+  return Response.json({ runId, cancelled, notCancelled });
 }
 
 /** One page of the calls that are asked for. A cursor is the id of the last call before the page. */
-export function listCalls(calls: ReadonlyMap<string, FakeCall>, query: URLSearchParams): Response {
+function listCalls({ calls, log }: FakeLedger, query: URLSearchParams): Response {
   const isWanted = (name: string, value: string): boolean => query.get(name)?.split(',').includes(value) ?? true;
-  const all = [...calls.values()];
+  const all = [...calls.values()].map(({ view }) => view);
   if (query.get('order') !== 'oldest') all.reverse();
-  const start = all.findIndex(({ view }) => view.callId === query.get('cursor')) + 1;
-  const found = all
-    .slice(start)
-    .filter(
-      ({ view }) =>
-        isWanted('state', view.state) &&
-        isWanted('agentId', view.agentId) &&
-        isWanted('runId', view.runId) &&
-        isWanted('toolName', view.toolName),
-    );
-  const page = found.slice(0, Number(query.get('limit') ?? limits.pageSizeDefault)).map(({ view }) => view);
-  return Response.json({ calls: page, nextCursor: page.length < found.length ? page.at(-1)?.callId : null });
+  const start = all.findIndex(({ callId }) => callId === query.get('cursor')) + 1;
+  const filters = ['state', 'agentId', 'runId', 'toolName'] as const;
+  const found = all.slice(start).filter((view) => filters.every((name) => isWanted(name, view[name])));
+  const page = found.slice(0, Number(query.get('limit') ?? limits.pageSizeDefault));
+  const nextCursor = page.length < found.length ? page.at(-1)?.callId : null;
+  return Response.json({ calls: page, nextCursor, position: log.position() });
 }
 
-function runOf(calls: ReadonlyMap<string, FakeCall>, runId: string): Response {
-  const views = [...calls.values()].map(({ view }) => view).filter((view) => view.runId === runId);
-  return views.length === 0 ? refuse(404, 'not-found') : Response.json({ runId, calls: views });
+function handlersOf(ledger: FakeLedger, call: FakeCall): Readonly<Record<string, Handler | undefined>> {
+  return {
+    'GET ': () => Response.json(call.view),
+    'POST approvals': parsed(requestApprovalSchema.nullable(), (question) => askAgain(ledger, call, question ?? {})),
+    'POST cancel': parsed(cancelSchema, ({ reason }) => {
+      const code = notCancellable(ledger, call);
+      if (code === 'already-settled') return refuse(code, { state: call.view.state });
+      if (code !== undefined) return refuse(code);
+      cancel(ledger, call, reason);
+      return Response.json(call.view);
+    }),
+    'POST claim': parsed(claimSchema, (body) => claim(ledger, call, body)),
+    'POST claim/renew': parsed(renewClaimSchema, (body) => renewClaim(ledger, call, body)),
+    'POST outcome': parsed(outcomeSchema, (body) => reportOutcome(ledger, call, body)),
+    'POST output': parsed(clientOutputSchema, (body) => submitOutput(ledger, call, body)),
+  };
 }
 
-function onCall(calls: ReadonlyMap<string, FakeCall>, call: FakeCall, action: string, body: AnyBody): Response {
-  const { view } = call;
-  switch (action) {
-    case 'GET ':
-      return Response.json(view);
-    case 'POST claim':
-      return claim(calls, call);
-    case 'POST claim/renew':
-      return body.attempt === call.attempt && view.state === 'executing'
-        ? Response.json({})
-        : refuse(409, 'stale-claim');
-    case 'POST outcome':
-      if (body.attempt !== call.attempt) return refuse(409, 'stale-claim');
-      return settle(call, body);
-    case 'POST output':
-      if (view.state !== 'allowed' && view.state !== 'approved') return refuse(409, 'not-approved');
-      return settle(call, body);
-    case 'POST approvals':
-      if (view.state !== 'expired' && view.state !== 'allowed') return refuse(409, 'already-resolved');
-      view.approval = newApproval(call, (view.approval?.round ?? 0) + 1);
-      moveTo(call, 'awaiting_approval', { error: null });
-      return Response.json(view, { status: 201 });
-    case 'POST cancel':
-      return cancel(call, body);
-    default:
-      return refuse(404, 'not-found');
-  }
+function askAgain(ledger: FakeLedger, call: FakeCall, question: RequestApprovalBody): Response {
+  const { state, approval }: ToolCallView = call.view;
+  if (state === 'awaiting_approval') return refuse('already-pending', { approvalId: approval?.approvalId });
+  if (state !== 'allowed' && state !== 'expired') return refuse('already-resolved', { state });
+  ask(ledger, call, question);
+  return Response.json(call.view.approval, { status: 201 });
 }
 
-function cancel(call: FakeCall, { reason = '' }: AnyBody): Response {
-  const { view } = call;
-  if (view.state === 'executing') return refuse(409, 'already-claimed');
-  if (isSettled(view.state)) return refuse(409, 'already-settled');
-  cancelCall(call, reason);
-  return Response.json(view);
-}
-
-function claim(calls: ReadonlyMap<string, FakeCall>, call: FakeCall): Response {
-  const { view } = call;
-  if (view.state === 'executing') return refuse(409, 'already-claimed');
-  if (isSettled(view.state)) return refuse(409, 'already-settled');
-  if (view.state === 'awaiting_approval' || call.request.clientExecuted === true) return refuse(409, 'not-approved');
-  const batch = [...calls.values()].filter(
-    (other) => other.view.runId === view.runId && other.view.batchId === view.batchId,
-  );
-  const isOpen = batch.some((other) => other.view.state === 'awaiting_approval');
-  if (call.batchMode === 'all-or-nothing' && isOpen) return refuse(409, 'batch-incomplete');
-  call.attempt += 1;
-  moveTo(call, 'executing');
-  return Response.json({
-    attempt: call.attempt,
-    arguments: view.arguments,
-    actionDigest: view.actionDigest,
-    digestInput: call.digestInput,
-    idempotencyKey: view.callId,
-    leaseUntil: '2030-01-01T00:01:00.000Z',
-  });
-}
-
-function settle(call: FakeCall, { status, output = null, error = null }: AnyBody): Response {
-  moveTo(call, status === 'succeeded' ? 'succeeded' : 'failed', status === 'succeeded' ? { output } : { error });
-  return Response.json(call.view);
-}
-
-export function refuse(status: number, code: string, detail = code): Response {
-  return Response.json({ type: 'about:blank', title: code, status, code, detail }, { status });
+function notCancellable(ledger: FakeLedger, call: FakeCall) {
+  const { state } = call.view;
+  if (isSettled(state)) return 'already-settled';
+  if (call.claim !== null) return 'already-claimed';
+  const hasBegun = siblingsOf(ledger, call).some((one) => one.claim !== null);
+  return hasBegun ? 'batch-begun' : undefined;
 }
