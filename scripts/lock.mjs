@@ -49,9 +49,12 @@ function take(file) {
     return false;
   }
   // Another process may have taken the free lock between the look and the renaming: it gets its lock back.
-  if (ownerOf(aside) === owner) rmSync(aside, { force: true });
-  else renameSync(aside, file);
-  return false;
+  if (ownerOf(aside) !== owner) {
+    renameSync(aside, file);
+    return false;
+  }
+  rmSync(aside, { force: true });
+  return take(file);
 }
 
 function isHeld(file, owner) {

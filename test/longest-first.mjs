@@ -4,6 +4,7 @@ import Sequencer from '@jest/test-sequencer';
 /** The specs that take longest. The first one opens databases by the thousand, which is slow in a worker with a large heap. */
 export const longest = [
   'libs/event-store/src/embedded/damage.spec.ts',
+  'test/simulation/teeth.spec.ts',
   'libs/channels/src/limits.spec.ts',
   'test/process/kills.spec.ts',
   'test/process/cluster/faults/crashes.spec.ts',

@@ -37,7 +37,7 @@ it('Telegram that asks for patience is asked once, and for how long is passed on
   await server.close();
 });
 
-it.each([
+it.concurrent.each([
   [
     'Slack',
     () => openSlackServer(slackConfig.botToken.reveal()),
