@@ -56,3 +56,15 @@ it('a broker that is killed loses no request and no news: both are there when it
   expect((await waiting).results).toMatchObject([{ toolCallId: '1', status: 'succeeded' }]);
   expect(ran.toSorted()).toEqual(['them', 'us']);
 }, 240_000);
+
+it('a decision while the brokers are away is read over HTTP before they are back', async () => {
+  ran.length = 0;
+  const runId = `run-${randomUUID()}`;
+  const { state, pendingApprovals } = await worker.step({ runId, toolCalls: [mail('1', 'them')] });
+  const waiting = worker.wait(state, { timeoutMs: 90_000 });
+  await broker.kill();
+  await ledger.respond(pendingApprovals[0]!.approvalId, { decision: { type: 'approve' } });
+  expect((await waiting).results).toMatchObject([{ toolCallId: '1', status: 'succeeded' }]);
+  expect(ran).toEqual(['them']);
+  await broker.restart();
+}, 240_000);

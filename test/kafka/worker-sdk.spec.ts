@@ -214,7 +214,7 @@ describe('a worker with kafka', () => {
     const worker = newWorker();
     const { state, pendingApprovals } = await worker.step({ runId, toolCalls: [deletion('1', '/a')] });
     const waiting = worker.wait(state, { timeoutMs: 15_000 });
-    await ledger.publishForged('ApprovalResponded', {}, runId, 9_000_000_000_000_000);
+    await ledger.publishForged('ApprovalResponded', {}, runId, { position: 9_000_000_000_000_000 });
     await ledger.respond(pendingApprovals[0]!.approvalId, { decision: { type: 'approve' } });
     expect((await waiting).results).toMatchObject([{ status: 'succeeded' }]);
   });

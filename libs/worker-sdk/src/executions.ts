@@ -4,6 +4,7 @@ import { messageOf } from './errors.js';
 import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { executeCall, type ExecutionEnd } from './execution.js';
 import type { Session } from './outcome.js';
+import type { CallReads } from './requests.js';
 
 /** A finished execution, and the call after it. */
 interface Run {
@@ -19,8 +20,12 @@ export interface Executions {
   readonly idle: () => Promise<void>;
 }
 
-/** `notice` hears of each call that has run. */
-export function createExecutions(ports: ExecutionPorts, notice: (call: ToolCallView) => void): Executions {
+/** `notice` hears of each call that is claimed, and that has run. */
+export function createExecutions(
+  ports: ExecutionPorts,
+  notice: (call: ToolCallView) => void,
+  readAfterRun: CallReads['afterRun'],
+): Executions {
   const running = new Map<string, Promise<Run>>();
   // A refused claim is not tried again until something has happened to the call.
   const refusedAt = new Map<string, number>();
@@ -28,10 +33,12 @@ export function createExecutions(ports: ExecutionPorts, notice: (call: ToolCallV
   const run = async (request: ExecutionRequest): Promise<Run> => {
     const { callId, revision } = request.call;
     try {
-      const end = await executeCall(ports, request);
+      const end = await executeCall(ports, request, () => {
+        notice(request.call);
+      });
       if (end === 'not-claimable') refusedAt.set(callId, revision);
       else refusedAt.delete(callId);
-      const view = await ports.requester.getToolCall(callId, { attempts: Infinity, signal: ports.stopped });
+      const view = await readAfterRun(callId, { attempts: Infinity, signal: ports.stopped });
       notice(view);
       return { end, view };
     } finally {

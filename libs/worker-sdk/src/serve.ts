@@ -1,11 +1,12 @@
 import type { ToolCallView } from '@countersign/contracts';
 import { linkedController } from '@countersign/http-client';
 import { createChanges, type Changed, type Changes } from './changes.js';
-import { isRefusal, messageOf } from './errors.js';
+import { isRefusal } from './errors.js';
 import type { ExecutionPorts } from './execution-ports.js';
 import type { Executions } from './executions.js';
 import type { GateTool } from './tool-definition.js';
 import { lookEveryMs, lookRegularly } from './look-regularly.js';
+import type { Requests, RunNews } from './requests.js';
 
 /** `serve`: what to run, and for how long. */
 export interface ServeOptions<C = unknown> {
@@ -25,6 +26,7 @@ export interface ServeOptions<C = unknown> {
 /** The dependencies of `serve`. */
 export interface ServePorts extends ExecutionPorts {
   readonly agentId: string;
+  readonly requests: Pick<Requests, 'listenFor'>;
   readonly executions: Executions;
   readonly tools: ReadonlyMap<string, GateTool>;
   readonly runsElsewhere: (toolName: string) => boolean;
@@ -72,16 +74,12 @@ export async function serveCalls(ports: ServePorts, signal: AbortSignal): Promis
 }
 
 /** The changes are runs, not calls: an approval may release other calls of its batch. */
-async function listen(ports: ServePorts, changes: Changes, signal: AbortSignal): Promise<void> {
-  const options = { after: 'now', types: wakingTypes, signal, onOpen: changes.addAnything } as const;
-  try {
-    for await (const { runId, agentId } of ports.requester.events(options)) {
-      // Events that older servers recorded do not name the agent.
-      if (runId !== null && (agentId ?? ports.agentId) === ports.agentId) changes.add(runId);
-    }
-  } catch (error) {
-    changes.fail(error instanceof Error ? error : new Error(messageOf(error)));
-  }
+function listen({ requests, agentId }: ServePorts, changes: Changes, signal: AbortSignal): Promise<void> {
+  const onNews = (news: RunNews): void => {
+    // Events that older servers recorded do not name the agent.
+    if (news.runId !== null && (news.agentId ?? agentId) === agentId) changes.add(news.runId);
+  };
+  return requests.listenFor(wakingTypes, changes, onNews, signal);
 }
 
 /** The calls that may be claimable, the oldest first. */

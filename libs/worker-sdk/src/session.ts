@@ -7,7 +7,6 @@ import type { ExecutionPorts } from './execution-ports.js';
 import { createRuns, type Executions, type Runs } from './executions.js';
 import type { GateTool } from './tool-definition.js';
 import { lookRegularly } from './look-regularly.js';
-import { callsOfState } from './read-run.js';
 import { hasNews, inTurn, isDone, isForClient, isOpen, viewOf, type Session } from './outcome.js';
 import type { Requests } from './requests.js';
 import { issuesText } from './schema.js';
@@ -148,15 +147,15 @@ async function refresh(ports: SessionPorts, session: Session, changed: Changed, 
   const options = { signal, attempts: Infinity };
   const calls =
     changed === 'anything'
-      ? await callsOfState(ports.requester, session.state, options)
-      : await Promise.all([...changed].map((callId) => ports.requester.getToolCall(callId, options)));
+      ? await ports.requests.calls(session.state, options)
+      : await Promise.all([...changed].map((callId) => ports.requests.call(callId, options)));
   takeViews(ports, session, calls);
 }
 
-function takeViews({ notice }: SessionPorts, session: Session, calls: readonly ToolCallView[]): void {
+function takeViews({ notice, requests }: SessionPorts, session: Session, calls: readonly ToolCallView[]): void {
   const ours = new Set(session.state.calls.map(({ callId }) => callId));
   for (const view of calls) {
-    if (ours.has(view.callId)) notice(view);
+    if (ours.has(view.callId) && !requests.isRumour(view)) notice(view);
     const known = session.views.get(view.callId);
     if (known === undefined || known.revision <= view.revision) session.views.set(view.callId, view);
   }

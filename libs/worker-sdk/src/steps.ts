@@ -7,7 +7,7 @@ import { createCountdown, type WaitOptions, type Within } from './limits.js';
 import { outcomeOf, type Given, type Session, type StepOutcome } from './outcome.js';
 import { planStep, type RecordedCalls, type StepPlan } from './plan.js';
 import { answerOf, questionTool, stepOfQuestion } from './question.js';
-import { callsOfRun, callsOfState, findInRun } from './read-run.js';
+import { callsOfRun, findInRun } from './read-run.js';
 import { checkRequestId, requestStep, type RequestedStep } from './request-step.js';
 import type { Requests } from './requests.js';
 import { isSameJson } from './schema.js';
@@ -51,7 +51,7 @@ export function createSteps(ports: StepPorts): Steps {
 
   const open = async (state: RunState, limits: WaitOptions): Promise<Session> => {
     const session: Session = { state, views: new Map(), given: givenBy(limits) };
-    if (isRequested(state)) sessions.take(session, await callsOfState(client, state, { signal: limits.signal }));
+    if (isRequested(state)) sessions.take(session, await requests.calls(state, { signal: limits.signal }));
     return session;
   };
   /** Opens a session and advances it. The time limit is for both, but the first one has a few seconds in any case. */

@@ -28,8 +28,8 @@ export interface WorkerOptions<C = unknown> extends TransportOptions {
    */
   readonly toolsElsewhere?: readonly string[] | undefined;
   /**
-   * Requests over Kafka instead of HTTP: requests are published, and events end the waits. Claims, outcomes and reads
-   * still use HTTP. It needs kafkajs 2 as an additional package.
+   * Requests over Kafka instead of HTTP: requests are published, and the events topic tells what becomes of them. Claims,
+   * outcomes, and reads of what a message cannot prove still use HTTP. It needs kafkajs 2 as an additional package.
    */
   readonly kafka?: KafkaOptions | undefined;
   /** Default: silent. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { linkedController } from '@countersign/http-client';
-import { clientOver } from './client.js';
+import { clientOver, type Client } from './client.js';
 import { checkInteger, checkWaitMs } from './check-numbers.js';
 import { submitFailure, submitOutput } from './client-output.js';
 import type { ExecutionPorts } from './execution-ports.js';
@@ -9,17 +9,17 @@ import { endOfAsking, endOfCall, pendingIn } from './framework-call.js';
 import { createNotices } from './hooks.js';
 import { openKafkaRequests } from './kafka/open-requests.js';
 import { createCountdown, createWithin, type WaitOptions } from './limits.js';
-import { silentLog } from './log.js';
+import { silentLog, type WorkerLog } from './log.js';
 import { createMayClaim, type MayClaim } from './may-claim.js';
 import type { Middleware } from './middleware.js';
 import { questionTool } from './question.js';
-import { requestsOverHttp } from './requests.js';
+import { requestsOverHttp, type Requests } from './requests.js';
 import { serveCalls, type ServeOptions } from './serve.js';
 import { createSessions } from './session.js';
 import { createStepRequests } from './step-requests.js';
 import { createSteps } from './steps.js';
 import { questionToolName, type GateTool } from './tool-definition.js';
-import { checkToken, createTransport } from './transport.js';
+import { checkToken, createTransport, type Transport } from './transport.js';
 import type { Worker, WorkerOptions } from './worker-options.js';
 
 /** How many calls `serve` runs at once. */
@@ -54,9 +54,11 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
   const notices = createNotices(options.hooks ?? {}, log);
   const stopping = new AbortController();
   const stopped = new AbortController();
+  const { agentId, sequential } = options;
+  const { requests, resolver } = openRequests(options, { client, transport, log });
   const ports: ExecutionPorts = {
     requester: client,
-    resolver: clientOver(transport, options.resolverToken ?? options.token),
+    resolver,
     clock: transport.clock,
     log,
     resolverId: `${options.agentId.slice(0, 200).toWellFormed()}/${randomUUID()}`,
@@ -67,10 +69,7 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
     stopping: stopping.signal,
     stopped: stopped.signal,
   };
-  const { kafka, agentId, sequential } = options;
-  const requests =
-    kafka === undefined ? requestsOverHttp(client) : openKafkaRequests({ kafka, client, transport, agentId, log });
-  const executions = createExecutions(ports, notices.seen);
+  const executions = createExecutions(ports, notices.seen, requests.afterRun);
   // The questions of running tools are calls as well. A model cannot make one: it is not among `tools`.
   const known = new Map([...tools, [questionToolName, questionTool()] as const]);
   const runsElsewhere = (toolName: string): boolean => elsewhere.has(toolName);
@@ -84,20 +83,8 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
     mayClaim: mayClaim ?? proofOf(ports, options),
   });
   const within = createWithin(ports.clock, stopping.signal);
-  const all = {
-    client,
-    requests,
-    stepRequests,
-    sessions,
-    tools,
-    known,
-    agentId,
-    sequential,
-    notices,
-    within,
-    url: options.url,
-  };
-  const steps = createSteps({ ...all, clock: ports.clock });
+  const all = { client, requests, stepRequests, sessions, tools, known, agentId, sequential, notices, within };
+  const steps = createSteps({ ...all, url: options.url, clock: ports.clock });
   const serve = async ({ signal, context, ...given }: ServeOptions<C> = {}): Promise<void> => {
     checkInteger('serve', 'concurrency', given.concurrency);
     const own = [...tools.values()].filter(({ name }) => !runsElsewhere(name));
@@ -105,7 +92,16 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
     const concurrency = sequential === true ? 1 : (given.concurrency ?? serveConcurrency);
     const isLeft = (toolName: string): boolean => known.has(toolName) || runsElsewhere(toolName);
     const limit = linkedController(signal, stopping.signal);
-    const serving = { ...ports, agentId, executions, tools: served, runsElsewhere: isLeft, concurrency, context };
+    const serving = {
+      ...ports,
+      agentId,
+      requests,
+      executions,
+      tools: served,
+      runsElsewhere: isLeft,
+      concurrency,
+      context,
+    };
     await serveCalls(serving, limit.signal).finally(limit.release);
   };
   return {
@@ -139,6 +135,16 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
       await requests.close(Math.max(0, graceMs - (ports.clock.monotonic() - startedAt)));
     },
   };
+}
+
+/** How the worker requests calls, and how it claims and reports them. */
+function openRequests(
+  { kafka, agentId, token, resolverToken }: WorkerOptions<never>,
+  shared: { readonly client: Client; readonly transport: Transport; readonly log: WorkerLog },
+): { readonly requests: Requests; readonly resolver: Client } {
+  const resolver = clientOver(shared.transport, resolverToken ?? token);
+  if (kafka === undefined) return { requests: requestsOverHttp(shared.client), resolver };
+  return openKafkaRequests({ ...shared, kafka, agentId, resolver });
 }
 
 function checkOptions({ token, resolverToken, agentId, toolTimeoutMs, leaseMs }: WorkerOptions<never>): void {

@@ -45,12 +45,26 @@ export interface LedgerBehindKafka {
   readonly respond: (approvalId: string, body: object) => Promise<void>;
   /** Publishes every recorded event again, the oldest first, like a relay that lost its checkpoint. */
   readonly relayAgain: () => Promise<void>;
-  /** An event that is not in the log, at any position. */
-  readonly publishForged: (type: string, data: object, runId: string, position?: number) => Promise<void>;
+  /** An event that is not in the log. */
+  readonly publishForged: (type: string, data: object, runId: string, more?: ForgedMembers) => Promise<void>;
   /** While it is down, requests wait on their topic. */
   readonly stopLedger: () => Promise<void>;
   readonly startLedger: () => void;
   readonly close: () => Promise<void>;
+}
+
+/** Members of a forged event besides its type, run and data. */
+export interface ForgedMembers {
+  /** Its position in the log. Default: 1. */
+  readonly position?: number;
+  /** The call that it names; absent: none. */
+  readonly event?: {
+    readonly callId: string;
+    readonly toolCallId: string;
+    readonly toolName: string;
+    readonly agentId: string;
+    readonly revision: number;
+  };
 }
 
 /** How its requests are authenticated. */
@@ -119,11 +133,12 @@ export async function openLedgerBehindKafka(
       const events = await store.readAll(0, 10_000);
       await kafka.publisher.publish(topics.events, events.map(toEventMessage));
     },
-    publishForged: async (type, data, runId, position = 1) => {
-      const headers = { ce_id: world.ids.uuid(), ce_type: type, ce_sequence: String(position) };
-      await kafka.publisher.publish(topics.events, [
-        { key: runId, value: JSON.stringify({ type, runId, data }), headers },
-      ]);
+    publishForged: async (type, data, runId, { position = 1, event } = {}) => {
+      const eventId = world.ids.uuid();
+      const headers = { ce_id: eventId, ce_type: type, ce_sequence: String(position) };
+      const subject = event === undefined ? {} : { ce_subject: event.callId };
+      const value = JSON.stringify({ eventId, type, runId, data, ...event });
+      await kafka.publisher.publish(topics.events, [{ key: runId, value, headers: { ...headers, ...subject } }]);
     },
     stopLedger: () => consuming.stop(),
     startLedger: () => {

@@ -20,6 +20,8 @@ export interface RequestMessage {
 export interface KafkaConnection {
   /** Resolves when all in-sync replicas have it. Rejects with kafkajs's error. */
   readonly publish: (message: RequestMessage) => Promise<void>;
+  /** Returns whether the events topic is being read. False while the brokers are away, or withhold messages. */
+  readonly isListening: () => boolean;
   readonly close: () => Promise<void>;
 }
 
@@ -34,6 +36,8 @@ export interface ConnectOptions {
 
 /** Leaving the group waits for a running fetch, so it must be short. */
 const fetchWaitMs = 1000;
+/** The brokers answer a fetch within `fetchWaitMs`, also when there is no message. */
+const silenceMsMax = 10 * fetchWaitMs;
 const againBackoff = { firstMs: 500, maxMs: 10_000 } as const;
 
 /**
@@ -72,6 +76,7 @@ export async function connectKafka(options: ConnectOptions): Promise<KafkaConnec
     publish: async ({ key, value, headers }) => {
       await producer.send({ topic: topics.requests, acks: -1, messages: [{ key, value, headers }] });
     },
+    isListening: listener.isListening,
     close,
   };
 }
@@ -115,6 +120,7 @@ async function endOf(
 interface Listener {
   readonly start: () => Promise<void>;
   readonly stop: () => Promise<void>;
+  readonly isListening: () => boolean;
 }
 
 /** Consumes from `positions` on, and updates them. After a lost membership it continues from there. */
@@ -128,6 +134,7 @@ function createListener(
   const stopped = new AbortController();
   let consumer: Consumer | undefined;
   let failures = 0;
+  let fetchedAtMs = -Infinity;
 
   const begin = async (): Promise<void> => {
     const groupId = `${groupPrefix}.${randomUUID()}`;
@@ -145,9 +152,14 @@ function createListener(
       failures = 0;
       // Nothing is committed, so kafkajs would start at the beginning again after each rejoin.
       for (const [partition, offset] of positions) own.seek({ topic, partition, offset });
+      fetchedAtMs = clock.monotonic();
       feed.gap();
     });
+    own.on(own.events.FETCH, () => {
+      fetchedAtMs = clock.monotonic();
+    });
     own.on(own.events.CRASH, ({ payload }) => {
+      fetchedAtMs = -Infinity;
       if (beginning !== undefined) {
         beginning.crash = payload.error;
         return;
@@ -190,6 +202,7 @@ function createListener(
   };
   return {
     start: begin,
+    isListening: () => clock.monotonic() - fetchedAtMs < silenceMsMax,
     stop: async () => {
       stopped.abort(new Error('the worker is closed'));
       await end();

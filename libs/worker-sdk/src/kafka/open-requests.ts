@@ -1,6 +1,5 @@
 import type { Client } from '../client.js';
 import { sleep } from '@countersign/contracts/clock';
-import { linkedController } from '@countersign/http-client';
 import { messageOf } from '../errors.js';
 import type { WorkerLog } from '../log.js';
 import type { Requests } from '../requests.js';
@@ -8,7 +7,8 @@ import type { Transport } from '../transport.js';
 import type { connectKafka, KafkaConnection } from './connection.js';
 import { requestsTopicOf } from './options.js';
 import type { KafkaOptions } from './options.js';
-import { hearRefusals } from './refusals.js';
+import { createKnownCalls } from './known-calls.js';
+import { reportsTo } from './reports.js';
 import { createRequestFeed } from './request-feed.js';
 import { createRequestSigner } from './request-signer.js';
 import { requestsOverKafka } from './requests-over-kafka.js';
@@ -17,9 +17,17 @@ import { requestsOverKafka } from './requests-over-kafka.js';
 export interface OpenRequestsOptions {
   readonly kafka: KafkaOptions;
   readonly client: Client;
+  /** For claims and outcomes. */
+  readonly resolver: Client;
   readonly transport: Transport;
   readonly agentId: string;
   readonly log: WorkerLog;
+}
+
+/** The requests of a worker, and a client for its claims and reports. */
+export interface KafkaSide {
+  readonly requests: Requests;
+  readonly resolver: Client;
 }
 
 const answerWithinMsDefault = 60_000;
@@ -28,23 +36,19 @@ const answerWithinMsDefault = 60_000;
  * Requests by messages. Connects when there is something to ask or to wait for, and again when that failed.
  * @throws TypeError when no broker is named, or for a key that cannot sign.
  */
-export function openKafkaRequests({ kafka, client, transport, agentId, log }: OpenRequestsOptions): Requests {
+export function openKafkaRequests(options: OpenRequestsOptions): KafkaSide {
+  const { kafka, client, transport, agentId, log } = options;
   if (kafka.brokers.length === 0) throw new TypeError('kafka.brokers names no broker');
-  const feed = createRequestFeed(transport.noticePosition);
+  const known = createKnownCalls(transport.clock);
+  const feed = createRequestFeed(transport.noticePosition, known);
+  let connected: KafkaConnection | undefined;
   let connecting: Promise<KafkaConnection> | undefined;
   const closed = new AbortController();
 
   const connect = async (): Promise<KafkaConnection> => {
     const loaded = await loadConnection();
-    const listening = linkedController(closed.signal);
-    try {
-      // Before anything is asked: a refusal must not be missed.
-      await hearRefusals(client, feed, listening.signal);
-      return await loaded.connectKafka({ kafka, feed, log, clock: transport.clock, random: transport.random });
-    } catch (error) {
-      listening.abort(new Error('no connection'));
-      throw error;
-    }
+    connected = await loaded.connectKafka({ kafka, feed, log, clock: transport.clock, random: transport.random });
+    return connected;
   };
   const connection = (): Promise<KafkaConnection> => {
     if (closed.signal.aborted) return Promise.reject(new Error('the worker is closed'));
@@ -57,8 +61,10 @@ export function openKafkaRequests({ kafka, client, transport, agentId, log }: Op
     }
     return connecting;
   };
-  return requestsOverKafka({
+  const requests = requestsOverKafka({
     client,
+    known,
+    isListening: () => connected?.isListening() ?? false,
     connection,
     close: async (graceMs) => {
       closed.abort(new Error('the worker is closed'));
@@ -77,6 +83,7 @@ export function openKafkaRequests({ kafka, client, transport, agentId, log }: Op
     now: () => Date.now(),
     answerWithinMs: kafka.answerWithinMs ?? answerWithinMsDefault,
   });
+  return { requests, resolver: reportsTo(known, options.resolver) };
 }
 
 /** kafkajs is loaded only here, so that workers without Kafka do not need it. */

@@ -4,6 +4,7 @@ import {
   jcsDigest,
   type ClientOutputBody,
   type JsonValue,
+  type RequestedCall,
   type RequestToolCalls,
   type ToolCallView,
 } from '@countersign/contracts';
@@ -16,15 +17,17 @@ export function recordedCalls(
   body: RequestToolCalls,
   views: readonly ToolCallView[],
 ): readonly ToolCallView[] | undefined {
-  const found = body.calls.map((call) => {
-    const view = views.find(({ toolCallId }) => toolCallId === call.toolCallId);
-    if (view === undefined || view.toolName !== call.toolName) return undefined;
-    if (body.agentId !== undefined && view.agentId !== body.agentId) return undefined;
-    // Attack: another producer has recorded a laxer copy. The ledger opens the approval of our own call, or refuses ours.
-    if (call.needsApproval === true && wasAllowed(view)) return undefined;
-    return isShownAs(call.arguments, view.originalArguments ?? view.arguments) ? view : undefined;
-  });
+  const found = body.calls.map((call) => views.find((view) => isRecordedAs(body, call, view)));
   return found.includes(undefined) ? undefined : found.filter((view) => view !== undefined);
+}
+
+/** Returns whether `view` can be the record of `call`. */
+export function isRecordedAs(body: RequestToolCalls, call: RequestedCall, view: ToolCallView): boolean {
+  if (view.toolCallId !== call.toolCallId || view.toolName !== call.toolName) return false;
+  if (body.agentId !== undefined && view.agentId !== body.agentId) return false;
+  // Attack: another producer has recorded a laxer copy. The ledger opens the approval of our own call, or refuses ours.
+  if (call.needsApproval === true && wasAllowed(view)) return false;
+  return isShownAs(call.arguments, view.originalArguments ?? view.arguments);
 }
 
 /** Returns whether the call may run, or has run, without an approval. */

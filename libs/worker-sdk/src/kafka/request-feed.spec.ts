@@ -1,61 +1,152 @@
 import { describe, expect, it } from '@jest/globals';
 import { createChanges } from '../changes.js';
-import { createRequestFeed } from './request-feed.js';
-import type { HeardMessage } from './request-feed.js';
+import { createClient, type Client } from '../client.js';
+import { createRefusalCheck } from './confirm-refusal.js';
+import type { HeardEvent } from './heard-event.js';
+import { createRequestFeed, refusalOfRequest, type HeardMessage } from './request-feed.js';
 
-const message = (ce_id: string, ce_subject: string | undefined, key = 'run-1'): HeardMessage => ({
-  key,
-  headers: { ce_id, ce_type: 'ApprovalRequested', ce_sequence: '7', ...(ce_subject !== undefined && { ce_subject }) },
-  value: () => '',
+const type = 'ApprovalRequested';
+const message = (ce_id: string, callId: string, runId = 'run-1', more: Record<string, string> = {}): HeardMessage => ({
+  key: runId,
+  headers: { ce_id, ce_type: type, ce_sequence: '7', ce_subject: callId, ...more },
+  value: () =>
+    JSON.stringify({
+      ...{ eventId: ce_id, type, callId, runId, toolCallId: 'a', toolName: 't', agentId: 'g', revision: 1 },
+      data: {},
+    }),
 });
 
-describe('messages on the events topic', () => {
-  const open = () => {
-    const positions: string[] = [];
-    const feed = createRequestFeed((position) => void positions.push(position));
-    const changes = createChanges();
-    const news: unknown[] = [];
-    feed.watch({
-      runId: 'run-1',
-      changes: { ...changes, add: (id) => void news.push(id), addAnything: () => void news.push('anything') },
-    });
-    return { feed, positions, news };
+const open = (followed: readonly string[] = []) => {
+  const positions: string[] = [];
+  const news: unknown[] = [];
+  const told: unknown[] = [];
+  const feed = createRequestFeed((position) => void positions.push(position), {
+    follows: (runId) => followed.includes(runId),
+    hear: ({ eventId }) => void told.push(eventId),
+    doubtRun: (runId) => void told.push(`doubt ${runId}`),
+    gap: () => void told.push('gap'),
+  });
+  const changes = {
+    ...createChanges(),
+    add: (id: string) => void news.push(id),
+    addAnything: () => void news.push('anything'),
   };
+  return { feed, positions, news, told, changes };
+};
 
+describe('messages on the events topic', () => {
   it('makes those look who wait for the run, once for each event however often it comes', () => {
-    const { feed, positions, news } = open();
+    const { feed, positions, news, changes } = open();
+    feed.watch({ runId: 'run-1', changes });
     for (let times = 0; times < 3; times += 1) feed.hear(message('e-1', 'tc_a'));
     feed.hear(message('e-2', 'tc_b', 'run-2'));
-    feed.hear(message('e-3', undefined));
+    feed.hear({ ...message('e-3', 'tc_a'), value: () => '{broken' });
     expect([news, positions]).toEqual([
       ['tc_a', 'anything'],
       ['7', '7'],
     ]);
   });
 
-  it('is no refusal until the ledger says so itself', async () => {
-    const { feed } = open();
-    const changes = createChanges();
-    const rumours: string[] = [];
-    const onRumour = ({ code }: { readonly code: string }): void => void rumours.push(code);
-    feed.watch({ runId: 'run-1', requestId: 'r-1', changes, onRumour });
-    const data = { requestId: 'r-1', code: 'forbidden', detail: 'no', toolCallIds: [], retryAfterMs: 60_000 };
-    const headers = { ce_id: 'e-9', ce_type: 'RequestRefused' };
-    feed.hear({ key: 'run-1', headers, value: () => JSON.stringify({ data }) });
-    feed.refuse({ data: { ...data, requestId: 'r-2' } });
-    changes.wake();
-    await expect(changes.next(new AbortController().signal)).resolves.toEqual(new Set());
-    expect(rumours).toEqual(['forbidden']);
-    feed.refuse({ data });
-    await expect(changes.next(new AbortController().signal)).rejects.toMatchObject({
-      code: 'forbidden',
-      problem: { retryAfterMs: 60_000 },
+  it('wakes only for the events that a caller wants', () => {
+    const { feed, news, changes } = open();
+    const heard: HeardEvent[] = [];
+    const hear = (event: HeardEvent): boolean => heard.push(event) > 1;
+    feed.watch({ runId: 'run-1', changes, hear });
+    feed.hear(message('e-1', 'tc_a'));
+    feed.hear(message('e-2', 'tc_b'));
+    expect([heard.length, news]).toEqual([2, ['tc_b']]);
+  });
+
+  it('is told for runs that are followed without a wait, and decodes no other message', () => {
+    const { feed, told } = open(['run-1']);
+    feed.hear(message('e-1', 'tc_a'));
+    feed.hear({
+      ...message('e-2', 'tc_a', 'run-2'),
+      value: () => {
+        throw new Error('decoded');
+      },
     });
+    expect(told).toEqual(['e-1']);
+  });
+
+  it.each<[string, HeardMessage]>([
+    ['of another event than its header', { ...message('e-1', 'tc_a'), value: message('e-2', 'tc_a').value }],
+    ['of another call than its header', { ...message('e-1', 'tc_a'), value: message('e-1', 'tc_b').value }],
+    ['of another run than its key', { ...message('e-1', 'tc_a'), value: message('e-1', 'tc_a', 'run-2').value }],
+    ['that a broker was too small for', message('e-1', 'tc_a', 'run-1', { 'countersign-shortened': 'all' })],
+    ['without data', { ...message('e-1', 'tc_a'), value: () => '{"data":null}' }],
+  ])('puts the run in doubt by a message %s', (_what, odd) => {
+    const { feed, told } = open(['run-1']);
+    feed.hear(odd);
+    expect(told).toEqual(['doubt run-1']);
+  });
+
+  it('hands over the events of some types in any run', () => {
+    const { feed } = open();
+    const heard: unknown[] = [];
+    const release = feed.watchTypes({
+      types: [type],
+      hear: ({ runId }) => heard.push(runId),
+      gap: () => heard.push('gap'),
+    });
+    feed.hear(message('e-1', 'tc_a', 'run-7'));
+    feed.hear(message('e-2', 'tc_a', 'run-8', { ce_type: 'ExecutionClaimed' }));
+    feed.gap();
+    release();
+    feed.hear(message('e-3', 'tc_a', 'run-9'));
+    expect(heard).toEqual(['run-7', 'gap']);
   });
 
   it('makes everybody look who waits, when something may have been missed', () => {
-    const { feed, news } = open();
+    const { feed, news, told, changes } = open();
+    feed.watch({ runId: 'run-1', changes });
     feed.gap();
-    expect(news).toEqual(['anything']);
+    expect([news, told]).toEqual([['anything'], ['gap']]);
+  });
+});
+
+describe('a refusal on the events topic', () => {
+  const data = { requestId: 'r-1', code: 'forbidden', detail: 'no', toolCallIds: [], retryAfterMs: 60_000 };
+  const refused = (position: string | undefined, about: object = data): HeardMessage => ({
+    key: 'run-1',
+    headers: {
+      ce_id: `e-${String(position)}`,
+      ce_type: 'RequestRefused',
+      ...(position !== undefined && { ce_sequence: position }),
+    },
+    value: () => JSON.stringify({ data: about }),
+  });
+
+  it('is a rumour for the one who asked, and none without a position in the log', () => {
+    const { feed } = open();
+    const rumours: unknown[] = [];
+    feed.watchRefusal({ requestId: 'r-1', onRumour: ({ code }, position) => rumours.push([code, position]) });
+    feed.hear(refused('7', { ...data, requestId: 'r-2' }));
+    for (const position of [undefined, 'x', '-1', '1.5']) feed.hear(refused(position));
+    expect(rumours).toEqual([]);
+    feed.hear(refused('7'));
+    expect(rumours).toEqual([['forbidden', 7]]);
+  });
+
+  it('counts when the log has it for this request', () => {
+    expect(refusalOfRequest({ data }, 'r-2')).toBeUndefined();
+    expect(refusalOfRequest({ data }, 'r-1')).toMatchObject({ code: 'forbidden', problem: { retryAfterMs: 60_000 } });
+  });
+
+  it('opens one stream however often it comes, and another one only for an earlier position', async () => {
+    const opened: unknown[] = [];
+    const events: Client['events'] = ({ after, types } = {}) => {
+      opened.push([after, types]);
+      return createClient({ url: 'http://127.0.0.1:1', token: 't', fetch: () => Promise.reject(new Error()) }).events({
+        signal: AbortSignal.abort(),
+      });
+    };
+    const never = () => undefined;
+    const { check } = createRefusalCheck({ events }, new AbortController().signal, never, never);
+    for (const position of [900, 900, 1000, 7, 8]) check(position);
+    expect(opened).toEqual([
+      [899, ['RequestRefused']],
+      [6, ['RequestRefused']],
+    ]);
   });
 });

@@ -2,6 +2,8 @@ import type { EventView } from '@countersign/contracts';
 import { z } from 'zod';
 import type { Changes } from '../changes.js';
 import { CountersignError } from '../errors.js';
+import { heardEvent, parseJson, type HeardEvent } from './heard-event.js';
+import type { KnownCalls } from './known-calls.js';
 
 /** A message of the events topic, as far as a worker looks at it. */
 export interface HeardMessage {
@@ -11,23 +13,35 @@ export interface HeardMessage {
   readonly value: () => string;
 }
 
-/** The wait of one caller. */
+/** The wait of one caller for the events of a run. */
 export interface Watch {
   readonly runId: string;
-  /** The id of the message whose refusal ends the wait. */
-  readonly requestId?: string | undefined;
   readonly changes: Changes;
-  /** Receives the topic's message about a refusal, which may be forged. */
-  readonly onRumour?: ((refusal: CountersignError) => void) | undefined;
+  /** Returns whether the event is reason for a look. Default: each is. */
+  readonly hear?: ((event: HeardEvent) => boolean) | undefined;
 }
 
-/** Passes messages to the waiting callers. The topic is not trusted: a message only causes a read. */
+/** The wait of one caller for the refusal of its message. */
+export interface RefusalWatch {
+  readonly requestId: string;
+  /** Receives the topic's message about a refusal, which may be forged, and its position in the log. */
+  readonly onRumour: (refusal: CountersignError, position: number) => void;
+}
+
+/** The wait of one caller for events of any run. */
+export interface TypesWatch {
+  readonly types: readonly string[];
+  readonly hear: (event: HeardEvent) => void;
+  readonly gap: () => void;
+}
+
+/** Passes messages to the waiting callers. The topic is not trusted: a message is never the last word. */
 export interface RequestFeed {
   readonly watch: (watch: Watch) => () => void;
+  readonly watchRefusal: (watch: RefusalWatch) => () => void;
+  readonly watchTypes: (watch: TypesWatch) => () => void;
   /** A message of the events topic. */
   readonly hear: (message: HeardMessage) => void;
-  /** A refusal out of the ledger's own log: it ends the waiting. */
-  readonly refuse: (event: Pick<EventView, 'data'>) => void;
   /** Something may have been missed. */
   readonly gap: () => void;
 }
@@ -45,58 +59,91 @@ const refusalSchema = z.looseObject({
 });
 
 /** @param onPosition receives the log position of a message, so that the next read is not older. */
-export function createRequestFeed(onPosition: (position: string) => void): RequestFeed {
-  const watches = new Set<Watch>();
-  const seen = new Set<string>();
+export function createRequestFeed(
+  onPosition: (position: string) => void,
+  known: Pick<KnownCalls, 'follows' | 'hear' | 'doubtRun' | 'gap'>,
+): RequestFeed {
+  const hearers = new Set<Hearer>();
+  const refusals = new Set<RefusalWatch>();
+  const isNew = createMemory(rememberedMax);
 
-  const isNew = (eventId: string | undefined): boolean => {
-    if (eventId === undefined) return true;
-    if (seen.has(eventId)) return false;
-    seen.add(eventId);
-    const [oldest = ''] = seen;
-    if (seen.size > rememberedMax) seen.delete(oldest);
-    return true;
+  const spread = ({ headers, value }: HeardMessage): void => {
+    if (refusals.size === 0) return;
+    const error = refusalOf(parseJson(value()));
+    const position = Number(headers['ce_sequence']);
+    if (error === undefined || !Number.isSafeInteger(position) || position < 0) return;
+    for (const watch of refusals) if (watch.requestId === requestOf(error)) watch.onRumour(error, position);
   };
-  const askersOf = ({ problem }: CountersignError): readonly Watch[] =>
-    [...watches].filter(({ requestId }) => requestId === problem?.['requestId']);
-  const spread = (message: HeardMessage): void => {
-    const error = refusalOf(parseJson(message.value()));
-    if (error !== undefined) for (const { onRumour } of askersOf(error)) onRumour?.(error);
-  };
-  const look = ({ headers }: HeardMessage, ours: readonly Watch[]): void => {
-    const { ce_sequence: position, ce_subject: callId } = headers;
-    if (position !== undefined && /^\d{1,16}$/.test(position)) onPosition(position);
-    for (const { changes } of ours) {
-      if (callId === undefined) changes.addAnything();
-      else changes.add(callId);
+  const tell = (message: HeardMessage): void => {
+    const runId = message.key ?? '';
+    const { ce_sequence: position = '', ce_id: eventId } = message.headers;
+    const hearing = [...hearers].filter(({ isFor }) => isFor(message));
+    if (hearing.length === 0 && !known.follows(runId)) return;
+    if (!isNew(eventId)) return;
+    if (/^\d{1,16}$/.test(position)) onPosition(position);
+    const event = heardEvent(message);
+    if (event === undefined) known.doubtRun(runId);
+    else known.hear(event);
+    for (const { hear, gap } of hearing) {
+      if (event === undefined) gap();
+      else hear(event);
     }
   };
   return {
-    watch: (watch) => {
-      watches.add(watch);
-      return () => watches.delete(watch);
-    },
+    watch: ({ runId, changes, hear }) =>
+      remembered(hearers, {
+        isFor: ({ key }) => key === runId,
+        hear: (event) => {
+          if (hear?.(event) !== false) changes.add(event.callId);
+        },
+        gap: changes.addAnything,
+      }),
+    watchTypes: ({ types, hear, gap }) =>
+      remembered(hearers, { isFor: ({ headers }) => types.includes(headers['ce_type'] ?? ''), hear, gap }),
+    watchRefusal: (watch) => remembered(refusals, watch),
     hear: (message) => {
-      if (watches.size === 0) return;
-      const { ce_type: type, ce_id: eventId } = message.headers;
-      const ours = [...watches].filter(({ runId }) => runId === message.key);
-      if (type !== 'RequestRefused' && ours.length === 0) return;
-      if (!isNew(eventId)) return;
-      if (type === 'RequestRefused') spread(message);
-      else look(message, ours);
-    },
-    refuse: (event) => {
-      const error = refusalOf(event);
-      if (error !== undefined) for (const { changes } of askersOf(error)) changes.fail(error);
+      if (message.headers['ce_type'] === 'RequestRefused') spread(message);
+      else tell(message);
     },
     gap: () => {
-      for (const { changes } of watches) changes.addAnything();
+      known.gap();
+      for (const { gap } of hearers) gap();
     },
   };
 }
 
+/** One caller that waits. */
+interface Hearer {
+  readonly isFor: (message: HeardMessage) => boolean;
+  readonly hear: (event: HeardEvent) => void;
+  /** Something may have been missed. */
+  readonly gap: () => void;
+}
+
+function remembered<T>(all: Set<T>, one: T): () => void {
+  all.add(one);
+  return () => all.delete(one);
+}
+
+/** Returns a function that returns whether an id is new. It forgets the oldest. */
+function createMemory(max: number): (id: string | undefined) => boolean {
+  const seen = new Set<string>();
+  return (id) => {
+    if (id === undefined) return true;
+    if (seen.has(id)) return false;
+    seen.add(id);
+    const [oldest = ''] = seen;
+    if (seen.size > max) seen.delete(oldest);
+    return true;
+  };
+}
+
+function requestOf({ problem }: CountersignError): unknown {
+  return problem?.['requestId'];
+}
+
 /** Returns the refusal as the error of the HTTP API; undefined when the event is none. */
-function refusalOf(event: unknown): CountersignError | undefined {
+export function refusalOf(event: unknown): CountersignError | undefined {
   const parsed = refusalSchema.safeParse(event);
   if (!parsed.success) return undefined;
   const { code, detail } = parsed.data.data;
@@ -104,10 +151,8 @@ function refusalOf(event: unknown): CountersignError | undefined {
   return new CountersignError({ code, problem, message: `${code}: ${detail}` });
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** Returns the refusal of this request, if the event of the ledger's own log is it. */
+export function refusalOfRequest(event: Pick<EventView, 'data'>, requestId: string): CountersignError | undefined {
+  const error = refusalOf(event);
+  return error !== undefined && requestOf(error) === requestId ? error : undefined;
 }

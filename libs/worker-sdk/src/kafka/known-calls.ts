@@ -1,0 +1,176 @@
+import { eventTypes, toolCallEventTypes, type JsonObject, type ToolCallView } from '@countersign/contracts';
+import type { Clock } from '@countersign/contracts/clock';
+import { afterApproval } from './heard-approval.js';
+import type { HeardEvent } from './heard-event.js';
+
+/**
+ * The calls of the runs that a worker follows: as the ledger last showed them, and what the events topic told since.
+ *
+ * A message is never the last word. It makes an open call `approved`, and the claim decides. After any other event, a gap
+ * or a contradiction, the call is doubted, and one read of the ledger ends the doubt.
+ */
+export interface KnownCalls {
+  /** From now on the events of the run are heard. */
+  readonly follow: (runId: string) => void;
+  readonly follows: (runId: string) => boolean;
+  /** An event of one call. */
+  readonly hear: (event: HeardEvent) => void;
+  /** A message that is none makes all calls of its run doubted. */
+  readonly doubtRun: (runId: string) => void;
+  /** Something may have been missed: all calls are doubted. */
+  readonly gap: () => void;
+  /** The moment before a read: what is heard after it makes the read call doubted. */
+  readonly now: () => number;
+  /** Takes the calls that the ledger has shown, of runs that were followed before it was asked. */
+  readonly learn: (views: readonly ToolCallView[], readFrom: number) => void;
+  /** Returns a call that need not be read: nothing is in doubt, or this worker runs it. */
+  readonly get: (callId: string) => ToolCallView | undefined;
+  /** Returns whether a message alone says that the call is approved. */
+  readonly isRumour: (view: ToolCallView) => boolean;
+  /** This worker claims the call: its own events, which may come before the responses, need no read. */
+  readonly claiming: (callId: string) => void;
+  readonly claimed: (callId: string, args: JsonObject) => void;
+  /** Returns the arguments of a call that this worker runs. */
+  readonly claimedArguments: (callId: string) => JsonObject | undefined;
+  /** This worker no longer runs the call. */
+  readonly released: (callId: string) => void;
+  /** A claim was refused, so the topic may be wrong about the call: from now on each event about it causes a read. */
+  readonly distrust: (callId: string) => void;
+}
+
+interface Known {
+  readonly view: ToolCallView;
+  /** When the ledger was asked. */
+  readonly readAtMs: number;
+  /** The newest event after the revision of the view. */
+  readonly last: Pick<HeardEvent, 'eventId' | 'revision'> | undefined;
+  readonly isDoubted: boolean;
+  readonly isDistrusted: boolean;
+}
+
+interface Run {
+  readonly calls: Map<string, Known>;
+  /** When something was heard about a call. */
+  readonly heardAt: Map<string, number>;
+}
+
+/** Runs that are followed; the one that was used longest ago gives way, and the ledger is asked about it again. */
+const runsMax = 1000;
+
+/** A call is read again after this time even if nothing was heard, in case the brokers withhold messages. */
+export const knownMsMax = 300_000;
+
+/** These change nothing that a worker sees. */
+const silentTypes = new Set(['ValuesRevealed', 'ToolCallShadowJudged']);
+
+export function createKnownCalls(clock: Pick<Clock, 'monotonic'>): KnownCalls {
+  const runs = new Map<string, Run>();
+  const runOf = new Map<string, string>();
+  const rumours = new WeakSet<ToolCallView>();
+  const running = new Map<string, JsonObject | undefined>();
+  const ofOtherStreams = typesOfOtherStreams();
+  let moment = 0;
+
+  const follow = (runId: string): void => {
+    const run = runs.get(runId) ?? { calls: new Map<string, Known>(), heardAt: new Map<string, number>() };
+    runs.delete(runId);
+    runs.set(runId, run);
+    const [oldest] = runs.keys();
+    if (runs.size > runsMax && oldest !== undefined) forget(oldest);
+  };
+  const forget = (runId: string): void => {
+    for (const callId of runs.get(runId)?.calls.keys() ?? []) runOf.delete(callId);
+    runs.delete(runId);
+  };
+  const knownOf = (callId: string): { readonly run: Run; readonly known: Known } | undefined => {
+    const run = runs.get(runOf.get(callId) ?? '');
+    const known = run?.calls.get(callId);
+    return run === undefined || known === undefined ? undefined : { run, known };
+  };
+  const mark = (callId: string, marks: Partial<Known>): void => {
+    const found = knownOf(callId);
+    found?.run.calls.set(callId, { ...found.known, ...marks });
+  };
+  const doubtRun = (runId: string): void => {
+    moment += 1;
+    const run = runs.get(runId);
+    for (const callId of run?.calls.keys() ?? []) {
+      run?.heardAt.set(callId, moment);
+      mark(callId, { isDoubted: true });
+    }
+  };
+  return {
+    follow,
+    follows: (runId) => runs.has(runId),
+    doubtRun,
+    hear: (event) => {
+      const run = runs.get(event.runId);
+      if (run === undefined || ofOtherStreams.has(event.type)) return;
+      moment += 1;
+      run.heardAt.set(event.callId, moment);
+      const known = run.calls.get(event.callId);
+      if (known === undefined) return;
+      const after = afterEvent(known, event);
+      if (after.view !== known.view) rumours.add(after.view);
+      run.calls.set(event.callId, after);
+    },
+    gap: () => {
+      for (const runId of runs.keys()) doubtRun(runId);
+    },
+    now: () => moment,
+    learn: (views, readFrom) => {
+      for (const view of views) {
+        const { callId } = view;
+        const run = runs.get(view.runId);
+        const before = run?.calls.get(callId);
+        if (run === undefined || (before?.view.revision ?? 0) > view.revision) continue;
+        runOf.set(callId, view.runId);
+        const isDoubted = (run.heardAt.get(callId) ?? 0) > readFrom;
+        const isDistrusted = before?.isDistrusted ?? false;
+        run.calls.set(callId, { view, readAtMs: clock.monotonic(), last: undefined, isDoubted, isDistrusted });
+      }
+    },
+    get: (callId) => {
+      const known = knownOf(callId)?.known;
+      if (known === undefined) return undefined;
+      if (running.has(callId)) return known.view;
+      return known.isDoubted || clock.monotonic() - known.readAtMs > knownMsMax ? undefined : known.view;
+    },
+    isRumour: (view) => rumours.has(view),
+    claiming: (callId) => void running.set(callId, undefined),
+    claimed: (callId, args) => void running.set(callId, args),
+    claimedArguments: (callId) => running.get(callId),
+    released: (callId) => void running.delete(callId),
+    distrust: (callId) => {
+      running.delete(callId);
+      mark(callId, { isDoubted: true, isDistrusted: true });
+    },
+  };
+}
+
+/** The ledger counts the events of a call, so a missing one and a second one in the same place are noticed. */
+function afterEvent(known: Known, event: HeardEvent): Known {
+  const { view, last } = known;
+  const { eventId, revision } = event;
+  if (revision <= view.revision || last?.eventId === eventId) return known;
+  const after = revision === (last?.revision ?? view.revision) + 1 ? viewAfter(known, event) : undefined;
+  return {
+    ...known,
+    last: { eventId, revision },
+    view: after ?? view,
+    isDoubted: known.isDoubted || after === undefined,
+  };
+}
+
+/** Returns the view after the next event; undefined when the ledger must be asked. */
+function viewAfter({ view, isDistrusted }: Known, { type, data }: HeardEvent): ToolCallView | undefined {
+  if (isDistrusted) return undefined;
+  if (silentTypes.has(type)) return view;
+  return type === 'ApprovalResponded' ? afterApproval(view, data) : undefined;
+}
+
+/** Such events may name a call, but are not in its stream, whose revisions are counted here. */
+function typesOfOtherStreams(): ReadonlySet<string> {
+  const own = new Set<string>(toolCallEventTypes);
+  return new Set(eventTypes.filter((type) => !own.has(type)));
+}
