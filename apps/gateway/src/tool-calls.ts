@@ -1,10 +1,9 @@
 import { isDecided, isSettled, limits } from '@countersign/contracts';
 import type { RequestApprovalBody, RequestToolCalls, ToolCallView } from '@countersign/contracts';
-import { cancelToolCall, noSuchCall, requestApproval, requestToolCalls } from '@countersign/commands';
-import type { Actor } from '@countersign/commands';
+import { cancelRun, cancelToolCall, noSuchCall, requestApproval, requestToolCalls } from '@countersign/commands';
+import type { Actor, OpenCalls } from '@countersign/commands';
 import { toApprovalView, toRunView, toToolCallView } from '@countersign/read-model';
 import type { CallRow } from '@countersign/read-model';
-import { sideBySide } from '@countersign/runtime';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
 import { conclude, shownMsMax } from './conclude.js';
@@ -19,8 +18,6 @@ export interface Waiting {
   readonly until?: 'decided' | 'settled' | undefined;
 }
 
-/** The number of calls in memory at once: a run may have thousands, each with large arguments. */
-const atOnce = 32;
 /** Attack: reading a run of many large calls at once. Their views are up to three times as large as their rows. */
 const runBytesMax = 8 * 1024 * 1024;
 
@@ -78,7 +75,7 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
       if (calls.length === 0) return noSuchRun(runId);
       return ok(toRunView(runId, calls, (call) => visibilityFor(actor, call)));
     },
-    cancelRun: (context, runId, reason) => cancelRun(ports, context, runId, reason),
+    cancelRun: (context, runId, reason) => cancelOpenCalls(ports, context, runId, reason),
   };
 }
 
@@ -129,31 +126,27 @@ function runTooLarge(runId: string): Answer {
 }
 
 /** Cancels every open call of a run, one by one, since each has its own stream. */
-async function cancelRun(
+async function cancelOpenCalls(
   ports: GatewayPorts,
   { actor, commandId }: WriteContext,
   runId: string,
   reason: string,
 ): Promise<Answer> {
-  const { commands, readModel, store } = ports;
+  const { readModel, store } = ports;
   // A call that another gateway has just recorded may be missing from this read model, and would not be cancelled.
   await whenShown(ports, await store.head(), shownMsMax);
   if (readModel.runBytes(actor.tenant, runId) === 0) return noSuchRun(runId);
-  const callIds = readModel.openCallIds(actor.tenant, runId);
-  const outcomes = await sideBySide(callIds, atOnce, (callId) =>
-    cancelToolCall(commands, actor, callId, reason, commandId),
-  );
-  const position = Math.max(0, ...outcomes.map((outcome) => (outcome.status === 'done' ? outcome.position : 0)));
-  return conclude(ports, 'CancelRun', { status: 'done', value: undefined, position }, () => {
+  const openCalls: OpenCalls = { of: async (tenant) => readModel.openCallIds(tenant, runId) };
+  const { calls, position } = await cancelRun({ ...ports, openCalls }, actor, { runId, reason }, commandId);
+  return conclude(ports, 'CancelRun', { status: 'done', value: calls, position }, () => {
     const cancelled: string[] = [];
     const notCancelled: { callId: string; code: string; detail: string }[] = [];
-    outcomes.forEach((outcome, index) => {
-      const callId = callIds[index] ?? '';
+    for (const { callId, outcome } of calls) {
       // A member of an all-or-nothing batch may have been cancelled along with its sibling.
       const isCancelled = readModel.toolCall(actor.tenant, callId)?.state === 'cancelled';
       if (outcome.status === 'done' || isCancelled) cancelled.push(callId);
       else notCancelled.push({ callId, code: outcome.refusal.code, detail: outcome.refusal.detail });
-    });
+    }
     return { runId, cancelled, notCancelled };
   });
 }

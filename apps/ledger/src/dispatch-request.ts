@@ -3,6 +3,7 @@ import {
   cancelRun,
   cancelToolCall,
   describeApproval,
+  notCancelledOf,
   requestApproval,
   requestToolCalls,
   submitClientOutput,
@@ -64,7 +65,7 @@ async function cancelWholeRun(
   body: { readonly runId: string; readonly reason: string },
   commandId: string,
 ): Promise<Refusal | undefined> {
-  const [first, ...rest] = await cancelRun(ports, actor, body, commandId);
+  const [first, ...rest] = notCancelledOf(await cancelRun(ports, actor, body, commandId));
   if (first === undefined) return undefined;
   const others = rest.length === 0 ? '' : `, and ${String(rest.length)} more`;
   return { ...first.refusal, detail: `${first.callId}${others}: ${first.refusal.detail}` };

@@ -6,6 +6,7 @@ import { sideBySide, uuidV5 } from '@countersign/runtime';
 import type { Clock, Ids } from '@countersign/runtime';
 import type { Actor } from './actor.js';
 import { cancelToolCall } from './ask-and-cancel.js';
+import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
 
 /** The calls of a run that are not settled. MUST know every call that was recorded before it was asked. */
@@ -32,6 +33,18 @@ export interface CancelledRun {
   readonly requestedBy?: string;
 }
 
+/** What the cancellation of a run did to one of its calls. */
+export interface CancelledCall {
+  readonly callId: string;
+  readonly outcome: Result<unknown>;
+}
+
+/** The outcome for every call that was open, and the position of the last event. */
+export interface RunCancellation {
+  readonly calls: readonly CancelledCall[];
+  readonly position: number;
+}
+
 /** A call that could not be cancelled, and why. */
 export interface NotCancelled {
   readonly callId: string;
@@ -53,14 +66,19 @@ export async function cancelRun(
   actor: Actor,
   run: CancelledRun,
   commandId: string,
-): Promise<readonly NotCancelled[]> {
-  const { reason } = run;
-  const callIds = await openOnce(ports, actor, run, commandId);
-  const outcomes = await sideBySide(callIds, atOnce, async (callId) => ({
+): Promise<RunCancellation> {
+  const listed = await openOnce(ports, actor, run, commandId);
+  const calls = await sideBySide(listed.callIds, atOnce, async (callId) => ({
     callId,
-    outcome: await cancelToolCall(ports.commands, actor, callId, reason, commandId),
+    outcome: await cancelToolCall(ports.commands, actor, callId, run.reason, commandId),
   }));
-  return outcomes.flatMap(({ callId, outcome }) => {
+  const positions = calls.map(({ outcome }) => (outcome.status === 'done' ? outcome.position : 0));
+  return { calls, position: positions.reduce((latest, one) => Math.max(latest, one), listed.position) };
+}
+
+/** Returns the calls that are still open, and why. A call that ended during the cancellation is none of them. */
+export function notCancelledOf({ calls }: RunCancellation): readonly NotCancelled[] {
+  return calls.flatMap(({ callId, outcome }) => {
     // It ended while it was being looked at, perhaps with a sibling of its batch.
     if (outcome.status === 'done' || outcome.refusal.code === 'already-settled') return [];
     return [{ callId, refusal: outcome.refusal }];
@@ -72,13 +90,13 @@ async function openOnce(
   actor: Actor,
   { runId, reason, requestedBy }: CancelledRun,
   commandId: string,
-): Promise<readonly string[]> {
+): Promise<Recorded> {
   const { store, openCalls, clock } = ports;
   const stream = runCancellationStream(commandId);
   // Another process may have the same message at the same time: what is recorded counts.
   for (;;) {
     const recorded = await recordedIn(store, stream);
-    if (recorded.isWhole) return recorded.callIds;
+    if (recorded.isWhole) return recorded;
     const known = new Set(recorded.callIds);
     const left = (await openCalls.of(actor.tenant, runId, requestedBy)).filter((callId) => !known.has(callId));
     const cancelledAt = new Date(clock.now()).toISOString();
@@ -98,14 +116,17 @@ interface Recorded {
   readonly callIds: readonly string[];
   readonly count: number;
   readonly isWhole: boolean;
+  readonly position: number;
 }
 
 async function recordedIn(store: Pick<EventStore, 'readStream'>, stream: string): Promise<Recorded> {
-  const events = (await store.readStream(stream)).map(({ data }) => data as RunEvent['data']);
+  const recorded = await store.readStream(stream);
+  const events = recorded.map(({ data }) => data as RunEvent['data']);
   const last = events.at(-1);
   return {
     callIds: events.flatMap(({ callIds }) => callIds),
     count: events.length,
     isWhole: last !== undefined && last.more !== true,
+    position: recorded.at(-1)?.position ?? 0,
   };
 }

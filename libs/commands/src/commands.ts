@@ -1,6 +1,6 @@
 // Every command of the ledger, one function each.
 export { cancelToolCall, describeApproval, requestApproval } from './ask-and-cancel.js';
-export { cancelRun } from './cancel-run.js';
+export { cancelRun, notCancelledOf } from './cancel-run.js';
 export { endRun } from './end-run.js';
 export { closeBatch } from './batch.js';
 export { abandonClaim, claim, reconcile, renewClaim, reportExecution, submitClientOutput } from './execution.js';

@@ -102,3 +102,43 @@ describe('a repeat with the same idempotency key', () => {
     });
   });
 });
+
+describe('a cancelled run', () => {
+  const runsCancelled = async (runId: string) =>
+    (await world.store.readAll(0, 10_000)).filter(
+      ({ type, metadata }) => type === 'RunCancelled' && metadata.runId === runId,
+    );
+  const request = async (runId: string, id: string) => {
+    const { body } = await api.send<{ calls: { callId: string }[] }>('POST', '/v1/tool-calls', {
+      body: { runId, calls: [call(id)] },
+    });
+    return body.calls[0]?.callId;
+  };
+
+  it('is recorded once with the calls that were open, also when the request is repeated', async () => {
+    const callId = await request('called-off', 'a');
+    const sent = { body: { reason: 'the user left' }, headers: newKey() };
+    const first = await api.send('POST', '/v1/runs/called-off/cancel', sent);
+    const later = await request('called-off', 'b');
+    const again = await api.send('POST', '/v1/runs/called-off/cancel', sent);
+    expect(textOf(again)).toBe(textOf(first));
+    expect(first.body).toEqual({ runId: 'called-off', cancelled: [callId], notCancelled: [] });
+    const recorded = await runsCancelled('called-off');
+    expect(recorded.map(({ data }) => data)).toMatchObject([{ callIds: [callId], reason: 'the user left' }]);
+    expect(Number(first.headers.get('countersign-position'))).toBeGreaterThanOrEqual(recorded[0]?.position ?? Infinity);
+    expect((await api.send('GET', `/v1/tool-calls/${later}`)).body).toMatchObject({ state: 'allowed' });
+  });
+
+  it('without open calls is recorded with none, and gets an empty answer', async () => {
+    await request('ended', 'a');
+    const cancel = () => api.send('POST', '/v1/runs/ended/cancel', { body: { reason: 'x' } });
+    await cancel();
+    expect((await cancel()).body).toEqual({ runId: 'ended', cancelled: [], notCancelled: [] });
+    expect((await runsCancelled('ended')).map(({ data }) => data)).toMatchObject([{}, { callIds: [] }]);
+  });
+
+  it('that does not exist is refused, and nothing is recorded', async () => {
+    expect((await api.send('POST', '/v1/runs/never/cancel', { body: { reason: 'x' } })).status).toBe(404);
+    expect(await runsCancelled('never')).toEqual([]);
+  });
+});
