@@ -7,9 +7,12 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { selfSigned } from './certificate.mjs';
 
 /** The users of Kafka that sign in with a file of their own; `broker` and `health` are known to the broker alone. */
 const users = ['admin', 'operator', 'worker', 'ledger', 'relay', 'projector', 'resolver', 'notifier'];
+/** The processes that borrow keys from the keeper, each role with a token of its own. */
+const borrowers = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'];
 const kid = 'worker-1';
 
 const [command, root] = process.argv.slice(2);
@@ -29,7 +32,23 @@ function create() {
   write(join(root, 'kafka', 'health.properties'), clientLogin('health', passwords.health));
   const privateKey = kept(join(root, 'worker', 'signing-key.pem'), newSigningKey);
   registerKey(join(root, 'requests', 'keys.json'), privateKey);
+  createForKeeper();
   process.stdout.write('the credentials are in their volumes; to see them: docker compose run --rm show-credentials\n');
+}
+
+/** The tokens that the keeper knows, and its certificate, which is its own authority. */
+function createForKeeper() {
+  const tokens = borrowers.map((role) => kept(join(root, role, 'keeper-token'), newToken));
+  write(join(root, 'keeper', 'keeper-tokens'), `${tokens.join('\n')}\n`);
+  const [certFile, keyFile] = [join(root, 'keeper', 'keeper.pem'), join(root, 'keeper', 'keeper-key.pem')];
+  if (!existsSync(certFile) || !existsSync(keyFile)) {
+    // The second name is for a client in the container of the keeper itself.
+    const { cert, key } = selfSigned(['keeper', 'localhost']);
+    write(keyFile, `${key}\n`);
+    write(certFile, `${cert}\n`);
+  }
+  const cert = readFileSync(certFile, 'utf8');
+  for (const role of borrowers) write(join(root, role, 'keeper.pem'), cert);
 }
 
 /** The key of the first worker, in the list of those that requests may be signed with. Other keys stay. */
@@ -73,6 +92,10 @@ function clientLogin(user, password) {
 
 function newPassword() {
   return randomBytes(24).toString('base64url');
+}
+
+function newToken() {
+  return randomBytes(32).toString('hex');
 }
 
 function newSigningKey() {

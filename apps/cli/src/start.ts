@@ -69,8 +69,8 @@ The roles:
   projector   records deadlines
   resolver    executes the tools of COUNTERSIGN_TOOLS
   notifier    sends messages to people
-  keeper      lends the keys of sensitive values to the roles of a cluster over
-              several machines: needs EventStoreDB
+  keeper      lends the keys of sensitive values to the other roles of a
+              cluster: needs EventStoreDB
 
 The roles from ledger to notifier need EventStoreDB and Kafka. A role is
 configured by its environment. --print-config shows all settings, and reports

@@ -9,13 +9,12 @@ import type { KafkaConfig, KeysConfig, RequestsConfig, Role, RoleConfig } from '
 import { z } from 'zod';
 import { eventStoreProblems, oidcProblems, saslProblems, withoutPassword } from './connection-problems.js';
 import {
+  borrowing,
   consuming,
   eventStore,
   executing,
   kafka,
   keeping,
-  keys,
-  keysInFolder,
   people,
   requests,
   senders,
@@ -31,28 +30,28 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Each role lists only the settings that it needs. */
 const variablesOf = {
   gateway: {
-    ...{ ...processVariables, ...eventStore, ...keys, ...judgingVariables },
+    ...{ ...processVariables, ...eventStore, ...borrowing, ...judgingVariables },
     ...{ ...senders, ...tellingVariables, ...servingVariables, ...signIn },
   },
   ledger: {
     ...processVariables,
     ...eventStore,
-    ...keys,
+    ...borrowing,
     ...kafka,
     ...consuming,
     ...judgingVariables,
     ...requests,
     ...people,
   },
-  relay: { ...processVariables, ...eventStore, ...keys, ...kafka },
-  projector: { ...processVariables, ...eventStore, ...keys, ...kafka, ...consuming },
-  resolver: { ...processVariables, ...eventStore, ...keys, ...kafka, ...consuming, ...executing },
+  relay: { ...processVariables, ...eventStore, ...borrowing, ...kafka },
+  projector: { ...processVariables, ...eventStore, ...borrowing, ...kafka, ...consuming },
+  resolver: { ...processVariables, ...eventStore, ...borrowing, ...kafka, ...consuming, ...executing },
   notifier: {
-    ...{ ...processVariables, ...eventStore, ...keys, ...kafka, ...consuming, ...tellingVariables },
+    ...{ ...processVariables, ...eventStore, ...borrowing, ...kafka, ...consuming, ...tellingVariables },
     COUNTERSIGN_POLICY: judgingVariables.COUNTERSIGN_POLICY,
     ...people,
   },
-  keeper: { ...processVariables, ...eventStore, ...keysInFolder, ...keeping },
+  keeper: { ...processVariables, ...eventStore, ...keeping },
 } as const satisfies Record<Role, z.ZodRawShape>;
 
 type Output<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
@@ -68,7 +67,7 @@ type Values = Output<typeof processVariables & typeof eventStore> &
         typeof signIn &
         typeof requests &
         typeof executing &
-        typeof keys &
+        typeof borrowing &
         typeof keeping
     >
   >;

@@ -21,7 +21,7 @@ export interface KafkaConfig {
   readonly sessionTimeoutMs: number | null;
 }
 
-/** The folder of the keys that all processes share. */
+/** The folder of the keeper's keys. */
 export interface KeysConfig {
   readonly folder: string;
   /** The operator's own root key; null: `root.key` in the folder. */
@@ -58,10 +58,10 @@ export interface RoleConfig {
   readonly dataFolder: string;
   readonly logLevel: LogLevel;
   readonly eventStoreUrl: Secret;
-  /** The keys of sensitive values. With neither a folder nor a keeper, values are recorded in clear. */
-  readonly keys: KeysConfig | null;
+  /** Lends the keys of sensitive values. Null: values are recorded in clear. */
   readonly keeper: KeeperConnection | null;
   /** For the keeper itself. */
+  readonly keys: KeysConfig | null;
   readonly keeperServer: KeeperServerConfig | null;
   readonly kafka: KafkaConfig | null;
   readonly policyFile: string | null;

@@ -8,8 +8,8 @@ import type { RuntimePorts, ReadinessCheck } from '@countersign/shell';
 import type { Registry } from 'prom-client';
 import type { RoleConfig } from './config.js';
 import { borrowVault } from './keeper/borrow-vault.js';
-import { createKeylessStore, openVault } from './vault.js';
-import type { Vault } from './vault.js';
+import type { Vault } from './keeper/borrow-vault.js';
+import { createKeylessStore } from './keyless-store.js';
 
 /** The process as its role sees it: readiness checks, and shutdown. */
 export interface RoleProcess extends RuntimePorts {
@@ -76,22 +76,17 @@ export interface LedgerStore {
   readonly vault: Vault | null;
 }
 
-/** The event store, with the keys of sensitive values where this process has them. */
+/** The event store, with the keys of sensitive values where this process borrows them. */
 export async function openEventStore(
   process: RoleProcess,
   options: Pick<EventStoreDbOptions, 'writeOnly'> = {},
 ): Promise<LedgerStore> {
   const raw = await openRawStore(process, options);
-  const openKeys = vaultOpener(process, raw);
-  if (openKeys === undefined) return { store: createKeylessStore(raw, process), vault: null };
-  const vault = await untilDone(process, 'keys', isStoreAway, openKeys);
+  const { keeper: connection, dataFolder } = process.config;
+  if (connection === null) return { store: createKeylessStore(raw, process.fail), vault: null };
+  const borrow = (): Promise<Vault> => borrowVault(process, { connection, dataFolder }, raw);
+  const vault = await untilDone(process, 'keys', isStoreAway, borrow);
   return { store: vault.store, vault };
-}
-
-function vaultOpener(process: RoleProcess, raw: EventStore): (() => Promise<Vault>) | undefined {
-  const { keys, keeper: connection, dataFolder } = process.config;
-  if (keys !== null) return () => openVault(process, keys, raw);
-  return connection === null ? undefined : () => borrowVault(process, { connection, dataFolder }, raw);
 }
 
 /**

@@ -29,16 +29,8 @@ export const eventStore = {
     ),
 };
 
-/** The keys of sensitive values, in a folder. */
-export const keysInFolder = {
-  COUNTERSIGN_KEYS_FOLDER: z.string().optional(),
-  COUNTERSIGN_ROOT_KEY_FILE: z.string().optional(),
-  COUNTERSIGN_ACCEPT_LOST_KEYS: z.literal('yes', 'must be `yes`, or unset').optional(),
-};
-
-/** The keys, in a folder that all processes of one machine share, or at a keeper. */
-export const keys = {
-  ...keysInFolder,
+/** The keeper, which lends the keys of sensitive values. */
+export const borrowing = {
   COUNTERSIGN_KEEPER_URL: z.url({ protocol: /^https?$/, error: 'must be the https:// URL of the keeper' }).optional(),
   COUNTERSIGN_KEEPER_TOKEN_FILE: z.string().optional(),
   COUNTERSIGN_KEEPER_CA_FILE: z.string().optional(),
@@ -47,6 +39,8 @@ export const keys = {
 /** The keeper, which lends the keys of its folder. */
 export const keeping = {
   COUNTERSIGN_KEYS_FOLDER: z.string('the folder of the keys'),
+  COUNTERSIGN_ROOT_KEY_FILE: z.string().optional(),
+  COUNTERSIGN_ACCEPT_LOST_KEYS: z.literal('yes', 'must be `yes`, or unset').optional(),
   COUNTERSIGN_KEEPER_PORT: portVariable(7443),
   COUNTERSIGN_KEEPER_TOKENS_FILE: z.string('a file with the tokens of the processes, one on each line'),
   COUNTERSIGN_KEEPER_TLS_CERT_FILE: z.string().optional(),

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { SealedTexts } from '@countersign/event-store';
 import { createProjector, createProjectorCheck } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
@@ -8,28 +7,16 @@ import { makeFolderOf } from '@countersign/runtime';
 import { isStoreAway, untilDone } from './role-process.js';
 import type { LedgerStore, RoleProcess } from './role-process.js';
 
-const erasedMeanwhile = 'keys whose erasure is recorded were still there: they are destroyed';
-
 /** The process's own replica of the read model, following the store; it has caught up when this resolves. */
 export async function openViews(process: RoleProcess, { store, vault }: LedgerStore): Promise<ReadModel> {
   const { config, clock, log, check, onStop, stopping } = process;
   makeFolderOf('COUNTERSIGN_DATA', config.dataFolder);
   const file = join(config.dataFolder, 'read-model.db');
-  let isOpen = false;
-  const readAll = async (after: number, limit: number) => {
-    const events = await store.readAll(after, limit);
-    // Rows may have been written with a key that is destroyed now: the file is built once more.
-    if (!isOpen && (await vault?.finishErasures(events)) === true)
-      throw new EventStoreUnavailableError(erasedMeanwhile);
-    return events;
-  };
-  const source = { ...store, readAll };
   const readModel = await untilDone(process, 'read-model', isStoreAway, () => {
     check(createProjectorCheck(() => ({ status: 'starting' })));
-    const open = (seal?: SealedTexts): Promise<FileReadModel> => openReadModel({ file, source, log, seal });
+    const open = (seal?: SealedTexts): Promise<FileReadModel> => openReadModel({ file, source: store, log, seal });
     return vault === null ? open() : vault.openRows(open);
   });
-  isOpen = true;
   onStop(() => {
     readModel.close();
   });

@@ -13,7 +13,7 @@ export async function eraseSubject(
   const { erasures, metrics, readModel } = ports;
   if (erasures === undefined) {
     const detail =
-      'this cluster records sensitive values in clear, so there is nothing to erase: COUNTERSIGN_KEYS_FOLDER on one machine, or COUNTERSIGN_KEEPER_URL, encrypts them';
+      'this cluster records sensitive values in clear, so there is nothing to erase: start a keeper, and set COUNTERSIGN_KEEPER_URL to it (docs/privacy.md)';
     return refused({ code: 'not-supported', detail });
   }
   if (body.dryRun === true) {

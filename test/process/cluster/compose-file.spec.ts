@@ -60,7 +60,7 @@ describe('the compose file', () => {
     expect(started.toSorted()).toEqual(
       ['gateway', 'ledger', 'relay', 'resolver']
         .flatMap((role) => [role, role])
-        .concat('projector', 'notifier')
+        .concat('projector', 'notifier', 'keeper')
         .toSorted(),
     );
   });
@@ -75,6 +75,18 @@ describe('the compose file', () => {
         else expect(Object.keys(volumes)).toContain(source);
       }
     }
+  });
+
+  test('mounts each volume of credentials where the image has a folder of its user', () => {
+    // A volume that is mounted elsewhere belongs to root, and nothing can be made in it.
+    const folders = (services['credentials']?.volumes ?? []).flatMap((volume) => {
+      const [source = '', target = ''] = volume.split(':');
+      return source.startsWith('./') ? [] : [target];
+    });
+    const [, made = ''] =
+      /install [^&]*--mode=0700 (.*?)\nUSER/s.exec(readFileSync(join(root, 'Dockerfile'), 'utf8')) ?? [];
+    expect(folders.length).toBeGreaterThan(10);
+    expect(made.split(/[\s\\]+/)).toEqual(expect.arrayContaining([...folders, '/keys']));
   });
 
   test('bounds every service, and looks after those that run on', () => {

@@ -26,9 +26,24 @@ const mutations: readonly Mutation[] = [
   ...inCompose(
     'the event store is reachable by our roles alone',
     ['  store:\n    internal: true', '  store:'],
-    ['networks: [store]', 'networks: [store, workers]'],
-    ['networks: [store]', "networks: [store]\n    ports: ['127.0.0.1:2113:2113']"],
+    [/networks: \[store\](?=\n {4}environment:\n {6}KURRENTDB)/, 'networks: [store, workers]'],
+    [
+      /networks: \[store\](?=\n {4}environment:\n {6}KURRENTDB)/,
+      "networks: [store]\n    ports: ['127.0.0.1:2113:2113']",
+    ],
     [/networks: \[inside, workers\](?=\n {4}# For workers)/, 'networks: [inside, workers, store]'],
+  ),
+  ...inCompose(
+    'the keys are with the keeper alone, which has no way out',
+    ['networks: [store]\n    command: [start, keeper]', 'networks: [store, inside]\n    command: [start, keeper]'],
+    ['command: [start, keeper]', "command: [start, keeper]\n    ports: ['127.0.0.1:7443:7443']"],
+    ["['projector:/data',", "['projector:/data', 'keys:/keys',"],
+    ['x-keys: &keys', 'x-keys: &keys\n  COUNTERSIGN_KEYS_FOLDER: /keys'],
+  ),
+  ...inCompose(
+    'every role that reads the log borrows keys, over TLS',
+    ['[*process, *store, *keys, *judging]', '[*process, *store, *judging]'],
+    ['https://keeper:7443', 'http://keeper:7443'],
   ),
   ...inCompose('workers reach Kafka and the proxy alone', [
     'networks: [store, inside]',
@@ -53,14 +68,16 @@ const mutations: readonly Mutation[] = [
     ['User:broker;User:admin', 'User:broker;User:admin;User:worker'],
   ),
   ...inCompose(
-    'each process signs in to Kafka as itself',
+    'each process signs in as itself',
     ['KAFKA_SASL_USERNAME: resolver', 'KAFKA_SASL_USERNAME: relay'],
-    ["'credentials-relay:/etc/countersign/kafka:ro'", "'credentials-admin:/etc/countersign/kafka:ro'"],
+    ["'credentials-relay:/etc/countersign/credentials:ro'", "'credentials-admin:/etc/countersign/credentials:ro'"],
+    ["'credentials-gateway:/etc/countersign/credentials:ro'", "'credentials-keeper:/etc/countersign/credentials:ro'"],
     ["['projector:/data',", "['projector:/data', 'credentials-relay:/relay:ro',"],
   ),
   ...inCompose(
     'no password is in the file',
-    ['KAFKA_SASL_PASSWORD_FILE: /etc/countersign/kafka/kafka-password', 'KAFKA_SASL_PASSWORD: changeit'],
+    ['KAFKA_SASL_PASSWORD_FILE: /etc/countersign/credentials/kafka-password', 'KAFKA_SASL_PASSWORD: changeit'],
+    ['KEEPER_TOKEN_FILE: /etc/countersign/credentials/keeper-token', 'KEEPER_TOKEN_FILE: changeit'],
     ['esdb://eventstore', 'esdb://admin:changeit@eventstore'],
     ['KAFKA_SASL_ENABLED_MECHANISMS: PLAIN', 'KAFKA_SASL_JAAS_CONFIG: required password="x";'],
   ),

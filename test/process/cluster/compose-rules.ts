@@ -25,6 +25,7 @@ interface Document {
 type Problems = readonly string[];
 
 const roles = ['gateway-1', 'gateway-2', 'ledger', 'relay', 'projector', 'resolver', 'notifier'];
+const keeperUrl = 'https://keeper:7443';
 /** Each service that authenticates to Kafka, and its user. */
 const kafkaUsers: Readonly<Record<string, string>> = {
   ledger: 'ledger',
@@ -40,9 +41,19 @@ const kafkaUsers: Readonly<Record<string, string>> = {
 const rules: Readonly<Record<string, (document: Document, files: DeploymentFiles) => Problems>> = {
   'the event store is reachable by our roles alone': ({ services, networks }) => [
     ...(networks?.['store']?.internal === true ? [] : ['the network store is not internal']),
-    ...unless('on the network store', on(services, 'store'), [...roles, 'eventstore']),
+    ...unless('on the network store', on(services, 'store'), [...roles, 'keeper', 'eventstore']),
     ...unless('networks of the event store', services['eventstore']?.networks ?? [], ['store']),
     ...(services['eventstore']?.ports ?? []).map((port) => `the event store publishes ${port}`),
+  ],
+  'the keys are with the keeper alone, which has no way out': ({ services }) => [
+    ...unless('networks of the keeper', services['keeper']?.networks ?? [], ['store']),
+    ...(services['keeper']?.ports ?? []).map((port) => `the keeper publishes ${port}`),
+    ...unless('services with the volume of the keys', withVolume(services, 'keys'), ['keeper']),
+    ...unless('services with a folder of keys', withSetting(services, 'COUNTERSIGN_KEYS_FOLDER'), ['keeper']),
+  ],
+  'every role that reads the log borrows keys, over TLS': ({ services }) => [
+    ...unless('services that borrow keys', withSetting(services, 'COUNTERSIGN_KEEPER_URL'), roles),
+    ...roles.flatMap((role) => different(services[role]?.environment ?? {}, 'COUNTERSIGN_KEEPER_URL', keeperUrl)),
   ],
   'workers reach Kafka and the proxy alone': ({ services }) =>
     unless('on the network workers', on(services, 'workers'), ['kafka', 'proxy']),
@@ -67,12 +78,12 @@ const rules: Readonly<Record<string, (document: Document, files: DeploymentFiles
       ...different(environment, 'KAFKA_SUPER_USERS', 'User:broker;User:admin'),
     ];
   },
-  'each process signs in to Kafka as itself': ({ services }) => kafkaUserProblems(services),
+  'each process signs in as itself': ({ services }) => userProblems(services),
   'no password is in the file': ({ services }) =>
     Object.values(services).flatMap(({ environment = {} }) =>
       Object.entries(environment)
         .filter(([name, value]) =>
-          /PASSWORD|SECRET|JAAS/.test(name) ? !isPath(value) : /password=|\/\/[^/]*:[^/]*@/i.test(value),
+          /PASSWORD|SECRET|JAAS|TOKEN|KEY_FILE/.test(name) ? !isPath(value) : /password=|\/\/[^/]*:[^/]*@/i.test(value),
         )
         .map(([name]) => `${name} is no path of a file`),
     ),
@@ -123,7 +134,7 @@ function kafkaListenerProblems(services: Document['services']): Problems {
   ];
 }
 
-function kafkaUserProblems(services: Document['services']): Problems {
+function userProblems(services: Document['services']): Problems {
   return Object.entries(services).flatMap(([name, { environment = {}, volumes = [] }]) => {
     const user = kafkaUsers[name];
     const mounted = volumes
@@ -142,12 +153,27 @@ function kafkaUserProblems(services: Document['services']): Problems {
 /** Services that hold credentials and are no client of Kafka. */
 const ownOthers: Readonly<Record<string, readonly string[]>> = {
   kafka: ['credentials-kafka'],
+  keeper: ['credentials-keeper'],
+  'gateway-1': ['credentials-gateway'],
+  'gateway-2': ['credentials-gateway'],
   'show-credentials': ['credentials-worker'],
 };
 
 function on(services: Document['services'], network: string): readonly string[] {
   return Object.entries(services)
     .filter(([, { networks = [] }]) => networks.includes(network))
+    .map(([name]) => name);
+}
+
+function withVolume(services: Document['services'], volume: string): readonly string[] {
+  return Object.entries(services)
+    .filter(([, { volumes = [] }]) => volumes.some((mount) => mount.startsWith(`${volume}:`)))
+    .map(([name]) => name);
+}
+
+function withSetting(services: Document['services'], setting: string): readonly string[] {
+  return Object.entries(services)
+    .filter(([, { environment = {} }]) => environment[setting] !== undefined)
     .map(([name]) => name);
 }
 

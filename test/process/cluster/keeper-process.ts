@@ -19,13 +19,24 @@ export interface KeeperProcess {
   readonly startKeeper: (more?: Settings) => Promise<Server>;
   /** The settings of a process that borrows keys. */
   readonly borrowing: Settings;
+  /** The folder of its keys. */
+  readonly keysFolder: string;
   /** The folders that it writes to. */
   readonly folders: readonly string[];
 }
 
-/** Starts a keeper over an event store. `ofFirst`: settings that a keeper started later does not have. */
-export async function openKeeper(eventStoreUrl: string, ofFirst: Settings = {}): Promise<KeeperProcess> {
-  const [folder, keysFolder, secrets] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+/** The folder of the keys, by default an empty one, and settings that a keeper started later does not have. */
+interface KeeperOptions {
+  readonly keysFolder?: string;
+  readonly more?: Settings;
+}
+
+/** Starts a keeper over an event store. */
+export async function openKeeper(
+  eventStoreUrl: string,
+  { keysFolder = temporaryFolder(), more = {} }: KeeperOptions = {},
+): Promise<KeeperProcess> {
+  const [folder, secrets] = [temporaryFolder(), temporaryFolder()];
   const keeperPort = String(await freePort());
   const file = (name: string, text: string): string => {
     writeFileSync(join(secrets, name), text, { mode: 0o600 });
@@ -42,14 +53,14 @@ export async function openKeeper(eventStoreUrl: string, ofFirst: Settings = {}):
     COUNTERSIGN_KEEPER_TLS_CERT_FILE: file('cert.pem', cert),
     COUNTERSIGN_KEEPER_TLS_KEY_FILE: file('key.pem', key),
   };
-  const startKeeper = async (more: Settings = {}): Promise<Server> =>
-    startServer({ folder, port: await freePort(), args: ['start', 'keeper'], env: { ...env, ...more } });
-  const keeper = await startKeeper(ofFirst);
+  const startKeeper = async (further: Settings = {}): Promise<Server> =>
+    startServer({ folder, port: await freePort(), args: ['start', 'keeper'], env: { ...env, ...further } });
+  const keeper = await startKeeper(more);
   await keeper.ready();
   const borrowing = {
     COUNTERSIGN_KEEPER_URL: `https://127.0.0.1:${keeperPort}`,
     COUNTERSIGN_KEEPER_TOKEN_FILE: file('token', `${token}\n`),
     COUNTERSIGN_KEEPER_CA_FILE: authority.caFile,
   };
-  return { keeper, startKeeper, borrowing, folders: [folder, keysFolder] };
+  return { keeper, startKeeper, borrowing, keysFolder, folders: [folder, keysFolder] };
 }

@@ -7,15 +7,14 @@ import type { ErasureView } from '@countersign/contracts';
 import { cleanUpAfterEach, temporaryFolder } from '../harness/cleanup.js';
 import type { Server } from '../harness/server.js';
 import { eventually } from '../harness/wait.js';
-import { loanMs, openKeeper } from './keeper-process.js';
-import type { KeeperProcess, Settings } from './keeper-process.js';
-import { openStoreServer, readAfter, storeUrl } from './roles.js';
+import { loanMs } from './keeper-process.js';
+import { openKept } from './kept-world.js';
+import { readAfter } from './roles.js';
 import {
   erase,
   erased,
   inArgument,
   inOutput,
-  openGateways,
   placesOf,
   playSecrets,
   post,
@@ -24,19 +23,8 @@ import {
   untilErasedOn,
   viewOn,
 } from './secrets.js';
-import type { World } from './secrets.js';
 
 cleanUpAfterEach();
-
-/** A keeper, and two gateways that share no folder with it or with each other. */
-type KeptWorld = World & Pick<KeeperProcess, 'keeper' | 'startKeeper'>;
-
-async function openKept({ ofA = {}, ofKeeper = {} }: { ofA?: Settings; ofKeeper?: Settings } = {}): Promise<KeptWorld> {
-  const storeFolder = temporaryFolder();
-  const { port } = await openStoreServer(undefined, storeFolder);
-  const { borrowing, folders, ...kept } = await openKeeper(storeUrl(port), ofKeeper);
-  return { ...(await openGateways(storeUrl(port), borrowing, [storeFolder, ...folders], ofA)), ...kept };
-}
 
 const dryRun = async (gateway: Server): Promise<ErasureView> =>
   (await post(gateway, 'ann-token', '/v1/subjects/erase', { subject, dryRun: true })).body as ErasureView;

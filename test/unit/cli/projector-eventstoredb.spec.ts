@@ -78,11 +78,12 @@ describe('countersign projector, in a cluster', () => {
 
   it('says that the key of a read model is at the keeper, and how it is built again all the same', async () => {
     const env = { COUNTERSIGN_DATA: folder, COUNTERSIGN_EVENTSTORE_URL: server.url };
-    const atKeeper = createCliRun({ ...env, COUNTERSIGN_KEEPER_URL: 'https://keeper:7443' });
-    for (const command of ['verify', 'rebuild']) {
-      const { code, err } = await atKeeper('projector', command);
-      expect(code).not.toBe(0);
-      expect(err).toContain('stop the process, delete its read-model.db, and start it');
+    for (const more of [{ COUNTERSIGN_KEEPER_URL: 'https://keeper:7443' }, { COUNTERSIGN_KEYS_FOLDER: folder }]) {
+      for (const command of ['verify', 'rebuild']) {
+        const { code, err } = await createCliRun({ ...env, ...more })('projector', command);
+        expect(code).not.toBe(0);
+        expect(err).toContain('stop the process, delete its read-model.db, and start it');
+      }
     }
   });
 

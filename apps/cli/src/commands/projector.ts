@@ -25,12 +25,10 @@ async function openLog(env: Environment, folder: string, log: Log): Promise<Open
   const world = { log, clock: systemClock };
   const url = env['COUNTERSIGN_EVENTSTORE_URL'] ?? '';
   if (url !== '') {
-    if ((env['COUNTERSIGN_KEEPER_URL'] ?? '') !== '') throw rowsOfKeeper();
+    const ofKeeper = ['COUNTERSIGN_KEEPER_URL', 'COUNTERSIGN_KEYS_FOLDER'];
+    if (ofKeeper.some((name) => (env[name] ?? '') !== '')) throw rowsOfKeeper();
     const { connectOf, openEventStoreDb } = await import('@countersign/event-store/eventstoredb');
-    const raw = openEventStoreDb({ url, connect: await connectOf(url), ...world });
-    const keys = env['COUNTERSIGN_KEYS_FOLDER'] ?? '';
-    const opened = keys === '' ? { store: raw } : await unseal(env, resolve(keys), raw, log);
-    return { ...opened, isExclusive: false };
+    return { store: openEventStoreDb({ url, connect: await connectOf(url), ...world }), isExclusive: false };
   }
   if (!existsSync(join(folder, 'events.db'))) {
     const detail = `There is no log in ${folder}.`;
@@ -53,17 +51,8 @@ async function openFolder(
   world: Omit<EmbeddedEventStoreOptions, 'folder'>,
 ): Promise<Pick<OpenLog, 'store' | 'seal'>> {
   const library = await import('@countersign/event-store');
-  return unseal(env, folder, await library.openEmbeddedEventStore({ folder, ...world }), world.log);
-}
-
-/** The log with the values that the keys of a folder open. */
-async function unseal(
-  env: Environment,
-  folder: string,
-  raw: EventStore,
-  log: Log,
-): Promise<Pick<OpenLog, 'store' | 'seal'>> {
-  const library = await import('@countersign/event-store');
+  const { log } = world;
+  const raw = await library.openEmbeddedEventStore({ folder, ...world });
   // Keys are made by the server alone. A log with sealed events and without keys cannot be folded.
   if (!existsSync(join(folder, 'keys.db'))) return { store: raw };
   try {

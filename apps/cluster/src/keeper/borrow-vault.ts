@@ -1,15 +1,41 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createSecretKey } from 'node:crypto';
 import { answersOwner, createSealedAnswers, createSealedStore } from '@countersign/event-store';
-import type { EventStore, SealedAnswers, SubjectKey } from '@countersign/event-store';
-import type { Vault, VaultPorts } from '../vault.js';
+import type { ErasureKeys, EventStore, SealedAnswers, SealedStore, SubjectKey } from '@countersign/event-store';
+import type { RuntimePorts } from '@countersign/shell';
 import { createBorrowedCopies } from './borrowed-copies.js';
+import type { BorrowedCopies } from './borrowed-copies.js';
 import { createBorrowedKeys } from './borrowed-keys.js';
 import type { BorrowedKeys } from './borrowed-keys.js';
 import { createKeeperClient } from './keeper-client.js';
 import type { KeeperConnection } from './keeper-client.js';
 import { createLoan } from './loan.js';
 import type { Loan } from './loan.js';
+
+/** The dependencies of the keys: those of the process. */
+export interface VaultPorts extends Pick<RuntimePorts, 'clock' | 'log'> {
+  readonly stopping: AbortSignal;
+  /** Registers a step of the shutdown. */
+  readonly onStop: (stop: () => void | Promise<void>) => void;
+  /** Ends the process. */
+  readonly fail: (why: string) => void;
+}
+
+/** The keys that a process borrows, and its copies of values. */
+export interface Vault {
+  /** An erasure waits in them for the appends and the copies of all processes. */
+  readonly keys: ErasureKeys;
+  /** The log, whose readers see the values. */
+  readonly store: SealedStore<EventStore>;
+  /** Opens the read model, a copy that is built again after each erasure. Its rows are encrypted. */
+  readonly openRows: BorrowedCopies['openRows'];
+  /** For the stored responses. */
+  readonly answers: () => SealedAnswers;
+  /** Adds a copy that this process keeps, and how to write it again without the values that read as erased. */
+  readonly keepCopy: BorrowedCopies['keep'];
+  /** Adds a copy in memory, which is forgotten. */
+  readonly keepInMemory: (forget: () => void) => void;
+}
 
 /**
  * The keys of a keeper over the log of the cluster. The keeper says when other values read as erased; then this process
@@ -69,14 +95,9 @@ export async function borrowVault(
     keys,
     store,
     openRows: copies.openRows,
-    answersKey: { answers: answers.current, renew: () => Promise.resolve() },
+    answers: answers.current,
     keepCopy: copies.keep,
     keepInMemory: (forget) => void memory.push(forget),
-    // `retire` waits for the appends of all processes, and `destroy` for their copies.
-    othersSettled: () => Promise.resolve(),
-    rewriteEverywhere: () => Promise.resolve(),
-    finishErasures: () => Promise.resolve(false),
-    learnsFromLog: false,
   };
 }
 

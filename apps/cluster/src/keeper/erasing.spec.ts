@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { openAnswersKey, openSubjectKeys } from '@countersign/event-store';
-import type { FileKeys } from '@countersign/event-store';
+import type { AnswersKey, FileKeys } from '@countersign/event-store';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import type { VirtualClock } from '@countersign/runtime/testing';
 import { createErasing } from './erasing.js';
@@ -19,6 +19,7 @@ const owner = { tenant: 'default', subject: 'customer' };
 
 let folder: string;
 let keys: FileKeys;
+let answersKey: AnswersKey;
 let clock: VirtualClock;
 let erasing: Erasing;
 let keeper: Keeper;
@@ -28,7 +29,7 @@ async function start(isFirst = true): Promise<void> {
   keys = openSubjectKeys({ folder, rootKeyFile: null, log: createSilentLog() });
   keys.confirm();
   const sessions = createSessions(clock, { loanMs, stopping: new AbortController().signal });
-  const answersKey = await openAnswersKey(keys);
+  answersKey = await openAnswersKey(keys);
   erasing = createErasing({ keys, answersKey, sessions, clock, loanMs });
   keeper = createKeeper({ keys, sessions, erasing, loanMs });
   if (isFirst) await clock.advanceAsync(longMs);
@@ -166,4 +167,32 @@ it('takes back an erasure that is not recorded after two loans, and none that is
   expect(await settles(tidied, longMs)).toBe(true);
   expect(keys.find(id)).toBe('erased');
   expect(keys.findForCopies(id)).toBeUndefined();
+});
+
+it('destroys after a start a key whose erasure is recorded, with the key of the kept responses, and does not lend it', async () => {
+  const id = await current('a');
+  const kept = answersKey.answers().close('{}');
+  erasing.begin([id]);
+  keys.close();
+  await start(false);
+  erasing.recorded([id]);
+  expect(await keeper.handlers.keys('a', { ids: [id] })).toEqual({ keys: {}, erased: [id] });
+  await keeper.handlers.leave('a', {});
+  expect(await settles(erasing.tidy(), longMs)).toBe(true);
+  expect([keys.find(id), keys.findForCopies(id), keys.erasing()]).toEqual(['erased', undefined, []]);
+  expect(answersKey.answers().open(kept)).toBeUndefined();
+});
+
+it('takes back after a start an erasure that is not recorded, and keeps the responses', async () => {
+  const id = await current('a');
+  const kept = answersKey.answers().close('{}');
+  erasing.begin([id]);
+  keys.close();
+  await start(false);
+  await erasing.tidy();
+  expect(keys.erasing()).toEqual([id]);
+  await clock.advanceAsync(2 * loanMs + 1);
+  await erasing.tidy();
+  expect([typeof keys.find(id), keys.erasing()]).toEqual(['object', []]);
+  expect(answersKey.answers().open(kept)).toBe('{}');
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ConfigError } from '@countersign/runtime';
-import { printableRoleConfig, readRoleConfig } from '../config.js';
+import { printableRoleConfig, readRoleConfig, roles } from '../config.js';
 import type { Role } from '../config.js';
 
 type Environment = Readonly<Record<string, string>>;
@@ -50,11 +50,19 @@ describe('a process that borrows keys', () => {
     expect(JSON.stringify(printed)).not.toContain('ttt');
   });
 
-  it('has no folder of keys as well', () => {
-    expect(wrong({ ...borrowing, COUNTERSIGN_KEYS_FOLDER: '/keys' })).toEqual([
-      'COUNTERSIGN_KEEPER_URL: must not be set along with COUNTERSIGN_KEYS_FOLDER: a process gets its keys from the one or the other',
-    ]);
-  });
+  it.each(['COUNTERSIGN_KEYS_FOLDER', 'COUNTERSIGN_ROOT_KEY_FILE', 'COUNTERSIGN_ACCEPT_LOST_KEYS'])(
+    'is refused with %s, which it would ignore and record values in clear, with a keeper or without',
+    (variable) => {
+      for (const role of roles.filter((name) => name !== 'keeper')) {
+        for (const more of [{}, borrowing]) {
+          expect(problemsOf(role, { ...more, [variable]: 'yes' })).toContain(
+            `${variable}: is for the keeper alone, because processes share no folder of keys: start the role keeper with it, unset it here, and set COUNTERSIGN_KEEPER_URL (docs/privacy.md)`,
+          );
+        }
+      }
+      expect(wrong({ ...borrowing, [variable]: '' })).toEqual([]);
+    },
+  );
 
   it('sends its token to another machine over TLS alone', () => {
     const to = (url: string) => wrong({ ...borrowing, COUNTERSIGN_KEEPER_URL: url });

@@ -22,19 +22,24 @@ export function isLoopback(host: string): boolean {
 
 const isSet = (env: Environment, name: string): boolean => (env[name] ?? '') !== '';
 
+const ofKeeper = ['COUNTERSIGN_KEYS_FOLDER', 'COUNTERSIGN_ROOT_KEY_FILE', 'COUNTERSIGN_ACCEPT_LOST_KEYS'];
+const forKeeperAlone =
+  'is for the keeper alone, because processes share no folder of keys: start the role keeper with it, unset it here, and set COUNTERSIGN_KEEPER_URL (docs/privacy.md)';
+
 /** The problems between the settings of a process that borrows keys. */
 export function borrowerProblems(env: Environment): readonly ConfigProblem[] {
+  // A process that ignored them would record values in clear.
+  const misplaced = ofKeeper.filter((name) => isSet(env, name));
+  return [...misplaced.map((variable) => ({ variable, problem: forKeeperAlone })), ...connectionProblems(env)];
+}
+
+function connectionProblems(env: Environment): readonly ConfigProblem[] {
   const variable = 'COUNTERSIGN_KEEPER_URL';
   if (!isSet(env, variable)) {
     const lonely = [tokenFile, 'COUNTERSIGN_KEEPER_CA_FILE'].filter((name) => isSet(env, name));
     return lonely.map((name) => ({ variable: name, problem: `has no effect without ${variable}` }));
   }
   const problems: ConfigProblem[] = [];
-  if (isSet(env, 'COUNTERSIGN_KEYS_FOLDER')) {
-    const problem =
-      'must not be set along with COUNTERSIGN_KEYS_FOLDER: a process gets its keys from the one or the other';
-    problems.push({ variable, problem });
-  }
   if (!isSet(env, tokenFile)) problems.push({ variable: tokenFile, problem: `must be set along with ${variable}` });
   const url = URL.parse(env[variable] ?? '');
   // Attack: a reader of the traffic has every key.

@@ -14,9 +14,9 @@ import { loadTools } from '@countersign/resolver';
 import { createHistory, loadConditions, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
+import type { Vault } from '../keeper/borrow-vault.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
-import type { Vault } from '../vault.js';
 import { openViews } from '../views.js';
 import { openJudgingWriteSide } from '../write-side.js';
 
@@ -65,18 +65,15 @@ type ErasingPorts = Omit<ErasurePorts, 'keys' | 'raw' | 'settled' | 'rewriteCopi
 
 /** The parts of a gateway that encrypt its stored responses and erase subjects. */
 function toErasing(
-  vault: Vault,
+  { keys, store, answers, keepCopy }: Vault,
   { idempotency, ...ports }: ErasingPorts,
 ): Pick<GatewayPorts, 'answerSeal' | 'erasures'> {
-  const { keys, store, answersKey, keepCopy, othersSettled, rewriteEverywhere } = vault;
-  keepCopy(async () => {
+  keepCopy(() => {
     idempotency.clear();
-    await answersKey.renew();
+    return Promise.resolve();
   });
-  const erasures = createErasures({
-    ...{ ...ports, keys, store, raw: store.raw },
-    settled: othersSettled,
-    rewriteCopies: rewriteEverywhere,
-  });
-  return { answerSeal: answersKey.answers, erasures };
+  // The keeper waits for the appends of all processes when it retires a key, and for their copies when it destroys one.
+  const [settled, rewriteCopies] = [() => Promise.resolve(), () => Promise.resolve()];
+  const erasures = createErasures({ ...ports, keys, store, raw: store.raw, settled, rewriteCopies });
+  return { answerSeal: answers, erasures };
 }

@@ -1,6 +1,8 @@
-import { lockFolder, openAnswersKey } from '@countersign/event-store';
-import type { EventStore } from '@countersign/event-store';
+import type { SubjectEvent } from '@countersign/contracts';
+import { lockFolder, openAnswersKey, openSubjectKeys, refuseLostKeys } from '@countersign/event-store';
+import type { EventStore, FileKeys } from '@countersign/event-store';
 import { makeFolderOf, sleep } from '@countersign/runtime';
+import type { Log } from '@countersign/runtime';
 import { createGauges } from '@countersign/shell';
 import { openKeeperApp } from '../keeper/keeper-app.js';
 import { createKeeper } from '../keeper/keeper.js';
@@ -10,7 +12,6 @@ import { createSessions } from '../keeper/sessions.js';
 import type { KeysConfig, RoleConfig } from '../config.js';
 import { isStoreAway, openRawStore, untilDone } from '../role-process.js';
 import type { OpenRole, RoleProcess } from '../role-process.js';
-import { erasedKeysOf, openKeys } from '../vault.js';
 
 /** Lends the keys of its folder to the other processes of the cluster. */
 export function readKeeper({ keys: inFolder, keeperServer }: RoleConfig): Promise<OpenRole> {
@@ -45,6 +46,25 @@ export function readKeeper({ keys: inFolder, keeperServer }: RoleConfig): Promis
 function lock({ onStop }: RoleProcess, { folder }: KeysConfig): void {
   makeFolderOf('COUNTERSIGN_KEYS_FOLDER', folder);
   onStop(lockFolder(folder, 'the folder of the keys').release);
+}
+
+/** @throws RootKeyError, LostKeysError: each names the file and the remedy. */
+async function openKeys(
+  { folder, rootKeyFile, acceptLostKeys }: KeysConfig,
+  raw: EventStore,
+  log: Log,
+): Promise<FileKeys> {
+  const keys = openSubjectKeys({ folder, rootKeyFile, log });
+  try {
+    if (keys.isNew) {
+      await refuseLostKeys(raw, { keys, folder, acceptLostKeys });
+      keys.confirm();
+    }
+    return keys;
+  } catch (error) {
+    keys.close();
+    throw error;
+  }
 }
 
 const retryMs = 500;
@@ -99,4 +119,9 @@ async function tidyUp({ clock, log, stopping }: RoleProcess, { tidy }: Pick<Eras
     });
     await sleep(clock, tidyEveryMs, stopping);
   }
+}
+
+/** The keys that the proofs among these events name. */
+function erasedKeysOf(events: Awaited<ReturnType<EventStore['readAll']>>): readonly string[] {
+  return events.flatMap(({ type, data }) => (type === 'SubjectErased' ? (data as SubjectEvent['data']).keys : []));
 }

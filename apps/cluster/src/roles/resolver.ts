@@ -9,8 +9,8 @@ import {
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
-import { isStoreAway, openEventStore, untilDone } from '../role-process.js';
-import type { LedgerStore, OpenRole, RoleProcess } from '../role-process.js';
+import { openEventStore } from '../role-process.js';
+import type { OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
 import { openWriteSide } from '../write-side.js';
 
@@ -23,9 +23,7 @@ export async function readResolver(config: RoleConfig, { log }: RuntimePorts): P
   }
   return async (roleProcess) => {
     const { clock, ids, tracing, registry, onStop, check } = roleProcess;
-    const ledgerStore = await openEventStore(roleProcess);
-    const commands = openWriteSide(roleProcess, ledgerStore, tools);
-    await followErasures(roleProcess, ledgerStore);
+    const commands = openWriteSide(roleProcess, await openEventStore(roleProcess), tools);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
     const resolverId = `${hostname()}/${String(process.pid)}`;
     const executions = createExecutions(commands, ids);
@@ -40,19 +38,4 @@ export async function readResolver(config: RoleConfig, { log }: RuntimePorts): P
     await app.listen();
     check(subscriptionCheck('consumer', app.status));
   };
-}
-
-/** The other roles find erasures in the log that they follow anyway. This one has no read model and follows it for them alone. */
-async function followErasures(roleProcess: RoleProcess, { store, vault }: LedgerStore): Promise<void> {
-  if (vault?.learnsFromLog !== true) return;
-  const { log, fail, onStop } = roleProcess;
-  const head = await untilDone(roleProcess, 'erasures', isStoreAway, () => store.head());
-  const subscription = store.subscribe(head, {
-    onEvents: () => undefined,
-    onError: (error) => {
-      log.error({ error }, 'the log cannot be followed for erasures');
-      fail('the log cannot be followed for erasures');
-    },
-  });
-  onStop(subscription.stop);
 }

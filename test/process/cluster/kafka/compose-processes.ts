@@ -60,12 +60,15 @@ export async function openMachine(settings: Settings): Promise<Machine> {
   await runService(credentials, pathsOf(credentials, folderOf), {});
   const kafka = serviceOf('kafka');
   const broker = await startComposeBroker(kafka, pathsOf(kafka, folderOf));
+  const keeperPort = String(await freePort());
   const onThisMachine = (service: ComposeService): ((text: string) => string) => {
     const pathOf = pathsOf(service, folderOf);
     return (text) =>
       pathOf(text)
         .replace('eventstore:2113', `127.0.0.1:${String(store.port)}`)
         .replace(/\bkafka:9092\b/, broker.inside)
+        .replace(/\bkeeper:7443\b/, `localhost:${keeperPort}`)
+        .replace(/^7443$/, keeperPort)
         .replace(/^0\.0\.0\.0$/, '127.0.0.1');
   };
   const environmentOf = (service: ComposeService): Settings => {

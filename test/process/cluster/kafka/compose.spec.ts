@@ -92,6 +92,8 @@ async function settled(gateway: Server, token: string, callId: string): Promise<
 test('every service as the compose file starts it: requested, approved at the other gateway, executed, seen, stopped', async () => {
   const env = settings();
   const machine = await openMachine(env);
+  const [keeper] = await machine.start('keeper');
+  await untilReady(keeper!);
   // Compose would wait for the topics. A process that is started without them reports the missing topics and the
   // remedy.
   const [relay1, relay2] = await machine.start('relay');
@@ -104,9 +106,10 @@ test('every service as the compose file starts it: requested, approved at the ot
 
   const containers: Container[] = [relay1!, relay2!];
   for (const service of machine.file.services.filter(({ command }) => command[0] === 'start')) {
-    if (service.name !== 'relay') containers.push(...(await machine.start(service.name)));
+    if (service.name !== 'relay' && service.name !== 'keeper') containers.push(...(await machine.start(service.name)));
   }
-  expect(containers.length).toBe(10);
+  containers.push(keeper!);
+  expect(containers.length).toBe(11);
   await Promise.all(containers.map(untilReady));
   expect(await askHealth(containers.find(({ name }) => name === 'gateway-1-1')!)).toBe(0);
   // Until one is elected, both are on standby.
@@ -150,6 +153,10 @@ test('every service as the compose file starts it: requested, approved at the ot
   });
   await approve(two!, me, asked.approvalId);
   expect((await asking).results).toMatchObject([{ status: 'succeeded', output: { deleted: '/x' } }]);
+
+  // Every other process borrows keys; without channels the notifier reads nothing.
+  const metrics = await keeper!.server.http.send({ method: 'GET', path: '/metrics' });
+  expect(/^countersign_keeper_sessions (\d+)$/m.exec(metrics.text)?.[1]).toBe('9');
 
   const exits = await Promise.all(containers.map(async ({ name, server }) => [name, await server.stop()] as const));
   expect(exits).toEqual(containers.map(({ name }) => [name, { code: 0, signal: null }]));
