@@ -7,7 +7,8 @@ import { agentEventSchema, type AgentEvent, type AgentStart, type ToolReply } fr
 export interface AgentProcess {
   /** The next line of the agent. Rejects when the process ends or is silent for too long; the error has its stderr. */
   readonly next: () => Promise<AgentEvent>;
-  readonly reply: (reply: ToolReply) => void;
+  /** Writes a line. */
+  readonly send: (line: AgentStart | ToolReply) => void;
   /** Kills the process with SIGKILL. Resolves when it has ended. */
   readonly kill: () => Promise<void>;
   readonly ended: Promise<void>;
@@ -23,8 +24,8 @@ export interface AgentCommand {
 const silentMsMax = 30_000;
 const stderrCharactersMax = 4000;
 
-/** Starts the agent and writes its first line. */
-export function startAgent({ command, args, cwd }: AgentCommand, start: AgentStart): AgentProcess {
+/** Starts the agent. */
+export function startAgent({ command, args, cwd }: AgentCommand): AgentProcess {
   const child = spawn(command, [...args], { cwd, stdio: ['pipe', 'pipe', 'pipe'] });
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -50,8 +51,6 @@ export function startAgent({ command, args, cwd }: AgentCommand, start: AgentSta
   const howItEnded = (): string =>
     `${child.signalCode === null ? `with exit code ${String(child.exitCode)}` : `by ${child.signalCode}`} and without a last line; ${written()}`;
   ended.catch(() => undefined);
-  const send = (line: AgentStart | ToolReply): void => void child.stdin.write(`${JSON.stringify(line)}\n`);
-  send(start);
   return {
     next: async () => {
       const timer = new AbortController();
@@ -72,7 +71,7 @@ export function startAgent({ command, args, cwd }: AgentCommand, start: AgentSta
         timer.abort();
       }
     },
-    reply: send,
+    send: (line) => void child.stdin.write(`${JSON.stringify(line)}\n`),
     kill: async () => {
       child.kill('SIGKILL');
       await ended;

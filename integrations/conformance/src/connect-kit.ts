@@ -14,14 +14,18 @@ export interface Kit {
   readonly used: (what: Use) => void;
   /** Returns the chunks of the framework's stream, and tells the kit `used` when the first one arrives. */
   readonly streamed: <T>(chunks: AsyncIterable<T>) => AsyncIterable<T>;
-  /** Prints the one event in which the process comes to rest, `failed` if `work` rejects, and ends the process. */
-  readonly end: (work: () => Promise<Rest>) => Promise<never>;
+  /** Prints the one event in which the run comes to rest, `failed` if `work` rejects. Ends the process, unless it stays. */
+  readonly end: (work: () => Promise<Rest>) => Promise<void>;
 }
+
+let lines: AsyncIterator<string> | undefined;
+
+/** A process that stays connects several times, and reads its stdin on. */
+const nextLine = (): Promise<IteratorResult<string>> => (lines ??= linesOf(process.stdin)).next();
 
 /** Reads the first line of the kit on stdin. Nothing else may be printed on stdout. */
 export async function connectKit(): Promise<Kit> {
-  const lines = linesOf(process.stdin);
-  const read = async <T>(): Promise<T> => JSON.parse(String((await lines.next()).value)) as T;
+  const read = async <T>(): Promise<T> => JSON.parse(String((await nextLine()).value)) as T;
   const print = (event: AgentEvent): void => void process.stdout.write(`${JSON.stringify(event)}\n`);
   const used = (what: Use): void => print({ event: 'used', what });
   const start = await read<AgentStart>();
@@ -50,7 +54,7 @@ export async function connectKit(): Promise<Kit> {
         print({ event: 'failed', message: String(error) });
         process.exitCode = 1;
       }
-      return process.exit();
+      if (!start.stays) process.exit();
     },
   };
 }

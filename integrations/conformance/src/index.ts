@@ -1,3 +1,4 @@
+export { openAgentPool, type AgentPool } from './agent-pool.js';
 export type { AgentCommand } from './agent-process.js';
 export { connectKit, type Kit } from './connect-kit.js';
 export type { LedgerAddress } from './ledger.js';

@@ -36,6 +36,8 @@ export interface AgentStart {
    * after each answer.
    */
   readonly forge: boolean;
+  /** The process does not end with its last line: it reads the first line of another run. */
+  readonly stays: boolean;
   /** The state that an earlier process of this run printed with `paused`; null at the beginning. */
   readonly state: string | null;
   /** Turn i of the model proposes these calls together. After the last turn it answers with the text `done`. */

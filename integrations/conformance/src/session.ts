@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
-import { startAgent, type AgentCommand, type AgentProcess } from './agent-process.js';
+import { beginAlone, type AgentLeg, type AgentPool } from './agent-pool.js';
+import type { AgentCommand } from './agent-process.js';
 import { openCrashProxy, type CrashPoint, type CrashProxy } from './crash-proxy.js';
 import { openRun, type LedgerAddress, type RunInLedger } from './ledger.js';
 import { collectUses, type Uses } from './uses.js';
@@ -9,6 +10,8 @@ import type { AgentEvent, AgentStart, Capabilities, Rest, ScriptedCall, Use } fr
 /** The agent that is tried. */
 export interface AgentUnderTest extends AgentCommand {
   readonly capabilities: Capabilities;
+  /** Where it stays between runs. Default: each step of a run is a new process. */
+  readonly pool?: AgentPool;
 }
 
 /** How a scenario's run differs from the others. */
@@ -88,7 +91,7 @@ export async function openSession(
   const runId = `conformance-${randomUUID()}`;
   const ledger = openRun(address, runId);
   const begun: ToolEvent[] = [];
-  const processes: AgentProcess[] = [];
+  const processes: AgentLeg[] = [];
   const proxy = script.crash === undefined ? undefined : await openCrashProxy(address.url, script.crash);
   const startOf = (state: string | null, forge: boolean): AgentStart => ({
     url: proxy?.url ?? address.url,
@@ -101,12 +104,13 @@ export async function openSession(
     streaming: script.streaming ?? false,
     nested: script.nested ?? false,
     forge,
+    stays: false,
     state,
     turns: script.turns,
   });
   const start: Session['start'] = (state = null, { forge = false } = {}) => {
     const asked = startOf(state, forge);
-    const process = startAgent(agent, asked);
+    const process = agent.pool?.begin(asked) ?? beginAlone(agent, asked);
     processes.push(process);
     return createLeg(process, begun, collectUses(asked));
   };
@@ -140,7 +144,7 @@ function agentIdOf({ hasty = false, nested = false }: Script): string {
   return nested ? 'conformance-nested' : 'conformance';
 }
 
-function createLeg(process: AgentProcess, begun: ToolEvent[], uses: Uses): Leg {
+function createLeg(process: AgentLeg, begun: ToolEvent[], uses: Uses): Leg {
   const reply = ({ toolName, toolCallId, arguments: args }: ToolEvent): void => {
     process.reply({ toolName, toolCallId, output: outputs[toolName]?.(args) ?? null });
   };
@@ -159,7 +163,7 @@ function createLeg(process: AgentProcess, begun: ToolEvent[], uses: Uses): Leg {
       for (;;) {
         const event = await next();
         if (event.event !== 'tool') {
-          await process.ended;
+          await process.rest();
           // The message of `failed` says more.
           if (event.event !== 'failed') uses.assertComplete();
           return event;

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { hasPython, installPython, pythonOf } from '../../../test/python-environment.ts';
 import { eventually } from '../../../test/process/harness/wait.ts';
 import { agents, nestedInAgentFramework } from './agents.ts';
-import { trySuite } from './kit-suite.ts';
+import { stayingAgent, trySuite } from './kit-suite.ts';
 
 // Each start of the agent imports the framework, which takes a second or more on a busy machine.
 jest.setTimeout(60_000);
@@ -18,11 +18,8 @@ jest.setTimeout(60_000);
 const folder = join(import.meta.dirname, '..', '..', 'adapters', 'agent-framework');
 const environment = 'agent-framework';
 const testsAtLeast = 46;
-const agent = {
-  command: pythonOf(environment),
-  args: [join(folder, 'conformance', 'agent.py')],
-  capabilities: agents['Agent Framework'],
-};
+const file = join(folder, 'conformance', 'agent.py');
+const agent = stayingAgent('agent_host.py', pythonOf(environment), file, agents['Agent Framework']);
 const readme = readFileSync(join(folder, 'README.md'), 'utf8');
 
 it('the README shows the code of the example', () => {

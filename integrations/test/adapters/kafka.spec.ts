@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { scenarios, tryScenario, type LedgerAddress, type Scenario } from '@countersign/conformance';
+import {
+  scenarios,
+  tryScenario,
+  type AgentUnderTest,
+  type LedgerAddress,
+  type Scenario,
+} from '@countersign/conformance';
 import { eventually } from '@countersign/message-bus/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { startKafkaBroker } from '../../../test/kafka-broker/broker.ts';
@@ -26,9 +32,9 @@ const address = (): LedgerAddress => ({
 });
 
 /** Tries a scenario, and proves that its first request came over Kafka. */
-async function tryOverKafka(scenario: Scenario, adapter: Parameters<typeof agentOf>[0]): Promise<void> {
+async function tryOverKafka(scenario: Scenario, agent: AgentUnderTest): Promise<void> {
   const before = ledger.seen.length;
-  await tryScenario(scenario, agentOf(adapter), address());
+  await tryScenario(scenario, agent, address());
   const source = { headers: { ce_type: 'ToolCallRequested', ce_source: '/agents/conformance' } };
   await eventually(() => expect(ledger.seen[before]).toMatchObject(source), 20_000);
 }
@@ -38,17 +44,19 @@ const named = (words: RegExp): readonly Scenario[] => scenarios.filter(({ name }
 describe.each(['ai-sdk', 'openai-agents', 'langchain', 'mastra', 'a2a', 'ag-ui'] as const)(
   'an agent with the adapter %s that requests over Kafka',
   (adapter) => {
-    it.each(named(/^an approved call runs once|^a denied call/))('$name', (scenario) =>
-      tryOverKafka(scenario, adapter),
-    );
+    const agent = agentOf(adapter);
+    afterAll(() => agent.pool?.close());
+    it.each(named(/^an approved call runs once|^a denied call/))('$name', (scenario) => tryOverKafka(scenario, agent));
   },
 );
 
 describe('an agent with the adapter openai-agents that requests over Kafka', () => {
   // The kit stops requests, claims and outcomes over HTTP, and this agent's requests are messages.
+  const agent = agentOf('openai-agents');
+  afterAll(() => agent.pool?.close());
   const crashes = named(/^killed/).filter(({ script }) => script.crash?.step !== 'request');
   const duplicates = named(/^two processes|^an old state|^the whole run/);
-  it.each([...crashes, ...duplicates])('$name', (scenario) => tryOverKafka(scenario, 'openai-agents'));
+  it.each([...crashes, ...duplicates])('$name', (scenario) => tryOverKafka(scenario, agent));
 
   it('killed after its request was on the topic, before the ledger had it: the next process asks once', async () => {
     const killed: Scenario = {
@@ -73,6 +81,6 @@ describe('an agent with the adapter openai-agents that requests over Kafka', () 
         expect(after).toMatchObject({ state: 'succeeded', approval: { approvalId: asked.approval?.approvalId } });
       },
     };
-    await tryOverKafka(killed, 'openai-agents');
+    await tryOverKafka(killed, agent);
   });
 });

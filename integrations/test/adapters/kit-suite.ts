@@ -2,10 +2,12 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
+  openAgentPool,
   scenariosFor,
   startKitServer,
   tryScenario,
   type AgentUnderTest,
+  type Capabilities,
   type KitServer,
 } from '@countersign/conformance';
 import { afterAll, beforeAll, describe, it, jest } from '@jest/globals';
@@ -32,14 +34,24 @@ const sourceOf = (adapter: Adapter): string =>
     ? join(import.meta.dirname, adapter, 'agent.ts')
     : join(root, 'integrations', 'adapters', adapter, 'conformance', 'agent.ts');
 
+/**
+ * An agent whose processes stay: the host runs the agent's file again for each run, and the framework is loaded once. In the
+ * nightly form each step of a run is a new process, as for a user of the kit.
+ */
+export function stayingAgent(host: string, command: string, file: string, capabilities: Capabilities): AgentUnderTest {
+  const agent = { command, args: [file], capabilities };
+  if (process.env['COUNTERSIGN_TEST_NIGHTLY'] === '1') return agent;
+  return { ...agent, pool: openAgentPool({ command, args: [join(import.meta.dirname, host), file] }) };
+}
+
 /** The agent of an adapter: `conformance/agent.ts` in its folder. */
 export function agentOf(adapter: Adapter, file = sourceOf(adapter)): AgentUnderTest {
-  return { command: process.execPath, args: [file], capabilities: agents[columns[adapter]] };
+  return stayingAgent('agent-host.mjs', process.execPath, file, agents[columns[adapter]]);
 }
 
 /**
- * Tries the agent of an adapter in every scenario of the kit that it can do. Each scenario starts the agent, so the
- * agent is bundled with its framework first.
+ * Tries the agent of an adapter in every scenario of the kit that it can do. Many processes load the agent, so it is
+ * bundled with its framework first.
  */
 export function kitSuite(adapter: Adapter): void {
   const folder = join(root, '.cache', 'kit-agents', adapter);
@@ -48,9 +60,7 @@ export function kitSuite(adapter: Adapter): void {
 }
 
 async function bundle(file: string, folder: string): Promise<void> {
-  const rolldown = join(root, 'node_modules', 'rolldown', 'bin', 'cli.mjs');
-  const options = ['--platform', 'node', '--dir', folder, '--chunk-file-names', '[name].js', '--log-level', 'silent'];
-  await promisify(execFile)(process.execPath, [rolldown, file, ...options]);
+  await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'bundle-agent.mjs'), file, folder]);
 }
 
 /** Tries an agent in every scenario that it can do. Returns the server of the scenarios, once it has started. */
@@ -60,6 +70,7 @@ export function trySuite(name: string, agent: AgentUnderTest): () => KitServer {
     server = await startKitServer(join(root, 'apps', 'cli', 'bin', 'countersign.js'));
   });
   afterAll(async () => {
+    await agent.pool?.close();
     await server.stop();
   });
 

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { beforeAll, expect, it, jest } from '@jest/globals';
 import { hasPython, installPython, pythonOf } from '../../../test/python-environment.ts';
 import { agents } from './agents.ts';
-import { trySuite } from './kit-suite.ts';
+import { stayingAgent, trySuite } from './kit-suite.ts';
 
 jest.setTimeout(60_000);
 
@@ -16,11 +16,11 @@ if (hasPython) {
     await installPython(environment, 'integrations/examples/python/requirements.txt');
   }, 180_000);
 
-  trySuite('an agent in Python without a framework', {
-    command: pythonOf(environment),
-    args: [join(folder, 'conformance', 'agent.py')],
-    capabilities: agents['own loop'],
-  });
+  const agent = join(folder, 'conformance', 'agent.py');
+  trySuite(
+    'an agent in Python without a framework',
+    stayingAgent('agent_host.py', pythonOf(environment), agent, agents['own loop']),
+  );
 
   it.each([
     ['a claim of anything but what was approved is refused', 'test_claim.py', 8],

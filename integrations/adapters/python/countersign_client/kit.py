@@ -25,12 +25,13 @@ class Kit:
         _print({"event": "used", "what": what})
 
     def end(self, work: Callable[[], Awaitable[dict[str, Any]]]) -> None:
-        """Prints the one event in which the process comes to rest, `failed` if `work` raises, and ends the process."""
+        """Prints the one event in which the run comes to rest, `failed` if `work` raises. Ends the process, unless it stays."""
         try:
             _print(asyncio.run(work()))
         except Exception as error:
             _print({"event": "failed", "message": f"{type(error).__name__}: {error}"})
-            sys.exit(1)
+            if not self.start.get("stays"):
+                sys.exit(1)
 
 
 def _print(event: dict[str, Any]) -> None:

@@ -3,15 +3,18 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
+  openAgentPool,
   scenarios,
   scenariosFor,
   startKitServer,
   tryScenario,
+  type AgentStart,
   type Capabilities,
   type KitServer,
   type Scenario,
 } from '@countersign/conformance';
 import { agents } from '../../adapters/agents.ts';
+import { stayingAgent } from '../../adapters/kit-suite.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..', '..');
 const cli = join(root, 'apps', 'cli', 'bin', 'countersign.js');
@@ -22,11 +25,31 @@ const agentAt = (file: string, capabilities: Capabilities = all) => ({
   args: [file],
   capabilities,
 });
+const host = join(root, 'integrations', 'test', 'adapters', 'agent-host.mjs');
+const stayingAgentAt = (file: string) =>
+  stayingAgent('agent-host.mjs', process.execPath, join(import.meta.dirname, file), all);
 const scenarioNamed = (name: string): Scenario => {
   const scenario = scenarios.find((one) => one.name === name);
   if (scenario === undefined) throw new Error(`no scenario is named: ${name}`);
   return scenario;
 };
+
+/** The first line of the kit to an agent. */
+const firstLine = (runId: string): AgentStart => ({
+  url: server.url,
+  agentToken: server.agentToken,
+  workerToken: server.workerToken,
+  kafka: null,
+  runId,
+  agentId: 'conformance',
+  leaseMs: 2000,
+  streaming: false,
+  nested: false,
+  forge: false,
+  stays: false,
+  state: null,
+  turns: [[{ toolCallId: 'c1', toolName: 'refund', arguments: { amount: 50 } }]],
+});
 
 let server: KitServer;
 beforeAll(async () => {
@@ -42,7 +65,8 @@ describe('an agent over the worker SDK', () => {
 });
 
 describe('an agent that runs its tool without the ledger', () => {
-  const agent = agentAt(join(import.meta.dirname, 'careless-agent.mjs'));
+  const agent = stayingAgentAt('careless-agent.mjs');
+  afterAll(() => agent.pool?.close());
   it.each(scenarios)('fails: $name', async (scenario) => {
     await expect(tryScenario(scenario, agent, server)).rejects.toThrow();
   });
@@ -88,6 +112,45 @@ describe('an agent that lies about itself', () => {
   });
 
   it.each([approved, edited, reversed, oneByOne])('without a lie passes: %s', (scenario) => tryLie('none', scenario));
+});
+
+describe('an agent whose processes stay', () => {
+  const agent = stayingAgentAt('remembering-agent.mjs');
+  const pool = openAgentPool({
+    command: process.execPath,
+    args: [host, join(import.meta.dirname, 'remembering-agent.mjs')],
+  });
+  afterAll(() => Promise.all([agent.pool?.close(), pool.close()]));
+
+  it('fails when a run goes on only in the process in which it began', async () => {
+    const approved = scenarioNamed('an approved call runs once, with the arguments that were approved');
+    await expect(tryScenario(approved, agent, server)).rejects.toThrow('this process has no such run');
+  });
+
+  it('gets each step of a run in a process without a part in it, and other runs in the processes that rest', async () => {
+    /** The process that makes a step of a run, which pauses. */
+    const pidOf = async (runId: string): Promise<string> => {
+      const leg = pool.begin(firstLine(runId));
+      const event = await leg.next();
+      await leg.rest();
+      await leg.kill();
+      return event.event === 'paused' ? event.state : JSON.stringify(event);
+    };
+    const [first, second] = [await pidOf('pool-1'), await pidOf('pool-1')];
+    expect([first, second]).toEqual([expect.stringMatching(/^\d+$/), expect.stringMatching(/^\d+$/)]);
+    expect(second).not.toBe(first);
+    expect([await pidOf('pool-2'), await pidOf('pool-2')]).toEqual([first, second]);
+    expect([first, second]).not.toContain(await pidOf('pool-2'));
+  });
+
+  it('gets a new process after a kill', async () => {
+    const killed = pool.begin(firstLine('pool-3'));
+    await killed.kill();
+    await expect(killed.next()).rejects.toThrow('the agent ended by SIGKILL');
+    const leg = pool.begin(firstLine('pool-3'));
+    expect(await leg.next()).toMatchObject({ event: 'paused' });
+    await leg.rest();
+  });
 });
 
 it('the command prints a line for each scenario and a sum', async () => {
