@@ -6,18 +6,18 @@ import {
   type JSONRPCRequest,
 } from '@modelcontextprotocol/sdk/types.js';
 import { createClient, createMayClaim } from '@countersign/worker-sdk';
-import { createCardWatch } from './card-watch.js';
-import { createCatalog } from './catalog.js';
-import { createClientRequests, GateEndedError, type Handler } from './client-requests.js';
-import { deliveredWhenSent, type Deliveries } from './deliveries.js';
-import type { AnswerCall } from './client-call.js';
-import { attempts, type GateOptions } from './gate-options.js';
-import { createGatedCalls } from './gated-calls.js';
-import { createInnerRequests } from './inner-requests.js';
-import { createSession } from './session.js';
+import { createCardWatch } from './calls/card-watch.js';
+import { createCatalog } from './server/catalog.js';
+import { createClientRequests, GateEndedError, type Handler } from './client/client-requests.js';
+import { deliveredWhenSent, type Deliveries } from './client/deliveries.js';
+import type { AnswerCall } from './client/client-call.js';
+import { attempts, type GateOptions } from './calls/gate-options.js';
+import { createGatedCalls } from './calls/gated-calls.js';
+import { createInnerRequests } from './server/inner-requests.js';
+import { createSession } from './client/session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
 import { createTasks } from './tasks/tasks.js';
-import { isUngatedCall } from './ungated.js';
+import { isUngatedCall } from './calls/ungated.js';
 import { isBrokenPipe, isDroppedLine, isReply, responseOf, type Reply, type Wire } from './wire.js';
 
 /** A gate between one client and one server. */

@@ -1,11 +1,11 @@
 export type { ApproverOptions } from './approver/approver-server.js';
 export { openGate } from './gate.js';
 export type { Gate, GateFailure } from './gate.js';
-export type { GateOptions } from './gate-options.js';
-export { openHttpGate } from './http.js';
-export type { HttpGate, HttpGateOptions } from './http.js';
-export { endpointOf } from './server-endpoint.js';
-export { commandServer, remoteServer } from './servers.js';
-export type { ServerCommand } from './servers.js';
+export type { GateOptions } from './calls/gate-options.js';
+export { openHttpGate } from './http/http.js';
+export type { HttpGate, HttpGateOptions } from './http/http.js';
+export { endpointOf } from './server/server-endpoint.js';
+export { commandServer, remoteServer } from './server/servers.js';
+export type { ServerCommand } from './server/servers.js';
 export { openStdioApprover, openStdioGate } from './stdio.js';
 export type { Wire } from './wire.js';

@@ -1,7 +1,7 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { createApproverServer, type ApproverOptions } from './approver/approver-server.js';
 import { openGate, type Gate } from './gate.js';
-import type { GateOptions } from './gate-options.js';
+import type { GateOptions } from './calls/gate-options.js';
 import { isDroppedLine, type Wire } from './wire.js';
 
 /** The largest message of the client, in bytes. */

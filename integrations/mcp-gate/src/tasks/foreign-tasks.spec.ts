@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { CallToolResultSchema, CreateTaskResultSchema } from '@modelcontextprotocol/sdk/types.js';
-import type { GateOptions } from '../gate-options.js';
+import type { GateOptions } from '../calls/gate-options.js';
 import { closeGates, openPlace, textOf, type Place } from '../testing/place.js';
 
 afterEach(closeGates);

@@ -1,6 +1,6 @@
 import { CountersignError, gateRemedy, withRemedy } from '@countersign/worker-sdk';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
-import type { AnswerCall } from '../client-call.js';
+import type { AnswerCall } from '../client/client-call.js';
 import { runsMax } from './task-runs.js';
 
 /** A request that has no reply but this error. */

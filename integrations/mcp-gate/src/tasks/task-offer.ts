@@ -1,7 +1,7 @@
 import { needsPerson } from '@countersign/worker-sdk';
 import { isJSONRPCRequest, isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import type { GateOptions } from '../gate-options.js';
-import { isReadOnly, isUngated } from '../ungated.js';
+import type { GateOptions } from '../calls/gate-options.js';
+import { isReadOnly, isUngated } from '../calls/ungated.js';
 import { objectOf } from '../wire.js';
 
 /**

@@ -1,14 +1,14 @@
 import { CountersignError, resultOf, type Client, type ToolCallView } from '@countersign/worker-sdk';
 import { ErrorCode, RELATED_TASK_META_KEY, type Task } from '@modelcontextprotocol/sdk/types.js';
-import type { Catalog } from '../catalog.js';
-import type { AnswerCall, ClientCall } from '../client-call.js';
-import type { GateOptions } from '../gate-options.js';
-import { isForServer } from '../is-for-server.js';
-import { finalReply } from '../replies.js';
+import type { Catalog } from '../server/catalog.js';
+import type { AnswerCall, ClientCall } from '../client/client-call.js';
+import type { GateOptions } from '../calls/gate-options.js';
+import { isForServer } from '../calls/is-for-server.js';
+import { finalReply } from '../calls/replies.js';
 import { objectOf, type Reply } from '../wire.js';
 import { Refused, tooManyTasks } from './task-errors.js';
-import { isTaskCall, type TaskIds } from './task-ids.js';
-import type { TaskRun } from './task-run.js';
+import { isTaskCall, type TaskIds } from '../calls/task-ids.js';
+import type { TaskRun } from '../calls/task-run.js';
 import type { TaskRuns } from './task-runs.js';
 import { isTerminal } from './task-view.js';
 

@@ -7,16 +7,16 @@ import {
   type ToolResult,
   type Worker,
 } from '@countersign/worker-sdk';
-import type { Catalog, ListedTool } from '../catalog.js';
-import { attempts, type GateOptions } from '../gate-options.js';
-import { gatedToolOf } from '../gated-tool.js';
-import type { InnerRequests } from '../inner-requests.js';
-import { createInnerRun, LostRunError } from '../inner-run.js';
-import { sendAsTask } from '../inner-task.js';
-import { failureReply, finalReply, refusal } from '../replies.js';
+import type { Catalog, ListedTool } from '../server/catalog.js';
+import { attempts, type GateOptions } from '../calls/gate-options.js';
+import { gatedToolOf } from '../calls/gated-tool.js';
+import type { InnerRequests } from '../server/inner-requests.js';
+import { createInnerRun, LostRunError } from '../server/inner-run.js';
+import { sendAsTask } from '../server/inner-task.js';
+import { failureReply, finalReply, refusal } from '../calls/replies.js';
 import type { Reply } from '../wire.js';
-import { createInnerStatus } from './inner-status.js';
-import type { PreparedRun, TaskRun } from './task-run.js';
+import { createInnerStatus } from '../server/inner-status.js';
+import type { PreparedRun, TaskRun } from '../calls/task-run.js';
 
 /** The dependencies of the runs of tasks. */
 export interface TaskRunPorts {

@@ -1,8 +1,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { ClientCapabilities } from '@modelcontextprotocol/sdk/types.js';
-import type { GateOptions } from '../gate-options.js';
-import { openHttpGate, type HttpGate, type HttpGateOptions } from '../http.js';
+import type { GateOptions } from '../calls/gate-options.js';
+import { openHttpGate, type HttpGate, type HttpGateOptions } from '../http/http.js';
 import { freePort } from './free-port.js';
 
 const gates: HttpGate[] = [];

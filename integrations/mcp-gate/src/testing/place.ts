@@ -5,7 +5,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { ClientCapabilities } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { openGate, type Gate } from '../gate.js';
-import type { GateOptions } from '../gate-options.js';
+import type { GateOptions } from '../calls/gate-options.js';
 
 const gates: Gate[] = [];
 

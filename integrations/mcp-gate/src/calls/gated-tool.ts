@@ -1,6 +1,6 @@
 import { externalIdSchema, jcsDigest, type JsonObject, type JsonValue } from '@countersign/contracts';
 import { gateTool, needsPerson, type GateMode, type GateTool } from '@countersign/worker-sdk';
-import type { ListedTool } from './catalog.js';
+import type { ListedTool } from '../server/catalog.js';
 import { toolSchemaOf } from './tool-schema.js';
 
 const descriptionMax = 4000;

@@ -1,5 +1,5 @@
 import { TaskStatusSchema, type Task } from '@modelcontextprotocol/sdk/types.js';
-import type { InnerRequests } from '../inner-requests.js';
+import type { InnerRequests } from './inner-requests.js';
 import type { Reply } from '../wire.js';
 
 /** Returns how a task of the inner server is. It has no members when the server does not say so in time. Never rejects. */

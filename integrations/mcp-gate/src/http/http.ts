@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
-import { createHttpDeliveries, type HttpDeliveries } from './deliveries.js';
-import { openGate, type Gate } from './gate.js';
-import type { GateOptions } from './gate-options.js';
+import { createHttpDeliveries, type HttpDeliveries } from '../client/deliveries.js';
+import { openGate, type Gate } from '../gate.js';
+import type { GateOptions } from '../calls/gate-options.js';
 import { checkCaller, HttpRefusal, readBody, refuse } from './http-request.js';
-import type { Wire } from './wire.js';
+import type { Wire } from '../wire.js';
 
 /** A gate that clients of this machine reach over streamable HTTP. */
 export interface HttpGate extends Gate {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { isReply, type Reply, type Wire } from './wire.js';
+import { isReply, type Reply, type Wire } from '../wire.js';
 
 /** The connection to the inner server ended, so the end of a request is not known. */
 export class ConnectionLostError extends Error {

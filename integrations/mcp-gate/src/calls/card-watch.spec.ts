@@ -2,7 +2,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { createClient, createWorker, gateTool, type Client } from '@countersign/worker-sdk';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { createCardWatch, type CardWatch } from './card-watch.js';
-import { until } from './testing/until.js';
+import { until } from '../testing/until.js';
 
 const watches: CardWatch[] = [];
 afterEach(() => {

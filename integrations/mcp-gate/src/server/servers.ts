@@ -4,7 +4,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import { createLimitedFetch } from './limited-fetch.js';
 import { createRemoteRequests, resumptionsMax, SessionLostError } from './remote-requests.js';
-import type { Wire } from './wire.js';
+import type { Wire } from '../wire.js';
 
 /** A server that the gate starts. */
 export interface ServerCommand {

@@ -1,5 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
-import type { Reply } from './wire.js';
+import type { Reply } from '../wire.js';
 
 /** A `tools/call` of the client. */
 export interface ClientCall {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { CreateTaskResultSchema, ErrorCode, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { closeGates, openPlace, textOf } from './testing/place.js';
+import { closeGates, openPlace, textOf } from '../testing/place.js';
 
 afterEach(closeGates);
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@countersign/contracts';
 import { ConnectionLostError, NotSentError, type InnerRequest } from './inner-requests.js';
-import { objectOf, type Reply } from './wire.js';
+import { objectOf, type Reply } from '../wire.js';
 
 /** The connection was lost while the tool ran: it may have taken effect. */
 export class LostRunError extends Error {

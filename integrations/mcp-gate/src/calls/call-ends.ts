@@ -1,9 +1,9 @@
 import type { JsonValue } from '@countersign/contracts';
 import { sleepOrThrow, systemClock } from '@countersign/contracts/clock';
 import { createWorker, type CallEnd, type GateTool, type MayClaim, type Worker } from '@countersign/worker-sdk';
-import type { ClientCall } from './client-call.js';
+import type { ClientCall } from '../client/client-call.js';
 import { attempts, type GateOptions } from './gate-options.js';
-import { LostRunError, type InnerRun } from './inner-run.js';
+import { LostRunError, type InnerRun } from '../server/inner-run.js';
 import { createReportLimit, ReportOverdueError } from './report-limit.js';
 
 /** A call for the ledger. */

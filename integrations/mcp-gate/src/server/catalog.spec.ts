@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { createCatalog } from './catalog.js';
-import type { GateOptions } from './gate-options.js';
-import { closeGates, openPlace, textOf } from './testing/place.js';
+import type { GateOptions } from '../calls/gate-options.js';
+import { closeGates, openPlace, textOf } from '../testing/place.js';
 
 afterEach(closeGates);
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ToolCallView } from '@countersign/contracts';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
-import { closeGates, openPlace as open, textOf } from './testing/place.js';
+import { closeGates, openPlace as open, textOf } from '../testing/place.js';
 
 afterEach(closeGates);
 

@@ -10,10 +10,10 @@ import {
   withRemedy,
 } from '@countersign/worker-sdk';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
-import type { ListedTool } from './catalog.js';
-import { GateEndedError } from './client-requests.js';
-import { LostRunError } from './inner-run.js';
-import { isObject, objectOf, type Reply } from './wire.js';
+import type { ListedTool } from '../server/catalog.js';
+import { GateEndedError } from '../client/client-requests.js';
+import { LostRunError } from '../server/inner-run.js';
+import { isObject, objectOf, type Reply } from '../wire.js';
 
 /** The member of `_meta` with what the ledger says about a call. */
 export const metaKey = 'countersign/call';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { InnerRequests } from './inner-requests.js';
-import type { Reply } from './wire.js';
+import type { Reply } from '../wire.js';
 
 const toolSchema = z.looseObject({
   name: z.string(),

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { RootsListChangedNotificationSchema, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { closeGates, openPlace, textOf } from './testing/place.js';
+import { closeGates, openPlace, textOf } from '../testing/place.js';
 
 afterEach(closeGates);
 

@@ -1,7 +1,7 @@
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/sdk/types.js';
 import { NotSentError } from './inner-requests.js';
 import { isEventStream, isSilence, SilentServerError, UnreachableError } from './limited-fetch.js';
-import { isReply, objectOf } from './wire.js';
+import { isReply, objectOf } from '../wire.js';
 
 /** The server ended its response, and the result can no longer come. */
 export class NoResponseError extends Error {

@@ -2,16 +2,16 @@ import type { ApprovalView } from '@countersign/contracts';
 import { untilDone } from '@countersign/http-client';
 import { CountersignError, createClient, isSameJson, issuesText, type MayClaim } from '@countersign/worker-sdk';
 import { createCallEnds, type AskedCall } from './call-ends.js';
-import type { Catalog, ListedTool } from './catalog.js';
-import type { AnswerCall, ClientCall } from './client-call.js';
+import type { Catalog, ListedTool } from '../server/catalog.js';
+import type { AnswerCall, ClientCall } from '../client/client-call.js';
 import { attempts, type GateOptions } from './gate-options.js';
 import { gatedToolOf, readCall } from './gated-tool.js';
-import type { InnerRequests } from './inner-requests.js';
-import { createInnerRun, type InnerRun } from './inner-run.js';
+import type { InnerRequests } from '../server/inner-requests.js';
+import { createInnerRun, type InnerRun } from '../server/inner-run.js';
 import { isForServer } from './is-for-server.js';
 import { failureReply, finalReply, pendingReply, refusal, unreportedReply } from './replies.js';
 import { createSameCalls, type Attached } from './same-calls.js';
-import type { Reply } from './wire.js';
+import type { Reply } from '../wire.js';
 
 /** The calls of one connection. */
 export interface GatedCalls {

@@ -5,8 +5,8 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { PingRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { HttpGate, HttpGateOptions } from './http.js';
-import { closeHttpPlaces, connectTo, openHttpPlace } from './testing/http-place.js';
-import type { Wire } from './wire.js';
+import { closeHttpPlaces, connectTo, openHttpPlace } from '../testing/http-place.js';
+import type { Wire } from '../wire.js';
 
 afterEach(closeHttpPlaces);
 

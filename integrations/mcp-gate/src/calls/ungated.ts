@@ -1,7 +1,7 @@
 import { matchesGlob } from '@countersign/contracts';
-import type { Catalog } from './catalog.js';
-import type { ClientCall } from './client-call.js';
-import { objectOf } from './wire.js';
+import type { Catalog } from '../server/catalog.js';
+import type { ClientCall } from '../client/client-call.js';
+import { objectOf } from '../wire.js';
 
 /** The tools whose calls do not go to the ledger: no policy judges such a call, and nothing records it. */
 export interface UngatedTools {

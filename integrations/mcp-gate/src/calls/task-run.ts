@@ -1,8 +1,8 @@
 import type { Worker } from '@countersign/worker-sdk';
-import type { ListedTool } from '../catalog.js';
-import type { InnerRun } from '../inner-run.js';
+import type { ListedTool } from '../server/catalog.js';
+import type { InnerRun } from '../server/inner-run.js';
 import type { Reply } from '../wire.js';
-import type { InnerStatus } from './inner-status.js';
+import type { InnerStatus } from '../server/inner-status.js';
 
 /** A tool, and the worker that waits for people and then runs it. */
 export interface PreparedRun {

@@ -2,9 +2,9 @@ import { afterEach, expect, it } from '@jest/globals';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import type { GateOptions } from './gate-options.js';
-import { closeHttpPlaces, openHttpPlace } from './testing/http-place.js';
-import { until } from './testing/until.js';
+import type { GateOptions } from '../calls/gate-options.js';
+import { closeHttpPlaces, openHttpPlace } from '../testing/http-place.js';
+import { until } from '../testing/until.js';
 
 afterEach(closeHttpPlaces);
 

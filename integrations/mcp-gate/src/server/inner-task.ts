@@ -1,5 +1,5 @@
 import { ConnectionLostError, NotSentError, type InnerRequest, type InnerRequests } from './inner-requests.js';
-import { objectOf, type Reply } from './wire.js';
+import { objectOf, type Reply } from '../wire.js';
 
 /**
  * Calls a tool that the inner server runs only as a task, and waits for the task's result.

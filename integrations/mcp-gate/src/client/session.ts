@@ -1,7 +1,7 @@
 import type { TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { isJSONRPCRequest, isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { deliveredWhenSent, type Deliveries } from './deliveries.js';
-import { cancelledBy, isReply, objectOf, type Wire } from './wire.js';
+import { cancelledBy, isReply, objectOf, type Wire } from '../wire.js';
 
 /** The facts about the two sides that the gate has read from the messages that it passed on. */
 export interface Session {

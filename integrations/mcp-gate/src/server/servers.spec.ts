@@ -5,9 +5,9 @@ import { createClient, type ToolCallView } from '@countersign/worker-sdk';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { openGate, type Gate } from './gate.js';
+import { openGate, type Gate } from '../gate.js';
 import { remoteServer, type RemoteLimits } from './servers.js';
-import { textOf } from './testing/place.js';
+import { textOf } from '../testing/place.js';
 
 const bytesMax = 4096;
 const open: { server: Server; gate: Gate }[] = [];

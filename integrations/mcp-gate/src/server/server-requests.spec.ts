@@ -3,10 +3,10 @@ import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { ElicitRequestSchema, EmptyResultSchema } from '@modelcontextprotocol/sdk/types.js';
-import type { HttpGate } from './http.js';
-import { closeHttpPlaces, connectTo, openHttpPlace } from './testing/http-place.js';
-import { textOf } from './testing/place.js';
-import { until } from './testing/until.js';
+import type { HttpGate } from '../http/http.js';
+import { closeHttpPlaces, connectTo, openHttpPlace } from '../testing/http-place.js';
+import { textOf } from '../testing/place.js';
+import { until } from '../testing/until.js';
 
 afterEach(closeHttpPlaces);
 

@@ -1,5 +1,5 @@
 import type { GateMode, TransportOptions } from '@countersign/worker-sdk';
-import type { TaskRun } from './tasks/task-run.js';
+import type { TaskRun } from './task-run.js';
 import type { UngatedTools } from './ungated.js';
 
 /** A client does not wait long for a server that is away. */

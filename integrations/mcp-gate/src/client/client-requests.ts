@@ -3,7 +3,7 @@ import type { ApprovalView } from '@countersign/contracts';
 import type { Deliveries } from './deliveries.js';
 import type { ClientCall } from './client-call.js';
 import type { Session } from './session.js';
-import { cancelledBy, objectOf, responseOf, type Reply } from './wire.js';
+import { cancelledBy, objectOf, responseOf, type Reply } from '../wire.js';
 
 /** Replies to a request in place of the server. Returns undefined when the request goes to the server. */
 export type Handler = (call: ClientCall) => Promise<Reply | undefined>;

@@ -1,5 +1,5 @@
 import { jcsDigest, type JsonValue, type ToolCallView } from '@countersign/contracts';
-import { isTaskCall } from './tasks/task-ids.js';
+import { isTaskCall } from './task-ids.js';
 
 /** One call of a client, and the id under which the ledger knows it. */
 interface KnownCall {
