@@ -12,13 +12,17 @@ export interface Manifest {
   readonly exports: Readonly<Record<string, unknown>>;
 }
 
-/** Installs the tarballs of a folder into an empty folder, as a user does. `path`: the PATH of npm. Default: this process's. */
-export async function installPackages(tarballs: string, app: string, path = process.env['PATH']): Promise<void> {
+/**
+ * Installs the tarballs of a folder into an empty folder, as a user does, and returns the warnings of npm. `path`: the PATH
+ * of npm. Default: this process's.
+ */
+export async function installPackages(tarballs: string, app: string, path = process.env['PATH']): Promise<string> {
   mkdirSync(app);
   writeFileSync(join(app, 'package.json'), '{ "name": "app", "private": true, "type": "module" }');
   const files = readdirSync(tarballs).map((file) => join(tarballs, file));
   const options = ['--prefer-offline', '--legacy-peer-deps', '--ignore-scripts', '--no-audit', '--no-fund'];
-  await run('npm', ['install', ...options, ...files], { cwd: app, env: { ...process.env, PATH: path } });
+  const env = { ...process.env, PATH: path, npm_config_loglevel: 'warn' };
+  return (await run('npm', ['install', ...options, ...files], { cwd: app, env })).stderr;
 }
 
 /** The frameworks as a user has them, but not kafkajs, which is optional. */

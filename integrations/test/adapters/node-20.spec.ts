@@ -58,6 +58,7 @@ if (process.platform === 'linux' && process.arch === 'x64') {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-node-20-'));
   const app = join(folder, 'app');
   let server: KitServer;
+  let warnings: string;
 
   beforeAll(async () => {
     if (!existsSync(node20)) throw new Error(`${node20}: file not found. Run \`npm run adapters\`, which installs it.`);
@@ -65,13 +66,17 @@ if (process.platform === 'linux' && process.arch === 'x64') {
     mkdirSync(tarballs);
     await run('npm', ['pack', '--silent', '--pack-destination', tarballs, ...claims()]);
     // npm runs on this Node too.
-    await installPackages(tarballs, app, [dirname(node20), process.env['PATH']].join(delimiter));
+    warnings = await installPackages(tarballs, app, [dirname(node20), process.env['PATH']].join(delimiter));
     linkFrameworks(app, ['langchain', '@langchain', 'zod']);
     server = await startKitServer(join(root, 'apps', 'cli', 'bin', 'countersign.js'));
   }, 120_000);
   afterAll(async () => {
     await (server as KitServer | undefined)?.stop();
     rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('installs them without a warning of npm about the version of Node', () => {
+    expect(warnings).not.toContain('EBADENGINE');
   });
 
   it('imports every entrance of the packages that say so, without optional packages', async () => {
