@@ -153,7 +153,7 @@ describe('a worker with kafka', () => {
     const impatient = newWorker({ answerWithinMs: 1500 });
     await expect(impatient.step({ runId, toolCalls })).rejects.toMatchObject({ code: 'unreachable' });
     const patient = newWorker().step({ runId, toolCalls });
-    ledger.startLedger();
+    await ledger.startLedger();
     expect((await patient).results).toMatchObject([{ status: 'succeeded' }]);
     expect(ran).toEqual(['/tmp/x']);
   });
@@ -205,7 +205,7 @@ describe('a worker with kafka', () => {
     await eventually(() => expect(requestsOf(runId)).toHaveLength(2), withinMs);
     await ledger.publishForged('RequestRefused', forged, runId);
     await refused;
-    ledger.startLedger();
+    await ledger.startLedger();
     expect((await stepping).results).toMatchObject([{ status: 'succeeded' }]);
   });
 

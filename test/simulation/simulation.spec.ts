@@ -1,15 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import { sim, simTimeoutMs } from './sim.ts';
-import { NotFromTheSeedError, withoutRealTimeAndChance } from './world/guard.ts';
+import { buildWithNest, NotFromTheSeedError, withoutRealTimeAndChance } from './world/guard.ts';
 
 describe('the simulation', () => {
   it(
     'gives one seed the same trace, byte for byte, each time',
     () => {
-      const [one, other] = [1, 2].map(() => sim(['--digests'], { FIRST_SEED: '1000', SEEDS: '12' }).output.split('\n'));
-      const digests = (lines: readonly string[] = []) => lines.filter((line) => /^\d+ [0-9a-f]{64}$/.test(line));
-      expect(digests(one)).toHaveLength(12);
-      expect(digests(other)).toEqual(digests(one));
+      const digests = (from: number, count: number) =>
+        sim(['--digests'], { FIRST_SEED: String(from), SEEDS: String(count) })
+          .output.split('\n')
+          .filter((line) => /^\d+ [0-9a-f]{64}$/.test(line));
+      const all = digests(1000, 12);
+      expect(all).toHaveLength(12);
+      expect(digests(1000, 12)).toEqual(all);
+      // The first world of a process loads what later ones find loaded.
+      expect(digests(1011, 1)).toEqual(all.slice(-1));
     },
     simTimeoutMs,
   );
@@ -33,10 +38,23 @@ describe('a simulated world', () => {
     ['the real clock', () => Date.now()],
     ['the present date', () => new Date()],
     ['real chance', () => Math.random()],
+    ['a stopwatch', () => performance.now()],
     ['a real timer', () => setTimeout(() => undefined, 1)],
   ])('has none of its own of %s', async (_, reach) => {
     await expect(withoutRealTimeAndChance(async () => reach())).rejects.toThrow(NotFromTheSeedError);
     expect(new Date(Date.now()).getTime()).toBeGreaterThan(0);
+  });
+
+  it('lets Nest alone use chance and a stopwatch, and only while it builds', async () => {
+    const built = withoutRealTimeAndChance(async () => {
+      const meanwhile = Promise.resolve().then(() => expect(() => Math.random()).toThrow(NotFromTheSeedError));
+      const drawn = await buildWithNest(async () => [Math.random(), performance.now()]);
+      await meanwhile;
+      expect(() => Math.random()).toThrow(NotFromTheSeedError);
+      await expect(buildWithNest(async () => Date.now())).rejects.toThrow(NotFromTheSeedError);
+      return drawn;
+    });
+    await expect(built).resolves.toEqual([expect.any(Number), expect.any(Number)]);
   });
 
   it('knows every other date', async () => {

@@ -1,5 +1,5 @@
-export { createLedger, isTransientFailure, NotYetRequestedError } from './ledger.js';
-export type { ConsumeOptions, Ledger, LedgerOptions } from './ledger.js';
+export { createLedger, NotYetRequestedError } from './ledger.js';
+export type { Ledger, LedgerOptions } from './ledger.js';
 export { createLedgerApp } from './ledger-app.js';
 export type { LedgerAppOptions } from './ledger-app.js';
 export { createLedgerMetrics } from './metrics.js';

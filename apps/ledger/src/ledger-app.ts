@@ -1,10 +1,10 @@
-import type { MessageBus } from '@countersign/message-bus';
+import type { Message, MessageBus } from '@countersign/message-bus';
 import type { Log } from '@countersign/runtime';
 import { createBusApp } from '@countersign/shell';
 import type { BusApp, BusAppOptions } from '@countersign/shell';
-import { isTransientFailure, runsAtOnce } from './ledger.js';
+import { isTransientFailure } from './ledger.js';
 import type { Ledger } from './ledger.js';
-import { leaveUnread, LedgerModule } from './ledger.module.js';
+import { LedgerModule } from './ledger.module.js';
 
 /** The dependencies of the ledger's consumer. */
 export interface LedgerAppOptions {
@@ -15,6 +15,12 @@ export interface LedgerAppOptions {
   readonly log: Log;
   readonly tracing?: BusAppOptions['tracing'];
 }
+
+/** How many runs are handled at once. The requests of one run are handled in order. */
+const runsAtOnce = 64;
+
+/** The ledger parses the data itself, with the strict parser. */
+const leaveUnread = (message: Message): Message => message;
 
 /** The ledger as a Nest microservice: its `@EventPattern` handlers are what runs. */
 export function createLedgerApp({ ledger, bus, topic, log, tracing }: LedgerAppOptions): Promise<BusApp> {

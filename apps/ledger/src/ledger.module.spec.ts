@@ -1,11 +1,7 @@
-import 'reflect-metadata';
 import { PoisonMessageError } from '@countersign/message-bus';
 import type { MessageBus, SubscribeOptions } from '@countersign/message-bus';
-import { BusTransportStrategy } from '@countersign/shell';
-import { Logger } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { isTransientFailure } from './ledger.js';
-import { leaveUnread, LedgerModule } from './ledger.module.js';
+import { createSilentLog } from '@countersign/runtime/testing';
+import { createLedgerApp } from './ledger-app.js';
 import { callOf, openLedgerWorld, requestMessage } from './testing/ledger-world.js';
 
 const idle = { status: () => ({ state: 'running', inFlight: 0 }) as const, stop: async () => undefined };
@@ -26,23 +22,13 @@ function createHandBus() {
 }
 
 describe('the ledger in a Nest application', () => {
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
-
   it('gets messages of every type with their bytes unchanged, and passes its failures to the bus', async () => {
     const world = await openLedgerWorld();
     const { bus, consumers } = createHandBus();
-    const strategy = new BusTransportStrategy({
-      bus,
-      group: 'ledger',
-      topics: ['requests'],
-      parse: leaveUnread,
-      isTransient: isTransientFailure,
-    });
-    const app = await NestFactory.createMicroservice(LedgerModule.of(world.ledger), { strategy } as object);
+    const app = await createLedgerApp({ ledger: world.ledger, bus, topic: 'requests', log: createSilentLog() });
     await app.listen();
     const [consumer] = consumers;
+    expect(consumers).toMatchObject([{ group: 'ledger', topics: ['requests'], concurrency: 64 }]);
     expect(consumer?.types).toBeUndefined();
     const signal = new AbortController().signal;
     const hand = async (...given: Parameters<typeof requestMessage>): Promise<void> =>
@@ -58,17 +44,9 @@ describe('the ledger in a Nest application', () => {
       () => undefined,
       (error: unknown) => error,
     );
-    expect(isTransientFailure(reason)).toBe(true);
+    expect(consumer?.isTransient?.(reason)).toBe(true);
+    expect(consumer?.isTransient?.(new TypeError('a fault of the message'))).toBe(false);
     await app.close();
-    await world.close();
-  });
-
-  it('consumes a bus by itself', async () => {
-    const world = await openLedgerWorld();
-    const { bus, consumers } = createHandBus();
-    world.ledger.consume(bus, { topic: 'requests', attemptsMax: 7 });
-    expect(consumers).toMatchObject([{ group: 'ledger', topics: ['requests'], concurrency: 64, attemptsMax: 7 }]);
-    expect(consumers[0]?.types).toBeUndefined();
     await world.close();
   });
 });

@@ -1,4 +1,3 @@
-import type { Message } from '@countersign/message-bus';
 import { BusContext, BusExceptionFilter } from '@countersign/shell';
 import { Controller, Inject, Module, UseFilters } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
@@ -21,11 +20,6 @@ export class LedgerController {
   handle(@Ctx() context: BusContext): Promise<void> {
     return this.#ledger.handle(context.getMessage(), context.getDelivery());
   }
-}
-
-/** The ledger parses the data itself, with the strict parser. */
-export function leaveUnread(message: Message): Message {
-  return message;
 }
 
 /** The ledger as part of a Nest application; `createLedgerApp` serves it. */

@@ -3,7 +3,7 @@ import type { Actor } from '@countersign/commands';
 import { EventTooLargeError, isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { PoisonMessageError } from '@countersign/message-bus';
-import type { Delivery, Message, MessageBus, SubscribeOptions, Subscription } from '@countersign/message-bus';
+import type { Delivery, Message, SubscribeOptions } from '@countersign/message-bus';
 import { crashPoint, createLimitedLog, createRateLimit, uuidV5 } from '@countersign/runtime';
 import type { Log, Rate } from '@countersign/runtime';
 import { dispatchRequest } from './dispatch-request.js';
@@ -43,15 +43,6 @@ export interface Ledger {
    *   errors for which `isTransientFailure` holds when the event store is unavailable.
    */
   readonly handle: (message: Message, delivery: Pick<Delivery, 'attempt'>) => Promise<void>;
-  /** Handles the requests of a topic. */
-  readonly consume: (bus: MessageBus, options: ConsumeOptions) => Subscription;
-}
-
-export interface ConsumeOptions extends Partial<Omit<SubscribeOptions, 'topics' | 'types' | 'onMessage'>> {
-  /** The topic of the requests. */
-  readonly topic: string;
-  /** Default `ledger`. */
-  readonly group?: string;
 }
 
 /** The call of a request is not recorded: the message may have overtaken the one that requests it. */
@@ -65,9 +56,6 @@ export class NotYetRequestedError extends Error {
 export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
   isStoreOutage(error) || error instanceof ViewsBehindError;
 
-/** How many runs are handled at once. The requests of one run are handled in order. */
-export const runsAtOnce = 64;
-
 const commandIds = '9b0f8f0a-4c8e-5f4b-8f0d-2a6f5f3b7e11';
 
 /**
@@ -79,10 +67,11 @@ function commandIdOf({ id, source, type }: Envelope, { tenant, principal }: Acto
 }
 
 /**
- * A ledger over its ports. It consumes nothing by itself: `consume` a bus, or give it messages.
+ * A ledger over its ports. It consumes nothing by itself: `createLedgerApp` gives it the messages of a bus.
  * @example
  * const ledger = createLedger({ commands, store, openCalls, keys: null, unsigned, clock, ids, log });
- * ledger.consume(bus, { topic: topicNames().requests });
+ * const app = await createLedgerApp({ ledger, bus, topic: topicNames().requests, log });
+ * await app.listen();
  */
 export function createLedger(options: LedgerOptions): Ledger {
   const { metrics, clock, refusalRate = { burst: 100, perSecond: 10 }, notRequestedTries = 4 } = options;
@@ -143,18 +132,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       throw error;
     }
   };
-  return {
-    handle,
-    consume: (bus, { topic, group = 'ledger', concurrency = runsAtOnce, ...more }) =>
-      bus.subscribe({
-        ...more,
-        group,
-        concurrency,
-        topics: [topic],
-        isTransient: isTransientFailure,
-        onMessage: handle,
-      }),
-  };
+  return { handle };
 }
 
 interface Refused {

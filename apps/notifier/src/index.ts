@@ -1,6 +1,6 @@
 export { NotifierStoppedError } from './channel-worker.js';
 export type { ChannelStatus } from './channel-worker.js';
-export { createNotifier, isTransientFailure } from './notifier.js';
+export { createNotifier } from './notifier.js';
 export type { Notifier, NotifierOptions, NotifierStatus } from './notifier.js';
 export { createNotifierApp } from './notifier-app.js';
 export type { NotifierApp, NotifierAppOptions } from './notifier-app.js';

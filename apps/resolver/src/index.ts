@@ -10,8 +10,8 @@ export type {
 } from './executions.js';
 export { createResolverMetrics } from './metrics.js';
 export type { ResolverMetrics } from './metrics.js';
-export { createResolver, isTransientFailure, ResolverStoppedError } from './resolver.js';
-export type { ConsumeOptions, Resolver, ResolverOptions } from './resolver.js';
+export { createResolver, ResolverStoppedError } from './resolver.js';
+export type { Resolver, ResolverOptions } from './resolver.js';
 export { createResolverApp } from './resolver-app.js';
 export type { ResolverApp, ResolverAppOptions } from './resolver-app.js';
 export { loadTools } from './tools/load-tools.js';

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ExecutionsUnavailableError } from './executions.js';
 import { createResolverMetrics } from './metrics.js';
+import { createResolverApp } from './resolver-app.js';
 import { createResolver, isTransientFailure, ResolverStoppedError } from './resolver.js';
 import type { ResolverOptions } from './resolver.js';
 import { createMemoryExecutions, memoryApprovalId, memoryRunId } from './testing/memory-executions.js';
@@ -678,34 +679,24 @@ describe('the resolver', () => {
       const record = (callId: string, id: string): void =>
         source.append({ id, type: 'ToolCallAllowed', runId: memoryRunId, callId });
       const [clock, log] = [systemClock, opened.log];
-      const process = () => {
+      const process = async () => {
         const bus = createEmbeddedMessageBus({ folder, topics: { [topic]: source }, clock, log });
-        const resolver = opened.start({ clock });
-        resolver.consume(bus, { topic });
-        return { bus, resolver };
+        const app = await createResolverApp({ resolver: opened.start({ clock }), bus, topic, log });
+        await app.listen();
+        return async () => {
+          await app.close();
+          await bus.close();
+        };
       };
       const ids = [opened.add(), opened.add()] as const;
       record(ids[0], 'a');
-      const first = process();
+      const closeFirst = await process();
       await eventually(() => expect(opened.ran()).toEqual([ids[0]]));
-      await first.bus.close();
-      await first.resolver.stop();
+      await closeFirst();
       record(ids[1], 'b');
-      const second = process();
+      const closeSecond = await process();
       await eventually(() => expect(opened.ran()).toEqual(ids));
-      await second.bus.close();
-      await second.resolver.stop();
-    });
-
-    it('consumes nothing without tools', async () => {
-      const opened = open();
-      const source = createMemoryLog();
-      const [clock, log] = [systemClock, opened.log];
-      const bus = createEmbeddedMessageBus({ folder, topics: { [topic]: source }, clock, log });
-      const without = opened.start({ tools: { tools: [], find: () => undefined } });
-      expect(without.consume(bus, { topic })).toBeUndefined();
-      expect(source.subscriptions()).toBe(0);
-      await bus.close();
+      await closeSecond();
     });
   });
 });

@@ -1,6 +1,5 @@
 import type { EventType, EventView } from '@countersign/contracts';
-import { parseEventMessage } from '@countersign/message-bus';
-import type { MessageBus, SubscribeOptions, Subscription } from '@countersign/message-bus';
+import type { SubscribeOptions } from '@countersign/message-bus';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { Tracing } from '@countersign/shell';
@@ -43,18 +42,9 @@ export interface Resolver {
    * @throws when the ledger did not respond, or the signal aborted: the event is needed again.
    */
   readonly handle: (event: EventView, signal?: AbortSignal) => Promise<void>;
-  /** Handles the events of a topic. Without tools there is nothing to consume: undefined. */
-  readonly consume: (bus: MessageBus, options: ConsumeOptions) => Subscription | undefined;
   readonly status: () => { readonly running: number; readonly waiting: number };
   /** Claims no more, waits for the running tools, then leaves the rest to their leases. */
   readonly stop: () => Promise<void>;
-}
-
-export interface ConsumeOptions {
-  /** The topic of the recorded events. */
-  readonly topic: string;
-  /** Default `resolver`. */
-  readonly group?: string;
 }
 
 /** The events after which a call may be claimable. */
@@ -127,17 +117,6 @@ class CallResolver implements Resolver {
     }
   };
 
-  readonly consume = (bus: MessageBus, { topic, group = 'resolver' }: ConsumeOptions): Subscription | undefined => {
-    if (this.#options.tools.tools.length === 0) return undefined;
-    return bus.subscribe({
-      group,
-      topics: [topic],
-      types: resolverEventTypes,
-      isTransient: isTransientFailure,
-      onMessage: (message, { signal }) => this.handle(parseEventMessage(message), signal),
-    });
-  };
-
   readonly status = (): { running: number; waiting: number } => {
     return { running: this.#semaphore.taken, waiting: this.#semaphore.waiting };
   };
@@ -207,10 +186,11 @@ interface FoundCall {
 }
 
 /**
- * A resolver over its ports. It consumes nothing by itself: `consume` a bus, or give it events.
+ * A resolver over its ports. It consumes nothing by itself: `createResolverApp` gives it the events of a bus.
  * @example
  * const resolver = createResolver({ executions, tools: await loadTools(file, process.env), clock, ids, log, resolverId });
- * resolver.consume(bus, { topic: topicNames().events });
+ * const app = await createResolverApp({ resolver, bus, topic: topicNames().events, log });
+ * await app.listen();
  */
 export function createResolver(options: ResolverOptions): Resolver {
   return new CallResolver(options);

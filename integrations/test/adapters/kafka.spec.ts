@@ -71,7 +71,7 @@ describe('an agent with the adapter openai-agents that requests over Kafka', () 
         await first.kill();
         await rest;
         expect(await session.ledger.callOf('c1')).toBeUndefined();
-        ledger.startLedger();
+        await ledger.startLedger();
         const asked = await session.ledger.until('c1', 'awaiting_approval');
         const pause = await session.untilAsked('c1');
         await session.ledger.decide('c1', { type: 'approve' });

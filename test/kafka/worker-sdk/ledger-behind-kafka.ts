@@ -10,9 +10,10 @@ import {
   createTokens,
   type TokenEntry,
 } from '@countersign/gateway';
-import { createLedger, createRequestKeys, type RequestKeyEntry } from '@countersign/ledger';
+import { createLedger, createLedgerApp, createRequestKeys, type RequestKeyEntry } from '@countersign/ledger';
 import { createOpenCalls } from '@countersign/shell';
 import { toEventMessage, topicNames } from '@countersign/message-bus';
+import type { MessageBus } from '@countersign/message-bus';
 import { openKafka } from '@countersign/message-bus/kafka';
 import { createDeadlines } from '@countersign/projector';
 import { createRelay } from '@countersign/relay';
@@ -49,7 +50,7 @@ export interface LedgerBehindKafka {
   readonly publishForged: (type: string, data: object, runId: string, more?: ForgedMembers) => Promise<void>;
   /** While it is down, requests wait on their topic. */
   readonly stopLedger: () => Promise<void>;
-  readonly startLedger: () => void;
+  readonly startLedger: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -95,8 +96,17 @@ export async function openLedgerBehindKafka(
     keys: keys === undefined ? null : await createRequestKeys(keys),
     unsigned: { mode: 'allow', tenant: 'default', principal: 'kafka' },
   });
-  const consume = () => ledger.consume(kafka.bus, { topic: topics.requests, group: `${prefix}-ledger` });
-  let consuming = consume();
+  // Its consumer group carries the prefix of the topics, as that of the product's process does.
+  const bus: MessageBus = {
+    ...kafka.bus,
+    subscribe: (options) => kafka.bus.subscribe({ ...options, group: `${prefix}-${options.group}` }),
+  };
+  const consume = async () => {
+    const app = await createLedgerApp({ ledger, bus, topic: topics.requests, log: world.log });
+    await app.listen();
+    return app;
+  };
+  let consuming = await consume();
   const relay = createRelay({
     ...world,
     store,
@@ -140,9 +150,9 @@ export async function openLedgerBehindKafka(
       const value = JSON.stringify({ eventId, type, runId, data, ...event });
       await kafka.publisher.publish(topics.events, [{ key: runId, value, headers: { ...headers, ...subject } }]);
     },
-    stopLedger: () => consuming.stop(),
-    startLedger: () => {
-      consuming = consume();
+    stopLedger: () => consuming.close(),
+    startLedger: async () => {
+      consuming = await consume();
     },
     close: async () => {
       await deadlines.stop();

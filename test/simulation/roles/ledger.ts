@@ -1,8 +1,9 @@
-import { createLedger } from '@countersign/ledger';
+import { createLedger, createLedgerApp } from '@countersign/ledger';
 import { topicNames } from '@countersign/message-bus';
 import { createOpenCalls } from '@countersign/shell';
 import { createSimulatedMessageBus } from '../world/bus-client.ts';
 import type { Site } from '../world/cluster.ts';
+import { buildWithNest } from '../world/guard.ts';
 import type { Machine } from '../world/machine.ts';
 import { followPolicy } from '../world/policy-file.ts';
 import { openViews, openedLater } from './views.ts';
@@ -23,6 +24,7 @@ export async function bootLedger(site: Site, machine: Machine): Promise<Views> {
   const unsigned = { mode: 'allow', tenant: 'default', principal: 'agent' } as const;
   const ledger = createLedger({ commands, store, openCalls, keys: null, unsigned, clock, ids, log });
   const bus = createSimulatedMessageBus(site.broker, { ...machine, travel: site.world.travel });
-  ledger.consume(bus, { topic: topicNames().requests });
+  const app = await buildWithNest(() => createLedgerApp({ ledger, bus, topic: topicNames().requests, log }));
+  await app.listen();
   return views;
 }

@@ -1,9 +1,10 @@
 import { topicNames } from '@countersign/message-bus';
-import { createExecutions, createResolver } from '@countersign/resolver';
+import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
 import type { Clock } from '@countersign/runtime';
 import { decoratedExecutions } from '../weak-ports.ts';
 import { createSimulatedMessageBus } from '../world/bus-client.ts';
 import type { Site } from '../world/cluster.ts';
+import { buildWithNest } from '../world/guard.ts';
 import { hangPerhaps } from '../world/machine.ts';
 import type { Machine } from '../world/machine.ts';
 import { createServiceTools } from '../world/service-tools.ts';
@@ -13,7 +14,7 @@ import { createWriteSide } from './write-side.ts';
 export const resolverLeaseMs = 10_000;
 
 /** Boots a resolver of the service's own tools. */
-export function bootResolver(site: Site, machine: Machine): void {
+export async function bootResolver(site: Site, machine: Machine): Promise<void> {
   const { world, outside, broker } = site;
   const { commands } = createWriteSide(site, machine);
   const { ids, log } = machine;
@@ -38,5 +39,6 @@ export function bootResolver(site: Site, machine: Machine): void {
     concurrency: 1 + world.random.below(4),
   });
   const bus = createSimulatedMessageBus(broker, { ...machine, travel: world.travel });
-  resolver.consume(bus, { topic: topicNames().events });
+  const app = await buildWithNest(() => createResolverApp({ resolver, bus, topic: topicNames().events, log }));
+  await app.listen();
 }

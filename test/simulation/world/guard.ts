@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';
@@ -10,6 +11,21 @@ export class NotFromTheSeedError extends Error {
 
 const refuse = (what: string) => (): never => {
   throw new NotFromTheSeedError(`${what} is not decided by the seed: take the clock or the ids that are given`);
+};
+
+const nestStarts = new AsyncLocalStorage<true>();
+
+/**
+ * Builds a Nest application in a world. Nest names its modules by chance and times its own start; neither decides
+ * anything. Work that begins later, such as a handler, has no chance and no time again.
+ */
+export function buildWithNest<T>(build: () => Promise<T>): Promise<T> {
+  return nestStarts.run(true, build);
+}
+
+const forNestAlone = (what: string, real: () => number): (() => number) => {
+  const no = refuse(what);
+  return () => (nestStarts.getStore() === true ? real() : no());
 };
 
 /** A `Date` without the present time. */
@@ -26,8 +42,6 @@ const places: readonly (readonly [object, readonly string[]])[] = [
   [globalThis, ['setTimeout', 'setInterval']],
   [timers, ['setTimeout', 'setInterval']],
   [timersOfPromises, ['setTimeout', 'setInterval']],
-  [Math, ['random']],
-  [performance, ['now']],
   [crypto, ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync']],
   [globalThis.crypto, ['randomUUID', 'getRandomValues']],
 ];
@@ -44,6 +58,8 @@ export async function withoutRealTimeAndChance<T>(work: () => Promise<T>): Promi
     });
   };
   for (const [place, names] of places) for (const name of names) put(place, name, refuse(name));
+  put(Math, 'random', forNestAlone('Math.random', Math.random));
+  put(performance, 'now', forNestAlone('performance.now', performance.now.bind(performance)));
   put(globalThis, 'Date', DateWithoutNow);
   syncBuiltinESMExports();
   try {

@@ -24,7 +24,7 @@ export interface Machine {
   readonly thaw: () => void;
   /** Sets its wall clock wrong, or right. */
   readonly jump: (byMs: number) => void;
-  /** Runs when the machine crashes. */
+  /** Runs when the machine crashes; at once if it has. */
   readonly onDeath: (fn: () => void) => void;
 }
 
@@ -120,7 +120,8 @@ export function startMachine(world: World, name: string, options: { readonly cra
       trace.add(name, `its clock jumps by ${byMs} ms`);
     },
     onDeath: (fn) => {
-      onDeath.push(fn);
+      if (state === 'dead') fn();
+      else onDeath.push(fn);
     },
   };
 }
