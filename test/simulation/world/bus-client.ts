@@ -16,6 +16,8 @@ export interface BusHost {
   readonly clock: Clock;
   readonly log: Log;
   readonly isAlive: () => boolean;
+  /** Its acknowledgements do not count any more. */
+  readonly isDeceived?: () => boolean;
   /** Settles while the process runs, never once it is dead. */
   readonly enter: () => Promise<void>;
   readonly onDeath: (fn: () => void) => void;
@@ -98,6 +100,7 @@ function createGroupMember(
   let dispatcher = newDispatcher();
 
   const commitOf = ({ assigned, watermark, probation }: Lease, record = probation.record): void => {
+    if (host.isDeceived?.() === true) return;
     broker.commit(group, member, { ...assigned, offset: watermark.low(), record });
   };
   const commit = (): void => {

@@ -15,6 +15,9 @@ export interface Machine {
   readonly log: Log;
   readonly isAlive: () => boolean;
   readonly isFrozen: () => boolean;
+  /** It has read altered data: nothing that it acknowledges counts until it is replaced. */
+  readonly isDeceived: () => boolean;
+  readonly deceive: () => void;
   /** Asks something of the outside: the only way out of the machine. */
   readonly call: <T>(work: () => Promise<T>) => Promise<T>;
   /** Delivers a result: settles while the machine runs, and never once it has crashed. */
@@ -41,6 +44,7 @@ export function startMachine(world: World, name: string, options: { readonly cra
   const { random, trace } = world;
   const skewMs = random.below(2 * world.hazards().skewMsMax + 1) - world.hazards().skewMsMax;
   let jumpedMs = 0;
+  let isDeceived = false;
   let state: 'running' | 'frozen' | 'dead' = 'running';
   const onDeath: (() => void)[] = [];
   const waiting: (() => void)[] = [];
@@ -94,6 +98,10 @@ export function startMachine(world: World, name: string, options: { readonly cra
     log: traceLog(world, name),
     isAlive: () => state !== 'dead',
     isFrozen: () => state === 'frozen',
+    isDeceived: () => isDeceived,
+    deceive: () => {
+      isDeceived = true;
+    },
     enter,
     call: async (work) => {
       await enter();

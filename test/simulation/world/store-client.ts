@@ -93,7 +93,9 @@ function tamper(world: World, machine: Machine, events: readonly RecordedEvent[]
   if (!isBetween) return events;
   if (!world.random.chance(world.hazards().tampered)) return events;
   world.trace.add(machine.name, `reads tampered arguments in ${events[0]?.stream.slice(0, 16) ?? ''}`);
-  // The intruder is detected. The data that was read so far is only in memory, and is discarded.
+  // The intruder is detected. The data that was read so far is only in memory, and is discarded, and what the process
+  // acknowledged since then is delivered again.
+  machine.deceive();
   world.clock.setTimer(world.random.below(5_000), () => {
     machine.kill('an intruder is thrown out');
   });
