@@ -39,7 +39,7 @@ export const quotas: CreateChecker = (site, fail) => ({
 });
 
 function checkQuestion(site: Site, question: Question, limits: Quotas, fail: Fail): void {
-  const { machine, callId, counted } = question;
+  const { machine, isDeceived, callId, counted } = question;
   if (counted === undefined) return fail(`${machine} asked about ${callId} and counted nothing`);
   const asked = askedUpTo(site, counted.position);
   const what = `${machine} asked about ${callId} at position ${counted.position}`;
@@ -47,7 +47,7 @@ function checkQuestion(site: Site, question: Question, limits: Quotas, fail: Fai
   const cap = limits.pendingPerAgent ?? Infinity;
   if (pending.length + counted.callIds.size > cap) fail(`${what}, where ${pending.length} of ${cap} were pending`);
   if (isCoolingDown(asked, counted, limits)) fail(`${what}, and the agent had to wait after denials`);
-  if (!limits.coalesceIdentical) return;
+  if (!limits.coalesceIdentical || isDeceived) return;
   const same = pending.find(
     ({ call }) => !counted.callIds.has(call.request.callId) && isIdentical(site, call, question),
   );

@@ -11,6 +11,8 @@ import type { World } from './world.ts';
 /** A process is about to record a question to people. */
 export interface Question {
   readonly machine: string;
+  /** The process has read altered arguments, so it may not have known which calls are identical. */
+  readonly isDeceived: boolean;
   readonly callId: string;
   /** The events that it records in the call's stream, with the question. */
   readonly events: readonly NewEvent[];
@@ -37,7 +39,7 @@ export interface Watched {
 /** Tells a listener of each question of a process before the process records it. */
 export function watchQuestions(
   world: World,
-  { name: machine, clock }: Machine,
+  { name: machine, clock, isDeceived }: Machine,
   { store, readModelOf }: { readonly store: EventStore; readonly readModelOf: () => ReadModel },
   onQuestion: (question: Question) => void,
 ): Watched {
@@ -69,7 +71,7 @@ export function watchQuestions(
         const callId = events.find(({ type }) => type === 'ApprovalRequested')?.metadata.callId ?? null;
         if (callId !== null) {
           counted?.callIds.add(callId);
-          onQuestion({ machine, callId, events, counted });
+          onQuestion({ machine, isDeceived: isDeceived(), callId, events, counted });
         }
         return store.append(stream, revision, events);
       },
