@@ -123,7 +123,7 @@ export const floors = [
   {
     unit: 'libs/channels',
     floor: 2,
-    ours: ['contracts', 'runtime', 'text'],
+    ours: ['contracts', 'http-client', 'runtime', 'text'],
     npm: ['zod', 'yaml'],
     node: [...harmless, ...files, 'http', 'https'],
     adapters: {

@@ -1,10 +1,13 @@
 // Jest runs a spec in a realm of its own, so an error of Node's own modules (ENOENT and the like) is no instance of that
-// realm's Error, which it is in production. Here it is one again; subclasses keep their own meaning.
+// realm's Error, which it is in production. Here it is one again; subclasses keep their own meaning. So are the dispatchers
+// of `fetch`, which are members of the global object under these symbols.
 import { relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { types } from 'node:util';
 import { TestEnvironment } from 'jest-environment-node';
 import { recordCpu, usedCpuMs } from './spec-cpu.mjs';
+
+const dispatchers = [1, 2].map((version) => Symbol.for(`undici.globalDispatcher.${version}`));
 
 const ordinary = Function.prototype[Symbol.hasInstance];
 
@@ -32,6 +35,9 @@ export default class extends TestEnvironment {
         return this === ErrorOfRealm && types.isNativeError(candidate) ? true : ordinary.call(this, candidate);
       },
     });
+    // Node loads them with the first of their classes.
+    void new globalThis.Headers();
+    for (const name of dispatchers) this.global[name] = globalThis[name];
     this.#openBefore = openResources();
   }
 

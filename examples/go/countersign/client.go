@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -113,11 +114,35 @@ func (c *Client) Reach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := do(request)
 	if err != nil {
 		return err
 	}
 	return response.Body.Close()
+}
+
+// EncodedError: the server compressed its response, although the request forbade it.
+type EncodedError struct{ Encoding string }
+
+func (e *EncodedError) Error() string {
+	return fmt.Sprintf("the server sent a response with content-encoding %q to a request with accept-encoding identity, and it was not read. Turn compression off in the server or the proxy in front of it", e.Encoding)
+}
+
+// do asks for a response without compression, which switches the decoder of net/http off, and refuses another one.
+func do(request *http.Request) (*http.Response, error) {
+	request.Header.Set("accept-encoding", "identity")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	encoding := strings.Join(response.Header.Values("content-encoding"), ", ")
+	for _, each := range strings.Split(encoding, ",") {
+		if each = strings.ToLower(strings.TrimSpace(each)); each != "" && each != "identity" {
+			response.Body.Close()
+			return nil, &EncodedError{encoding}
+		}
+	}
+	return response, nil
 }
 
 // Request requests the calls of a step. The same step again is the same request, so a retry is harmless.
@@ -210,7 +235,11 @@ func (c *Client) check(token string) error {
 
 // once returns how long to wait at least before the next try; below zero means that no retry can help.
 func once(request *http.Request, answer any) (time.Duration, error) {
-	response, err := http.DefaultClient.Do(request)
+	response, err := do(request)
+	var encoded *EncodedError
+	if errors.As(err, &encoded) {
+		return -1, err
+	}
 	if err != nil {
 		return 0, err
 	}

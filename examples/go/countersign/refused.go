@@ -26,7 +26,7 @@ func (c *Client) Refused(ctx context.Context, requestID, position string) *Refus
 		return nil
 	}
 	request.Header.Set("authorization", "Bearer "+c.AgentToken)
-	response, err := http.DefaultClient.Do(request)
+	response, err := do(request)
 	if err != nil {
 		return nil
 	}

@@ -1,4 +1,5 @@
 import { jcsDigest, type JsonObject } from '@countersign/contracts';
+import { fetchUnencoded } from '@countersign/worker-sdk';
 import { HookInputError, type AgentCall, type CodingAgent, type Decision, type HookAnswer } from './agent.js';
 import { decide } from './decide.js';
 import { checkBeforeEvent, isBeforeEvent, parseHookInput } from './hook-input.js';
@@ -109,7 +110,7 @@ async function inTime(
 /** The options with a `fetch` that keeps the last status: a server that asks to wait longer has answered. */
 function watched(options: HookOptions): { readonly options: HookOptions; readonly lastStatus: () => string } {
   let last = 0;
-  const fetchOnce = options.fetch ?? fetch;
+  const fetchOnce = options.fetch ?? fetchUnencoded;
   const watchedFetch: typeof fetch = async (input, init) => {
     const answer = await fetchOnce(input, init);
     last = answer.status;

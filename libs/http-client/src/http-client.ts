@@ -1,11 +1,12 @@
 import { reasonOf, sleepOrThrow, systemClock, type Clock } from '@countersign/contracts/clock';
 import { linkedController } from './linked-controller.js';
+import { EncodedResponseError, fetchUnencoded } from './unencoded.js';
 
 /** The server and the defaults of its requests. */
 export interface HttpClientOptions {
   /** In front of every path, such as `http://127.0.0.1:7400`. Empty in a browser: the origin of the page. */
   readonly base: string;
-  /** Default: the global `fetch`. */
+  /** Default: `fetchUnencoded`. */
   readonly fetch?: typeof fetch | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -57,11 +58,11 @@ export class NoAnswerError extends Error {
 
 /** Requests to one server. Redirects are not followed, because a token is for the named server only. */
 export interface HttpClient {
-  /** Returns the response with any status. @throws NoAnswerError; the signal's reason. */
+  /** Returns the response with any status. @throws NoAnswerError; EncodedResponseError; the signal's reason. */
   readonly send: (request: HttpRequest) => Promise<Answer>;
   /**
-   * Returns the response as soon as it begins, for streams. Only the signal limits its time. @throws NoAnswerError; the
-   * signal's reason.
+   * Returns the response as soon as it begins, for streams. Only the signal limits its time. @throws NoAnswerError;
+   * EncodedResponseError; the signal's reason.
    */
   readonly open: (request: HttpRequest) => Promise<Response>;
 }
@@ -71,7 +72,7 @@ const timeoutMsDefault = 30_000;
 /** A client of the server at `base`. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const clock = options.clock ?? systemClock;
-  const fetchOnce = options.fetch ?? ((url, init) => fetch(url, init));
+  const fetchOnce = options.fetch ?? fetchUnencoded;
 
   const attemptOnce = async <T>(
     request: HttpRequest,
@@ -85,7 +86,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       return await read(await fetchOnce(url, init));
     } catch (error) {
       if (request.signal?.aborted === true) throw reasonOf(request.signal);
-      throw new NoAnswerError(error);
+      throw error instanceof EncodedResponseError ? error : new NoAnswerError(error);
     }
   };
 

@@ -9,4 +9,5 @@ export type { LinkedController } from './linked-controller.js';
 export { retryAfterMs } from './retry-after.js';
 export { createSseParser } from './sse.js';
 export type { SseMessage } from './sse.js';
+export { EncodedResponseError, encodingRefusal, fetchUnencoded, unencodedHeaders } from './unencoded.js';
 export { untilDone } from './until-done.js';

@@ -66,7 +66,8 @@ async function readJson(response: Response): Promise<unknown> {
 
 /** Errors that a retry would get again. */
 function isFinal(error: unknown): boolean {
-  if (!(error instanceof CountersignError) || error.status === null) return false;
+  if (!(error instanceof CountersignError)) return false;
+  if (error.status === null) return error.code === 'unreadable-response';
   return error.status < 500 && error.status !== 429;
 }
 

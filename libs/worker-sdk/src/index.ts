@@ -12,6 +12,7 @@ export type {
 } from './client.js';
 export type { ApprovalPage, RunPage, ToolCallPage } from './answers.js';
 export type { Clock as WorkerClock } from '@countersign/contracts/clock';
+export { fetchUnencoded } from '@countersign/http-client';
 export { CountersignError, isRefusal } from './errors.js';
 export type { Problem } from './errors.js';
 export type { EventsOptions } from './events.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createClient } from './client.js';
 import type { Clock } from '@countersign/contracts/clock';
+import { openEncodedServer } from '@countersign/http-client/testing';
 import { CountersignError, errorOfAnswer, isRefusal, messageOf } from './errors.js';
 import { retryAfterMs } from '@countersign/http-client';
 import { createTransport } from './transport.js';
@@ -127,6 +128,17 @@ describe('a request', () => {
     await expect(client.getToolCall('tc_1')).rejects.toMatchObject({ code: 'unreadable-response' });
     const moved = new Response(null, { status: 302, headers: { location: 'http://evil.test/' } });
     await expect(send(fetchOf(moved)).answer).rejects.toMatchObject({ code: 'http-302' });
+  });
+
+  it('does not read a compressed answer, and does not ask again', async () => {
+    const server = await openEncodedServer();
+    server.answerWith(['br'], '{}');
+    const client = createClient({ url: server.url, token: 't' });
+    const refused = { code: 'unreadable-response', message: expect.stringContaining('content-encoding: br') };
+    await expect(client.getToolCall('tc_1')).rejects.toMatchObject(refused);
+    await expect(client.events().next()).rejects.toMatchObject(refused);
+    expect(server.received).toHaveLength(2);
+    await server.close();
   });
 
   it('reads its own writes: the last position goes with every later read', async () => {

@@ -3,6 +3,7 @@ import { backoffMs } from '@countersign/contracts';
 import { systemClock, type Clock } from '@countersign/contracts/clock';
 import {
   createHttpClient,
+  EncodedResponseError,
   NoAnswerError,
   retryAfterMs,
   type Answer,
@@ -16,7 +17,7 @@ import { traceHeaders } from './trace.js';
 export interface TransportOptions {
   /** The address of Countersign, such as `http://127.0.0.1:7400`; a path in front of `/v1` is kept. */
   readonly url: string;
-  /** Default: the global `fetch`. */
+  /** Default: `fetchUnencoded`, which refuses compressed responses before they are decoded. */
   readonly fetch?: typeof fetch | undefined;
   readonly clock?: Clock | undefined;
   /** Chance for the jitter of waits, a number in [0, 1). */
@@ -90,10 +91,14 @@ export function createTransport(options: TransportOptions): Transport {
   };
 
   const open = (request: StreamRequest): Promise<Response> =>
-    http.open({
-      ...request,
-      headers: { ...headersOf(request.token, options.clientName), accept: 'text/event-stream', ...request.headers },
-    });
+    http
+      .open({
+        ...request,
+        headers: { ...headersOf(request.token, options.clientName), accept: 'text/event-stream', ...request.headers },
+      })
+      .catch((error: unknown) => {
+        throw orUnreadable(error);
+      });
 
   const send = async (request: TransportRequest): Promise<unknown> => {
     const idempotencyKey = request.idempotencyKey ?? randomUUID();
@@ -115,7 +120,7 @@ export function createTransport(options: TransportOptions): Transport {
         },
       })
       .catch((error: unknown) => {
-        throw error instanceof NoAnswerError ? unreachable(base, error.cause) : error;
+        throw error instanceof NoAnswerError ? unreachable(base, error.cause) : orUnreadable(error);
       });
     noticeAnswer(answer.headers);
     return bodyOf(answer);
@@ -181,6 +186,12 @@ function later(known: string | null, answered: string | null): string | null {
 function unreachable(base: string, cause: unknown): CountersignError {
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
   return new CountersignError({ code: 'unreachable', message: `no response from ${base}: ${messageOf(inner)}`, cause });
+}
+
+/** A retry would get another compressed response. */
+function orUnreadable(error: unknown): unknown {
+  if (!(error instanceof EncodedResponseError)) return error;
+  return new CountersignError({ code: 'unreadable-response', message: error.message, cause: error });
 }
 
 export function unreadable(status: number): CountersignError {

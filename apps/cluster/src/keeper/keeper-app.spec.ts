@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { KeysUnavailableError } from '@countersign/event-store';
+import { openEncodedServer } from '@countersign/http-client/testing';
 import { Secret, systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { openKeeperApp } from './keeper-app.js';
@@ -17,8 +18,8 @@ let app: Awaited<ReturnType<typeof openKeeperApp>>;
 let client: KeeperClient;
 let fails: Error | undefined;
 
-const clientWith = (given: string): KeeperClient =>
-  createKeeperClient({ url: new URL(app.url), token: new Secret(given), ca: null }, 'a-session', systemClock);
+const clientWith = (given: string, url = app.url): KeeperClient =>
+  createKeeperClient({ url: new URL(url), token: new Secret(given), ca: null }, 'a-session', systemClock);
 
 beforeEach(async () => {
   fails = undefined;
@@ -67,6 +68,16 @@ it('keeps the sessions of two tokens apart, also when they have one name', async
   expect(await of(other)).not.toBe(await of(client));
   expect(await of(client)).toBe(await of(client));
   other.close();
+});
+
+it('a keeper that compresses its answer cannot be asked', async () => {
+  const encoded = await openEncodedServer();
+  encoded.answerWith(['br'], JSON.stringify({ version, answer: { id: '1', bytes: secret } }));
+  const asking = clientWith(token, encoded.url);
+  await expect(asking.ask('current', owner)).rejects.toThrow(/cannot be asked.*content-encoding: br/);
+  expect(encoded.received).toEqual([expect.stringContaining('accept-encoding: identity\r\n')]);
+  asking.close();
+  await encoded.close();
 });
 
 it.each(['', 'Bearer ', `Basic ${token}`, `Bearer ${token}x`, `Bearer ${token.slice(1)}`])(

@@ -2,6 +2,7 @@ import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import type { ClientRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { KeysUnavailableError } from '@countersign/event-store';
+import { encodingRefusal, unencodedHeaders } from '@countersign/http-client';
 import type { Clock, Secret } from '@countersign/runtime';
 import { envelope, requests } from './protocol.js';
 import type { Answer, Body, RequestName, Version } from './protocol.js';
@@ -44,6 +45,7 @@ export function createKeeperClient({ url, token, ca }: KeeperConnection, session
       method: 'POST',
       agent,
       headers: {
+        ...unencodedHeaders,
         authorization: `Bearer ${token.reveal()}`,
         'content-type': 'application/json',
         'content-length': String(Buffer.byteLength(text)),
@@ -94,6 +96,11 @@ function exchange(
     const cancel = setTimer(() => fail(new Error('no answer in time')));
     asking.on('error', fail);
     asking.once('response', (response) => {
+      const refusal = encodingRefusal(response.headers['content-encoding']);
+      if (refusal !== undefined) {
+        fail(refusal);
+        return;
+      }
       const chunks: Buffer[] = [];
       let length = 0;
       response.on('error', fail);

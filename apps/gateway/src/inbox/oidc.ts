@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { lookalikeProblem } from '@countersign/contracts';
-import { createRemoteJWKSet, jwtVerify } from 'jose';
+import { fetchUnencoded } from '@countersign/http-client';
+import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
 import type { JWTPayload } from 'jose';
 import * as client from 'openid-client';
 import type { OidcConfig } from './oidc-config.js';
@@ -89,7 +90,7 @@ export function createOidc(config: OidcConfig): Oidc {
       if (config.audience === null) return undefined;
       const { jwks_uri: jwksUri, issuer } = (await provider()).serverMetadata();
       if (jwksUri === undefined) return undefined;
-      keys ??= createRemoteJWKSet(new URL(jwksUri));
+      keys ??= createRemoteJWKSet(new URL(jwksUri), { [customFetch]: fetchUnencoded });
       try {
         const options = { issuer, audience: config.audience, algorithms, requiredClaims: ['sub', 'exp'] };
         const { payload, protectedHeader } = await jwtVerify(accessToken, keys, options);
@@ -135,6 +136,7 @@ function discover({ issuer, clientId, clientSecret }: OidcConfig): Promise<clien
   const { allowInsecureRequests } = client as { readonly allowInsecureRequests: (on: client.Configuration) => void };
   return client.discovery(issuer, clientId, clientSecret?.reveal(), clientSecret === null ? client.None() : undefined, {
     timeout: timeoutS,
+    [client.customFetch]: (url, { body = null, ...options }) => fetchUnencoded(url, { ...options, body }),
     ...(issuer.protocol === 'http:' && { execute: [allowInsecureRequests] }),
   });
 }

@@ -1,3 +1,4 @@
+import type { JsonValue } from '@countersign/contracts';
 import type { Secret } from '@countersign/runtime';
 import { omitted, outputBytesMax, readBody } from './answer-body.js';
 import { post } from './post.js';
@@ -50,11 +51,17 @@ function toOutcome(result: PostResult): ToolOutcome {
   }
 }
 
-function toAnsweredOutcome(answer: Extract<PostResult, { status: 'answered' }>): ToolOutcome {
-  const { httpStatus, contentType, body, truncated } = answer;
-  const output = truncated
-    ? omitted(`the answer is longer than ${outputBytesMax} bytes`, new TextDecoder().decode(body.subarray(0, 4096)))
-    : readBody(contentType, body);
+type Answered = Extract<PostResult, { status: 'answered' }>;
+
+function toAnsweredOutcome(answer: Answered): ToolOutcome {
+  const { httpStatus } = answer;
+  const output = outputOf(answer);
   if (httpStatus >= 200 && httpStatus < 300) return { status: 'succeeded', output };
   return { status: 'failed', error: { code: 'http-status', status: httpStatus, body: output } };
+}
+
+function outputOf({ contentType, body, truncated, unread }: Answered): JsonValue {
+  if (unread !== undefined) return omitted(unread);
+  if (!truncated) return readBody(contentType, body);
+  return omitted(`the answer is longer than ${outputBytesMax} bytes`, new TextDecoder().decode(body.subarray(0, 4096)));
 }

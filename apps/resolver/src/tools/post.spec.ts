@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { decodersOf, openEncodedServer, refusedEncodings } from '@countersign/http-client/testing';
 import { systemClock } from '@countersign/runtime';
 import { startToolServer } from '../testing/tool-server.js';
 import type { ToolServer } from '../testing/tool-server.js';
@@ -59,6 +60,23 @@ describe('a POST', () => {
     expect(answer).toHaveProperty('body', Buffer.from('{"ok":true}'));
     expect(server.received).toMatchObject([{ url: '/tool', body: '{"n":1}', headers: { 'content-length': '7' } }]);
   });
+
+  it.each(refusedEncodings.map((encodings) => ({ encodings })))(
+    'does not read an answer with $encodings, although the tool has run',
+    async ({ encodings }) => {
+      const encoded = await openEncodedServer();
+      encoded.answerWith(encodings, '{"ok":true}');
+      const decoders = await decodersOf(async () => {
+        expect(await post(encoded.url)).toMatchObject({
+          ...{ status: 'answered', httpStatus: 200, body: Buffer.from('') },
+          unread: expect.stringMatching(/content-encoding: .*Turn compression off/) as string,
+        });
+      });
+      await encoded.close();
+      expect(decoders).toBe(0);
+      expect(encoded.received).toEqual([expect.stringContaining('accept-encoding: identity\r\n')]);
+    },
+  );
 
   it('follows no redirect', async () => {
     server.answer = (_, response) => response.writeHead(302, { location: here('/private') }).end('elsewhere');

@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { encodingRefusal, unencodedHeaders } from '@countersign/http-client';
 import { AddressNotAllowedError, privateAddressOf, publicLookup } from '@countersign/runtime';
 import type { Clock, ResolveName } from '@countersign/runtime';
 
@@ -34,6 +35,8 @@ export type PostResult =
       readonly body: Buffer;
       /** The response was longer than allowed; `body` is its beginning. */
       readonly truncated: boolean;
+      /** Why the body was not read; \`body\` is empty then. */
+      readonly unread?: string;
     }
   | { readonly status: 'not-sent' | 'refused' | 'lost'; readonly message: string };
 
@@ -81,7 +84,7 @@ function open({ url, headers, body, allowPrivateNetwork }: PostRequest, resolve?
   return send(url, {
     method: 'POST',
     agent: false,
-    headers: { ...headers, 'content-length': String(Buffer.byteLength(body)), 'accept-encoding': 'identity' },
+    headers: { ...headers, ...unencodedHeaders, 'content-length': String(Buffer.byteLength(body)) },
     ...(allowPrivateNetwork ? {} : { lookup: publicLookup(resolve) }),
   });
 }
@@ -99,11 +102,17 @@ function read(
 ): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
+  const { statusCode: httpStatus = 0, headers } = response;
+  const head = { status: 'answered', httpStatus, contentType: headers['content-type'] ?? '' } as const;
   const finish = (truncated: boolean): void => {
-    const body = Buffer.concat(chunks).subarray(0, bytesMax);
-    const { statusCode: httpStatus = 0, headers } = response;
-    end({ status: 'answered', httpStatus, contentType: headers['content-type'] ?? '', body, truncated });
+    end({ ...head, body: Buffer.concat(chunks).subarray(0, bytesMax), truncated });
   };
+  const refusal = encodingRefusal(headers['content-encoding']);
+  if (refusal !== undefined) {
+    end({ ...head, body: Buffer.from(''), truncated: false, unread: refusal.message });
+    response.destroy();
+    return;
+  }
   response.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
     bytes += chunk.length;

@@ -41,7 +41,12 @@ class Client:
         _check_token("token", token)
         if resolver_token is not None:
             _check_token("resolver_token", resolver_token)
-        self._http = httpx.AsyncClient(base_url=url.rstrip("/"), timeout=60)
+        self._http = httpx.AsyncClient(
+            base_url=url.rstrip("/"),
+            timeout=60,
+            headers={"accept-encoding": "identity"},
+            event_hooks={"response": [_refuse_encoding]},
+        )
         self._token = token
         self._resolver_token = token if resolver_token is None else resolver_token
         self._attempts = attempts
@@ -162,6 +167,17 @@ def _check_token(name: str, token: str) -> None:
             f"{name}: it is empty, or has a space, a line end or another character that no token has. "
             "Copy it again, without anything around it."
         )
+
+
+async def _refuse_encoding(response: httpx.Response) -> None:
+    """Runs before the body is read: an error of a decoder is no use to a hostile server."""
+    encoding = response.headers.get("content-encoding", "")
+    if any(each.strip().lower() not in ("", "identity") for each in encoding.split(",")):
+        detail = (
+            f'the server sent a response with "content-encoding: {encoding[:40]}" to a request with "accept-encoding: '
+            'identity", and it was not read. Turn compression off in the server or the proxy in front of it.'
+        )
+        raise CountersignError("unreadable", detail, response.status_code)
 
 
 def _path(part: str) -> str:

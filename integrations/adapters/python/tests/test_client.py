@@ -1,8 +1,11 @@
 """A client that no request can leave with is refused when it is made."""
 
+import gzip
+import threading
 import unittest
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
-from countersign_client import Client
+from countersign_client import Client, CountersignError
 
 URL = "http://127.0.0.1:7400"
 UNUSABLE = ["", "secret\n", "sec ret", "sécret", "secret\x00", None]
@@ -36,6 +39,47 @@ class Settings(unittest.TestCase):
     def test_usable_settings_are_accepted(self):
         Client(URL, "secret")
         Client("HTTPS://countersign.example.com/", "secret", "other")
+
+class Encodings(unittest.IsolatedAsyncioTestCase):
+    """A server that compresses although it was asked not to."""
+
+    async def answer_with(self, encodings):
+        seen = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                seen.append(self.headers.get_all("accept-encoding"))
+                body = gzip.compress(b"{}") if encodings and encodings != ["identity"] else b"{}"
+                self.send_response(200)
+                for encoding in encodings:
+                    self.send_header("content-encoding", encoding)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = HTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            async with Client(f"http://127.0.0.1:{server.server_port}", "secret") as client:
+                return await client._send("GET", "/v1/me")
+        finally:
+            server.shutdown()
+            server.server_close()
+            self.assertEqual(seen, [["identity"]])
+
+    async def test_a_compressed_answer_is_refused_once_and_not_read(self):
+        for encodings in [["br"], ["gzip"], ["deflate"], ["zstd"], ["x-unknown"], ["BR"], ["br, identity"], ["identity", "gzip"]]:
+            with self.subTest(encodings=encodings), self.assertRaises(CountersignError) as refused:
+                await self.answer_with(encodings)
+            self.assertIn("Turn compression off", str(refused.exception))
+
+    async def test_a_plain_answer_is_read(self):
+        for encodings in [[], ["identity"]]:
+            with self.subTest(encodings=encodings):
+                self.assertEqual(await self.answer_with(encodings), {})
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+import { EncodedResponseError, fetchUnencoded } from '@countersign/http-client';
 import { mediaTypeEssence } from '@modelcontextprotocol/sdk/shared/mediaType.js';
 
 /** A message of the server is larger than the limit, so it is not read. */
@@ -39,14 +40,15 @@ export function isSilence(error: unknown): boolean {
 const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
 /**
- * A `fetch` for responses of JSON and event streams. A response, or one event of a stream, has at most `bytesMax` bytes.
+ * A `fetch` for responses of JSON and event streams, without compression. A response, or one event of a stream, has at most
+ * `bytesMax` bytes.
  *
  * @param onExceeded called before the response fails.
  */
 export function createLimitedFetch(bytesMax: number, onExceeded: (error: ReplyTooLargeError) => void): typeof fetch {
   return async (input, init) => {
-    const response = await fetch(input, init).catch((error: unknown) => {
-      if (init?.signal?.aborted === true) throw error;
+    const response = await fetchUnencoded(input, init).catch((error: unknown) => {
+      if (init?.signal?.aborted === true || error instanceof EncodedResponseError) throw error;
       throw isSilence(error) ? new SilentServerError(error) : new UnreachableError(error);
     });
     if (response.body === null) return response;

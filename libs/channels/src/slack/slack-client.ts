@@ -1,3 +1,4 @@
+import { fetchUnencoded } from '@countersign/http-client';
 import { LogLevel, WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError, WebClient } from '@slack/web-api';
 import type { Logger, WebClientOptions } from '@slack/web-api';
 import type { ChannelConfigOf } from '../config/load-channels.js';
@@ -19,6 +20,7 @@ export function slackClientOptions({ apiUrl }: Pick<ChannelConfigOf<'slack'>, 'a
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
     timeout: timeoutMs,
+    fetch: fetchUnencoded,
   };
 }
 

@@ -1,3 +1,4 @@
+import { fetchUnencoded } from '@countersign/http-client';
 import { SocketModeClient } from '@slack/socket-mode';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { silentLogger, slackClientOptions } from './slack-client.js';
@@ -37,7 +38,7 @@ export function createSlackConnection(
     clientOptions: {
       ...slackClientOptions(config),
       fetch: (url, { signal: timeout, ...init } = {}) =>
-        fetch(url, {
+        fetchUnencoded(url, {
           ...init,
           signal: AbortSignal.any(timeout === undefined ? [signal] : [timeout, signal]),
         }),

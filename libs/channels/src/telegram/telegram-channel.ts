@@ -41,7 +41,12 @@ export function createTelegramChannel(config: ChannelConfigOf<'telegram'>, { pub
 
 /** The client of a Telegram channel. It neither retries nor waits. */
 export function createTelegramApi({ botToken, apiUrl }: ChannelConfigOf<'telegram'>): Api {
-  return new Api(botToken.reveal(), { apiRoot: apiUrl.replace(/\/+$/, ''), timeoutSeconds });
+  return new Api(botToken.reveal(), {
+    apiRoot: apiUrl.replace(/\/+$/, ''),
+    timeoutSeconds,
+    // The vendor's client asks for no compression then, and decodes none.
+    baseFetchConfig: { compress: false },
+  });
 }
 
 /** The tokens in the buttons of a Telegram channel. */

@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import type { ClientRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { unencodedHeaders } from '@countersign/http-client';
 import { AddressNotAllowedError, privateAddressOf, publicLookup } from '@countersign/runtime';
 import type { Clock, ResolveName } from '@countersign/runtime';
 
@@ -15,7 +16,7 @@ export interface PostRequest {
   readonly signal: AbortSignal;
 }
 
-/** The head of the response; its body is ignored. Error messages contain no secret of the url. */
+/** The head of the response; its body is ignored, so that it has no decoder to attack. Error messages contain no secret of the url. */
 export type PostAnswer =
   | { readonly status: 'answered'; readonly httpStatus: number; readonly retryAfterMs?: number }
   | { readonly status: 'failed' | 'refused'; readonly message: string };
@@ -64,7 +65,7 @@ function open({ url, headers, body, allowPrivateNetwork }: PostRequest, resolve?
   return send(url, {
     method: 'POST',
     agent: false,
-    headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
+    headers: { ...headers, ...unencodedHeaders, 'content-length': String(Buffer.byteLength(body)) },
     ...(allowPrivateNetwork ? {} : { lookup: publicLookup(resolve) }),
   });
 }
