@@ -33,7 +33,7 @@ export async function openVault(config: StandaloneConfig, raw: EmbeddedEventStor
   const keys = openSubjectKeys({ folder, rootKeyFile, log });
   try {
     if (keys.isNew) {
-      await refuseLostKeys(raw, { keys, folder, acceptLostKeys });
+      await refuseLostKeys(raw, { folder, acceptLostKeys });
       // Older versions stored responses in clear.
       forget(folder, 'idempotency.db');
       keys.confirm();

@@ -57,7 +57,7 @@ async function openKeys(
   const keys = openSubjectKeys({ folder, rootKeyFile, log });
   try {
     if (keys.isNew) {
-      await refuseLostKeys(raw, { keys, folder, acceptLostKeys });
+      await refuseLostKeys(raw, { folder, acceptLostKeys });
       keys.confirm();
     }
     return keys;

@@ -11,8 +11,8 @@ type Changes = Pick<SubjectKeys, 'beginErasing' | 'keep' | 'destroy' | 'erasing'
 };
 
 /**
- * The steps of an erasure in an opened `keys.db`. Several processes may take them for the same key, so none leads back,
- * except `keep`. `answers`: the hash whose keys `erasedKeys` leaves out.
+ * The steps of an erasure in an opened `keys.db`. Several processes may ask the keeper for them for the same key, so none leads
+ * back, except `keep`. `answers`: the hash whose keys `erasedKeys` leaves out.
  */
 export function createKeyChanges(database: DatabaseSync, cache: Pick<KeysCache, 'clear'>, answers: string): Changes {
   const change = (ids: readonly string[], sql: string): void => {

@@ -5,13 +5,11 @@ import type { SubjectKey } from './subject-keys.js';
 
 const keysKept = 4096;
 
-/** The keys that were read last. Other processes may change the file: `follow` comes before each look. */
+/** The keys that were read last. One process opens the file: it has locked the folder. */
 export interface KeysCache {
   readonly byId: LruMap<SubjectKey & { readonly isErasing: boolean }>;
   /** By tenant and subject. */
   readonly current: LruMap<SubjectKey>;
-  /** Forgets everything when another process has changed the file. */
-  readonly follow: () => void;
   readonly clear: () => void;
   /** The number of keys that were ever made. */
   readonly keysMade: () => number;
@@ -22,32 +20,15 @@ export interface KeysCache {
 export function createKeysCache(database: DatabaseSync): KeysCache {
   const byId = createLruMap<SubjectKey & { readonly isErasing: boolean }>(keysKept);
   const current = createLruMap<SubjectKey>(keysKept);
-  // It changes with every commit of another connection, and costs a microsecond to read.
-  const version = database.prepare('PRAGMA data_version');
-  const count = database.prepare('SELECT count(*) AS made FROM keys');
-  const countMade = (): number => Number(count.get()?.['made']);
-  let seen = version.get()?.['data_version'];
-  let keysMade = countMade();
-  const clear = (): void => {
-    byId.clear();
-    current.clear();
-  };
-  const follow = (): void => {
-    const now = version.get()?.['data_version'];
-    if (now === seen) return;
-    seen = now;
-    keysMade = countMade();
-    clear();
-  };
+  let keysMade = Number(database.prepare('SELECT count(*) AS made FROM keys').get()?.['made']);
   return {
     byId,
     current,
-    follow,
-    clear,
-    keysMade: () => {
-      follow();
-      return keysMade;
+    clear: () => {
+      byId.clear();
+      current.clear();
     },
+    keysMade: () => keysMade,
     addMade: (made) => {
       keysMade += made;
     },

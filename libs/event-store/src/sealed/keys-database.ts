@@ -23,7 +23,7 @@ const tables = `
   CREATE INDEX IF NOT EXISTS keys_by_subject ON keys (subject);
 `;
 
-/** How long a process waits for the others that use the file. */
+/** How long the process waits for another program that uses the file, such as a backup. */
 const timeoutMs = 2000;
 const stepMs = 5;
 const pause = new Int32Array(new SharedArrayBuffer(4));

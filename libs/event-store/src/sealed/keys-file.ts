@@ -7,9 +7,8 @@ import { createKeyChanges, idsIn } from './key-changes.js';
 import { createKeyMaker } from './key-maker.js';
 import { createKeysCache } from './keys-cache.js';
 import { hashingKey, openKeysDatabase, transaction, unwrapKey, wrapKey } from './keys-database.js';
-import { fingerprintIn, openRoot } from './root-file.js';
+import { openRoot } from './root-file.js';
 import type { OpenedRoot, RootPlace } from './root-file.js';
-import { RootKeyError } from './root-key.js';
 import type { RootKey } from './root-key.js';
 import { answersOwner } from './subject-keys.js';
 import type { FindKey, SubjectKey, SubjectKeys } from './subject-keys.js';
@@ -41,8 +40,7 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): FileKe
   const findLive = database.prepare(
     "SELECT id FROM keys WHERE subject = ? AND state IN ('current', 'retired', 'erasing')",
   );
-  // Another process may have made the key of the subject at the same moment: the first one stays.
-  const insert = database.prepare("INSERT OR IGNORE INTO keys VALUES (?, ?, ?, 'current')");
+  const insert = database.prepare("INSERT INTO keys VALUES (?, ?, ?, 'current')");
   const hashing = hashingKey(database, root);
   const hashOf = (tenant: string, subject: string): string =>
     createHmac('sha256', hashing)
@@ -51,14 +49,13 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): FileKe
 
   const idsOf = (tenant: string, subject: string): readonly string[] => idsIn(findLive.all(hashOf(tenant, subject)));
   const stateOf = (id: string, isCopy: boolean): SubjectKey | 'erased' | 'missing' => {
-    cache.follow();
     const known = cache.byId.get(id);
     if (known !== undefined && (isCopy || !known.isErasing)) return known;
     const row = findRow.get(id);
     if (row === undefined) return 'missing';
     const isErasing = row['state'] === 'erasing';
     if (row['state'] === 'destroyed' || (isErasing && !isCopy)) return 'erased';
-    const opened = { id, key: unwrapped(database, root, id, row), isErasing };
+    const opened = { id, key: unwrapped(root, id, row), isErasing };
     cache.byId.set(id, opened);
     return opened;
   };
@@ -67,12 +64,10 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): FileKe
     return typeof state === 'object' ? state.key : state;
   };
   const save = createKeyMaker((made) => {
-    cache.follow();
-    const added = transaction(database, () => {
-      refuseRotated(database, root);
-      return made.map(({ bytes, ...name }) => insert.run(name.id, name.subject, wrapKey(root, name, bytes)).changes);
+    transaction(database, () => {
+      for (const { bytes, ...name } of made) insert.run(name.id, name.subject, wrapKey(root, name, bytes));
     });
-    cache.addMade(added.reduce<number>((sum, changes) => sum + Number(changes), 0));
+    cache.addMade(made.length);
   });
   const currentOf = (hash: string): SubjectKey | undefined => {
     const id = findCurrent.get(hash)?.['id'];
@@ -81,7 +76,7 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): FileKe
   };
   const make = async (hash: string): Promise<SubjectKey> => {
     await save(hash);
-    // Another process may have retired the key at the moment when it was made.
+    // An erasure may have retired the key at the moment when it was made.
     return currentOf(hash) ?? make(hash);
   };
 
@@ -93,7 +88,6 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): FileKe
     },
     hashOf,
     current: (tenant, subject) => {
-      cache.follow();
       const name = JSON.stringify([tenant, subject]);
       const known = cache.current.get(name);
       if (known !== undefined) return known;
@@ -128,23 +122,10 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): FileKe
   };
 }
 
-/** A process that started before the root key was rotated must not wrap keys with the old one, and cannot unwrap newer ones. */
-function refuseRotated(database: DatabaseSync, root: RootKey): void {
-  const known = fingerprintIn(database);
-  if (known === undefined || known === root.fingerprint) return;
-  throw new RootKeyError('the root key was rotated while this process ran: start it again');
-}
-
 function unwrapped(
-  database: DatabaseSync,
   root: RootKey,
   id: string,
   { subject, wrapped }: Readonly<Record<string, SQLOutputValue>>,
 ): KeyObject {
-  try {
-    return createSecretKey(unwrapKey(root, { id, subject: String(subject) }, wrapped as Uint8Array));
-  } catch (error) {
-    refuseRotated(database, root);
-    throw error;
-  }
+  return createSecretKey(unwrapKey(root, { id, subject: String(subject) }, wrapped as Uint8Array));
 }

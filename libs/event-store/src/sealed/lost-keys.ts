@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { EventStore } from '../event-store.js';
-import type { SubjectKeys } from './subject-keys.js';
 
 /** The log has sealed values, and the keys in the folder were made just now. */
 export class LostKeysError extends Error {
@@ -9,23 +8,21 @@ export class LostKeysError extends Error {
 
 /** The folder of new keys, and whether the operator has given lost values up. */
 export interface NewKeys {
-  readonly keys: Pick<SubjectKeys, 'find'>;
   readonly folder: string;
   readonly acceptLostKeys: boolean;
 }
 
 const pageSize = 500;
 
-/** @throws LostKeysError when the log, as it is stored, has values under keys that are not in the folder. */
+/** @throws LostKeysError when the log, as it is stored, has encrypted values: new keys open none of them. */
 export async function refuseLostKeys(
   raw: Pick<EventStore, 'readAll'>,
-  { keys, folder, acceptLostKeys }: NewKeys,
+  { folder, acceptLostKeys }: NewKeys,
 ): Promise<void> {
   let position = 0;
   while (!acceptLostKeys) {
     const page = await raw.readAll(position, pageSize);
-    // Another process of the cluster may have made its first key since this one opened the file.
-    if (page.some(({ metadata: { sealed } }) => sealed !== undefined && keys.find(sealed.key) === 'missing')) {
+    if (page.some(({ metadata: { sealed } }) => sealed !== undefined)) {
       throw new LostKeysError(
         `${join(folder, 'keys.db')} is missing, and the log has values that were encrypted with its keys: ` +
           'restore keys.db and the root key from your copy. To give those values up, start once with COUNTERSIGN_ACCEPT_LOST_KEYS=yes',

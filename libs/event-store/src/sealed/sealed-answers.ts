@@ -14,7 +14,7 @@ export interface SealedAnswers {
 
 /** The key of everything that is kept for a while, which every erasure destroys. */
 export interface AnswersKey {
-  /** With the key that all processes of the folder use now. */
+  /** With the key of now. */
   readonly answers: () => SealedAnswers;
   /** Destroys the key: all that was closed under it is lost. */
   readonly renew: () => Promise<void>;
@@ -22,24 +22,12 @@ export interface AnswersKey {
 
 /** Opens the key, or makes it. */
 export async function openAnswersKey(keys: SubjectKeys): Promise<AnswersKey> {
-  let used = await keys.current(...owner);
-  let answers = createSealedAnswers(used);
-  const use = (key: SubjectKey): void => {
-    if (key.id === used.id) return;
-    used = key;
-    answers = createSealedAnswers(key);
-  };
+  let answers = createSealedAnswers(await keys.current(...owner));
   return {
-    answers: () => {
-      const current = keys.current(...owner);
-      // Another process may be replacing the key right now: until the new one is made, the last one is used.
-      if (current instanceof Promise) current.then(use, () => undefined);
-      else use(current);
-      return answers;
-    },
+    answers: () => answers,
     renew: async () => {
       const old = keys.retire(...owner);
-      use(await keys.current(...owner));
+      answers = createSealedAnswers(await keys.current(...owner));
       keys.beginErasing(old);
       keys.destroy(old);
     },
