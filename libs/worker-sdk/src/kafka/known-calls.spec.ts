@@ -112,7 +112,7 @@ describe('a call that the ledger has shown', () => {
     known.hear(event('ApprovalRequested', 1));
     known.hear(event('ValuesRevealed', 2));
     known.hear(event('ValuesRevealed', 2));
-    known.hear(event('BatchBegun', 0));
+    known.hear(event('BatchBegun', 7));
     known.hear(event('ToolCallShadowJudged', 3));
     expect(state()).toBe('awaiting_approval');
     known.hear(event('ApprovalResponded', 4, approve));
@@ -152,6 +152,13 @@ describe('a call that the ledger has shown', () => {
     expect(state()).toBeUndefined();
   });
 
+  it('is not read again when the read already had the event that came meanwhile', () => {
+    const from = known.now();
+    known.hear(event('ApprovalRequested', 1));
+    known.learn([pending()], from);
+    expect(state()).toBe('awaiting_approval');
+  });
+
   it('keeps the newest of two reads', () => {
     read(pending({ state: 'approved', revision: 2 }));
     read();
@@ -179,6 +186,17 @@ describe('a call that the ledger has shown', () => {
     known.released(callId);
     expect([state(), known.claimedArguments(callId)]).toEqual([undefined, undefined]);
   });
+});
+
+it('a call is read again after a gap during its first read', () => {
+  known.follow('run-3');
+  const from = known.now();
+  known.gap();
+  const view = pending({ callId: 'tc_c', runId: 'run-3' });
+  known.learn([view], from);
+  expect(known.get('tc_c')).toBeUndefined();
+  known.learn([view], known.now());
+  expect(known.get('tc_c')).toBe(view);
 });
 
 it('calls of a run that was not followed before the read are not known: something may have been missed', () => {

@@ -50,8 +50,10 @@ interface Known {
 
 interface Run {
   readonly calls: Map<string, Known>;
-  /** When something was heard about a call. */
-  readonly heardAt: Map<string, number>;
+  /** The events about a call that no read covers yet. */
+  readonly heard: Map<string, { readonly at: number; readonly revision: number }>;
+  /** A read that began before this moment may have missed something. */
+  doubtedAt: number;
 }
 
 /** Runs that are followed; the one that was used longest ago gives way, and the ledger is asked about it again. */
@@ -72,7 +74,7 @@ export function createKnownCalls(clock: Pick<Clock, 'monotonic'>): KnownCalls {
   let moment = 0;
 
   const follow = (runId: string): void => {
-    const run = runs.get(runId) ?? { calls: new Map<string, Known>(), heardAt: new Map<string, number>() };
+    const run = runs.get(runId) ?? { calls: new Map<string, Known>(), heard: new Map(), doubtedAt: 0 };
     runs.delete(runId);
     runs.set(runId, run);
     const [oldest] = runs.keys();
@@ -92,12 +94,23 @@ export function createKnownCalls(clock: Pick<Clock, 'monotonic'>): KnownCalls {
     found?.run.calls.set(callId, { ...found.known, ...marks });
   };
   const doubtRun = (runId: string): void => {
-    moment += 1;
     const run = runs.get(runId);
-    for (const callId of run?.calls.keys() ?? []) {
-      run?.heardAt.set(callId, moment);
-      mark(callId, { isDoubted: true });
-    }
+    if (run === undefined) return;
+    moment += 1;
+    run.doubtedAt = moment;
+    for (const callId of run.calls.keys()) mark(callId, { isDoubted: true });
+  };
+  const learnOne = (run: Run, view: ToolCallView, readFrom: number): void => {
+    const { callId } = view;
+    const before = run.calls.get(callId);
+    if (before !== undefined && before.view.revision > view.revision) return;
+    runOf.set(callId, view.runId);
+    const heard = run.heard.get(callId);
+    const isOlder = heard !== undefined && heard.at > readFrom && heard.revision > view.revision;
+    if (!isOlder) run.heard.delete(callId);
+    const isDoubted = isOlder || run.doubtedAt > readFrom;
+    const isDistrusted = before?.isDistrusted ?? false;
+    run.calls.set(callId, { view, readAtMs: clock.monotonic(), last: undefined, isDoubted, isDistrusted });
   };
   return {
     follow,
@@ -107,7 +120,8 @@ export function createKnownCalls(clock: Pick<Clock, 'monotonic'>): KnownCalls {
       const run = runs.get(event.runId);
       if (run === undefined || ofOtherStreams.has(event.type)) return;
       moment += 1;
-      run.heardAt.set(event.callId, moment);
+      const revision = Math.max(run.heard.get(event.callId)?.revision ?? 0, event.revision);
+      run.heard.set(event.callId, { at: moment, revision });
       const known = run.calls.get(event.callId);
       if (known === undefined) return;
       const after = afterEvent(known, event);
@@ -120,14 +134,8 @@ export function createKnownCalls(clock: Pick<Clock, 'monotonic'>): KnownCalls {
     now: () => moment,
     learn: (views, readFrom) => {
       for (const view of views) {
-        const { callId } = view;
         const run = runs.get(view.runId);
-        const before = run?.calls.get(callId);
-        if (run === undefined || (before?.view.revision ?? 0) > view.revision) continue;
-        runOf.set(callId, view.runId);
-        const isDoubted = (run.heardAt.get(callId) ?? 0) > readFrom;
-        const isDistrusted = before?.isDistrusted ?? false;
-        run.calls.set(callId, { view, readAtMs: clock.monotonic(), last: undefined, isDoubted, isDistrusted });
+        if (run !== undefined) learnOne(run, view, readFrom);
       }
     },
     get: (callId) => {
