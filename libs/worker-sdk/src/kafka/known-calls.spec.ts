@@ -34,7 +34,12 @@ const approve = {
   respondedAt: '2026-01-01T00:00:00.000Z',
   via: 'api',
 };
-const event = (type: string, revision: number, data: object = {}, eventId = `e-${String(revision)}`): HeardEvent => ({
+const event = (
+  type: string,
+  revision: number,
+  data: Record<string, unknown> = {},
+  eventId = `e-${String(revision)}`,
+): HeardEvent => ({
   eventId,
   type,
   callId,
