@@ -47,7 +47,7 @@ describe('countersign oversight', () => {
     const { code, out } = await run('oversight');
     expect(code).toBe(0);
     const [period, head, alice, noPerson, all, fast] = out.split('\n');
-    expect(period).toBe('2026-11-01T00:00Z to 2026-12-01T00:00Z');
+    expect(period).toBe('2026-11-01 00:00:00 UTC to 2026-12-01 00:00:00 UTC');
     expect(head).toMatch(/^approver +decided +denied +median +p90 +fast +asked +expired +escal\.$/);
     expect(alice).toMatch(/^alice⟦U\+001B⟧\[31m +8 +25% +1\.5 s +5 min +3 +- +- +-$/);
     expect(noPerson).toMatch(/^\(no person\) +0 +- +- +- +- +9 +1 +-$/);

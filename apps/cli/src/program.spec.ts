@@ -438,7 +438,7 @@ describe('looking', () => {
     const { code, out } = await run(['show', approvalId]);
     expect(code).toBe(0);
     expect(out).toContain('delete_file   awaiting_approval');
-    expect(out).toContain('ToolCallRequested');
+    expect(out).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC {2}ToolCallRequested$/m);
     expect(out.trimEnd().endsWith('description │ Delete /etc/hosts')).toBe(true);
     expect(JSON.parse((await run(['show', callId, '--json'])).out)).toMatchObject({
       call: { callId },

@@ -1,5 +1,4 @@
-import { printable } from '@countersign/text';
-import { timeWords } from './card/card.js';
+import { printable, timeWords } from '@countersign/text';
 import { inboxLink } from './card/inbox-link.js';
 import type { Notice } from './channel.js';
 

@@ -1,8 +1,7 @@
 import type { Assurance } from '@countersign/contracts';
-import { printable } from '@countersign/text';
+import { printable, timeWords } from '@countersign/text';
 import type { Notice } from './channel.js';
 import type { Person } from './config/channels-file.js';
-import { timeWords } from './card/card.js';
 
 /** A person's response through a channel, with the person verified. */
 export interface ChannelAnswer {

@@ -21,4 +21,4 @@ export { requirementWords } from './requirement-words.js';
 export { safeJson } from './safe-json.js';
 export { isLong, textBlocksOf } from './text-blocks.js';
 export type { TextBlock } from './text-blocks.js';
-export { ageWords, agoWords, deadlineWords, durationWords, ordinal } from './time-words.js';
+export { ageWords, agoWords, deadlineWords, durationWords, ordinal, timeWords } from './time-words.js';

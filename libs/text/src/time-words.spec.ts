@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ageWords, agoWords, deadlineWords, durationWords, ordinal } from './time-words.js';
+import { ageWords, agoWords, deadlineWords, durationWords, ordinal, timeWords } from './time-words.js';
 
 const nowMs = Date.parse('2026-11-22T10:00:00.000Z');
 
@@ -26,6 +26,23 @@ describe('time in words', () => {
     expect(deadlineWords('2026-11-22T09:59:00.000Z', nowMs)).toBe('over');
     expect(deadlineWords(null, nowMs)).toBe('never');
   });
+
+  it.each([
+    ['2026-11-22T10:00:00.123Z', '2026-11-22 10:00:00 UTC'],
+    ['2026-11-22T10:00:00.999999Z', '2026-11-22 10:00:00 UTC'],
+    ['2026-11-22T10:00:00Z', '2026-11-22 10:00:00 UTC'],
+    ['2026-11-22T10:00Z', '2026-11-22 10:00:00 UTC'],
+    ['2026-12-01T00:30:00+01:00', '2026-11-30 23:30:00 UTC'],
+  ])('%s is written %s', (time, words) => {
+    expect(timeWords(time)).toBe(words);
+  });
+
+  it.each(['', 'soon', '2026', '2026-11-22T10:00:00', '2026-13-01T00:00:00Z', '\u001B[2J2026-11-22T10:00:00.000Z'])(
+    'a time that people cannot rely on is unknown: %j',
+    (time) => {
+      expect(timeWords(time)).toBe('an unknown time');
+    },
+  );
 
   it('does not trust a time to be one', () => {
     expect(agoWords('yesterday', nowMs)).toBe('at an unknown time');

@@ -38,6 +38,18 @@ export function deadlineWords(expiresAt: string | null, nowMs: number): string {
   return ms <= 0 ? 'over' : durationWords(ms);
 }
 
+const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** An RFC 3339 time for people, in UTC and whole seconds: `2026-11-22 10:00:00 UTC`. An invalid time is reported as such. */
+export function timeWords(time: string): string {
+  const ms = rfc3339.test(time) ? Date.parse(time) : Number.NaN;
+  if (Number.isNaN(ms)) return 'an unknown time';
+  return new Date(ms)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, ' UTC');
+}
+
 const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
 const suffixes: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
 

@@ -1,5 +1,5 @@
 import type { OversightFigures, OversightReport } from '@countersign/contracts';
-import { durationWords, printable } from '@countersign/text';
+import { durationWords, printable, timeWords } from '@countersign/text';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
@@ -59,7 +59,7 @@ function reportLines({ by, from, to, scope, fast, complete, rows, others, total 
   const least =
     fast.perCharacterMs === 0 ? time(fast.baseMs) : `${time(fast.baseMs)} and the time to read the arguments`;
   return [
-    { text: `${from.slice(0, 16)}Z to ${to.slice(0, 16)}Z${scope === 'own' ? ', your own decisions' : ''}` },
+    { text: `${timeWords(from)} to ${timeWords(to)}${scope === 'own' ? ', your own decisions' : ''}` },
     {
       text: lineOf(
         by,

@@ -37,7 +37,7 @@ describe('policy shadow', () => {
     answer(report);
     const { code, out } = await run('policy', 'shadow');
     expect(code).toBe(0);
-    expect(out).toContain('The candidate sha256:ab judges since 2026-11-22T09:00:00.000Z.');
+    expect(out).toContain('The candidate sha256:ab judges since 2026-11-22 09:00:00 UTC.');
     expect(out).toContain('41 of 1,203 calls would be judged differently\nsmall: judges 60, 41 of them differently\n');
     expect(out).toContain('  tc_a pay: require by old, now allow\n  and 40 more\nnever: judges no recorded call\n');
     expect(server.requests.at(-1)?.path).toBe('/v1/policy/shadow');
@@ -55,7 +55,7 @@ describe('policy versions', () => {
     const version = { policyVersion: 'sha256:ab', activatedBy: 'operator', activatedAt: '2026-11-22T09:00:00.000Z' };
     answer({ versions: [version], more: true });
     const listed = await run('policy', 'versions', '--limit', '1');
-    expect(listed.out).toMatch(/^sha256:ab\n {2}activated .* by operator, 2026-11-22T09:00:00.000Z\n$/);
+    expect(listed.out).toMatch(/^sha256:ab\n {2}activated .* by operator, 2026-11-22 09:00:00 UTC\n$/);
     expect(listed.err).toContain('There are more');
     expect(server.requests.at(-1)?.path).toBe('/v1/policy/versions?limit=1');
     answer({ versions: [{ ...version, content: { version: 1 } }], more: false });
@@ -81,7 +81,7 @@ describe('policy suggest', () => {
     answer({ ...found, suggestions: [suggestion] });
     const { code, out } = await run('policy', 'suggest', '--min', '30', '--since', '2026-10-01');
     expect(code).toBe(0);
-    expect(out).toContain('# approved unchanged 1,041 times by 2 people on 1 day since 2026-11-01T00:00:00.000Z, ');
+    expect(out).toContain('# approved unchanged 1,041 times by 2 people on 1 day since 2026-11-01 00:00:00 UTC, ');
     expect(out).toContain(
       'it would have let 37 of 41 through\n- id: "s"\n  then: "allow"\n\nNone of this is applied: 5,000',
     );

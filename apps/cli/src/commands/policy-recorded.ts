@@ -5,7 +5,7 @@ import type {
   PolicyVersions,
   ShadowReport,
 } from '@countersign/contracts';
-import { agoWords, durationWords, printable } from '@countersign/text';
+import { agoWords, durationWords, printable, timeWords } from '@countersign/text';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
@@ -62,7 +62,7 @@ export async function shadow(invocation: Invocation): Promise<ExitCode> {
     return exitCodes.ok;
   }
   invocation.print(
-    { text: printable(`The candidate ${policyVersion} judges since ${since}.`), tone: 'dim' },
+    { text: printable(`The candidate ${policyVersion} judges since ${timeWords(since)}.`), tone: 'dim' },
     ...changeLines(report, report.changes),
     ...(report.complete ? [] : [{ text: 'The log is too long: its end is not counted.', tone: 'yellow' } as const]),
   );
@@ -82,7 +82,11 @@ export async function versions(
   invocation.print(
     ...page.versions.flatMap((one, index): Line[] => [
       { text: printable(one.policyVersion), ...(index === 0 ? { tone: 'bold' as const } : {}) },
-      { text: printable(`  activated ${agoWords(one.activatedAt, now)} by ${one.activatedBy}, ${one.activatedAt}`) },
+      {
+        text: printable(
+          `  activated ${agoWords(one.activatedAt, now)} by ${one.activatedBy}, ${timeWords(one.activatedAt)}`,
+        ),
+      },
       ...contentLines(one.content),
     ]),
     ...(page.versions.length === 0 ? [{ text: 'No policy file has been activated: the built-in policy judges.' }] : []),
@@ -108,7 +112,7 @@ export async function suggest(
   const found = await invocation.client.get<PolicySuggestions>('/v1/policy/suggestions', { query });
   invocation.printJson(found);
   const { suggestions, calls, complete } = found;
-  const basis = `${countWords(calls)} ${calls === 1 ? 'call' : 'calls'} since ${printable(found.since)}`;
+  const basis = `${countWords(calls)} ${calls === 1 ? 'call' : 'calls'} since ${timeWords(found.since)}`;
   const least = `a rule needs at least ${String(found.decisionsMin)} decisions`;
   invocation.print(
     ...suggestions.flatMap(suggestionLines),
@@ -125,7 +129,7 @@ function suggestionLines({ yaml, evidence, backtest }: PolicySuggestions['sugges
   const { decisions, people, days, since, medianToDecideMs } = evidence;
   const by = `by ${String(people)} ${people === 1 ? 'person' : 'people'} on ${String(days)} ${days === 1 ? 'day' : 'days'}`;
   const comments = [
-    `approved unchanged ${countWords(decisions)} times ${by} since ${since}, half of them within ${durationWords(medianToDecideMs)}`,
+    `approved unchanged ${countWords(decisions)} times ${by} since ${timeWords(since)}, half of them within ${durationWords(medianToDecideMs)}`,
     `in front of the policy in force it would have let ${countWords(backtest.allowed)} of ${countWords(backtest.asked)} through`,
   ];
   return [

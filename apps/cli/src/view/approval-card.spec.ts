@@ -14,7 +14,7 @@ describe('the card of an approval', () => {
       'delete_file   pending',
       'agent    billing-agent in run run-42',
       'asked by billing-agent',
-      'asked    3 min ago, deadline in 57 min (2026-11-22 10:57:00.000Z)',
+      'asked    3 min ago, deadline in 57 min (2026-11-22 10:57:00 UTC)',
       'needs    1 approver of ops: none yet; not the requester',
       'allowed  approve · edit · deny · answer',
       '',

@@ -13,11 +13,11 @@ import {
   printable,
   requesterWords,
   requirementWords,
+  timeWords,
   upcomingWords,
   responderWords,
 } from '@countersign/text';
 import { printableLines } from '../text/printable.js';
-import { timeWords } from '../text/time-words.js';
 import { fit } from '../text/width.js';
 import { argumentLines } from './argument-lines.js';
 import type { Line } from './line.js';

@@ -1,7 +1,6 @@
 import type { EventView, ToolCallView } from '@countersign/contracts';
-import { durationWords, printable } from '@countersign/text';
+import { durationWords, printable, timeWords } from '@countersign/text';
 import { printableLines } from '../text/printable.js';
-import { timeWords } from '../text/time-words.js';
 import type { CardOptions } from './approval-card.js';
 import { approvalCard, fact } from './approval-card.js';
 import { argumentLines, changeLines } from './argument-lines.js';
@@ -77,7 +76,7 @@ function timeline(events: readonly EventView[], columns: number): Line[] {
     const step = at - before >= 1000 ? `  (${durationWords(at - before)} later)` : '';
     before = at;
     return [
-      ...wrapped(`${printable(timeWords(event.recordedAt))}  ${printable(event.type)}${step}`, columns, 'cyan'),
+      ...wrapped(`${timeWords(event.recordedAt)}  ${printable(event.type)}${step}`, columns, 'cyan'),
       ...wrapped(`  ${eventWords(event)}`, columns, undefined, 2),
     ];
   });

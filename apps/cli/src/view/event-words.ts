@@ -1,7 +1,6 @@
 import type { EventView } from '@countersign/contracts';
 import type { EventWords, ReadMember } from '@countersign/text';
-import { eventWordsOf, memberOf, printable, responderRead, withLateness, withWhy } from '@countersign/text';
-import { timeWords } from '../text/time-words.js';
+import { eventWordsOf, memberOf, printable, responderRead, timeWords, withLateness, withWhy } from '@countersign/text';
 import { compactJson } from './approval-summary.js';
 
 const textMax = 300;

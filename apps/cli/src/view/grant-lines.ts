@@ -1,6 +1,5 @@
 import type { GrantPreview, GrantView } from '@countersign/contracts';
-import { printable } from '@countersign/text';
-import { timeWords } from '../text/time-words.js';
+import { printable, timeWords } from '@countersign/text';
 import type { Line } from './line.js';
 import { wrapped } from './line.js';
 

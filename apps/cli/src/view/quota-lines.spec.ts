@@ -15,7 +15,7 @@ describe('the quotas that count a call', () => {
   it.each<[string, Partial<QuotaView>]>([
     ['Quota pendingPerAgent of the agent billing: 1 of 2 calls wait for people', {}],
     ['2 denials in a row within 10 min', { quota: 'coolDown', windowMs: 600_000 }],
-    ['until 2026-12-01 10:10:00.000Z', { quota: 'coolDown', coolDownUntil: '2026-12-01T10:10:00.000Z' }],
+    ['until 2026-12-01 10:10:00 UTC', { quota: 'coolDown', coolDownUntil: '2026-12-01T10:10:00.000Z' }],
     ['no identical call waits', { quota: 'coalesceIdentical' }],
     [
       'the identical call a (tc_1) waits',

@@ -1,6 +1,5 @@
 import type { QuotaView } from '@countersign/contracts';
-import { printable } from '@countersign/text';
-import { timeWords } from '../text/time-words.js';
+import { printable, timeWords } from '@countersign/text';
 import type { Line } from './line.js';
 
 /** The verdicts of the policy's quotas about a call: a line for each, and its refusal. */

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { EventView } from '@countersign/contracts';
-import { durationWords } from '@countersign/text';
+import { durationWords, timeWords } from '@countersign/text';
 import { callEventTypes, readCallEvents } from '../api/call-events.js';
 import { readCall } from '../api/countersign.js';
 import { Arguments } from '../card/arguments.js';
@@ -10,7 +10,6 @@ import { useNews } from '../live/use-news.js';
 import { hrefs } from '../routes.js';
 import { eventWords } from '../text/event-words.js';
 import { glanceOf } from '../text/json-tree.js';
-import { timeWords } from '../text/time-words.js';
 import { StateBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';

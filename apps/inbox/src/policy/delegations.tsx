@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
+import { timeWords } from '@countersign/text';
 import { useNow } from '../live/use-now.js';
-import { timeWords } from '../text/time-words.js';
 import { Marked } from '../ui/marked.js';
 import { ScrollTable } from '../ui/table.js';
 import type { WrittenPolicy } from './policy-content.js';

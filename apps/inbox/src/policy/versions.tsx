@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
+import { timeWords } from '@countersign/text';
 import { listPolicyVersions } from '../api/policy.js';
 import { useLoaded } from '../live/use-loaded.js';
-import { timeWords } from '../text/time-words.js';
 import { Marked } from '../ui/marked.js';
 import { ScrollTable } from '../ui/table.js';
 

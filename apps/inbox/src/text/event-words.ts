@@ -1,8 +1,7 @@
 import type { EventView, JsonValue } from '@countersign/contracts';
 import type { EventWords, ReadMember } from '@countersign/text';
-import { eventWordsOf, printable, responderRead, withLateness, withWhy } from '@countersign/text';
+import { eventWordsOf, printable, responderRead, timeWords, withLateness, withWhy } from '@countersign/text';
 import { glanceOf } from './json-tree.js';
-import { timeWords } from './time-words.js';
 import { channelWords, saidWords } from './words.js';
 
 const textMax = 300;

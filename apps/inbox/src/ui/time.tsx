@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
-import { ageWords, agoWords, deadlineWords } from '@countersign/text';
+import { ageWords, agoWords, deadlineWords, timeWords } from '@countersign/text';
 import { useNow } from '../live/use-now.js';
-import { timeWords } from '../text/time-words.js';
 
 /** How long ago a time was, updated every second. */
 export function Ago({ time }: { time: string }): ReactNode {

@@ -10,6 +10,7 @@ import {
   requesterWords,
   requirementWords,
   responderWords,
+  timeWords,
 } from '@countersign/text';
 import type { Notice } from '../channel.js';
 import { argumentLines } from './argument-lines.js';
@@ -140,11 +141,6 @@ function batchFact({ callId }: Notice['call'], approval: ApprovalView | null): (
 function untilFact(approval: ApprovalView | null): (readonly [string, string])[] {
   const until = approval?.expiresAt ?? null;
   return until === null ? [] : [['Until', timeWords(until)]];
-}
-
-/** A time as people of every zone read it. */
-export function timeWords(time: string): string {
-  return `${time.slice(0, 10)} ${time.slice(11, 19)} UTC`;
 }
 
 function wordsOf(approval: ApprovalView | null): (readonly [string, string])[] {
