@@ -130,9 +130,9 @@ describe('a worker with kafka asks over HTTP, for a call that is', () => {
       { status: 'succeeded', output: { sent: 'them' }, instruction: 'then rest', decidedBy: ['ann'] },
     ]);
     expect([requests, decided]).toEqual([[readsPause, ...runs], ['approved']]);
-    // What is over is known, too.
+    // It reads the ledger, because an event may be late.
     await worker.resume(state);
-    expect(requests).toHaveLength(3);
+    expect(requests).toEqual([readsPause, ...runs, readsPause]);
   });
 
   it.each([

@@ -20,8 +20,11 @@ export interface RequestOptions extends CallOptions {
 
 /** How a worker looks at calls. */
 export interface CallReads {
-  /** The calls of a state, and perhaps others of its run. */
-  readonly calls: (state: RunState, options?: CallOptions) => Promise<readonly ToolCallView[]>;
+  /** The calls of a state, and perhaps others of its run, as the ledger has them now. */
+  readonly callsNow: (state: RunState, options?: CallOptions) => Promise<readonly ToolCallView[]>;
+  /** The same for a caller that waits: what has just happened may be missing, and an event tells of it. */
+  readonly calls: CallReads['callsNow'];
+  /** One call, for a caller that waits. */
   readonly call: (callId: string, options?: CallOptions) => Promise<ToolCallView>;
   /** The call after this worker has tried to run it. */
   readonly afterRun: (callId: string, options?: CallOptions) => Promise<ToolCallView>;
@@ -76,6 +79,7 @@ export function requestsOverHttp(client: Client): Requests {
     cancelRun: async (runId, reason, options) => {
       await client.cancelRun(runId, reason, keyed(options));
     },
+    callsNow: (state, options = {}) => callsOfState(client, state, options),
     calls: (state, options = {}) => callsOfState(client, state, options),
     call: client.getToolCall,
     afterRun: client.getToolCall,

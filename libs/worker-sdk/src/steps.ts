@@ -51,7 +51,7 @@ export function createSteps(ports: StepPorts): Steps {
 
   const open = async (state: RunState, limits: WaitOptions): Promise<Session> => {
     const session: Session = { state, views: new Map(), given: givenBy(limits) };
-    if (isRequested(state)) sessions.take(session, await requests.calls(state, { signal: limits.signal }));
+    if (isRequested(state)) sessions.take(session, await requests.callsNow(state, { signal: limits.signal }));
     return session;
   };
   /** Opens a session and advances it. The time limit is for both, but the first one has a few seconds in any case. */

@@ -12,31 +12,41 @@ export interface ReadPorts {
   readonly isListening: () => boolean;
 }
 
+/** The reads, and one call as the ledger has it now. */
+export interface ReadsOverKafka extends CallReads {
+  readonly callNow: CallReads['call'];
+}
+
 /** Reads that ask the ledger only for calls that are in doubt; for all of them while the events topic is not read. */
-export function readsOverKafka({ client, known, isListening }: ReadPorts): CallReads {
+export function readsOverKafka({ client, known, isListening }: ReadPorts): ReadsOverKafka {
   const get = (callId: string) => (isListening() ? known.get(callId) : undefined);
-  const read: CallReads['call'] = async (callId, options) => {
+  const callNow: CallReads['call'] = async (callId, options) => {
     const from = known.now();
     const view = await client.getToolCall(callId, options);
     known.learn([view], from);
     return view;
   };
+  const callsNow: CallReads['callsNow'] = async (state, options = {}) => {
+    known.follow(state.runId);
+    const from = known.now();
+    const all = await callsOfState(client, state, options);
+    known.learn(all, from);
+    return all;
+  };
   return {
-    calls: async (state, options = {}) => {
+    callNow,
+    callsNow,
+    calls: async (state, options) => {
       known.follow(state.runId);
       const views = state.calls.flatMap(({ callId }) => (callId === null ? [] : [get(callId)]));
-      if (!views.includes(undefined)) return views.filter((view) => view !== undefined);
-      const from = known.now();
-      const all = await callsOfState(client, state, options);
-      known.learn(all, from);
-      return all;
+      return views.includes(undefined) ? callsNow(state, options) : views.filter((view) => view !== undefined);
     },
-    call: async (callId, options) => get(callId) ?? read(callId, options),
+    call: async (callId, options) => get(callId) ?? callNow(callId, options),
     afterRun: async (callId, options) => {
       known.released(callId);
       // Settled: its report was answered. Anything else may be older than the claim.
       const view = known.get(callId);
-      return view !== undefined && isSettled(view.state) ? view : read(callId, options);
+      return view !== undefined && isSettled(view.state) ? view : callNow(callId, options);
     },
     isRumour: known.isRumour,
   };

@@ -25,7 +25,10 @@ export function requestsOverKafka(ports: KafkaRequestsPorts): Requests {
     options: RequestOptions | undefined,
     request: (call: ToolCallView) => Omit<Asked<unknown>, 'runId' | 'look'> & { readonly done: IsDone },
   ): Promise<void> => {
-    const before = await reads.call(callId, { signal: options?.signal });
+    const signal = options?.signal;
+    let before = await reads.call(callId, { signal });
+    // The topic may be late: only the ledger makes a refusal certain.
+    if (request(before).refusal !== undefined) before = await reads.callNow(callId, { signal });
     const { done, ...asked } = request(before);
     const look = async (signal: AbortSignal): Promise<true | undefined> =>
       done(await reads.call(callId, { signal, attempts: Infinity })) ? true : undefined;
