@@ -147,8 +147,9 @@ export const floors = [
     ours: ['contracts', 'http-client'],
     npm: ['zod', '@opentelemetry/api'],
     node: ['crypto'],
-    // Loaded when a worker is given `kafka`: an optional peer dependency of the package.
+    // An optional peer dependency of the package.
     adapters: { kafka: ['kafkajs'] },
+    entrances: ['kafka'],
   },
   // Starts agents and a Countersign as processes, to try an adapter in them.
   {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { eventually } from '@countersign/message-bus/testing';
 import { createWorker } from '@countersign/worker-sdk';
+import { kafka } from '@countersign/worker-sdk/kafka';
 import { buildGo, describeWithGo, mailsIn, runGo, type GoProgram } from '../go-examples.ts';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
@@ -98,7 +99,7 @@ describeWithGo(() => {
     // Fixed names, which are known to be in different partitions.
     const runIds = ['place-1', 'place-2', 'place-3', 'place-4'];
     const worker = createWorker({
-      kafka: { brokers, topicPrefix: ledger.prefix },
+      kafka: kafka({ brokers, topicPrefix: ledger.prefix }),
       url: ledger.url,
       token: 'agent-token',
       agentId: 'agent',

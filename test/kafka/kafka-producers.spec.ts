@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '@countersign/message-bus/testing';
 import { createWorker } from '@countersign/worker-sdk';
+import { kafka } from '@countersign/worker-sdk/kafka';
 import { hasPython, installPython } from '../python-environment.ts';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
@@ -144,7 +145,7 @@ describeWith('Python', hasPython, () => {
     for (const runId of runIds) {
       await request('--run', runId, '--timeout', '0');
       const worker = createWorker({
-        kafka: { brokers, topicPrefix: ledger.prefix },
+        kafka: kafka({ brokers, topicPrefix: ledger.prefix }),
         url: ledger.url,
         token: 'agent-token',
         agentId: 'agent',

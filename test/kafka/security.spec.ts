@@ -8,6 +8,7 @@ import type { KafkaBus, KafkaOptions } from '@countersign/message-bus/kafka';
 import { eventually } from '@countersign/message-bus/testing';
 import { createWorker } from '@countersign/worker-sdk';
 import type { KafkaOptions as WorkerKafka } from '@countersign/worker-sdk';
+import { kafka as overKafka } from '@countersign/worker-sdk/kafka';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { impatientClient, tryToPublish, tryToRead } from '../kafka-broker/attempts.ts';
 import { createAuthority } from '../kafka-broker/certificates.ts';
@@ -178,7 +179,7 @@ describe('a wrong connection setting', () => {
     const { fetch } = createFakeCountersign();
     const worker = createWorker({
       ...{ url: 'http://ledger.test', token: 't', agentId: 'agent', fetch, tools: [] },
-      kafka: { ...connectionOf('worker'), topicPrefix, answerWithinMs, ...kafka },
+      kafka: overKafka({ ...connectionOf('worker'), topicPrefix, answerWithinMs, ...kafka }),
     });
     return worker.cancelRun('run-1', 'tried').finally(worker.close);
   };

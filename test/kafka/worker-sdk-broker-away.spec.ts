@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { createWorker, gateTool, type Worker } from '@countersign/worker-sdk';
+import { kafka } from '@countersign/worker-sdk/kafka';
 import { z } from 'zod';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import type { KafkaBroker } from '../kafka-broker/handles.ts';
@@ -18,7 +19,7 @@ beforeAll(async () => {
   broker = await startKafkaBroker({ own: true });
   ledger = await openLedgerBehindKafka(broker.brokers, 'countersign');
   worker = createWorker({
-    kafka: { brokers: broker.brokers, answerWithinMs: 120_000 },
+    kafka: kafka({ brokers: broker.brokers, answerWithinMs: 120_000 }),
     url: ledger.url,
     token: 'agent-token',
     resolverToken: 'worker-token',

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { createWorker, gateTool, type Worker } from '@countersign/worker-sdk';
+import { kafka } from '@countersign/worker-sdk/kafka';
 import { z } from 'zod';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import type { KafkaBroker } from '../kafka-broker/handles.ts';
@@ -45,7 +46,7 @@ async function connected(): Promise<Worker> {
 
 const newWorker = (within: number): Worker =>
   createWorker({
-    kafka: { brokers: broker.brokers, answerWithinMs: within },
+    kafka: kafka({ brokers: broker.brokers, answerWithinMs: within }),
     url: ledger.url,
     token: 'agent-token',
     resolverToken: 'worker-token',

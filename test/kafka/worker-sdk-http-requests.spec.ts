@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import type { RequestKeyEntry } from '@countersign/ledger';
 import { eventually } from '@countersign/message-bus/testing';
 import { createWorker, gateTool, type Worker, type WorkerOptions } from '@countersign/worker-sdk';
+import { kafka } from '@countersign/worker-sdk/kafka';
 import { z } from 'zod';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
@@ -67,7 +68,7 @@ const form = gateTool({ name: 'form', inputSchema: z.strictObject({}), clientExe
 
 function newWorker(more: Partial<WorkerOptions> = {}): Worker {
   const worker = createWorker({
-    kafka: { brokers, topicPrefix: ledger.prefix, signing: { kid: key.kid, privateKey } },
+    kafka: kafka({ brokers, topicPrefix: ledger.prefix, signing: { kid: key.kid, privateKey } }),
     url: ledger.url,
     token: 'agent-token',
     resolverToken: 'worker-token',

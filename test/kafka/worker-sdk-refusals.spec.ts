@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createWorker, gateTool, type Worker } from '@countersign/worker-sdk';
+import { kafka as overKafka } from '@countersign/worker-sdk/kafka';
 import { z } from 'zod';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
@@ -41,7 +42,7 @@ const ways = [
 
 function newWorker({ kafka = false }: { readonly kafka?: boolean }): Worker {
   const worker = createWorker({
-    ...(kafka ? { kafka: { brokers, topicPrefix: ledger.prefix, answerWithinMs } } : {}),
+    ...(kafka ? { kafka: overKafka({ brokers, topicPrefix: ledger.prefix, answerWithinMs }) } : {}),
     url: ledger.url,
     token: 'agent-token',
     resolverToken: 'worker-token',

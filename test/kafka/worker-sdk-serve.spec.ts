@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { eventually } from '@countersign/message-bus/testing';
 import { createWorker, gateTool, type Worker, type WorkerOptions } from '@countersign/worker-sdk';
+import { kafka } from '@countersign/worker-sdk/kafka';
 import { z } from 'zod';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
@@ -36,7 +37,7 @@ const remove = gateTool({
 
 function newWorker(more: Partial<WorkerOptions> = {}): Worker {
   const worker = createWorker({
-    kafka: { brokers, topicPrefix: ledger.prefix },
+    kafka: kafka({ brokers, topicPrefix: ledger.prefix }),
     url: ledger.url,
     token: 'agent-token',
     resolverToken: 'worker-token',

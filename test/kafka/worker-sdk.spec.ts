@@ -2,7 +2,8 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { RequestKeyEntry } from '@countersign/ledger';
 import { eventually } from '@countersign/message-bus/testing';
-import { createWorker, gateTool, type Worker, type WorkerOptions } from '@countersign/worker-sdk';
+import { createWorker, gateTool, type KafkaOptions, type Worker, type WorkerOptions } from '@countersign/worker-sdk';
+import { kafka as overKafka } from '@countersign/worker-sdk/kafka';
 import { z } from 'zod';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
@@ -53,12 +54,9 @@ const askUser = gateTool({
   clientExecuted: true,
 });
 
-function newWorker(
-  kafka: Partial<NonNullable<WorkerOptions['kafka']>> = {},
-  others: Partial<WorkerOptions> = {},
-): Worker {
+function newWorker(kafka: Partial<KafkaOptions> = {}, others: Partial<WorkerOptions> = {}): Worker {
   const worker = createWorker({
-    kafka: { brokers, topicPrefix: ledger.prefix, ...kafka },
+    kafka: overKafka({ brokers, topicPrefix: ledger.prefix, ...kafka }),
     url: ledger.url,
     token: 'agent-token',
     resolverToken: 'worker-token',

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { linesOf } from '@countersign/http-client';
 import type { WorkerOptions } from '@countersign/worker-sdk';
-import type { AgentEvent, AgentStart, Rest, ToolReply, Use } from './protocol.js';
+import type { AgentEvent, AgentStart, KafkaAddress, Rest, ToolReply, Use } from './protocol.js';
 
 /** The kit, as an agent under test in JavaScript sees it. */
 export interface Kit {
@@ -23,6 +23,13 @@ let lines: AsyncIterator<string> | undefined;
 /** A process that stays connects several times, and reads its stdin on. */
 const nextLine = (): Promise<IteratorResult<string>> => (lines ??= linesOf(process.stdin)).next();
 
+/** Loaded for an agent that requests over Kafka alone: the others need no kafkajs. */
+async function requestsOf(address: KafkaAddress | null): Promise<WorkerOptions['kafka']> {
+  if (address === null) return undefined;
+  const { kafka } = await import('@countersign/worker-sdk/kafka');
+  return kafka(address);
+}
+
 /** Reads the first line of the kit on stdin. Nothing else may be printed on stdout. */
 export async function connectKit(): Promise<Kit> {
   const read = async <T>(): Promise<T> => JSON.parse(String((await nextLine()).value)) as T;
@@ -32,7 +39,7 @@ export async function connectKit(): Promise<Kit> {
   const { url, agentToken: token, workerToken: resolverToken, agentId, leaseMs, kafka } = start;
   return {
     start,
-    workerOptions: { url, token, resolverToken, agentId, leaseMs, kafka: kafka ?? undefined },
+    workerOptions: { url, token, resolverToken, agentId, leaseMs, kafka: await requestsOf(kafka) },
     body: async (toolName, toolCallId, args) => {
       print({ event: 'tool', toolName, toolCallId, arguments: args });
       // The kit replies in the order in which the tools began.

@@ -6,6 +6,7 @@ import { createClient } from '@countersign/worker-sdk';
 
 const run = promisify(execFile);
 const frameworks = join(import.meta.dirname, '..', '..', 'adapters', 'node_modules');
+const tools = join(import.meta.dirname, '..', '..', '..', 'node_modules');
 
 export interface Manifest {
   readonly name: string;
@@ -53,6 +54,37 @@ export async function importAll(app: string, entrances: readonly string[], node 
   const program = entrances.map((entrance) => `await import('${entrance}');`).join('\n');
   writeFileSync(join(app, 'imports.js'), `${program}\nconsole.log('all imported');`);
   return (await run(node, ['imports.js'], { cwd: app })).stdout;
+}
+
+/** Bundles the text of a program with the packages of a folder, and returns the folder of the bundle, with `program.js`. */
+export async function bundle(app: string, program: string): Promise<string> {
+  const target = join(app, 'bundle');
+  writeFileSync(join(app, 'program.js'), program);
+  const rolldown = join(tools, 'rolldown', 'bin', 'cli.mjs');
+  await run(process.execPath, [rolldown, 'program.js', '--platform', 'node', '--dir', target], { cwd: app });
+  writeFileSync(join(target, 'package.json'), '{ "type": "module" }');
+  return target;
+}
+
+/**
+ * Compiles a program that imports these and has no types but those of the language and of the web, and returns what the
+ * compiler prints: nothing when all is well.
+ */
+export async function complaintsOfTypes(app: string, names: readonly string[]): Promise<string> {
+  const imports = names.map((name, index) => `import * as of${String(index)} from '${name}';`);
+  const all = names.map((_, index) => `of${String(index)}`).join(', ');
+  writeFileSync(join(app, 'types.ts'), `${imports.join('\n')}\nexport const all = [${all}];\n`);
+  const compilerOptions = {
+    ...{ strict: true, skipLibCheck: false, noEmit: true, module: 'nodenext', target: 'es2023' },
+    ...{ lib: ['ES2023', 'DOM'], types: [] },
+  };
+  writeFileSync(join(app, 'tsconfig.types.json'), JSON.stringify({ compilerOptions, files: ['types.ts'] }));
+  const tsc = join(tools, 'typescript', 'bin', 'tsc');
+  try {
+    return (await run(process.execPath, [tsc, '-p', 'tsconfig.types.json', '--pretty', 'false'], { cwd: app })).stdout;
+  } catch (error) {
+    return (error as { readonly stdout: string }).stdout;
+  }
 }
 
 /** Runs a program. Until it ends, an approver decides all calls that wait for people. */

@@ -22,6 +22,8 @@ import { freePort } from '../../../test/ports.ts';
 import { readTokens } from '../../../test/process/harness/tokens.ts';
 import { eventually } from '../../../test/process/harness/wait.ts';
 import {
+  bundle,
+  complaintsOfTypes,
   entrancesOf,
   importAll,
   installPackages,
@@ -47,10 +49,47 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('the packed packages can be imported in an empty folder, by each entrance, without optional packages', async () => {
   const entrances = entrancesOf(app);
-  expect(entrances).toEqual(expect.arrayContaining(['@countersign/worker-sdk', '@countersign/worker-sdk/testing']));
+  expect(entrances).toEqual(expect.arrayContaining(['@countersign/worker-sdk', '@countersign/worker-sdk/kafka']));
   expect(entrances.length).toBeGreaterThan(7);
   expect(await importAll(app, entrances)).toBe('all imported\n');
 });
+
+it('a program of the worker SDK is bundled whole without kafkajs', async () => {
+  expect(existsSync(join(app, 'node_modules', 'kafkajs'))).toBe(false);
+  const program = `
+    import { createWorker, gateTool } from '@countersign/worker-sdk';
+    import { createFakeCountersign } from '@countersign/worker-sdk/testing';
+    console.log(typeof createWorker, typeof gateTool, typeof createFakeCountersign);`;
+  const bundled = await bundle(app, program);
+  // A bundler leaves the name of a package in the text when it does not find the package, or it refuses.
+  for (const file of readdirSync(bundled)) expect(readFileSync(join(bundled, file), 'utf8')).not.toContain('kafkajs');
+  const alone = join(folder, 'bundled');
+  cpSync(bundled, alone, { recursive: true });
+  expect((await run(process.execPath, ['program.js'], { cwd: alone })).stdout).toBe('function function function\n');
+}, 60_000);
+
+it('a worker with Kafka says which package is missing', async () => {
+  const program = `
+    import { createWorker } from '@countersign/worker-sdk';
+    import { kafka } from '@countersign/worker-sdk/kafka';
+    import { createFakeCountersign } from '@countersign/worker-sdk/testing';
+    const { fetch } = createFakeCountersign();
+    const worker = createWorker({
+      ...{ kafka: kafka({ brokers: ['127.0.0.1:9092'] }), url: 'http://ledger.test', fetch },
+      ...{ token: 't', agentId: 'agent', tools: [] },
+    });
+    await worker.cancelRun('run-1', 'tried').catch(({ message }) => console.log(message));`;
+  writeFileSync(join(app, 'without-kafkajs.js'), program);
+  const { stdout } = await run(process.execPath, ['without-kafkajs.js'], { cwd: app });
+  expect(stdout).toContain('needs kafkajs 2: npm install kafkajs');
+});
+
+it('the types of the SDK need no types of Node and of kafkajs', async () => {
+  const libraries = /^@countersign\/(contracts|http-client|api-client|worker-sdk|conformance)(\/|$)/;
+  const names = entrancesOf(app).filter((name) => libraries.test(name));
+  expect(names).toEqual(expect.arrayContaining(['@countersign/worker-sdk', '@countersign/worker-sdk/kafka']));
+  expect(await complaintsOfTypes(app, names)).toBe('');
+}, 120_000);
 
 it('no package brings specs, sources, source maps or build information along', () => {
   const files = installed().flatMap(({ name }) =>

@@ -2,7 +2,7 @@ import type { ApprovalView, RequestApprovalBody } from '@countersign/contracts';
 import type { Client } from './client.js';
 import type { CallEnd, FrameworkCall } from './framework-call.js';
 import type { WorkerHooks } from './hooks.js';
-import type { KafkaOptions } from './kafka/options.js';
+import type { KafkaRequests } from './kafka-requests.js';
 import type { WaitOptions } from './limits.js';
 import type { WorkerLog } from './log.js';
 import type { Middleware } from './middleware.js';
@@ -29,9 +29,10 @@ export interface WorkerOptions<C = unknown> extends TransportOptions {
   readonly toolsElsewhere?: readonly string[] | undefined;
   /**
    * Requests over Kafka instead of HTTP: requests are published, and the events topic tells what becomes of them. Claims,
-   * outcomes, and reads of what a message cannot prove still use HTTP. It needs kafkajs 2 as an additional package.
+   * outcomes, and reads of what a message cannot prove still use HTTP. Made by `kafka()` of
+   * `@countersign/worker-sdk/kafka`, which needs kafkajs 2 as an additional package.
    */
-  readonly kafka?: KafkaOptions | undefined;
+  readonly kafka?: KafkaRequests | undefined;
   /** Default: silent. */
   readonly log?: WorkerLog | undefined;
   /** How long a claim lasts without a renewal, in ms; it is renewed after a third of it. Default: 60,000. */

@@ -7,7 +7,6 @@ import type { ExecutionPorts } from './execution-ports.js';
 import { createExecutions } from './executions.js';
 import { endOfAsking, endOfCall, pendingIn } from './framework-call.js';
 import { createNotices } from './hooks.js';
-import { openKafkaRequests } from './kafka/open-requests.js';
 import { createCountdown, createWithin, type WaitOptions } from './limits.js';
 import { silentLog, type WorkerLog } from './log.js';
 import { createMayClaim, type MayClaim } from './may-claim.js';
@@ -144,13 +143,16 @@ function openRequests(
 ): { readonly requests: Requests; readonly resolver: Client } {
   const resolver = clientOver(shared.transport, resolverToken ?? token);
   if (kafka === undefined) return { requests: requestsOverHttp(shared.client), resolver };
-  return openKafkaRequests({ ...shared, kafka, agentId, resolver });
+  return kafka.open({ ...shared, agentId, resolver });
 }
 
-function checkOptions({ token, resolverToken, agentId, toolTimeoutMs, leaseMs }: WorkerOptions<never>): void {
+function checkOptions({ token, resolverToken, agentId, kafka, toolTimeoutMs, leaseMs }: WorkerOptions<never>): void {
   checkToken('token', token);
   checkToken('resolverToken', resolverToken ?? token);
   if (agentId.trim() === '') throw new TypeError('agentId is empty: name the agent for which the calls are requested.');
+  // A program without types may pass bare options, which would fail later without their cause.
+  if (kafka !== undefined && typeof kafka.open !== 'function')
+    throw new TypeError('kafka must be made by kafka() of @countersign/worker-sdk/kafka: kafka({ brokers: [...] }).');
   checkInteger('createWorker', 'toolTimeoutMs', toolTimeoutMs);
   checkInteger('createWorker', 'leaseMs', leaseMs);
 }

@@ -1,4 +1,4 @@
-// The only file that loads kafkajs: imported when a worker was given `kafka`, and not before.
+// The only file that loads kafkajs: imported when a worker connects, and not before.
 import { randomUUID } from 'node:crypto';
 import { backoffMs } from '@countersign/contracts';
 import { Kafka, logLevel, Partitioners, type Consumer, type IHeaders, type KafkaMessage, type LogEntry } from 'kafkajs';

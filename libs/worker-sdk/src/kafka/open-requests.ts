@@ -1,10 +1,8 @@
-import type { Client } from '../client.js';
 import { sleep } from '@countersign/contracts/clock';
 import { messageOf } from '../errors.js';
-import type { WorkerLog } from '../log.js';
-import type { Requests } from '../requests.js';
-import type { Transport } from '../transport.js';
-import type { connectKafka, KafkaConnection } from './connection.js';
+import type { KafkaRequests, KafkaSide, RequestingWorker } from '../kafka-requests.js';
+import type { KafkaConnection } from './connection.js';
+import { connectKafka } from './load-connection.js';
 import { requestsTopicOf } from './options.js';
 import type { KafkaOptions } from './options.js';
 import { createKnownCalls } from './known-calls.js';
@@ -13,32 +11,23 @@ import { createRequestFeed } from './request-feed.js';
 import { createRequestSigner } from './request-signer.js';
 import { requestsOverKafka } from './requests-over-kafka.js';
 
-/** The settings of requests over Kafka. */
-export interface OpenRequestsOptions {
-  readonly kafka: KafkaOptions;
-  readonly client: Client;
-  /** For claims and outcomes. */
-  readonly resolver: Client;
-  readonly transport: Transport;
-  readonly agentId: string;
-  readonly log: WorkerLog;
-}
-
-/** The requests of a worker, and a client for its claims and reports. */
-export interface KafkaSide {
-  readonly requests: Requests;
-  readonly resolver: Client;
-}
-
 const answerWithinMsDefault = 60_000;
 
 /**
- * Requests by messages. Connects when there is something to ask or to wait for, and again when that failed.
- * @throws TypeError when no broker is named, or for a key that cannot sign.
+ * Requests by messages, for the option `kafka` of `createWorker`. It needs kafkajs 2 as an additional package. The worker
+ * connects when there is something to ask or to wait for, and again when that failed.
+ * @throws TypeError when no broker is named. `createWorker` throws it for a key that cannot sign.
+ *
+ * @example
+ * kafka: kafka({ brokers: ['127.0.0.1:9092'] }),
  */
-export function openKafkaRequests(options: OpenRequestsOptions): KafkaSide {
-  const { kafka, client, transport, agentId, log } = options;
-  if (kafka.brokers.length === 0) throw new TypeError('kafka.brokers names no broker');
+export function kafka(options: KafkaOptions): KafkaRequests {
+  if (options.brokers.length === 0) throw new TypeError('kafka.brokers names no broker');
+  return { open: (worker) => openRequests(options, worker) };
+}
+
+function openRequests(options: KafkaOptions, worker: RequestingWorker): KafkaSide {
+  const { client, transport, agentId, log } = worker;
   const known = createKnownCalls(transport.clock);
   const feed = createRequestFeed(transport.noticePosition, known);
   let connected: KafkaConnection | undefined;
@@ -46,8 +35,7 @@ export function openKafkaRequests(options: OpenRequestsOptions): KafkaSide {
   const closed = new AbortController();
 
   const connect = async (): Promise<KafkaConnection> => {
-    const loaded = await loadConnection();
-    connected = await loaded.connectKafka({ kafka, feed, log, clock: transport.clock, random: transport.random });
+    connected = await connectKafka({ kafka: options, feed, log, clock: transport.clock, random: transport.random });
     return connected;
   };
   const connection = (): Promise<KafkaConnection> => {
@@ -76,23 +64,12 @@ export function openKafkaRequests(options: OpenRequestsOptions): KafkaSide {
       isOver.abort();
     },
     feed,
-    signer: kafka.signing === undefined ? undefined : createRequestSigner(kafka.signing, requestsTopicOf(kafka)),
+    signer: options.signing === undefined ? undefined : createRequestSigner(options.signing, requestsTopicOf(options)),
     source: `/agents/${encodeURIComponent(agentId)}`,
     clock: transport.clock,
     random: transport.random,
     now: () => Date.now(),
-    answerWithinMs: kafka.answerWithinMs ?? answerWithinMsDefault,
+    answerWithinMs: options.answerWithinMs ?? answerWithinMsDefault,
   });
-  return { requests, resolver: reportsTo(known, options.resolver) };
-}
-
-/** kafkajs is loaded only here, so that workers without Kafka do not need it. */
-async function loadConnection(): Promise<{ readonly connectKafka: typeof connectKafka }> {
-  try {
-    return await import('./connection.js');
-  } catch (error) {
-    const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code !== 'ERR_MODULE_NOT_FOUND' || !messageOf(error).includes('kafkajs')) throw error;
-    throw new TypeError('createWorker was given `kafka`, which needs kafkajs 2: npm install kafkajs', { cause: error });
-  }
+  return { requests, resolver: reportsTo(known, worker.resolver) };
 }

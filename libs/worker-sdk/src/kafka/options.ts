@@ -1,10 +1,8 @@
-import type { KeyObject } from 'node:crypto';
-
 /** Certificates for TLS, in PEM. */
 export interface KafkaTls {
-  readonly ca?: string | Buffer | readonly (string | Buffer)[] | undefined;
-  readonly cert?: string | Buffer | undefined;
-  readonly key?: string | Buffer | undefined;
+  readonly ca?: string | Uint8Array | readonly (string | Uint8Array)[] | undefined;
+  readonly cert?: string | Uint8Array | undefined;
+  readonly key?: string | Uint8Array | undefined;
   readonly passphrase?: string | undefined;
   readonly servername?: string | undefined;
 }
@@ -21,20 +19,25 @@ export type KafkaSasl =
       readonly oauthBearerProvider: () => Promise<{ readonly value: string }>;
     };
 
+/** A private `KeyObject` of `node:crypto`, told by its members: these types also work without those of Node. */
+export interface SigningKey {
+  readonly type: 'private' | 'public' | 'secret';
+  readonly asymmetricKeyType?: string | undefined;
+  readonly asymmetricKeyDetails?: object | undefined;
+  readonly equals: (other: never) => boolean;
+}
+
 /** The key that requests are signed with, as the operator registered it in `COUNTERSIGN_REQUESTS_KEYS`. */
 export interface RequestSigning {
   readonly kid: string;
   /** Ed25519 or P-256: PKCS #8 in PEM, or a KeyObject. */
-  readonly privateKey: string | KeyObject;
+  readonly privateKey: string | SigningKey;
   /** The tenant of the key. Default: `default`. */
   readonly tenant?: string | undefined;
 }
 
 /**
  * Where the worker's requests go, and where it hears of what becomes of them. Claims and outcomes stay with HTTP.
- *
- * @example
- * kafka: { brokers: ['127.0.0.1:9092'] },
  */
 export interface KafkaOptions {
   /** `host:port` of some of the brokers. */

@@ -1,4 +1,4 @@
-import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
+import { createPrivateKey, KeyObject, sign } from 'node:crypto';
 import type { RequestSigning } from './options.js';
 
 /** The signed parts of a message besides its value. */
@@ -24,6 +24,7 @@ export function createRequestSigner(
   requestsTopic: string,
 ): RequestSigner {
   const key = typeof privateKey === 'string' ? createPrivateKey(privateKey) : privateKey;
+  if (!(key instanceof KeyObject)) throw notAKey();
   const alg = algorithmOf(key);
   const aud = `${tenant}/${requestsTopic}`;
   return (value, { ce_id, ce_type, iat }) => {
@@ -41,8 +42,10 @@ function algorithmOf(key: KeyObject): 'EdDSA' | 'ES256' {
     if (key.asymmetricKeyType === 'ed25519') return 'EdDSA';
     if (key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1') return 'ES256';
   }
-  throw new TypeError('kafka.signing.privateKey must be a private Ed25519 or P-256 key');
+  throw notAKey();
 }
+
+const notAKey = (): TypeError => new TypeError('kafka.signing.privateKey must be a private Ed25519 or P-256 key');
 
 function base64url(text: string): string {
   return Buffer.from(text).toString('base64url');

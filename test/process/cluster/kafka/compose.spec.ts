@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createWorker, gateTool } from '@countersign/worker-sdk';
 import type { Worker } from '@countersign/worker-sdk';
+import { kafka as overKafka } from '@countersign/worker-sdk/kafka';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../../harness/cleanup.js';
@@ -56,7 +57,7 @@ function openWorker(
   kafka: { readonly topicPrefix: string } & Partial<Credentials['kafka']>,
 ): Worker {
   const worker = createWorker({
-    kafka: { brokers: [broker.outside], ...kafka },
+    kafka: overKafka({ brokers: [broker.outside], ...kafka }),
     url: `http://127.0.0.1:${gateway.env['COUNTERSIGN_PORT'] ?? ''}`,
     token: tokens.agent,
     resolverToken: tokens.worker,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createWorker, gateTool } from '@countersign/worker-sdk';
+import { kafka } from '@countersign/worker-sdk/kafka';
 import { beforeAll, expect, test } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
 import { z } from 'zod';
@@ -123,7 +124,7 @@ test('every role does its work over TLS, with its own password and the rights of
   const { cert, key } = broker.authority.certify('worker');
   const ssl = { ca: broker.authority.ca, cert, key };
   const worker = createWorker({
-    kafka: { brokers: broker.byCertificate, ssl, topicPrefix },
+    kafka: kafka({ brokers: broker.byCertificate, ssl, topicPrefix }),
     url: `http://127.0.0.1:${String(gatewayPort)}`,
     token: 'agent-token',
     resolverToken: 'worker-token',

@@ -8,6 +8,7 @@ import { attributesOf, openOtlpCollector } from '@countersign/shell/testing';
 import type { ReceivedSpan } from '@countersign/shell/testing';
 import { createWorker, gateTool } from '@countersign/worker-sdk';
 import type { Worker } from '@countersign/worker-sdk';
+import { kafka as overKafka } from '@countersign/worker-sdk/kafka';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../../harness/cleanup.js';
@@ -81,7 +82,7 @@ test('a call over Kafka is one trace: agent, requests topic, ledger, store, rela
   const url = `http://127.0.0.1:${String(roles[0]!.port)}`;
   const telemetry = openTelemetry(collector.endpoint);
   const { brokers, topicPrefix } = cluster;
-  const kafka = { brokers, topicPrefix };
+  const kafka = overKafka({ brokers, topicPrefix });
   const tokens = { token: 'agent-token', resolverToken: 'worker-token' };
   const worker = createWorker({ url, ...tokens, kafka, agentId: 'agent', tools: [pay] });
   onCleanup(() => worker.close());

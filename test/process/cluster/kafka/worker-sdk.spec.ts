@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createWorker, gateTool } from '@countersign/worker-sdk';
 import type { KafkaOptions, Worker } from '@countersign/worker-sdk';
+import { kafka as overKafka } from '@countersign/worker-sdk/kafka';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { startKafkaBroker } from '../../../kafka-broker/broker.ts';
@@ -59,7 +60,7 @@ const ran: string[] = [];
 function newWorker(gateway: Process, kafka: KafkaOptions): Worker {
   const worker = createWorker({
     // Longer than the session of a killed ledger, plus the start of the next one.
-    kafka: { ...kafka, answerWithinMs: 150_000 },
+    kafka: overKafka({ ...kafka, answerWithinMs: 150_000 }),
     url: gateway.url,
     token: 'agent-token',
     resolverToken: 'worker-token',
