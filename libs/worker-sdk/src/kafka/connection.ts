@@ -7,7 +7,8 @@ import { CountersignError, messageOf } from '../errors.js';
 import type { WorkerLog } from '../log.js';
 import { requestsTopicOf } from './options.js';
 import type { KafkaOptions } from './options.js';
-import type { HeardMessage, RequestFeed } from './request-feed.js';
+import type { HeardMessage } from './heard-event.js';
+import type { RequestFeed } from './request-feed.js';
 
 /** A request as a message. */
 export interface RequestMessage {

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import type { HeardMessage } from './request-feed.js';
+
+/** A message of the events topic, as far as a worker looks at it. */
+export interface HeardMessage {
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Decoded only when it is needed. */
+  readonly value: () => string;
+}
 
 // Members that a newer relay adds do no harm, so they are not checked.
 const heardEventSchema = z.looseObject({

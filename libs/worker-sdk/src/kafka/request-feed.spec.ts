@@ -3,7 +3,8 @@ import { createChanges } from '../changes.js';
 import { createClient, type Client } from '../client.js';
 import { createRefusalCheck } from './confirm-refusal.js';
 import type { HeardEvent } from './heard-event.js';
-import { createRequestFeed, refusalOfRequest, type HeardMessage } from './request-feed.js';
+import type { HeardMessage } from './heard-event.js';
+import { createRequestFeed, refusalOfRequest } from './request-feed.js';
 
 const type = 'ApprovalRequested';
 const message = (ce_id: string, callId: string, runId = 'run-1', more: Record<string, string> = {}): HeardMessage => ({

@@ -2,16 +2,8 @@ import type { EventView } from '@countersign/contracts';
 import { z } from 'zod';
 import type { Changes } from '../changes.js';
 import { CountersignError } from '../errors.js';
-import { heardEvent, parseJson, type HeardEvent } from './heard-event.js';
+import { heardEvent, parseJson, type HeardEvent, type HeardMessage } from './heard-event.js';
 import type { KnownCalls } from './known-calls.js';
-
-/** A message of the events topic, as far as a worker looks at it. */
-export interface HeardMessage {
-  readonly key: string | null;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Decoded only when it is needed. */
-  readonly value: () => string;
-}
 
 /** The wait of one caller for the events of a run. */
 export interface Watch {
