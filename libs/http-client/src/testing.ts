@@ -1,6 +1,7 @@
 import { createHook } from 'node:async_hooks';
 import { createServer, type Socket } from 'node:net';
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+// The names of zstd are missing in Node 20, where an import of one would fail before the program starts.
+import * as zlib from 'node:zlib';
 
 /** The values of `content-encoding`, one for each header line, of responses that must be refused. */
 export const refusedEncodings: readonly (readonly string[])[] = [
@@ -61,10 +62,10 @@ export async function openEncodedServer(): Promise<EncodedServer> {
 
 function compressed(encodings: readonly string[], body: string): Buffer {
   const encoding = encodings.join().toLowerCase();
-  if (encoding.includes('br')) return brotliCompressSync(body);
-  if (encoding.includes('gzip')) return gzipSync(body);
-  if (encoding.includes('deflate')) return deflateSync(body);
-  if (encoding.includes('zstd')) return zstdCompressSync(body);
+  if (encoding.includes('br')) return zlib.brotliCompressSync(body);
+  if (encoding.includes('gzip')) return zlib.gzipSync(body);
+  if (encoding.includes('deflate')) return zlib.deflateSync(body);
+  if (encoding.includes('zstd')) return zlib.zstdCompressSync(body);
   const plain = Buffer.from(body);
   return encoding.includes('unknown') ? plain.reverse() : plain;
 }
