@@ -108,7 +108,8 @@ function argumentsOf(suites) {
   const without = withoutKafka
     ? ['--testPathIgnorePatterns', 'test/process/cluster/(kafka|faults)/|test/adapters/kafka']
     : [];
-  return [`--maxWorkers=${Math.ceil(workersPerCore * cpus().length)}`, ...coverage, ...without];
+  const workers = Number(process.env.COUNTERSIGN_TEST_WORKERS) || Math.ceil(workersPerCore * cpus().length);
+  return [`--maxWorkers=${workers}`, ...coverage, ...without];
 }
 
 /** Takes `changed` and the commit after it out of the arguments; returns the commit, or undefined without `changed`. */
