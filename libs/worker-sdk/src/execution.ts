@@ -12,16 +12,8 @@ import { inTraceOf } from './trace.js';
  */
 export type ExecutionEnd = 'ran' | 'timed-out' | 'not-claimable' | 'batch-incomplete';
 
-/**
- * Claims a call, runs its tool once, and reports the outcome; it waits for an unreachable server.
- *
- * @param onClaimed is called once the call is claimed, which proves that it may run.
- */
-export async function executeCall(
-  ports: ExecutionPorts,
-  request: ExecutionRequest,
-  onClaimed: () => void = () => undefined,
-): Promise<ExecutionEnd> {
+/** Claims a call, runs its tool once, and reports the outcome; it waits for an unreachable server. */
+export async function executeCall(ports: ExecutionPorts, request: ExecutionRequest): Promise<ExecutionEnd> {
   const { call } = request;
   // Never stored, never derived: a claim whose response was lost is retried with this key, but a later worker, or this
   // one after a crash, must not get a claim whose tool may already have run.
@@ -38,7 +30,6 @@ export async function executeCall(
       return 'not-claimable';
     throw error;
   }
-  onClaimed();
   const isExpired = ports.clock.monotonic() - claimedAt >= leaseMs;
   if (isExpired && !(await isStillOurs(ports, call.callId, claim.attempt))) return 'not-claimable';
   return inTraceOf(claim, () => runAndReport(ports, request, claim));

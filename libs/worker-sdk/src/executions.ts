@@ -20,7 +20,7 @@ export interface Executions {
   readonly idle: () => Promise<void>;
 }
 
-/** `notice` hears of each call that is claimed, and that has run. */
+/** `notice` hears of each call that has run. */
 export function createExecutions(
   ports: ExecutionPorts,
   notice: (call: ToolCallView) => void,
@@ -33,9 +33,7 @@ export function createExecutions(
   const run = async (request: ExecutionRequest): Promise<Run> => {
     const { callId, revision } = request.call;
     try {
-      const end = await executeCall(ports, request, () => {
-        notice(request.call);
-      });
+      const end = await executeCall(ports, request);
       if (end === 'not-claimable') refusedAt.set(callId, revision);
       else refusedAt.delete(callId);
       const view = await readAfterRun(callId, { attempts: Infinity, signal: ports.stopped });

@@ -28,8 +28,6 @@ export interface CallReads {
   readonly call: (callId: string, options?: CallOptions) => Promise<ToolCallView>;
   /** The call after this worker has tried to run it. */
   readonly afterRun: (callId: string, options?: CallOptions) => Promise<ToolCallView>;
-  /** Returns whether a view contains what a message alone says. Only a claim may rely on it. */
-  readonly isRumour: (view: ToolCallView) => boolean;
 }
 
 /** An event as a reason to look for calls. */
@@ -83,7 +81,6 @@ export function requestsOverHttp(client: Client): Requests {
     calls: (state, options = {}) => callsOfState(client, state, options),
     call: client.getToolCall,
     afterRun: client.getToolCall,
-    isRumour: () => false,
     // Live events, and one read each time the stream opens, so that a gap hides nothing.
     listen: (runId, changes, signal) =>
       untilOver(changes, async () => {

@@ -82,9 +82,12 @@ function listen({ requests, agentId }: ServePorts, changes: Changes, signal: Abo
   return requests.listenFor(wakingTypes, changes, onNews, signal);
 }
 
+/** One list of all open calls is cheaper than more lists than this. */
+const runsListedMax = 16;
+
 /** The calls that may be claimable, the oldest first. */
 async function openCalls(ports: ServePorts, changed: Changed, signal: AbortSignal): Promise<readonly ToolCallView[]> {
-  const runIds = changed === 'anything' ? [undefined] : [...changed];
+  const runIds = changed === 'anything' || changed.size > runsListedMax ? [undefined] : [...changed];
   const lists = await Promise.all(runIds.map((runId) => openCallsOf(ports, runId, signal)));
   return lists.flat();
 }

@@ -152,10 +152,10 @@ async function refresh(ports: SessionPorts, session: Session, changed: Changed, 
   takeViews(ports, session, calls);
 }
 
-function takeViews({ notice, requests }: SessionPorts, session: Session, calls: readonly ToolCallView[]): void {
+function takeViews({ notice }: SessionPorts, session: Session, calls: readonly ToolCallView[]): void {
   const ours = new Set(session.state.calls.map(({ callId }) => callId));
   for (const view of calls) {
-    if (ours.has(view.callId) && !requests.isRumour(view)) notice(view);
+    if (ours.has(view.callId)) notice(view);
     const known = session.views.get(view.callId);
     if (known === undefined || known.revision <= view.revision) session.views.set(view.callId, view);
   }

@@ -152,7 +152,7 @@ describe('a request', () => {
     expect(fake.seen.map(({ headers }) => headers.get('countersign-position'))).toEqual([null, null, '12']);
   });
 
-  it('reads what it heard of elsewhere, but does not insist on it when the server knows of no such position', async () => {
+  it('reads what it heard of elsewhere, and forgets a position that the server does not know', async () => {
     const fake = fetchOf(json(200, {}, { 'countersign-position': '12' }), problem(503, 'unavailable'), json(200, {}));
     const transport = createTransport({ url: 'http://x.test', fetch: fake.fetch, clock: instantClock() });
     await transport.send({ method: 'POST', path: '/', token: 't' });
@@ -160,7 +160,7 @@ describe('a request', () => {
     await transport.send({ method: 'GET', path: '/', token: 't' });
     await transport.send({ method: 'GET', path: '/', token: 't' });
     const positions = fake.seen.map(({ headers }) => headers.get('countersign-position'));
-    expect(positions).toEqual([null, '9000', '12', '9000']);
+    expect(positions).toEqual([null, '9000', '12', '12']);
   });
 
   it('needs a URL that is one', () => {

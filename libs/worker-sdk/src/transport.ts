@@ -115,7 +115,10 @@ export function createTransport(options: TransportOptions): Transport {
           if (!(outcome instanceof NoAnswerError)) noticeAnswer(outcome.headers);
           if (attempt >= attempts || !isPassing(outcome)) return undefined;
           // Attack: a forged event names a position that no log will ever reach, and every read would wait for it.
-          if (statusOf(outcome) === 503) heard = null;
+          if (statusOf(outcome) === 503) {
+            if (position.heard === heard) position.heard = null;
+            heard = null;
+          }
           return askedWaitMs(outcome) ?? backoffMs(attempt, requestBackoff, random);
         },
       })

@@ -84,7 +84,7 @@ function watchRefusals(
     if (error !== undefined) changes.fail(error);
   };
   const onError = (error: unknown): void => {
-    if (!signal.aborted) changes.fail(error instanceof Error ? error : new Error(messageOf(error)));
+    if (!signal.aborted) hinder(`the refusal on the events topic cannot be checked: ${messageOf(error)}`);
   };
   const { check } = createRefusalCheck(client, signal, onRefusal, onError);
   return feed.watchRefusal({

@@ -1,4 +1,5 @@
 import type { EventView } from '@countersign/contracts';
+import { linkedController } from '@countersign/http-client';
 import type { Client } from '../client.js';
 
 /** Hands over the ledger's refusals of one request. */
@@ -8,8 +9,8 @@ export interface RefusalCheck {
 }
 
 /**
- * Reads refusals from the ledger's own log, because messages on the events topic can be forged. One stream, from the
- * earliest position that was named, stays open until the signal aborts: a false position costs no further read.
+ * Reads refusals from the ledger's own log, because messages on the events topic can be forged. One stream stays open until
+ * the signal aborts, from the earliest position that was named. An earlier one replaces it, so there is never a second.
  */
 export function createRefusalCheck(
   client: Pick<Client, 'events'>,
@@ -18,15 +19,26 @@ export function createRefusalCheck(
   onError: (error: unknown) => void,
 ): RefusalCheck {
   let earliest = Infinity;
+  let current: AbortController | undefined;
   const read = async (position: number): Promise<void> => {
-    const types = ['RequestRefused'];
-    for await (const event of client.events({ types, after: position - 1, signal })) onRefusal(event);
+    const stream = linkedController(signal);
+    current = stream;
+    try {
+      const types = ['RequestRefused'];
+      const after = Math.max(0, position - 1);
+      for await (const event of client.events({ types, after, signal: stream.signal })) onRefusal(event);
+    } catch (error) {
+      if (!stream.signal.aborted) onError(error);
+    } finally {
+      stream.release();
+    }
   };
   return {
     check: (position) => {
       if (position >= earliest) return;
       earliest = position;
-      read(position).catch(onError);
+      current?.abort(new Error('an earlier position was named'));
+      void read(position);
     },
   };
 }

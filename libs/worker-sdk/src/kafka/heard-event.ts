@@ -1,3 +1,4 @@
+import { externalIdSchema } from '@countersign/contracts';
 import { z } from 'zod';
 
 /** A message of the events topic, as far as a worker looks at it. */
@@ -12,9 +13,9 @@ export interface HeardMessage {
 const heardEventSchema = z.looseObject({
   eventId: z.string(),
   type: z.string(),
-  callId: z.string(),
-  runId: z.string(),
-  toolCallId: z.string(),
+  callId: externalIdSchema,
+  runId: externalIdSchema,
+  toolCallId: externalIdSchema,
   toolName: z.string(),
   agentId: z.string(),
   revision: z.int(),

@@ -1,13 +1,12 @@
 import { eventTypes, toolCallEventTypes, type JsonObject, type ToolCallView } from '@countersign/contracts';
 import type { Clock } from '@countersign/contracts/clock';
-import { afterApproval } from './heard-approval.js';
 import type { HeardEvent } from './heard-event.js';
 
 /**
  * The calls of the runs that a worker follows: as the ledger last showed them, and what the events topic told since.
  *
- * A message is never the last word. It makes an open call `approved`, and the claim decides. After any other event, a gap
- * or a contradiction, the call is doubted, and one read of the ledger ends the doubt.
+ * Attack: a message may be forged, so it never changes a call. It makes the call doubted, and one read of the ledger ends
+ * the doubt. Calls without news need no read.
  */
 export interface KnownCalls {
   /** From now on the events of the run are heard. */
@@ -25,8 +24,6 @@ export interface KnownCalls {
   readonly learn: (views: readonly ToolCallView[], readFrom: number) => void;
   /** Returns a call that need not be read: nothing is in doubt, or this worker runs it. */
   readonly get: (callId: string) => ToolCallView | undefined;
-  /** Returns whether a message alone says that the call is approved. */
-  readonly isRumour: (view: ToolCallView) => boolean;
   /** This worker claims the call: its own events, which may come before the responses, need no read. */
   readonly claiming: (callId: string) => void;
   readonly claimed: (callId: string, args: JsonObject) => void;
@@ -34,8 +31,8 @@ export interface KnownCalls {
   readonly claimedArguments: (callId: string) => JsonObject | undefined;
   /** This worker no longer runs the call. */
   readonly released: (callId: string) => void;
-  /** A claim was refused, so the topic may be wrong about the call: from now on each event about it causes a read. */
-  readonly distrust: (callId: string) => void;
+  /** A claim was refused: the next look reads the call. */
+  readonly doubt: (callId: string) => void;
 }
 
 interface Known {
@@ -45,7 +42,6 @@ interface Known {
   /** The newest event after the revision of the view. */
   readonly last: Pick<HeardEvent, 'eventId' | 'revision'> | undefined;
   readonly isDoubted: boolean;
-  readonly isDistrusted: boolean;
 }
 
 interface Run {
@@ -60,7 +56,10 @@ interface Run {
 const runsMax = 1000;
 
 /** A call is read again after this time even if nothing was heard, in case the brokers withhold messages. */
-export const knownMsMax = 300_000;
+export const knownMsMax = 60_000;
+
+/** Events about calls of one run that no read has shown. More of them make the whole run doubted, in less memory. */
+const heardMax = 10_000;
 
 /** These change nothing that a worker sees. */
 const silentTypes = new Set(['ValuesRevealed', 'ToolCallShadowJudged']);
@@ -68,7 +67,6 @@ const silentTypes = new Set(['ValuesRevealed', 'ToolCallShadowJudged']);
 export function createKnownCalls(clock: Pick<Clock, 'monotonic'>): KnownCalls {
   const runs = new Map<string, Run>();
   const runOf = new Map<string, string>();
-  const rumours = new WeakSet<ToolCallView>();
   const running = new Map<string, JsonObject | undefined>();
   const ofOtherStreams = typesOfOtherStreams();
   let moment = 0;
@@ -109,8 +107,7 @@ export function createKnownCalls(clock: Pick<Clock, 'monotonic'>): KnownCalls {
     const isOlder = heard !== undefined && heard.at > readFrom && heard.revision > view.revision;
     if (!isOlder) run.heard.delete(callId);
     const isDoubted = isOlder || run.doubtedAt > readFrom;
-    const isDistrusted = before?.isDistrusted ?? false;
-    run.calls.set(callId, { view, readAtMs: clock.monotonic(), last: undefined, isDoubted, isDistrusted });
+    run.calls.set(callId, { view, readAtMs: clock.monotonic(), last: undefined, isDoubted });
   };
   return {
     follow,
@@ -120,13 +117,14 @@ export function createKnownCalls(clock: Pick<Clock, 'monotonic'>): KnownCalls {
       const run = runs.get(event.runId);
       if (run === undefined || ofOtherStreams.has(event.type)) return;
       moment += 1;
+      if (run.heard.size >= heardMax) {
+        run.heard.clear();
+        doubtRun(event.runId);
+      }
       const revision = Math.max(run.heard.get(event.callId)?.revision ?? 0, event.revision);
       run.heard.set(event.callId, { at: moment, revision });
       const known = run.calls.get(event.callId);
-      if (known === undefined) return;
-      const after = afterEvent(known, event);
-      if (after.view !== known.view) rumours.add(after.view);
-      run.calls.set(event.callId, after);
+      if (known !== undefined) run.calls.set(event.callId, afterEvent(known, event));
     },
     gap: () => {
       for (const runId of runs.keys()) doubtRun(runId);
@@ -144,37 +142,23 @@ export function createKnownCalls(clock: Pick<Clock, 'monotonic'>): KnownCalls {
       if (running.has(callId)) return known.view;
       return known.isDoubted || clock.monotonic() - known.readAtMs > knownMsMax ? undefined : known.view;
     },
-    isRumour: (view) => rumours.has(view),
     claiming: (callId) => void running.set(callId, undefined),
     claimed: (callId, args) => void running.set(callId, args),
     claimedArguments: (callId) => running.get(callId),
     released: (callId) => void running.delete(callId),
-    distrust: (callId) => {
+    doubt: (callId) => {
       running.delete(callId);
-      mark(callId, { isDoubted: true, isDistrusted: true });
+      mark(callId, { isDoubted: true });
     },
   };
 }
 
 /** The ledger counts the events of a call, so a missing one and a second one in the same place are noticed. */
-function afterEvent(known: Known, event: HeardEvent): Known {
+function afterEvent(known: Known, { eventId, revision, type }: HeardEvent): Known {
   const { view, last } = known;
-  const { eventId, revision } = event;
   if (revision <= view.revision || last?.eventId === eventId) return known;
-  const after = revision === (last?.revision ?? view.revision) + 1 ? viewAfter(known, event) : undefined;
-  return {
-    ...known,
-    last: { eventId, revision },
-    view: after ?? view,
-    isDoubted: known.isDoubted || after === undefined,
-  };
-}
-
-/** Returns the view after the next event; undefined when the ledger must be asked. */
-function viewAfter({ view, isDistrusted }: Known, { type, data }: HeardEvent): ToolCallView | undefined {
-  if (isDistrusted) return undefined;
-  if (silentTypes.has(type)) return view;
-  return type === 'ApprovalResponded' ? afterApproval(view, data) : undefined;
+  const isNext = revision === (last?.revision ?? view.revision) + 1;
+  return { ...known, last: { eventId, revision }, isDoubted: known.isDoubted || !isNext || !silentTypes.has(type) };
 }
 
 /** Such events may name a call, but are not in its stream, whose revisions are counted here. */

@@ -48,6 +48,5 @@ export function readsOverKafka({ client, known, isListening }: ReadPorts): Reads
       const view = known.get(callId);
       return view !== undefined && isSettled(view.state) ? view : callNow(callId, options);
     },
-    isRumour: known.isRumour,
   };
 }

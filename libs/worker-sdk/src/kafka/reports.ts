@@ -14,7 +14,7 @@ export function reportsTo(known: KnownCalls, resolver: Client): Client {
         known.claimed(callId, claim.arguments);
         return claim;
       } catch (error) {
-        known.distrust(callId);
+        known.doubt(callId);
         throw error;
       }
     },

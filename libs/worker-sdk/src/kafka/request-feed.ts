@@ -38,6 +38,9 @@ export interface RequestFeed {
   readonly gap: () => void;
 }
 
+/** A position of the log, as every reader of numbers keeps it. */
+const positionPattern = /^\d{1,15}$/;
+
 /** The topic has every event at least once: duplicates come soon after the first, when another relay takes over. */
 const rememberedMax = 10_000;
 
@@ -62,24 +65,27 @@ export function createRequestFeed(
   const spread = ({ headers, value }: HeardMessage): void => {
     if (refusals.size === 0) return;
     const error = refusalOf(parseJson(value()));
-    const position = Number(headers['ce_sequence']);
-    if (error === undefined || !Number.isSafeInteger(position) || position < 0) return;
-    for (const watch of refusals) if (watch.requestId === requestOf(error)) watch.onRumour(error, position);
+    const position = headers['ce_sequence'] ?? '';
+    if (error === undefined || !positionPattern.test(position)) return;
+    for (const watch of refusals) if (watch.requestId === requestOf(error)) watch.onRumour(error, Number(position));
   };
   const tell = (message: HeardMessage): void => {
     const runId = message.key ?? '';
-    const { ce_sequence: position = '', ce_id: eventId } = message.headers;
     const hearing = [...hearers].filter(({ isFor }) => isFor(message));
     if (hearing.length === 0 && !known.follows(runId)) return;
-    if (!isNew(eventId)) return;
-    if (/^\d{1,16}$/.test(position)) onPosition(position);
+    if (!isNew(message.headers['ce_id'])) return;
     const event = heardEvent(message);
-    if (event === undefined) known.doubtRun(runId);
-    else known.hear(event);
-    for (const { hear, gap } of hearing) {
-      if (event === undefined) gap();
-      else hear(event);
+    if (event === undefined) {
+      known.doubtRun(runId);
+      for (const { gap } of hearing) gap();
+      return;
     }
+    noticePosition(message.headers['ce_sequence'] ?? '');
+    known.hear(event);
+    for (const { hear } of hearing) hear(event);
+  };
+  const noticePosition = (position: string): void => {
+    if (positionPattern.test(position)) onPosition(position);
   };
   return {
     watch: ({ runId, changes, hear }) =>

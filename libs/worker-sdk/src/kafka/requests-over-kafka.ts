@@ -5,7 +5,6 @@ import { callsOfRun } from '../read-run.js';
 import { rejectOnAbort } from '../reject-on-abort.js';
 import type { RequestOptions, Requests } from '../requests.js';
 import { createAsk, type Asked, type KafkaRequestsPorts } from './ask.js';
-import type { HeardEvent } from './heard-event.js';
 import { connectedWithin } from './publish-request.js';
 import { readsOverKafka } from './reads-over-kafka.js';
 import { isShownResult, recordedCalls } from './recorded.js';
@@ -31,7 +30,7 @@ export function requestsOverKafka(ports: KafkaRequestsPorts): Requests {
     if (request(before).refusal !== undefined) before = await reads.callNow(callId, { signal });
     const { done, ...asked } = request(before);
     const look = async (signal: AbortSignal): Promise<true | undefined> =>
-      done(await reads.call(callId, { signal, attempts: Infinity })) ? true : undefined;
+      done(await reads.callNow(callId, { signal, attempts: Infinity })) ? true : undefined;
     await ask({ ...asked, runId: before.runId, hear: (event) => event.callId === callId, look }, options);
   };
   const callsIfAny = async (runId: string, signal: AbortSignal): Promise<readonly ToolCallView[]> => {
@@ -50,17 +49,9 @@ export function requestsOverKafka(ports: KafkaRequestsPorts): Requests {
     ...reads,
     toolCalls: (body, options) => {
       const recording = createRecording(body);
-      const hear = (event: HeardEvent): boolean => {
-        recording.hear(event);
-        return recording.isComplete();
-      };
-      const look = async (signal: AbortSignal): Promise<readonly ToolCallView[] | undefined> => {
-        const allowed = recording.allowedCalls();
-        if (allowed === undefined) return recordedCalls(body, await callsIfAny(body.runId, signal));
-        known.learn(allowed, known.now());
-        return allowed;
-      };
-      return ask({ type: 'ToolCallRequested', runId: body.runId, data: body, hear, look }, options);
+      const look = async (signal: AbortSignal): Promise<readonly ToolCallView[] | undefined> =>
+        recordedCalls(body, await callsIfAny(body.runId, signal));
+      return ask({ type: 'ToolCallRequested', runId: body.runId, data: body, hear: recording.hear, look }, options);
     },
     approval: (callId, question, options) =>
       askAbout(callId, options, ({ runId, toolCallId, state, approval }) => ({
