@@ -1,8 +1,13 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { openAnswersKey, openSubjectKeys } from '@countersign/event-store';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import {
+  EventStoreUnavailableError,
+  KeysUnavailableError,
+  openAnswersKey,
+  openSubjectKeys,
+} from '@countersign/event-store';
 import type { AnswersKey, FileKeys } from '@countersign/event-store';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import type { VirtualClock } from '@countersign/runtime/testing';
@@ -23,6 +28,14 @@ let answersKey: AnswersKey;
 let clock: VirtualClock;
 let erasing: Erasing;
 let keeper: Keeper;
+/** The end of the log; undefined: it cannot be read. */
+let head: number | undefined;
+
+function readHead(): Promise<number> {
+  return head === undefined
+    ? Promise.reject(new EventStoreUnavailableError('the event store is away'))
+    : Promise.resolve(head);
+}
 
 /** Starts a keeper; `isFirst`: no process has keys of an earlier one. */
 async function start(isFirst = true): Promise<void> {
@@ -30,7 +43,7 @@ async function start(isFirst = true): Promise<void> {
   keys.confirm();
   const sessions = createSessions(clock, { loanMs, stopping: new AbortController().signal });
   answersKey = await openAnswersKey(keys);
-  erasing = createErasing({ keys, answersKey, sessions, clock, loanMs });
+  erasing = createErasing({ keys, answersKey, sessions, clock, loanMs, head: readHead });
   keeper = createKeeper({ keys, sessions, erasing, loanMs });
   if (isFirst) await clock.advanceAsync(longMs);
 }
@@ -38,6 +51,7 @@ async function start(isFirst = true): Promise<void> {
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-keeper-'));
   clock = createVirtualClock();
+  head = 0;
   await start();
 });
 afterEach(() => {
@@ -117,7 +131,7 @@ it('destroys a key when each process has written its copies again, with the keys
   const copy = await keeper.handlers.copies('a', { owner: 'a' });
   const gone = await keeper.handlers.copies('gone', { owner: 'gone' });
   await keeper.handlers.leave('gone', {});
-  erasing.recorded([id]);
+  erasing.recorded([id], 1);
   const finished = erasing.finish([id]);
   const { number } = erasing.version();
   confirm('a', { dropped: number });
@@ -140,7 +154,7 @@ it('destroys nothing without a proof in the log', async () => {
   expect(await current('a')).toBe(id);
   const asked = keeper.handlers.destroy('a', { ids: [id] }) as Promise<unknown>;
   expect(await settles(asked)).toBe(false);
-  erasing.recorded([id]);
+  erasing.recorded([id], 1);
   expect(await settles(asked, longMs)).toBe(true);
   expect(keys.findForCopies(id)).toBeUndefined();
 });
@@ -159,7 +173,7 @@ it('takes back an erasure that is not recorded after two loans, and none that is
   await clock.advanceAsync(2 * loanMs + 1);
   await erasing.tidy();
   expect(keys.erasing()).toEqual([]);
-  erasing.recorded([id]);
+  erasing.recorded([id], 1);
   // Another process begs to take it back.
   await keeper.handlers.keep('a', { ids: [id] });
   expect(keys.erasing()).toEqual([id]);
@@ -169,13 +183,99 @@ it('takes back an erasure that is not recorded after two loans, and none that is
   expect(keys.findForCopies(id)).toBeUndefined();
 });
 
+it('takes nothing back while its follower lags: the proof may be in the part of the log that it has not read', async () => {
+  const id = await current('a');
+  erasing.recorded([], 6);
+  erasing.begin([id]);
+  await clock.advanceAsync(2 * loanMs + 1);
+  head = 7;
+  await erasing.tidy();
+  expect([keys.find(id), keys.erasing()]).toEqual(['erased', [id]]);
+  erasing.recorded([id], 7);
+  expect(await settles(erasing.tidy(), longMs)).toBe(true);
+  expect([keys.find(id), keys.findForCopies(id)]).toEqual(['erased', undefined]);
+});
+
+it('takes back what has no proof up to the end of the log of that moment, also while the log grows', async () => {
+  const id = await current('a');
+  erasing.begin([id]);
+  // An end that was read while the erasure could still be recorded says nothing.
+  await erasing.tidy();
+  await clock.advanceAsync(2 * loanMs + 1);
+  head = 7;
+  await erasing.tidy();
+  head = 9;
+  erasing.recorded([], 6);
+  await erasing.tidy();
+  expect(keys.erasing()).toEqual([id]);
+  erasing.recorded([], 7);
+  await erasing.tidy();
+  expect([typeof keys.find(id), keys.erasing()]).toEqual(['object', []]);
+});
+
+it('begins to wait again when the erasure is begun again', async () => {
+  const id = await current('a');
+  erasing.begin([id]);
+  await clock.advanceAsync(2 * loanMs + 1);
+  head = 7;
+  const tidied = erasing.tidy();
+  erasing.begin([id]);
+  erasing.recorded([], 7);
+  await tidied;
+  await erasing.tidy();
+  expect(keys.erasing()).toEqual([id]);
+});
+
+it('takes nothing back while the end of the log cannot be read, or is before what was read, and destroys what is proven', async () => {
+  const [id, other] = [await current('a'), (await keeper.handlers.current('a', { ...owner, subject: 'other' })).id];
+  await keeper.handlers.leave('a', {});
+  erasing.begin([id]);
+  erasing.recorded([other], 7);
+  await clock.advanceAsync(2 * loanMs + 1);
+  head = undefined;
+  await expect(erasing.tidy()).rejects.toThrow('the event store is away');
+  await clock.advanceAsync(0);
+  expect([keys.erasing(), keys.findForCopies(other)]).toEqual([[id], undefined]);
+  head = 6;
+  await expect(erasing.tidy()).rejects.toThrow('an older state');
+  expect(keys.erasing()).toEqual([id]);
+});
+
+it('takes back what a process gives up when the log has no proof from another process, without the wait', async () => {
+  const id = await current('a');
+  erasing.begin([id]);
+  head = 7;
+  await keeper.handlers.keep('a', { ids: [id, 'unknown'] });
+  await erasing.tidy();
+  expect([keys.find(id), keys.erasing()]).toEqual(['erased', [id]]);
+  erasing.recorded([], 7);
+  await erasing.tidy();
+  expect([typeof keys.find(id), keys.erasing()]).toEqual(['object', []]);
+});
+
+it('destroys nothing again once the log of keys.db, which a backup kept busy, is empty', async () => {
+  const id = await current('a');
+  await keeper.handlers.leave('a', {});
+  const { destroy } = keys;
+  const destroying = jest.spyOn(keys, 'destroy').mockImplementation((ids) => {
+    destroy(ids);
+    if (ids.includes(id)) throw new KeysUnavailableError('keys.db is in use by another process');
+  });
+  erasing.recorded([id], 1);
+  await expect(erasing.tidy()).rejects.toThrow('in use');
+  expect(keys.findForCopies(id)).toBeUndefined();
+  destroying.mockClear();
+  for (let n = 0; n < 3; n++) await erasing.tidy();
+  expect(destroying.mock.calls).toEqual([[[]]]);
+});
+
 it('destroys after a start a key whose erasure is recorded, with the key of the kept responses, and does not lend it', async () => {
   const id = await current('a');
   const kept = answersKey.answers().close('{}');
   erasing.begin([id]);
   keys.close();
   await start(false);
-  erasing.recorded([id]);
+  erasing.recorded([id], 1);
   expect(await keeper.handlers.keys('a', { ids: [id] })).toEqual({ keys: {}, erased: [id] });
   await keeper.handlers.leave('a', {});
   expect(await settles(erasing.tidy(), longMs)).toBe(true);

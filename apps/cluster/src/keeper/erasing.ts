@@ -2,17 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { AnswersKey, FileKeys } from '@countersign/event-store';
 import { sleep } from '@countersign/runtime';
-import type { Clock } from '@countersign/runtime';
+import { createBegunErasures } from './begun-erasures.js';
+import type { BegunPorts } from './begun-erasures.js';
 import type { Version } from './protocol.js';
 import type { Sessions } from './sessions.js';
 
 /** The dependencies of erasures at the keeper. */
-export interface ErasingPorts {
+export interface ErasingPorts extends BegunPorts {
   readonly keys: FileKeys;
   readonly answersKey: AnswersKey;
   readonly sessions: Sessions;
-  readonly clock: Clock;
-  readonly loanMs: number;
 }
 
 /** The changes of the keys, each of which the processes confirm. */
@@ -21,33 +20,34 @@ export interface Erasing {
   /** Resolves with the ids when no process can use the keys of the subject for new values any more. */
   readonly retire: (tenant: string, subject: string) => Promise<readonly string[]>;
   readonly begin: (ids: readonly string[]) => void;
-  /** Takes back what is not recorded. */
-  readonly takeBack: (ids: readonly string[]) => void;
+  /** `tidy` takes them back at once if the log has no proof of them: another process may have recorded one. */
+  readonly giveUp: (ids: readonly string[]) => void;
   /**
    * Destroys keys, once the log has the proof of their erasure, and no process has them or a copy of their values.
    * @throws EventStoreUnavailableError when there is no proof.
    */
   readonly finish: (ids: readonly string[]) => Promise<void>;
-  /** The log has the proof of an erasure: the values under these keys read as erased from now on. */
-  readonly recorded: (ids: readonly string[]) => void;
   /**
-   * Destroys the keys whose erasure is recorded. Takes back erasures that were begun, and are not recorded although there
-   * was time.
+   * The log was read up to this position and has the proof of these erasures: the values under these keys read as erased
+   * from now on.
+   */
+  readonly recorded: (ids: readonly string[], position: number) => void;
+  /**
+   * Destroys the keys whose erasure is recorded. Takes back erasures that were begun and are not recorded although there
+   * was time: after the log was read up to an end that it had after this time.
+   * @throws EventStoreUnavailableError when the end of the log cannot be read: nothing was taken back.
    */
   readonly tidy: () => Promise<void>;
 }
 
-/** After so many loans, a begun erasure that is not recorded was given up. */
-const loansOfBegun = 2;
 /** How far the keeper may be behind a proof that a process has just recorded. */
 const proofMsMax = 10_000;
 const stepMs = 50;
 
 /** Erasures over the keys of the keeper's folder. */
-export function createErasing({ keys, answersKey, sessions, clock, loanMs }: ErasingPorts): Erasing {
+export function createErasing({ keys, answersKey, sessions, clock, loanMs, head }: ErasingPorts): Erasing {
   const epoch = randomUUID();
-  const startedAt = clock.monotonic();
-  const begunAt = new Map<string, number>();
+  const begun = createBegunErasures({ head, clock, loanMs });
   const ending = new Map<string, Promise<void>>();
   const proven = new Set<string>();
   let number = 1;
@@ -61,7 +61,7 @@ export function createErasing({ keys, answersKey, sessions, clock, loanMs }: Era
   const begin = (ids: readonly string[]): void => {
     const left = ids.filter(isLeft);
     keys.beginErasing(left);
-    for (const id of left) begunAt.set(id, clock.monotonic());
+    begun.begin(left);
     if (keys.erasedKeys() !== erased) changed();
   };
   // Attack: a process asks to destroy keys whose values remain. It cannot write the proofs: they are in the log.
@@ -81,10 +81,6 @@ export function createErasing({ keys, answersKey, sessions, clock, loanMs }: Era
     await answersKey.renew();
     keys.forgetOldCopies();
     keys.destroy(ids);
-    for (const id of ids) {
-      begunAt.delete(id);
-      proven.delete(id);
-    }
     changed();
   };
   const finish = async (ids: readonly string[]): Promise<void> => {
@@ -100,13 +96,23 @@ export function createErasing({ keys, answersKey, sessions, clock, loanMs }: Era
     // An earlier erasure may have left the bytes of its key in the log of keys.db.
     if (underWay.length === 0) keys.destroy([]);
     await Promise.all(underWay);
+    for (const id of ids.filter((id) => !isLeft(id))) {
+      begun.forget(id);
+      proven.delete(id);
+    }
   };
-  const isGivenUp = (id: string): boolean => clock.monotonic() - (begunAt.get(id) ?? startedAt) > loansOfBegun * loanMs;
-  const takeBack = (ids: readonly string[]): void => {
-    const taken = ids.filter((id) => !proven.has(id) && !ending.has(id));
+  const unproven = (): readonly string[] => keys.erasing().filter((id) => !proven.has(id) && !ending.has(id));
+  // Attack: the keeper lags behind the log, so it does not see a proof. A key that it took back would be lent again.
+  const takeBack = async (): Promise<void> => {
+    const withoutProof = new Set(await begun.withoutProof(unproven()));
+    const taken = unproven().filter((id) => withoutProof.has(id));
     if (taken.length === 0) return;
     keys.keep(taken);
     changed();
+  };
+  const destroyProven = async (): Promise<void> => {
+    const left = [...proven].filter((id) => !ending.has(id));
+    if (left.length > 0) await finish(left);
   };
   return {
     version: () => ({ epoch, number, erased }),
@@ -116,18 +122,20 @@ export function createErasing({ keys, answersKey, sessions, clock, loanMs }: Era
       return ids;
     },
     begin,
-    takeBack,
+    giveUp: (ids) => {
+      begun.giveUp(unproven().filter((id) => ids.includes(id)));
+    },
     finish,
-    recorded: (ids) => {
+    recorded: (ids, position) => {
       const left = ids.filter(isLeft);
-      if (left.length === 0) return;
-      for (const id of left) proven.add(id);
-      begin(left);
+      if (left.length > 0) {
+        for (const id of left) proven.add(id);
+        begin(left);
+      }
+      begun.followed(position);
     },
     tidy: async () => {
-      takeBack(keys.erasing().filter(isGivenUp));
-      const left = [...proven].filter((id) => !ending.has(id));
-      if (left.length > 0) await finish(left);
+      await Promise.all([takeBack(), destroyProven()]);
     },
   };
 }

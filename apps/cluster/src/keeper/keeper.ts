@@ -60,7 +60,7 @@ export function createKeeper({ keys, sessions, erasing, loanMs }: KeeperPorts): 
       return {};
     },
     keep: (_session, { ids }) => {
-      erasing.takeBack(ids);
+      erasing.giveUp(ids);
       return {};
     },
     destroy: async (_session, { ids }) => {

@@ -25,7 +25,7 @@ export function readKeeper({ keys: inFolder, keeperServer }: RoleConfig): Promis
     const answersKey = await openAnswersKey(keys);
     const { loanMs } = keeperServer;
     const sessions = createSessions(clock, { loanMs, stopping });
-    const erasing = createErasing({ keys, answersKey, sessions, clock, loanMs });
+    const erasing = createErasing({ keys, answersKey, sessions, clock, loanMs, head: raw.head });
     const keeper = createKeeper({ keys, sessions, erasing, loanMs });
     const gauge = createGauges(registry);
     gauge('countersign_keeper_sessions', 'Processes that may have keys.', sessions.count);
@@ -86,8 +86,9 @@ async function followErasures(
   const follow = (): void => {
     const subscription = raw.subscribe(position, {
       onEvents: (events) => {
-        recorded(erasedKeysOf(events));
-        position = events.at(-1)?.position ?? position;
+        const last = events.at(-1)?.position ?? position;
+        recorded(erasedKeysOf(events), last);
+        position = last;
       },
       onCaughtUp: () => {
         problem = undefined;
