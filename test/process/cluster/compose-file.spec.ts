@@ -22,7 +22,7 @@ interface Service {
   readonly restart?: string;
   readonly user?: string;
   readonly read_only?: boolean;
-  readonly healthcheck?: { readonly disable?: boolean; readonly test?: unknown };
+  readonly healthcheck?: { readonly disable?: boolean; readonly test?: unknown; readonly start_period?: string };
   readonly deploy?: { readonly resources?: { readonly limits?: { readonly cpus?: string; readonly memory?: string } } };
   readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>;
   readonly volumes?: readonly string[];
@@ -99,6 +99,12 @@ describe('the compose file', () => {
     }
     for (const [name, service] of ours) expect([name, service.read_only]).toEqual([name, true]);
     expect(readFileSync(join(root, 'Dockerfile'), 'utf8')).toMatch(/^USER node$/m);
+  });
+
+  test('gives the keeper an hour to read the whole log before it is ready, and checks it like the other roles', () => {
+    const role = services['ledger']?.healthcheck;
+    expect(role?.start_period).toBe('60s');
+    expect(services['keeper']?.healthcheck).toEqual({ ...role, start_period: '60m' });
   });
 
   test('is explained by .env.example, which has its defaults', () => {
