@@ -125,7 +125,7 @@ function runTooLarge(runId: string): Answer {
   return refused({ code: 'payload-too-large', detail });
 }
 
-/** Cancels every open call of a run, one by one, since each has its own stream. */
+/** Cancels the open calls of a run that the actor may cancel, one by one, since each has its own stream. */
 async function cancelOpenCalls(
   ports: GatewayPorts,
   { actor, commandId }: WriteContext,
@@ -136,7 +136,7 @@ async function cancelOpenCalls(
   // A call that another gateway has just recorded may be missing from this read model, and would not be cancelled.
   await whenShown(ports, await store.head(), shownMsMax);
   if (readModel.runBytes(actor.tenant, runId) === 0) return noSuchRun(runId);
-  const openCalls: OpenCalls = { of: async (tenant) => readModel.openCallIds(tenant, runId) };
+  const openCalls: OpenCalls = { of: async (...run) => readModel.openCallsOfRun(...run) };
   const { calls, position } = await cancelRun({ ...ports, openCalls }, actor, { runId, reason }, commandId);
   return conclude(ports, 'CancelRun', { status: 'done', value: calls, position }, () => {
     const cancelled: string[] = [];

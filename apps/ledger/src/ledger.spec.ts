@@ -227,6 +227,14 @@ describe('the ledger', () => {
       expect(states).toEqual(['cancelled', 'cancelled', 'awaiting_approval']);
     });
 
+    it('of a run without calls cancels none that is requested later, when it comes again', async () => {
+      const cancel = requestMessage('ToolCallCancelled', { runId: 'run-1', reason: 'the user left' });
+      await world.deliver(cancel);
+      await send('ToolCallRequested', step(callOf('a')));
+      expect(await world.deliver(cancel)).toEqual(handled);
+      expect(await world.state('a')).toBe('awaiting_approval');
+    });
+
     it('says which calls of a run are past cancelling', async () => {
       await send('ToolCallRequested', step(callOf('a', { needsApproval: false }), callOf('b')));
       const resolver = { ...approver, principal: 'worker', roles: new Set(['resolver'] as const) };
@@ -272,9 +280,18 @@ describe('the ledger', () => {
         expect(await world.state('a', runId)).toBe(before);
       }
       expect(await world.refusals()).toMatchObject([{ code: 'forbidden' }, { code: 'forbidden' }]);
-      expect((await world.types()).filter((one) => /Described|Cancelled$|Succeeded/.test(one))).toEqual(
-        'toolCallId' in data ? [] : ['RunCancelled', 'RunCancelled'],
-      );
+      expect((await world.types()).filter((one) => /Described|Cancelled$|Succeeded/.test(one))).toEqual([]);
+    });
+
+    it('is in no list of a run that another principal cancels, who is told so', async () => {
+      const theirs = { toolCallId: 'theirs', toolName: 'browse', arguments: {}, needsApproval: true };
+      await requestToolCalls(world.commands, agent, { runId: 'run-1', calls: [theirs] }, 'request-1');
+      await send('ToolCallRequested', step(callOf('own')));
+      await send('ToolCallCancelled', { runId: 'run-1', reason: 'x' });
+      expect([await world.state('theirs'), await world.state('own')]).toEqual(['awaiting_approval', 'cancelled']);
+      const lists = (await world.events()).filter(({ type }) => type === 'RunCancelled').map(({ data }) => data);
+      expect(lists).toMatchObject([{ callIds: [deriveCallId('default', 'run-1', 'own')], cancelledBy: 'kafka' }]);
+      expect(await world.refusals()).toMatchObject([{ code: 'forbidden' }]);
     });
 
     it('answers ToolCallRequested by a refusal, and lets the laxer copy of an intruder never count', async () => {

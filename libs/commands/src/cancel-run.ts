@@ -1,21 +1,32 @@
 import { currentSchemaVersion, runCancellationStream } from '@countersign/contracts';
 import type { NewEvent, RunEvent, Refusal } from '@countersign/contracts';
+import { notOwner } from '@countersign/domain';
 import { appendUntilKnown, noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { sideBySide, uuidV5 } from '@countersign/runtime';
 import type { Clock, Ids } from '@countersign/runtime';
+import { reachOf } from './actor.js';
 import type { Actor } from './actor.js';
 import { cancelToolCall } from './ask-and-cancel.js';
 import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
 
+/** A call that is not settled, and the principal that requested it. */
+export interface OpenCall {
+  readonly callId: string;
+  readonly requestedBy: string;
+}
+
+/** The open calls of a run, and every principal that requested a call of it, settled or not. */
+export interface OpenCallsOfRun {
+  readonly calls: readonly OpenCall[];
+  readonly requesters: readonly string[];
+}
+
 /** The calls of a run that are not settled. MUST know every call that was recorded before it was asked. */
 export interface OpenCalls {
-  /**
-   * Returns their callIds; `requestedBy`: only the calls of this principal. @throws ViewsBehindError while the read
-   * model lags.
-   */
-  readonly of: (tenant: string, runId: string, requestedBy?: string) => Promise<readonly string[]>;
+  /** @throws ViewsBehindError while the read model lags. */
+  readonly of: (tenant: string, runId: string) => Promise<OpenCallsOfRun>;
 }
 
 export interface CancelRunPorts {
@@ -39,7 +50,7 @@ export interface CancelledCall {
   readonly outcome: Result<unknown>;
 }
 
-/** The outcome for every call that was open, and the position of the last event. */
+/** The outcome for every call that was open, and the position of the last event; 0 when nothing was recorded. */
 export interface RunCancellation {
   readonly calls: readonly CancelledCall[];
   readonly position: number;
@@ -58,8 +69,9 @@ const callIdsMax = 20_000;
 const eventIds = '1c1f3c9a-7f57-5f0e-8a3e-3d1b9f0a6c58';
 
 /**
- * Cancels the open calls of a run. The list is recorded first: the same message, delivered again after later requests,
- * must not cancel those.
+ * Cancels the open calls of a run that the actor may cancel: its own ones; an admin may cancel all. Their list is
+ * recorded first: the same message, delivered again after later requests, must not cancel those. The calls of others are
+ * refused as `forbidden`. Nothing is recorded for an actor that has no call in a run of others.
  */
 export async function cancelRun(
   ports: CancelRunPorts,
@@ -67,13 +79,15 @@ export async function cancelRun(
   run: CancelledRun,
   commandId: string,
 ): Promise<RunCancellation> {
-  const listed = await openOnce(ports, actor, run, commandId);
+  const share = shareOf(actor, run, await ports.openCalls.of(actor.tenant, run.runId));
+  const listed = await listedOnce(ports, actor, run, share, commandId);
   const calls = await sideBySide(listed.callIds, atOnce, async (callId) => ({
     callId,
     outcome: await cancelToolCall(ports.commands, actor, callId, run.reason, commandId),
   }));
   const positions = calls.map(({ outcome }) => (outcome.status === 'done' ? outcome.position : 0));
-  return { calls, position: positions.reduce((latest, one) => Math.max(latest, one), listed.position) };
+  const position = positions.reduce((latest, one) => Math.max(latest, one), listed.position);
+  return { calls: [...calls, ...share.refused], position };
 }
 
 /** Returns the calls that are still open, and why. A call that ended during the cancellation is none of them. */
@@ -85,20 +99,45 @@ export function notCancelledOf({ calls }: RunCancellation): readonly NotCancelle
   });
 }
 
-async function openOnce(
+/** The part of a run that an actor may cancel. */
+interface Share {
+  readonly callIds: readonly string[];
+  /** The open calls of others. */
+  readonly refused: readonly CancelledCall[];
+  /** The run is one of others: the actor has no call in it, and is no admin. */
+  readonly isForeign: boolean;
+}
+
+/** Attack: an agent cancels the run of another, so that the log says for everybody that it did. */
+function shareOf(actor: Actor, { requestedBy }: CancelledRun, { calls, requesters }: OpenCallsOfRun): Share {
+  const reach = reachOf(actor);
+  const callIds: string[] = [];
+  const refused: CancelledCall[] = [];
+  for (const call of calls) {
+    if (requestedBy !== undefined && call.requestedBy !== requestedBy) continue;
+    const notOwned = notOwner({ request: call }, actor.principal, reach);
+    if (notOwned?.status === 'refused') refused.push({ callId: call.callId, outcome: notOwned });
+    else callIds.push(call.callId);
+  }
+  const owns = reach === 'any' || callIds.length > 0 || requesters.includes(actor.principal);
+  return { callIds, refused, isForeign: requesters.length > 0 && !owns };
+}
+
+async function listedOnce(
   ports: CancelRunPorts,
   actor: Actor,
-  { runId, reason, requestedBy }: CancelledRun,
+  { runId, reason }: CancelledRun,
+  share: Share,
   commandId: string,
 ): Promise<Recorded> {
-  const { store, openCalls, clock } = ports;
+  const { store, clock } = ports;
   const stream = runCancellationStream(commandId);
   // Another process may have the same message at the same time: what is recorded counts.
   for (;;) {
     const recorded = await recordedIn(store, stream);
-    if (recorded.isWhole) return recorded;
+    if (recorded.isWhole || (recorded.count === 0 && share.isForeign)) return recorded;
     const known = new Set(recorded.callIds);
-    const left = (await openCalls.of(actor.tenant, runId, requestedBy)).filter((callId) => !known.has(callId));
+    const left = share.callIds.filter((callId) => !known.has(callId));
     const cancelledAt = new Date(clock.now()).toISOString();
     const callIds = left.slice(0, callIdsMax);
     const more = left.length > callIdsMax ? ({ more: true } as const) : {};

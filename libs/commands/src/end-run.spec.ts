@@ -7,7 +7,7 @@ import type { PolicyWorld } from './testing/policy-world.js';
 
 let world: PolicyWorld;
 /** Everything that was requested, by principal: the read model's part. */
-let requested: { callId: string; by: string }[];
+let requested: { callId: string; requestedBy: string }[];
 let last = 0;
 const id = (): string => `command-${String(++last)}`;
 const callId = (toolCallId: string): string => deriveCallId('default', 'run-1', toolCallId);
@@ -24,7 +24,7 @@ afterEach(() => world.close());
 
 async function request(by: typeof agent, ...calls: readonly string[]): Promise<void> {
   const { callIds } = done(await api.requestToolCalls(world.commands, by, step(...calls), id()));
-  requested.push(...callIds.map((one) => ({ callId: one, by: by.principal })));
+  requested.push(...callIds.map((one) => ({ callId: one, requestedBy: by.principal })));
 }
 
 const answer = (toolCallId: string, type: 'approve' | 'deny') =>
@@ -35,12 +35,14 @@ const claim = (toolCallId: string) =>
 function endRun(toolCallId: string, commands = world.commands): Promise<void> {
   const { store, clock } = world;
   const openCalls = {
-    of: async (_tenant: string, _runId: string, requestedBy?: string) => {
-      const isOpen = async (one: string) =>
-        ['awaiting_approval', 'allowed', 'approved'].includes(String(await world.stateOf(one)));
-      const own = requested.filter(({ by }) => by === requestedBy).map((one) => one.callId);
-      const flags = await Promise.all(own.map(isOpen));
-      return own.filter((_, index) => flags[index]);
+    of: async () => {
+      const isOpen = async (one: { callId: string }) =>
+        ['awaiting_approval', 'allowed', 'approved'].includes(String(await world.stateOf(one.callId)));
+      const flags = await Promise.all(requested.map(isOpen));
+      return {
+        calls: requested.filter((_, index) => flags[index]),
+        requesters: requested.map(({ requestedBy }) => requestedBy),
+      };
     },
   };
   return api.endRun({ commands, store, openCalls, clock, ids: commands.ids }, 'default', callId(toolCallId));

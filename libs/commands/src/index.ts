@@ -2,7 +2,7 @@ export { roles } from './actor.js';
 export type { Actor, Role } from './actor.js';
 export { createArgumentSchemas, SchemaEngineError } from './argument-schema.js';
 export type { ArgumentSchemas, SchemaCheck, SchemaEngine } from './argument-schema.js';
-export type { CancelRunPorts, OpenCalls } from './cancel-run.js';
+export type { CancelRunPorts, OpenCall, OpenCalls, OpenCallsOfRun } from './cancel-run.js';
 export * from './commands.js';
 export { serviceResolver } from './execution.js';
 export { createCommandHandler } from './handle-command.js';

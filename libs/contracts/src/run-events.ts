@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { timeSchema } from './primitives.js';
 
 /**
- * All open calls of a run were cancelled by one message. Recorded before the calls themselves are cancelled, so that a
- * redelivered message concerns the same calls, and not later ones.
+ * One message cancelled a principal's open calls of a run; that of an admin, the open calls of every principal. Recorded
+ * before the calls themselves are cancelled, so that a redelivered message concerns the same calls, and not later ones.
  */
 export const runCancelledSchema = z.strictObject({
   runId: z.string(),
-  /** The calls that were open. Each call records whether it was cancelled. */
+  /** The open calls that `cancelledBy` may cancel. Each call records whether it was cancelled. */
   callIds: z.array(z.string()),
   /** The list continues in the next event of the stream. */
   more: z.literal(true).exactOptional(),

@@ -45,6 +45,7 @@ export type {
   SubmitClientOutput,
 } from './tool-call.execution-commands.js';
 export { normalised } from './identity.js';
+export { notOwner } from './ownership.js';
 export type { Reach } from './ownership.js';
 export { dueAt, dueCommand } from './tool-call.deadlines.js';
 export type { Deadline, DeadlineCommand } from './tool-call.deadlines.js';

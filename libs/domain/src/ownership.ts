@@ -8,12 +8,17 @@ import type { ToolCall } from './tool-call.state.js';
  */
 export type Reach = 'own' | 'any';
 
+/** A recorded call, as far as its ownership is concerned. */
+interface Owned {
+  readonly request: Pick<ToolCall['request'], 'requestedBy'>;
+}
+
 /**
  * The rule of ownership: a call belongs to the principal that requested it. Principals are compared exactly: a name that
  * differs in case is another principal.
  * @returns the refusal `forbidden`; undefined when the principal may act on the call.
  */
-export function notOwner({ request }: ToolCall, principal: string, reach: Reach): RuleResult<never> | undefined {
+export function notOwner({ request }: Owned, principal: string, reach: Reach): RuleResult<never> | undefined {
   if (reach === 'any' || request.requestedBy === principal) return undefined;
   // The detail names no principal, because the caller may not know the owner.
   return refused(

@@ -85,6 +85,20 @@ export interface OpenRun {
   readonly lastEventAt: string;
 }
 
+/** A call that is not settled, and the principal that requested it. */
+export interface OpenCall {
+  readonly callId: string;
+  readonly requestedBy: string;
+}
+
+/** The open calls of a run and of those inside it. */
+export interface OpenCallsOfRun {
+  /** In the order of their requests. */
+  readonly calls: readonly OpenCall[];
+  /** Every principal that requested a call of the run, settled or not; none when there is no such run. */
+  readonly requesters: readonly string[];
+}
+
 /** A call with a due deadline. The decider decides what follows. */
 export interface DueCall {
   readonly tenant: string;
@@ -157,11 +171,8 @@ export interface ReadModel {
    * counted.
    */
   readonly runBytes: (tenant: string, runId: string) => number;
-  /**
-   * The ids of those calls of a run that are not settled, and of those that the same principal requested inside the run,
-   * in the order of their requests.
-   */
-  readonly openCallIds: (tenant: string, runId: string) => readonly string[];
+  /** The calls of a run that are not settled, and those that the same principal requested inside the run. */
+  readonly openCallsOfRun: (tenant: string, runId: string) => OpenCallsOfRun;
   /** The number of pending approvals of an agent or a principal, counted up to `atMost`. */
   readonly pendingOf: (tenant: string, of: Counted, atMost: number) => number;
   /**

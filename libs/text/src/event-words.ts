@@ -44,12 +44,20 @@ const common: EventWords = {
   GrantRevoked: (read) => `${read('revokedBy')} revoked the grant ${read('grantId')}`,
   SubjectErased: (read) =>
     withWhy(`${read('erasedBy')} erased ${read('values')} values of ${read('calls')} calls`, read('reason')),
+  RunCancelled: (read, data) =>
+    withWhy(`${read('cancelledBy')} cancelled the run (${openCallsWords(memberOf(data, 'callIds'))})`, read('reason')),
   ExecutionClaimed: (read) => `${read('resolverId')} runs it (attempt ${read('attempt')})`,
   ExecutionClaimRenewed: (read) => `attempt ${read('attempt')} is still running`,
   ExecutionLapsed: (read) => `attempt ${read('attempt')} reported nothing; it may be retried`,
   ExecutionOutcomeUnknown: (read) => withWhy('the outcome is unknown; a person must reconcile it', read('reason')),
   ExecutionReconciled: (read) => withWhy(`${read('reconciledBy')} says: ${read('status')}`, read('note')),
 };
+
+/** The calls that were open and that its author may cancel. Each call records whether it was cancelled. */
+function openCallsWords(callIds: unknown): string {
+  const count = Array.isArray(callIds) ? callIds.length : 0;
+  return `${String(count)} open ${count === 1 ? 'call' : 'calls'}`;
+}
 
 const lateWords: Readonly<Record<string, string>> = {
   'lease-over': 'reported after the lease',
@@ -78,7 +86,7 @@ export function eventWordsOf(event: ToldEvent, own: EventWords, show: (value: un
 }
 
 /** The member that a value has under a name, if it has members at all. */
-export function memberOf(value: unknown, name: string): unknown {
+function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
 }

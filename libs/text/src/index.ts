@@ -2,7 +2,7 @@ export { batchWords } from './batch-words.js';
 export type { ShownBatch } from './batch-words.js';
 export { toCsv } from './csv.js';
 export { decidedWords, doneWords } from './decision-words.js';
-export { eventWordsOf, memberOf, withLateness, withWhy } from './event-words.js';
+export { eventWordsOf, withLateness, withWhy } from './event-words.js';
 export type { EventWords, ReadMember } from './event-words.js';
 export { hiddenWords, labelWords, looksHidden, writtenMaskNote, writtenMasks } from './hidden-words.js';
 export type { HiddenPlace } from './hidden-words.js';

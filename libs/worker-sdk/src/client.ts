@@ -106,7 +106,7 @@ export interface Client {
   /** Asks (again). Role agent. */
   readonly requestApproval: (callId: string, body?: RequestApprovalBody, options?: CallOptions) => Promise<unknown>;
   readonly cancel: (callId: string, reason: string, options?: CallOptions) => Promise<unknown>;
-  /** Cancels all open calls of a run. */
+  /** Cancels the open calls of a run that its own principal requested. An admin cancels all. */
   readonly cancelRun: (runId: string, reason: string, options?: CallOptions) => Promise<unknown>;
   /** Claims the right to execute. Role resolver. */
   readonly claim: (callId: string, body: ClaimRequest, options?: CallOptions) => Promise<ClaimView>;

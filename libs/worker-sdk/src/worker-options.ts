@@ -115,7 +115,7 @@ export interface Worker<C = unknown> {
   readonly requestAgain: (callId: string, question?: RequestApprovalBody) => Promise<void>;
   /** Cancels a call that is not claimed. */
   readonly cancel: (callId: string, reason: string) => Promise<void>;
-  /** Cancels all open calls of a run. */
+  /** Cancels the open calls of a run that its own principal requested. An admin cancels all. */
   readonly cancelRun: (runId: string, reason: string) => Promise<void>;
   /** The API under `token`, for everything else. */
   readonly client: Client;

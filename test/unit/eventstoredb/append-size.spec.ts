@@ -200,7 +200,9 @@ const heaviest: Partial<Record<EventType, (opened: Opened) => Promise<unknown>>>
     const settled = { status: 'refused', refusal: { code: 'already-settled', detail: 'it has ended' } } as const;
     const handleCommand = async () => ({ ...settled, state: { status: 'unrequested' }, revision: 0 }) as const;
     const commands = { ...real, handler: { ...real.handler, handleCommand } };
-    const cancelling = { store, commands, openCalls: { of: async () => open }, ...ports };
+    const requestedBy = agent.principal;
+    const ofRun = { calls: open.map((callId) => ({ callId, requestedBy })), requesters: [requestedBy] };
+    const cancelling = { store, commands, openCalls: { of: async () => ofRun }, ...ports };
     for (let times = 0; times < 2; times += 1)
       expect(notCancelledOf(await cancelRun(cancelling, agent, { runId: id('run'), reason: text }, 'cancel'))).toEqual(
         [],

@@ -54,7 +54,8 @@ beforeEach(async () => {
     tools: { find: () => undefined },
   });
   const unsigned = { mode: 'allow', tenant: 'default', principal: 'kafka' } as const;
-  ledger = createLedger({ ...ports, commands, keys: null, unsigned, openCalls: { of: async () => [] } });
+  const openCalls = { of: async () => ({ calls: [], requesters: [] }) };
+  ledger = createLedger({ ...ports, commands, keys: null, unsigned, openCalls });
   close = async () => {
     await projection.stop();
     readModel.close();

@@ -53,7 +53,7 @@ describe('an event in words', () => {
     [
       'RunCancelled',
       { runId: 'r', callIds: ['tc_a', 'tc_b'], reason: 'the user left', cancelledBy: 'agent' },
-      'agent cancelled the run, 2 calls of it open: the user left',
+      'agent cancelled the run (2 open calls): the user left',
     ],
     [
       'ApprovalDescribed',

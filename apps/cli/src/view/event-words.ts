@@ -1,6 +1,6 @@
 import type { EventView } from '@countersign/contracts';
 import type { EventWords, ReadMember } from '@countersign/text';
-import { eventWordsOf, memberOf, printable, responderRead, timeWords, withLateness, withWhy } from '@countersign/text';
+import { eventWordsOf, printable, responderRead, timeWords, withLateness, withWhy } from '@countersign/text';
 import { compactJson } from './approval-summary.js';
 
 const textMax = 300;
@@ -18,15 +18,7 @@ const own: EventWords = {
   NotificationFailed: (read) => `${read('kind')}: not sent to ${toWhom(read)} (${read('reason')})`,
   NotificationClaimed: (read) => `${read('kind')}: ${read('notifierId')} sends it to ${toWhom(read)}`,
   RequestRefused: (read) => withWhy(`request ${read('requestId')} was refused (${read('code')})`, read('detail')),
-  RunCancelled: (read, data) =>
-    withWhy(`${read('cancelledBy')} cancelled the run, ${callsWords(memberOf(data, 'callIds'))}`, read('reason')),
 };
-
-/** The number of calls that were open at the cancellation. Each call records whether it was cancelled. */
-function callsWords(callIds: unknown): string {
-  const count = Array.isArray(callIds) ? callIds.length : 0;
-  return `${String(count)} ${count === 1 ? 'call' : 'calls'} of it open`;
-}
 
 function toWhom(read: ReadMember): string {
   const person = read('recipient');

@@ -15,7 +15,6 @@ const own: EventWords = {
   ExecutionSucceeded: (read) => withLateness('it ran', read),
   ExecutionFailed: (read) => withLateness('it failed', read),
   RequestRefused: (read) => withWhy(`a request was refused (${read('code')})`, read('detail')),
-  RunCancelled: (read) => withWhy(`${read('cancelledBy')} cancelled the whole run`, read('reason')),
   NotificationDelivered: (read) => `${messageWords(read)}sent to ${addressWords(read)}`,
   NotificationUpdated: (read) => `brought up to date at ${addressWords(read)}`,
   NotificationFailed: (read) =>

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createWriteSide, findCall } from '@countersign/commands';
-import type { Actor, CommandPorts } from '@countersign/commands';
+import type { Actor, CommandPorts, OpenCall, OpenCallsOfRun } from '@countersign/commands';
 import { deriveCallId } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
 import { callState } from '@countersign/domain';
@@ -163,21 +163,22 @@ async function deliver(ledger: Ledger, message: Message): Promise<Delivered> {
   }
 }
 
-/** The read model's answer, computed from the log. */
+/** The result of the read model, computed from the log. */
 async function openCallsIn(
   events: () => Promise<readonly RecordedEvent[]>,
   stateOf: (callId: string, tenant: string) => Promise<string | null>,
   tenant: string,
   runId: string,
-): Promise<readonly string[]> {
+): Promise<OpenCallsOfRun> {
   const open = ['awaiting_approval', 'allowed', 'approved', 'executing'];
-  const requested = (await events()).filter(
-    ({ type, metadata }) => type === 'ToolCallRequested' && metadata.tenant === tenant && metadata.runId === runId,
-  );
-  const found: string[] = [];
-  for (const { metadata } of requested) {
+  const calls: OpenCall[] = [];
+  const requesters: string[] = [];
+  for (const { type, metadata, data } of await events()) {
+    if (type !== 'ToolCallRequested' || metadata.tenant !== tenant || metadata.runId !== runId) continue;
+    const { requestedBy } = data as { requestedBy: string };
+    requesters.push(requestedBy);
     const callId = metadata.callId ?? '';
-    if (open.includes((await stateOf(callId, tenant)) ?? '')) found.push(callId);
+    if (open.includes((await stateOf(callId, tenant)) ?? '')) calls.push({ callId, requestedBy });
   }
-  return found;
+  return { calls, requesters };
 }

@@ -1,15 +1,10 @@
 import { createVirtualClock } from '@countersign/runtime/testing';
 import { createOpenCalls, ViewsBehindError } from './open-calls.js';
 
-const requesterOf = (_tenant: string, callId: string): string => (callId === 'tc_a' ? 'ann' : 'bob');
+const open = { calls: [{ callId: 'tc_a', requestedBy: 'ann' }], requesters: ['ann', 'bob'] };
+const openCallsOfRun = () => open;
 
 describe('the open calls of a run', () => {
-  it('may be those of one principal alone', async () => {
-    const readModel = { reached: async () => undefined, openCallIds: () => ['tc_a', 'tc_b'], requesterOf };
-    const ports = { store: { head: async () => 42 }, readModel, clock: createVirtualClock() };
-    expect(await createOpenCalls(ports).of('default', 'run-1', 'bob')).toEqual(['tc_b']);
-  });
-
   it('are asked for once the views show what was recorded before', async () => {
     const clock = createVirtualClock();
     let reach: () => void = () => undefined;
@@ -19,20 +14,19 @@ describe('the open calls of a run', () => {
         asked.push(position);
         return new Promise<void>((resolve) => (reach = resolve));
       },
-      openCallIds: () => ['tc_a', 'tc_b'],
-      requesterOf,
+      openCallsOfRun,
     };
     const given = createOpenCalls({ store: { head: async () => 42 }, readModel, clock }).of('default', 'run-1');
     await clock.advanceAsync(100);
     expect(asked).toEqual([42]);
     reach();
-    expect(await given).toEqual(['tc_a', 'tc_b']);
+    expect(await given).toEqual(open);
     expect(clock.nextInMs()).toBeUndefined();
   });
 
   it('are not guessed while the views are behind: it is to be asked again', async () => {
     const clock = createVirtualClock();
-    const readModel = { reached: () => new Promise<void>(() => undefined), openCallIds: () => ['tc_a'], requesterOf };
+    const readModel = { reached: () => new Promise<void>(() => undefined), openCallsOfRun };
     const given = createOpenCalls({ store: { head: async () => 42 }, readModel, clock }).of('default', 'run-1');
     const seen = expect(given).rejects.toBeInstanceOf(ViewsBehindError);
     await clock.advanceAsync(5_000);

@@ -1,4 +1,4 @@
-import type { OpenCalls } from '@countersign/commands';
+import type { OpenCalls, OpenCallsOfRun } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import type { Clock } from '@countersign/runtime';
 import { reachedWithin } from './reached-within.js';
@@ -11,8 +11,7 @@ export class ViewsBehindError extends Error {
 
 /** The read model as this process needs it: queries, and waiting for a position. */
 export interface CallViews extends Reachable {
-  readonly openCallIds: (tenant: string, runId: string) => readonly string[];
-  readonly requesterOf: (tenant: string, callId: string) => string | undefined;
+  readonly openCallsOfRun: (tenant: string, runId: string) => OpenCallsOfRun;
 }
 
 const waitMs = 5_000;
@@ -25,13 +24,11 @@ export function createOpenCalls(ports: {
 }): OpenCalls {
   const { store, readModel, clock } = ports;
   return {
-    of: async (tenant, runId, requestedBy) => {
+    of: async (tenant, runId) => {
       if (!(await reachedWithin(readModel, clock, await store.head(), waitMs))) {
         throw new ViewsBehindError('the read model of this process has not reached the head of the log');
       }
-      const isOfRequester = (callId: string): boolean =>
-        requestedBy === undefined || readModel.requesterOf(tenant, callId) === requestedBy;
-      return readModel.openCallIds(tenant, runId).filter(isOfRequester);
+      return readModel.openCallsOfRun(tenant, runId);
     },
   };
 }

@@ -25,7 +25,7 @@ export interface Engine extends Pick<
   | 'approval'
   | 'run'
   | 'runBytes'
-  | 'openCallIds'
+  | 'openCallsOfRun'
   | 'pendingOf'
   | 'denialsInARow'
   | 'factsOfRun'
@@ -100,7 +100,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
     pendingOf: (...of) => fromFile(() => pendingOf(prepare, ...of)),
     denialsInARow: (...of) => fromFile(() => denialsInARow(prepare, ...of)),
     factsOfRun: (...of) => fromFile(() => factsOfRun(prepare, ...of)),
-    openCallIds: (tenant, runId) => fromFile(() => openCallsOfRun(prepare, tenant, runId)),
+    openCallsOfRun: (tenant, runId) => fromFile(() => openCallsOfRun(prepare, tenant, runId)),
     listApprovals: (tenant, query) => fromFile(() => listApprovals(prepare, tenant, query, rows.checkpoint().position)),
     listCalls: (tenant, query) => fromFile(() => listCalls(prepare, tenant, query, rows.checkpoint().position)),
     listRuns: (tenant, query) => fromFile(() => listRuns(prepare, tenant, query, rows.checkpoint().position)),

@@ -139,7 +139,9 @@ function expectSame(model: ReadModel, events: readonly RecordedEvent[]): void {
     }
     expect(openRuns(model, tenant)).toEqual(openRunsOf(ofTenant, events));
     const open = inRun.filter(({ state }) => !isSettled(state));
-    expect(model.openCallIds(tenant, 'run-0')).toEqual(open.map(({ request }) => request.callId));
+    const { calls, requesters } = model.openCallsOfRun(tenant, 'run-0');
+    expect(calls).toEqual(open.map(({ request: { callId, requestedBy } }) => ({ callId, requestedBy })));
+    expect(new Set(requesters)).toEqual(new Set(inRun.map(({ request }) => request.requestedBy)));
   }
   const dueSoon = dueAts.filter((dueAt) => dueAt <= minuteMs(20)).sort((one, other) => one - other);
   expect(model.due(minuteMs(20), 100).map(({ dueAt }) => dueAt)).toEqual(dueSoon);

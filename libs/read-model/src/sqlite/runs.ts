@@ -1,6 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import { isSettled, toolCallStates } from '@countersign/contracts';
 import type { CallRow } from '../call-row.js';
+import type { OpenCallsOfRun } from '../read-model.js';
 import { rowBytes, rowColumns, toCallRow } from './stored-row.js';
 
 type Prepare = (sql: string) => StatementSync;
@@ -24,12 +25,16 @@ export function bytesOfRun(prepare: Prepare, tenant: string, runId: string): num
   return Number(found?.['bytes']);
 }
 
-/** The ids of the open calls of a run, and of those that run inside it, in the order of their requests. */
-export function openCallsOfRun(prepare: Prepare, tenant: string, runId: string): readonly string[] {
+/** The open calls of a run and of those that run inside it, and every principal that has a call in the run. */
+export function openCallsOfRun(prepare: Prepare, tenant: string, runId: string): OpenCallsOfRun {
   const inside = 'SELECT seq FROM nested WHERE tenant = ? AND outer_run = ?';
   const own = 'SELECT seq FROM calls WHERE tenant = ? AND run_id = ?';
-  const sql = `SELECT call_id FROM calls WHERE seq IN (${own} UNION ${inside}) AND state IN (${openStates}) ORDER BY seq`;
-  return prepare(sql)
+  const sql = `SELECT call_id, requested_by FROM calls WHERE seq IN (${own} UNION ${inside}) AND state IN (${openStates}) ORDER BY seq`;
+  const calls = prepare(sql)
     .all(tenant, runId, tenant, runId)
-    .map((columns) => String(columns['call_id']));
+    .map((columns) => ({ callId: String(columns['call_id']), requestedBy: String(columns['requested_by']) }));
+  const requesters = prepare('SELECT DISTINCT requested_by FROM runs WHERE tenant = ? AND run_id = ?')
+    .all(tenant, runId)
+    .map((columns) => String(columns['requested_by']));
+  return { calls, requesters };
 }

@@ -102,7 +102,7 @@ describe('tenants', () => {
     expect(model.toolCall('mine', theirs.callId)).toBeUndefined();
     expect(model.approval('mine', theirs.approvalId())).toBeUndefined();
     expect(model.run('mine', 'run-1').map(({ request }) => request.callId)).toEqual([mine.callId]);
-    expect(model.openCallIds('mine', 'run-1')).toEqual([mine.callId]);
+    expect(model.openCallsOfRun('mine', 'run-1').calls).toMatchObject([{ callId: mine.callId }]);
     for (const query of [{}, { runId: 'run-1' }, { toolName: 'refund_order' }, { group: 'ops' }]) {
       const page = model.listApprovals('mine', query);
       expect(page).toMatchObject({ rows: [{ call: { request: { tenant: 'mine' } } }], nextCursor: null });
@@ -133,7 +133,23 @@ describe('the calls of a run', () => {
     calls[1]?.record('ToolCallCancelled');
     const model = await opened(path('m.db'), log);
     expect(model.run('default', 'run-1').map(({ request }) => request.toolCallId)).toEqual(['b', 'a', 'c']);
-    expect(model.openCallIds('default', 'run-1')).toEqual([calls[0]?.callId, calls[2]?.callId]);
+    const open = [calls[0], calls[2]].map((call) => ({ callId: call?.callId, requestedBy: 'agent' }));
+    expect(model.openCallsOfRun('default', 'run-1')).toEqual({ calls: open, requesters: ['agent'] });
+    model.close();
+  });
+
+  it('name every principal that has one, open or not, each once', async () => {
+    const log = createTestLog();
+    const calls = ['anne', 'anne', 'bob'].map((requestedBy, index) => {
+      const call = log.call(`call_${String(index)}`, { runId: 'run-1' });
+      call.record('ToolCallRequested', { requestedBy });
+      call.record('ToolCallAllowed');
+      return call;
+    });
+    calls[2]?.record('ToolCallCancelled');
+    const model = await opened(path('m.db'), log);
+    expect(model.openCallsOfRun('default', 'run-1').requesters.toSorted()).toEqual(['anne', 'bob']);
+    expect(model.openCallsOfRun('default', 'run-9')).toEqual({ calls: [], requesters: [] });
     model.close();
   });
 });

@@ -100,7 +100,7 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     approval: (tenant, approvalId) => engine.approval(tenant, approvalId),
     run: (tenant, runId) => engine.run(tenant, runId),
     runBytes: (tenant, runId) => engine.runBytes(tenant, runId),
-    openCallIds: (tenant, runId) => engine.openCallIds(tenant, runId),
+    openCallsOfRun: (tenant, runId) => engine.openCallsOfRun(tenant, runId),
     pendingOf: (...of) => engine.pendingOf(...of),
     denialsInARow: (...of) => engine.denialsInARow(...of),
     factsOfRun: (...of) => engine.factsOfRun(...of),
