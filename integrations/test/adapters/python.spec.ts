@@ -24,7 +24,7 @@ if (hasPython) {
 
   it.each([
     ['a claim of anything but what was approved is refused', 'test_claim.py', 8],
-    ['an address or a token that cannot be sent is refused', 'test_client.py', 4],
+    ['an address, a token or a compressed answer that cannot be used is refused', 'test_client.py', 6],
     ['a resolver token that may not claim is refused before a person is asked', 'test_proof.py', 5],
   ])('%s', async (_, file, count) => {
     // A failure rejects with everything that the tests printed.
