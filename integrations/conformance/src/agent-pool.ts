@@ -33,8 +33,8 @@ export function beginAlone(agent: AgentCommand, start: AgentStart): AgentLeg {
 }
 
 /**
- * Opens a pool of an agent that can stay. Each step of a run gets a process that knows nothing of the run, as in a new process;
- * what a framework keeps for the whole process is shared with other runs, as in a server of agents.
+ * Opens a pool of an agent that can stay. Each step of a run gets a process that has seen no other step of that run. Runs share
+ * the state that a framework keeps for its whole process, as they do in a server of agents.
  */
 export function openAgentPool(agent: AgentCommand): AgentPool {
   const resting: Resting[] = [];

@@ -14,8 +14,9 @@ export interface Manifest {
 }
 
 /**
- * Installs the tarballs of a folder into an empty folder, as a user does, and returns the warnings of npm. `path`: the PATH
- * of npm. Default: this process's.
+ * Installs the tarballs of a folder into an empty folder, as a user does, and returns the warnings of npm.
+ *
+ * @param path the PATH of npm; default: the PATH of this process
  */
 export async function installPackages(tarballs: string, app: string, path = process.env['PATH']): Promise<string> {
   mkdirSync(app);

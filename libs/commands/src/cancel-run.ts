@@ -44,7 +44,7 @@ export interface CancelledRun {
   readonly requestedBy?: string;
 }
 
-/** What the cancellation of a run did to one of its calls. */
+/** The effect of the cancellation of a run on one of its calls. */
 export interface CancelledCall {
   readonly callId: string;
   readonly outcome: Result<unknown>;

@@ -60,7 +60,7 @@ beforeEach(() => {
   known.learn([pending()], known.now());
 });
 const state = (): string | undefined => known.get(callId)?.state;
-/** What a read does. */
+/** Tells the known calls the result of a read. */
 const read = (view: ToolCallView = pending()): void => {
   known.learn([view], known.now());
 };

@@ -24,7 +24,7 @@ export interface FakeCall {
   readonly digestInput: DigestInput;
   readonly request: RequestedCall;
   readonly batch: NonNullable<ApprovalView['batch']> | null;
-  /** Of the request: an edit changes that of the view. */
+  /** The digest of the request. An edit changes the digest of the view, and leaves this one. */
   readonly requestedDigest: string;
   /** The latest one. */
   claim: FakeClaim | null;

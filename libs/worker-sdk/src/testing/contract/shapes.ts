@@ -2,7 +2,7 @@ import type { ApprovalView, ToolCallView } from '@countersign/contracts';
 import { expect } from '@jest/globals';
 import { sampleCall, type Answer } from './worker-server.js';
 
-/** What every response has, as asymmetric matchers: each member must be there, and no other. */
+/** The members of each kind of response, as matchers. A response must have all of them, and no others. */
 export type Members = Readonly<Record<string, unknown>>;
 
 export const anyText: unknown = expect.any(String);

@@ -13,7 +13,7 @@ export interface WorkerServerContractOptions {
   readonly open: () => Promise<WorkerServer>;
 }
 
-/** What a worker sees over HTTP, on any server. Call it at the top level of a spec. */
+/** Tests what any server shows a worker over HTTP. Call it at the top level of a spec. */
 export function workerServerContract({ name, open }: WorkerServerContractOptions): void {
   describe(`a server for workers: ${name}`, () => {
     let opened: WorkerServer;
