@@ -53,7 +53,7 @@ export const floors = [
   // Runs in browsers too, and where a command must start at once.
   { unit: 'libs/http-client', floor: 1, ours: ['contracts'], npm: [], node: [] },
   // Generated from the OpenAPI document, for programs of others.
-  { unit: 'libs/api-client', floor: 1, ours: [], npm: ['openapi-fetch'], node: [] },
+  { unit: 'libs/api-client', floor: 1, ours: ['http-client'], npm: ['openapi-fetch'], node: [] },
   { unit: 'libs/domain', floor: 1, ours: ['types:contracts'], npm: [], node: [], pure: true },
   {
     unit: 'libs/policy',

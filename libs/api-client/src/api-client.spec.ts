@@ -1,4 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { decodersOf, openEncodedServer, refusedEncodings, type EncodedServer } from '@countersign/http-client/testing';
 import { createApiClient } from './api-client.js';
 
 const listed = (answer: () => Response) =>
@@ -31,5 +32,37 @@ describe('the client of the HTTP API', () => {
         throw new TypeError('fetch failed');
       }),
     ).rejects.toThrow('fetch failed');
+  });
+});
+
+describe('a response with the content encodings', () => {
+  let server: EncodedServer;
+  beforeAll(async () => {
+    server = await openEncodedServer();
+  });
+  afterAll(() => server.close());
+
+  it.each(refusedEncodings.map((encodings) => ({ encodings })))(
+    '$encodings is refused without a decoder',
+    async ({ encodings }) => {
+      server.answerWith(encodings, '{"approvals":[]}');
+      const client = createApiClient({ url: server.url, token: 't' });
+      const decoders = await decodersOf(async () => {
+        await expect(client.GET('/v1/approvals')).rejects.toThrow('content-encoding');
+      });
+      expect(decoders).toBe(0);
+      expect(server.received.at(-1)).toMatch(/accept-encoding: identity\r\n/);
+    },
+  );
+
+  it('none is read, and the request keeps its method, headers and body', async () => {
+    server.answerWith([], '{"results":[]}');
+    const client = createApiClient({ url: server.url, token: 't' });
+    const { data } = await client.POST('/v1/runs/{runId}/cancel', {
+      params: { path: { runId: 'r' } },
+      body: { reason: 'late' },
+    });
+    expect(data).toEqual({ results: [] });
+    expect(server.received.at(-1)).toMatch(/^POST \/v1\/runs\/r\/cancel [^]*authorization: Bearer t\r\n/);
   });
 });

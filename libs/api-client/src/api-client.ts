@@ -1,3 +1,4 @@
+import { fetchUnencoded } from '@countersign/http-client';
 import createClient, { type Client } from 'openapi-fetch';
 import type { components, paths } from './api.js';
 
@@ -15,7 +16,7 @@ export interface ApiClientOptions {
   readonly url: string;
   /** A bearer token. Its roles decide which operations it may use. */
   readonly token: string;
-  /** In place of the global `fetch`, for example with a proxy or a time limit. */
+  /** Default: a `fetch` that refuses compressed responses before they are decoded. */
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
 }
 
@@ -27,11 +28,11 @@ export interface ApiClientOptions {
  *   params: { query: { state: 'pending' } },
  * });
  */
-export function createApiClient({ url, token, fetch }: ApiClientOptions): ApiClient {
+export function createApiClient({ url, token, fetch = fetchUnencoded }: ApiClientOptions): ApiClient {
   const client = createClient<paths>({
     baseUrl: url,
     headers: { authorization: `Bearer ${token}` },
-    ...(fetch === undefined ? {} : { fetch }),
+    fetch,
   });
   client.use({ onResponse: ({ response }) => (response.status < 400 ? undefined : withProblem(response)) });
   return client;

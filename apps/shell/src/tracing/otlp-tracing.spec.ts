@@ -1,3 +1,4 @@
+import { decodersOf, openEncodedServer, refusedEncodings } from '@countersign/http-client/testing';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { openTracing } from './open-tracing.js';
 import { attributesOf, openOtlpCollector } from '../testing/otlp-collector.js';
@@ -45,6 +46,22 @@ it('logs no answer of a collector, which may be a page of megabytes', async () =
   await tracing?.close();
   const [entry] = log.entries.filter(({ message }) => message === 'spans were not delivered');
   expect(entry?.fields).toEqual({ why: '400 Bad Request', spans: 1 });
+});
+
+it('decodes no answer of a collector', async () => {
+  const collector = await openEncodedServer();
+  for (const encodings of refusedEncodings) {
+    collector.answerWith(encodings, '{"partialSuccess":{"rejectedSpans":"1"}}');
+    const tracing = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    const decoders = await decodersOf(async () => {
+      await oneSpan(tracing);
+      await tracing?.close();
+    });
+    expect(decoders).toBe(0);
+  }
+  expect(collector.received).toHaveLength(refusedEncodings.length);
+  expect(collector.received.join()).not.toContain('accept-encoding');
+  await collector.close();
 });
 
 it('sends to the whole URL that is given for traces alone', async () => {

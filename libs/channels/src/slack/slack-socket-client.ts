@@ -2,6 +2,7 @@ import { fetchUnencoded } from '@countersign/http-client';
 import { SocketModeClient } from '@slack/socket-mode';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { silentLogger, slackClientOptions } from './slack-client.js';
+import { createSlackDispatcher } from './slack-dispatcher.js';
 
 /** An envelope of the connection, and its acknowledgement. */
 export interface Envelope {
@@ -31,10 +32,12 @@ export function createSlackConnection(
   onEnvelope: (envelope: Envelope) => void,
   signal: AbortSignal,
 ): SlackConnection {
+  const link = createSlackDispatcher();
   const client = new WatchedClient({
     appToken: config.appToken?.reveal() ?? '',
     autoReconnectEnabled: false,
     logger: silentLogger,
+    dispatcher: link.dispatcher,
     clientOptions: {
       ...slackClientOptions(config),
       fetch: (url, { signal: timeout, ...init } = {}) =>
@@ -47,6 +50,7 @@ export function createSlackConnection(
   client.on('slack_event', (message: Partial<Envelope>) => {
     if (isEnvelope(message)) onEnvelope(message);
   });
+  client.once('disconnected', link.destroy);
   return {
     open: async () => {
       await client.start();
