@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { gateTool } from './gate-tool.js';
+import { gateTool } from './tools/gate-tool.js';
 import type { RunState } from './state.js';
 import { createFakeCountersign } from './testing.js';
-import type { ExecutionContext } from './tool-definition.js';
+import type { ExecutionContext } from './tools/tool-definition.js';
 import { createWorker } from './worker.js';
 import type { Worker } from './worker-options.js';
 

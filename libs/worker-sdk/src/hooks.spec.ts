@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { gateTool } from './gate-tool.js';
+import { gateTool } from './tools/gate-tool.js';
 import { createFakeCountersign } from './testing.js';
 import type { Worker, WorkerOptions } from './worker-options.js';
 import { createWorker } from './worker.js';

@@ -1,7 +1,7 @@
 import type { ToolCallView } from '@countersign/contracts';
 import { messageOf } from './errors.js';
 import type { WorkerLog } from './log.js';
-import { resultOf, type ToolResult } from './results.js';
+import { resultOf, type ToolResult } from './results/results.js';
 
 /**
  * Functions that hear what happens to the calls of a worker, for metrics and traces. Each fact is told once by a worker;

@@ -1,6 +1,6 @@
 import type { Clock } from '@countersign/contracts/clock';
 import { linkedController } from '@countersign/http-client';
-import { checkWaitMs } from './check-numbers.js';
+import { checkWaitMs } from './tools/check-numbers.js';
 
 /** The longest wait, and what the tools get. */
 export interface WaitOptions<C = unknown> {

@@ -1,7 +1,7 @@
 import { batchModes, type BatchMode, type ToolCallView } from '@countersign/contracts';
 import { z } from 'zod';
-import { toolResultSchema } from './results.js';
-import { questionToolName, type ProposedCall } from './tool-definition.js';
+import { toolResultSchema } from './results/results.js';
+import { questionToolName, type ProposedCall } from './tools/tool-definition.js';
 
 const callStateSchema = z.object({
   toolCallId: z.string(),

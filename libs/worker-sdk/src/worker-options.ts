@@ -1,16 +1,16 @@
 import type { ApprovalView, RequestApprovalBody } from '@countersign/contracts';
-import type { Client } from './client.js';
-import type { CallEnd, FrameworkCall } from './framework-call.js';
+import type { Client } from './ledger/client.js';
+import type { CallEnd, FrameworkCall } from './steps/framework-call.js';
 import type { WorkerHooks } from './hooks.js';
-import type { KafkaRequests } from './kafka-requests.js';
+import type { KafkaRequests } from './ledger/kafka-requests.js';
 import type { WaitOptions } from './limits.js';
 import type { WorkerLog } from './log.js';
-import type { Middleware } from './middleware.js';
-import type { StepOutcome } from './outcome.js';
-import type { ServeOptions } from './serve.js';
+import type { Middleware } from './execution/middleware.js';
+import type { StepOutcome } from './results/outcome.js';
+import type { ServeOptions } from './execution/serve.js';
 import type { RunState, Step } from './state.js';
-import type { GateTool } from './tool-definition.js';
-import type { TransportOptions } from './transport.js';
+import type { GateTool } from './tools/tool-definition.js';
+import type { TransportOptions } from './ledger/transport.js';
 
 /** The options of a worker. */
 export interface WorkerOptions<C = unknown> extends TransportOptions {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '@countersign/contracts';
 import { z } from 'zod';
-import { gateTool } from './gate-tool.js';
+import { gateTool } from './tools/gate-tool.js';
 import { createFakeCountersign, type FakeCountersign } from './testing.js';
 import { createWorker } from './worker.js';
 import type { Worker, WorkerOptions } from './worker-options.js';

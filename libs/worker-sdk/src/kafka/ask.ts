@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { backoffMs } from '@countersign/contracts';
 import { linkedController } from '@countersign/http-client';
-import { createChanges, type Changes } from '../changes.js';
+import { createChanges, type Changes } from '../ledger/changes.js';
 import { CountersignError, messageOf } from '../errors.js';
-import type { RequestOptions, Requests } from '../requests.js';
+import type { RequestOptions, Requests } from '../ledger/requests.js';
 import { checkRequest } from './check-request.js';
 import { createRefusalCheck } from './confirm-refusal.js';
 import type { HeardEvent } from './heard-event.js';

@@ -1,6 +1,6 @@
 import type { EventView } from '@countersign/contracts';
 import { linkedController } from '@countersign/http-client';
-import type { Client } from '../client.js';
+import type { Client } from '../ledger/client.js';
 
 /** Hands over the ledger's refusals of one request. */
 export interface RefusalCheck {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import type { KafkaRequests } from '../kafka-requests.js';
+import type { KafkaRequests } from '../ledger/kafka-requests.js';
 import { createWorker } from '../worker.js';
 import type { KafkaOptions, SigningKey } from './options.js';
 import { kafka } from './open-requests.js';

@@ -1,6 +1,6 @@
 import { sleep } from '@countersign/contracts/clock';
 import { messageOf } from '../errors.js';
-import type { KafkaRequests, KafkaSide, RequestingWorker } from '../kafka-requests.js';
+import type { KafkaRequests, KafkaSide, RequestingWorker } from '../ledger/kafka-requests.js';
 import type { KafkaConnection } from './connection.js';
 import { connectKafka } from './load-connection.js';
 import { requestsTopicOf } from './options.js';

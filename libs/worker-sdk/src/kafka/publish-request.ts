@@ -1,7 +1,7 @@
 import { backoffMs } from '@countersign/contracts';
 import { reasonOf, sleepOrThrow, type Clock } from '@countersign/contracts/clock';
-import { rejectOnAbort } from '../reject-on-abort.js';
-import { traceHeaders } from '../trace.js';
+import { rejectOnAbort } from '../ledger/reject-on-abort.js';
+import { traceHeaders } from '../ledger/trace.js';
 import { describeHindrance, finalError } from './broker-errors.js';
 import type { KafkaConnection } from './connection.js';
 import { signatureHeader, type RequestSigner } from './request-signer.js';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { ToolCallView } from '@countersign/contracts';
-import type { Client } from '../client.js';
+import type { Client } from '../ledger/client.js';
 import type { RunState } from '../state.js';
 import { createKnownCalls } from './known-calls.js';
 import { readsOverKafka } from './reads-over-kafka.js';

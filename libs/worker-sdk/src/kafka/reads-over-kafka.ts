@@ -1,7 +1,7 @@
 import { isSettled } from '@countersign/contracts';
-import type { Client } from '../client.js';
-import { callsOfState } from '../read-run.js';
-import type { CallReads } from '../requests.js';
+import type { Client } from '../ledger/client.js';
+import { callsOfState } from '../ledger/read-run.js';
+import type { CallReads } from '../ledger/requests.js';
 import type { KnownCalls } from './known-calls.js';
 
 /** The dependencies of reads. */

@@ -1,6 +1,6 @@
 import type { JsonObject, OutcomeBody, ToolCallView } from '@countersign/contracts';
-import { readToolCall } from '../answers.js';
-import type { Client } from '../client.js';
+import { readToolCall } from '../ledger/answers.js';
+import type { Client } from '../ledger/client.js';
 import type { KnownCalls } from './known-calls.js';
 
 /** Claims and reports over HTTP that keep `known` up to date, so that no read follows them. */

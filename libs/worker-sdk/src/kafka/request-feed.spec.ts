@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { createChanges } from '../changes.js';
-import { createClient, type Client } from '../client.js';
+import { createChanges } from '../ledger/changes.js';
+import { createClient, type Client } from '../ledger/client.js';
 import { createRefusalCheck } from './confirm-refusal.js';
 import type { HeardEvent } from './heard-event.js';
 import type { HeardMessage } from './heard-event.js';

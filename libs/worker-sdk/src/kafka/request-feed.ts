@@ -1,6 +1,6 @@
 import type { EventView } from '@countersign/contracts';
 import { z } from 'zod';
-import type { Changes } from '../changes.js';
+import type { Changes } from '../ledger/changes.js';
 import { CountersignError } from '../errors.js';
 import { heardEvent, parseJson, type HeardEvent, type HeardMessage } from './heard-event.js';
 import type { KnownCalls } from './known-calls.js';

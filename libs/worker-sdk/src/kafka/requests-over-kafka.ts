@@ -1,9 +1,9 @@
 import { isSettled, type ToolCallView } from '@countersign/contracts';
-import type { Changes } from '../changes.js';
+import type { Changes } from '../ledger/changes.js';
 import { CountersignError, isRefusal, messageOf } from '../errors.js';
-import { callsOfRun } from '../read-run.js';
-import { rejectOnAbort } from '../reject-on-abort.js';
-import type { RequestOptions, Requests } from '../requests.js';
+import { callsOfRun } from '../ledger/read-run.js';
+import { rejectOnAbort } from '../ledger/reject-on-abort.js';
+import type { RequestOptions, Requests } from '../ledger/requests.js';
 import { createAsk, type Asked, type KafkaRequestsPorts } from './ask.js';
 import { connectedWithin } from './publish-request.js';
 import { readsOverKafka } from './reads-over-kafka.js';

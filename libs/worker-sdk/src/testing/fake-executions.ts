@@ -1,5 +1,5 @@
 import { isSettled, limits, type ClientOutputBody, type OutcomeBody } from '@countersign/contracts';
-import { isSameJson } from '../schema.js';
+import { isSameJson } from '../tools/schema.js';
 import { timeAfter, type FakeCall } from './fake-calls.js';
 import { moveTo, siblingsOf, type FakeLedger } from './fake-life.js';
 import { refuse } from './fake-problem.js';

@@ -1,5 +1,5 @@
 import { otherSchema, type RequestToolCalls } from '@countersign/contracts';
-import { inputSchemaOf, isSameJson } from '../schema.js';
+import { inputSchemaOf, isSameJson } from '../tools/schema.js';
 import { newFakeCalls, type FakeCall } from './fake-calls.js';
 import { ask, type FakeLedger } from './fake-life.js';
 import { refuse } from './fake-problem.js';

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { backoffMs, type ClaimView, type OutcomeBody } from '@countersign/contracts';
+import { sleepOrThrow } from '@countersign/contracts/clock';
+import { isRefusal, messageOf } from '../errors.js';
+import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
+import { runClaimed } from './run-claimed.js';
+import { inTraceOf } from '../ledger/trace.js';
+
+/**
+ * `ran`: its outcome is recorded. `timed-out`: it ran too long or was aborted, and the end of its lease makes it `unknown`. `not-claimable`: another worker
+ * claimed it, or it ended. `batch-incomplete`: not yet.
+ */
+export type ExecutionEnd = 'ran' | 'timed-out' | 'not-claimable' | 'batch-incomplete';
+
+/** Claims a call, runs its tool once, and reports the outcome; it waits for an unreachable server. */
+export async function executeCall(ports: ExecutionPorts, request: ExecutionRequest): Promise<ExecutionEnd> {
+  const { call } = request;
+  // Never stored, never derived: a claim whose response was lost is retried with this key, but a later worker, or this
+  // one after a crash, must not get a claim whose tool may already have run.
+  const claimKey = randomUUID();
+  const { resolverId, leaseMs } = ports;
+  const waiting = { attempts: Infinity, signal: ports.stopped };
+  const claimedAt = ports.clock.monotonic();
+  let claim: ClaimView;
+  try {
+    claim = await ports.resolver.claim(call.callId, { resolverId, leaseMs }, { ...waiting, idempotencyKey: claimKey });
+  } catch (error) {
+    if (isRefusal(error, 'batch-incomplete')) return 'batch-incomplete';
+    if (isRefusal(error, 'already-claimed', 'already-settled', 'not-approved', 'approval-lapsed'))
+      return 'not-claimable';
+    throw error;
+  }
+  const isExpired = ports.clock.monotonic() - claimedAt >= leaseMs;
+  if (isExpired && !(await isStillOurs(ports, call.callId, claim.attempt))) return 'not-claimable';
+  return inTraceOf(claim, () => runAndReport(ports, request, claim));
+}
+
+async function runAndReport(ports: ExecutionPorts, request: ExecutionRequest, claim: ClaimView): Promise<ExecutionEnd> {
+  const { callId } = request.call;
+  const end = await runClaimed(ports, request, claim);
+  if (end.status === 'unknown') {
+    void reportLate(ports, callId, end.late);
+    return 'timed-out';
+  }
+  await report(ports, callId, end.outcome);
+  return 'ran';
+}
+
+/** The response took longer than the lease, so the tool starts only if the claim can still be renewed. */
+async function isStillOurs(ports: ExecutionPorts, callId: string, attempt: number): Promise<boolean> {
+  try {
+    await ports.resolver.renew(callId, { attempt, leaseMs: ports.leaseMs });
+    return true;
+  } catch (error) {
+    ports.log.warn({ callId, attempt, error: messageOf(error) }, 'the claim ended before the tool could start');
+    return false;
+  }
+}
+
+/** A token that is refused may be accepted again, for example after a change of the tokens. */
+const refusedTokenBackoff = { firstMs: 1000, maxMs: 60_000 } as const;
+
+/** Reports until it is recorded: the report is accepted also after the lease, when the call is `unknown`. */
+async function report(ports: ExecutionPorts, callId: string, outcome: OutcomeBody): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await reportOnce(ports, callId, outcome);
+      return;
+    } catch (error) {
+      if (!isRefusal(error, 'unauthenticated', 'forbidden')) throw error;
+      const what =
+        'the outcome is not recorded yet, because the token of the resolver is refused: it is reported again';
+      if (tries === 1) ports.log.error({ callId, error: messageOf(error) }, what);
+      await sleepOrThrow(ports.clock, backoffMs(tries, refusedTokenBackoff), ports.stopped);
+    }
+  }
+}
+
+async function reportOnce(ports: ExecutionPorts, callId: string, outcome: OutcomeBody): Promise<void> {
+  const waiting = { attempts: Infinity, signal: ports.stopped };
+  try {
+    await ports.resolver.reportOutcome(callId, outcome, waiting);
+  } catch (error) {
+    if (isRefusal(error, 'stale-claim')) {
+      ports.log.warn({ callId, attempt: outcome.attempt }, 'the outcome came too late: the call is already settled');
+      return;
+    }
+    if (!isRefusal(error, 'payload-too-large', 'invalid-request')) throw error;
+    ports.log.error({ callId, error: messageOf(error) }, 'the outcome cannot be recorded unchanged');
+    await ports.resolver.reportOutcome(callId, standIn(outcome, messageOf(error)), waiting);
+  }
+}
+
+/** A success is known, however late. A failure after the signal has aborted is not: the tool may have taken effect. */
+async function reportLate(ports: ExecutionPorts, callId: string, late: Promise<OutcomeBody>): Promise<void> {
+  try {
+    await report(ports, callId, await late);
+  } catch (error) {
+    ports.log.warn({ callId, error: messageOf(error) }, 'the outcome stays unknown');
+  }
+}
+
+function standIn(outcome: OutcomeBody, why: string): OutcomeBody {
+  const { attempt } = outcome;
+  if (outcome.status === 'failed') return { attempt, status: 'failed', error: { code: 'tool-error', message: why } };
+  return { attempt, status: 'succeeded', output: { unrecorded: `The tool succeeded; its output was refused: ${why}` } };
+}

@@ -1,0 +1,137 @@
+import type { RequestedCall, ToolCallView } from '@countersign/contracts';
+import { jcsDigest } from '@countersign/contracts';
+import type { ApprovalContext, CheckedCall, GateTool, ProposedCall } from '../tools/tool-definition.js';
+import { requestedArguments } from '../ledger/read-run.js';
+import { localFailure, type ToolResult } from '../results/results.js';
+import { isSameJson, issuesText } from '../tools/schema.js';
+import type { CallState, Step } from '../state.js';
+
+/** A step after the worker's own checks: the calls to request, and those that failed without a request. */
+export interface StepPlan {
+  readonly requests: readonly RequestedCall[];
+  /** One per call, in the order of the calls; the callIds are filled in later. */
+  readonly calls: readonly CallState[];
+}
+
+type Planned = { readonly request: RequestedCall } | { readonly failure: ToolResult };
+
+/** The recorded calls of the run. The tool of a call may have had another schema when it was requested. */
+export interface RecordedCalls {
+  /** Returns the recorded call that this one is. */
+  readonly find: (call: ProposedCall) => Promise<ToolCallView | undefined>;
+  /** The calls to look for: those whose arguments are invalid now, or all. */
+  readonly about: 'invalid' | 'all';
+}
+
+/** The members of a plan that its calls share. */
+export interface PlanContext {
+  readonly agentId: string;
+  readonly given?: unknown;
+  readonly recorded?: RecordedCalls | undefined;
+}
+
+/**
+ * Validates first, then runs the predicates. A call that is found in the ledger is requested as it is recorded. In an
+ * all-or-nothing batch one invalid call fails all.
+ */
+export async function planStep(
+  step: Step,
+  tools: ReadonlyMap<string, GateTool>,
+  around: PlanContext,
+): Promise<StepPlan> {
+  const planned = await Promise.all(step.toolCalls.map((call) => planCall(call, step, tools, around)));
+  const spoilt = step.batchMode === 'all-or-nothing' && planned.some((one) => 'failure' in one);
+  const outcomes = planned.map((one, index): Planned => {
+    const call = step.toolCalls[index];
+    if (!spoilt || call === undefined || 'failure' in one) return one;
+    const message = 'It was not asked for, because another call of the same all-or-nothing step is invalid';
+    return { failure: localFailure(call, 'batch-incomplete', message) };
+  });
+  return {
+    requests: outcomes.flatMap((one) => ('request' in one ? [one.request] : [])),
+    calls: outcomes.map(callStateOf),
+  };
+}
+
+async function planCall(
+  call: ProposedCall,
+  step: Step,
+  tools: ReadonlyMap<string, GateTool>,
+  { agentId, given, recorded }: PlanContext,
+): Promise<Planned> {
+  const tool = tools.get(call.toolName);
+  if (tool === undefined) return { failure: localFailure(call, 'unknown-tool', `There is no tool ${call.toolName}`) };
+  const checked = await tool.check(call.arguments);
+  const context: ApprovalContext = {
+    runId: step.runId,
+    agentId,
+    toolCallId: call.toolCallId,
+    messages: step.messages ?? [],
+    batch: step.toolCalls,
+    context: given,
+  };
+  const { parentCallId } = step;
+  const inside = parentCallId === undefined ? {} : { parentCallId };
+  const isLookedFor = !checked.valid || recorded?.about === 'all';
+  const view = isLookedFor ? await recorded?.find(call) : undefined;
+  if (view !== undefined) return { request: { ...(await repeatOf(view, tool, context)), ...inside } };
+  if (!checked.valid) {
+    const issues = checked.issues.map((issue) => ({ ...issue }));
+    const message = `Invalid arguments: ${issuesText(issues)}`;
+    return { failure: localFailure(call, 'invalid-arguments', message, { issues }) };
+  }
+  return { request: { ...(await requestOf(call, tool, checked, context)), ...inside } };
+}
+
+/** The request of a recorded call once more. */
+async function repeatOf(view: ToolCallView, tool: GateTool, context: ApprovalContext): Promise<RequestedCall> {
+  const { toolCallId, toolName, approval } = view;
+  const args = requestedArguments(view);
+  const checked = await tool.check(args);
+  if (checked.valid && isSameJson(checked.arguments, args)) return requestOf(view, tool, checked, context);
+  // It never runs: its claim refuses the schema. The server would refuse the arguments by the schema that the tool has now.
+  const { clientExecuted, idempotent } = tool;
+  return { toolCallId, toolName, arguments: args, needsApproval: approval !== null, clientExecuted, idempotent };
+}
+
+async function requestOf(
+  call: ProposedCall,
+  tool: GateTool,
+  checked: CheckedCall,
+  context: ApprovalContext,
+): Promise<RequestedCall> {
+  const { needsApproval, reason } = await checked.judge(context);
+  const description = await checked.describe(context);
+  return {
+    toolCallId: call.toolCallId,
+    toolName: call.toolName,
+    arguments: checked.arguments,
+    needsApproval,
+    ...(reason === undefined ? {} : { reason }),
+    description,
+    toolSchema: tool.toolSchema,
+    clientExecuted: tool.clientExecuted,
+    idempotent: tool.idempotent,
+    ...(tool.expiresInMs === undefined ? {} : { expiresInMs: tool.expiresInMs }),
+    ...(tool.allowedDecisions === undefined ? {} : { allowedDecisions: [...tool.allowedDecisions] }),
+    ...(tool.labels === undefined ? {} : { labels: { ...tool.labels } }),
+    ...(tool.hints === undefined ? {} : { hints: tool.hints }),
+  };
+}
+
+function callStateOf(planned: Planned): CallState {
+  if ('failure' in planned) {
+    const { failure } = planned;
+    const { toolCallId, toolName } = failure;
+    return {
+      toolCallId,
+      toolName,
+      callId: null,
+      argumentsHash: null,
+      local: { ...failure, decidedBy: [] },
+      seenRevision: null,
+    };
+  }
+  const { toolCallId, toolName, arguments: args } = planned.request;
+  return { toolCallId, toolName, callId: null, argumentsHash: jcsDigest(args), local: null, seenRevision: null };
+}

@@ -1,0 +1,48 @@
+import { otherSchema } from '@countersign/contracts';
+import type { Client } from '../ledger/client.js';
+import { isRefusal } from '../errors.js';
+import type { MayClaim } from '../ledger/may-claim.js';
+import { sameCallsOf } from '../ledger/read-run.js';
+import { rejectOnAbort } from '../ledger/reject-on-abort.js';
+import type { Requests } from '../ledger/requests.js';
+
+/** The dependencies of the requests of steps. */
+export interface StepRequestPorts {
+  readonly requests: Requests;
+  readonly client: Client;
+  /** Returns whether this worker runs the calls of the tool. */
+  readonly runsHere: (toolName: string) => boolean;
+  readonly mayClaim: MayClaim;
+}
+
+/** Requests calls that can be claimed here, and finds those again whose tool has another schema since. */
+export function createStepRequests(ports: StepRequestPorts): Pick<Requests, 'toolCalls'> {
+  const { requests, client, runsHere, mayClaim } = ports;
+  return {
+    toolCalls: async (body, options = {}) => {
+      if (body.calls.some(({ toolName }) => runsHere(toolName))) await unlessAborted(mayClaim(), options.signal);
+      try {
+        return await requests.toolCalls(body, options);
+      } catch (error) {
+        const same = isRepeated(error) ? await sameCallsOf(client, body, { signal: options.signal }) : undefined;
+        if (same === undefined) throw error;
+        return same;
+      }
+    },
+  };
+}
+
+async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return work;
+  const aborted = rejectOnAbort(signal);
+  await Promise.race([work, aborted.promise]).finally(aborted.release);
+}
+
+/**
+ * The call is recorded; its claim will refuse to run it with the tool as it is now. The schema is part of the request, so
+ * the key of the request counts as reused.
+ */
+function isRepeated(error: unknown): boolean {
+  if (isRefusal(error, 'idempotency-key-reused')) return true;
+  return isRefusal(error, 'tool-call-mismatch') && (error.problem?.detail ?? error.message).includes(otherSchema);
+}

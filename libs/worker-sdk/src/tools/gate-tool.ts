@@ -1,0 +1,152 @@
+import { decisionTypes } from '@countersign/contracts';
+import { z } from 'zod';
+import { messageOf } from '../errors.js';
+import { inputSchemaOf, type InputIssue, type JsonSchema } from './schema.js';
+import { checkInteger } from './check-numbers.js';
+import type {
+  ApprovalContext,
+  ApprovalNeed,
+  GateTool,
+  NeedsApproval,
+  ToolDefinition,
+  ToolGating,
+} from './tool-definition.js';
+
+/**
+ * Declares a tool, and when a person must agree to a call of it.
+ *
+ * Throws a TypeError for a tool that has neither `execute` nor `clientExecuted`, or both, and for an unknown decision in
+ * `allowedDecisions`.
+ *
+ * @example
+ * const deleteFile = gateTool({
+ *   name: 'delete_file',
+ *   description: 'Deletes a file',
+ *   inputSchema: z.strictObject({ path: z.string() }),
+ *   needsApproval: ({ path }) => !/^\/workspace\/[\w-]+\.txt$/.test(path),
+ *   approvalPrompt: ({ path }) => `Delete ${path}?`,
+ *   execute: async ({ path }) => {
+ *     await unlink(path);
+ *     return { deleted: path };
+ *   },
+ * });
+ */
+export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
+  definition: ToolDefinition<S, C>,
+): GateTool<C> {
+  assertRunnable(definition);
+  checkInteger(`tool ${definition.name}`, 'toolTimeoutMs', definition.toolTimeoutMs);
+  const schema = inputSchemaOf(definition.inputSchema);
+  const { name, description, needsApproval = false, approvalPrompt, execute } = definition;
+  return {
+    name,
+    description,
+    toolSchema: schema.json,
+    toolSchemaHash: schema.hash,
+    clientExecuted: definition.clientExecuted ?? false,
+    idempotent: definition.idempotent ?? false,
+    toolTimeoutMs: definition.toolTimeoutMs,
+    expiresInMs: definition.expiresInMs,
+    allowedDecisions: definition.allowedDecisions,
+    labels: definition.labels,
+    hints: definition.hints,
+    signalOf: definition.signalOf,
+    check: async (args) => {
+      const parsed = await schema.parse(args);
+      const isParsedAgain = definition.inputIsParsed === true;
+      if (!parsed.valid) return isParsedAgain && schema.isTransforming ? withTransform(parsed) : parsed;
+      if (isParsedAgain && !parsed.isAsAsked) return changedAgain;
+      const { input } = parsed;
+      return {
+        valid: true,
+        arguments: parsed.arguments,
+        judge: (context) => judge(name, needsApproval, input, context),
+        describe: async (context) =>
+          (await prompt(approvalPrompt, input, context)) ?? description ?? `Run ${name} with these arguments?`,
+        execute: execute === undefined ? undefined : async (context) => execute(input, context),
+      };
+    },
+  };
+}
+
+const changedAgain = {
+  valid: false,
+  issues: [{ path: '', message: 'the schema of the tool transforms, so people would see another value than it gets' }],
+} as const;
+
+/** The issues are true of an edit only: the framework has parsed the arguments of the model. */
+function withTransform({ issues }: { readonly issues: readonly InputIssue[] }) {
+  return { valid: false, issues: [...changedAgain.issues, ...issues] } as const;
+}
+
+/** Checked again at run time: types do not reach tools written in JavaScript. */
+function assertRunnable(definition: {
+  readonly name: string;
+  readonly needsApproval?: unknown;
+  readonly execute?: unknown;
+  readonly clientExecuted?: unknown;
+  readonly allowedDecisions?: readonly string[];
+}): void {
+  const { name, needsApproval, execute, clientExecuted, allowedDecisions = [] } = definition;
+  const runsHere = typeof execute === 'function';
+  if (!runsHere && clientExecuted !== true) {
+    throw new TypeError(`tool ${name}: give it \`execute\`, or \`clientExecuted: true\` if the client runs it`);
+  }
+  if (runsHere && clientExecuted === true) {
+    throw new TypeError(`tool ${name}: \`execute\` and \`clientExecuted: true\` exclude each other`);
+  }
+  if (!['undefined', 'boolean', 'function'].includes(typeof needsApproval)) {
+    throw new TypeError(`tool ${name}: \`needsApproval\` must be a boolean or a function`);
+  }
+  const decisions: readonly string[] = decisionTypes;
+  const other = allowedDecisions.find((decision) => !decisions.includes(decision));
+  if (other !== undefined) {
+    throw new TypeError(`tool ${name}: \`allowedDecisions\` has ${other}: a decision is ${decisions.join(', ')}`);
+  }
+}
+
+const verdictSchema = z.union([z.boolean(), z.strictObject({ required: z.boolean(), reason: z.string().optional() })]);
+
+async function judge<I, C>(
+  name: string,
+  needs: NeedsApproval<I, C>,
+  input: I,
+  context: ApprovalContext<C>,
+): Promise<ApprovalNeed> {
+  if (typeof needs === 'boolean') return { needsApproval: needs };
+  try {
+    const verdict = verdictSchema.safeParse(await needs(input, context));
+    if (!verdict.success) return failClosed(`The approval check of ${name} returned neither true nor false`);
+    if (typeof verdict.data === 'boolean') return { needsApproval: verdict.data };
+    const { required, reason } = verdict.data;
+    return { needsApproval: required, ...(required && reason !== undefined ? { reason: cut(reason) } : {}) };
+  } catch (error) {
+    return failClosed(`The approval check of ${name} failed (${messageOf(error)})`);
+  }
+}
+
+function failClosed(why: string): ApprovalNeed {
+  return { needsApproval: true, reason: cut(`${why}, so a person must agree.`) };
+}
+
+async function prompt<I, C>(
+  approvalPrompt: ToolGating<I, C>['approvalPrompt'],
+  input: I,
+  context: ApprovalContext<C>,
+): Promise<string | undefined> {
+  try {
+    const text: unknown = await approvalPrompt?.(input, context);
+    return typeof text === 'string' ? cut(text) : undefined;
+  } catch {
+    // The question is for people's comfort: without it they still see tool and arguments.
+    return undefined;
+  }
+}
+
+const textMax = 8000;
+
+/** The server refuses a lone surrogate, which the cut may leave too. */
+function cut(text: string): string {
+  const short = text.length <= textMax ? text : `${text.slice(0, textMax)} …`;
+  return short.toWellFormed();
+}
