@@ -75,7 +75,7 @@ export const floors = [
     node: [],
     pure: true,
     // Called by the library, which turns what they throw into an error value.
-    edge: '{environment,json-values,meter,patterns}.ts',
+    edge: '{conversions,environment,json-values,meter,patterns}.ts',
   },
   // JSON Schemas that strangers send, evaluated in counted steps.
   {

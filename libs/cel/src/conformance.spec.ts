@@ -100,6 +100,7 @@ function mark({ original }: IncrementalTest): Mark {
   const compiled = compileOver(original.expr, {
     variables: new Set(variables.map(([name]) => name)),
     members: new Map(),
+    kinds: new Map(),
   });
   const call = { variables: bindings(Object.fromEntries(variables)), size: variables.length };
   const answer: Evaluated = 'problem' in compiled ? { ...compiled, cost: 0 } : compiled.evaluate(call);

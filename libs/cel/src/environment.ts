@@ -1,6 +1,7 @@
 import { celEnv, celFunc, celMethod, CelScalar, isCelError, isCelList, isCelMap } from '@bufbuild/cel';
 import type { CelEnv, CelFunc, CelInput, CelValue } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
+import { checkText, conversions } from './conversions.js';
 import { limits } from './limits.js';
 import { meterProblems } from './meter.js';
 import type { Meter } from './meter.js';
@@ -8,9 +9,10 @@ import { compilePattern } from './patterns.js';
 
 /**
  * Functions that only the guard's own calls may name: `@` cannot be written in an expression. `@range` charges for the
- * whole of a range before a loop copies it; `@tick` charges for each step.
+ * whole of a range before a loop copies it; `@tick` charges for each step. `@has` is `has(value.member)`, and `@key` the
+ * key in `value[key]`: the library takes a text for a map without members, and `true` for the index 1 of a list.
  */
-export const meterFunctions = { range: '@range', tick: '@tick' } as const;
+export const guardFunctions = { range: '@range', tick: '@tick', has: '@has', key: '@key' } as const;
 
 /** Left out: `quote` is of no use in a rule; each of the others builds a text of any length from a short one. */
 const leftOut = new Set(['replace', 'format', 'join', 'strings.quote']);
@@ -51,16 +53,24 @@ export interface Environment {
  */
 export function createEnvironment(meter: Meter, inputSize: () => number): Environment {
   const re2 = { compile: compilePattern };
-  const known = [...celEnv({ funcs: [...strings], re2 }).funcs].filter(({ name }) => !leftOut.has(name));
-  const funcs = [...known.map((func) => metered(func, meter, inputSize)), ...loopFunctions(meter)];
+  const known = [...celEnv({ funcs: [...strings, ...conversions], re2 }).funcs].filter(
+    ({ name }) => !leftOut.has(name),
+  );
+  const funcs = [
+    ...known.map((func) => metered(func, meter, inputSize)),
+    ...loopFunctions(meter),
+    ...accessFunctions(meter),
+  ];
   const namesOf = (some: readonly CelFunc[]): ReadonlySet<string> => new Set(some.map(({ name }) => name));
   const conditions = known.filter(({ result }) => result === CelScalar.BOOL || result === CelScalar.DYN);
-  return { env: celEnv({ funcs }), functionNames: namesOf(known), conditions: namesOf(conditions) };
+  const returning = new Set([...namesOf(conditions), guardFunctions.has]);
+  return { env: celEnv({ funcs }), functionNames: namesOf(known), conditions: returning };
 }
 
 function metered(func: CelFunc, meter: Meter, inputSize: () => number): CelFunc {
   const work = (target: CelValue | undefined, args: readonly CelValue[]): CelInput => {
     meter.charge(costOf(func.name, target, args, inputSize));
+    checkText(func, args);
     const result = func.call(0, target, [...args]);
     // Thrown to the library, which turns it into an error value again.
     if (isCelError(result)) throw result;
@@ -102,13 +112,26 @@ function checkSize(result: CelValue, meter: Meter): void {
 }
 
 function loopFunctions(meter: Meter): CelFunc[] {
-  const range = celFunc(meterFunctions.range, [CelScalar.DYN], CelScalar.DYN, (value) => {
+  const range = celFunc(guardFunctions.range, [CelScalar.DYN], CelScalar.DYN, (value) => {
     meter.charge(isAggregate(value) ? 2 + 2 * weight(value) : 1);
     return value;
   });
-  const tick = celFunc(meterFunctions.tick, [], CelScalar.BOOL, () => {
+  const tick = celFunc(guardFunctions.tick, [], CelScalar.BOOL, () => {
     meter.charge(1);
     return true;
   });
   return [range, tick];
+}
+
+function accessFunctions(meter: Meter): CelFunc[] {
+  const has = celFunc(guardFunctions.has, [CelScalar.DYN, CelScalar.STRING], CelScalar.BOOL, (value, member) => {
+    meter.charge(1);
+    if (!isCelMap(value)) throw new Error('no matching overload: only a map has members');
+    return value.has(member);
+  });
+  const key = celFunc(guardFunctions.key, [CelScalar.DYN], CelScalar.DYN, (value) => {
+    if (typeof value === 'boolean') throw new Error('no matching overload: a truth value is no index');
+    return value;
+  });
+  return [has, key];
 }

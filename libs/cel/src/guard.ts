@@ -1,7 +1,13 @@
 import { create } from '@bufbuild/protobuf';
-import type { Expr, Expr_Call, Expr_Comprehension, Expr_Select } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
+import type {
+  Constant,
+  Expr,
+  Expr_Call,
+  Expr_Comprehension,
+  Expr_Select,
+} from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
 import { ExprSchema } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
-import { meterFunctions } from './environment.js';
+import { guardFunctions } from './environment.js';
 import { limits } from './limits.js';
 import type { Scope } from './scope.js';
 
@@ -21,7 +27,8 @@ const typeNames = new Set([
 ]);
 
 /**
- * Checks a parsed expression, and makes its loops count their steps (it changes the tree).
+ * Checks a parsed expression, makes its loops count their steps, and lets `has` and indices check their types (it changes
+ * the tree).
  * @returns why the expression cannot be used; undefined when it can
  */
 export function guard(root: Expr | undefined, known: Known): string | undefined {
@@ -33,7 +40,9 @@ export function guard(root: Expr | undefined, known: Known): string | undefined 
     if (nodes > limits.nodes) return `it has more than ${String(limits.nodes)} parts`;
     if (place.depth > limits.depth) return `it is nested more than ${String(limits.depth)} levels deep`;
     const parts = partsOf(expr, place);
-    return ownProblem(expr, place, known) ?? firstProblem(parts, ([part, inner]) => problemOf(part, inner));
+    const problem = ownProblem(expr, place, known) ?? firstProblem(parts, ([part, inner]) => problemOf(part, inner));
+    checkAccess(expr);
+    return problem;
   };
 
   return problemOf(root, { depth: 0, loops: 0, names: new Set() });
@@ -147,12 +156,27 @@ function callProblem(call: Expr_Call, known: Known): Problem {
 }
 
 function meterLoop(loop: Expr_Comprehension): void {
-  const tick = call(meterFunctions.tick);
-  const end = create(ExprSchema, {
-    exprKind: { case: 'constExpr', value: { constantKind: { case: 'boolValue', value: false } } },
-  });
-  if (loop.iterRange !== undefined) loop.iterRange = call(meterFunctions.range, loop.iterRange);
+  const tick = call(guardFunctions.tick);
+  const end = constant({ case: 'boolValue', value: false });
+  if (loop.iterRange !== undefined) loop.iterRange = call(guardFunctions.range, loop.iterRange);
   if (loop.loopCondition !== undefined) loop.loopCondition = call('_?_:_', tick, loop.loopCondition, end);
+}
+
+/** Replaces `has(value.member)` and the key in `value[key]` by calls that fail where the language says so. */
+function checkAccess(expr: Expr): void {
+  const { exprKind } = expr;
+  if (exprKind.case === 'selectExpr' && exprKind.value.testOnly && exprKind.value.operand !== undefined) {
+    const { operand, field } = exprKind.value;
+    expr.exprKind = call(guardFunctions.has, operand, constant({ case: 'stringValue', value: field })).exprKind;
+  } else if (exprKind.case === 'callExpr' && exprKind.value.function === '_[_]') {
+    const [value, key] = exprKind.value.args;
+    if (value === undefined || key === undefined || key.exprKind.case === 'constExpr') return;
+    exprKind.value.args = [value, call(guardFunctions.key, key)];
+  }
+}
+
+function constant(constantKind: Extract<Constant['constantKind'], { case: 'boolValue' | 'stringValue' }>): Expr {
+  return create(ExprSchema, { exprKind: { case: 'constExpr', value: { constantKind } } });
 }
 
 function call(name: string, ...args: Expr[]): Expr {

@@ -27,6 +27,18 @@ export function compileExpressions(file: unknown, cel: CelEngine | null): Compil
   return { compiled, issues };
 }
 
+/** Finds the comparisons that can never hold, in the expressions of a file that compile. */
+export function vainComparisons(
+  file: unknown,
+  cel: CelEngine | null,
+): readonly { readonly path: readonly PropertyKey[]; readonly message: string }[] {
+  return rulesOf(file).flatMap((rule, index) => {
+    const source = memberOf(rule, 'when');
+    if (typeof source !== 'string' || cel === null) return [];
+    return cel.comparisonProblems(source).map((message) => ({ path: ['rules', index, 'when'], message }));
+  });
+}
+
 function messageOf(problem: string): string {
   return `the expression cannot be used: ${problem}`;
 }

@@ -3,7 +3,7 @@ import { plainWords } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
 import { disagreements } from './approvers.js';
 import type { ChannelPerson, Disagreement } from './approvers.js';
-import { compileExpressions } from './compile-expressions.js';
+import { compileExpressions, vainComparisons } from './compile-expressions.js';
 import { fileError, inOrder, PolicyFileError, readDocument } from './load-document.js';
 import type { Parsed, PolicyProblem } from './load-document.js';
 import { policyFileSchema, toPolicyContent } from './policy-file.js';
@@ -28,7 +28,7 @@ const custom = { code: 'custom', input: undefined } as const;
 /** A policy file that can be used, and what its author should look at again. */
 export interface CheckedPolicy {
   readonly content: PolicyContent;
-  /** Rules that no call can reach, and reminders that are never sent. */
+  /** Rules that no call can reach, reminders that are never sent, and comparisons that can never hold. */
   readonly warnings: readonly PolicyProblem[];
 }
 
@@ -60,7 +60,8 @@ export function checkPolicy(
     path: ['rules', index],
     message: `no call reaches "${ruleId}": "${coveredBy}" before it matches all of its calls`,
   }));
-  const warnings = [...unreachable, ...lateReminders(content.rules)].map(({ path, message }) => ({
+  const vain = vainComparisons(parsed.value, cel);
+  const warnings = [...unreachable, ...lateReminders(content.rules), ...vain].map(({ path, message }) => ({
     file,
     line: parsed.lineOf(path),
     path: path.map(String).join('.'),

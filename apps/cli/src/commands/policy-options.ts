@@ -35,7 +35,9 @@ Examples:
 function addCheck(policy: Command, runner: Runner): void {
   policy
     .command('check')
-    .description('report all errors of a policy file at once, and the rules that no call reaches')
+    .description(
+      'report all errors of a policy file at once, rules that no call reaches and comparisons that never hold',
+    )
     .argument('<file>', 'the policy file: YAML, JSON or TOML')
     .option('--tokens <file>', 'the tokens file with the groups of people (default: that of the data folder)')
     .option('--recorded', 'also report the rules that match no recorded call of the server (auditors)')
