@@ -69,7 +69,7 @@ describe('a log that has lost its end is refused at the start', () => {
 
   test.each([
     ['bus.db', /bus\.db has read the log up to position/],
-    ['idempotency.db', /idempotency\.db holds answers up to position/],
+    ['idempotency.db', /idempotency\.db knows requests up to position/],
   ])(
     'as %s alone tells',
     async (kept, said) => {

@@ -1,4 +1,4 @@
-import type { StoredAnswer } from '@countersign/gateway';
+import type { KnownRequest } from '@countersign/gateway';
 import { startAgents } from './actors/agent.ts';
 import { startApprovers } from './actors/approver.ts';
 import { startAttacker } from './actors/attacker.ts';
@@ -91,8 +91,8 @@ async function live(site: Site): Promise<Outcome> {
   const { random } = world;
   const numbers = (most: number): readonly number[] => Array.from({ length: 1 + random.below(most) }, (_, n) => n + 1);
   const gateways = numbers(3).map((n) => {
-    const answers = new Map<string, StoredAnswer>();
-    return openSlot(world, `gateway-${n}`, (machine) => bootGateway(site, machine, answers));
+    const requests = new Map<string, KnownRequest>();
+    return openSlot(world, `gateway-${n}`, (machine) => bootGateway(site, machine, requests));
   });
   const projectors = numbers(2).map((n) =>
     openSlot(world, `projector-${n}`, (machine) => bootProjector(site, machine)),

@@ -47,7 +47,11 @@ export function createApprovals(ports: GatewayPorts): Approvals {
     respondInBulk: async ({ actor, commandId }, body) => {
       const breathe = createBreather(ports.clock.monotonic);
       const outcome = await respondInBulk(commands, actor, body, commandId, breathe);
-      return conclude(ports, 'RespondInBulk', outcome, (results) => ({ results: toResults(ports, actor, results) }));
+      const answer = await conclude(ports, 'RespondInBulk', outcome, (results) => ({
+        results: toResults(ports, actor, results),
+      }));
+      // Nothing was recorded, so nothing is remembered of the request.
+      return body.dryRun === true ? { status: answer.status, body: answer.body } : answer;
     },
     reveal: async ({ actor }, approvalId) => {
       // Each reveal has its own id: a retry is a new look at the current values, so it is checked and recorded again.

@@ -65,7 +65,7 @@ export function createGateway(ports: GatewayPorts): Gateway {
       store: ports.idempotency,
       clock: ports.clock,
       log: ports.log,
-      seal: ports.answerSeal,
+      requestHash: ports.requestHash,
     }),
     checks: [createStoreCheck(ports.store), projectionCheck(ports), ...(ports.checks ?? [])],
     metricsText: () => ports.metrics.registry.metrics(),

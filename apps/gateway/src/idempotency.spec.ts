@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Answer } from './answer.js';
@@ -34,93 +35,42 @@ const keyed = (more: Partial<KeyedRequest> = {}): KeyedRequest => ({
   bytes: Buffer.from('{"a":1}'),
   ...more,
 });
+const other = keyed({ bytes: Buffer.from('{"a":2}') });
 const answers = (answer: Answer) => (commandId: string) => {
   commandIds.push(commandId);
   return Promise.resolve(answer);
 };
 const first: Answer = { status: 201, body: { n: 1 }, position: 7 };
-const second: Answer = { status: 200, body: { n: 2 } };
-
-describe('a sealed answer', () => {
-  const sealOf = (key: string) => ({
-    hash: (bytes: Uint8Array) => `${key}:${String(bytes.length)}`,
-    close: (text: string) => `${key}:${Buffer.from(text).toString('hex')}`,
-    open: (stored: string) =>
-      stored.startsWith(`${key}:`) ? Buffer.from(stored.slice(key.length + 1), 'hex').toString() : undefined,
-  });
-
-  it('is stored encrypted, and given again', async () => {
-    const sealed = createIdempotency({ store, clock, log, seal: () => sealOf('one') });
-    await sealed.answer(keyed(), answers({ status: 200, body: { password: 'hunter2' } }));
-    expect(await sealed.answer(keyed(), answers(second))).toMatchObject({ body: { password: 'hunter2' } });
-    const files = ['idempotency.db', 'idempotency.db-wal'].map((name) => readFileSync(join(folder, name)));
-    expect(Buffer.concat(files).includes('hunter2')).toBe(false);
-  });
-
-  it('is lost with its key, and then its request is a new command', async () => {
-    let seal = sealOf('one');
-    const sealed = createIdempotency({ store, clock, log, seal: () => seal });
-    await sealed.answer(keyed(), answers(first));
-    seal = sealOf('two');
-    expect(await sealed.answer(keyed(), answers(second))).toEqual(second);
-    expect(new Set(commandIds).size).toBe(2);
-  });
-
-  it('is closed under the key that its request was hashed with, also when the key changes meanwhile', async () => {
-    let seal = sealOf('one');
-    const sealed = createIdempotency({ store, clock, log, seal: () => seal });
-    await sealed.answer(keyed(), (commandId) => {
-      seal = sealOf('two');
-      return answers(first)(commandId);
-    });
-    expect(await sealed.answer(keyed(), answers(second))).toEqual(second);
-  });
-
-  it('leaves no bytes behind when all are cleared', async () => {
-    await idempotency.answer(keyed(), answers({ status: 200, body: 'hunter2' }));
-    store.clear();
-    const files = ['idempotency.db', 'idempotency.db-wal'].map((name) => readFileSync(join(folder, name)));
-    expect(Buffer.concat(files).includes('hunter2')).toBe(false);
-  });
-});
+const second: Answer = { status: 200, body: { n: 2 }, position: 8 };
+const reused = { status: 409, code: 'idempotency-key-reused' };
+const bytesOfFiles = () =>
+  Buffer.concat(['idempotency.db', 'idempotency.db-wal'].map((name) => readFileSync(join(folder, name))));
 
 describe('a repeated key', () => {
-  it('gets the first answer again, body, status and position', async () => {
+  it('is the same command, whose answer tells of now', async () => {
     expect(await idempotency.answer(keyed(), answers(first))).toEqual(first);
-    expect(await idempotency.answer(keyed(), answers(second))).toEqual(first);
-    expect(commandIds).toHaveLength(1);
+    expect(await idempotency.answer(keyed(), answers(second))).toEqual(second);
+    expect(new Set(commandIds).size).toBe(1);
   });
 
-  it('was answered although the answer could not be kept, and is asked of the log', async () => {
-    const save = (): never => {
-      throw new Error('database or disk is full');
-    };
-    const full = createIdempotency({ store: { ...store, save }, clock, log });
-    expect(await full.answer(keyed(), answers(first))).toEqual(first);
-    expect(await full.answer(keyed(), answers(second))).toEqual(second);
-    expect(commandIds[0]).toBe(commandIds[1]);
-  });
-
-  it('gets it after a restart too', async () => {
+  it('is the same command after a restart, a lost file and another key of the hashes', async () => {
     await idempotency.answer(keyed(), answers(first));
     store.close();
-    store = createIdempotencyStore(join(folder, 'idempotency.db'));
-    const again = createIdempotency({ store, clock, log });
-    expect(await again.answer(keyed(), answers(second))).toEqual(first);
+    store = createIdempotencyStore(':memory:');
+    const requestHash = () => (bytes: Uint8Array) => `two:${String(bytes.length)}`;
+    const again = createIdempotency({ store, clock, log, requestHash });
+    await again.answer(keyed(), answers(second));
+    expect(new Set(commandIds).size).toBe(1);
   });
 
-  it('with another body is refused, also while the first one runs', async () => {
-    const other = keyed({ bytes: Buffer.from('{"a":2}') });
+  it('with another body is refused, also while the first one runs and after a restart', async () => {
     const running = idempotency.answer(keyed(), answers(first));
-    expect(await idempotency.answer(other, answers(second))).toMatchObject({
-      status: 409,
-      code: 'idempotency-key-reused',
-    });
+    expect(await idempotency.answer(other, answers(second))).toMatchObject(reused);
     await running;
-    expect(await idempotency.answer(other, answers(second))).toMatchObject({
-      status: 409,
-      code: 'idempotency-key-reused',
-    });
+    expect(await idempotency.answer(other, answers(second))).toMatchObject(reused);
+    store.close();
+    store = createIdempotencyStore(join(folder, 'idempotency.db'));
+    expect(await createIdempotency({ store, clock, log }).answer(other, answers(second))).toMatchObject(reused);
     expect(commandIds).toHaveLength(1);
   });
 
@@ -131,7 +81,7 @@ describe('a repeated key', () => {
       keyed({ actor: actorOf('other-token') }),
       keyed({ target: 'POST /v1/approvals/responses' }),
     ];
-    for (const other of others) expect(await idempotency.answer(other, answers(second))).toEqual(second);
+    for (const one of others) expect(await idempotency.answer(one, answers(second))).toEqual(second);
     expect(new Set(commandIds).size).toBe(4);
   });
 
@@ -145,29 +95,32 @@ describe('a repeated key', () => {
     expect(await Promise.all(all)).toEqual([first, first]);
   });
 
-  it('is forgotten after a day', async () => {
+  it('may have another body after a day', async () => {
     await idempotency.answer(keyed(), answers(first));
     clock.advance(24 * 60 * 60 * 1000 + 1);
-    expect(await idempotency.answer(keyed(), answers(second))).toEqual(second);
-    store.purge(clock.now() + 1);
-    expect(await idempotency.answer(keyed(), answers(first))).toEqual(first);
+    expect(await idempotency.answer(other, answers(second))).toEqual(second);
+  });
+
+  it('gets its answer although it could not be remembered', async () => {
+    const save = (): never => {
+      throw new Error('database or disk is full');
+    };
+    const full = createIdempotency({ store: { ...store, save }, clock, log });
+    expect(await full.answer(keyed(), answers(first))).toEqual(first);
   });
 });
 
-describe('an answer', () => {
-  it('of a refusal is kept: it was decided', async () => {
-    const refusal: Answer = { status: 409, body: { code: 'already-voted' } };
-    await idempotency.answer(keyed(), answers(refusal));
-    expect(await idempotency.answer(keyed(), answers(second))).toEqual(refusal);
+describe('a request', () => {
+  it.each<Answer>([
+    { status: 409, body: { code: 'not-approved' } },
+    { status: 200, body: { dryRun: 'of a grant' } },
+    { status: 503, body: {} },
+  ])('that recorded nothing is not remembered: %o', async (answer) => {
+    await idempotency.answer(keyed(), answers(answer));
+    expect(await idempotency.answer(other, answers(second))).toEqual(second);
   });
 
-  it.each([500, 503, 429])('of status %i is not kept, and the repeat is the same command', async (status) => {
-    await idempotency.answer(keyed(), answers({ status, body: {} }));
-    expect(await idempotency.answer(keyed(), answers(second))).toEqual(second);
-    expect(new Set(commandIds).size).toBe(1);
-  });
-
-  it('that was thrown is not kept, and every waiting request gets the same error', async () => {
+  it('that failed is not remembered, and every waiting request gets the same error', async () => {
     const fail = () => Promise.reject(new Error('the store is away'));
     const both = await Promise.allSettled([
       idempotency.answer(keyed(), fail),
@@ -176,8 +129,69 @@ describe('an answer', () => {
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(await idempotency.answer(keyed(), answers(second))).toEqual(second);
   });
+
+  it('leaves neither its body nor its answer in the file', async () => {
+    await idempotency.answer(keyed({ bytes: Buffer.from('hunter2') }), answers({ ...first, body: 'hunter3' }));
+    expect(bytesOfFiles().toString('latin1')).not.toMatch(/hunter/);
+  });
 });
 
-it('the file is for its owner alone', () => {
-  expect(statSync(join(folder, 'idempotency.db')).mode & 0o777).toBe(0o600);
+describe('the file', () => {
+  const request = (n: number, owner: string) => ({
+    ...{ scope: `${owner} ${String(n)}`.padEnd(64, '.'), owner: owner.padEnd(16, '.'), bodyHash: 'h'.repeat(101) },
+    ...{ position: n, storedAtMs: n },
+  });
+  const small = (limits: { perOwner: number; inAll: number }) => {
+    store.close();
+    store = createIdempotencyStore(join(folder, 'idempotency.db'), limits);
+  };
+  const kept = (owner: string, count: number): number[] =>
+    Array.from({ length: count }, (_, n) => n).filter((n) => store.find(request(n, owner).scope) !== undefined);
+
+  it('is for its owner alone', () => {
+    expect(statSync(join(folder, 'idempotency.db')).mode & 0o777).toBe(0o600);
+  });
+
+  it('keeps a limited number of requests per principal, without the oldest', () => {
+    small({ perOwner: 3, inAll: 100 });
+    for (let n = 0; n < 5; n += 1) store.save(request(n, 'a'));
+    store.save(request(4, 'a'));
+    store.save(request(0, 'b'));
+    expect([kept('a', 5), kept('b', 5)]).toEqual([[2, 3, 4], [0]]);
+    small({ perOwner: 3, inAll: 100 });
+    store.save(request(5, 'a'));
+    expect(kept('a', 6)).toEqual([3, 4, 5]);
+  });
+
+  it('keeps a limited number in all, without the oldest of the principal that has the most', () => {
+    small({ perOwner: 10, inAll: 6 });
+    store.save(request(0, 'quiet'));
+    for (let n = 0; n < 9; n += 1) store.save(request(n, 'loud'));
+    expect([kept('quiet', 9), kept('loud', 9)]).toEqual([[0], [4, 5, 6, 7, 8]]);
+  });
+
+  it('needs less than 5 MiB for all requests of one principal, and gives it back', () => {
+    for (let n = 0; n < 20_000; n += 1) store.save(request(n, 'a'));
+    const size = (): number => statSync(join(folder, 'idempotency.db')).size;
+    store.close();
+    expect(size()).toBeLessThan(5 * 1024 * 1024);
+    store = createIdempotencyStore(join(folder, 'idempotency.db'));
+    store.purge(30_000);
+    store.close();
+    expect(size()).toBeLessThan(64 * 1024);
+    store = createIdempotencyStore(join(folder, 'idempotency.db'));
+  });
+
+  it('of an older version is emptied', () => {
+    store.close();
+    const file = join(folder, 'idempotency.db');
+    rmSync(file);
+    const old = new DatabaseSync(file);
+    old.exec("CREATE TABLE answers (body TEXT); INSERT INTO answers VALUES ('hunter2')");
+    old.close();
+    store = createIdempotencyStore(file);
+    store.close();
+    expect(readFileSync(file).includes('hunter2')).toBe(false);
+    store = createIdempotencyStore(file);
+  });
 });

@@ -5,23 +5,25 @@ import type { Clock, Log } from '@countersign/runtime';
 import { refused } from './answer.js';
 import type { Answer } from './answer.js';
 
-/** A sent response, by the hash of its request. */
-export interface StoredAnswer {
+/** A recorded request with an idempotency key. Its response is not kept: the log recognises the command. */
+export interface KnownRequest {
+  /** The hash of tenant, principal, method, path and key. */
+  readonly scope: string;
+  /** A short hash of tenant and principal. */
+  readonly owner: string;
   readonly bodyHash: string;
-  readonly status: number;
-  /** The body as JSON text. */
-  readonly body: string;
-  readonly position: number | null;
+  /** The position of the log after it. */
+  readonly position: number;
   readonly storedAtMs: number;
 }
 
 /**
- * Where sent responses are kept. If they are lost, only the exact wording of the first response is lost: the log
- * recognises the command.
+ * Where requests are remembered, a limited number per owner and in all. If one is lost, only this is lost: its key is
+ * not refused with another body.
  */
 export interface IdempotencyStore {
-  readonly find: (scope: string) => StoredAnswer | undefined;
-  readonly save: (scope: string, answer: StoredAnswer) => void;
+  readonly find: (scope: string) => KnownRequest | undefined;
+  readonly save: (request: KnownRequest) => void;
   /** Forgets what was stored before a time. */
   readonly purge: (beforeMs: number) => void;
   /** Forgets everything. */
@@ -29,20 +31,11 @@ export interface IdempotencyStore {
   readonly close: () => void;
 }
 
-/** Encrypts sent responses, and hashes requests so that their content cannot be guessed without the key. */
-export interface AnswerSeal {
-  readonly hash: (bytes: Uint8Array) => string;
-  readonly close: (text: string) => string;
-  /** Undefined: the key is destroyed, and the response with it. */
-  readonly open: (stored: string) => string | undefined;
-}
+/** Hashes a request: the id of the key of the hash, a colon, and the hash. Without the key its content can be guessed. */
+export type RequestHash = (bytes: Uint8Array) => string;
 
 /** For a gateway without keys. */
-const unsealed: AnswerSeal = {
-  hash: (bytes) => hash('sha256', bytes),
-  close: (text) => text,
-  open: (stored) => stored,
-};
+const unkeyed: RequestHash = (bytes) => `none:${hash('sha256', bytes)}`;
 
 /** One request with an idempotency key. */
 export interface KeyedRequest {
@@ -53,9 +46,12 @@ export interface KeyedRequest {
   readonly bytes: Uint8Array;
 }
 
-/** Returns the first response again for a repeated request. */
+/** Makes a repeated request the same command. */
 export interface Idempotency {
-  /** Runs the request, or returns the first response of its key. `commandId` is the same for every retry. */
+  /**
+   * Runs the request. `commandId` is the same for every request with this key, so the log recognises a repeat, and the
+   * response tells of now. Requests that run at the same time share one response.
+   */
   readonly answer: (request: KeyedRequest, run: (commandId: string) => Promise<Answer>) => Promise<Answer>;
 }
 
@@ -64,25 +60,17 @@ export interface IdempotencyPorts {
   readonly store: IdempotencyStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Default: responses are stored as they were sent. */
-  readonly seal?: (() => AnswerSeal) | undefined;
+  /** The hash of now. Default: without a key. */
+  readonly requestHash?: (() => RequestHash) | undefined;
 }
 
 const namespace = '6f1b1c5e-2f67-5b0e-9d55-0f7f0c6f5a61';
 const keptMs = 24 * 60 * 60 * 1000;
 const purgeEveryMs = 10 * 60 * 1000;
 
-/**
- * Idempotency keys over a store. A crash between the append and the storing of the response does no harm: the retry has
- * the same command id, and the write side recognises it.
- */
-export function createIdempotency({
-  store,
-  clock,
-  log,
-  seal: currentSeal = () => unsealed,
-}: IdempotencyPorts): Idempotency {
-  const running = new Map<string, { readonly bodyHash: string; readonly answer: Promise<Answer> }>();
+/** Idempotency keys over a store. */
+export function createIdempotency({ store, clock, log, requestHash = () => unkeyed }: IdempotencyPorts): Idempotency {
+  const running = new Map<string, { readonly bytes: Uint8Array; readonly answer: Promise<Answer> }>();
   let purgedAtMs = 0;
 
   const purgeNowAndThen = (): void => {
@@ -92,58 +80,47 @@ export function createIdempotency({
     store.purge(now - keptMs);
   };
 
-  const runFirst = async (
-    scope: string,
-    bodyHash: string,
-    seal: AnswerSeal,
-    run: (commandId: string) => Promise<Answer>,
-  ): Promise<Answer> => {
-    const answer = await run(uuidV5(namespace, `${scope}:${bodyHash}`));
-    if (!isDecided(answer.status)) return answer;
-    const { status, body, position = null } = answer;
+  const remember = (request: KnownRequest): void => {
     try {
-      store.save(scope, {
-        bodyHash,
-        status,
-        body: seal.close(JSON.stringify(body)),
-        position,
-        storedAtMs: clock.now(),
-      });
+      store.save(request);
       purgeNowAndThen();
     } catch (error) {
-      // The disk may be full. The command is recorded, so the response is sent although it cannot be stored.
-      log.warn({ error }, 'a response could not be stored; a retry of its request is recognised only by the log');
+      // The disk may be full. The command is recorded, so the response is sent.
+      log.warn({ error }, 'an idempotency key could not be remembered; it is not refused with another body');
     }
+  };
+
+  const run = async (
+    request: Pick<KnownRequest, 'scope' | 'owner' | 'bodyHash'>,
+    send: (commandId: string) => Promise<Answer>,
+  ): Promise<Answer> => {
+    const answer = await send(uuidV5(namespace, request.scope));
+    const { position } = answer;
+    if (position !== undefined) remember({ ...request, position, storedAtMs: clock.now() });
     return answer;
   };
 
   return {
-    answer: async ({ actor, target, key, bytes }, run) => {
-      // One key for the whole request: an erasure may replace the current one meanwhile.
-      const seal = currentSeal();
-      const scope = hash('sha256', JSON.stringify([actor.tenant, actor.principal, target, key]));
-      const bodyHash = seal.hash(bytes);
+    answer: async ({ actor: { tenant, principal }, target, key, bytes }, send) => {
+      const scope = hash('sha256', JSON.stringify([tenant, principal, target, key]));
       const first = running.get(scope);
-      if (first !== undefined) return first.bodyHash === bodyHash ? first.answer : reused(key);
-      const stored = store.find(scope);
-      const body = stored === undefined ? undefined : seal.open(stored.body);
-      if (stored !== undefined && body !== undefined && clock.now() - stored.storedAtMs < keptMs) {
-        return stored.bodyHash === bodyHash ? toAnswer({ ...stored, body }) : reused(key);
-      }
-      const answer = runFirst(scope, bodyHash, seal, run).finally(() => running.delete(scope));
-      running.set(scope, { bodyHash, answer });
+      if (first !== undefined) return Buffer.compare(first.bytes, bytes) === 0 ? first.answer : reused(key);
+      const bodyHash = requestHash()(bytes);
+      const known = store.find(scope);
+      const isKept = known !== undefined && clock.now() - known.storedAtMs < keptMs;
+      if (isKept && isAnother(known.bodyHash, bodyHash)) return reused(key);
+      const owner = hash('sha256', JSON.stringify([tenant, principal])).slice(0, 16);
+      const answer = run({ scope, owner, bodyHash }, send).finally(() => running.delete(scope));
+      running.set(scope, { bytes, answer });
       return answer;
     },
   };
 }
 
-/** Returns whether a response is final. A server error or a temporary refusal is retried. */
-function isDecided(status: number): boolean {
-  return status < 500 && status !== 429 && status !== 408;
-}
-
-function toAnswer({ status, body, position }: StoredAnswer): Answer {
-  return { status, body: JSON.parse(body) as unknown, ...(position === null ? {} : { position }) };
+/** Hashes under two keys tell nothing. */
+function isAnother(known: string, given: string): boolean {
+  const keyIdOf = (hashed: string): string => hashed.slice(0, hashed.indexOf(':'));
+  return known !== given && keyIdOf(known) === keyIdOf(given);
 }
 
 function reused(key: string): Answer {

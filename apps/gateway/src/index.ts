@@ -10,7 +10,7 @@ export type { Erasures } from './erasure-port.js';
 export { createErasures } from './erasure/create-erasures.js';
 export type { ErasurePorts } from './erasure/create-erasures.js';
 export type { GatewayAddress, GatewayApp } from './http/gateway-app.js';
-export type { IdempotencyStore, StoredAnswer } from './idempotency.js';
+export type { IdempotencyStore, KnownRequest } from './idempotency.js';
 export { createGatewayMetrics } from './metrics.js';
 export type { GatewayMetrics, MetricSources } from './metrics.js';
 export { createOpenApiDocument } from './openapi/document.js';

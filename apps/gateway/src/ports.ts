@@ -5,7 +5,7 @@ import type { ReadModel } from '@countersign/read-model';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ReadinessCheck, Tracing } from '@countersign/shell';
 import type { Erasures } from './erasure-port.js';
-import type { AnswerSeal, IdempotencyStore } from './idempotency.js';
+import type { IdempotencyStore, RequestHash } from './idempotency.js';
 import type { Oidc } from './inbox/oidc.js';
 import type { Sessions } from './inbox/sessions.js';
 import type { GatewayMetrics } from './metrics.js';
@@ -18,8 +18,8 @@ export interface GatewayPorts {
   readonly store: EventStore;
   readonly tokens: Tokens;
   readonly idempotency: IdempotencyStore;
-  /** Encrypts the stored responses. Default: they are stored as they were sent. */
-  readonly answerSeal?: (() => AnswerSeal) | undefined;
+  /** Hashes requests with an idempotency key. Default: without a key. */
+  readonly requestHash?: (() => RequestHash) | undefined;
   /** Erases the values of a subject. Default: refused, as in a cluster. */
   readonly erasures?: Erasures | undefined;
   readonly metrics: GatewayMetrics;

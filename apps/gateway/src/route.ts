@@ -22,10 +22,8 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   readonly isBodyOptional?: boolean;
   /** Returns the parts of a body that are too large, by path. Runs before validation. */
   readonly oversize?: (body: unknown, bodyBytes: number) => readonly FieldError[];
-  /**
-   * The response is never stored for a retry with the same `Idempotency-Key`: a retry is checked and recorded again.
-   */
-  readonly isNeverKept?: boolean;
+  /** An `Idempotency-Key` means nothing: every retry is checked and recorded again. */
+  readonly ignoresKey?: true;
   readonly query?: Query;
   /** The response schemas by status, or the content type of a stream. */
   readonly answers?: Readonly<Partial<Record<200 | 201, z.ZodType>>>;

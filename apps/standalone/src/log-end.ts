@@ -20,11 +20,11 @@ const bus: PositionKeeper = {
   forgetBeyond: forgetProgressBeyond,
 };
 
-const answers: PositionKeeper = {
-  says: 'idempotency.db holds answers',
-  furthest: (folder) => withAnswers(folder, (store) => store.furthest()) ?? 0,
+const requests: PositionKeeper = {
+  says: 'idempotency.db knows requests',
+  furthest: (folder) => withRequests(folder, (store) => store.furthest()) ?? 0,
   forgetBeyond: (folder, position) => {
-    withAnswers(folder, (store) => {
+    withRequests(folder, (store) => {
       store.forgetBeyond(position);
     });
   },
@@ -36,7 +36,7 @@ const answers: PositionKeeper = {
  * @throws EventStoreDamagedError naming the file, both positions and the remedy.
  */
 export function checkKnownPositions(folder: string, head: number, acceptedEnd: number | null): void {
-  for (const { says, furthest, forgetBeyond } of [bus, answers]) {
+  for (const { says, furthest, forgetBeyond } of [bus, requests]) {
     const known = furthest(folder);
     if (known <= head) continue;
     if (acceptedEnd !== head) throw missing(says, known, head);
@@ -53,7 +53,7 @@ function missing(says: string, known: number, head: number): EventStoreDamagedEr
   );
 }
 
-function withAnswers<T>(folder: string, work: (store: ReturnType<typeof createIdempotencyStore>) => T): T | undefined {
+function withRequests<T>(folder: string, work: (store: ReturnType<typeof createIdempotencyStore>) => T): T | undefined {
   const file = join(folder, 'idempotency.db');
   if (!existsSync(file)) return undefined;
   const store = createIdempotencyStore(file);

@@ -7,7 +7,7 @@ import type { Stores } from './open-stores.js';
 
 /** Erasures of a data folder. This process alone has copies. */
 export function openErasures(
-  { vault: { keys, store, answersKey }, readModel, commands }: Pick<Stores, 'vault' | 'readModel' | 'commands'>,
+  { vault: { keys, store, requestsKey }, readModel, commands }: Pick<Stores, 'vault' | 'readModel' | 'commands'>,
   idempotency: IdempotencyStore,
   { clock, ids, log }: Pick<RuntimePorts, 'clock' | 'ids' | 'log'>,
 ): Erasures {
@@ -16,7 +16,7 @@ export function openErasures(
     await readModel.rebuild();
     crashPoint('erase.rebuilt');
     idempotency.clear();
-    await answersKey.renew();
+    await requestsKey.renew();
   };
   const { raw, settled } = store;
   return createErasures({ keys, store, raw, settled, readModel, commands, rewriteCopies, clock, ids, log });

@@ -134,7 +134,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       channels,
       people: channelPeople,
       idempotency,
-      answerSeal: vault.answersKey.answers,
+      requestHash: vault.requestsKey.hash,
       erasures: openErasures(stores, idempotency, world),
       metrics,
       clock,

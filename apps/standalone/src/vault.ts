@@ -1,10 +1,8 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import type { AnswersKey, EmbeddedEventStore, SealedStore, SealedTexts, SubjectKeys } from '@countersign/event-store';
+import type { EmbeddedEventStore, RequestsKey, SealedStore, SealedTexts, SubjectKeys } from '@countersign/event-store';
 import {
   createSealedStore,
   createSealedTexts,
-  openAnswersKey,
+  openRequestsKey,
   openSubjectKeys,
   refuseLostKeys,
 } from '@countersign/event-store';
@@ -20,8 +18,8 @@ export interface Vault {
   readonly store: SealedStore<EmbeddedEventStore>;
   /** For the rows of the read model. */
   readonly texts: SealedTexts;
-  /** For the stored responses. */
-  readonly answersKey: AnswersKey;
+  /** For the known requests. */
+  readonly requestsKey: RequestsKey;
 }
 
 /**
@@ -34,13 +32,11 @@ export async function openVault(config: StandaloneConfig, raw: EmbeddedEventStor
   try {
     if (keys.isNew) {
       await refuseLostKeys(raw, { folder, acceptLostKeys });
-      // Older versions stored responses in clear.
-      forget(folder, 'idempotency.db');
       keys.confirm();
     }
-    const answersKey = await openAnswersKey(keys);
-    await finishErasures(raw, keys, answersKey, log);
-    return { keys, store: createSealedStore(raw, { keys, log }), texts: createSealedTexts(keys), answersKey };
+    const requestsKey = await openRequestsKey(keys);
+    await finishErasures(raw, keys, requestsKey, log);
+    return { keys, store: createSealedStore(raw, { keys, log }), texts: createSealedTexts(keys), requestsKey };
   } catch (error) {
     keys.close();
     throw error;
@@ -54,14 +50,14 @@ export async function openVault(config: StandaloneConfig, raw: EmbeddedEventStor
 async function finishErasures(
   store: EmbeddedEventStore,
   keys: SubjectKeys,
-  answersKey: AnswersKey,
+  requestsKey: RequestsKey,
   log: Log,
 ): Promise<void> {
   const recorded = await recordedKeys(store);
   keys.keep(keys.erasing().filter((id) => !recorded.has(id)));
   const left = [...recorded].filter((id) => keys.findForCopies(id) !== undefined);
   if (left.length === 0) return;
-  await answersKey.renew();
+  await requestsKey.renew();
   keys.destroy(left);
   log.warn({ keys: left.length }, 'keys whose erasure is recorded were still there: they are destroyed');
 }
@@ -75,8 +71,4 @@ async function recordedKeys(store: EmbeddedEventStore): Promise<ReadonlySet<stri
     }
   }
   return ids;
-}
-
-function forget(folder: string, name: string): void {
-  for (const suffix of ['-wal', '-shm', '-journal', '']) rmSync(join(folder, name + suffix), { force: true });
 }

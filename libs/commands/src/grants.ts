@@ -19,6 +19,8 @@ export async function createGrant(
   body: CreateGrantBody,
   commandId: string,
 ): Promise<Result<Grant>> {
+  const recorded = await recordedBefore(ports, actor, commandId);
+  if (recorded !== undefined) return recorded;
   const planned = await planGrant(ports, actor, body);
   if (planned.status === 'refused') return planned;
   return recordGrant(ports, actor, planned.terms, commandId);
@@ -61,6 +63,8 @@ export async function respondAndRemember(
   { remember, ...response }: Omit<RespondBody, 'remember'> & { readonly remember: Remember },
   commandId: string,
 ): Promise<Result<Grant | null>> {
+  const recorded = await recordedBefore(ports, actor, commandId);
+  if (recorded !== undefined) return recorded;
   const before = await findApproval(ports, actor, approvalId);
   if (before === undefined) return refused('unknown-approval', `there is no approval ${approvalId}`);
   const planned = planRemembered(ports, actor, before.call, before.approval, remember, response.reason);
@@ -79,6 +83,17 @@ async function findApproval(ports: CommandPorts, { tenant }: Actor, approvalId: 
   const call = callId === undefined ? undefined : await findCall(ports, tenant, callId);
   const approval = call?.approvals.find((one) => one.approvalId === approvalId);
   return call === undefined || approval === undefined ? undefined : { call, approval };
+}
+
+/** A retry returns its grant, also when the same person could not give it now. */
+async function recordedBefore(
+  ports: CommandPorts,
+  { tenant, principal }: Actor,
+  commandId: string,
+): Promise<Result<Grant> | undefined> {
+  const { state, position } = await handlerOf(ports).load(grantStream(deriveGrantId(tenant, principal, commandId)));
+  const grant = grantOf(state, tenant);
+  return grant === undefined ? undefined : { status: 'done', value: grant, position };
 }
 
 async function recordGrant(

@@ -1,5 +1,5 @@
 import { createGateway } from '@countersign/gateway';
-import type { Gateway, GatewayMetrics, IdempotencyStore, StoredAnswer } from '@countersign/gateway';
+import type { Gateway, GatewayMetrics, IdempotencyStore, KnownRequest } from '@countersign/gateway';
 import type { CommandPorts } from '@countersign/commands';
 import { Registry } from 'prom-client';
 import type { Site } from '../world/cluster.ts';
@@ -29,11 +29,11 @@ const metrics: GatewayMetrics = {
   observe: nothing,
 };
 
-/** Boots a gateway. Its stored responses are on its disk, and survive it. */
+/** Boots a gateway. Its known requests are on its disk, and survive it. */
 export async function bootGateway(
   site: Site,
   machine: Machine,
-  answers: Map<string, StoredAnswer>,
+  requests: Map<string, KnownRequest>,
 ): Promise<RunningGateway> {
   const opened = openedLater();
   const { store, commands, policies } = createWriteSide(site, machine, {
@@ -44,8 +44,8 @@ export async function bootGateway(
   const views = await openViews(site, machine, store);
   opened.views = views;
   const idempotency: IdempotencyStore = {
-    find: (scope) => answers.get(scope),
-    save: (scope, answer) => void answers.set(scope, answer),
+    find: (scope) => requests.get(scope),
+    save: (request) => void requests.set(request.scope, request),
     purge: nothing,
     clear: nothing,
     close: nothing,

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createSecretKey } from 'node:crypto';
-import { answersOwner, createSealedAnswers, createSealedStore } from '@countersign/event-store';
-import type { ErasureKeys, EventStore, SealedAnswers, SealedStore, SubjectKey } from '@countersign/event-store';
+import { createRequestHash, createSealedStore, requestsOwner } from '@countersign/event-store';
+import type { ErasureKeys, EventStore, RequestHash, SealedStore, SubjectKey } from '@countersign/event-store';
 import type { RuntimePorts } from '@countersign/shell';
 import { createBorrowedCopies } from './borrowed-copies.js';
 import type { BorrowedCopies } from './borrowed-copies.js';
@@ -29,8 +29,8 @@ export interface Vault {
   readonly store: SealedStore<EventStore>;
   /** Opens the read model, a copy that is built again after each erasure. Its rows are encrypted. */
   readonly openRows: BorrowedCopies['openRows'];
-  /** For the stored responses. */
-  readonly answers: () => SealedAnswers;
+  /** For the known requests. */
+  readonly requestHash: () => RequestHash;
   /** Adds a copy that this process keeps, and how to write it again without the values that read as erased. */
   readonly keepCopy: BorrowedCopies['keep'];
   /** Adds a copy in memory, which is forgotten. */
@@ -52,7 +52,7 @@ export async function borrowVault(
   const keys = createBorrowedKeys(loan);
   const store = createSealedStore(raw, { keys, log });
   const copies = createBorrowedCopies({ keys, loan, dataFolder, clock, stopping });
-  const answers = createAnswers(keys, loan);
+  const hashes = createRequestHashes(keys, loan);
   const memory: (() => void)[] = [];
   try {
     await loan.begin({
@@ -74,10 +74,10 @@ export async function borrowVault(
       },
       ended: () => {
         copies.ended();
-        answers.forget();
+        hashes.forget();
       },
     });
-    await keys.current(...answersOwner);
+    await keys.current(...requestsOwner);
   } catch (error) {
     client.close();
     throw error;
@@ -95,27 +95,27 @@ export async function borrowVault(
     keys,
     store,
     openRows: copies.openRows,
-    answers: answers.current,
+    requestHash: hashes.current,
     keepCopy: copies.keep,
     keepInMemory: (forget) => void memory.push(forget),
   };
 }
 
-/** The key of the stored responses, which all gateways share; without a loan, one of this process's own. */
-function createAnswers(keys: Pick<BorrowedKeys, 'current'>, loan: Pick<Loan, 'isLive'>) {
-  const own = createSealedAnswers({ id: randomUUID(), key: createSecretKey(randomBytes(32)) });
-  let used: { readonly id: string; readonly answers: SealedAnswers } | undefined;
+/** The hash of requests, whose key all gateways share; without a loan, one of this process's own. */
+function createRequestHashes(keys: Pick<BorrowedKeys, 'current'>, loan: Pick<Loan, 'isLive'>) {
+  const own = createRequestHash({ id: randomUUID(), key: createSecretKey(randomBytes(32)) });
+  let used: { readonly id: string; readonly hash: RequestHash } | undefined;
   const use = (key: SubjectKey): void => {
-    if (key.id !== used?.id) used = { id: key.id, answers: createSealedAnswers(key) };
+    if (key.id !== used?.id) used = { id: key.id, hash: createRequestHash(key) };
   };
   return {
-    current: (): SealedAnswers => {
+    current: (): RequestHash => {
       if (!loan.isLive()) return own;
-      const key = keys.current(...answersOwner);
+      const key = keys.current(...requestsOwner);
       // An erasure may be replacing it right now: until the new one is here, the last one is used.
       if (key instanceof Promise) key.then(use, () => undefined);
       else use(key);
-      return used?.answers ?? own;
+      return used?.hash ?? own;
     },
     forget: (): void => {
       used = undefined;

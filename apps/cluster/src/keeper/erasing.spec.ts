@@ -5,10 +5,10 @@ import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import {
   EventStoreUnavailableError,
   KeysUnavailableError,
-  openAnswersKey,
+  openRequestsKey,
   openSubjectKeys,
 } from '@countersign/event-store';
-import type { AnswersKey, FileKeys } from '@countersign/event-store';
+import type { RequestsKey, FileKeys } from '@countersign/event-store';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import type { VirtualClock } from '@countersign/runtime/testing';
 import { createErasing } from './erasing.js';
@@ -24,7 +24,8 @@ const owner = { tenant: 'default', subject: 'customer' };
 
 let folder: string;
 let keys: FileKeys;
-let answersKey: AnswersKey;
+let requestsKey: RequestsKey;
+const body = Buffer.from('{}');
 let clock: VirtualClock;
 let erasing: Erasing;
 let keeper: Keeper;
@@ -42,8 +43,8 @@ async function start(isFirst = true): Promise<void> {
   keys = openSubjectKeys({ folder, rootKeyFile: null, log: createSilentLog() });
   keys.confirm();
   const sessions = createSessions(clock, { loanMs, stopping: new AbortController().signal });
-  answersKey = await openAnswersKey(keys);
-  erasing = createErasing({ keys, answersKey, sessions, clock, loanMs, head: readHead });
+  requestsKey = await openRequestsKey(keys);
+  erasing = createErasing({ keys, requestsKey, sessions, clock, loanMs, head: readHead });
   keeper = createKeeper({ keys, sessions, erasing, loanMs });
   if (isFirst) await clock.advanceAsync(longMs);
 }
@@ -269,9 +270,9 @@ it('destroys nothing again once the log of keys.db, which a backup kept busy, is
   expect(destroying.mock.calls).toEqual([[[]]]);
 });
 
-it('destroys after a start a key whose erasure is recorded, with the key of the kept responses, and does not lend it', async () => {
+it('destroys after a start a key whose erasure is recorded, with the key of the known requests, and does not lend it', async () => {
   const id = await current('a');
-  const kept = answersKey.answers().close('{}');
+  const known = requestsKey.hash()(body);
   erasing.begin([id]);
   keys.close();
   await start(false);
@@ -280,12 +281,12 @@ it('destroys after a start a key whose erasure is recorded, with the key of the 
   await keeper.handlers.leave('a', {});
   expect(await settles(erasing.tidy(), longMs)).toBe(true);
   expect([keys.find(id), keys.findForCopies(id), keys.erasing()]).toEqual(['erased', undefined, []]);
-  expect(answersKey.answers().open(kept)).toBeUndefined();
+  expect(requestsKey.hash()(body)).not.toBe(known);
 });
 
-it('takes back after a start an erasure that is not recorded, and keeps the responses', async () => {
+it('takes back after a start an erasure that is not recorded, and keeps the key of the known requests', async () => {
   const id = await current('a');
-  const kept = answersKey.answers().close('{}');
+  const known = requestsKey.hash()(body);
   erasing.begin([id]);
   keys.close();
   await start(false);
@@ -294,5 +295,5 @@ it('takes back after a start an erasure that is not recorded, and keeps the resp
   await clock.advanceAsync(2 * loanMs + 1);
   await erasing.tidy();
   expect([typeof keys.find(id), keys.erasing()]).toEqual(['object', []]);
-  expect(answersKey.answers().open(kept)).toBe('{}');
+  expect(requestsKey.hash()(body)).toBe(known);
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EventStoreUnavailableError } from '@countersign/event-store';
-import type { AnswersKey, FileKeys } from '@countersign/event-store';
+import type { RequestsKey, FileKeys } from '@countersign/event-store';
 import { sleep } from '@countersign/runtime';
 import { createBegunErasures } from './begun-erasures.js';
 import type { BegunPorts } from './begun-erasures.js';
@@ -10,7 +10,7 @@ import type { Sessions } from './sessions.js';
 /** The dependencies of erasures at the keeper. */
 export interface ErasingPorts extends BegunPorts {
   readonly keys: FileKeys;
-  readonly answersKey: AnswersKey;
+  readonly requestsKey: RequestsKey;
   readonly sessions: Sessions;
 }
 
@@ -45,7 +45,7 @@ const proofMsMax = 10_000;
 const stepMs = 50;
 
 /** Erasures over the keys of the keeper's folder. */
-export function createErasing({ keys, answersKey, sessions, clock, loanMs, head }: ErasingPorts): Erasing {
+export function createErasing({ keys, requestsKey, sessions, clock, loanMs, head }: ErasingPorts): Erasing {
   const epoch = randomUUID();
   const begun = createBegunErasures({ head, clock, loanMs });
   const ending = new Map<string, Promise<void>>();
@@ -78,7 +78,7 @@ export function createErasing({ keys, answersKey, sessions, clock, loanMs, head 
   };
   const destroy = async (ids: readonly string[]): Promise<void> => {
     await sessions.confirmed('rewritten', number);
-    await answersKey.renew();
+    await requestsKey.renew();
     keys.forgetOldCopies();
     keys.destroy(ids);
     changed();

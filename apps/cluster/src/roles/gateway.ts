@@ -63,11 +63,11 @@ type ErasingPorts = Omit<ErasurePorts, 'keys' | 'raw' | 'settled' | 'rewriteCopi
   readonly idempotency: IdempotencyStore;
 };
 
-/** The parts of a gateway that encrypt its stored responses and erase subjects. */
+/** The parts of a gateway that hash its requests and erase subjects. */
 function toErasing(
-  { keys, store, answers, keepCopy }: Vault,
+  { keys, store, requestHash, keepCopy }: Vault,
   { idempotency, ...ports }: ErasingPorts,
-): Pick<GatewayPorts, 'answerSeal' | 'erasures'> {
+): Pick<GatewayPorts, 'requestHash' | 'erasures'> {
   keepCopy(() => {
     idempotency.clear();
     return Promise.resolve();
@@ -75,5 +75,5 @@ function toErasing(
   // The keeper waits for the appends of all processes when it retires a key, and for their copies when it destroys one.
   const [settled, rewriteCopies] = [() => Promise.resolve(), () => Promise.resolve()];
   const erasures = createErasures({ ...ports, keys, store, raw: store.raw, settled, rewriteCopies });
-  return { answerSeal: answers, erasures };
+  return { requestHash, erasures };
 }

@@ -1,5 +1,5 @@
 import type { SubjectEvent } from '@countersign/contracts';
-import { lockFolder, openAnswersKey, openSubjectKeys, refuseLostKeys } from '@countersign/event-store';
+import { lockFolder, openRequestsKey, openSubjectKeys, refuseLostKeys } from '@countersign/event-store';
 import type { EventStore, FileKeys } from '@countersign/event-store';
 import { makeFolderOf, sleep } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
@@ -22,10 +22,10 @@ export function readKeeper({ keys: inFolder, keeperServer }: RoleConfig): Promis
     const raw = await openRawStore(process);
     const keys = await untilDone(process, 'keys', isStoreAway, () => openKeys(inFolder, raw, log));
     onStop(keys.close);
-    const answersKey = await openAnswersKey(keys);
+    const requestsKey = await openRequestsKey(keys);
     const { loanMs } = keeperServer;
     const sessions = createSessions(clock, { loanMs, stopping });
-    const erasing = createErasing({ keys, answersKey, sessions, clock, loanMs, head: raw.head });
+    const erasing = createErasing({ keys, requestsKey, sessions, clock, loanMs, head: raw.head });
     const keeper = createKeeper({ keys, sessions, erasing, loanMs });
     const gauge = createGauges(registry);
     gauge('countersign_keeper_sessions', 'Processes that may have keys.', sessions.count);

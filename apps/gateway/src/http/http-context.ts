@@ -71,7 +71,7 @@ export function queryOf<Q extends z.ZodObject>(route: Route<z.ZodType, Q>, reque
  */
 const largeBodyBytes = 64 * 1024;
 
-/** Reads a body, runs the command once per idempotency key, and sends the response. */
+/** Reads a body, runs the command, the same one for each repeat of an idempotency key, and sends the response. */
 export function write<B extends z.ZodType>(
   http: HttpContext,
   route: Route<B>,
@@ -99,7 +99,7 @@ async function writeNow<B extends z.ZodType>(
   const body = bodyOf(route, request);
   const key = route.method === 'POST' ? request.headers['idempotency-key'] : undefined;
   const checked = key === undefined ? undefined : checkedKey(key);
-  if (checked === undefined || route.isNeverKept === true) {
+  if (checked === undefined || route.ignoresKey === true) {
     send(http, request, reply, await run({ actor, commandId: http.ports.ids.uuid() }, body));
     return;
   }

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApprovalView, ClaimView } from '@countersign/contracts';
+import { fireDue } from '@countersign/commands';
+import { grantLimits } from '@countersign/contracts';
+import type { ApprovalView, ClaimView, GrantView } from '@countersign/contracts';
 import { createApi } from '../testing/api.js';
 import type { Api, Reply } from '../testing/api.js';
 import { openWorld } from '../testing/world.js';
@@ -19,18 +21,17 @@ const call = (id: string) => ({ toolCallId: id, toolName: 't', arguments: {} });
 const textOf = ({ status, body }: Reply<unknown>) => `${status} ${JSON.stringify(body)}`;
 
 describe('a repeat with the same idempotency key', () => {
-  it('of a request gets the first answer again, 201 and position included', async () => {
+  it('of a request records nothing and tells of now', async () => {
     const sent = { body: { runId: 'repeated', calls: [call('a')] }, headers: newKey() };
-    const first = await api.send('POST', '/v1/tool-calls', sent);
+    expect((await api.send('POST', '/v1/tool-calls', sent)).status).toBe(201);
     await api.send('POST', '/v1/runs/repeated/cancel', { body: { reason: 'x' } });
     const head = await world.store.head();
     const again = await api.send('POST', '/v1/tool-calls', sent);
-    expect(textOf(again)).toBe(textOf(first));
-    expect(again.headers.get('countersign-position')).toBe(first.headers.get('countersign-position'));
+    expect(again).toMatchObject({ status: 200, body: { calls: [{ toolCallId: 'a', state: 'cancelled' }] } });
     expect(await world.store.head()).toBe(head);
   });
 
-  it('of a vote is the first answer, and without the key it is a refusal', async () => {
+  it('of a vote is that vote, and without the key it is a refusal', async () => {
     const { approvalId } = await api.pending();
     const path = `/v1/approvals/${approvalId}/responses`;
     const sent = { as: 'ann', body: { decision: { type: 'approve' } }, headers: newKey() };
@@ -42,21 +43,56 @@ describe('a repeat with the same idempotency key', () => {
     });
   });
 
-  it('of a refusal is that refusal, also when it would be taken now', async () => {
+  it('of a refused claim is judged again', async () => {
     const { approvalId, callId } = await api.pending();
     const sent = { as: 'worker', body: { resolverId: 'w' }, headers: newKey() };
-    const first = await api.send('POST', `/v1/tool-calls/${callId}/claim`, sent);
-    expect(first.status).toBe(409);
+    const path = `/v1/tool-calls/${callId}/claim`;
+    expect(await api.send('POST', path, sent)).toMatchObject({ status: 409, body: { code: 'not-approved' } });
     await api.send('POST', `/v1/approvals/${approvalId}/responses`, {
       as: 'ann',
       body: { decision: { type: 'approve' } },
     });
-    const again = await api.send('POST', `/v1/tool-calls/${callId}/claim`, sent);
-    expect([textOf(again), again.headers.get('content-type')]).toEqual([
-      textOf(first),
-      first.headers.get('content-type'),
-    ]);
-    expect((await api.send('POST', `/v1/tool-calls/${callId}/claim`, { ...sent, headers: newKey() })).status).toBe(200);
+    expect(await api.send('POST', path, sent)).toMatchObject({ status: 200, body: { attempt: 1 } });
+  });
+
+  it('of a claim or a renewal that another worker has followed is refused', async () => {
+    const { callId } = await api.request({ idempotent: true });
+    const path = `/v1/tool-calls/${callId}/claim`;
+    const claim = { as: 'worker', body: { resolverId: 'w', leaseMs: 60 }, headers: newKey() };
+    expect(await api.send('POST', path, claim)).toMatchObject({ status: 200, body: { attempt: 1 } });
+    const renewal = { as: 'worker', body: { attempt: 1, leaseMs: 1 }, headers: newKey() };
+    expect((await api.send('POST', `${path}/renew`, renewal)).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await fireDue(world.commands, 'default', callId);
+    const next = { as: 'worker', body: { resolverId: 'w2' }, headers: newKey() };
+    expect(await api.send('POST', path, next)).toMatchObject({ status: 200, body: { attempt: 2 } });
+    expect(await api.send('POST', path, claim)).toMatchObject({ status: 409, body: { code: 'already-claimed' } });
+    expect(await api.send('POST', `${path}/renew`, renewal)).toMatchObject({
+      status: 409,
+      body: { code: 'stale-claim' },
+    });
+  });
+
+  it('of a grant is that grant, also when no more can be given', async () => {
+    const body = { toolName: 't', match: { any: true }, expiresInMs: 60_000, reason: 'x' };
+    const sent = { as: 'ann', body, headers: newKey() };
+    const first = await api.send<GrantView>('POST', '/v1/grants', sent);
+    expect(first.status).toBe(201);
+    for (let n = 1; n < grantLimits.liveOfToolMax; n += 1) await api.send('POST', '/v1/grants', { as: 'ann', body });
+    expect((await api.send('POST', '/v1/grants', { as: 'ann', body })).status).toBe(429);
+    expect(textOf(await api.send('POST', '/v1/grants', sent))).toBe(textOf(first));
+  });
+
+  it('of a dry run is another look, also with another body', async () => {
+    const { approvalId } = await api.pending();
+    const look = (reason: string) => ({
+      ...{ as: 'ann', headers: { 'idempotency-key': 'look' } },
+      body: { approvalIds: [approvalId], decision: { type: 'approve' }, reason, dryRun: true },
+    });
+    for (const reason of ['one', 'two']) {
+      const answer = await api.send('POST', '/v1/approvals/responses', look(reason));
+      expect(answer).toMatchObject({ status: 200, body: { results: [{ status: 'possible' }] } });
+    }
   });
 
   it('of a claim is the same claim, also after an attempt by another worker', async () => {

@@ -75,7 +75,7 @@ export const approvalRoutes = {
     id: 'revealValues',
     method: 'POST',
     path: '/v1/approvals/:approvalId/reveal',
-    isNeverKept: true,
+    ignoresKey: true,
     tag: 'Approvals',
     summary: 'Show the hidden values of an approval that one may answer; who looked is recorded first',
     roles: ['approver'],

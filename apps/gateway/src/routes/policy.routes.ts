@@ -63,7 +63,6 @@ export const policyRoutes = {
     summary: 'Explain the verdict on a call: what each rule says of it; nothing is recorded',
     roles: ['approver', 'auditor', 'admin'],
     body: explainedCallSchema,
-    isNeverKept: true,
     answers: { 200: explanationViewSchema },
     codes: [],
   }),
@@ -76,7 +75,6 @@ export const policyRoutes = {
     // A rule can look at values that are hidden from everybody else.
     roles: ['auditor'],
     body: backtestSchema,
-    isNeverKept: true,
     stream: 'application/x-ndjson',
     codes: [],
   }),

@@ -16,7 +16,7 @@ import { afterEach, beforeEach } from '@jest/globals';
 import { closeBox, openBox } from './box.js';
 import { openSubjectKeys } from './keys-file.js';
 import { RootKeyError } from './root-key.js';
-import { openAnswersKey } from './sealed-answers.js';
+import { openRequestsKey } from './request-hash.js';
 import { createSealedTexts } from './sealed-texts.js';
 import type { SubjectKey, SubjectKeys } from './subject-keys.js';
 
@@ -174,21 +174,15 @@ it('closes texts of copies under the key of the subject, and loses them with it'
   expect(() => texts.open(stored)).toThrow('is destroyed or missing');
 });
 
-it('loses stored responses, and what their requests hash to, with the key of the answers', async () => {
+it('hashes a request in the same way until the key of the requests is renewed', async () => {
   const keys = open();
-  const answersKey = await openAnswersKey(keys);
-  const before = answersKey.answers();
-  const stored = before.close('{"password":"hunter2"}');
-  expect([stored.includes('hunter2'), before.open(stored), before.open('{"in":"clear"}')]).toEqual([
-    false,
-    '{"password":"hunter2"}',
-    '{"in":"clear"}',
-  ]);
-  const body = Buffer.from('body');
-  expect((await openAnswersKey(keys)).answers().hash(body)).toBe(before.hash(body));
-  await answersKey.renew();
-  expect([answersKey.answers().open(stored), answersKey.answers().hash(body) === before.hash(body)]).toEqual([
-    undefined,
-    false,
-  ]);
+  const requestsKey = await openRequestsKey(keys);
+  const body = Buffer.from('hunter2');
+  const before = requestsKey.hash()(body);
+  expect((await openRequestsKey(keys)).hash()(body)).toBe(before);
+  expect(requestsKey.hash()(Buffer.from('hunter3'))).not.toBe(before);
+  await requestsKey.renew();
+  const after = requestsKey.hash()(body);
+  const [keyId, hash] = before.split(':');
+  expect(after.split(':')).toEqual([expect.not.stringContaining(keyId ?? ''), expect.not.stringContaining(hash ?? '')]);
 });

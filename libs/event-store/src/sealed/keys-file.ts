@@ -10,7 +10,7 @@ import { hashingKey, openKeysDatabase, transaction, unwrapKey, wrapKey } from '.
 import { openRoot } from './root-file.js';
 import type { OpenedRoot, RootPlace } from './root-file.js';
 import type { RootKey } from './root-key.js';
-import { answersOwner } from './subject-keys.js';
+import { requestsOwner } from './subject-keys.js';
 import type { FindKey, SubjectKey, SubjectKeys } from './subject-keys.js';
 
 /** The keys in a file, those of copies among them. */
@@ -80,7 +80,7 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): FileKe
     return currentOf(hash) ?? make(hash);
   };
 
-  const { retire, ...changes } = createKeyChanges(database, cache, hashOf(...answersOwner));
+  const { retire, ...changes } = createKeyChanges(database, cache, hashOf(...requestsOwner));
   return {
     isNew,
     confirm: () => {

@@ -7,10 +7,10 @@ export interface SubjectKey {
 }
 
 /**
- * The tenant and the name that the key of the kept responses has. No subject has them: tenants have at least one
+ * The tenant and the name that the key of the known requests has. No subject has them: tenants have at least one
  * character.
  */
-export const answersOwner = ['', 'answers'] as const;
+export const requestsOwner = ['', 'answers'] as const;
 
 /** Returns a key by its id; `erased` and `missing` as in {@link SubjectKeys}. */
 export type FindKey = (id: string) => KeyObject | 'erased' | 'missing';
