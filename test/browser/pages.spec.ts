@@ -55,7 +55,13 @@ describe('the other pages', () => {
     await page.getByRole('link', { name: 'explain by the policy' }).click();
     const rules = page.getByRole('region', { name: 'Rules', exact: true });
     await rules.getByRole('row', { name: 'no-root delete_file args.path == "/" block: never the root' }).waitFor();
-    await rules.getByRole('row', { name: 'deletes delete_file 1 of ops' }).waitFor();
+    await rules.getByRole('row', { name: 'deletes delete_file 1 approver of ops' }).waitFor();
+    await rules
+      .getByRole('row', { name: /^defaults where a rule says nothing 1 approver within 1 h .*not the requester/ })
+      .waitFor();
+    await rules
+      .getByRole('row', { name: 'quotas every call that needs people at most 1 pending approvals of an agent' })
+      .waitFor();
     const said = page.getByRole('region', { name: 'What each rule says' });
     await said.getByRole('row', { name: /^no-root no / }).waitFor();
     await said.getByRole('row', { name: /^deletes yes: it decides / }).waitFor();

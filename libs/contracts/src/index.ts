@@ -155,7 +155,7 @@ export type { Identities } from './identities.js';
 export { nestingMax } from './nesting.js';
 export type { ChainLink, ChainLinkView } from './nesting.js';
 export type { ToolHints } from './tool-hints.js';
-export { businessHoursSchema } from './requirement.js';
+export { businessHoursSchema, requirementSchema } from './requirement.js';
 export type { BusinessHours, Requirement, Stage, Verdict } from './requirement.js';
 export { createSchemaRegistry } from './schema-registry.js';
 export type { JsonSchema, SchemaRegistry } from './schema-registry.js';

@@ -42,6 +42,7 @@ describe('loadPolicy', () => {
         compiled += 1;
         return { problem: 'none' };
       },
+      comparisonProblems: () => [],
     };
     const rules = Array.from({ length: 2000 }, (_, n) => ({
       id: `r${n}`,

@@ -107,7 +107,7 @@ const requireRules: readonly (readonly [key: string, problem: string, has: (writ
 
 const reasonSchema = z.string().trim().min(1).max(1000);
 
-const otherThanAllowSchema = z
+export const otherThanAllowSchema = z
   .strictObject({ block: reasonSchema.optional(), require: requireSchema.optional() })
   .refine(({ block, require }) => (block === undefined) !== (require === undefined), 'needs one of block and require');
 

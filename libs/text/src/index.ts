@@ -14,6 +14,15 @@ export { markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } 
 export type { MarkReason, Segment, SegmentOptions } from './marks.js';
 export { chainWords, requesterWords, responderRead, responderWords } from './people-words.js';
 export type { OuterCall } from './people-words.js';
+export {
+  defaultWords,
+  matchWords,
+  quotaWords,
+  recordedRequirementWords,
+  requireWords,
+  thenWords,
+} from './policy-words.js';
+export type { RecordedRequirement, WrittenQuotas, WrittenRequire, WrittenRule } from './policy-words.js';
 export { progressLines, upcomingWords } from './progress-words.js';
 export type { ProgressLine, StageProgress } from './progress-words.js';
 export { refusalWords } from './refusal-words.js';

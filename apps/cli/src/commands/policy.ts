@@ -1,6 +1,6 @@
 import type { ExplanationView } from '@countersign/contracts';
 import type { CheckedPolicy } from '@countersign/policy';
-import { printable, requirementWords } from '@countersign/text';
+import { printable, recordedRequirementWords } from '@countersign/text';
 import { CliError, usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
@@ -136,7 +136,9 @@ function printExplanation(output: Output, explanation: ExplanationView): ExitCod
       };
     }),
     { text: printable(`Verdict: ${verdict.outcome}, by ${verdict.ruleId}`), tone: 'bold' },
-    ...(requirement === null ? [] : [{ text: printable(`Needs: ${requirementWords(requirement)}`) }]),
+    ...(requirement === null
+      ? []
+      : [{ text: printable(`Needs: ${recordedRequirementWords(requirement).join('; ')}`) }]),
     ...verdict.why.map((why): Line => ({ text: printable(`  ${why}`) })),
     ...quotaLines(quotas ?? []),
   );

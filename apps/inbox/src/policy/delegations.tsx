@@ -12,14 +12,21 @@ export function Delegations({ written: { approvers = [] } }: { written: WrittenP
   return (
     <section aria-labelledby="policy-people" className="stack">
       <h2 id="policy-people">People</h2>
-      <ScrollTable label="People" columns={['Approver', 'Groups', 'Stand-ins']} isPanel>
-        {approvers.map(({ id, groups = [], delegates = [] }) => (
+      <ScrollTable label="People" columns={['Approver', 'Groups', 'Identities', 'Stand-ins']} isPanel>
+        {approvers.map(({ id, groups = [], identities = {}, delegates = [] }) => (
           <tr key={id}>
             <th scope="row">
               <Marked text={id} />
             </th>
             <td>
               <Marked text={groups.join(', ')} />
+            </td>
+            <td>
+              {Object.entries(identities).map(([kind, text]) => (
+                <div key={kind}>
+                  {kind} <Marked text={text} />
+                </div>
+              ))}
             </td>
             <td>
               {delegates.map((delegate, index) => (

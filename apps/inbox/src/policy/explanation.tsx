@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { ExplanationView, Verdict } from '@countersign/contracts';
-import { requirementWords } from '@countersign/text';
+import { recordedRequirementWords } from '@countersign/text';
 import { Marked } from '../ui/marked.js';
 import { ScrollTable } from '../ui/table.js';
 
@@ -18,7 +18,7 @@ export function Explanation({ explanation }: { explanation: ExplanationView }): 
     <>
       <p role="status">
         <strong>{outcomeWords[verdict.outcome]}</strong> Rule <Marked text={verdict.ruleId} />
-        {requirement !== null && `: ${requirementWords(requirement)}`}
+        {requirement !== null && `: ${recordedRequirementWords(requirement).join('; ')}`}
         {verdict.why.length > 0 && (
           <span className="muted">
             {' '}

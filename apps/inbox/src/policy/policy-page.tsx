@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react';
 import type { PolicyView } from '@countersign/contracts';
+import { defaultWords, matchWords, quotaWords, requireWords, thenWords } from '@countersign/text';
+import type { WrittenRule } from '@countersign/text';
 import { readPolicy } from '../api/policy.js';
 import { useLoaded } from '../live/use-loaded.js';
 import { countWords } from '../text/words.js';
@@ -10,8 +12,8 @@ import { WaitingPage } from '../ui/waiting-page.js';
 import { Delegations } from './delegations.js';
 import { ExplainPanel } from './explain-panel.js';
 import { Versions } from './versions.js';
-import { matchWords, policyOf, thenWords } from './policy-content.js';
-import type { WrittenPolicy, WrittenRule } from './policy-content.js';
+import { policyOf } from './policy-content.js';
+import type { WrittenPolicy } from './policy-content.js';
 
 /** The policy in force: its version, its rules in words, the people it names, and an explanation for any call. */
 export default function PolicyPage({ callId }: { callId: string | undefined }): ReactNode {
@@ -29,7 +31,7 @@ export default function PolicyPage({ callId }: { callId: string | undefined }): 
       <Delegations written={written} />
       <Versions />
       <section className="panel" aria-label="The file">
-        <details>
+        <details open>
           <summary>The file as it is in force</summary>
           <pre className="outcome" tabIndex={0} aria-label="The policy file as JSON">
             <Marked text={JSON.stringify(policy.content, null, 2)} keepsLines />
@@ -80,7 +82,9 @@ function Rules({ written }: { written: WrittenPolicy }): ReactNode {
               <Marked text={calls} />
             </td>
             <td />
-            <td>{then}</td>
+            <td>
+              <Lines texts={then} />
+            </td>
           </tr>
         ))}
       </ScrollTable>
@@ -101,20 +105,41 @@ function RuleRow({ rule }: { rule: WrittenRule }): ReactNode {
         <Marked text={rule.when ?? ''} />
       </td>
       <td>
-        <Marked text={thenWords(rule)} />
+        <Lines texts={outcomeWords(rule)} />
       </td>
     </tr>
   );
 }
 
-/** The short forms of rules, in the order in which they are looked at. */
-function shortRules({ requireApprovalTools, autoApprovedTools, ...written }: WrittenPolicy) {
+function outcomeWords(rule: WrittenRule): readonly string[] {
+  const isRequire = rule.then !== 'allow' && rule.then.block === undefined;
+  return isRequire ? requireWords(rule.then.require ?? {}) : [thenWords(rule)];
+}
+
+function Lines({ texts }: { texts: readonly string[] }): ReactNode {
+  return texts.map((text) => (
+    <div key={text}>
+      <Marked text={text} />
+    </div>
+  ));
+}
+
+/** The short forms of rules, in the order in which they are looked at, and what holds for all of them. */
+function shortRules(
+  written: WrittenPolicy,
+): readonly (readonly [name: string, calls: string, then: readonly string[]])[] {
+  const { requireApprovalTools, autoApprovedTools, defaults, quotas } = written;
   const otherwise = written.default ?? (autoApprovedTools === undefined ? 'allow' : 'require');
+  const last = otherwise === 'allow' ? 'allow, unless the worker asks' : '1 approver';
   return [
     ...(requireApprovalTools === undefined
       ? []
-      : [['requireApprovalTools', requireApprovalTools.join(', '), '1 approver'] as const]),
-    ...(autoApprovedTools === undefined ? [] : [['autoApprovedTools', autoApprovedTools.join(', '), 'allow'] as const]),
-    ['default', 'every other call', otherwise === 'allow' ? 'allow, unless the worker asks' : '1 approver'] as const,
+      : [['requireApprovalTools', requireApprovalTools.join(', '), ['1 approver']] as const]),
+    ...(autoApprovedTools === undefined
+      ? []
+      : [['autoApprovedTools', autoApprovedTools.join(', '), ['allow']] as const]),
+    ['default', 'every other call', [last]],
+    ['defaults', 'where a rule says nothing', defaultWords(defaults)],
+    ...(quotas === undefined ? [] : [['quotas', 'every call that needs people', quotaWords(quotas)] as const]),
   ];
 }

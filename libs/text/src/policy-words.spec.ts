@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { matchWords, thenWords } from './policy-content.js';
-import type { WrittenRule } from './policy-content.js';
+import { matchWords, thenWords } from './policy-words.js';
+import type { WrittenRule } from './policy-words.js';
 
 const rule = (change: Partial<WrittenRule>): WrittenRule => ({ id: 'r', then: 'allow', ...change });
 
@@ -16,7 +16,10 @@ describe('a rule in words', () => {
     [{ block: 'never' }, 'block: never'],
     [{ require: {} }, '1 approver'],
     [{ require: { quorum: { approve: 2 } } }, '2 approvers'],
-    [{ require: { allOf: ['ops', 'legal'], onTimeout: 'hold' } }, 'one of each: ops, legal; without an answer: hold'],
+    [
+      { require: { allOf: ['ops', 'legal'], onTimeout: 'hold' } },
+      'one of each: ops, legal; without an answer in time: it stays open',
+    ],
     [
       {
         require: {
@@ -25,7 +28,8 @@ describe('a rule in words', () => {
           escalation: [{ to: ['managers'], expiresIn: '20m' }],
         },
       },
-      '2 of ops or security, then 1 of security; within 30m; reminders after 10m; then managers within 20m; high risk',
+      '2 approvers of ops or security, then 1 approver of security; within 30m; reminders after 10m; ' +
+        'then managers within 20m; without an answer in time: others are asked; high risk',
     ],
   ])('%j is %s', (then, words) => {
     expect(thenWords(rule({ then }))).toBe(words);

@@ -1,0 +1,1 @@
+export { writtenKeys } from './testing/written-keys.js';
