@@ -149,6 +149,14 @@ describe('countersign store, with wrong settings', () => {
       },
       'unable to verify the first certificate',
     ],
+    [
+      'has the certificate of another address',
+      async () => {
+        const elsewhere = authority.certify('elsewhere', 'IP:127.0.0.2,DNS:elsewhere');
+        return (await startServer({ tls: { ...elsewhere, caFile: authority.caFile } })).url;
+      },
+      "IP: 127.0.0.1 is not in the cert's list: 127.0.0.2",
+    ],
   ])('says why it could not ask a server that %s', async (_, urlOf, words) => {
     const { code, text } = await run(await urlOf(), 'check');
     expect(code).toBe(2);

@@ -2,6 +2,7 @@ import { BACKWARDS, EventStoreDBClient, FORWARDS, jsonEvent, streamNameFilter } 
 import type { ResolvedEvent, StreamingRead } from '@eventstore/db-client';
 import type { ClientEvent, ClientPosition, ConnectClient, EventStoreClient } from './client.js';
 import { createStreamSubscription } from './stream-subscription.js';
+import { allowTlsByAddress } from './tls-by-address.js';
 import { guardChannels } from './vendor-channels.js';
 
 /** Skipped events between two checkpoints, in windows of 32: the client's default calls back after every window. */
@@ -11,6 +12,7 @@ const bufferedEvents = 64;
 
 /** The client `@eventstore/db-client` 6.2.1: EventStoreDB, and KurrentDB by its older protocol. */
 export const connectDbClient: ConnectClient = (url) => {
+  allowTlsByAddress();
   const client = EventStoreDBClient.connectionString(url);
   // Appends use `Append`, one call each, with a working deadline. The client's default, `BatchAppend`, has these
   // faults: an append hangs for ever when the server hangs, half-closes the shared stream, or sends an error without

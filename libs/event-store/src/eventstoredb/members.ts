@@ -6,6 +6,7 @@ import { areSame } from './connection-string.js';
 import type { Endpoint, StoreAddress } from './connection-string.js';
 import { readMembers, readVersion } from './protocol.js';
 import type { Member } from './protocol.js';
+import { allowTlsByAddress } from './tls-by-address.js';
 
 /** The reports of a cluster's members in one round of queries. */
 export interface Sighting {
@@ -92,6 +93,7 @@ function isSilence({ code }: ServiceError): boolean {
 /** The credentials for the servers of an address. @throws RangeError when a certificate cannot be read. */
 export function credentialsOf({ isEncrypted, option }: StoreAddress): ChannelCredentials {
   if (!isEncrypted) return credentials.createInsecure();
+  allowTlsByAddress();
   const read = (name: string): Buffer | null => {
     const file = option(name);
     if (file === undefined) return null;
