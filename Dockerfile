@@ -2,7 +2,7 @@
 #   docker build --tag countersign .
 #   docker run --publish 127.0.0.1:7400:7400 --volume countersign:/data --volume ./tokens.json:/etc/countersign/tokens.json:ro countersign
 
-FROM docker.io/library/node:24.21.0-bookworm-slim AS build
+FROM docker.io/library/node:26.12.1-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY libs libs
@@ -18,7 +18,7 @@ RUN npm run build --workspace apps/inbox --workspace apps/cli
 # The image brings its own Node: the pinned one of a checkout (an optional dependency) is left out.
 RUN npm prune --omit=dev --omit=optional && find libs apps integrations -name src -type d -prune -exec rm -rf {} +
 
-FROM docker.io/library/node:24.21.0-bookworm-slim
+FROM docker.io/library/node:26.12.1-bookworm-slim
 ENV NODE_ENV=production \
     COUNTERSIGN_HOST=0.0.0.0 \
     COUNTERSIGN_PORT=7400 \

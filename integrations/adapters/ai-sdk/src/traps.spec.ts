@@ -91,7 +91,8 @@ describe('a decision in the moment of the cancellation', () => {
   it('stands, and the model is told', async () => {
     const fake = createFakeCountersign();
     const fetch: typeof fake.fetch = async (input, init) => {
-      if (new URL(input).pathname.endsWith('/cancel')) fake.deny('c1', { reason: 'too much' });
+      const url = new URL(input instanceof Request ? input.url : input);
+      if (url.pathname.endsWith('/cancel')) fake.deny('c1', { reason: 'too much' });
       return fake.fetch(input, init);
     };
     const { run, generate, begin, script } = conversation([refundCall], { ...fake, fetch });

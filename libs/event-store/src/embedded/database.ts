@@ -98,7 +98,7 @@ function checkSqlite(database: DatabaseSync): void {
   const version = String(database.prepare('SELECT sqlite_version() AS version').get()?.['version']);
   if (isRecentSqlite(version)) return;
   throw new EventStoreUnavailableError(
-    `SQLite ${version} of Node ${process.version} is too old: use a Node 24 with SQLite 3.51 or newer`,
+    `SQLite ${version} of Node ${process.version} is too old: use a Node with SQLite 3.51 or newer, such as Node 26`,
   );
 }
 
