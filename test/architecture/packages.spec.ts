@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { nodeSafety } from '@countersign/runtime';
 import { describe, expect, it } from '@jest/globals';
 import { floors } from '../../architecture/floors.mjs';
 
@@ -76,6 +77,17 @@ describe('the packages', () => {
     expect(nodes.length).toBe(5);
     expect([...new Set(releases.map(([major]) => major))]).toEqual([26]);
     expect(releases.filter(([, minor = 0]) => minor < 10)).toEqual([]);
+  });
+
+  it('bring a Node with all known security fixes on Linux, where servers run', () => {
+    const { packages } = json('package-lock.json') as Lock;
+    const nodes = Object.entries(packages['']?.optionalDependencies ?? {}).filter(([name]) =>
+      name.startsWith('node-linux-'),
+    );
+    expect(nodes.map(([, version]) => nodeSafety(version))).toEqual(
+      nodes.map(([, version]) => ({ version, safe: true })),
+    );
+    expect(nodes.length).toBe(2);
   });
 
   it('are locked without download addresses', () => {

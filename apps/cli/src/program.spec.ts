@@ -514,18 +514,36 @@ describe('status', () => {
     given(pending);
     expect(await run(['status'])).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/ready {5}yes\n {2}API {7}1\.2\.3\n {2}pending {3}1, the oldest for /),
+      out: expect.stringMatching(
+        /ready {5}yes\n {2}API {7}1\.2\.3\n {2}Node {6}26\.12\.1\n {2}pending {3}1, the oldest for /,
+      ),
     });
     expect(JSON.parse((await run(['status', '--json'])).out)).toMatchObject({
       url: server.url,
       ready: true,
       notReady: [],
       version: '1.2.3',
+      node: { version: '26.12.1', safe: true },
       signedIn: true,
       pending: 1,
       pendingIsExact: true,
       oldestRequestedAt: pending.requestedAt,
     });
+  });
+
+  it('says which Node to update to where the server has one with known flaws', async () => {
+    server.node = { version: '26.10.0', safe: false, update: '26.12.1' };
+    expect(await run(['status'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('  Node      26.10.0: has known security flaws, update to 26.12.1'),
+    });
+    expect(JSON.parse((await run(['status', '--json'])).out)).toMatchObject({ node: server.node });
+  });
+
+  it('leaves out the Node of a server that does not name it', async () => {
+    server.node = undefined;
+    expect((await run(['status'])).out).not.toContain('Node');
+    expect(JSON.parse((await run(['status', '--json'])).out)).toMatchObject({ node: null });
   });
 
   it('ends with 7 when it is not ready, and says why', async () => {

@@ -1,4 +1,4 @@
-import { createMetricsRegistry } from '@countersign/shell';
+import { createMetricsRegistry, warnOfUnsafeNode } from '@countersign/shell';
 import type { OperationsPorts, RuntimePorts, ReadinessCheck } from '@countersign/shell';
 import type { Role, RoleConfig } from './config.js';
 import { openOperationsApp } from './operations-app.js';
@@ -40,6 +40,7 @@ const readRole: Readonly<Record<Role, (config: RoleConfig, world: RuntimePorts) 
  * @throws the problem of a configuration file, or EADDRINUSE.
  */
 export async function startRole(role: Role, config: RoleConfig, world: RuntimePorts): Promise<RunningRole> {
+  warnOfUnsafeNode(world.log);
   const open = await readRole[role](config, world);
   const stopping = new AbortController();
   const checks = new Map<string, ReadinessCheck>();

@@ -78,7 +78,15 @@ export const auditedCallSchema = z
   })
   .meta({ id: 'AuditedCall', description: 'The events of a call up to a moment, and the call as it stood then.' });
 
-export const healthSchema = z.strictObject({ status: z.literal('ok') }).meta({ id: 'Health' });
+export const healthSchema = z
+  .strictObject({
+    status: z.literal('ok'),
+    node: z.strictObject({ version: z.string(), safe: z.boolean(), update: z.string().optional() }).meta({
+      description:
+        'The Node that the process runs on. `safe` is false if it lacks a security fix; `update` is then the oldest release of Node to update to.',
+    }),
+  })
+  .meta({ id: 'Health' });
 
 export const readinessSchema = z
   .strictObject({

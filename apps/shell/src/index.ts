@@ -35,6 +35,7 @@ export { complain, endSoon, printJson, reasonOf, say, stopSignal } from './proce
 export { followPolicyFile, followShadowPolicy } from './process/follow-policy-file.js';
 export { readOptionalPolicy } from './process/read-policy.js';
 export { loadConditions } from './process/load-conditions.js';
+export { warnOfUnsafeNode } from './process/warn-of-unsafe-node.js';
 export {
   judgingVariables,
   portVariable,

@@ -18,7 +18,7 @@ import { topicNames } from '@countersign/message-bus';
 import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
 import { keepPrivate } from '@countersign/runtime';
-import { countParked, createOpenCalls } from '@countersign/shell';
+import { countParked, createOpenCalls, warnOfUnsafeNode } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig, StandalonePorts } from './config.js';
 import { isLoopback } from './config.js';
@@ -65,6 +65,7 @@ export async function startStandalone(config: StandaloneConfig, world: Standalon
   const stop = (): Promise<void> => (stopping ??= stopAll());
   try {
     checkHost(config);
+    warnOfUnsafeNode(world.log);
     const { url, isFirstStart, leave } = await startAll(config, world, tokensFile, stops);
     return { url, tokensFile, isFirstStart, stop, leave };
   } catch (error) {

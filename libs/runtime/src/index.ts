@@ -14,6 +14,8 @@ export { createLog, logLevels } from './log.js';
 export type { Log, LogFields, LogLevel, LogOptions } from './log.js';
 export { createLruMap } from './lru-map.js';
 export type { LruMap } from './lru-map.js';
+export { nodeSafety } from './node/safe-node.js';
+export type { NodeSafety } from './node/safe-node.js';
 export { createRateLimit } from './rate-limit.js';
 export type { Rate } from './rate-limit.js';
 export { keepPrivate } from './private-file.js';

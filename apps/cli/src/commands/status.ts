@@ -15,6 +15,8 @@ interface Status {
   /** The checks that the server waits for; empty when it is ready. */
   readonly notReady: readonly string[];
   readonly version: string | null;
+  /** The Node of the server. Null: an older server, which does not name it. */
+  readonly node: ServerNode | null;
   /**
    * The state of each channel. A process that sends to it reports `ok`, `failing` or `off`. Otherwise the log gives
    * `on`, `off`, or `unserved` if no notifier has ever sent to it.
@@ -29,13 +31,20 @@ interface Status {
   readonly oldestAgeMs: number | null;
 }
 
+/** `update`: only if the Node is not safe. */
+interface ServerNode {
+  readonly version: string;
+  readonly safe: boolean;
+  readonly update?: string;
+}
+
 /** `countersign status`: prints the state of a server. The exit code says whether the server can be used. */
 export async function status(invocation: Invocation): Promise<ExitCode> {
   const { client } = invocation;
-  const [readiness, version] = await Promise.all([readReadiness(client), readVersion(client)]);
+  const [readiness, version, node] = await Promise.all([readReadiness(client), readVersion(client), readNode(client)]);
   const channels = readiness.ready ? await readChannels(client) : {};
   const pending = readiness.ready ? await readPending(client) : { ...nothingSeen, signedIn: true };
-  const found: Status = { url: client.url, ...readiness, version, channels, ...pending };
+  const found: Status = { url: client.url, ...readiness, version, node, channels, ...pending };
   invocation.printJson(found);
   invocation.print(...statusLines(found, client.serverNow()));
   if (!found.ready) return exitCodes.notReady;
@@ -69,6 +78,14 @@ interface Check {
   readonly why?: unknown;
 }
 
+async function readNode(client: LedgerClient): Promise<ServerNode | null> {
+  const { body } = await client.look('/healthz');
+  const { node } = (body ?? {}) as { readonly node?: Partial<ServerNode> | null };
+  const { version, safe, update } = node ?? {};
+  if (typeof version !== 'string' || typeof safe !== 'boolean') return null;
+  return { version, safe, ...(typeof update === 'string' ? { update } : {}) };
+}
+
 async function readVersion(client: LedgerClient): Promise<string | null> {
   try {
     const { info } = await client.get<{ readonly info?: { readonly version?: unknown } }>('/openapi.json');
@@ -90,6 +107,15 @@ async function readChannels(client: LedgerClient): Promise<Readonly<Record<strin
     Object.fromEntries([...text.matchAll(pattern)].map(([, channel = '', state = '']) => [channel, state]));
   // The process that sends to a channel knows more about it than the log does.
   return { ...statesIn(recordedState), ...statesIn(sendingState) };
+}
+
+function nodeLines(node: Status['node']): Line[] {
+  if (node === null) return [];
+  const text = `  Node      ${printable(node.version)}`;
+  if (node.safe) return [{ text }];
+  return [
+    { text: `${text}: has known security flaws, update to ${printable(node.update ?? 'a newer one')}`, tone: 'red' },
+  ];
 }
 
 function channelLines(channels: Status['channels']): Line[] {
@@ -134,6 +160,7 @@ function statusLines(found: Status, nowMs: number): Line[] {
     { text: `Countersign at ${found.url}`, tone: 'bold' },
     found.ready ? { text: '  ready     yes', tone: 'green' } : { text: `  ready     no${waits}`, tone: 'red' },
     { text: `  API       ${printable(found.version ?? 'unknown')}` },
+    ...nodeLines(found.node),
     { text: `  pending   ${pendingWords(found, nowMs)}` },
     ...channelLines(found.channels),
   ];

@@ -28,6 +28,8 @@ export interface ContractServer {
   /** Responds instead of the server when it returns a value. */
   intercept: (request: SeenRequest) => Intercepted | 'hang up' | undefined;
   isReady: boolean;
+  /** What `/healthz` says about the server's Node. Undefined: nothing, as an older server. */
+  node: object | undefined;
   readonly record: (event: EventView) => void;
   /** Ends the event streams that are open, as a restart would. */
   readonly dropStreams: () => void;
@@ -62,6 +64,7 @@ export async function startContractServer(): Promise<ContractServer> {
     calls: new Map(),
     events: [],
     isReady: true,
+    node: { version: '26.12.1', safe: true },
     intercept: () => undefined,
     record: (event) => {
       server.events.push(event);
@@ -108,6 +111,7 @@ function route(
 ): Answer | 'streaming' {
   const { pathname, searchParams } = new URL(request.path, server.url);
   if (pathname === '/readyz') return readiness(server);
+  if (pathname === '/healthz') return { status: 200, body: { status: 'ok', node: server.node } };
   if (pathname === '/openapi.json') return { status: 200, body: { openapi: '3.1.0', info: { version: '1.2.3' } } };
   if (request.headers.authorization !== `Bearer ${knownToken}`) return problem(401, 'unauthenticated', 'who are you?');
   if (pathname === '/v1/events') {

@@ -1,3 +1,4 @@
+import { nodeSafety } from '@countersign/runtime';
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { askReadiness } from './health.js';
@@ -17,6 +18,7 @@ export const operationsPorts = Symbol('OperationsPorts');
 @Controller()
 export class OperationsController {
   readonly #ports: OperationsPorts;
+  readonly #health = JSON.stringify({ status: 'ok', node: nodeSafety() });
   #asking: Promise<Readiness> | undefined;
 
   constructor(@Inject(operationsPorts) ports: OperationsPorts) {
@@ -25,7 +27,7 @@ export class OperationsController {
 
   @Get('healthz')
   healthz(@Res() reply: FastifyReply): void {
-    void reply.header('content-type', 'application/json').send('{"status":"ok"}');
+    void reply.header('content-type', 'application/json').send(this.#health);
   }
 
   @Get('readyz')

@@ -3,6 +3,7 @@ import { Module } from '@nestjs/common';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { nodeSafety } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { askReadiness } from './health.js';
@@ -42,7 +43,10 @@ describe('a process other than the gateway', () => {
     let bus: CheckResult = { status: 'failing', why: 'no topics' };
     const registry = createMetricsRegistry();
     const url = await open({ checks: [{ name: 'bus', check: () => bus }], metricsText: () => registry.metrics() });
-    expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: 'ok' });
+    expect(await (await fetch(`${url}/healthz`)).json()).toEqual({
+      status: 'ok',
+      node: nodeSafety(),
+    });
 
     const notReady = await fetch(`${url}/readyz`);
     expect([notReady.status, notReady.headers.get('content-type')]).toEqual([
