@@ -34,6 +34,21 @@ afterEach(async () => {
 });
 
 describe('the hooks of a worker', () => {
+  it('get copies: one that changes a call or a result changes neither for the worker nor for another hook', async () => {
+    const seen: unknown[] = [];
+    const spoil = (fact: { readonly arguments: unknown }): void => {
+      seen.push(structuredClone(fact.arguments));
+      Object.assign(fact.arguments as object, { path: 'swapped' });
+    };
+    const { worker, countersign } = setUp({ hooks: { onRequested: spoil, onDecided: spoil, onResult: spoil } });
+    const { state, pendingApprovals } = await worker.step({ runId: 'r', toolCalls: [remove('1', '/etc/a')] });
+    expect(pendingApprovals).toMatchObject([{ arguments: { path: '/etc/a' } }]);
+    countersign.approve('1');
+    const { results } = await worker.resume(state);
+    expect(results).toMatchObject([{ arguments: { path: '/etc/a' }, output: '/etc/a' }]);
+    expect(seen).toEqual([{ path: '/etc/a' }, { path: '/etc/a' }, { path: '/etc/a' }]);
+  });
+
   it('hear of each request, decision and result once', async () => {
     const heard: string[] = [];
     const { worker, countersign } = setUp({

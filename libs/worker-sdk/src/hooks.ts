@@ -5,7 +5,7 @@ import { resultOf, type ToolResult } from './results/results.js';
 
 /**
  * Functions that hear what happens to the calls of a worker, for metrics and traces. Each fact is told once by a worker;
- * after a restart it may be told again. A hook that throws or rejects is logged and changes nothing.
+ * after a restart it may be told again. Each gets a copy. A hook that throws or rejects is logged and changes nothing.
  */
 export interface WorkerHooks {
   /** The call is recorded. `call.state` says whether people are asked. */
@@ -36,7 +36,7 @@ export function createNotices(hooks: WorkerHooks, log: WorkerLog): Notices {
     told.add(fullKey);
     for (const oldest of told) if (told.size > toldMax) told.delete(oldest);
     // Inside an async function, so that a throw and a rejection are one.
-    void (async () => hook(fact))().catch((error: unknown) => {
+    void (async () => hook(structuredClone(fact)))().catch((error: unknown) => {
       log.error({ hook: name, error: messageOf(error) }, 'a hook failed');
     });
   };

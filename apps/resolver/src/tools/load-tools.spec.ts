@@ -2,7 +2,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import type { JsonObject } from '@countersign/contracts';
 import { startToolServer } from '../testing/tool-server.js';
 import type { ToolServer } from '../testing/tool-server.js';
 import { loadTools } from './load-tools.js';
@@ -297,6 +296,17 @@ tools:
   });
 
   describe('a module tool', () => {
+    it('gets a copy of the arguments: what it writes into them changes nothing', async () => {
+      const tool = await moduleTool(`export default { execute: (args) => {
+        args.nested.amount = 999;
+        args.apiKey = 'secret';
+        return args.nested.amount;
+      } };`);
+      const args = { nested: { amount: 5 } };
+      expect(await tool.run({ ...runOf(), arguments: args })).toEqual({ status: 'succeeded', output: 999 });
+      expect(args).toEqual({ nested: { amount: 5 } });
+    });
+
     const zod = JSON.stringify(import.meta.resolve('zod'));
     const moduleTool = async (source: string): Promise<Tool> => {
       await put('tool.mjs', source);
@@ -343,15 +353,14 @@ tools:
     it('that hangs is told to stop at its time limit, and is not waited for', async () => {
       await put(
         'tool.mjs',
-        'export default { execute: (args, { signal }) => new Promise(() => (args.signal = signal)) };',
+        'export default { execute: (_, { signal }) => new Promise(() => (globalThis.signalOfHanging = signal)) };',
       );
       const tool = await only('tools: [{ name: t, module: tool.mjs, timeoutMs: 20 }]');
-      const args: JsonObject & { signal?: AbortSignal } = {};
-      expect(await tool.run(runOf({ arguments: args }))).toEqual({
+      expect(await tool.run(runOf())).toEqual({
         status: 'timed-out',
         message: 'the tool ran longer than its limit of 20 ms',
       });
-      expect(args.signal?.aborted).toBe(true);
+      expect(Reflect.get(globalThis, 'signalOfHanging')).toMatchObject({ aborted: true });
     });
 
     it.each([

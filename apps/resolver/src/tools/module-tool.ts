@@ -53,7 +53,9 @@ export function createModuleRun(tool: ToolModule, limitMs: number, clock: Clock)
 async function callModule(tool: ToolModule, { arguments: args, ...run }: ToolRun): Promise<ToolOutcome> {
   const { callId, idempotencyKey, signal } = run;
   try {
-    return { status: 'succeeded', output: toJson(await tool.execute(args, { callId, idempotencyKey, signal })) };
+    // Attack: a module that writes into its arguments, such as a default or a key, must not change the recorded ones.
+    const returned = await tool.execute(structuredClone(args), { callId, idempotencyKey, signal });
+    return { status: 'succeeded', output: toJson(returned) };
   } catch (error) {
     // The reason of the signal is ours. The error is the tool's: it belongs in no log.
     if (signal.aborted) return { status: 'unknown', message: `the tool was interrupted: ${messageOf(signal.reason)}` };

@@ -32,7 +32,9 @@ export async function runThrough(
 ): Promise<unknown> {
   if (first === undefined) return run();
   let isCalled = false;
-  return first(call, async () => {
+  // Attack: a middleware changes the arguments or the approval in place, for the tool or for the next middleware.
+  const copied = { ...call, arguments: structuredClone(call.arguments), approval: structuredClone(call.approval) };
+  return first(copied, async () => {
     if (isCalled) throw new Error('next() was called twice: a tool runs once');
     isCalled = true;
     return runThrough(rest, call, run);

@@ -113,8 +113,7 @@ async function outcomeOf(
   }
   progress.hasStarted = true;
   try {
-    // Attack: a middleware that changes the arguments in place must not change those that the tool gets.
-    const call = { ...context, toolName: tool.name, arguments: structuredClone(claim.arguments) };
+    const call = { ...context, toolName: tool.name, arguments: claim.arguments };
     const run = () => runThrough(ports.middleware, call, () => execute(context));
     const output = await inToolSpan(request.call, claim, run);
     return { attempt, status: 'succeeded', output: recordableOutput(output) };
@@ -148,7 +147,7 @@ function contextOf(
     attempt,
     idempotencyKey,
     signal: joined,
-    approval: isApproved ? approval : null,
+    approval: isApproved ? structuredClone(approval) : null,
     messages: given?.messages ?? [],
     context: given?.context,
     ask: (question) => {

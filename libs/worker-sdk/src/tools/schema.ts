@@ -74,13 +74,16 @@ export function inputSchemaOf<S extends z.ZodType | JsonSchema>(schema: S): Inpu
       if (!isJsonObject(args)) return invalid('the arguments must be a JSON object');
       const unrecordable = whyUnrecordable(args);
       if (unrecordable !== undefined) return invalid(unrecordable);
-      const parsed = await safeParse(validator, args);
+      const asked = copyOf(args);
+      if (asked === undefined) return invalid('the arguments hold a value that is no JSON');
+      // Attack: a schema or a predicate that changes its value in place must not change what people see or what runs.
+      const parsed = await safeParse(validator, copyOf(asked));
       if (!parsed.success) return { valid: false, issues: parsed.issues };
       const settled = await settledForm(validator, parsed.data);
       return {
         valid: true,
         input: parsed.data as InputOf<S>,
-        arguments: settled ?? args,
+        arguments: settled ?? asked,
         isAsAsked: settled !== undefined,
       };
     },
@@ -144,10 +147,19 @@ async function safeParse(schema: z.ZodType, value: unknown): Promise<SafeParsed>
 async function settledForm(schema: z.ZodType, parsed: unknown): Promise<JsonObject | undefined> {
   const json = asJson(parsed);
   if (!isJsonObject(json) || whyUnrecordable(json) !== undefined) return undefined;
-  const again = await safeParse(schema, json);
+  const again = await safeParse(schema, copyOf(json));
   if (!again.success) return undefined;
   const jsonAgain = asJson(again.data);
   return jsonAgain !== undefined && jcsDigest(jsonAgain) === jcsDigest(json) ? json : undefined;
+}
+
+function copyOf<T>(value: T): T | undefined {
+  try {
+    return structuredClone(value);
+  } catch {
+    // A function, for example.
+    return undefined;
+  }
 }
 
 /** A value as JSON would carry it; undefined when it cannot. */
