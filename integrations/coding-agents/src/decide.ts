@@ -12,6 +12,7 @@ import {
   type Client,
 } from '@countersign/worker-sdk';
 import type { AgentCall, CodingAgent, Decision } from './agent.js';
+import { folderIdOf, folderOf } from './folder.js';
 import type { Marks } from './marks.js';
 import type { HookOptions } from './options.js';
 import { attemptMark, findSameCall, hasRun, type KnownCall } from './same-call.js';
@@ -20,7 +21,6 @@ import { alreadyAllowed } from './why.js';
 /** The longest wait of one request, in ms. */
 const pollMs = 50_000;
 const descriptionMax = 8000;
-const labelMax = 512;
 
 /** Parts of one run of the hook. */
 export interface HookPorts {
@@ -34,9 +34,10 @@ export interface HookPorts {
 export async function decide(ports: HookPorts, call: AgentCall): Promise<Decision> {
   const { options, marks, signal } = ports;
   if (options.ungated.some((glob) => matchesGlob(glob, call.toolName))) return { type: 'pass' };
+  const folder = folderOf(call);
   const client = createClient(options);
   const known = await findSameCall(client, marks, call, signal);
-  const view = await heldOpen(client, ports, await requested(client, ports, call, known));
+  const view = await heldOpen(client, ports, await requested(client, ports, { ...call, cwd: folder }, known));
   if (view.state === 'awaiting_approval') return pending(client, ports, view);
   if (view.state === 'approved' || view.state === 'allowed')
     return editRefused(ports, call, view) ?? claimed(ports, call, view);
@@ -51,13 +52,14 @@ export async function decide(ports: HookPorts, call: AgentCall): Promise<Decisio
 async function requested(
   client: Client,
   { agent, options, signal }: HookPorts,
-  call: AgentCall,
+  call: AgentCall & { readonly cwd: string },
   { toolCallId, view }: KnownCall,
 ): Promise<ToolCallView> {
   // An approved one may have other arguments by now.
   if (view !== undefined && view.state !== 'awaiting_approval' && view.state !== 'allowed') return view;
   const requestedCall = { toolCallId, ...requestOf(agent, options, call) };
-  const body = { runId: call.sessionId, agentId: options.agentId, calls: [requestedCall] };
+  const batchId = folderIdOf(call.cwd);
+  const body = { runId: call.sessionId, agentId: options.agentId, batchId, calls: [requestedCall] };
   if (view === undefined) await proveMayClaim(resolverOf(options), { signal });
   const [recorded] = await client.requestToolCalls(body, { signal });
   if (recorded === undefined) throw new Error('Countersign returned no call');
@@ -72,7 +74,7 @@ export function resolverOf(options: HookOptions): Client {
 function requestOf(
   agent: HookPorts['agent'],
   options: HookOptions,
-  call: AgentCall,
+  call: AgentCall & { readonly cwd: string },
 ): Omit<RequestedCall, 'toolCallId'> {
   const { toolName, args, cwd, description = toolName } = call;
   const isReadOnly = call.isReadOnly ?? agent.readOnlyTools.includes(toolName);
@@ -81,12 +83,16 @@ function requestOf(
     toolName,
     arguments: args,
     needsApproval: needsPerson(options.gate, isReadOnly),
-    description: `${agent.title}: ${description}`.slice(0, descriptionMax).toWellFormed(),
+    description: cut(`${agent.title}: ${description}`),
     ...(allowedDecisions === undefined ? {} : { allowedDecisions: [...allowedDecisions] }),
     ...(isReadOnly ? { hints: { readOnlyHint: true } } : {}),
-    // A part of a folder's name would mislead.
-    ...(cwd === undefined || cwd.length > labelMax ? {} : { labels: { cwd } }),
+    labels: { cwd },
   };
+}
+
+/** A text that people read beside the arguments. A mark says that it goes on. */
+function cut(text: string): string {
+  return text.length > descriptionMax ? `${text.slice(0, descriptionMax - 1).toWellFormed()}…` : text.toWellFormed();
 }
 
 /** Waits while people decide, for the time of the hold. */

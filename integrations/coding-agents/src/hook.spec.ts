@@ -244,6 +244,7 @@ describe('the forms of the agents', () => {
 describe('an agent without call ids', () => {
   const shell = (args: object = { command: 'make deploy', dir: '/' }): object => ({
     session_id: 's1',
+    cwd: '/w',
     tool_name: 'run_shell_command',
     tool_input: args,
   });

@@ -77,7 +77,7 @@ describe('the end of a call that did not run', () => {
     ['failed because Countersign was away', true],
   ])('is not that of the running one where the agent has no ids and the hook %s', async (_why, isAway) => {
     const { before, after, countersign, asked } = open('copilot');
-    const call = { sessionId: 's1', toolName: 'bash', toolArgs: { command: 'make' } };
+    const call = { sessionId: 's1', cwd: '/w', toolName: 'bash', toolArgs: { command: 'make' } };
     await before(call, { gate: 'none' });
     countersign.setAway(isAway);
     const { permissionDecisionReason: error } = JSON.parse((await before(call)).stdout) as Record<string, unknown>;

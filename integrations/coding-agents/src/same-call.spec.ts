@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { bash, decided, open } from './testing/hook-place.js';
+import { bash, decided, open, post } from './testing/hook-place.js';
 
-const shell = (command: string): object => ({ sessionId: 's1', toolName: 'bash', toolArgs: { command } });
+const shell = (command: string): object => ({
+  sessionId: 's1',
+  cwd: '/work',
+  toolName: 'bash',
+  toolArgs: { command },
+});
 
 describe('a call of an agent without call ids', () => {
   it('is asked for again after an equal one was denied, although another call was edited into it', async () => {
@@ -31,5 +36,62 @@ describe('a call of an agent with call ids', () => {
     const expected = state === 'approved' ? { permissionDecision: 'allow' } : { permissionDecision: 'deny' };
     expect(decided(await before(bash('t2')))).toMatchObject(expected);
     expect(asked).not.toContain('t2');
+  });
+});
+
+describe('a call in another folder', () => {
+  const inFolder = (cwd: string, id: string): object => ({ ...bash(id, './deploy.sh'), cwd });
+
+  it('is another call, which people are asked about, also while the first one waits and after its approval', async () => {
+    const { before, countersign, asked } = open();
+    await before(inFolder('/work/staging', 't1'));
+    expect(decided(await before(inFolder('/work/production', 't2')))).toMatchObject({ permissionDecision: 'deny' });
+    countersign.approve('t1');
+    expect(decided(await before(inFolder('/work/production', 't3')))).toMatchObject({ permissionDecision: 'deny' });
+    expect(asked).toEqual(['t1', 't2', 't2']);
+    expect(countersign.callOf('t2')).toMatchObject({
+      state: 'awaiting_approval',
+      approval: { labels: { cwd: '/work/production' } },
+    });
+    expect(decided(await before(inFolder('/work/staging', 't4')))).toMatchObject({ permissionDecision: 'allow' });
+  });
+
+  it('is denied under the id of the approved one', async () => {
+    const { before, countersign } = open();
+    await before(inFolder('/work/staging', 't1'));
+    countersign.approve('t1');
+    const answer = await before(inFolder('/work/production', 't1'));
+    expect([decided(answer)['permissionDecision'], countersign.callOf('t1').state]).toEqual(['deny', 'approved']);
+  });
+
+  it('is another call of an agent without call ids, and has a report of its own', async () => {
+    const { before, after, countersign, asked } = open('copilot');
+    for (const cwd of ['/a', '/b']) await before({ ...shell('make'), cwd }, { gate: 'none' });
+    await after({ ...shell('make'), cwd: '/a', toolResult: 'ok' });
+    expect(asked.map((id) => countersign.callOf(id).state)).toEqual(['succeeded', 'executing']);
+  });
+});
+
+describe('a call in a folder that cannot be recorded', () => {
+  it.each([
+    ['missing', undefined],
+    ['not a text', 1],
+    ['empty', ''],
+    ['relative', 'work'],
+    ['half of a character', '/\ud800'],
+    ['too long', `/work/production/${'a/'.repeat(256)}`],
+  ])('is denied, and no person is asked: %s', async (_name, cwd) => {
+    const { before, asked } = open();
+    const answer = await before({ ...bash('t1'), cwd }, { gate: 'none' });
+    expect(answer).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('folder') });
+    expect(decided(answer)).toMatchObject({ permissionDecision: 'deny' });
+    expect(asked).toEqual([]);
+  });
+
+  it('has its report, because the tool ran in another folder', async () => {
+    const { before, after, countersign } = open();
+    await before(bash('t1'), { gate: 'none' });
+    await after(post('t1', { cwd: `/${'a'.repeat(600)}`, tool_response: 'ok' }));
+    expect(countersign.callOf('t1').state).toBe('succeeded');
   });
 });

@@ -1,6 +1,7 @@
 import { argumentsDigest, jcsDigest, type JsonObject, type ToolCallView } from '@countersign/contracts';
 import { didNotRun, resultOf, whyUnrecordable, type Client } from '@countersign/worker-sdk';
 import type { AgentCall } from './agent.js';
+import { folderIdOf } from './folder.js';
 import type { Marks } from './marks.js';
 
 /** A call of the agent in the ledger: its id there, and its state if it is recorded. */
@@ -14,8 +15,9 @@ const pageSize = 100;
 const openStates = ['awaiting_approval', 'approved', 'allowed'] as const;
 
 /**
- * Recognises a call that the agent makes again. Equal tool and arguments in a session are the same call until the agent
- * has been told its end; the agent's own id names the same call for ever. A call that ran is another one.
+ * Recognises a call that the agent makes again. Equal tool, arguments and folder in a session are the same call until the
+ * agent has been told its end; the agent's own id names the same call for ever. A call that ran is another one. The attack:
+ * people approve a command in one folder, and the agent makes the same call in another.
  */
 export async function findSameCall(
   client: Client,
@@ -24,7 +26,7 @@ export async function findSameCall(
   signal: AbortSignal,
 ): Promise<KnownCall> {
   checkArguments(call.args);
-  const key = actionKey(call.toolName, call.args);
+  const key = keyOf(call);
   const { own, newest, numbered } = await findEqual(client, call, key, signal);
   if (own !== undefined) return callOfId(own, own.toolCallId, key);
   if (newest !== undefined && isStillTheSame(newest, marks, call))
@@ -59,7 +61,7 @@ function checkArguments(args: JsonObject): void {
   if (problem !== undefined) throw new TypeError(problem);
 }
 
-/** The call of the agent's own id. The ledger refuses that id with other arguments. */
+/** The call of the agent's own id. The ledger refuses that id with other arguments, and in another folder. */
 function callOfId(view: ToolCallView, toolCallId: string, key: string): KnownCall {
   return { toolCallId, view: keysOf(view).includes(key) ? view : undefined };
 }
@@ -74,8 +76,8 @@ export async function findRunningCall(
   call: AgentCall,
   signal: AbortSignal,
 ): Promise<ToolCallView | undefined> {
-  const { sessionId: runId, toolName, args, id } = call;
-  const key = actionKey(toolName, args);
+  const { sessionId: runId, toolName, id } = call;
+  const key = keyOf(call);
   const list = { runId, toolName, state: ['executing', 'unknown'], order: 'newest', limit: pageSize, signal } as const;
   for await (const view of client.eachToolCall(list)) {
     if (id === undefined && keysOf(view).includes(key)) return view;
@@ -128,12 +130,16 @@ function idPrefix(key: string): string {
 }
 
 /** The call as it was made and, after an edit, as it may run. */
-function keysOf({ toolName, arguments: args, originalArguments = args }: ToolCallView): readonly string[] {
-  return [actionKey(toolName, originalArguments), actionKey(toolName, args)];
+function keysOf({ toolName, batchId, arguments: args, originalArguments = args }: ToolCallView): readonly string[] {
+  return [actionKey(toolName, originalArguments, batchId), actionKey(toolName, args, batchId)];
 }
 
-function actionKey(toolName: string, args: JsonObject): string {
-  return argumentsDigest(toolName, args)
+function keyOf({ toolName, args, cwd }: AgentCall): string {
+  return actionKey(toolName, args, cwd === undefined ? null : folderIdOf(cwd));
+}
+
+function actionKey(toolName: string, args: JsonObject, folderId: string | null): string {
+  return jcsDigest([argumentsDigest(toolName, args), folderId])
     .replace(/^sha256:/, '')
     .slice(0, 32);
 }

@@ -1,9 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { JsonValue } from '@countersign/contracts';
 import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
 import { openAcpBridge, type AcpBridge } from './bridge.js';
 import { until } from '../testing/until.js';
 
 interface Place extends AcpBridge {
+  /** All lines as they were written, to both sides. */
+  readonly lines: string[];
   readonly countersign: FakeCountersign;
   readonly toAgent: unknown[];
   readonly toEditor: unknown[];
@@ -15,9 +18,15 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((bridge) => bridge.close()));
 });
 
-function openPlace(): Place {
+/** @param cwd the folder of the session `s1`. */
+function openPlace(cwd: JsonValue = '/work'): Place {
   const countersign = createFakeCountersign();
   const [toAgent, toEditor, warnings]: [unknown[], unknown[], string[]] = [[], [], []];
+  const lines: string[] = [];
+  const written = (messages: unknown[]) => (text: string) => {
+    lines.push(text);
+    messages.push(JSON.parse(text));
+  };
   const bridge = openAcpBridge(
     {
       url: 'http://countersign.test',
@@ -34,15 +43,19 @@ function openPlace(): Place {
       defer: false,
     },
     {
-      toAgent: (line) => toAgent.push(JSON.parse(line)),
-      toEditor: (line) => toEditor.push(JSON.parse(line)),
+      toAgent: written(toAgent),
+      toEditor: written(toEditor),
       warn: (text) => warnings.push(text),
     },
   );
   open.push(bridge);
-  return { ...bridge, countersign, toAgent, toEditor, warnings };
+  bridge.fromEditor(line({ id: 's', method: 'session/new', params: { cwd, mcpServers: [] } }));
+  bridge.fromAgent(line({ id: 's', result: { sessionId: 's1' } }));
+  for (const passed of [toAgent, toEditor, lines]) passed.length = 0;
+  return { ...bridge, lines, countersign, toAgent, toEditor, warnings };
 }
 
+const line = (message: object): string => JSON.stringify({ jsonrpc: '2.0', ...message });
 const allOptions = [
   { optionId: 'always', name: 'Always', kind: 'allow_always' },
   { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
@@ -82,8 +95,8 @@ describe('the ACP bridge', () => {
     expect(place.countersign.callOf('t1')).toMatchObject({
       runId: 's1',
       toolName: 'execute',
-      arguments: { command: 'npm test' },
-      approval: { description: 'ACP: npm test', allowedDecisions: ['approve', 'deny'] },
+      arguments: { title: 'npm test', kind: 'execute', rawInput: { command: 'npm test' }, option: 'Yes' },
+      approval: { description: 'ACP: npm test', allowedDecisions: ['approve', 'deny'], labels: { cwd: '/work' } },
     });
     place.countersign.approve('t1');
     await answered(place);
@@ -96,12 +109,31 @@ describe('the ACP bridge', () => {
     expect(place.countersign.callOf('t1').output).toBe('ok');
   });
 
-  it.each([{}, { rawInput: {} }])('shows people what an editor would show where the agent tells %j', async (input) => {
+  it.each([{}, { rawInput: { path: '/a' } }, { rawInput: 'x' }])(
+    'shows people all that an editor would show where the agent tells %j',
+    async (input) => {
+      const place = openPlace();
+      const content = [{ type: 'diff', path: '/a', oldText: 'x', newText: 'y' }];
+      const shown = { title: 'Edit a', kind: 'edit', content, locations: [{ path: '/a', line: 1 }], ...input };
+      place.fromAgent(ask({ toolCallId: 't1', ...shown }));
+      await waits(place);
+      expect(place.countersign.callOf('t1').arguments).toEqual({ ...shown, option: 'Yes' });
+    },
+  );
+
+  it('writes only what it read of a line, so that neither side reads another message in it', () => {
     const place = openPlace();
-    const content = [{ type: 'diff', path: '/a', oldText: 'x', newText: 'y' }];
-    place.fromAgent(ask({ toolCallId: 't1', title: 'Edit a', kind: 'edit', content, ...input }));
-    await waits(place);
-    expect(place.countersign.callOf('t1').arguments).toEqual({ title: 'Edit a', content, ...input });
+    const twice = '{"method":"session/request_permission","method":"session/update","params":{}}';
+    place.fromAgent(twice);
+    place.fromEditor(twice);
+    const once = '{"method":"session/update","params":{}}';
+    expect(place.lines).toEqual([once, once]);
+  });
+
+  it('drops a message that is nested too deeply to be written', () => {
+    const place = openPlace();
+    place.fromAgent(`{"method":"x","params":${'['.repeat(200_000)}${']'.repeat(200_000)}}`);
+    expect([place.toEditor, place.warnings.length]).toEqual([[], 1]);
   });
 
   it.each(['', 'x'])('cuts a long title between characters, with "%s" before them', async (before) => {
@@ -109,7 +141,7 @@ describe('the ACP bridge', () => {
     place.fromAgent(ask({ ...toldCall, title: before + '😀'.repeat(5000) }));
     await waits(place);
     const { description = '' } = place.countersign.callOf('t1').approval ?? {};
-    expect(description).toHaveLength(8000);
+    expect([description?.length, description?.at(-1)]).toEqual([8000, '…']);
     expect(description?.isWellFormed()).toBe(true);
   });
 
@@ -164,6 +196,10 @@ describe('the ACP bridge', () => {
   it.each([
     ['other arguments', { rawInput: { command: 'rm -rf /' } }],
     ['half a character', { rawInput: { command: '\ud800' } }],
+    ['a change', { content: [{ type: 'diff', path: '/a', oldText: 'x', newText: 'y' }] }],
+    ['another place', { locations: [{ path: '/b' }] }],
+    ['another title', { title: 'npm publish' }],
+    ['another name', { name: 'publish' }],
     ['its end', { status: 'completed' }],
   ])('rejects a call of which the agent told %s while people decided, and records the mismatch', async (_, more) => {
     const place = openPlace();
@@ -182,8 +218,7 @@ describe('the ACP bridge', () => {
     const place = openPlace();
     place.fromAgent(ask(toldCall));
     await waits(place);
-    const content = [{ type: 'content', content: { type: 'text', text: 'waiting' } }];
-    place.fromAgent(update({ sessionUpdate: 'tool_call_update', toolCallId: 't1', status: 'pending', content }));
+    place.fromAgent(update({ sessionUpdate: 'tool_call_update', toolCallId: 't1', status: 'pending' }));
     place.countersign.approve('t1');
     await answered(place);
     expect(place.toAgent).toEqual([outcome({ outcome: 'selected', optionId: 'yes' })]);
@@ -214,6 +249,27 @@ describe('the ACP bridge', () => {
     place.fromAgent(ask({ ...toldCall, kind: 'read' }));
     await answered(place);
     place.fromAgent(ask({ ...toldCall, kind: 'read' }));
+    await until(() => place.toAgent.length === 2);
+    expect(place.toAgent[1]).toEqual(outcome({ outcome: 'selected', optionId: 'no' }));
+  });
+
+  it.each([undefined, 1, '', 'work', `/${'x'.repeat(512)}`])(
+    'rejects a call in a folder that cannot be recorded: %j',
+    async (cwd) => {
+      const place = openPlace(cwd ?? null);
+      place.fromAgent(ask({ ...toldCall, kind: 'read' }));
+      await answered(place);
+      expect(place.toAgent).toEqual([outcome({ outcome: 'selected', optionId: 'no' })]);
+      expect(place.warnings[0]).toContain('folder');
+    },
+  );
+
+  it('rejects a call that people approved when the editor opens the session in another folder meanwhile', async () => {
+    const place = openPlace('/work/staging');
+    place.fromAgent(ask(toldCall));
+    await waits(place);
+    place.fromEditor(line({ id: 's', method: 'session/load', params: { sessionId: 's1', cwd: '/work/production' } }));
+    place.countersign.approve('t1');
     await until(() => place.toAgent.length === 2);
     expect(place.toAgent[1]).toEqual(outcome({ outcome: 'selected', optionId: 'no' }));
   });

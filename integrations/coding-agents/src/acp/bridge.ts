@@ -6,8 +6,9 @@ import { objectIn, textIn } from '../hook-input.js';
 import type { HookOptions } from '../options.js';
 import { report } from '../report.js';
 import { didNotRun, whyOf } from '../why.js';
-import { hasChanged, optionOf, permissionRequest, type PermissionRequest } from './permission.js';
-import { hearUpdate, keyOf, type ToldCalls } from './told-calls.js';
+import { hasChanged, optionOf, permissionRequest, type PermissionRequest, type Told } from './permission.js';
+import { createSessionFolders } from './session-folders.js';
+import { hearUpdate, keyOf } from './told-calls.js';
 
 /** The two sides of the bridge: each message is one line of JSON. */
 export interface AcpSides {
@@ -31,11 +32,13 @@ const reportMs = 30_000;
 const lastCancelMs = 5_000;
 
 /**
- * Passes every line on as it is, except requests for permission: those are answered from the ledger, and the editor does
- * not see them.
+ * Passes every message on, except requests for permission: those are answered from the ledger, and the editor does not see
+ * them. A message is written again from what was read. The attack: a line with two members "method", of which the bridge
+ * reads one and the editor the other.
  */
 export function openAcpBridge(options: HookOptions, sides: AcpSides): AcpBridge {
-  const told: ToldCalls = new Map();
+  const folders = createSessionFolders();
+  const told: Told = { calls: new Map(), folders };
   const allowed = new Map<string, AgentCall>();
   const open = new Map<AbortController, PermissionRequest>();
   const working = new Set<Promise<void>>();
@@ -74,7 +77,7 @@ export function openAcpBridge(options: HookOptions, sides: AcpSides): AcpBridge 
     reply(id, stop.signal.aborted ? selected(undefined) : selected(optionOf(request.options, 'reject_once')));
   };
   const hear = (message: JsonObject): void => {
-    const end = hearUpdate(message, told);
+    const end = hearUpdate(message, told.calls);
     const call = end === undefined ? undefined : allowed.get(end.key);
     if (end === undefined || call === undefined) return;
     allowed.delete(end.key);
@@ -94,11 +97,14 @@ export function openAcpBridge(options: HookOptions, sides: AcpSides): AcpBridge 
         sides.warn('the agent wrote a line that is no message; it is dropped');
         return;
       }
-      const request = permissionRequest(message, told);
-      if (request === undefined) {
-        hear(message);
-        sides.toEditor(line);
-      } else track(answer(request));
+      const request = permissionRequest(message.read, told);
+      if (request !== undefined) {
+        track(answer(request));
+        return;
+      }
+      folders.fromAgent(message.read);
+      hear(message.read);
+      sides.toEditor(message.line);
     },
     fromEditor: (line) => {
       const message = messageIn(line);
@@ -107,14 +113,16 @@ export function openAcpBridge(options: HookOptions, sides: AcpSides): AcpBridge 
         return;
       }
       // Attack: the editor, or a program that writes into it, allows a call that only people may allow.
-      if ([...open.values()].some(({ id }) => isResponseTo(id, message))) {
+      if ([...open.values()].some(({ id }) => isResponseTo(id, message.read))) {
         sides.warn('the editor answered a request for permission that Countersign answers; its answer is dropped');
         return;
       }
-      const sessionId = textIn(objectIn(message['params']) ?? {}, 'sessionId');
-      if (message['method'] === 'session/cancel' && sessionId !== undefined && openSessions().has(sessionId))
+      folders.fromEditor(message.read);
+      const { method, params } = message.read;
+      const sessionId = textIn(objectIn(params) ?? {}, 'sessionId');
+      if (method === 'session/cancel' && sessionId !== undefined && openSessions().has(sessionId))
         cancelCalls(sessionId, 'the session was cancelled in the editor');
-      sides.toAgent(line);
+      sides.toAgent(message.line);
     },
     close: async () => {
       const signal = AbortSignal.timeout(lastCancelMs);
@@ -127,7 +135,7 @@ export function openAcpBridge(options: HookOptions, sides: AcpSides): AcpBridge 
 /** Why a call that people allowed does not run after all. */
 function obstacleTo(
   request: PermissionRequest,
-  told: ToldCalls,
+  told: Told,
   { aborted }: AbortSignal,
 ): { readonly code: string; readonly message: string } | undefined {
   if (aborted) return { code: 'cancelled', message: 'the session was cancelled' };
@@ -155,9 +163,17 @@ function selected(optionId: string | undefined): JsonObject {
   return optionId === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId };
 }
 
-function messageIn(line: string): JsonObject | undefined {
+/** A message as it was read, and the line that is written for it. */
+interface Message {
+  readonly read: JsonObject;
+  readonly line: string;
+}
+
+function messageIn(line: string): Message | undefined {
   try {
-    return objectIn(JSON.parse(line) as JsonValue);
+    const read = objectIn(JSON.parse(line) as JsonValue);
+    // A message can be nested too deeply to be written.
+    return read && { read, line: JSON.stringify(read) };
   } catch {
     return undefined;
   }

@@ -44,7 +44,7 @@ export const Countersign = async ({ directory, env = process.env }: Place): Prom
     'tool.execute.after': async (call, output) => {
       const args = running.get(call.callID) ?? {};
       running.delete(call.callID);
-      const { note } = await hook(['--post'], { ...call, args, output: output.output });
+      const { note } = await hook(['--post'], { ...call, args, cwd: directory, output: output.output });
       if (note !== undefined) output.output += `\n${note}`;
     },
   };

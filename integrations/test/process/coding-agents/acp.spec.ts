@@ -77,7 +77,8 @@ describe('countersign acp between an editor and an agent', () => {
     const { sessionId } = editor;
     const prompted = editor.prompt('npm test');
     const { approvalId, actionDigest, toolName, arguments: args, allowedDecisions } = await pendingOf(sessionId);
-    expect([toolName, args, allowedDecisions]).toEqual(['execute', { command: 'npm test' }, ['approve', 'deny']]);
+    const shown = { title: 'npm test', kind: 'execute', rawInput: { command: 'npm test' }, option: 'Once' };
+    expect([toolName, args, allowedDecisions]).toEqual(['execute', shown, ['approve', 'deny']]);
     await ledger.respond(approvalId, { decision: { type: 'approve' }, reason: 'seen', actionDigest });
     expect(await prompted).toBe('end_turn');
     const text = readFileSync(ran, 'utf8');
