@@ -12,12 +12,11 @@ const libraries = ['contracts', 'http-client', 'api-client', 'worker-sdk'].map((
 const adapters = readdirSync(join(root, 'integrations', 'adapters'))
   .map((name) => join('integrations', 'adapters', name))
   .filter((folder) => existsSync(join(root, folder, 'package.json')));
-for (const folder of [...libraries, join('integrations', 'conformance'), ...adapters]) {
-  copyFileSync(join(root, 'LICENSE'), join(root, folder, 'LICENSE'));
-  execFileSync('npm', ['pack', '--silent', '--pack-destination', target], {
-    cwd: join(root, folder),
-    stdio: ['ignore', 'ignore', 'inherit'],
-    shell: process.platform === 'win32',
-  });
-}
+const packages = [...libraries, join('integrations', 'conformance'), ...adapters].map((folder) => join(root, folder));
+for (const folder of packages) copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+execFileSync('npm', ['pack', '--silent', '--pack-destination', target, ...packages], {
+  cwd: root,
+  stdio: ['ignore', 'ignore', 'inherit'],
+  shell: process.platform === 'win32',
+});
 for (const file of readdirSync(target)) console.log(relative(process.cwd(), join(target, file)));

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import {
   openAgentPool,
@@ -54,13 +54,16 @@ export function agentOf(adapter: Adapter, file = sourceOf(adapter)): AgentUnderT
  * bundled with its framework first.
  */
 export function kitSuite(adapter: Adapter): void {
-  const folder = join(root, '.cache', 'kit-agents', adapter);
-  beforeAll(() => bundle(sourceOf(adapter), folder));
-  trySuite(`an agent with the adapter ${adapter}`, agentOf(adapter, join(folder, 'agent.js')));
+  trySuite(`an agent with the adapter ${adapter}`, agentOf(adapter, bundledAgent(adapter, sourceOf(adapter))));
 }
 
-async function bundle(file: string, folder: string): Promise<void> {
-  await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'bundle-agent.mjs'), file, folder]);
+/** Bundles an agent before the tests of a suite, and returns the file of the bundle: `name` is its folder in `.cache/kit-agents`. */
+export function bundledAgent(name: string, file: string): string {
+  const folder = join(root, '.cache', 'kit-agents', name);
+  beforeAll(async () => {
+    await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'bundle-agent.mjs'), file, folder]);
+  });
+  return join(folder, `${basename(file, extname(file))}.js`);
 }
 
 /** Tries an agent in every scenario that it can do. Returns the server of the scenarios, once it has started. */

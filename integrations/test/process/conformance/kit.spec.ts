@@ -14,7 +14,7 @@ import {
   type Scenario,
 } from '@countersign/conformance';
 import { agents } from '../../adapters/agents.ts';
-import { stayingAgent } from '../../adapters/kit-suite.ts';
+import { bundledAgent, stayingAgent } from '../../adapters/kit-suite.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..', '..');
 const cli = join(root, 'apps', 'cli', 'bin', 'countersign.js');
@@ -60,7 +60,8 @@ afterAll(async () => {
 });
 
 describe('an agent over the worker SDK', () => {
-  const agent = agentAt(plainAgent, agents['own loop']);
+  // A hundred processes load it.
+  const agent = agentAt(bundledAgent('plain', plainAgent), agents['own loop']);
   it.each(scenariosFor(agent))('$name', (scenario) => tryScenario(scenario, agent, server));
 });
 
