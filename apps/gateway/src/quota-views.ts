@@ -5,7 +5,8 @@ import type { ExplainedCall, QuotaView } from '@countersign/contracts';
 /** Each quota that counts a call about which people would be asked, by the history of this moment. */
 export function quotaViews(commands: CommandPorts, tenant: string, call: ExplainedCall): QuotaView[] {
   const { agentId, requestedBy = null } = call;
-  const question = { ...call, callId: '', toolCallId: '' };
+  // The person who asks for the explanation names the principal and does not prove it.
+  const question = { ...call, callId: '', toolCallId: '', sensitive: [], requestedBy: null };
   return [...quotasOf(commands, { tenant, agentId, principal: requestedBy }, [question])].map(toView);
 }
 

@@ -25,7 +25,10 @@ afterEach(() => world.close());
 function whileAnIdenticalCallIsPending(): CommandPorts {
   const { commands } = world;
   const quotas = { pendingPerAgent: null, coolDown: null, coalesceIdentical: true };
-  const pending = { callId: 'tc_first', toolCallId: 'first', approvalId: 'apr_first', arguments: { path: '/second' } };
+  const pending = {
+    ...{ callId: 'tc_first', toolCallId: 'first', approvalId: 'apr_first', arguments: { path: '/second' } },
+    ...{ sensitive: [], requestedBy: 'kafka' },
+  };
   return {
     ...commands,
     policies: { of: (tenant) => ({ ...commands.policies.of(tenant), quotas }) },

@@ -4,7 +4,7 @@ import { createGrant } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { argumentsDigest } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
-import { actor, prepareErasing, secret } from './testing/erasing.js';
+import { actor, prepareErasing } from './testing/erasing.js';
 
 const { ids, open, request, run, erase, viewOf, filesWith, folder, stores } = prepareErasing();
 const approver: Actor = { ...actor, principal: 'ann', roles: new Set(['approver']) };
@@ -17,10 +17,12 @@ async function restart(): Promise<void> {
   await open({ COUNTERSIGN_POLICY: policyFile });
 }
 
-/** A grant that a person makes by hand for exactly the arguments of the calls of this file. Returns its id. */
+const plain = { arguments: { amount: 5 } };
+
+/** A grant that a person makes by hand for exactly these arguments. Returns its id. */
 async function grantByHand(): Promise<string> {
   await restart();
-  const digest = argumentsDigest('pay', { password: secret });
+  const digest = argumentsDigest('pay', plain.arguments);
   const body = { toolName: 'pay', match: { digest }, expiresInMs: 3_600_000, reason: 'each night' };
   const result = await createGrant(stores().commands, approver, body, ids.uuid());
   if (result.status === 'refused') throw new Error(result.refusal.detail);
@@ -36,17 +38,17 @@ it('keeps the salt of an exact grant that was made by hand encrypted in every fi
   expect(salt).toMatch(/^[0-9a-f]{32}$/);
   expect(filesWith(salt)).toEqual([]);
   await restart();
-  await request('a');
+  await request('a', plain);
   expect(viewOf('a').verdict.outcome).toBe('allow');
 });
 
 it('is erased with a subject of its own, and covers nothing afterwards', async () => {
   const grantId = await grantByHand();
-  await request('a');
+  await request('a', plain);
   await run('a');
   expect(viewOf('a').verdict.outcome).toBe('allow');
   expect(await erase({ subject: `grant:${grantId}` })).toMatchObject({ status: 'erased', calls: 0, values: 0 });
-  expect(viewOf('a').arguments).toEqual({ password: secret });
-  await request('b');
+  expect(viewOf('a').arguments).toEqual(plain.arguments);
+  await request('b', plain);
   expect(viewOf('b').state).toBe('awaiting_approval');
 });

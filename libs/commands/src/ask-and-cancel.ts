@@ -75,7 +75,9 @@ async function askPeople(
 function overQuotaBy(ports: CommandPorts, actor: Actor, call: ToolCall, command: RequestApproval): Refused | undefined {
   const decision = toolCallRules.requestApproval(command, call);
   const asks = decision.status === 'accepted' && decision.events.some(({ type }) => type === 'ApprovalRequested');
-  return asks ? overQuota(ports, askerAbout(actor, call), [call.request]) : undefined;
+  if (!asks) return undefined;
+  const isOwn = call.request.requestedBy === actor.principal;
+  return overQuota(ports, askerAbout(actor, call), [isOwn ? call.request : { ...call.request, requestedBy: null }]);
 }
 
 /** An admin who asks about the call of another principal is no agent that names agents. */

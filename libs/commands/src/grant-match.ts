@@ -1,4 +1,4 @@
-import { argumentsDigest, concealAt, saltedDigest } from '@countersign/contracts';
+import { argumentsDigest, concealAt, hiddenValues, saltedDigest } from '@countersign/contracts';
 import type { GrantTerms } from '@countersign/contracts';
 import { couldApproveAlone, isWithinRisk } from '@countersign/domain';
 import type { AskedCall, Grant, Responder } from '@countersign/domain';
@@ -27,7 +27,8 @@ export function isInReach(
   if (confirmed === null) return true;
   if (ports.people !== undefined && ports.people.approver(terms.tenant, confirmed.by) === undefined) return false;
   // Attack: the agent's owner confirms. Their groups were checked then; here it counts only who they are.
-  return couldApproveAlone(call, { ...creator, principal: confirmed.by }, at);
+  const aliases = aliasesOf(ports, terms.tenant, confirmed.by);
+  return couldApproveAlone(call, { ...creator, principal: confirmed.by, aliases }, at);
 }
 
 function isInScope({ toolName, runId, agentId, risk }: GrantTerms, { proposal, requirement }: GrantedCall): boolean {
@@ -64,12 +65,14 @@ function creatorOf(ports: CommandPorts, terms: GrantTerms): Responder | undefine
  */
 export async function matchesArguments(
   { grants, clock }: CommandPorts,
-  { match, toolName }: Pick<GrantTerms, 'match' | 'toolName'>,
+  { match, toolName, approvalId }: Pick<GrantTerms, 'match' | 'toolName' | 'approvalId'>,
   { proposal, policyCall }: Pick<GrantedCall, 'proposal' | 'policyCall'>,
   budget: Budget,
 ): Promise<boolean> {
   if ('any' in match) return true;
   if ('digest' in match) {
+    // Attack: grants for the digests of guesses. The one that is used tells the hidden value. A remembered digest is ours.
+    if (approvalId === null && hiddenValues(proposal.arguments, proposal.sensitive).length > 0) return false;
     const digest = argumentsDigest(toolName, proposal.arguments);
     return match.digest === (match.salt === null ? digest : saltedDigest(digest, match.salt));
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { celEngine } from '@countersign/cel';
 import type { CreateGrantBody, NewEvent, RecordedEvent } from '@countersign/contracts';
-import { deriveCallId, grantLimits } from '@countersign/contracts';
+import { argumentsDigest, deriveCallId, grantLimits } from '@countersign/contracts';
 import type { Grant } from '@countersign/domain';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { EmbeddedEventStore, EventStore } from '@countersign/event-store';
@@ -190,6 +190,41 @@ describe('a request that is repeated', () => {
       expect(await request(ports, 'another')).toBe(allowed);
     },
   );
+
+  it.each(['bob', 'Bob@example.com', 'T01:U02'])(
+    'covers no call in the name of the person who confirmed it, here %s',
+    async (name) => {
+      const people = {
+        approver: () => ({ groups: ['ops'], isAway: false }),
+        identitiesOf: (_: string, principal: string) => (principal === 'bob' ? { slack: 'T01:U02' } : {}),
+      };
+      const known =
+        '{ id: alice, groups: [ops] }, { id: bob, groups: [ops], identities: { email: "bob@example.com" } }';
+      const content = `version: 1\ndefault: require\napprovers: [${known}]\nrules:\n${rule('high')}`;
+      policies.activate(loadPolicy('countersign.policy.yaml', content, celEngine));
+      const ports = processOver(store, { people });
+      const grant = await granted(ports);
+      const confirmed = await confirmGrant(ports, bob, grant.terms.grantId, 'confirm');
+      if (confirmed.status === 'refused') throw new Error(confirmed.refusal.detail);
+      index = [confirmed.value];
+      const calls = [{ toolCallId: 'own', toolName: 'pay', arguments: {} }];
+      await requestToolCalls(ports, agent, { runId: 'run', onBehalfOf: name, calls }, 'own');
+      const events = await store.readStream(`toolCall-${deriveCallId('default', 'run', 'own')}`);
+      expect(events.map(({ type }) => type).join()).toBe(asked);
+      expect(await request(ports, 'another')).toBe(allowed);
+    },
+  );
+
+  it('with a hidden value is covered by no digest that a person wrote', async () => {
+    const ports = processOver(store);
+    const match = { digest: argumentsDigest('pay', { pin: '4711' }) };
+    const grant = await granted(ports, { match });
+    expect(await request(ports, 'a', { pin: '4711' })).toBe(asked);
+    index = [{ ...grant, terms: { ...grant.terms, approvalId: 'remembered' } }];
+    expect(await request(ports, 'b', { pin: '4711' })).toBe(allowed);
+    await granted(ports, { match: { digest: argumentsDigest('pay', { to: 'kim' }) } });
+    expect(await request(ports, 'c', { to: 'kim' })).toBe(allowed);
+  });
 
   it('takes no use for a call that waits for people already, also where it is recorded without a read', async () => {
     const ports = processOver(store, { writeOnly: true });

@@ -8,6 +8,9 @@ export interface PendingCall {
   readonly approvalId: string;
   /** The arguments that the agent requested. */
   readonly arguments: JsonObject;
+  /** The pointers of the hidden arguments. */
+  readonly sensitive: readonly string[];
+  readonly requestedBy: string;
 }
 
 /** Whose calls are counted: those of an agent, or those that a principal requested, for any agent. */

@@ -1,3 +1,4 @@
+import { hiddenValues } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
 import { areEqualJson } from '@countersign/domain';
 import type { Quotas } from '@countersign/policy';
@@ -12,6 +13,10 @@ export interface Question {
   readonly runId: string;
   readonly toolName: string;
   readonly arguments: JsonObject;
+  /** The pointers of the hidden arguments. */
+  readonly sensitive: readonly string[];
+  /** The principal that asks, about a call of its own; null for another person, who may not see hidden values. */
+  readonly requestedBy: string | null;
 }
 
 /** A quota in front of questions: what it counts, and the refusal when they may not be asked. */
@@ -94,18 +99,27 @@ function pendingOf(asked: Asked, limit: number): QuotaFinding {
 /** People are asked once about identical calls, so the second one is refused, and told which one waits. */
 function identicalOf(asked: Asked): QuotaFinding {
   const { tenant, counted, questions, history } = asked;
-  for (const { callId, runId, toolName, arguments: args } of questions) {
+  for (const question of questions) {
+    const { callId, runId, toolName, arguments: args } = question;
     const pending = history.pendingCalls(tenant, { ...counted, runId, toolName });
     if (pending === null) {
       const detail = `too many calls of the tool "${toolName}" wait for people in this run to be compared`;
       const refusal = refused('too-many-requests', detail, { extra: { retryAfterMs: pendingRetryMs } });
       return found(asked, 'coalesceIdentical', 1, 0, { refusal });
     }
-    const identical = pending.find((one) => one.callId !== callId && areEqualJson(one.arguments, args));
+    const identical = pending.find(
+      (one) => one.callId !== callId && mayCompare(question, one) && areEqualJson(one.arguments, args),
+    );
     if (identical === undefined) continue;
     return found(asked, 'coalesceIdentical', 1, 1, { identical, refusal: waitsAlready(identical) });
   }
   return found(asked, 'coalesceIdentical', 1, 0);
+}
+
+/** Attack: guesses of another principal's arguments, or of hidden ones. Equality would be knowledge of them. */
+function mayCompare(question: Question, pending: PendingCall): boolean {
+  if (question.requestedBy !== null) return question.requestedBy === pending.requestedBy;
+  return [question, pending].every((one) => hiddenValues(one.arguments, one.sensitive).length === 0);
 }
 
 function waitsAlready({ callId, toolCallId, approvalId }: PendingCall): Refused {

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { celEngine } from '@countersign/cel';
 import { approvalIdOf, deriveCallId, toolCallStream } from '@countersign/contracts';
+import type { JsonObject } from '@countersign/contracts';
 import { currentApproval } from '@countersign/domain';
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
+import type { Actor } from './actor.js';
 import * as api from './commands.js';
 import type { History, PendingCall } from './history.js';
 import { agent, alice, codeOf, done, openPolicyWorld, step } from './testing/policy-world.js';
@@ -203,11 +205,14 @@ describe('the cool-down', () => {
 describe('coalesceIdentical', () => {
   beforeEach(() => open('coalesceIdentical: true'));
 
-  const same = (toolCallId: string, to: string, runId = 'run-1') => {
+  const same = (toolCallId: string, to: string, runId = 'run-1', actor = agent) =>
+    send(toolCallId, { to }, actor, runId);
+  const send = (toolCallId: string, args: JsonObject, actor = agent, runId = 'run-1') => {
     requested.push(deriveCallId('default', runId, toolCallId));
-    const call = { toolName: 'mail', toolCallId, arguments: { to } };
-    return api.requestToolCalls(commands, agent, { runId, calls: [call] }, id());
+    const call = { toolName: 'mail', toolCallId, arguments: args };
+    return api.requestToolCalls(commands, actor, { runId, agentId: 'agent', calls: [call] }, id());
   };
+  const other: Actor = { ...agent, principal: 'other', agentIds: ['agent'] };
 
   it('refuses a second identical call while people are asked, and names the first', async () => {
     done(await same('a', 'ann'));
@@ -225,6 +230,44 @@ describe('coalesceIdentical', () => {
     expect(codeOf(await same('b', 'bob'))).toBe('done');
     await answer('a', 'approve');
     expect(codeOf(await same('c', 'ann'))).toBe('done');
+  });
+
+  it('tells a principal nothing of the calls of another, also of the same agent and run', async () => {
+    done(await send('a', { pin: '4711' }));
+    expect(codeOf(await send('guess', { pin: '4711' }, other))).toBe('done');
+    done(await same('b', 'ann'));
+    expect(codeOf(await same('c', 'ann', 'run-1', other))).toBe('done');
+    expect(codeOf(await send('d', { pin: '4711' }))).toBe('already-pending');
+  });
+
+  it('tells an admin who asks about the call of another nothing of hidden values', async () => {
+    const admin: Actor = { ...alice, roles: new Set(['admin']) };
+    for (const [one, args] of [
+      ['open', { to: 'ann' }],
+      ['secret', { pin: '4711' }],
+    ] as const) {
+      done(
+        await api.requestToolCalls(
+          commands,
+          agent,
+          { runId: 'run-1', calls: [{ toolName: 'read', toolCallId: `${one} read`, arguments: args }] },
+          id(),
+        ),
+      );
+      requested.push(callId(`${one} read`));
+      done(await api.requestApproval(commands, agent, callId(`${one} read`), {}, id()));
+      done(
+        await api.requestToolCalls(
+          commands,
+          agent,
+          { runId: 'run-1', calls: [{ toolName: 'read', toolCallId: one, arguments: args }] },
+          id(),
+        ),
+      );
+      requested.push(callId(one));
+    }
+    expect(codeOf(await api.requestApproval(commands, admin, callId('open'), {}, id()))).toBe('already-pending');
+    expect(codeOf(await api.requestApproval(commands, admin, callId('secret'), {}, id()))).toBe('done');
   });
 
   it('does not concern a repeat of the same call', async () => {

@@ -203,6 +203,19 @@ describe('an identical call that waits for people', () => {
   });
 });
 
+describe('a waiting call with a hidden value', () => {
+  it('is not found by guesses of the value, in an explanation or by a request of another principal', async () => {
+    await open('coalesceIdentical: true');
+    const calls = (toolCallId: string) => [{ toolCallId, toolName: 'mail', arguments: { pin: '4711' } }];
+    expect((await mail([], { calls: calls('a') })).status).toBe(201);
+    const [identical] = (await explain({ agentId: 'agent', runId: 'run', arguments: { pin: '4711' } })) ?? [];
+    expect(identical).toMatchObject({ used: 0, identical: null, refusal: null });
+    const asOwner = { agentId: 'agent', runId: 'run', requestedBy: 'agent', arguments: { pin: '4711' } };
+    expect(await explain(asOwner)).toMatchObject([{ identical: null }, { identical: null }]);
+    expect((await mail([], { calls: calls('b') })).body.code).toBe('already-pending');
+  });
+});
+
 describe('names of the language in quotas', () => {
   beforeEach(() => open('pendingPerAgent: 1, coalesceIdentical: true'));
 
