@@ -105,10 +105,9 @@ describe('an output that cannot be recorded', () => {
     expect(countersign.callOf('t1')).toMatchObject({ state: 'succeeded', output: { unrecorded } });
   });
 
-  it('may be nested more deeply than a text can be made of it', async () => {
+  it.each([100, 200_000])('may be nested %i levels deep', async (depth) => {
     const { before, after, countersign } = open();
     await before(bash('t1'), { gate: 'none' });
-    const depth = 200_000;
     const text = JSON.stringify(post('t1', { tool_response: '@' }));
     const answer = await after(Buffer.from(text.replace('"@"', '['.repeat(depth) + ']'.repeat(depth))));
     expect(answer).toMatchObject({ exitCode: 0, stderr: '' });

@@ -34,13 +34,19 @@ export async function report(
   return noteOf(view);
 }
 
-/** The result as JSON; undefined where it is nested too deeply for that. */
+/** The result as JSON; undefined where it is nested too deeply for the ledger. */
 function textOf(result: JsonValue): string | undefined {
-  try {
-    return JSON.stringify(result);
-  } catch {
-    return undefined;
+  return isNestedDeeper(result, limits.jsonDepthMax) ? undefined : JSON.stringify(result);
+}
+
+/** Without recursion, because nothing limits the depth of a tool's result. */
+function isNestedDeeper(value: JsonValue, depthMax: number): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > depthMax) return true;
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? (Object.values(one) as unknown[]) : []));
   }
+  return false;
 }
 
 /** The tool did run, so an output that cannot be recorded must not hide that. */

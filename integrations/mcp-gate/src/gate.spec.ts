@@ -242,10 +242,12 @@ describe('the MCP gate', () => {
     await until(() => countersign.callOf(asked[0]!.toolCallId).state === 'succeeded');
   });
 
-  it('gives an error for a result that is nested too deep to be sent', async () => {
+  it('gives an error for a result that cannot be written, such as one that is nested too deep for Node 24', async () => {
     const { client, server } = await open({ gate: 'none' });
-    const deep = JSON.parse('{"a":'.repeat(50_000) + '1' + '}'.repeat(50_000)) as Record<string, unknown>;
-    server.registerTool('deep', {}, async () => ({ content: [], structuredContent: deep }));
+    const toJSON = (): never => {
+      throw new RangeError('Maximum call stack size exceeded');
+    };
+    server.registerTool('deep', {}, async () => ({ content: [], structuredContent: { deep: { toJSON } } }));
     await expect(client.callTool({ name: 'deep' })).rejects.toThrow(/has replied, but its result cannot be written/);
   });
 

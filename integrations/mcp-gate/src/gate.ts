@@ -166,7 +166,7 @@ function notAnswered(error: unknown): Reply {
   };
 }
 
-/** A reply that is nested too deep for JSON would never arrive: the client gets an error in its place. */
+/** A reply that cannot be written would never arrive, such as one that is nested too deep for Node 24: the client gets an error in its place. */
 function writable(message: JSONRPCMessage): JSONRPCMessage {
   if (!isReply(message) || message.id === undefined) return message;
   try {
