@@ -71,8 +71,7 @@ async function build(before) {
 /** Compiles these packages and what they need. Default: all packages. */
 function compile(folders = []) {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  // With the small nursery of Node's default, a sixth of the compiler's time is garbage collection.
-  return run(recentNode(), ['--max-semi-space-size=64', tsc, '-b', '--pretty', 'false', ...folders]);
+  return run(recentNode(), [tsc, '-b', '--pretty', 'false', ...folders]);
 }
 
 const apiTypes = join(root, 'libs', 'api-client', 'src', 'api.ts');
