@@ -24,17 +24,25 @@ export async function readAuditLog(http: Http, tokens: Tokens): Promise<ReturnTy
 
 /**
  * The end of the storm: workers continue with what they may run, people reconcile unknown outcomes, deadlines and
- * leases end. Returns the calls that are still open.
+ * leases end. Returns the calls that are still open. Skips the calls in `ended`, and adds the others to it as they end.
  */
-export async function settle(http: Http, tokens: Tokens, stage: Stage): Promise<readonly string[]> {
+export async function settle(
+  http: Http,
+  tokens: Tokens,
+  stage: Stage,
+  ended = new Set<string>(),
+): Promise<readonly string[]> {
   const giveUpAt = Date.now() + patienceMs;
   const log = await readAuditLog(http, tokens);
-  let open = [...new Set(log.flatMap(({ callId }) => callId ?? []))];
+  let open = [...new Set(log.flatMap(({ callId }) => callId ?? []))].filter((callId) => !ended.has(callId));
   for (;;) {
     const stillOpen: string[] = [];
     for (const group of inGroups(open, 16)) {
       const states = await Promise.all(group.map(async (callId) => [callId, await helpOn(stage, callId)] as const));
-      stillOpen.push(...states.flatMap(([callId, isOpen]) => (isOpen ? [callId] : [])));
+      for (const [callId, isOpen] of states) {
+        if (isOpen) stillOpen.push(callId);
+        else ended.add(callId);
+      }
     }
     open = stillOpen;
     if (open.length === 0 || Date.now() > giveUpAt) return open;

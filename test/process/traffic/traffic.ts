@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createHttp } from '../harness/http.js';
 import type { Random } from '../harness/random.js';
 import type { Tokens } from '../harness/tokens.js';
@@ -25,6 +26,8 @@ interface UsersOptions {
   readonly users: number;
   /** Distinguishes the names of several traffic generators on one log. */
   readonly prefix: string;
+  /** The longest pause of a user between two scenes. Default: 0. */
+  readonly restMsMax?: number;
 }
 
 export interface TrafficOptions extends UsersOptions {
@@ -62,14 +65,16 @@ export function createNames(origin: string): Stage['name'] {
 
 /** Starts users that play one scene after the other until they are stopped. */
 export function startUsers(
-  { journal, random, users, prefix }: UsersOptions,
+  { journal, random, users, prefix, restMsMax = 0 }: UsersOptions,
   open: (user: number, name: string) => User,
 ): Traffic {
-  let isStopping = false;
+  const stopping = new AbortController();
   let played = 0;
+  const rest = (userRandom: Random): Promise<void> =>
+    sleep(userRandom.int(0, restMsMax), undefined, { signal: stopping.signal }).catch(() => undefined);
   const play = async (user: number, userRandom: Random): Promise<void> => {
     const { ledger, scenes, leave } = open(user, `${prefix}-${user}`);
-    for (let turn = 1; !isStopping; turn += 1) {
+    for (let turn = 1; !stopping.signal.aborted; turn += 1) {
       const [sceneName, scene] = userRandom.pick(scenes);
       const name = createNames(`${sceneName}-${prefix}-${user}-${turn}`);
       try {
@@ -78,6 +83,7 @@ export function startUsers(
         if (!(error instanceof SceneOver)) journal.surprises.push(`${sceneName} broke off: ${String(error)}`);
       }
       played += 1;
+      if (restMsMax > 0) await rest(userRandom);
     }
     leave?.();
   };
@@ -85,7 +91,7 @@ export function startUsers(
   return {
     scenes: () => played,
     stop: async () => {
-      isStopping = true;
+      stopping.abort();
       await Promise.all(playing);
     },
   };

@@ -18,7 +18,7 @@ import { startTraffic } from './traffic.js';
 
 cleanUpAfterAll();
 
-const killsWanted = Number(process.env['COUNTERSIGN_TEST_CLUSTER_KILLS'] ?? '') || 18;
+const killsWanted = Number(process.env['COUNTERSIGN_TEST_CLUSTER_KILLS'] ?? '') || 12;
 
 let installation: Installation;
 
@@ -105,7 +105,7 @@ test('kill -9 of the notifiers, in turn and again: everything that ended is told
     await sleep(installation.random.int(500, 2_000));
     await installation.of('notifier')[kill % 2]?.kill();
   }
-  await eventually('work to go on', 120_000, () => (traffic.scenes() > before + 40 ? true : undefined));
+  await eventually('work to go on', 120_000, () => (traffic.scenes() > before + 20 ? true : undefined));
   await traffic.stop();
   const { complaints } = await settleAndJudge(installation);
   expect(complaints).toEqual([]);

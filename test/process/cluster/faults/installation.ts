@@ -52,6 +52,8 @@ export interface Installation {
   readonly cards: Cards;
   readonly journal: Journal;
   readonly random: Random;
+  /** The calls that an earlier judgement has seen end. */
+  readonly ended: Set<string>;
   /** A client of both gateways; the caller closes it. */
   readonly openHttp: () => Http;
   readonly processes: () => readonly Supervised[];
@@ -111,6 +113,7 @@ export async function install({
     requests: await openRequestsTopic(broker.brokers, topics.requests),
     journal: createJournal(),
     random: createRandom(seedOfRun()),
+    ended: new Set(),
     openHttp: () => createGatewaysHttp(of('gateway').map(({ port }) => port)),
     processes: () => processes,
     remove: async (process, signal) => {

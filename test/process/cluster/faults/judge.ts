@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { audit } from '../../audit/audit.js';
 import { differencesBetween } from '../../audit/log.js';
 import type { Entry } from '../../audit/log.js';
+import { inheritedEnvironment } from '../../harness/environment.js';
 import { eventually } from '../../harness/wait.js';
 import { createLedger } from '../../traffic/ledger.js';
 import { readAuditLog, settle } from '../../traffic/settle.js';
@@ -37,7 +38,8 @@ export async function settleAndJudge(installation: Installation): Promise<Verdic
   const http = installation.openHttp();
   const origin = `settle-${installation.nextPrefix()}`;
   const ledger = createLedger(http, tokens, journal, origin);
-  const open = await settle(http, tokens, { ledger, journal, random, name: createNames(origin) });
+  const stage = { ledger, journal, random, name: createNames(origin) };
+  const open = await settle(http, tokens, stage, installation.ended);
   const entries = await readOnceTold(installation);
   const overHttp = await readAuditLog(http, tokens);
   http.close();
@@ -141,7 +143,7 @@ async function viewComplaints({ of, store }: Installation): Promise<readonly str
   const verdicts = await Promise.all(
     withViews.map(async ({ name, folder }) => {
       const env = {
-        PATH: process.env['PATH'],
+        ...inheritedEnvironment(),
         COUNTERSIGN_DATA: join(folder, 'data'),
         COUNTERSIGN_EVENTSTORE_URL: store.url,
       };

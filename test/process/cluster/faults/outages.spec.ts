@@ -30,9 +30,9 @@ async function moreScenes(traffic: Traffic, count: number): Promise<void> {
 /** Traffic, the outage in its midst, and traffic again; then the judgement. */
 async function judged(outage: () => Promise<void>): Promise<readonly string[]> {
   const traffic = startTraffic(installation);
-  await moreScenes(traffic, 10);
+  await moreScenes(traffic, 8);
   await outage();
-  await moreScenes(traffic, 20);
+  await moreScenes(traffic, 12);
   await traffic.stop();
   return (await settleAndJudge(installation)).complaints;
 }
