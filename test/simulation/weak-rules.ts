@@ -4,6 +4,7 @@ import type {
   Execution,
   Grant,
   GrantCommand,
+  Proposal,
   RespondToApproval,
   Rule,
   ToolCall,
@@ -127,10 +128,14 @@ function withOwnVoices(state: ToolCall): ToolCall {
 }
 
 function withStages(state: ToolCall, change: (stages: Requirement['stages']) => Requirement['stages']): ToolCall {
-  const approvals = state.approvals.map((approval) => {
-    const stages = change(approval.requirement.stages);
-    return { ...approval, requirement: { ...approval.requirement, stages } };
-  });
+  return withProposals(state, (proposal) => ({
+    ...proposal,
+    requirements: proposal.requirements.map((one) => ({ ...one, stages: change(one.stages) })),
+  }));
+}
+
+function withProposals(state: ToolCall, change: (proposal: Proposal) => Proposal): ToolCall {
+  const approvals = state.approvals.map((approval) => ({ ...approval, proposals: approval.proposals.map(change) }));
   return { ...state, approvals };
 }
 

@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '@countersign/contracts';
-import { answerableAtMs, defaultPace, isFast, readingMs } from '@countersign/domain';
+import { answerableAtMs, currentProposal, defaultPace, isFast, readingMs } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { positionBefore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
@@ -86,7 +86,9 @@ function decisionOf(
   const tookMs = Math.max(0, Date.parse(vote.respondedAt) - answerableAtMs(approval, vote));
   // The arguments may be large, so they are measured only where it can matter.
   const mayBeFast = vote.decision.type === 'approve' && tookMs < defaultPace.maxMs;
-  const leastMs = mayBeFast ? readingMs(defaultPace, JSON.stringify(approval.action.arguments).length) : 0;
+  const leastMs = mayBeFast
+    ? readingMs(defaultPace, JSON.stringify(currentProposal(approval).action.arguments).length)
+    : 0;
   return { type: vote.decision.type, tookMs, isFast: isFast(vote, tookMs, leastMs) };
 }
 

@@ -3,7 +3,7 @@ import { isInReach, matchesArguments, planGrant } from '@countersign/commands';
 import type { Actor, GrantedCall } from '@countersign/commands';
 import { approvalStates, hiddenValues } from '@countersign/contracts';
 import type { CreateGrantBody, GrantPreview, GrantTerms } from '@countersign/contracts';
-import { needsSecondPerson } from '@countersign/domain';
+import { needsSecondPerson, requirementOfRequest } from '@countersign/domain';
 import { budgetOfRequest, recordedCall } from '@countersign/policy';
 import type { ApprovalOfCall } from '@countersign/read-model';
 import { ok, refused } from './answer.js';
@@ -68,7 +68,8 @@ function hidesValues({ call: { request } }: ApprovalOfCall): boolean {
 
 function toGrantedCall({ call, approval }: ApprovalOfCall): GrantedCall {
   const { request } = call;
-  const { reason, description, requirement } = approval;
+  const { reason, description } = approval;
+  const requirement = requirementOfRequest(approval);
   const proposal = { ...request, toolSchema: null, needsApproval: false, reason, description };
   return { proposal, requirement, policyCall: recordedCall(proposal) };
 }

@@ -1,3 +1,4 @@
+import { requirementOfRequest } from '@countersign/domain';
 import type { Actor } from '@countersign/commands';
 import { hiddenValues, toolCallStream } from '@countersign/contracts';
 import type { EventData, PolicySuggestions, PolicySuggestionsQuery } from '@countersign/contracts';
@@ -77,7 +78,7 @@ async function readCalls(
 function toAskedCall(call: CallRow): AskedCall {
   const { callId, toolName, agentId, arguments: args, sensitive } = call.request;
   const hidden = new Set(hiddenValues(args, sensitive).map(({ pointer }) => firstMember(pointer)));
-  const requirements = call.approvals.map(({ requirement }) => requirement);
+  const requirements = call.approvals.map(requirementOfRequest);
   return { callId, toolName, agentId, arguments: args, hidden, requirements, decision: decisionOn(call) };
 }
 

@@ -25,13 +25,18 @@ describe('the digests around a time', () => {
   });
 });
 
-const approval = (expires: string | null, change: object = {}): Approval =>
+const stored = (time: string): string => new Date(at(time)).toISOString();
+const approval = (expires: string | null, change: object = {}, escalations: readonly object[] = []): Approval =>
   ({
-    requestedAt: new Date(at('11-22T10:20')).toISOString(),
-    expiresAt: expires === null ? null : new Date(at(expires)).toISOString(),
-    escalations: [],
-    requirement: { risk: 'low' },
-    ...change,
+    requestedAt: stored('11-22T10:20'),
+    escalations,
+    proposals: [
+      {
+        number: 1,
+        requirements: [{ risk: 'low', ...change }],
+        clocks: [{ expiresAt: expires === null ? null : stored(expires), since: stored('11-22T10:20') }],
+      },
+    ],
   }) as unknown as Approval;
 const times = (given: Approval, now = '11-22T10:20') => digestTimes(hourly, given, at(now))?.map(shown) ?? null;
 
@@ -50,12 +55,12 @@ describe('a digest lists an approval', () => {
   });
 
   it('never when its risk is high', () => {
-    expect(times(approval('11-22T20:00', { requirement: { risk: 'high' } }))).toBeNull();
+    expect(times(approval('11-22T20:00', { risk: 'high' }))).toBeNull();
   });
 
   it('counting from its last escalation, so that the people who were added have time, too', () => {
     const escalations = [{ stage: 0, to: ['managers'], at: new Date(at('11-22T12:40')).toISOString() }];
-    expect(times(approval('11-22T13:10', { escalations }), '11-22T12:40')).toBeNull();
-    expect(times(approval('11-22T14:00', { escalations }), '11-22T12:41')).toEqual(['11-22T13:00']);
+    expect(times(approval('11-22T13:10', {}, escalations), '11-22T12:40')).toBeNull();
+    expect(times(approval('11-22T14:00', {}, escalations), '11-22T12:41')).toEqual(['11-22T13:00']);
   });
 });

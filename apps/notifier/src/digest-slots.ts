@@ -1,5 +1,6 @@
 import type { Digest } from '@countersign/channels';
 import { businessSpans } from '@countersign/domain';
+import { expiresAtOf, requirementOf } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
 
 const hourMs = 3_600_000;
@@ -29,11 +30,12 @@ export function slotsAround(digest: Digest, atMs: number): { readonly lastMs: nu
  * or its risk is high, so it is told at once. An approver has half an hour after a digest, or half of a shorter time.
  */
 export function digestTimes(digest: Digest, approval: Approval, nowMs: number): readonly number[] | null {
-  const { requestedAt, escalations, expiresAt, requirement } = approval;
+  const { requestedAt, escalations } = approval;
+  const expiresAt = expiresAtOf(approval);
   const sinceMs = Date.parse(escalations.at(-1)?.at ?? requestedAt);
   const untilMs = expiresAt === null ? Infinity : Date.parse(expiresAt);
   const latestMs = untilMs - Math.min(leadMsMax, (untilMs - sinceMs) / 2);
-  if (requirement.risk === 'high' || slotsAround(digest, sinceMs).nextMs > latestMs) return null;
+  if (requirementOf(approval).risk === 'high' || slotsAround(digest, sinceMs).nextMs > latestMs) return null;
   const { lastMs, nextMs } = slotsAround(digest, nowMs);
   return [lastMs, nextMs].filter((atMs) => atMs > sinceMs && atMs <= latestMs);
 }

@@ -1,7 +1,7 @@
 import { toCalledTool, toolCallStream } from '@countersign/contracts';
 import type { NotificationKind } from '@countersign/contracts';
 import type { Notice, Person, Routed } from '@countersign/channels';
-import { normalised } from '@countersign/domain';
+import { groupsOfProposal, normalised, requirementOf } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-model';
@@ -43,18 +43,8 @@ export function subjectOf(call: TracedCall, approvalId: string | null): Subject 
 /** The input of the routes. An escalation adds its groups. */
 export function routedOf(call: CallRow, approval: Approval | null): Routed {
   const { toolName, agentId } = call.request;
-  const risk = approval?.requirement.risk ?? null;
-  return { toolName, agentId, risk, groups: approval === null ? undefined : groupsOf(approval) };
-}
-
-/** The groups that may respond; null: every approver. */
-function groupsOf({ requirement, escalations }: Approval): readonly string[] | null {
-  const groups: string[] = escalations.flatMap(({ to }) => to);
-  for (const stage of requirement.stages) {
-    if (stage.groups === null) return null;
-    groups.push(...stage.groups);
-  }
-  return [...new Set(groups)];
+  const risk = approval === null ? null : requirementOf(approval).risk;
+  return { toolName, agentId, risk, groups: approval === null ? undefined : groupsOfProposal(approval) };
 }
 
 /** The recipients of a personal channel: the people who may respond, also as delegates, and whom the route names. */

@@ -1,3 +1,4 @@
+import { requirementOf } from '@countersign/domain';
 import { findCall } from './with-tool-call.js';
 import type { Actor } from './actor.js';
 import { cancelRun } from './cancel-run.js';
@@ -11,8 +12,8 @@ import type { CancelRunPorts } from './cancel-run.js';
 export async function endRun(ports: CancelRunPorts, tenant: string, callId: string): Promise<void> {
   const call = await findCall(ports.commands, tenant, callId);
   const approval = call?.approvals.at(-1);
-  if (call === undefined || approval?.resolution.status !== 'denied' || approval.requirement.denyEndsRun !== true)
-    return;
+  if (call === undefined || approval?.resolution.status !== 'denied') return;
+  if (requirementOf(approval).denyEndsRun !== true) return;
   const { runId, requestedBy } = call.request;
   const reason = `the call ${callId} of this run was denied, which ends the run`;
   // Attack: an agent names the run of another principal, to have its calls cancelled. Only its own calls are.

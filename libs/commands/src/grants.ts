@@ -1,6 +1,6 @@
 import { deriveGrantId, grantStream, isGrantId, parseApprovalId } from '@countersign/contracts';
 import type { CreateGrantBody, Remember, RespondBody } from '@countersign/contracts';
-import { grantDecider } from '@countersign/domain';
+import { currentProposal, grantDecider } from '@countersign/domain';
 import type { Grant, GrantCommand, GrantState } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import type { GrantPorts } from './grant-ports.js';
@@ -74,7 +74,7 @@ export async function respondAndRemember(
   const after = await findApproval(ports, actor, approvalId);
   const isAsPlanned =
     after?.approval.resolution.status === 'approved' &&
-    after.call.action.actionDigest === before.call.action.actionDigest;
+    after.call.action.actionDigest === currentProposal(before.approval).action.actionDigest;
   return isAsPlanned ? recordGrant(ports, actor, planned.terms, commandId) : { ...responded, value: null };
 }
 

@@ -1,3 +1,4 @@
+import { currentSchemaVersion } from '@countersign/contracts';
 import type { RecordedEvent, Refusal, ToolCallEvent } from '@countersign/contracts';
 import type { Decider } from '@countersign/domain';
 import { EventStoreUnavailableError, noStream, OutcomeUnknownError } from '@countersign/event-store';
@@ -137,7 +138,13 @@ describe('handling a command', () => {
     const recorded = await store.readStream('a');
     expect(result).toMatchObject({ events: recorded });
     expect(recorded.map(({ metadata }) => metadata)).toEqual(
-      [1, 2].map(() => ({ tenant: 'default', callId: 'tc_1', runId: 'run-1', schemaVersion: 1, commandId: 'c1' })),
+      [1, 2].map(() => ({
+        tenant: 'default',
+        callId: 'tc_1',
+        runId: 'run-1',
+        schemaVersion: currentSchemaVersion,
+        commandId: 'c1',
+      })),
     );
   });
 

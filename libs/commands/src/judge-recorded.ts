@@ -6,12 +6,8 @@ import type { CommandPorts } from './ports.js';
 import { withRunFacts } from './run-facts.js';
 
 /** The policy's verdict on a recorded call with some changes. */
-export function judgeRecorded(
-  ports: CommandPorts,
-  { request, action }: ToolCall,
-  change: Partial<PolicyCall>,
-): Judgement {
-  const call = { ...recordedCall({ ...request, arguments: action.arguments }), ...change };
+export function judgeRecorded(ports: CommandPorts, { request }: ToolCall, change: Partial<PolicyCall>): Judgement {
+  const call = { ...recordedCall(request), ...change };
   const [judgement] = ports.policies
     .of(request.tenant)
     .judge(withRunFacts(ports, request.tenant, [call]), ports.clock.now());

@@ -1,6 +1,6 @@
 import { argumentsDigest, grantLimits, hiddenValues, saltedDigest, subjectOf } from '@countersign/contracts';
 import type { CreateGrantBody, GrantMatch, GrantTerms, Remember, Requirement, Risk } from '@countersign/contracts';
-import { couldApproveAlone, highestRisk, isWithinRisk } from '@countersign/domain';
+import { currentProposal, couldApproveAlone, highestRisk, isWithinRisk, requirementOf } from '@countersign/domain';
 import type { Approval, Responder, ToolCall, ToolCallProposal } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import type { GrantIndex } from './grant-ports.js';
@@ -46,9 +46,11 @@ export function planRemembered(
   remember: Remember,
   reason: string | undefined,
 ): Planned {
-  const { request, action } = call;
-  const { requirement, approvalId } = approval;
-  if (!isForOne(ports, requirement, ownRightOf(ports, actor), request)) {
+  const { request } = call;
+  const { approvalId } = approval;
+  const { kind, action } = currentProposal(approval);
+  const requirement = requirementOf(approval);
+  if (kind === 'answer' || !isForOne(ports, requirement, ownRightOf(ports, actor), request)) {
     const detail = 'only an approval that you can give alone can be remembered; leave "remember" out';
     return refused('decision-not-allowed', detail);
   }

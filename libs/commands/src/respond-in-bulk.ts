@@ -63,14 +63,18 @@ export async function respondInBulk(
   return { status: 'done', value: approvalIds.map((id, index) => toResult(id, outcomes[index])), position };
 }
 
-/** The response to one of the approvals. It is bound to the action that the person saw, if they named it. */
+/** The response to one of the approvals. It is bound to the proposal that the person saw, if they named it. */
 function responseTo(
-  { decision, reason, instruction, actionDigests }: RespondInBulkBody,
+  { decision, reason, instruction, actionDigests, proposalDigests }: RespondInBulkBody,
   approvalId: string,
 ): RespondBody {
-  const seen = actionDigests !== undefined && Object.hasOwn(actionDigests, approvalId);
-  const actionDigest = seen ? actionDigests[approvalId] : undefined;
-  return { decision, reason, instruction, actionDigest };
+  const actionDigest = ofApproval(actionDigests, approvalId);
+  const proposalDigest = ofApproval(proposalDigests, approvalId);
+  return { decision, reason, instruction, actionDigest, proposalDigest };
+}
+
+function ofApproval(digests: Readonly<Record<string, string>> | undefined, approvalId: string): string | undefined {
+  return digests !== undefined && Object.hasOwn(digests, approvalId) ? digests[approvalId] : undefined;
 }
 
 /**

@@ -1,7 +1,15 @@
-import { actionDigest, hiddenValues, parseApprovalId, unmask } from '@countersign/contracts';
+import { actionDigest, hiddenValues, parseApprovalId, proposalDigest, unmask } from '@countersign/contracts';
 import type { Decision, JsonObject, RespondBody, RevealedView, FieldError } from '@countersign/contracts';
-import { toolCallRules } from '@countersign/domain';
-import type { EditDecision, Responder, RespondToApproval, ResponseDecision, ToolCall } from '@countersign/domain';
+import { currentProposal, digestInputOf, toolCallRules } from '@countersign/domain';
+import type {
+  Action,
+  Approval,
+  EditDecision,
+  Responder,
+  RespondToApproval,
+  ResponseDecision,
+  ToolCall,
+} from '@countersign/domain';
 import type { Actor } from './actor.js';
 import { aliasesOf } from './aliases.js';
 import type { SchemaCheck } from './argument-schema.js';
@@ -12,6 +20,7 @@ import { refused } from './result.js';
 import type { Result } from './result.js';
 import { oversizeResult } from './output-size.js';
 import type { CommandPorts } from './ports.js';
+import { votersOf } from './voters.js';
 
 /** Records the actor's response to an approval. */
 export async function respond(
@@ -74,6 +83,7 @@ export async function withdraw(
       at,
       approvalId,
       withdrawnBy: actor.principal,
+      aliases: aliasesOf(ports, actor.tenant, actor.principal),
     }),
   );
   if (outcome.status === 'refused') return asUnknownApproval(outcome, approvalId);
@@ -94,16 +104,24 @@ export async function reveal(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.revealValues,
-    ({ action }, at) => ({
-      type: 'RevealValues',
-      at,
-      approvalId,
-      pointers: hiddenValues(action.arguments, action.sensitive).map(({ pointer }) => pointer),
-      responder: responderOf(ports, actor, at),
-    }),
+    (call, at) => {
+      const action = askedAction(call, approvalId);
+      const pointers = hiddenValues(action.arguments, action.sensitive).map(({ pointer }) => pointer);
+      return { type: 'RevealValues', at, approvalId, pointers, responder: responderOf(ports, actor, at) };
+    },
   );
   if (outcome.status === 'refused') return asUnknownApproval(outcome, approvalId);
-  return { ...outcome, value: { arguments: outcome.value.action.arguments } };
+  return { ...outcome, value: { arguments: askedAction(outcome.value, approvalId).arguments } };
+}
+
+/** The action of the current proposal of an approval; of an unknown approval that of the call. */
+function askedAction(call: ToolCall, approvalId: string): Action {
+  const approval = findApproval(call, approvalId);
+  return approval === undefined ? call.action : currentProposal(approval).action;
+}
+
+function findApproval({ approvals }: ToolCall, approvalId: string): Approval | undefined {
+  return approvals.find((one) => one.approvalId === approvalId);
 }
 
 /**
@@ -145,25 +163,38 @@ export function toResponse(
   body: RespondBody,
   at: number,
 ): RespondToApproval {
+  const approval = findApproval(call, approvalId);
   return {
     type: 'RespondToApproval',
     at,
     approvalId,
-    decision: toDecision(ports, call, body.decision),
+    decision: toDecision(ports, call, approvalId, body.decision),
+    proposalDigest: toShown(call, approval, body.proposalDigest),
     actionDigest: body.actionDigest ?? null,
     reason: body.reason ?? null,
     instruction: body.instruction ?? null,
     responder: responderOf(ports, actor, at),
+    ...votersOf(ports, actor.tenant, approval, at),
   };
 }
 
-function toDecision(ports: CommandPorts, call: ToolCall, decision: Decision): ResponseDecision {
-  return decision.type === 'edit' ? toEdit(ports, call, decision.arguments) : decision;
+/** The digest that the person was shown, with that of the current proposal. It is computed only to compare the two. */
+function toShown(
+  { request }: ToolCall,
+  approval: Approval | undefined,
+  shown: string | undefined,
+): RespondToApproval['proposalDigest'] {
+  if (shown === undefined || approval === undefined) return null;
+  return { shown, current: proposalDigest(digestInputOf(approval, request.salt)) };
+}
+
+function toDecision(ports: CommandPorts, call: ToolCall, approvalId: string, decision: Decision): ResponseDecision {
+  return decision.type === 'edit' ? toEdit(ports, call, askedAction(call, approvalId), decision.arguments) : decision;
 }
 
 /** Edited arguments: masks put back, checked against the tool's schema, digested, and judged by the policy once more. */
-function toEdit(ports: CommandPorts, call: ToolCall, edited: JsonObject): EditDecision {
-  const { request, action } = call;
+function toEdit(ports: CommandPorts, call: ToolCall, action: Action, edited: JsonObject): EditDecision {
+  const { request } = call;
   const { arguments: args, foreign, restored } = unmask(edited, action.arguments, action.salt ?? '');
   const checked = ports.schemas.check(request.toolSchema, args);
   // A value that an approver put back without seeing it stays hidden, also when its name was edited.
@@ -189,8 +220,8 @@ function toEdit(ports: CommandPorts, call: ToolCall, edited: JsonObject): EditDe
  */
 function saltOfEdit(
   { ids }: Pick<CommandPorts, 'ids'>,
-  before: ToolCall['action'],
-  edited: Pick<ToolCall['action'], 'arguments' | 'sensitive'>,
+  before: Action,
+  edited: Pick<Action, 'arguments' | 'sensitive'>,
 ): string {
   const hides = ({ arguments: args, sensitive }: typeof edited): boolean => hiddenValues(args, sensitive).length > 0;
   return before.salt !== null && hides(before) === hides(edited)

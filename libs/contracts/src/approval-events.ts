@@ -40,9 +40,16 @@ const recordedDecisionSchema = z.discriminatedUnion('type', [
     salt: z.string().nullable(),
     verdict: verdictSchema,
     /**
-     * Applies from this edit on, when the edited arguments require more approvals; null: the requirement is unchanged.
+     * The requirement of the rule that judges the edited arguments, in addition to that of the request; null: the rule
+     * is the same, or it asks no person.
      */
     requirement: requirementSchema.nullable(),
+    /** When that requirement ends by itself, and when its reminders are due; null without one. */
+    clock: z
+      .strictObject({ expiresAt: timeSchema.nullable(), remindAt: z.exactOptional(z.array(timeSchema)) })
+      .nullable(),
+    /** Only in events of version 1, whose edits without a requirement kept those of the proposal that they replaced. */
+    keepsRequirements: z.exactOptional(z.literal(true)),
   }),
   z.strictObject({ type: z.literal('deny') }),
   z.strictObject({ type: z.literal('answer'), output: jsonValueSchema }),
@@ -52,7 +59,11 @@ export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
 export const approvalRespondedSchema = z.strictObject({
   approvalId: z.string(),
   decision: recordedDecisionSchema,
-  /** The digest of this response; after an edit, that of the edited arguments. */
+  /** The number of the proposal that the response is about; an edit and an answer may add it. Null: of version 1. */
+  proposal: z.int().min(1).nullable(),
+  /** The digest of the proposal that the person was shown; null: the channel did not say. */
+  shown: digestSchema.nullable(),
+  /** The action digest of that proposal. */
   actionDigest: digestSchema,
   reason: z.string().nullable(),
   instruction: z.string().nullable(),
@@ -68,6 +79,11 @@ export const approvalRespondedSchema = z.strictObject({
   resolution: z.enum(['pending', 'approved', 'denied']),
   /** When the right to run an approved call ends; null while pending, when denied, and for `never`. */
   executeBy: timeSchema.nullable(),
+  /**
+   * Earlier voters whose votes ended with this response: they may no longer respond, or are the same person under
+   * another name. Absent: none.
+   */
+  endedVotes: z.exactOptional(z.array(z.string()).min(1)),
   /** This denial cancels the other open calls of the run; absent: it does not. */
   endsRun: z.exactOptional(z.literal(true)),
 });
@@ -75,6 +91,13 @@ export const approvalRespondedSchema = z.strictObject({
 export const responseWithdrawnSchema = z.strictObject({
   approvalId: z.string(),
   withdrawnBy: z.string(),
+  /** The name under which the vote was cast, or in whose place, where it is another than `withdrawnBy`. */
+  castBy: z.exactOptional(z.string()),
+  /**
+   * `proposal`: the vote had proposed what was asked, so the agent's request is asked about again. `unbacked-answer`: of
+   * version 1, where an edit stayed without its author and an answer ended with its last vote.
+   */
+  ends: z.enum(['vote', 'proposal', 'unbacked-answer']),
   withdrawnAt: timeSchema,
 });
 
@@ -95,6 +118,8 @@ export const approvalEscalatedSchema = z.strictObject({
   /** 1 for the first escalation. */
   level: z.int().min(1),
   to: z.array(z.string()),
+  /** The requirement that escalates: its place in the requirements of the current proposal, from 0. */
+  requirement: z.int().min(0),
   /** Null: the deadline is over and the approval is held open (`onTimeout: hold`). */
   expiresAt: timeSchema.nullable(),
   escalatedAt: timeSchema,

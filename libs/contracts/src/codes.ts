@@ -26,6 +26,8 @@ export const refusalCodes = [
   'not-unknown',
   'not-client-executed',
   'grant-ended',
+  'no-approver-left',
+  'too-many',
 ] as const;
 
 /** A stable code of a refusal. */

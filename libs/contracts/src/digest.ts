@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { JsonObject, JsonValue } from './json.js';
+import type { Requirement } from './requirement.js';
 
 /** All that the action digest covers but the arguments. Absent is null. */
 export interface DigestInput {
@@ -33,6 +34,30 @@ export function actionDigest(input: DigestInput, args: JsonObject): string {
       `"tenant":${quoted(tenant)},"toolCallId":${quoted(toolCallId)},"toolName":${quoted(toolName)},` +
       `"toolSchemaHash":${toolSchemaHash === null ? 'null' : quoted(toolSchemaHash)}}`,
   );
+}
+
+/** All that a proposal digest covers. */
+export interface ProposalDigestInput {
+  readonly approvalId: string;
+  readonly number: number;
+  readonly requirements: readonly Requirement[];
+  readonly subject:
+    | { readonly kind: 'run'; readonly actionDigest: string }
+    /** The salt of the request, so that the digest reveals nothing about an answer that is easy to guess. */
+    | { readonly kind: 'answer'; readonly output: JsonValue; readonly salt: string | null };
+}
+
+/**
+ * The digest of a proposal, which a response names: `sha256:` and the SHA-256 over the RFC 8785 (JCS) form of
+ * `{approvalId, number, actionDigest, requirements}`. For an answer `outputDigest` stands in the place of
+ * `actionDigest`: the salted digest of the answer.
+ */
+export function proposalDigest({ approvalId, number, subject, requirements }: ProposalDigestInput): string {
+  const what =
+    subject.kind === 'run'
+      ? { actionDigest: subject.actionDigest }
+      : { outputDigest: saltedDigest(jcsDigest(subject.output), subject.salt ?? '') };
+  return jcsDigest({ approvalId, number, ...what, requirements: requirements as unknown as JsonValue });
 }
 
 /**

@@ -165,8 +165,11 @@ export type EventType = LedgerEvent['type'];
 
 export const eventTypes = Object.keys(eventSchemas) as EventType[];
 
-/** The version of newly written events; `upcast` converts older ones. */
-export const currentSchemaVersion = 1;
+/**
+ * The version of newly written events; `upcast` converts older ones. Version 2 votes on proposals: each has its own
+ * requirements, votes and escalations.
+ */
+export const currentSchemaVersion = 2;
 
 /** The metadata of an event. */
 export interface EventMetadata {

@@ -158,6 +158,9 @@ export const respondSchema = z
     decision: decisionSchema,
     reason: textSchema.optional(),
     instruction: textSchema.optional(),
+    proposalDigest: digestSchema.optional().meta({
+      description: 'The digest of the proposal that you saw: another current proposal is answered `digest-mismatch`.',
+    }),
     actionDigest: digestSchema.optional(),
     remember: rememberSchema.optional(),
   })
@@ -176,6 +179,9 @@ export const respondInBulkSchema = z
     reason: textSchema.optional(),
     instruction: textSchema.optional(),
     mode: z.enum(['independent', 'all-or-nothing']).optional(),
+    proposalDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
+      description: 'The digest of the proposal that you saw, by approval: an approval with another one is refused.',
+    }),
     actionDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
       description: 'The digest of what you saw, by approval: an approval whose arguments have changed is refused.',
     }),

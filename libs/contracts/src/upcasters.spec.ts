@@ -53,7 +53,8 @@ describe('upcast', () => {
   });
 
   it('stops at what a newer version wrote, rather than skip it', () => {
-    expect(() => upcast(sample({ schemaVersion: 2 }))).toThrow(UnreadableEventError);
+    expect(() => upcast(sample({ schemaVersion: currentSchemaVersion + 1 }))).toThrow(UnreadableEventError);
+    expect(() => upcast(sample({ schemaVersion: 2 }), {}, 1)).toThrow('newer than 1: upgrade Countersign');
     expect(() => upcast(sample({}, 'SomethingNew'))).toThrow('event type "SomethingNew" at position 7 is unknown');
   });
 });

@@ -1,6 +1,6 @@
 import { currentSchemaVersion, eventSchemas } from './events.js';
 import type { EventType, RecordedEvent } from './events.js';
-import type { JsonObject } from './json.js';
+import type { JsonObject, JsonValue } from './json.js';
 
 /** Converts the data of one event type from one schema version to the next. Stored events are never edited. */
 type Upcaster = (data: JsonObject) => JsonObject;
@@ -8,8 +8,31 @@ type Upcaster = (data: JsonObject) => JsonObject;
 /** The upcasters by event type and the version that they lift from. */
 export type Upcasters = Readonly<Partial<Record<EventType, Readonly<Record<number, Upcaster>>>>>;
 
-/** None yet: version 1 is the first. A new version adds its step here and its examples to the golden corpus. */
-export const upcasters: Upcasters = {};
+/** A new version adds its step here and its examples to the golden corpus. */
+export const upcasters: Upcasters = {
+  ApprovalResponded: { 1: respondedBeforeProposals },
+  ResponseWithdrawn: { 1: (data) => ({ ...data, ends: 'unbacked-answer' }) },
+  ApprovalEscalated: { 1: (data) => ({ ...data, requirement: 0 }) },
+};
+
+function respondedBeforeProposals(data: JsonObject): JsonObject {
+  const decision = data['decision'] as JsonObject;
+  const lifted = decision['type'] === 'edit' ? { ...decision, ...requiredByEdit(decision['requirement']) } : decision;
+  return { ...data, decision: lifted, proposal: null, shown: null };
+}
+
+/**
+ * Version 1 recorded one requirement, merged out of that of the request and those of the edits; null: it was unchanged.
+ * As the second requirement it demands all people of the merged one. It has no end of its own, because the end of the
+ * request's requirement holds, and its seats are opened by no escalation: the merged one does not tell whose they are.
+ */
+function requiredByEdit(merged: JsonValue | undefined): JsonObject {
+  if (merged === null || merged === undefined) return { requirement: null, clock: null, keepsRequirements: true };
+  const requirement = { ...(merged as JsonObject), ...withoutEnd };
+  return { requirement, clock: { expiresAt: null } };
+}
+
+const withoutEnd = { expiresInMs: 'never', onTimeout: 'hold', escalation: [], remindersMs: [] } as const;
 
 /** An event that this version cannot read: written by a newer version, or of an unknown type. */
 export class UnreadableEventError extends Error {

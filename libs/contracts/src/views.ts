@@ -95,6 +95,37 @@ const upcomingSchema = z
 /** The automatic steps of a pending approval without a response. */
 export type Upcoming = z.infer<typeof upcomingSchema>;
 
+const proposalViewSchema = z
+  .strictObject({
+    number: z.int().meta({ description: "1 is the agent's request." }),
+    digest: z.string().meta({ description: 'Send it as `proposalDigest` with the response.' }),
+    kind: z.enum(['run', 'answer']).meta({
+      description: '`run`: the tool with `arguments`. `answer`: the result `output` in its place.',
+    }),
+    output: jsonValueSchema.meta({ description: 'The proposed answer; null for a run.' }),
+    proposedBy: z.string(),
+    proposedAt: timeSchema,
+    replaces: z.int().nullable().meta({ description: 'The number of the proposal before it.' }),
+  })
+  .meta({
+    id: 'Proposal',
+    description: 'What people are asked to agree to. It never changes; an edit or an answer adds the next one.',
+  });
+
+const instructionSchema = z
+  .strictObject({ respondedBy: z.string(), instruction: z.string() })
+  .meta({ id: 'Instruction', description: 'What the agent is told if the proposal is approved.' });
+
+const endedProposalSchema = z
+  .strictObject({
+    approvalId: z.string(),
+    number: z.int(),
+    kind: z.enum(['run', 'answer']),
+    proposedBy: z.string(),
+    proposedAt: timeSchema,
+  })
+  .meta({ id: 'EndedProposal', description: 'An edit or an answer that ended without an approval.' });
+
 export const approvalViewSchema = z
   .strictObject({
     approvalId: z.string(),
@@ -120,12 +151,22 @@ export const approvalViewSchema = z
     toolName: z.string(),
     arguments: jsonObjectSchema,
     actionDigest: z.string(),
+    proposal: proposalViewSchema,
+    instructions: z
+      .array(instructionSchema)
+      .meta({ description: 'Those of the votes that count for the current proposal.' }),
+    endedProposals: z
+      .array(endedProposalSchema)
+      .meta({ description: 'Edits and answers of this call that ended without an approval; the last 16.' }),
     description: z.string().nullable(),
     reason: z.string().nullable(),
     requestedAt: timeSchema,
     expiresAt: timeSchema.nullable(),
     risk: riskSchema.nullable(),
-    requirement: requirementSchema,
+    requirement: requirementSchema.meta({
+      description:
+        'All requirements of the current proposal as one: that of the rule that judged the request, and that of the rule that judges the edited arguments. Its stages are in the order of `progress`; `expiresAt` and `upcoming` know the end of each.',
+    }),
     allowedDecisions: z.array(decisionTypeSchema),
     responses: z.array(responseViewSchema),
     /** By stage of the requirement, in order. */

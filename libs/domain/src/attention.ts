@@ -1,3 +1,4 @@
+import { columnsOf } from './requirement.js';
 import { toEpochMs } from './time.js';
 import type { Approval, Vote } from './tool-call.state.js';
 
@@ -39,11 +40,16 @@ export function answerableAtMs(approval: Approval, vote: Vote): number {
   );
 }
 
-/** When an escalation gave the right to vote; 0 when the requirement gave it. */
-function rightSinceMs({ requirement, escalations }: Approval, { stage, groups }: Vote): number {
-  const asked = requirement.stages[stage]?.groups ?? null;
+/** When an escalation gave the right to vote; 0 when a requirement gave it. */
+function rightSinceMs({ proposals, escalations }: Approval, { proposal, stage, groups }: Vote): number {
+  const { requirements = [] } = proposals[proposal - 1] ?? {};
+  const members = columnsOf(requirements)[stage]?.members ?? [];
   const isOneOf = (wanted: readonly string[]): boolean => wanted.some((group) => groups.includes(group));
-  if (asked === null || isOneOf(asked)) return 0;
-  const reached = escalations.find((one) => one.stage === stage && isOneOf(one.to));
+  const isAsked = members.some((member) => {
+    const asked = requirements[member.requirement]?.stages[member.stage]?.groups ?? null;
+    return asked === null || isOneOf(asked);
+  });
+  if (isAsked) return 0;
+  const reached = escalations.find((one) => one.proposal === proposal && isOneOf(one.to));
   return reached === undefined ? 0 : toEpochMs(reached.at);
 }

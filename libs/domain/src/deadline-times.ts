@@ -1,7 +1,6 @@
 import type { DurationMs, Requirement } from '@countersign/contracts';
 import { afterBusinessTime } from './business-hours.js';
-import { storedAfter, toEpochMs, toStored } from './time.js';
-import type { Approval } from './tool-call.state.js';
+import { storedAfter, toStored } from './time.js';
 
 type Hours = Pick<Requirement, 'businessHours'>;
 
@@ -18,10 +17,4 @@ export function expiryAfter({ businessHours }: Hours, atMs: number, durationMs: 
 export function recordedReminders({ businessHours, remindersMs }: Requirement, atMs: number): { remindAt?: string[] } {
   if (businessHours === undefined || remindersMs.length === 0) return {};
   return { remindAt: remindersMs.map((afterMs) => toStored(afterBusinessTime(businessHours, atMs, afterMs))) };
-}
-
-/** When the reminders of an approval are due, the earliest first, epoch milliseconds. */
-export function reminderTimes({ remindAt, requirement, requestedAt }: Approval): readonly number[] {
-  const afterRequest = (afterMs: number): number => toEpochMs(requestedAt) + afterMs;
-  return (remindAt?.map(toEpochMs) ?? requirement.remindersMs.map(afterRequest)).toSorted((one, other) => one - other);
 }

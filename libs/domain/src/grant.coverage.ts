@@ -31,7 +31,7 @@ export function couldApproveAlone({ proposal, requirement }: AskedCall, responde
     {
       ...{ type: 'RespondToApproval', at, approvalId: approval.approvalId, decision: { type: 'approve' } },
       // A grant has a reason, which stands for every approval that it replaces.
-      ...{ responder, actionDigest: null, reason: 'granted', instruction: null },
+      ...{ responder, proposalDigest: null, actionDigest: null, reason: 'granted', instruction: null },
     },
     state,
   );

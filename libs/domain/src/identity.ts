@@ -34,6 +34,12 @@ export function namesOf({ principal, aliases = [] }: Pick<Responder, 'principal'
   return [principal, ...aliases].map(normalised);
 }
 
+/** All names of the people of one voice. */
+export function voiceNames(responder: Responder, onBehalfOf: string | null): readonly string[] {
+  const delegator = responder.delegators?.find(({ principal }) => principal === onBehalfOf);
+  return [...namesOf(responder), ...(delegator === undefined ? [] : namesOf(delegator))];
+}
+
 /** Returns whether a principal is one of the people of a vote. */
 export function isBehind(voter: Voter, principal: string): boolean {
   const wanted = normalised(principal);

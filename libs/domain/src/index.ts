@@ -33,6 +33,7 @@ export type {
   ResponseDecision,
   ToolCallCommand,
   ToolCallProposal,
+  VoterNow,
   WithdrawResponse,
 } from './tool-call.commands.js';
 export type {
@@ -65,7 +66,11 @@ export {
   nextRound,
   recordedSalt,
 } from './tool-call.state.js';
-export { groupsAsked, progressOf } from './voting.js';
+export { columnsOf } from './requirement.js';
+export type { Column, Member } from './requirement.js';
+export { currentProposal, digestInputOf, expiresAtOf, requirementOf, requirementOfRequest } from './proposal.js';
+export { historyLimits } from './bounds.js';
+export { agrees, groupsAsked, groupsOfProposal, instructionsOf, progressOf } from './voting.js';
 export { upcomingOf } from './upcoming.js';
 export type {
   Action,
@@ -75,6 +80,7 @@ export type {
   Execution,
   Permission,
   Proposal,
+  RequirementClock,
   Resolution,
   SettledBy,
   ToolCall,

@@ -1,9 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { requirement, stage } from './testing/fixtures.js';
-import { raised } from './requirement.js';
+import type { Requirement } from '@countersign/contracts';
+import { inForce } from './requirement.js';
 
-describe('the requirement after an edit', () => {
+const raised = (asked: Requirement, demanded: Requirement) => inForce([asked, demanded]);
+
+describe('two requirements as one', () => {
   const one = requirement({ stages: [stage({ groups: ['ops'] })] });
   const bySecurity = requirement({ stages: [stage({ groups: ['security'] })] });
   const allOf = requirement({ stages: [stage({ mode: 'all-of', approve: 2, groups: ['ops', 'security'] })] });
@@ -86,15 +89,6 @@ describe('the requirement after an edit', () => {
 
   it('leaves the deadline as it was asked', () => {
     expect(raised(requirement({ expiresInMs: 1 }), requirement())).toMatchObject({ expiresInMs: 1 });
-  });
-
-  it('lets silence approve only where both requirements do', () => {
-    const [silent, patient] = [requirement({ onTimeout: 'allow' }), requirement({ onTimeout: 'hold' })];
-    expect([raised(silent, silent), raised(silent, patient), raised(patient, silent)]).toMatchObject([
-      { onTimeout: 'allow' },
-      { onTimeout: 'deny' },
-      { onTimeout: 'hold' },
-    ]);
   });
 
   it('allows the decisions that both allow, and always to deny', () => {

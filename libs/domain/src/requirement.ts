@@ -1,3 +1,4 @@
+import { assert } from './assert.js';
 import type { Assurance, DurationMs, Requirement, Stage } from '@countersign/contracts';
 
 /** Assurance and risk share their levels. */
@@ -48,45 +49,70 @@ function merged(stronger: Stage, weaker: Stage): Stage {
   return { ...stronger, deny: Math.min(stronger.deny, weaker.deny) };
 }
 
-/**
- * The stages of two requirements, one after the other. A stage that another one implies is not asked twice; each stage
- * stands for at most one of the other requirement, because a person's vote counts in one stage.
- */
-function concatenated(asked: readonly Stage[], demanded: readonly Stage[]): Stage[] {
-  const stages = [...asked];
-  const matched = new Set<number>();
-  for (const stage of demanded) {
-    const index = asked.findIndex((one, at) => !matched.has(at) && (implies(one, stage) || implies(stage, one)));
-    const found = asked[index];
-    if (found === undefined) {
-      stages.push(stage);
-      continue;
-    }
-    matched.add(index);
-    // The order of the asked stages stays: the votes name their stage by its place.
-    stages[index] = implies(found, stage) ? merged(found, stage) : merged(stage, found);
-  }
-  return stages;
+/** One stage of one requirement of a list, by their places. */
+export interface Member {
+  readonly requirement: number;
+  readonly stage: number;
 }
 
 /**
- * The requirement after an edit: that of the current arguments and that of the new ones, both. Otherwise an approver of
- * small refunds could edit a small one into a large one, or a member of a quorum could edit the quorum away. The
- * deadline, its business hours and the batch do not change. Silence approves only where both let it.
+ * The stages that are asked together: one of a requirement, and those of other requirements that it implies or that
+ * imply it. A person's vote counts in one column, so two requirements that do not imply each other need two people.
  */
-export function raised(asked: Requirement, demanded: Requirement): Requirement {
+export interface Column {
+  readonly members: readonly Member[];
+  /** The strongest of the stages, with the fewest denials. */
+  readonly stage: Stage;
+}
+
+/**
+ * The columns of a list of requirements, those of the first one in its order, then what the others ask in addition. A
+ * stage stands for at most one stage of another requirement.
+ */
+export function columnsOf(requirements: readonly Requirement[]): readonly Column[] {
+  const columns: Column[] = [];
+  for (const [requirement, { stages }] of requirements.entries()) {
+    const matched = new Set<number>();
+    const before = columns.length;
+    for (const [index, stage] of stages.entries()) {
+      const member = { requirement, stage: index };
+      const at = columns.findIndex(
+        (column, place) =>
+          place < before && !matched.has(place) && (implies(column.stage, stage) || implies(stage, column.stage)),
+      );
+      const found = columns[at];
+      if (found === undefined) {
+        columns.push({ members: [member], stage });
+        continue;
+      }
+      matched.add(at);
+      const both = implies(found.stage, stage) ? merged(found.stage, stage) : merged(stage, found.stage);
+      columns[at] = { members: [...found.members, member], stage: both };
+    }
+  }
+  return columns;
+}
+
+/** The shortest time to run, and the stricter of everything that has a stricter side. Its stages are the columns. */
+export function inForce(requirements: readonly Requirement[]): Requirement {
+  const [first, ...others] = requirements;
+  assert(first !== undefined, 'a proposal has a requirement');
+  if (others.length === 0) return first;
+  return { ...others.reduce(stricter, first), stages: columnsOf(requirements).map(({ stage }) => stage) };
+}
+
+/** The deadline, its business hours, its end and the batch stay those of the first: the others have their own. */
+function stricter(one: Requirement, other: Requirement): Requirement {
   return {
-    ...asked,
-    ...(demanded.denyEndsRun === true ? { denyEndsRun: true } : {}),
-    stages: concatenated(asked.stages, demanded.stages),
-    fourEyes: asked.fourEyes || demanded.fourEyes,
-    allowedDecisions: asked.allowedDecisions.filter(
-      (decision) => decision === 'deny' || demanded.allowedDecisions.includes(decision),
+    ...one,
+    ...(other.denyEndsRun === true ? { denyEndsRun: true } : {}),
+    fourEyes: one.fourEyes || other.fourEyes,
+    allowedDecisions: one.allowedDecisions.filter(
+      (decision) => decision === 'deny' || other.allowedDecisions.includes(decision),
     ),
-    requireReason: [...new Set([...asked.requireReason, ...demanded.requireReason])],
-    minAssurance: higher(asked.minAssurance, demanded.minAssurance),
-    risk: higher(asked.risk, demanded.risk),
-    onTimeout: asked.onTimeout === 'allow' && demanded.onTimeout !== 'allow' ? 'deny' : asked.onTimeout,
-    executeByMs: shorter(asked.executeByMs, demanded.executeByMs),
+    requireReason: [...new Set([...one.requireReason, ...other.requireReason])],
+    minAssurance: higher(one.minAssurance, other.minAssurance),
+    risk: higher(one.risk, other.risk),
+    executeByMs: shorter(one.executeByMs, other.executeByMs),
   };
 }

@@ -1,11 +1,12 @@
 import type { EventData, Refusal, RefusalCode } from '@countersign/contracts';
 import { assert } from './assert.js';
-import { isBehind, namesOf, normalised } from './identity.js';
+import { noMoreProposals, noMoreResponses } from './bounds.js';
+import { isBehind, namesOf, normalised, voiceNames } from './identity.js';
 import { reaches } from './requirement.js';
-import { hasCome } from './time.js';
+import { currentProposal, expiresAtOf, isOver, requirementOf } from './proposal.js';
 import type { RespondToApproval } from './tool-call.commands.js';
 import type { Approval, Resolution, ToolCall } from './tool-call.state.js';
-import { approversOf, currentStage, earlierVoteOn, isApproverOf, proposalOf } from './voting.js';
+import { groupsAsked, isApprover as isApproverOf, isAsked } from './voting.js';
 
 type Response = EventData<'ApprovalResponded'>;
 
@@ -35,16 +36,14 @@ function alreadyEnded(resolution: Exclude<Resolution, { status: 'pending' }>): R
 /**
  * An approval that has ended accepts no response, also when its deadline has passed and the expiry is not yet recorded.
  */
-export function notOpen({ resolution, requirement, expiresAt }: Approval, at: number): Refusal | undefined {
-  if (resolution.status !== 'pending') return alreadyEnded(resolution);
-  // With `hold` the approval stays pending; the deadline only ends the counting.
-  const isOver = requirement.onTimeout !== 'hold' && hasCome(expiresAt, at);
-  return isOver
-    ? no('expired', 'The deadline of the approval is over.', { resolution: 'expired', expiredAt: expiresAt })
-    : undefined;
+export function notOpen(approval: Approval, at: number): Refusal | undefined {
+  if (approval.resolution.status !== 'pending') return alreadyEnded(approval.resolution);
+  if (!isOver(approval, at)) return undefined;
+  const expiredAt = expiresAtOf(approval);
+  return no('expired', 'The deadline of the approval is over.', { resolution: 'expired', expiredAt });
 }
 
-/** One response in its context. `edited` is the approval after the response's own edit. */
+/** One response in its context. `edited` is the approval with the proposal that the response makes. */
 export interface Answer {
   readonly command: RespondToApproval;
   readonly call: ToolCall;
@@ -57,25 +56,29 @@ type Check = (answer: Answer) => Refusal | undefined;
 
 const isOpen: Check = ({ approval, command }) => notOpen(approval, command.at);
 
-/** A person who may not approve the edited arguments may not propose them. */
+/**
+ * A person who may not approve what they propose may not propose it. An escalation gave its groups the proposal that
+ * waited, and no other.
+ */
 const isApprover: Check = ({ approval, edited, response }) => {
-  const stage = currentStage(approval);
-  const groups = approversOf(approval, stage);
-  if (!isApproverOf(approval, stage, response.groups)) {
-    return no('not-an-approver', 'Others are asked to answer this approval.', { groups });
+  if (!isAsked(approval, response.groups)) {
+    return no('not-an-approver', 'Others are asked to answer this approval.', { groups: groupsAsked(approval) });
   }
-  const isApproverOfEdited = edited.requirement.stages.some((_, index) => isApproverOf(edited, index, response.groups));
-  return isApproverOfEdited ? undefined : no('not-an-approver', 'Others must approve the edited arguments.');
+  return edited === approval || isApproverOf(edited, response.groups)
+    ? undefined
+    : no('not-an-approver', 'Others must approve what you propose.', { groups: groupsAsked(edited) });
 };
 
-const isAssured: Check = ({ edited: { requirement }, command: { responder } }) =>
-  reaches(responder.assurance, requirement.minAssurance)
+const isAssured: Check = ({ edited, command: { responder } }) => {
+  const { minAssurance } = requirementOf(edited);
+  return reaches(responder.assurance, minAssurance)
     ? undefined
     : no(
         'not-an-approver',
-        `The assurance of "${responder.via}" is ${responder.assurance}; this approval needs ${String(requirement.minAssurance)}.`,
-        { minAssurance: requirement.minAssurance },
+        `The assurance of "${responder.via}" is ${responder.assurance}; this approval needs ${String(minAssurance)}.`,
+        { minAssurance },
       );
+};
 
 /** Everybody whose request it is: the principals that asked, the agents' owners, and the people for whom they act. */
 function requestersOf({ request }: ToolCall, approval: Approval): readonly string[] {
@@ -87,43 +90,47 @@ function requestersOf({ request }: ToolCall, approval: Approval): readonly strin
 /** Four eyes: the requesters cannot respond, neither through a delegate nor as one, under none of their names. */
 const isNotOwnRequest: Check = ({ approval, edited, call, response, command: { responder } }) => {
   const own = namesOf(responder);
-  const delegator = responder.delegators?.find(({ principal }) => principal === response.onBehalfOf);
-  const names = new Set([...own, ...(delegator === undefined ? [] : namesOf(delegator))]);
+  const names = new Set(voiceNames(responder, response.onBehalfOf));
   const asker = requestersOf(call, approval).find((one) => names.has(normalised(one)));
-  if (asker === undefined || !edited.requirement.fourEyes) return undefined;
+  if (asker === undefined || !requirementOf(edited).fourEyes) return undefined;
   return own.includes(normalised(asker))
     ? no('own-request', 'This tool call was requested by you, by your agent, or in your name.')
     : no('own-request', `This tool call was requested by, or in the name of, ${asker}, in whose place you respond.`);
 };
 
-const isAllowedDecision: Check = ({ approval: { requirement }, command: { decision } }) =>
-  requirement.allowedDecisions.includes(decision.type)
+const isAllowedDecision: Check = ({ approval, command: { decision } }) => {
+  const { allowedDecisions } = requirementOf(approval);
+  return allowedDecisions.includes(decision.type)
     ? undefined
-    : no('decision-not-allowed', `"${decision.type}" is not among the decisions allowed here.`, {
-        allowedDecisions: requirement.allowedDecisions,
-      });
+    : no('decision-not-allowed', `"${decision.type}" is not among the decisions allowed here.`, { allowedDecisions });
+};
 
-const hasReason: Check = ({ edited: { requirement }, command: { decision, reason } }) =>
-  requirement.requireReason.includes(decision.type) && (reason ?? '').trim() === ''
+const hasReason: Check = ({ edited, command: { decision, reason } }) =>
+  requirementOf(edited).requireReason.includes(decision.type) && (reason ?? '').trim() === ''
     ? no('reason-required', `"${decision.type}" needs a reason.`)
     : undefined;
 
 /**
- * Attack: the arguments changed after the approver looked. The digest that they saw must be the digest of the approval
- * now.
+ * Attack: the proposal changed after the approver looked. The digests that they saw must be those of the current one.
  */
-const isSeenDigest: Check = ({ command: { actionDigest }, call: { action } }) =>
-  actionDigest === null || actionDigest === action.actionDigest
-    ? undefined
-    : no('digest-mismatch', 'The arguments are no longer those that you answered.', {
-        actionDigest: action.actionDigest,
-      });
+const isSeen: Check = ({ command: { proposalDigest, actionDigest }, approval }) => {
+  const { action, number, kind, proposedBy, proposedAt, replaces } = currentProposal(approval);
+  const isShown = proposalDigest === null || proposalDigest.shown === proposalDigest.current;
+  if (isShown && (actionDigest === null || actionDigest === action.actionDigest)) return undefined;
+  return no('digest-mismatch', 'What is asked is no longer what you answered.', {
+    actionDigest: action.actionDigest,
+    proposal: {
+      ...{ number, kind, proposedBy, proposedAt, replaces },
+      ...(proposalDigest !== null && { digest: proposalDigest.current }),
+    },
+  });
+};
 
-const isFirstVote: Check = ({ approval, response }) => {
-  const earlier = earlierVoteOn(approval, response, proposalOf(approval, response));
+const isFirstVote: Check = ({ approval, response, command: { responder } }) => {
+  const earlier = earlierVote(approval, response, responder);
   if (earlier === undefined) return undefined;
   const { respondedBy } = response;
-  if (normalised(earlier.respondedBy) === normalised(respondedBy)) {
+  if (isOneOf(namesOf(responder), earlier.respondedBy)) {
     return no('already-voted', 'You have already answered this; withdraw your answer first.');
   }
   return isBehind(earlier, respondedBy)
@@ -133,6 +140,21 @@ const isFirstVote: Check = ({ approval, response }) => {
         `The vote of ${String(response.onBehalfOf)} is used already: ${earlier.respondedBy} has answered this.`,
       );
 };
+
+function isOneOf(names: readonly string[], principal: string): boolean {
+  return names.includes(normalised(principal));
+}
+
+/** The earlier vote of this person, or of the one in whose place they respond, for the same proposal, under any name. */
+function earlierVote(approval: Approval, response: Response, responder: RespondToApproval['responder']) {
+  const names = voiceNames(responder, response.onBehalfOf);
+  return approval.votes.find(
+    (vote) =>
+      vote.status === 'counted' &&
+      vote.proposal === response.proposal &&
+      (isOneOf(names, vote.respondedBy) || (vote.onBehalfOf !== null && isOneOf(names, vote.onBehalfOf))),
+  );
+}
 
 const isUnblocked: Check = ({ command: { decision } }) =>
   decision.type === 'edit' && decision.judgement.outcome === 'block'
@@ -147,6 +169,9 @@ const isValid: Check = ({ command: { decision } }) =>
       }
     : undefined;
 
+const isInBounds: Check = ({ approval, edited, command }) =>
+  (edited === approval ? undefined : noMoreProposals(approval)) ?? noMoreResponses(approval, command);
+
 /** In this order: the approval, then the person, then the content of the response. */
 export const responseChecks: readonly Check[] = [
   isOpen,
@@ -155,10 +180,11 @@ export const responseChecks: readonly Check[] = [
   isNotOwnRequest,
   isAllowedDecision,
   hasReason,
-  isSeenDigest,
+  isSeen,
   isFirstVote,
   isUnblocked,
   isValid,
+  isInBounds,
 ];
 
 /** Those of them that concern the approval and the person. */

@@ -27,7 +27,7 @@ import {
   withdraw,
 } from './testing/fixtures.js';
 import type { ToolCallCommand } from './tool-call.commands.js';
-import { callState } from './tool-call.state.js';
+import { callState, currentApproval } from './tool-call.state.js';
 
 const twoOf = { stages: [stage({ approve: 2 })] };
 const recordedEdit = (letter = 'b') => ({
@@ -37,6 +37,7 @@ const recordedEdit = (letter = 'b') => ({
   salt: '00',
   verdict: verdict('allow'),
   requirement: null,
+  clock: null,
 });
 
 describe('RespondToApproval', () => {
@@ -69,13 +70,15 @@ describe('RespondToApproval', () => {
   it('replaces the arguments and approves them', () => {
     given(history(request()))
       .when(editBy('alice'))
-      .then([responded('alice', { decision: recordedEdit(), actionDigest: digestOf('b') })]);
+      .then([responded('alice', { decision: recordedEdit(), proposal: 2, actionDigest: digestOf('b') })]);
   });
 
   it('gives a result in place of a run, which then has no deadline', () => {
     given(history(request()))
       .when(answer('alice', 'done by hand'))
-      .then([responded('alice', { decision: { type: 'answer', output: 'done by hand' }, executeBy: null })]);
+      .then([
+        responded('alice', { decision: { type: 'answer', output: 'done by hand' }, proposal: 2, executeBy: null }),
+      ]);
   });
 
   it('is refused for an approval that this call never had', () => {
@@ -235,7 +238,7 @@ describe('RespondToApproval', () => {
         .thenRefused('digest-mismatch', { actionDigest: digestOf('b') });
       given(events)
         .when(respond('bob', { actionDigest: digestOf('b') }))
-        .then([responded('bob', { actionDigest: digestOf('b') })]);
+        .then([responded('bob', { proposal: 2, actionDigest: digestOf('b') })]);
     });
 
     it('is refused twice from the same person for the same arguments', () => {
@@ -274,7 +277,7 @@ describe('RespondToApproval', () => {
         .thenRefused('not-an-approver');
       given(events)
         .when(respond('bob'))
-        .then([responded('bob', { actionDigest: digestOf('b') })]);
+        .then([responded('bob', { proposal: 2, actionDigest: digestOf('b') })]);
     });
 
     it('is refused to a person who could not approve those arguments', () => {
@@ -290,7 +293,7 @@ describe('RespondToApproval', () => {
       });
       given(history(request()))
         .when(editBy('alice', same))
-        .then([responded('alice', { decision: recordedEdit(), actionDigest: digestOf('b') })]);
+        .then([responded('alice', { decision: recordedEdit(), proposal: 2, actionDigest: digestOf('b') })]);
     });
   });
 });
@@ -298,7 +301,7 @@ describe('RespondToApproval', () => {
 describe('WithdrawResponse', () => {
   const withdrawn = {
     type: 'ResponseWithdrawn',
-    data: { approvalId: firstApproval, withdrawnBy: 'alice', withdrawnAt: stored(6) },
+    data: { approvalId: firstApproval, withdrawnBy: 'alice', withdrawnAt: stored(6), ends: 'vote' },
   } as const;
 
   it('takes a vote back while the approval is pending', () => {
@@ -347,33 +350,25 @@ describe('WithdrawResponse', () => {
       .thenRefused('expired');
   });
 
-  it('leaves edited arguments as the question', () => {
+  it('ends the proposal that the vote had made, so that the request is asked about again', () => {
     const events = history(request(twoOf), editBy('alice'), withdraw('alice'));
+    expect(events.at(-1)).toEqual({ ...withdrawn, data: { ...withdrawn.data, ends: 'proposal' } });
     given(events)
       .when(respond('bob'))
-      .then([responded('bob', { actionDigest: digestOf('b'), resolution: 'pending', executeBy: null })]);
+      .then([responded('bob', { proposal: 3, resolution: 'pending', executeBy: null })]);
   });
 
-  it('removes a proposed answer without other votes, so that an approval runs the tool again', () => {
+  it('ends an answer with the vote that gave it, also when others agreed to it', () => {
     const three = { stages: [stage({ approve: 3 })] };
-    const events = history(
-      request(three),
-      answer('alice', 'x'),
-      withdraw('alice'),
-      respond('alice'),
-      respond('bob'),
-      respond('carol'),
-    );
-    expect(callState(stateAfter(events))).toBe('approved');
-    const backed = history(
-      request(three),
-      answer('alice', 'x'),
-      respond('bob'),
-      withdraw('alice'),
-      respond('carol'),
-      respond('dave'),
-    );
-    expect(callState(stateAfter(backed))).toBe('succeeded');
+    const votes = [answer('alice', 'x'), respond('bob'), withdraw('alice'), respond('carol'), respond('dave')];
+    expect(callState(stateAfter(history(request(three), ...votes)))).toBe('awaiting_approval');
+    expect(callState(stateAfter(history(request(three), ...votes, respond('bob'))))).toBe('approved');
+  });
+
+  it('leaves a proposal to its author where another vote for it is withdrawn', () => {
+    const three = { stages: [stage({ approve: 3 })] };
+    const votes = [answer('alice', 'x'), respond('bob'), withdraw('bob'), respond('carol'), respond('dave')];
+    expect(callState(stateAfter(history(request(three), ...votes)))).toBe('succeeded');
   });
 });
 
@@ -381,9 +376,10 @@ describe('RevealValues', () => {
   const data = { approvalId: firstApproval, revealedBy: 'alice', pointers: ['/password'] };
   const revealed = { type: 'ValuesRevealed', data: { ...data, via: 'inbox', revealedAt: stored(5) } } as const;
 
-  it('records who looked at which values, and changes nothing else', () => {
+  it('records who looked at which values, and changes nothing but their number', () => {
     given(history(request())).when(revealTo('alice')).then([revealed]);
-    expect(stateAfter([...history(request()), revealed])).toEqual(stateAfter(history(request())));
+    const after = stateAfter([...history(request()), revealed]);
+    expect(currentApproval(after)).toEqual({ ...currentApproval(stateAfter(history(request()))), reveals: 1 });
   });
 
   it('records nothing when nothing is hidden', () => {

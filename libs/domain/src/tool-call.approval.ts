@@ -1,10 +1,20 @@
 import type { EventData, RecordedDecision, Requirement, ToolCallEvent } from '@countersign/contracts';
+import { historyLimits, noMoreProposals, tooMany } from './bounds.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
-import { isSamePerson, voicesOf } from './identity.js';
+import { isBehind, voicesOf } from './identity.js';
 import type { Voice } from './identity.js';
 import { areEqualJson } from './json-equality.js';
-import { raised } from './requirement.js';
+import { expiryAfter, recordedReminders } from './deadline-times.js';
+import {
+  afterProposal,
+  currentProposal,
+  isAnswerOf,
+  isRunOf,
+  requirementOf,
+  requirementOfRequest,
+  runningClocks,
+} from './proposal.js';
 import { storedAfter, toStored } from './time.js';
 import { chosenAnswer, notOpen, responseChecks, revealChecks } from './tool-call.approval-checks.js';
 import type { Answer } from './tool-call.approval-checks.js';
@@ -17,19 +27,67 @@ import type {
   WithdrawResponse,
 } from './tool-call.commands.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
-import { castVote, countedVoteBy, tally, withRequirementOf } from './voting.js';
+import { lostVoters, ownVotes, withVotersNow } from './voters.js';
+import { castVote, countedVoteBy, isOfProposer, tally } from './voting.js';
 
 type Response = EventData<'ApprovalResponded'>;
 
-function recordedEdit(edit: EditDecision, asked: Requirement): RecordedDecision {
-  const { type, arguments: args, sensitive, salt, judgement } = edit;
-  const inForce = judgement.outcome === 'require' ? raised(asked, judgement.requirement) : asked;
-  const requirement = areEqualJson(inForce, asked) ? null : inForce;
-  return { type, arguments: args, sensitive: [...sensitive], salt, verdict: judgement.verdict, requirement };
+/** The requirement that an edit adds to that of the request; null when the same rule judges it, or no rule asks. */
+function demandedBy({ judgement }: EditDecision, approval: Approval): Requirement | null {
+  if (judgement.outcome !== 'require') return null;
+  const asked = requirementOfRequest(approval);
+  const { verdict, requirement } = judgement;
+  const isSameRule =
+    verdict.ruleId === approval.verdict.ruleId && verdict.policyVersion === approval.verdict.policyVersion;
+  // The request may have narrowed its own rule; the edit is judged by the rule as it is.
+  const { expiresInMs, allowedDecisions } = asked;
+  const narrowed = isSameRule ? { ...requirement, expiresInMs, allowedDecisions } : requirement;
+  return areEqualJson(narrowed, asked) ? null : requirement;
 }
 
-function recorded(decision: ResponseDecision, approval: Approval): RecordedDecision {
-  return decision.type === 'edit' ? recordedEdit(decision, approval.requirement) : decision;
+type RecordedEdit = Extract<RecordedDecision, { type: 'edit' }>;
+
+function recordedEdit(edit: EditDecision, approval: Approval, at: number): RecordedEdit {
+  const { type, arguments: args, sensitive, salt, judgement } = edit;
+  const requirement = demandedBy(edit, approval);
+  const clock = requirement === null ? null : clockOf(requirement, approval, at);
+  return { type, arguments: args, sensitive: [...sensitive], salt, verdict: judgement.verdict, requirement, clock };
+}
+
+/** A requirement that is running already keeps its deadline: another edit under the same rule gives no more time. */
+function clockOf(requirement: Requirement, approval: Approval, at: number): RecordedEdit['clock'] {
+  const running = currentProposal(approval).requirements.findIndex(
+    (one, index) => index > 0 && areEqualJson(one, requirement),
+  );
+  const clock = runningClocks(approval)[running];
+  const reminders = recordedReminders(requirement, at);
+  const expiresAt = clock === undefined ? expiryAfter(requirement, at, requirement.expiresInMs) : clock.expiresAt;
+  return { expiresAt, ...reminders };
+}
+
+function recorded(decision: ResponseDecision, approval: Approval, at: number): RecordedDecision {
+  return decision.type === 'edit' ? recordedEdit(decision, approval, at) : decision;
+}
+
+/** The number of the proposal that a response is about: an edit or an answer to what is asked already adds none. */
+function numberOf(decision: RecordedDecision, { actionDigest }: Pick<Response, 'actionDigest'>, approval: Approval) {
+  const current = currentProposal(approval);
+  const next = current.number + 1;
+  switch (decision.type) {
+    case 'edit': {
+      const required = [
+        requirementOfRequest(approval),
+        ...(decision.requirement === null ? [] : [decision.requirement]),
+      ];
+      const isSame = isRunOf(current, actionDigest) && areEqualJson(current.requirements, required);
+      return isSame ? current.number : next;
+    }
+    case 'answer':
+      return isAnswerOf(current, decision.output) ? current.number : next;
+    case 'approve':
+    case 'deny':
+      return current.number;
+  }
 }
 
 /** The response as it would be recorded if it resolved nothing. */
@@ -37,12 +95,15 @@ function pendingResponse(
   { decision, responder, ...command }: RespondToApproval,
   { respondedBy, onBehalfOf, groups }: Voice,
   approval: Approval,
-  call: ToolCall,
 ): Response {
+  const written = recorded(decision, approval, command.at);
+  const actionDigest = digestOf(decision, approval);
   return {
     approvalId: approval.approvalId,
-    decision: recorded(decision, approval),
-    actionDigest: decision.type === 'edit' ? decision.actionDigest : call.action.actionDigest,
+    decision: written,
+    proposal: numberOf(written, { actionDigest }, approval),
+    shown: command.proposalDigest?.shown ?? null,
+    actionDigest,
     reason: command.reason,
     instruction: command.instruction,
     respondedBy,
@@ -57,21 +118,38 @@ function pendingResponse(
   };
 }
 
-/** The response, the approval after it, and until when the call may be claimed. */
-function resolved(response: Response, approval: Approval, at: number): Response {
+function digestOf(decision: ResponseDecision, { proposals }: Approval): string {
+  switch (decision.type) {
+    case 'edit':
+      return decision.actionDigest;
+    case 'answer':
+      // An answer is given in the place of what the agent requested.
+      return proposals[0]?.action.actionDigest ?? '';
+    case 'approve':
+    case 'deny':
+      return proposals.at(-1)?.action.actionDigest ?? '';
+  }
+}
+
+/** The response with its resolution, the votes that end with it, and until when the call may be claimed. */
+function resolved({ response: given, command }: Answer, approval: Approval): Response {
+  const { at, voters = [] } = command;
+  const ended = [...lostVoters(approval, voters), ...ownVotes(approval, command, given)];
+  const response = ended.length === 0 ? given : { ...given, endedVotes: [...new Set(ended)] };
   const after = castVote(approval, response);
   const resolution = tally(after);
-  const isToRun = resolution === 'approved' && after.proposal.kind === 'run';
-  const endsRun = resolution === 'denied' && after.requirement.denyEndsRun === true ? { endsRun: true as const } : {};
-  const executeBy = isToRun ? storedAfter(at, after.requirement.executeByMs) : null;
+  const { kind } = currentProposal(after);
+  const { denyEndsRun, executeByMs } = requirementOf(after);
+  const endsRun = resolution === 'denied' && denyEndsRun === true ? { endsRun: true as const } : {};
+  const executeBy = resolution === 'approved' && kind === 'run' ? storedAfter(at, executeByMs) : null;
   return { ...response, resolution, executeBy, ...endsRun };
 }
 
 /** The response in each voice of the person. */
 function answersOf(command: RespondToApproval, { call, approval }: Found): readonly Answer[] {
   return voicesOf(command.responder).map((voice) => {
-    const response = pendingResponse(command, voice, approval, call);
-    return { command, call, approval, edited: withRequirementOf(approval, response), response };
+    const response = pendingResponse(command, voice, approval);
+    return { command, call, approval, edited: afterProposal(approval, response), response };
   });
 }
 
@@ -80,9 +158,11 @@ export function respondToApproval(command: RespondToApproval, state: ToolCallSta
   const found = findApproval(state, command.approvalId);
   if (found === undefined) return refused('unknown-approval', 'No such approval is recorded.');
   const { call, approval } = found;
-  const chosen = chosenAnswer(responseChecks, answersOf(command, found));
+  // A person who has lost the right to respond since no longer counts.
+  const now = { call, approval: withVotersNow(approval, command) };
+  const chosen = chosenAnswer(responseChecks, answersOf(command, now));
   if ('refusal' in chosen) return { status: 'refused', refusal: chosen.refusal };
-  const data = resolved(chosen.answer.response, approval, command.at);
+  const data = resolved(chosen.answer, approval);
   const held = data.resolution === 'denied' ? heldByBatch(call, command.batch) : undefined;
   return held ?? accepted({ type: 'ApprovalResponded', data });
 }
@@ -97,11 +177,13 @@ export function revealValues(command: RevealValues, state: ToolCallState): RuleR
   if (found === undefined) return refused('unknown-approval', 'No such approval is recorded.');
   const asked: RespondToApproval = {
     ...{ type: 'RespondToApproval', at, approvalId, decision: { type: 'deny' }, responder },
-    ...{ actionDigest: null, reason: null, instruction: null },
+    ...{ proposalDigest: null, actionDigest: null, reason: null, instruction: null },
   };
   const chosen = chosenAnswer(revealChecks, answersOf(asked, found));
   if ('refusal' in chosen) return { status: 'refused', refusal: chosen.refusal };
   if (pointers.length === 0) return accepted();
+  const { revealsMax } = historyLimits;
+  if (found.approval.reveals >= revealsMax) return { status: 'refused', refusal: tooMany('reveals', revealsMax) };
   const { principal: revealedBy, via } = responder;
   const data = { approvalId, revealedBy, pointers: [...pointers], via, revealedAt: toStored(at) };
   return accepted({ type: 'ValuesRevealed', data });
@@ -113,18 +195,29 @@ export function withdrawResponse(command: WithdrawResponse, state: ToolCallState
   if (approval === undefined) return refused('unknown-approval', 'No such approval is recorded.');
   const closed = notOpen(approval, command.at);
   if (closed !== undefined) return { status: 'refused', refusal: closed };
-  const { approvalId, withdrawnBy, at } = command;
-  if (countedVoteBy(approval, withdrawnBy) !== undefined) {
-    return accepted({ type: 'ResponseWithdrawn', data: { approvalId, withdrawnBy, withdrawnAt: toStored(at) } });
+  const { approvalId, withdrawnBy, aliases = [], at } = command;
+  const names = [withdrawnBy, ...aliases];
+  const vote = countedVoteBy(approval, names);
+  if (vote === undefined) {
+    return hasWithdrawn(approval, names)
+      ? accepted()
+      : refused('unknown-approval', 'No answer of yours stands that could be withdrawn.');
   }
-  return hasWithdrawn(approval, withdrawnBy)
-    ? accepted()
-    : refused('unknown-approval', 'No answer of yours stands that could be withdrawn.');
+  const endsProposal = isOfProposer(approval, vote);
+  const noMore = endsProposal ? noMoreProposals(approval) : undefined;
+  if (noMore !== undefined) return { status: 'refused', refusal: noMore };
+  return accepted({
+    type: 'ResponseWithdrawn',
+    data: {
+      ...{ approvalId, withdrawnBy, withdrawnAt: toStored(at) },
+      ...(isBehind(vote, withdrawnBy) ? {} : { castBy: vote.respondedBy }),
+      ends: endsProposal ? 'proposal' : 'vote',
+    },
+  });
 }
 
-function hasWithdrawn(approval: Approval, principal: string): boolean {
-  const person = { respondedBy: principal, onBehalfOf: null };
-  return approval.votes.some((vote) => vote.status === 'withdrawn' && isSamePerson(vote, person));
+function hasWithdrawn(approval: Approval, names: readonly string[]): boolean {
+  return approval.votes.some((vote) => vote.status === 'withdrawn' && names.some((name) => isBehind(vote, name)));
 }
 
 interface Found {

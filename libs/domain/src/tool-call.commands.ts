@@ -98,8 +98,8 @@ export interface EditDecision {
   /** The violations of the tool's schema by the edited arguments; empty when they are valid. */
   readonly invalid: readonly FieldError[];
   /**
-   * The policy's verdict on the edited arguments. Its requirement is added to the approval's, so an edit never needs
-   * fewer approvals than its arguments do; `allow` removes nothing from the approval's requirement.
+   * The policy's verdict on the edited arguments. Its requirement is asked in addition to that of the request, so an
+   * edit never needs fewer approvals than its arguments do; `allow` removes nothing.
    */
   readonly judgement: Judgement;
 }
@@ -116,13 +116,27 @@ export interface RespondToApproval extends Timed {
   readonly type: 'RespondToApproval';
   readonly approvalId: string;
   readonly decision: ResponseDecision;
-  /** The digest that the person saw; null when the channel did not say. */
+  /** The proposal digest that the person was shown, and that of the current proposal; null: the channel did not say. */
+  readonly proposalDigest: { readonly shown: string; readonly current: string } | null;
+  /** The action digest that the person saw; null when the channel did not say. */
   readonly actionDigest: string | null;
   readonly reason: string | null;
   readonly instruction: string | null;
   readonly responder: Responder;
+  /** What is known now about the people of the votes that count so far. Default: each of them still counts. */
+  readonly voters?: readonly VoterNow[];
   /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
+}
+
+/** A person who has voted, as known now. */
+export interface VoterNow {
+  readonly respondedBy: string;
+  readonly onBehalfOf: string | null;
+  /** The groups of the vote's voice; null: the person may not respond any more, or not in the other's place. */
+  readonly groups: readonly string[] | null;
+  /** All names of the people of the vote. */
+  readonly names: readonly string[];
 }
 
 /** A person who may respond wants to see the hidden values of the approval. */
@@ -139,6 +153,8 @@ export interface WithdrawResponse extends Timed {
   readonly type: 'WithdrawResponse';
   readonly approvalId: string;
   readonly withdrawnBy: string;
+  /** Other names of the same person, as for a responder. Default: none. */
+  readonly aliases?: readonly string[];
 }
 
 /** The deadline of an approval has passed. */

@@ -69,7 +69,7 @@ describe('ExpireApproval', () => {
     };
     const escalated = (level: number, to: string[], at: number, until: number) => ({
       type: 'ApprovalEscalated' as const,
-      data: { approvalId: firstApproval, level, to, expiresAt: stored(until), escalatedAt: stored(at) },
+      data: { approvalId: firstApproval, level, to, requirement: 0, expiresAt: stored(until), escalatedAt: stored(at) },
     });
 
     it('asks the next level, which has its whole time however late that is recorded', () => {
@@ -136,6 +136,7 @@ describe('ExpireApproval', () => {
       approvalId: firstApproval,
       level: 1,
       to: [],
+      requirement: 0,
       expiresAt: null,
       escalatedAt: stored(60),
     };

@@ -1,7 +1,8 @@
 import type { ToolCallEvent } from '@countersign/contracts';
-import { expiryAfter, reminderTimes } from './deadline-times.js';
+import { expiryAfter } from './deadline-times.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
+import { currentProposal, expiresAtOf, isOver, reminderTimes, requirementsDue } from './proposal.js';
 import { hasCome, storedAfter, toEpochMs, toStored } from './time.js';
 import { committed, hasBegun, heldByBatch } from './tool-call.batch.js';
 import type { BatchFate } from './tool-call.command-base.js';
@@ -9,7 +10,7 @@ import type { ExpireApproval, LapseApproval, RemindApprovers } from './tool-call
 import type { LapseClaim } from './tool-call.execution-commands.js';
 import { callState, currentApproval } from './tool-call.state.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
-import { isDisputed } from './voting.js';
+import { maySilenceApprove, openStage } from './voting.js';
 
 /** A command of the clock, without a caller. */
 export type DeadlineCommand = ExpireApproval | RemindApprovers | LapseApproval | LapseClaim;
@@ -31,9 +32,11 @@ function pendingApproval(state: ToolCallState, approvalId: string): Approval | u
 export function expireApproval(command: ExpireApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
   const { approvalId, at, batch } = command;
   const approval = pendingApproval(state, approvalId);
-  if (state.status === 'unrequested' || approval === undefined || !hasCome(approval.expiresAt, at)) return notDue;
-  const event = onTimeout(approval, at);
-  return event.type === 'ApprovalExpired' ? unlessBegun(event, state, batch, at) : accepted(event);
+  if (state.status === 'unrequested' || approval === undefined) return notDue;
+  const events = onTimeout(approval, at);
+  if (events.length === 0) return notDue;
+  const end = events.find(({ type }) => type === 'ApprovalExpired');
+  return end === undefined ? accepted(...events) : unlessBegun(end, state, batch, at);
 }
 
 /** Time ends no call whose batch has begun: the begin is recorded in the call instead. */
@@ -48,16 +51,30 @@ function unlessBegun(
   return hasBegun(call, fate) && !call.committed ? accepted(committed(call, at)) : held;
 }
 
-function onTimeout(approval: Approval, at: number): ToolCallEvent {
-  switch (approval.requirement.onTimeout) {
-    case 'deny':
-      return expired(approval, at);
+/** Each requirement ends by itself: an approval expires as soon as one of them says so. */
+function onTimeout(approval: Approval, at: number): readonly ToolCallEvent[] {
+  return requirementsDue(approval, at).map((index, before) => onTimeoutOf(approval, { index, before, at }));
+}
+
+/** A requirement whose deadline has come; `before`: how many come before it in the same decision. */
+interface Due {
+  readonly index: number;
+  readonly before: number;
+  readonly at: number;
+}
+
+function onTimeoutOf(approval: Approval, due: Due): ToolCallEvent {
+  const { index, at } = due;
+  switch (currentProposal(approval).requirements[index]?.onTimeout) {
     case 'escalate':
-      return escalated(approval, at) ?? expired(approval, at);
+      return escalated(approval, due) ?? expired(approval, at);
     case 'hold':
-      return { type: 'ApprovalEscalated', data: escalation(approval, [], null, at) };
+      return { type: 'ApprovalEscalated', data: escalation(approval, due, [], null) };
     case 'allow':
       return approvedBySilence(approval, at) ?? expired(approval, at);
+    case 'deny':
+    case undefined:
+      return expired(approval, at);
   }
 }
 
@@ -65,32 +82,47 @@ function expired({ approvalId }: Approval, at: number): ToolCallEvent {
   return { type: 'ApprovalExpired', data: { approvalId, expiredAt: toStored(at) } };
 }
 
-function escalation(approval: Approval, to: string[], expiresAt: string | null, at: number) {
-  const level = approval.escalations.length + 1;
-  return { approvalId: approval.approvalId, level, to, expiresAt, escalatedAt: toStored(at) };
+function escalation(
+  approval: Approval,
+  { index: requirement, before, at }: Due,
+  to: string[],
+  expiresAt: string | null,
+) {
+  const level = approval.escalations.length + before + 1;
+  return { approvalId: approval.approvalId, level, to, requirement, expiresAt, escalatedAt: toStored(at) };
 }
 
 /** The next level has its whole time from now on, however late the escalation is recorded. */
-function escalated(approval: Approval, at: number): ToolCallEvent | undefined {
-  const next = approval.requirement.escalation[approval.escalations.length];
-  if (next === undefined) return undefined;
-  const expiresAt = expiryAfter(approval.requirement, at, next.expiresInMs);
-  return { type: 'ApprovalEscalated', data: escalation(approval, next.to, expiresAt, at) };
+function escalated(approval: Approval, due: Due): ToolCallEvent | undefined {
+  const { index, at } = due;
+  const { number, requirements } = currentProposal(approval);
+  const requirement = requirements[index];
+  const { length } = approval.escalations.filter((one) => one.proposal === number && one.requirement === index);
+  const next = requirement?.escalation[length];
+  if (requirement === undefined || next === undefined) return undefined;
+  // A requirement whose people have agreed waits for those of another one: then it asks no more people.
+  const isSatisfied = openStage(approval, index) === requirement.stages.length;
+  const expiresAt = expiryAfter(requirement, at, next.expiresInMs);
+  return { type: 'ApprovalEscalated', data: escalation(approval, due, isSatisfied ? [] : next.to, expiresAt) };
 }
 
 /**
- * Silence approves only the original request, below high risk, and only when it is silence: a denial, an edit or an
- * answer that waits for more votes is an objection, and the call fails closed.
+ * Silence approves only the first round of a request that nobody objected to, edited or answered, below high risk.
+ * Otherwise the call fails closed.
  */
 function approvedBySilence(approval: Approval, at: number): ToolCallEvent | undefined {
-  const { approvalId, requirement, verdict, actionDigest } = approval;
-  if (requirement.risk === 'high' || isDisputed(approval)) return undefined;
+  const { approvalId, verdict } = approval;
+  const { requirements, action, number } = currentProposal(approval);
+  const [requirement] = requirements;
+  if (requirement === undefined || !maySilenceApprove(approval)) return undefined;
   return {
     type: 'ApprovalResponded',
     data: {
       approvalId,
       decision: { type: 'approve' },
-      actionDigest,
+      proposal: number,
+      shown: null,
+      actionDigest: action.actionDigest,
       reason: `No person answered in time; rule "${verdict.ruleId}" of policy ${verdict.policyVersion} then approves.`,
       instruction: null,
       respondedBy: 'policy',
@@ -106,15 +138,15 @@ function approvedBySilence(approval: Approval, at: number): ToolCallEvent | unde
   };
 }
 
-/** How many reminders are due by now. */
+/** How many reminders are due by now, with those of the proposals before. */
 function remindersDue(approval: Approval, at: number): number {
-  return reminderTimes(approval).filter((atMs) => atMs <= at).length;
+  return approval.remindersBefore + reminderTimes(approval).filter((atMs) => atMs <= at).length;
 }
 
 /** Several missed reminders, for example after a long stop, become one. */
 export function remindApprovers({ approvalId, at }: RemindApprovers, state: ToolCallState): RuleResult<ToolCallEvent> {
   const approval = pendingApproval(state, approvalId);
-  if (approval === undefined || hasCome(approval.expiresAt, at)) return notDue;
+  if (approval === undefined || isOver(approval, at)) return notDue;
   const nth = remindersDue(approval, at);
   if (nth <= approval.remindersSent) return notDue;
   return accepted({ type: 'ApproversReminded', data: { approvalId, nth, remindedAt: toStored(at) } });
@@ -149,7 +181,7 @@ function deadline(kind: Deadline['kind'], stored: string | null): readonly Deadl
 }
 
 function nextReminder(approval: Approval): readonly Deadline[] {
-  const atMs = reminderTimes(approval)[approval.remindersSent];
+  const atMs = reminderTimes(approval)[approval.remindersSent - approval.remindersBefore];
   return atMs === undefined ? [] : [{ kind: 'reminder', atMs }];
 }
 
@@ -160,7 +192,7 @@ function deadlines(state: ToolCallState): readonly Deadline[] {
   if (state.execution.status === 'claimed') return deadline('lease', state.execution.leaseUntil);
   if (callState(state) === 'approved') return deadline('execute-by', executeByOf(state));
   if (approval?.resolution.status !== 'pending') return [];
-  return [...deadline('expiry', approval.expiresAt), ...nextReminder(approval)];
+  return [...deadline('expiry', expiresAtOf(approval)), ...nextReminder(approval)];
 }
 
 /** The next time at which something happens to the call automatically; null when nothing will. */

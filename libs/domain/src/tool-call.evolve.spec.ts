@@ -69,14 +69,22 @@ describe('the fold of a call', () => {
       request: { arguments: { amount: 100 }, actionDigest: digest },
       action: { arguments: { amount: 'b' }, actionDigest: digestOf('b') },
       permission: { status: 'approved', actionDigest: digestOf('b'), executeBy: stored(65) },
-      approvals: [{ actionDigest: digest, proposal: { kind: 'run', actionDigest: digestOf('b') } }],
+      approvals: [
+        { proposals: [{ action: { actionDigest: digest } }, { kind: 'run', action: { actionDigest: digestOf('b') } }] },
+      ],
     });
   });
 
-  it('keeps the latest instruction that a response gave', () => {
+  it('keeps the instructions of the votes that approved, in their order', () => {
     const two = { stages: [stage({ approve: 2 })] };
-    const events = history(request(two), respond('alice', { instruction: 'verify the backup' }), respond('bob'));
-    expect(stateAfter(events)).toMatchObject({ instruction: 'verify the backup' });
+    const alice = respond('alice', { instruction: 'verify the backup' });
+    expect(stateAfter(history(request(two), alice))).toMatchObject({ instruction: null });
+    expect(stateAfter(history(request(two), alice, respond('bob')))).toMatchObject({
+      instruction: 'verify the backup',
+    });
+    expect(stateAfter(history(request(two), alice, respond('bob', { instruction: 'tell ops' })))).toMatchObject({
+      instruction: 'verify the backup\n\ntell ops',
+    });
   });
 
   it('keeps the note of a person as the error of an execution that failed', () => {

@@ -1,7 +1,8 @@
 import type { EventData, ToolCallEvent } from '@countersign/contracts';
 import { evolveExecution, executing } from './tool-call.evolve-execution.js';
-import type { Action, Approval, Execution, Permission, ToolCall, ToolCallState } from './tool-call.state.js';
-import { castVote, currentStage, withdrawVote } from './voting.js';
+import type { Action, Approval, Execution, Permission, Proposal, ToolCall, ToolCallState } from './tool-call.state.js';
+import { backToLastRun, backToRequest, currentProposal } from './proposal.js';
+import { agrees, castVote, countedVoteBy, isBacked, openStage, withdrawVote, withoutApprovals } from './voting.js';
 
 /**
  * Folds the log. Total: an impossible event leaves the state unchanged, and the first resolution of an approval wins
@@ -40,9 +41,10 @@ function evolveCall(call: ToolCall, event: ToolCallEvent): ToolCall {
         ...ended(call, { status: 'blocked', reason: event.data.reason }, event.data.blockedAt),
         verdict: event.data.verdict,
       };
-    case 'ValuesRevealed':
     case 'ToolCallShadowJudged':
       return call;
+    case 'ValuesRevealed':
+      return onPending(call, event.data.approvalId, (approval) => ({ ...approval, reveals: approval.reveals + 1 }));
     case 'ToolCallCancelled':
       return cancelled(call, event.data);
     case 'ToolCallCommitted':
@@ -76,7 +78,7 @@ function evolveApproval(call: ToolCall, event: ApprovalEvent): ToolCall {
     case 'ApprovalResponded':
       return responded(call, event.data);
     case 'ResponseWithdrawn':
-      return onPending(call, event.data.approvalId, (approval) => withdrawVote(approval, event.data.withdrawnBy));
+      return onPending(call, event.data.approvalId, (approval) => withdrawn(approval, event.data));
     case 'ApprovalExpired':
       return expired(call, event.data);
     case 'ApprovalEscalated':
@@ -101,22 +103,54 @@ function onPending(call: ToolCall, approvalId: string, change: (approval: Approv
 }
 
 function asked(call: ToolCall, data: EventData<'ApprovalRequested'>): ToolCall {
+  const { approvalId, round, verdict, reason, description, requestedBy, requestedAt } = data;
+  const action = askedAction(call, data.actionDigest);
   const approval: Approval = {
-    ...data,
+    ...{ approvalId, round, verdict, reason, description, requestedBy, requestedAt },
+    proposals: [firstProposal(call, data, action)],
     escalations: [],
     remindersSent: 0,
-    action: call.action,
-    proposal: { kind: 'run', actionDigest: data.actionDigest },
+    remindersBefore: 0,
+    reveals: 0,
     votes: [],
     resolution: { status: 'pending' },
   };
   return {
     ...call,
-    verdict: data.verdict,
+    // An approved edit whose right to run has lapsed ends with its round.
+    action,
+    verdict,
     permission: { status: 'awaiting_approval', wasAllowed: call.permission.status === 'allowed' },
     approvals: [...call.approvals, approval],
     settledAt: null,
   };
+}
+
+function firstProposal(call: ToolCall, data: EventData<'ApprovalRequested'>, action: Action): Proposal {
+  const { requirement, expiresAt, remindAt, requestedAt: since } = data;
+  const edit = lastProposalOf(call, action);
+  return {
+    ...{ number: 1, kind: 'run', action, output: null, requirements: [requirement], replaces: null },
+    clocks: [{ expiresAt, since, ...(remindAt === undefined ? {} : { remindAt }) }],
+    proposedBy: edit?.proposedBy ?? data.requestedBy,
+    proposedAt: since,
+  };
+}
+
+/** The agent's request. A version that asked about an unapproved edit again recorded the digest of the edit. */
+function askedAction(call: ToolCall, actionDigest: string): Action {
+  const { arguments: args, sensitive, salt, actionDigest: requestedDigest } = call.request;
+  const edit = actionDigest === requestedDigest ? undefined : editOf(call, actionDigest);
+  return edit?.action ?? { arguments: args, sensitive, salt, actionDigest: requestedDigest };
+}
+
+function editOf({ approvals }: ToolCall, actionDigest: string): Proposal | undefined {
+  const proposals = approvals.flatMap((approval) => approval.proposals);
+  return proposals.findLast(({ action }) => action.actionDigest === actionDigest);
+}
+
+function lastProposalOf(call: ToolCall, { actionDigest }: Action): Proposal | undefined {
+  return actionDigest === call.request.actionDigest ? undefined : editOf(call, actionDigest);
 }
 
 function responded(before: ToolCall, data: EventData<'ApprovalResponded'>): ToolCall {
@@ -125,45 +159,59 @@ function responded(before: ToolCall, data: EventData<'ApprovalResponded'>): Tool
   );
   if (pending === undefined) return before;
   const voted = castVote(pending, data);
+  // A version that let silence approve a later round, which may follow an objection: nothing was agreed to.
+  if (data.automatic && pending.round > 1) {
+    return expired(before, { approvalId: data.approvalId, expiredAt: data.respondedAt });
+  }
   const { respondedBy, respondedAt: at, via, reason, resolution: status } = data;
   const resolution: Approval['resolution'] =
     status === 'pending' ? { status } : { status, at, respondedBy, via, reason };
-  // An edit sets what will run, and what the votes after it are about.
-  const action = editedAction(data);
-  const approval: Approval = { ...voted, action: action ?? voted.action, resolution };
-  const call: ToolCall = {
-    ...onPending(before, data.approvalId, () => approval),
-    action: action ?? before.action,
-    instruction: data.instruction ?? before.instruction,
-  };
-  return resolved(call, approval, data);
-}
-
-function editedAction({ decision, actionDigest }: EventData<'ApprovalResponded'>): Action | undefined {
-  if (decision.type !== 'edit') return undefined;
-  const { arguments: args, sensitive, salt } = decision;
-  return { arguments: args, sensitive, salt, actionDigest };
+  const approval: Approval = { ...voted, resolution };
+  return resolved(
+    onPending(before, data.approvalId, () => approval),
+    approval,
+    data,
+  );
 }
 
 /** An approved run may be claimed. An approved answer is the call's result, so there is nothing to claim. */
-function resolved(call: ToolCall, { proposal }: Approval, data: EventData<'ApprovalResponded'>): ToolCall {
-  if (data.resolution === 'pending') return call;
+function resolved(before: ToolCall, approval: Approval, data: EventData<'ApprovalResponded'>): ToolCall {
+  if (data.resolution === 'pending') return before;
+  const call: ToolCall = { ...before, instruction: instructionOf(approval, data.resolution) };
   if (data.resolution === 'denied') return ended(call, { status: 'denied' }, data.respondedAt);
-  if (proposal.kind === 'run') {
-    return {
-      ...call,
-      permission: { status: 'approved', actionDigest: proposal.actionDigest, executeBy: data.executeBy },
-    };
+  const { kind, action, output } = currentProposal(approval);
+  const { actionDigest } = action;
+  if (kind === 'run') {
+    return { ...call, action, permission: { status: 'approved', actionDigest, executeBy: data.executeBy } };
   }
-  const permission: Permission = { status: 'approved', actionDigest: data.actionDigest, executeBy: null };
-  const execution: Execution = {
-    status: 'succeeded',
-    attempt: null,
-    by: 'approver',
-    claimedBy: null,
-    output: proposal.output,
-  };
+  const permission: Permission = { status: 'approved', actionDigest, executeBy: null };
+  const execution: Execution = { status: 'succeeded', attempt: null, by: 'approver', claimedBy: null, output };
   return executing({ ...call, permission }, execution, data.respondedAt);
+}
+
+/** The instructions of the votes that brought the resolution, the earliest first; null: none has one. */
+function instructionOf(approval: Approval, resolution: 'approved' | 'denied'): string | null {
+  const { number } = currentProposal(approval);
+  const instructions = approval.votes.flatMap((vote) => {
+    const counts = resolution === 'approved' ? agrees(vote) && vote.proposal === number : !agrees(vote);
+    return vote.status === 'counted' && counts && vote.instruction !== null ? [vote.instruction] : [];
+  });
+  return instructions.length === 0 ? null : [...new Set(instructions)].join('\n\n');
+}
+
+function withdrawn(before: Approval, data: EventData<'ResponseWithdrawn'>): Approval {
+  const vote = countedVoteBy(before, [data.castBy ?? data.withdrawnBy]);
+  const approval = vote === undefined ? before : withdrawVote(before, vote);
+  switch (data.ends) {
+    case 'vote':
+      return approval;
+    case 'proposal':
+      return withoutApprovals(backToRequest(approval, data.withdrawnAt));
+    case 'unbacked-answer': {
+      const stays = currentProposal(approval).kind === 'run' || isBacked(approval);
+      return stays ? approval : withoutApprovals(backToLastRun(approval, data.withdrawnAt));
+    }
+  }
 }
 
 function expired(call: ToolCall, { approvalId, expiredAt }: EventData<'ApprovalExpired'>): ToolCall {
@@ -174,9 +222,11 @@ function expired(call: ToolCall, { approvalId, expiredAt }: EventData<'ApprovalE
   return ended(after, { status: 'expired', cause: 'unanswered' }, expiredAt);
 }
 
-function escalated(approval: Approval, { to, expiresAt, escalatedAt: at }: EventData<'ApprovalEscalated'>): Approval {
-  const escalations = [...approval.escalations, { stage: currentStage(approval), to, at }];
-  return { ...approval, escalations, expiresAt };
+function escalated(approval: Approval, data: EventData<'ApprovalEscalated'>): Approval {
+  const { to, expiresAt, requirement, escalatedAt: at } = data;
+  const { number: proposal } = currentProposal(approval);
+  const escalation = { proposal, requirement, stage: openStage(approval, requirement), to, at, expiresAt };
+  return { ...approval, escalations: [...approval.escalations, escalation] };
 }
 
 function cancelled(call: ToolCall, data: EventData<'ToolCallCancelled'>): ToolCall {
@@ -186,9 +236,9 @@ function cancelled(call: ToolCall, data: EventData<'ToolCallCancelled'>): ToolCa
   return ended(after, { status: 'cancelled', reason, cancelledBy }, cancelledAt);
 }
 
-/** The call is as before the approval that came too late; an unconfirmed edit is dropped with it. */
+/** The call is as before the approval that came too late. */
 function committed(call: ToolCall, { approvalId, committedAt }: EventData<'ToolCallCommitted'>): ToolCall {
-  const { permission, request } = call;
+  const { permission } = call;
   if (permission.status === 'approved') {
     return { ...call, committed: true, permission: { ...permission, executeBy: null } };
   }
@@ -201,11 +251,9 @@ function committed(call: ToolCall, { approvalId, committedAt }: EventData<'ToolC
     cancelledBy: 'countersign',
     reason,
   };
-  const { arguments: args, sensitive, salt, actionDigest } = request;
   return {
     ...onPending(call, approvalId ?? '', (approval) => ({ ...approval, resolution })),
     committed: true,
     permission: { status: 'allowed' },
-    action: { arguments: args, sensitive, salt, actionDigest },
   };
 }

@@ -1,5 +1,6 @@
 import type { Requirement, ToolCallEvent, Verdict } from '@countersign/contracts';
 import { assert } from './assert.js';
+import { historyLimits } from './bounds.js';
 import { expiryAfter, recordedReminders } from './deadline-times.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
@@ -67,6 +68,8 @@ export function requestToolCall(command: RequestToolCall, state: ToolCallState):
     if (repeat !== 'stricter') return repeat;
     const decided = decidedByBatch(command.judgement.outcome, command.batch, state);
     if (decided !== undefined) return decided;
+    const noMore = noMoreRounds(state);
+    if (noMore !== undefined) return noMore;
     return accepted(judged({ ...command, call: withFirstWords(command.call, state) }, nextRound(state)));
   }
   const requested: ToolCallEvent = {
@@ -97,16 +100,27 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
   const refusal =
     notOwner(state, command.requestedBy, command.reach) ??
     notAskable(state) ??
-    decidedByBatch(command.verdict.outcome, command.batch, state);
+    decidedByBatch(command.verdict.outcome, command.batch, state) ??
+    noMoreRounds(state);
   if (refusal !== undefined) return refusal;
   assert(command.round === nextRound(state), 'a further approval is the next round');
   const { approvalId, round, verdict, requirement, requestedBy, at } = command;
   // A person must not be asked for what the policy forbids: it may have changed since the call was allowed.
   if (verdict.outcome === 'block') return accepted(blocked(verdict, blockReason(verdict), at));
-  const { actionDigest } = state.action;
+  // An edit that was not approved has ended with its round.
+  const { actionDigest } = state.request;
   const words = withFirstWords(command, state);
   const question = { approvalId, round, actionDigest, verdict, requirement, ...wordsOf(words), requestedBy };
   return accepted(approvalRequested(question, at));
+}
+
+function noMoreRounds(call: ToolCall): RuleResult<never> | undefined {
+  const { roundsMax: limit } = historyLimits;
+  return nextRound(call) > limit
+    ? refused('too-many', `People are asked about a tool call at most ${String(limit)} times: request a new call.`, {
+        limit,
+      })
+    : undefined;
 }
 
 function notAskable(call: ToolCall): RuleResult<never> | undefined {
@@ -122,8 +136,8 @@ function notAskable(call: ToolCall): RuleResult<never> | undefined {
 }
 
 /** An erasure takes the salt, so the digest cannot be computed any more: a person would approve what cannot run. */
-function erasedAction({ action }: ToolCall, state: CallState | null): RuleResult<never> | undefined {
-  return action.salt === null
+function erasedAction({ request }: ToolCall, state: CallState | null): RuleResult<never> | undefined {
+  return request.salt === null
     ? refused('already-resolved', 'Values of this tool call are erased, so it can no longer run: request a new call.', {
         state,
       })

@@ -12,7 +12,7 @@ import type {
 /** The states of a call, as the API names them. */
 export type CallState = ToolCallStateName;
 
-/** The arguments that will run: the requested ones, or those of the last edit. */
+/** Arguments of a call, with what belongs to them. */
 export interface Action {
   readonly arguments: JsonObject;
   /** JSON pointers of the sensitive values in `arguments`. */
@@ -21,19 +21,51 @@ export interface Action {
   readonly actionDigest: string;
 }
 
-/** The subject of the current approvals: to run an action, or to give an answer instead. */
-export type Proposal =
-  { readonly kind: 'run'; readonly actionDigest: string } | { readonly kind: 'answer'; readonly output: JsonValue };
+/** When a requirement of a proposal ends by itself, and when its reminders are due. */
+export interface RequirementClock {
+  /** Null: it waits without a deadline. */
+  readonly expiresAt: string | null;
+  /** Absent: the requirement's `remindersMs` after `since`. */
+  readonly remindAt?: readonly string[];
+  readonly since: string;
+}
+
+/**
+ * What people are asked to agree to: to run an action, or to give an answer instead. It never changes; an edit or an
+ * answer adds the next one. Votes, instructions, reminders and escalations belong to one proposal and end with it.
+ */
+export interface Proposal {
+  /** From 1, which is the agent's request. */
+  readonly number: number;
+  readonly kind: 'run' | 'answer';
+  /** The action to run; for an answer, the requested action in whose place it is given. */
+  readonly action: Action;
+  /** The answer; null for a run. */
+  readonly output: JsonValue;
+  /**
+   * That of the rule that judged the request, then that of the rule that judges the edited arguments, if it differs.
+   * All of them must be satisfied.
+   */
+  readonly requirements: readonly Requirement[];
+  /** By requirement. */
+  readonly clocks: readonly RequirementClock[];
+  readonly proposedBy: string;
+  readonly proposedAt: string;
+  /** The number of the proposal before it. */
+  readonly replaces: number | null;
+}
 
 /** One recorded response. Only a `counted` one takes part in the vote. */
 export interface Vote {
   readonly status: 'counted' | 'void' | 'withdrawn';
   readonly decision: RecordedDecision;
-  /** The proposal that an approving vote agrees to, or that a denying one refused. */
-  readonly proposal: Proposal;
-  /** The stage in which it counts, from 0. */
+  /** The number of the proposal that it agrees to or refuses. */
+  readonly proposal: number;
+  /** The column of stages in which it counts, from 0; for a denial that was carried over, one of the current proposal. */
   readonly stage: number;
   readonly actionDigest: string;
+  /** The proposal digest that the person was shown; null: the channel did not say. */
+  readonly shown: string | null;
   readonly reason: string | null;
   readonly instruction: string | null;
   readonly respondedBy: string;
@@ -63,35 +95,39 @@ export type Resolution =
       readonly reason: string;
     };
 
-/** Groups that were added to the approvers of one stage. */
+/** Groups that were added to the approvers of one stage of one requirement, for one proposal. */
 export interface Escalation {
+  /** The number of the proposal that waited. */
+  readonly proposal: number;
+  /** The place of the requirement in the proposal, from 0. */
+  readonly requirement: number;
+  /** The stage of that requirement, from 0. */
   readonly stage: number;
   readonly to: readonly string[];
   readonly at: string;
+  /** The deadline of the requirement from then on; null: it waits without one. */
+  readonly expiresAt: string | null;
 }
 
 /** One approval of the call. */
 export interface Approval {
   readonly approvalId: string;
   readonly round: number;
-  /** The digest that the round started with; an edit changes `action` and `proposal`. */
-  readonly actionDigest: string;
   readonly verdict: Verdict;
-  /** In force now: an edit may have raised it. */
-  readonly requirement: Requirement;
   readonly reason: string | null;
   readonly description: string | null;
   readonly requestedBy: string;
   readonly requestedAt: string;
-  /** Null: it waits without a deadline. */
-  readonly expiresAt: string | null;
-  /** When the reminders are due; absent: the requirement's `remindersMs` after the request. */
-  readonly remindAt?: readonly string[];
+  /** By number; the last one is current. */
+  readonly proposals: readonly Proposal[];
+  /** Of all proposals. Only those of the current one count. */
   readonly escalations: readonly Escalation[];
+  /** Of all proposals. */
   readonly remindersSent: number;
-  /** The action that runs after an approval: the call's action at the request, or that of the last edit. */
-  readonly action: Action;
-  readonly proposal: Proposal;
+  /** How many of them were sent before the current proposal. */
+  readonly remindersBefore: number;
+  /** How often hidden values were revealed. */
+  readonly reveals: number;
   readonly votes: readonly Vote[];
   readonly resolution: Resolution;
 }
@@ -161,7 +197,7 @@ export interface ToolCall {
   readonly status: 'recorded';
   /** The request exactly as it was recorded. */
   readonly request: EventData<'ToolCallRequested'>;
-  /** The action that will run; differs from the request after an edit. */
+  /** The action that runs: the request, or the edit that was approved. An edit that was not approved changes nothing. */
   readonly action: Action;
   /** The latest verdict of the policy about the call; null only before the first. */
   readonly verdict: Verdict | null;
@@ -171,7 +207,7 @@ export interface ToolCall {
   readonly execution: Execution;
   /** The call has recorded that its all-or-nothing batch has begun. */
   readonly committed: boolean;
-  /** The follow-up instruction of the last response that had one. */
+  /** The instructions of the votes that counted when the last approval ended. */
   readonly instruction: string | null;
   /** When the call got its present end; null while it has none. */
   readonly settledAt: string | null;

@@ -1,41 +1,52 @@
-import type { Upcoming } from '@countersign/contracts';
-import { expiryAfter, reminderTimes } from './deadline-times.js';
+import type { Requirement, Upcoming } from '@countersign/contracts';
+import { expiryAfter } from './deadline-times.js';
+import { currentProposal, reminderTimes, runningClocks } from './proposal.js';
 import { toEpochMs, toStored } from './time.js';
 import type { Approval } from './tool-call.state.js';
-import { isDisputed } from './voting.js';
+import { maySilenceApprove } from './voting.js';
 
 /** Returns the automatic steps of an approval without a response, in order of time. Empty when it has ended. */
 export function upcomingOf(approval: Approval): Upcoming[] {
   if (approval.resolution.status !== 'pending') return [];
-  const ends = endsOf(approval);
-  const [end] = ends;
-  const reminders = remindersOf(approval).filter(({ at }) => end === undefined || toEpochMs(at) < toEpochMs(end.at));
-  return [...reminders, ...ends];
+  const { requirements } = currentProposal(approval);
+  const clocks = runningClocks(approval);
+  const ends = requirements
+    .flatMap((requirement, index) => endsOf(approval, requirement, index, clocks[index]?.expiresAt ?? null))
+    .toSorted(byTime);
+  const last = ends.find(({ kind }) => kind === 'expiry' || kind === 'automatic-approval');
+  const isBefore = ({ at }: Upcoming): boolean => last === undefined || toEpochMs(at) < toEpochMs(last.at);
+  const steps = [...remindersOf(approval, ends), ...ends].filter(isBefore).toSorted(byTime);
+  return last === undefined ? steps : [...steps, last];
 }
 
-function remindersOf(approval: Approval): Upcoming[] {
-  const left = reminderTimes(approval).slice(approval.remindersSent);
-  return left.map((atMs) => ({ kind: 'reminder', at: toStored(atMs), to: [] }));
+function byTime(one: Upcoming, other: Upcoming): number {
+  return toEpochMs(one.at) - toEpochMs(other.at);
 }
 
-/** The deadline, and the deadlines of the escalations after it. */
-function endsOf(approval: Approval): Upcoming[] {
-  const { requirement, expiresAt, escalations } = approval;
+/** No reminder is sent once the first deadline has come. */
+function remindersOf(approval: Approval, [first]: readonly Upcoming[]): Upcoming[] {
+  const left = reminderTimes(approval).slice(approval.remindersSent - approval.remindersBefore);
+  const due = left.filter((atMs) => first === undefined || atMs < toEpochMs(first.at));
+  return due.map((atMs) => ({ kind: 'reminder', at: toStored(atMs), to: [] }));
+}
+
+/** The deadline of one requirement, and the deadlines of the escalations after it. */
+function endsOf(approval: Approval, requirement: Requirement, index: number, expiresAt: string | null): Upcoming[] {
   if (expiresAt === null) return [];
+  const { number } = currentProposal(approval);
   const ends: Upcoming[] = [];
   let at = expiresAt;
   if (requirement.onTimeout === 'escalate') {
-    for (const { to, expiresInMs } of requirement.escalation.slice(escalations.length)) {
+    const { length } = approval.escalations.filter((one) => one.proposal === number && one.requirement === index);
+    for (const { to, expiresInMs } of requirement.escalation.slice(length)) {
       ends.push({ kind: 'escalation', at, to });
       at = expiryAfter(requirement, toEpochMs(at), expiresInMs) ?? at;
     }
   }
-  return [...ends, { kind: endKind(approval), at, to: [] }];
+  return [...ends, { kind: endKind(approval, requirement), at, to: [] }];
 }
 
-function endKind(approval: Approval): Upcoming['kind'] {
-  const { onTimeout, risk } = approval.requirement;
+function endKind(approval: Approval, { onTimeout }: Requirement): Upcoming['kind'] {
   if (onTimeout === 'hold') return 'hold';
-  // The rule of silence: it approves only without an objection, and below high risk.
-  return onTimeout === 'allow' && risk !== 'high' && !isDisputed(approval) ? 'automatic-approval' : 'expiry';
+  return onTimeout === 'allow' && maySilenceApprove(approval) ? 'automatic-approval' : 'expiry';
 }

@@ -19,11 +19,12 @@ function decisionsOf({ allowedDecisions }: Requirement, call: PolicyCall): Decis
 
 /**
  * Attack: an agent keeps its request open until a person approves. A request can only shorten the policy's timeout.
- * Attack: an agent shortens it, so that silence approves before people can look. Then silence does not approve.
+ * Attack: an agent shortens it, so that silence approves, or the escalation asks other people, before the first ones
+ * can look. So a request shortens a timeout only where its end is a denial.
  */
 function expiryOf({ requirement, isExpirySet }: Asked, { expiresInMs: wanted }: PolicyCall): DurationMs {
   const { expiresInMs, onTimeout } = requirement;
-  if (wanted === null || onTimeout === 'allow') return expiresInMs;
+  if (wanted === null || onTimeout !== 'deny') return expiresInMs;
   if (!isExpirySet || expiresInMs === 'never') return wanted;
   return wanted === 'never' ? expiresInMs : Math.min(wanted, expiresInMs);
 }

@@ -154,8 +154,17 @@ describe('the rules of a policy', () => {
   });
 
   it('let a request shorten the deadline, and never lengthen it', () => {
-    expect(judge(rules, { expiresInMs: 1000 }).requirement.expiresInMs).toBe(1000);
-    expect(judge(rules, { expiresInMs: 'never' }).requirement.expiresInMs).toBe(1_800_000);
+    const denying = policy('rules: [{ id: r, match: { tools: ["*"] }, then: { require: { expiresIn: 30m } } }]');
+    expect(judge(denying, { expiresInMs: 1000 }).requirement.expiresInMs).toBe(1000);
+    expect(judge(denying, { expiresInMs: 'never' }).requirement.expiresInMs).toBe(1_800_000);
+  });
+
+  it('let no request bring nearer the escalation that asks other people, or the end of a hold', () => {
+    expect(judge(rules, { expiresInMs: 1000 }).requirement.expiresInMs).toBe(1_800_000);
+    const holding = policy(
+      'rules: [{ id: r, match: { tools: ["*"] }, then: { require: { expiresIn: 30m, onTimeout: hold } } }]',
+    );
+    expect(judge(holding, { expiresInMs: 1000 }).requirement.expiresInMs).toBe(1_800_000);
   });
 
   it('let no request bring nearer the silence that approves', () => {

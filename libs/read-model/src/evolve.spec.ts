@@ -19,6 +19,7 @@ const edit: EventData<'ApprovalResponded'>['decision'] = {
   salt: '01',
   verdict: { outcome: 'require', ruleId: 'refunds', policyVersion: digestOf('f'), automatic: false, why: [] },
   requirement: null,
+  clock: null,
 };
 
 describe('the state of a call', () => {
@@ -62,7 +63,7 @@ describe('the result of a call', () => {
   it('is the answer that a person gave in place of the run, which cannot be claimed any more', () => {
     const row = rowAfter(...asked, [
       'ApprovalResponded',
-      { decision: { type: 'answer', output: 'no need' }, executeBy: null },
+      { decision: { type: 'answer', output: 'no need' }, proposal: 2, executeBy: null },
     ]);
     const view = toToolCallView(row, 'whole');
     expect(view).toMatchObject({ state: 'succeeded', output: 'no need', settledAt: minute(5) });
@@ -74,18 +75,24 @@ describe('the result of a call', () => {
     const view = viewAfter(
       requested,
       ['ApprovalRequested', ofTwo],
-      ['ApprovalResponded', { decision: { type: 'answer', output: { x: 1 } }, resolution: 'pending', executeBy: null }],
-      ['ApprovalResponded', { respondedBy: 'bob', executeBy: null }],
+      [
+        'ApprovalResponded',
+        { decision: { type: 'answer', output: { x: 1 } }, proposal: 2, resolution: 'pending', executeBy: null },
+      ],
+      ['ApprovalResponded', { respondedBy: 'bob', proposal: 2, executeBy: null }],
     );
     expect(view).toMatchObject({ state: 'succeeded', output: { x: 1 } });
   });
 
-  it('is a run again when the last vote for the answer is withdrawn', () => {
+  it('is a run again when the vote that gave the answer is withdrawn', () => {
     const view = viewAfter(
       requested,
       ['ApprovalRequested', ofTwo],
-      ['ApprovalResponded', { decision: { type: 'answer', output: 1 }, resolution: 'pending', executeBy: null }],
-      ['ResponseWithdrawn'],
+      [
+        'ApprovalResponded',
+        { decision: { type: 'answer', output: 1 }, proposal: 2, resolution: 'pending', executeBy: null },
+      ],
+      ['ResponseWithdrawn', { ends: 'proposal' }],
       ['ApprovalResponded', { respondedBy: 'bob', resolution: 'pending', executeBy: null }],
       ['ApprovalResponded', { respondedBy: 'carol' }],
     );
@@ -123,7 +130,7 @@ describe('the result of a call', () => {
 });
 
 describe('an edit', () => {
-  const edited = ['ApprovalResponded', { decision: edit, actionDigest: digestOf('b') }] as const;
+  const edited = ['ApprovalResponded', { decision: edit, proposal: 2, actionDigest: digestOf('b') }] as const;
 
   it('replaces what will run, and keeps what was asked', () => {
     const view = viewAfter(...asked, edited);
@@ -155,15 +162,32 @@ describe('an edit', () => {
     expect(row.approvals[0]?.votes.map(({ status }) => status)).toEqual(['void', 'counted']);
   });
 
-  it('stays the question of a further round, and each round keeps its own', () => {
+  it('ends with its round: the next one asks about the request, and says that there was an edit', () => {
     const view = viewAfter(
       ...asked,
       ['ApprovalResponded', { ...edited[1], resolution: 'pending', executeBy: null }],
       ['ApprovalExpired'],
+      ['ApprovalRequested', { round: 2, approvalId: 'second' }],
+    );
+    expect(view).toMatchObject({ arguments: { amount: 100 }, settledAt: null });
+    expect(view.approval).toMatchObject({
+      ...{ round: 2, arguments: { amount: 100 }, responses: [] },
+      proposal: { number: 1, proposedBy: 'agent' },
+      endedProposals: [{ number: 2, kind: 'run', proposedBy: 'alice' }],
+    });
+  });
+
+  it('is the question of a further round where an older version asked about it again', () => {
+    const view = viewAfter(
+      ...asked,
+      ['ApprovalResponded', { ...edited[1], proposal: null, resolution: 'pending', executeBy: null }],
+      ['ApprovalExpired'],
       ['ApprovalRequested', { round: 2, approvalId: 'second', actionDigest: digestOf('b') }],
     );
-    expect(view.approval).toMatchObject({ round: 2, arguments: { amount: 50 }, responses: [] });
-    expect(view.settledAt).toBeNull();
+    expect(view.approval).toMatchObject({
+      ...{ round: 2, arguments: { amount: 50 }, responses: [] },
+      proposal: { number: 1, proposedBy: 'alice' },
+    });
   });
 
   it('can raise the requirement', () => {
@@ -171,13 +195,17 @@ describe('an edit', () => {
     const view = viewAfter(...asked, [
       'ApprovalResponded',
       {
-        decision: { ...edit, requirement: demanded },
+        decision: { ...edit, requirement: demanded, clock: { expiresAt: minute(30) } },
+        proposal: 2,
         actionDigest: digestOf('b'),
         resolution: 'pending',
         executeBy: null,
       },
     ]);
-    expect(view.approval).toMatchObject({ requirement: demanded, risk: 'high' });
+    expect(view.approval).toMatchObject({
+      ...{ risk: 'high', expiresAt: minute(30) },
+      requirement: { ...demanded, stages: [stage(), ...demanded.stages].slice(-1) },
+    });
   });
 });
 

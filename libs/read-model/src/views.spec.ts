@@ -31,7 +31,9 @@ function secretive(call: TestCall): void {
       salt: '01',
       verdict,
       requirement: null,
+      clock: null,
     },
+    proposal: 2,
     actionDigest: digestOf('b'),
   });
   call.record('ExecutionClaimed');
@@ -68,7 +70,7 @@ describe('a masked view', () => {
       (call) => {
         call.record('ToolCallRequested');
         call.record('ApprovalRequested');
-        call.record('ApprovalResponded', { decision: { type: 'answer', output: { apiKey: secret } } });
+        call.record('ApprovalResponded', { decision: { type: 'answer', output: { apiKey: secret } }, proposal: 2 });
       },
       (call) => {
         call.record('ToolCallRequested');

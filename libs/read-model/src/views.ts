@@ -1,4 +1,4 @@
-import { hiddenValues, maskAt, maskByName } from '@countersign/contracts';
+import { hiddenValues, maskAt, maskByName, proposalDigest } from '@countersign/contracts';
 import type {
   ApprovalView,
   JsonObject,
@@ -8,8 +8,16 @@ import type {
   ToolCallView,
   Verdict,
 } from '@countersign/contracts';
-import { progressOf, upcomingOf } from '@countersign/domain';
-import type { Action, Approval, Vote } from '@countersign/domain';
+import {
+  currentProposal,
+  digestInputOf,
+  expiresAtOf,
+  instructionsOf,
+  progressOf,
+  requirementOf,
+  upcomingOf,
+} from '@countersign/domain';
+import type { Action, Approval, Proposal, Vote } from '@countersign/domain';
 import type { CallRequest, CallRow } from './call-row.js';
 import type { ApprovalOfCall } from './read-model.js';
 
@@ -65,10 +73,12 @@ function batchOf({ callId, batchId, batchMode: mode, batchCallIds }: CallRequest
 export function toApprovalView(
   { call, approval }: ApprovalOfCall,
   visibility: Visibility,
-  shown: JsonObject = argumentsOf(approval.action, visibility),
+  shown: JsonObject = argumentsOf(currentProposal(approval).action, visibility),
 ): ApprovalView {
   const { request } = call;
-  const { action, resolution } = approval;
+  const { resolution } = approval;
+  const { action } = currentProposal(approval);
+  const requirement = requirementOf(approval);
   const isPending = resolution.status === 'pending';
   return {
     approvalId: approval.approvalId,
@@ -88,13 +98,19 @@ export function toApprovalView(
     toolName: request.toolName,
     arguments: shown,
     actionDigest: action.actionDigest,
+    proposal: proposalView(call, approval, visibility),
+    instructions: instructionsOf(approval).map(({ respondedBy, instruction }) => ({
+      respondedBy,
+      instruction: instruction ?? '',
+    })),
+    endedProposals: endedProposals(call, approval),
     description: approval.description,
     reason: approval.reason,
     requestedAt: approval.requestedAt,
-    expiresAt: approval.expiresAt,
-    risk: approval.requirement.risk,
-    requirement: approval.requirement,
-    allowedDecisions: approval.requirement.allowedDecisions,
+    expiresAt: expiresAtOf(approval),
+    risk: requirement.risk,
+    requirement,
+    allowedDecisions: requirement.allowedDecisions,
     responses: responseViews(approval.votes, visibility),
     progress: progressOf(approval),
     upcoming: upcomingOf(approval),
@@ -102,6 +118,42 @@ export function toApprovalView(
     resolution: isPending ? null : resolution.status,
     resolvedAt: isPending ? null : resolution.at,
   };
+}
+
+/** A proposal never changes, and is shown many times. */
+const digests = new WeakMap<Proposal, string>();
+
+function digestOf({ request }: CallRow, approval: Approval): string {
+  const proposal = currentProposal(approval);
+  const known = digests.get(proposal);
+  if (known !== undefined) return known;
+  const digest = proposalDigest(digestInputOf(approval, request.salt));
+  digests.set(proposal, digest);
+  return digest;
+}
+
+function proposalView(call: CallRow, approval: Approval, visibility: Visibility): ApprovalView['proposal'] {
+  const { number, kind, output, proposedBy, proposedAt, replaces } = currentProposal(approval);
+  const digest = digestOf(call, approval);
+  return { number, digest, kind, output: resultOf(output, visibility), proposedBy, proposedAt, replaces };
+}
+
+const endedProposalsMax = 16;
+
+/** The edits and answers of the earlier rounds and of this one that ended without an approval, the latest last. */
+function endedProposals({ approvals }: CallRow, approval: Approval): ApprovalView['endedProposals'] {
+  if (approval.round === 1 && approval.proposals.length === 1) return [];
+  return approvals
+    .filter(({ round }) => round <= approval.round)
+    .flatMap((one) => {
+      const { approvalId, proposals, resolution } = one;
+      const isOpen = resolution.status === 'pending' || resolution.status === 'approved';
+      return proposals
+        .slice(1, isOpen ? -1 : undefined)
+        .filter(({ proposedBy }) => proposedBy !== one.requestedBy)
+        .map(({ number, kind, proposedBy, proposedAt }) => ({ approvalId, number, kind, proposedBy, proposedAt }));
+    })
+    .slice(-endedProposalsMax);
 }
 
 /** A call without a verdict in the log: it fails closed. */
@@ -163,7 +215,8 @@ export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallV
   const approval = call.approvals.at(-1);
   const shown = argumentsOf(action, visibility);
   // The same action is masked once.
-  const shownBefore = approval?.action === action ? shown : undefined;
+  const isSame = approval !== undefined && currentProposal(approval).action.arguments === action.arguments;
+  const shownBefore = isSame ? shown : undefined;
   return {
     callId: request.callId,
     runId: request.runId,

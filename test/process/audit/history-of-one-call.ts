@@ -80,6 +80,8 @@ const question: EventData<'ApprovalRequested'> = {
 const response: EventData<'ApprovalResponded'> = {
   approvalId,
   decision: { type: 'approve' },
+  proposal: 1,
+  shown: null,
   actionDigest,
   reason: null,
   instruction: null,

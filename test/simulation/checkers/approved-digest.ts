@@ -23,32 +23,42 @@ export const approvedDigest: CreateChecker = (site, fail) => ({
   },
 });
 
-/** The digest that may run after these events; undefined when none may. */
+/**
+ * The digest that may run after these events; undefined when none may. An edit may run only once it is approved: until
+ * then the request is what the next question is about.
+ */
 function permittedDigest(events: readonly RecordedEvent[]): string | undefined {
-  let digest: unknown;
+  let requested: unknown;
+  let proposed: unknown;
   let isPermitted = false;
-  let before: { readonly digest: unknown } | undefined;
+  let wasPermitted = false;
+  let digest: unknown;
   for (const event of events) {
     switch (event.type) {
       case 'ToolCallRequested':
-        digest = at(event, 'actionDigest');
+        requested = at(event, 'actionDigest');
+        digest = requested;
         break;
       case 'ToolCallAllowed':
         isPermitted = true;
         break;
       case 'ApprovalRequested':
-        before = isPermitted ? { digest } : undefined;
+        wasPermitted = isPermitted;
         isPermitted = false;
+        digest = requested;
+        proposed = requested;
         break;
       // The approval request came too late: the batch had begun on the earlier permission.
       case 'ToolCallCommitted':
-        if (isPermitted || before === undefined) break;
-        isPermitted = true;
-        digest = before.digest;
+        isPermitted ||= wasPermitted;
+        break;
+      case 'ResponseWithdrawn':
+        if (at(event, 'ends') === 'proposal') proposed = requested;
         break;
       case 'ApprovalResponded':
-        if ((at(event, 'decision') as JsonObject)['type'] === 'edit') digest = at(event, 'actionDigest');
-        isPermitted = at(event, 'resolution') === 'approved' && at(event, 'actionDigest') === digest;
+        proposed = proposedBy(event) ?? proposed;
+        isPermitted = at(event, 'resolution') === 'approved' && at(event, 'actionDigest') === proposed;
+        if (isPermitted) digest = proposed;
         break;
       case 'ToolCallBlocked':
       case 'ToolCallCancelled':
@@ -61,4 +71,10 @@ function permittedDigest(events: readonly RecordedEvent[]): string | undefined {
     }
   }
   return isPermitted && typeof digest === 'string' ? digest : undefined;
+}
+
+/** The digest that a response proposes; undefined for a vote about what is proposed already. */
+function proposedBy(event: RecordedEvent): unknown {
+  const { type } = at(event, 'decision') as JsonObject;
+  return type === 'edit' || type === 'answer' ? at(event, 'actionDigest') : undefined;
 }

@@ -1,4 +1,5 @@
 import type { EventData, JsonObject, RecordedEvent, Requirement, Verdict } from '@countersign/contracts';
+import { columnsOf } from '@countersign/domain';
 import { recordedCall } from '@countersign/policy';
 import { policyOfVersion } from '../world/policies.ts';
 import { at, eventsOf } from './checker.ts';
@@ -6,7 +7,11 @@ import type { CreateChecker } from './checker.ts';
 
 /** The facts about one approval: how many must agree, the proposed arguments, and the people who agreed to them. */
 interface Asked {
+  /** The requirement that the request was recorded with. */
+  readonly ofRequest: Requirement;
+  /** For what is proposed now. */
   needed: number;
+  readonly requested: string;
   proposal: string;
   /** By the person whose voice it was. */
   readonly agreed: Map<string, Agreement>;
@@ -24,13 +29,15 @@ export const enoughPeople: CreateChecker = (site, fail) => {
     onRecorded: (event) => {
       const approvalId = String(at(event, 'approvalId'));
       if (event.type === 'ApprovalRequested') {
-        const needed = peopleOf(at(event, 'requirement') as Requirement);
-        approvals.set(approvalId, { needed, proposal: String(at(event, 'actionDigest')), agreed: new Map() });
+        const ofRequest = at(event, 'requirement') as Requirement;
+        const requested = String(at(event, 'actionDigest'));
+        const asked = { ofRequest, needed: peopleOf([ofRequest]), requested, proposal: requested, agreed: new Map() };
+        approvals.set(approvalId, asked);
         return;
       }
       const asked = approvals.get(approvalId);
       if (asked === undefined) return;
-      if (event.type === 'ResponseWithdrawn') removeVoteOf(asked, String(at(event, 'withdrawnBy')));
+      if (event.type === 'ResponseWithdrawn') removeVoteOf(asked, event);
       if (event.type !== 'ApprovalResponded' || at(event, 'automatic') === true) return;
       note(asked, event, eventsOf(site, event.metadata.callId ?? '')[0]);
       if (at(event, 'resolution') !== 'approved') return;
@@ -54,13 +61,13 @@ function note(asked: Asked, event: RecordedEvent, requested: RecordedEvent | und
       asked.agreed.delete(who);
       return;
     case 'answer':
-      asked.proposal = JSON.stringify(decision['output']);
+      propose(asked, JSON.stringify(decision['output']), peopleOf([asked.ofRequest]));
       break;
     case 'edit': {
-      const changed = decision.requirement ?? null;
-      const recorded = changed === null ? asked.needed : peopleOf(changed);
-      asked.needed = Math.max(recorded, demanded(decision['arguments'] as JsonObject, decision.verdict, requested));
-      asked.proposal = String(at(event, 'actionDigest'));
+      const added = decision.requirement ?? null;
+      const recorded = peopleOf(added === null ? [asked.ofRequest] : [asked.ofRequest, added]);
+      const needed = Math.max(recorded, demanded(decision['arguments'] as JsonObject, decision.verdict, requested));
+      propose(asked, String(at(event, 'actionDigest')), needed);
       break;
     }
     default:
@@ -69,13 +76,28 @@ function note(asked: Asked, event: RecordedEvent, requested: RecordedEvent | und
   asked.agreed.set(who, { proposal: asked.proposal, respondedBy });
 }
 
-/** A vote is withdrawn by the person who cast it, or by the one in whose place it was cast. */
-function removeVoteOf({ agreed }: Asked, person: string): void {
-  for (const [voice, { respondedBy }] of agreed) if (voice === person || respondedBy === person) agreed.delete(voice);
+/** Another proposal ends the agreements to the one before. The same arguments or answer are no other proposal. */
+function propose(asked: Asked, proposal: string, needed: number): void {
+  if (asked.proposal !== proposal) asked.agreed.clear();
+  asked.proposal = proposal;
+  asked.needed = needed;
 }
 
-function peopleOf({ stages }: Requirement): number {
-  return stages.reduce((sum, { approve }) => sum + approve, 0);
+/** A vote is withdrawn by the person who cast it, or by the one in whose place it was cast. */
+function removeVoteOf(asked: Asked, event: RecordedEvent): void {
+  const person = String(at(event, 'castBy') ?? at(event, 'withdrawnBy'));
+  const { agreed } = asked;
+  for (const [voice, { respondedBy }] of agreed) if (voice === person || respondedBy === person) agreed.delete(voice);
+  // The vote had proposed what is asked: the request is asked about again, and nobody has agreed to it yet.
+  if (at(event, 'ends') !== 'proposal') return;
+  agreed.clear();
+  asked.proposal = asked.requested;
+  asked.needed = peopleOf([asked.ofRequest]);
+}
+
+/** How many people these requirements ask for together. */
+function peopleOf(requirements: readonly Requirement[]): number {
+  return columnsOf(requirements).reduce((sum, { stage }) => sum + stage.approve, 0);
 }
 
 /** How many people the policy that judged the edit asks for by itself when the arguments are these. */
@@ -84,5 +106,5 @@ function demanded(args: JsonObject, { policyVersion }: Verdict, requested: Recor
   const request = requested.data as EventData<'ToolCallRequested'>;
   const call = recordedCall({ ...request, arguments: args, needsApproval: false });
   const [judgement] = policyOfVersion(policyVersion)?.judge([call], 0) ?? [];
-  return judgement?.verdict.outcome === 'require' ? peopleOf(judgement.requirement) : 0;
+  return judgement?.verdict.outcome === 'require' ? peopleOf([judgement.requirement]) : 0;
 }

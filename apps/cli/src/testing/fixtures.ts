@@ -44,6 +44,12 @@ export function approvalOf(changes: Partial<ApprovalView> = {}): ApprovalView {
       remindersMs: [],
     },
     allowedDecisions: ['approve', 'edit', 'deny', 'answer'],
+    proposal: {
+      ...{ number: 1, digest: `sha256:${'cd'.repeat(32)}`, kind: 'run', output: null },
+      ...{ proposedBy: 'agent', proposedAt: '2026-11-22T09:57:00.000Z', replaces: null },
+    },
+    instructions: [],
+    endedProposals: [],
     responses: [],
     progress: [{ approvedBy: [], deniedBy: [], missing: 1, missingOf: ['ops'] }],
     upcoming: [{ kind: 'expiry', at: '2026-11-22T10:57:00.000Z', to: [] }],

@@ -22,6 +22,7 @@ const vote = [
   'batch-begun',
   'reason-required',
   'blocked-by-policy',
+  'too-many',
 ] as const;
 
 /** The approvers' routes. */
@@ -80,7 +81,7 @@ export const approvalRoutes = {
     summary: 'Show the hidden values of an approval that one may answer; who looked is recorded first',
     roles: ['approver'],
     answers: { 200: revealedViewSchema },
-    codes: ['unknown-approval', 'already-resolved', 'expired', 'not-an-approver', 'own-request'],
+    codes: ['unknown-approval', 'already-resolved', 'expired', 'not-an-approver', 'own-request', 'too-many'],
   }),
   withdraw: defineRoute({
     id: 'withdrawResponse',
@@ -90,6 +91,6 @@ export const approvalRoutes = {
     summary: "Withdraw one's vote while the approval is pending",
     roles: ['approver'],
     answers: { 200: approvalViewSchema },
-    codes: ['unknown-approval', 'already-resolved', 'expired'],
+    codes: ['unknown-approval', 'already-resolved', 'expired', 'too-many'],
   }),
 } as const;

@@ -59,7 +59,15 @@ export const toolCallRoutes = {
     body: requestApprovalSchema,
     isBodyOptional: true,
     answers: { 201: approvalViewSchema },
-    codes: ['not-found', 'already-resolved', 'already-pending', 'batch-begun', 'batch-incomplete', 'blocked-by-policy'],
+    codes: [
+      'not-found',
+      'already-resolved',
+      'already-pending',
+      'batch-begun',
+      'batch-incomplete',
+      'blocked-by-policy',
+      'too-many',
+    ],
   }),
   cancelToolCall: defineRoute({
     id: 'cancelToolCall',

@@ -48,6 +48,8 @@ const table: Readonly<Record<ErrorCode, readonly [status: number, title: string]
   'not-unknown': [409, 'The outcome is not unknown'],
   'not-client-executed': [409, 'The client does not execute this tool'],
   'grant-ended': [409, 'The grant has ended'],
+  'no-approver-left': [409, 'No approver is left'],
+  'too-many': [409, 'The history is full'],
   'calls-open': [409, 'Calls of the subject are open'],
   'not-supported': [409, 'Not supported here'],
   'idempotency-key-reused': [409, 'The idempotency key was used for another request'],

@@ -52,6 +52,11 @@ export function sampleNotice({
       batch: null,
     },
     ...{ arguments: args, actionDigest, description: change.description ?? null, reason: change.reason ?? null },
+    proposal: {
+      ...{ number: 1, digest: `sha256:${'cd'.repeat(32)}`, kind: 'run', output: null },
+      ...{ proposedBy: 'agent', proposedAt: at, replaces: null },
+    },
+    ...{ instructions: [], endedProposals: [] },
     ...{ requestedAt: at, expiresAt: '2026-11-22T11:00:00.000Z', risk: null, responses: [], resolution: null },
     ...{ progress: [], upcoming: [], callState: 'awaiting_approval' },
     ...{ resolvedAt: null, allowedDecisions: ['approve', 'edit', 'deny', 'answer'] },

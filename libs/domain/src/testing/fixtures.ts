@@ -129,6 +129,7 @@ export const respond = (who: string | Responder, change: Partial<RespondToApprov
   at: minute(5),
   approvalId: firstApproval,
   decision: { type: 'approve' },
+  proposalDigest: null,
   actionDigest: null,
   reason: null,
   instruction: null,
@@ -216,6 +217,8 @@ export const responded = (
   data: {
     approvalId: firstApproval,
     decision: { type: 'approve' },
+    proposal: 1,
+    shown: null,
     actionDigest: digest,
     reason: null,
     instruction: null,

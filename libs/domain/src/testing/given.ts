@@ -27,6 +27,10 @@ export function given(events: readonly ToolCallEvent[]) {
         then: (expected: readonly ToolCallEvent[]) => {
           expect(decision).toEqual({ status: 'accepted', events: expected });
         },
+        /** One event, whose data have these members. */
+        thenAccepted: (data: Readonly<Record<string, unknown>>) => {
+          expect(decision).toMatchObject({ status: 'accepted', events: [{ data }] });
+        },
         thenNothing: () => {
           expect(decision).toEqual({ status: 'accepted', events: [] });
         },

@@ -124,9 +124,10 @@ describe('an oversight report', () => {
       salt: '01',
       verdict,
       requirement: null,
+      clock: null,
     };
-    call.record('ApprovalResponded', { decision, resolution: 'pending', respondedBy: 'bob' });
-    call.record('ApprovalResponded', { respondedAt: new Date(minuteMs(5) + 30_000).toISOString() });
+    call.record('ApprovalResponded', { decision, proposal: 2, resolution: 'pending', respondedBy: 'bob' });
+    call.record('ApprovalResponded', { proposal: 2, respondedAt: new Date(minuteMs(5) + 30_000).toISOString() });
     expect((await rowsOf(log)).get('alice')).toMatchObject({ medianMs: 30_000, fastApprovals: 1 });
   });
 

@@ -122,11 +122,9 @@ class OversightFold implements Oversight {
   #count(event: ToolCallEvent, before: Followed, { state }: Followed): void {
     const approval = state.status === 'recorded' ? state.approvals.at(-1) : undefined;
     const earlier = before.state.status === 'recorded' ? before.state.approvals.at(-1) : undefined;
-    if (approval === undefined || approval === earlier) {
-      if (event.type === 'ValuesRevealed') this.#add(before.state, event.data.revealedBy, ['reveals']);
-      return;
-    }
-    if (event.type === 'ApprovalResponded') this.#vote(event.data, approval, before, state);
+    if (approval === undefined || approval === earlier) return;
+    if (event.type === 'ValuesRevealed') this.#add(state, event.data.revealedBy, ['reveals']);
+    else if (event.type === 'ApprovalResponded') this.#vote(event.data, approval, before, state);
     else if (event.type === 'ResponseWithdrawn') this.#add(state, event.data.withdrawnBy, ['withdrawn']);
     else this.#add(state, null, figuresOf(event));
   }

@@ -136,6 +136,7 @@ describe('the file', () => {
           salt: null,
           verdict,
           requirement: null,
+          clock: null,
         },
       },
     ],

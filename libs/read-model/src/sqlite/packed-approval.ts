@@ -13,9 +13,6 @@ import { packRequirement, unpackRequirement } from './packed-requirement.js';
 /** The edit that an action comes from, by the index of its approval and vote; null: as requested. */
 export type EditRef = readonly [approval: number, vote: number] | null;
 
-/** A run by its digest; an answer by the index of its vote. */
-type ProposalRef = string | number;
-
 /** Where an action is stored. */
 export function toEditRef(action: Action, { request, approvals }: CallRow): EditRef {
   if (action.arguments === request.arguments) return null;
@@ -34,24 +31,14 @@ export function toAction(ref: EditRef, approvals: readonly Pick<Approval, 'votes
   return { arguments: args, sensitive, salt, actionDigest: vote.actionDigest };
 }
 
-function toProposalRef(proposal: Proposal, votes: readonly Vote[]): ProposalRef {
-  if (proposal.kind === 'run') return proposal.actionDigest;
-  return votes.findIndex(({ decision }) => decision.type === 'answer' && decision.output === proposal.output);
-}
-
-function toProposal(ref: ProposalRef, decisions: readonly Vote['decision'][]): Proposal {
-  if (typeof ref === 'string') return { kind: 'run', actionDigest: ref };
-  const decision = decisions[ref];
-  return { kind: 'answer', output: decision?.type === 'answer' ? decision.output : null };
-}
-
-function packVote(vote: Vote, votes: readonly Vote[]) {
+function packVote(vote: Vote) {
   return [
     vote.status,
     vote.stage,
-    toProposalRef(vote.proposal, votes),
+    vote.proposal,
     vote.decision,
     vote.actionDigest,
+    vote.shown,
     vote.reason,
     vote.instruction,
     vote.respondedBy,
@@ -64,31 +51,30 @@ function packVote(vote: Vote, votes: readonly Vote[]) {
   ] as const;
 }
 
-function unpackVote(
-  [
+function unpackVote([
+  status,
+  stage,
+  proposal,
+  decision,
+  actionDigest,
+  shown,
+  reason,
+  instruction,
+  respondedBy,
+  onBehalfOf,
+  groups,
+  via,
+  assurance,
+  automatic,
+  respondedAt,
+]: ReturnType<typeof packVote>): Vote {
+  return {
     status,
     stage,
     proposal,
     decision,
     actionDigest,
-    reason,
-    instruction,
-    respondedBy,
-    onBehalfOf,
-    groups,
-    via,
-    assurance,
-    automatic,
-    respondedAt,
-  ]: ReturnType<typeof packVote>,
-  decisions: readonly Vote['decision'][],
-): Vote {
-  return {
-    status,
-    stage,
-    proposal: toProposal(proposal, decisions),
-    decision,
-    actionDigest,
+    shown,
     reason,
     instruction,
     respondedBy,
@@ -106,71 +92,107 @@ function isSameVerdict(one: Verdict, other: Verdict | null): boolean {
   return one === other || isDeepStrictEqual(one, other);
 }
 
+/** The requirement of the request is that of the first proposal; of the others only what they add is stored. */
+function packProposal(proposal: Proposal, votes: readonly Vote[], row: CallRow) {
+  const { number, kind, action, output, requirements, clocks, proposedBy, proposedAt, replaces } = proposal;
+  return [
+    kind,
+    toEditRef(action, row),
+    kind === 'run' ? null : votes.findIndex(({ decision }) => decision.type === 'answer' && decision.output === output),
+    (number === 1 ? requirements : requirements.slice(1)).map(packRequirement),
+    clocks.map(({ expiresAt, since, remindAt }) => [expiresAt, since, remindAt ?? null] as const),
+    proposedBy,
+    proposedAt,
+    replaces,
+  ] as const;
+}
+
+type PackedProposal = ReturnType<typeof packProposal>;
+
+function unpackProposals(
+  packed: readonly PackedProposal[],
+  votes: readonly Vote[],
+  actionAt: (ref: EditRef) => Action,
+): readonly Proposal[] {
+  const [ofRequest] = packed[0]?.[3].map(unpackRequirement) ?? [];
+  return packed.map(([kind, action, answer, requirements, clocks, proposedBy, proposedAt, replaces], index) => {
+    const decision = answer === null ? undefined : votes[answer]?.decision;
+    const own = requirements.map(unpackRequirement);
+    return {
+      number: index + 1,
+      kind,
+      action: actionAt(action),
+      output: decision?.type === 'answer' ? decision.output : null,
+      requirements: index === 0 || ofRequest === undefined ? own : [ofRequest, ...own],
+      clocks: clocks.map(([expiresAt, since, remindAt]) => ({
+        expiresAt,
+        since,
+        ...(remindAt === null ? {} : { remindAt }),
+      })),
+      proposedBy,
+      proposedAt,
+      replaces,
+    };
+  });
+}
+
 function packApproval(approval: Approval, row: CallRow) {
   return [
     approval.approvalId,
     approval.round,
-    approval.actionDigest,
     // Null: the latest verdict of the call, as nearly always.
     isSameVerdict(approval.verdict, row.verdict) ? null : approval.verdict,
-    packRequirement(approval.requirement),
     approval.reason,
     approval.description,
     approval.requestedBy,
     approval.requestedAt,
-    approval.expiresAt,
+    approval.proposals.map((proposal) => packProposal(proposal, approval.votes, row)),
     approval.escalations,
     approval.remindersSent,
-    toEditRef(approval.action, row),
-    toProposalRef(approval.proposal, approval.votes),
-    approval.votes.map((vote) => packVote(vote, approval.votes)),
+    approval.remindersBefore,
+    approval.reveals,
+    approval.votes.map(packVote),
     approval.resolution,
-    approval.remindAt ?? null,
   ] as const;
 }
 
 type PackedApproval = ReturnType<typeof packApproval>;
 
+type Unpacked = Omit<Approval, 'proposals'>;
+
 function unpackApproval(
   [
     approvalId,
     round,
-    actionDigest,
     verdict,
-    requirement,
     reason,
     description,
     requestedBy,
     requestedAt,
-    expiresAt,
+    ,
     escalations,
     remindersSent,
-    ,
-    proposal,
-    packedVotes,
+    remindersBefore,
+    reveals,
+    votes,
     resolution,
-    remindAt,
   ]: PackedApproval,
   latest: Verdict,
-): Omit<Approval, 'action'> {
-  const decisions = packedVotes.map(([, , , decision]) => decision);
+): Unpacked {
   return {
     approvalId,
     round,
-    actionDigest,
     verdict: verdict ?? latest,
-    requirement: unpackRequirement(requirement),
     reason,
     description,
     requestedBy,
     requestedAt,
-    expiresAt,
     escalations,
     remindersSent,
-    proposal: toProposal(proposal, decisions),
-    votes: packedVotes.map((vote) => unpackVote(vote, decisions)),
+    remindersBefore,
+    reveals,
+    votes: votes.map(unpackVote),
     resolution,
-    ...(remindAt === null ? {} : { remindAt }),
   };
 }
 
@@ -187,8 +209,9 @@ export function unpackApprovals(
 ): readonly Approval[] {
   // A call with an approval has a verdict.
   const approvals = verdict === null ? [] : packed.map((one) => unpackApproval(one, verdict));
+  const actionAt = (ref: EditRef): Action => toAction(ref, approvals, requested);
   return approvals.map((approval, at) => ({
     ...approval,
-    action: toAction(packed[at]?.[12] ?? null, approvals, requested),
+    proposals: unpackProposals(packed[at]?.[7] ?? [], approval.votes, actionAt),
   }));
 }

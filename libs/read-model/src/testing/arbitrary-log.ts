@@ -57,6 +57,8 @@ function record(log: TestLog, calls: readonly TestCall[], soFar: Map<TestCall, S
   call.record(what.type, changeOf(what, call.approvalId(Math.max(known.round, 1)), known));
 }
 
+const withdrawalEnds = ['vote', 'proposal', 'unbacked-answer'] as const;
+
 const inHours: Partial<Requirement> = {
   businessHours: { zone: 'Europe/Paris', days: ['mon', 'fri'], from: '08:00', to: '18:00' },
 };
@@ -89,6 +91,8 @@ function changeOf(
         approvalId,
         actionDigest,
         decision: decisionOf(what),
+        // Null, as in the older version; and a number that may be the next one or none.
+        proposal: what.at % 3 === 0 ? null : 1 + (what.at % 4),
         resolution: what.resolution,
         respondedBy: what.who,
         onBehalfOf: what.at % 7 === 0 ? 'bob' : null,
@@ -96,11 +100,11 @@ function changeOf(
         executeBy: what.at === 0 ? null : minute(what.at),
       };
     case 'ResponseWithdrawn':
-      return { approvalId, withdrawnBy: what.who };
+      return { approvalId, withdrawnBy: what.who, ends: withdrawalEnds[what.at % 3] ?? 'vote' };
     case 'ExecutionClaimed':
       return { leaseUntil: minute(what.at) };
     case 'ApprovalEscalated':
-      return what.at % 4 === 0 ? { approvalId, expiresAt: null, to: [] } : { approvalId };
+      return { approvalId, requirement: what.at % 2, ...(what.at % 4 === 0 && { expiresAt: null, to: [] }) };
     case 'ApprovalDescribed':
     case 'ApprovalExpired':
     case 'ApproversReminded':
@@ -116,8 +120,17 @@ function changeOf(
 function decisionOf({ decision, at }: Happening): EventData<'ApprovalResponded'>['decision'] {
   switch (decision) {
     case 'edit': {
+      const clock = at % 2 === 0 ? null : { expiresAt: minute(30 + at) };
       const raised = at % 5 === 0 ? requirement({ stages: stages[at % 2] ?? [], risk: 'high' }) : null;
-      return { type: 'edit', arguments: { amount: at % 3 }, sensitive: [], salt: '01', verdict, requirement: raised };
+      return {
+        type: 'edit',
+        arguments: { amount: at % 3 },
+        sensitive: [],
+        salt: '01',
+        verdict,
+        requirement: raised,
+        clock,
+      };
     }
     case 'answer':
       return { type: 'answer', output: { at: at % 3 } };

@@ -1,4 +1,4 @@
-import { approvalIdOf, deriveCallId, toolCallStream } from '@countersign/contracts';
+import { approvalIdOf, currentSchemaVersion, deriveCallId, toolCallStream } from '@countersign/contracts';
 import type {
   EventData,
   EventMetadata,
@@ -95,6 +95,8 @@ function plausible(callId: string, runId: string, tenant: string, toolCallId: st
     ApprovalResponded: {
       approvalId,
       decision: { type: 'approve' },
+      proposal: 1,
+      shown: null,
       actionDigest: digestOf('a'),
       reason: null,
       instruction: null,
@@ -108,7 +110,7 @@ function plausible(callId: string, runId: string, tenant: string, toolCallId: st
       resolution: 'approved',
       executeBy: minute(65),
     },
-    ResponseWithdrawn: { approvalId, withdrawnBy: 'alice', withdrawnAt: minute(6) },
+    ResponseWithdrawn: { approvalId, withdrawnBy: 'alice', ends: 'vote', withdrawnAt: minute(6) },
     ValuesRevealed: {
       approvalId,
       revealedBy: 'alice',
@@ -117,7 +119,10 @@ function plausible(callId: string, runId: string, tenant: string, toolCallId: st
       revealedAt: minute(6),
     },
     ApprovalExpired: { approvalId, expiredAt: minute(60) },
-    ApprovalEscalated: { approvalId, level: 1, to: ['managers'], expiresAt: minute(80), escalatedAt: minute(60) },
+    ApprovalEscalated: {
+      ...{ approvalId, level: 1, to: ['managers'], requirement: 0 },
+      ...{ expiresAt: minute(80), escalatedAt: minute(60) },
+    },
     ApprovalDescribed: { approvalId, reason: 'more', description: null, describedBy: 'agent', describedAt: minute(2) },
     ApproversReminded: { approvalId, nth: 1, remindedAt: minute(10) },
     ApprovalLapsed: { approvalId, lapsedAt: minute(65) },
@@ -198,7 +203,7 @@ export function createTestLog(step = 1): TestLog {
     const recorded: RecordedEvent = {
       ...event,
       eventId: `event-${String(position)}`,
-      metadata: { ...of, schemaVersion: 1, commandId: `command-${String(position)}` },
+      metadata: { ...of, schemaVersion: currentSchemaVersion, commandId: `command-${String(position)}` },
       stream,
       revision,
       position,

@@ -125,6 +125,11 @@ export function askPeople({ view, request, batch }: FakeCall, question: RequestA
     hiddenValues: [],
     state: 'pending',
     arguments: view.arguments,
+    proposal: {
+      ...{ number: 1, digest: jcsDigest([callId, round]), kind: 'run', output: null },
+      ...{ proposedBy: 'agent', proposedAt: now, replaces: null },
+    },
+    ...{ instructions: [], endedProposals: [] },
     description: question.description ?? request.description ?? null,
     reason: question.reason ?? request.reason ?? null,
     requestedAt: now,

@@ -1,6 +1,7 @@
 import {
   actionDigest,
   isSettled,
+  jcsDigest,
   type JsonObject,
   type RequestApprovalBody,
   type ResponseView,
@@ -63,7 +64,8 @@ export function respond(
   const progress = isDenied
     ? { approvedBy: [], deniedBy: ['me'], missing: 1, missingOf: null }
     : { approvedBy: ['me'], deniedBy: [], missing: 0, missingOf: [] };
-  resolve(call, isDenied ? 'denied' : 'approved', { responses: [response], progress: [progress] });
+  const proposal = proposedBy(call, decision);
+  resolve(call, isDenied ? 'denied' : 'approved', { responses: [response], progress: [progress], ...proposal });
   if (decision.type === 'edit') edit(call, decision.arguments);
   const type = 'ApprovalResponded';
   if (decision.type === 'answer') {
@@ -75,6 +77,21 @@ export function respond(
   } else {
     moveTo(ledger, call, type, 'approved', { instruction });
   }
+}
+
+/** An edit and an answer are the next proposal. */
+function proposedBy(
+  { view: { approval } }: FakeCall,
+  decision: ResponseView['decision'],
+): Partial<NonNullable<ToolCallView['approval']>> {
+  if (approval === null || decision.type === 'approve' || decision.type === 'deny') return {};
+  const { number, digest } = approval.proposal;
+  const subject =
+    decision.type === 'answer'
+      ? ({ kind: 'answer', output: decision.output } as const)
+      : ({ kind: 'run', output: null } as const);
+  const by = { proposedBy: 'me', proposedAt: now, replaces: number };
+  return { proposal: { ...subject, ...by, number: number + 1, digest: jcsDigest([digest, number]) } };
 }
 
 /** There was no response in time. */

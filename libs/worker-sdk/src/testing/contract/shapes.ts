@@ -64,6 +64,15 @@ const requirement = {
   remindersMs: [],
 };
 
+/** What people are asked to agree to: the request, or another proposal. */
+export function proposalShape(more: Members = {}): Members {
+  return {
+    ...{ number: 1, digest: anyDigest, kind: 'run', output: null },
+    ...{ proposedBy: 'agent', proposedAt: anyTime, replaces: null },
+    ...more,
+  };
+}
+
 /** An approval that is pending, with other members. */
 export function approvalShape(more: Members = {}, rule: Partial<ApprovalView['requirement']> = {}): Members {
   return {
@@ -84,6 +93,9 @@ export function approvalShape(more: Members = {}, rule: Partial<ApprovalView['re
     toolName: 'refund',
     arguments: { amount: 50 },
     actionDigest: anyDigest,
+    proposal: proposalShape(),
+    instructions: [],
+    endedProposals: [],
     description: null,
     reason: null,
     requestedAt: anyTime,
@@ -126,7 +138,14 @@ export function decidedApproval(decision: Members, callState: string, reason: st
   const progress = isDenied
     ? { approvedBy: [], deniedBy: ['me'], missing: 1, missingOf: null }
     : { approvedBy: ['me'], deniedBy: [], missing: 0, missingOf: [] };
-  const more = { responses: [response], progress: [progress] };
+  const proposed = decision['type'] === 'edit' || decision['type'] === 'answer';
+  const by = { number: 2, proposedBy: 'me', replaces: 1 };
+  const proposal = decision['type'] === 'answer' ? { ...by, kind: 'answer', output: decision['output'] } : by;
+  const more = {
+    responses: [response],
+    progress: [progress],
+    ...(proposed && { proposal: proposalShape(proposal) }),
+  };
   return endedApproval(isDenied ? 'denied' : 'approved', callState, more);
 }
 

@@ -1,0 +1,48 @@
+import type { Approval, VoterNow, Vote } from '@countersign/domain';
+import { aliasesOf } from './aliases.js';
+import type { CommandPorts } from './ports.js';
+
+type VoterPorts = Pick<CommandPorts, 'policies' | 'people'>;
+
+/**
+ * What is known now about the people whose votes count in an approval. Attack: a stolen token votes, the token is
+ * removed, and the next vote completes the quorum. Nothing without a vote, as nearly always.
+ */
+export function votersOf(
+  ports: VoterPorts,
+  tenant: string,
+  approval: Approval | undefined,
+  at: number,
+): { readonly voters?: readonly VoterNow[] } {
+  const counted = approval?.votes.filter(({ status, automatic }) => status === 'counted' && !automatic) ?? [];
+  return counted.length === 0 ? {} : { voters: counted.map((vote) => voterNow(ports, tenant, vote, at)) };
+}
+
+function voterNow(ports: VoterPorts, tenant: string, vote: Vote, at: number): VoterNow {
+  const { respondedBy, onBehalfOf, groups } = vote;
+  const people = onBehalfOf === null ? [respondedBy] : [respondedBy, onBehalfOf];
+  const names = people.flatMap((principal) => [principal, ...aliasesOf(ports, tenant, principal)]);
+  const own = groupsNow(ports, tenant, respondedBy, groups);
+  if (own === null || onBehalfOf === null) return { respondedBy, onBehalfOf, groups: own, names };
+  const isDelegate = ports.policies
+    .of(tenant)
+    .delegatorsOf(respondedBy, at)
+    .some(({ id }) => id === onBehalfOf);
+  return { respondedBy, onBehalfOf, groups: isDelegate ? groupsNow(ports, tenant, onBehalfOf, groups) : null, names };
+}
+
+/**
+ * The groups of a person now; null: they are no approver. A person of the sign-in provider who is away keeps the groups
+ * of the vote, and so does every person in a process that knows the policy file alone.
+ */
+function groupsNow(
+  { policies, people }: VoterPorts,
+  tenant: string,
+  principal: string,
+  voted: readonly string[],
+): readonly string[] | null {
+  if (people === undefined) return voted;
+  const now = people.approver(tenant, principal);
+  if (now === undefined) return null;
+  return [...(now.isAway ? voted : []), ...now.groups, ...policies.of(tenant).groupsOf(principal)];
+}

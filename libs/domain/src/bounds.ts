@@ -1,0 +1,76 @@
+import type { JsonValue, Refusal } from '@countersign/contracts';
+import { currentProposal } from './proposal.js';
+import type { RespondToApproval } from './tool-call.commands.js';
+import type { Approval, Vote } from './tool-call.state.js';
+
+/** The limits of one history. Attack: an agent or an approver lets it grow, and every read of it stalls the others. */
+export const historyLimits = {
+  /** Of one call. */
+  roundsMax: 16,
+  /** Of one approval. */
+  proposalsMax: 64,
+  responsesMax: 256,
+  revealsMax: 256,
+  /** Everything that an approval shows, as JSON: its arguments, its responses and their words. */
+  bytesMax: 1024 * 1024,
+} as const;
+
+/** The refusal of what would go beyond a limit. */
+export function tooMany(what: string, limit: number): Refusal {
+  return { code: 'too-many', detail: `An approval holds at most ${String(limit)} ${what}.`, extra: { limit } };
+}
+
+/** Refuses to add a proposal beyond the limit. */
+export function noMoreProposals(approval: Approval): Refusal | undefined {
+  const { proposalsMax } = historyLimits;
+  return currentProposal(approval).number >= proposalsMax ? tooMany('proposals', proposalsMax) : undefined;
+}
+
+/** Refuses a response beyond the limits. The first one always fits. */
+export function noMoreResponses(approval: Approval, command: RespondToApproval): Refusal | undefined {
+  const { responsesMax, bytesMax } = historyLimits;
+  const { votes } = approval;
+  if (votes.length === 0) return undefined;
+  if (votes.length >= responsesMax) return tooMany('responses', responsesMax);
+  return bytesShown(approval) + bytesOfResponse(command) > bytesMax ? tooMany('bytes', bytesMax) : undefined;
+}
+
+function bytesShown({ proposals, votes, reason, description }: Approval): number {
+  const asked = bytesOf(proposals[0]?.action.arguments ?? null) + bytesOf(reason) + bytesOf(description);
+  return votes.reduce((sum, vote) => sum + bytesOfResponse(vote), asked);
+}
+
+type Shown = Pick<Vote, 'reason' | 'instruction'> & Pick<Vote | RespondToApproval, 'decision'>;
+
+function bytesOfResponse({ decision, reason, instruction }: Shown): number {
+  const words = bytesOf(reason) + bytesOf(instruction);
+  switch (decision.type) {
+    case 'edit':
+      return words + bytesOf(decision.arguments);
+    case 'answer':
+      return words + bytesOf(decision.output);
+    case 'approve':
+    case 'deny':
+      return words;
+  }
+}
+
+/** At least how many bytes a JSON value has in UTF-8: escapes are not counted. */
+function bytesOf(value: JsonValue): number {
+  if (typeof value === 'string') return utf8Length(value) + 2;
+  if (typeof value !== 'object' || value === null) return String(value).length;
+  const values: readonly JsonValue[] = Object.values(value);
+  const keys = Array.isArray(value) ? [] : Object.keys(value);
+  const named = keys.reduce((sum, key) => sum + utf8Length(key) + 3, 0);
+  return values.reduce<number>((sum, one) => sum + bytesOf(one) + 1, 2 + named);
+}
+
+function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    // A surrogate pair is two units and four bytes.
+    if (code > 0x7f) bytes += code > 0x7ff && (code < 0xd800 || code > 0xdfff) ? 2 : 1;
+  }
+  return bytes;
+}
