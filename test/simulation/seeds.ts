@@ -4,7 +4,7 @@ import { sim, simTimeoutMs } from './sim.ts';
 /** The number of spec files `seeds-*.spec.ts`: jest runs them side by side. */
 const shares = 5;
 /** How many seeds the whole suite runs. */
-const seeds = Number(process.env['SEEDS'] ?? '500');
+const seeds = Number(process.env['SEEDS'] ?? '250');
 const seedsPerTest = 100;
 
 /** Defines the tests of one share of the seeds, counted from 0. */
