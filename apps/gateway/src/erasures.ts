@@ -17,7 +17,7 @@ export async function eraseSubject(
     return refused({ code: 'not-supported', detail });
   }
   if (body.dryRun === true) {
-    return written(200, await erasures.preview(actor, body.subject), readModel.checkpoint());
+    return written(200, await erasures.preview(actor, body), readModel.checkpoint());
   }
   const result = await erasures.erase(actor, body, commandId);
   metrics.commandEnded('EraseSubject', result.status === 'refused' ? result.refusal.code : 'done');

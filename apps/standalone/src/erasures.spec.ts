@@ -124,7 +124,7 @@ it('makes the hash useless that a remembered approval keeps of the values', asyn
   await run('b');
   const recorded = await stores().vault.store.raw.readAll(0, 1000);
   expect(recorded.filter(({ type }) => type === 'GrantCreated').map(({ data }) => data)).toMatchObject([
-    { subject, match: { salt: '[sealed]' } },
+    { subject: JSON.stringify(['me', subject]), match: { salt: '[sealed]' } },
   ]);
   await erase();
   await request('c');
@@ -143,6 +143,36 @@ it('erases a run whose calls have no label', async () => {
   await request('a', { labels: {} });
   await run('a');
   expect(await erase({ subject: 'run:run-1' })).toMatchObject({ status: 'erased', calls: 1 });
+});
+
+describe('the erasure of calls of one principal', () => {
+  const other: Actor = { ...actor, principal: 'other' };
+
+  it('is not held up by a label of another that names the run, and does not reach its calls', async () => {
+    await request('a', { labels: {} });
+    await run('a');
+    await request('hostile', { labels: { subject: 'run:run-1' } }, other);
+    expect(await erase({ subject: 'run:run-1' })).toMatchObject({ status: 'erased', calls: 1 });
+    expect(viewOf('hostile').arguments).toEqual({ password: secret });
+    expect(await erase({ subject: 'label:run:run-1', force: true })).toMatchObject({ status: 'erased', calls: 1 });
+  });
+
+  it.each([
+    ['the same label', { subject }, subject],
+    ['the same run', {}, 'run:run-1'],
+  ])('is not held up by an open call of another with %s, and does not reach it', async (_, labels, name) => {
+    await request('a', { labels });
+    await run('a');
+    await request('hostile', { labels }, other);
+    const openCalls = { code: 'calls-open', extra: { openCalls: [callIdOf('hostile')] } };
+    expect(await erase({ subject: name })).toMatchObject(openCalls);
+    expect(await erase({ subject: name, requestedBy: 'me' })).toMatchObject({ status: 'erased', calls: 1 });
+    expect([viewOf('a'), viewOf('hostile')].map(({ arguments: args }) => args)).toEqual([
+      { password: '[erased]' },
+      { password: secret },
+    ]);
+    expect(await erase({ subject: name, force: true })).toMatchObject({ status: 'erased', calls: 1 });
+  });
 });
 
 it('counts the values that an older version recorded in clear, and does not claim them', async () => {

@@ -166,7 +166,7 @@ export type { HiddenValue, MarkedPlaces } from './sensitive.js';
 export { eraseSecrets, erasedPointers, putSecrets, secretPointers, takeSecrets } from './sealed-values.js';
 export type { SecretValues } from './sealed-values.js';
 export { erasedMark, isMask, maskOf } from './sensitive-mask.js';
-export { subjectOf, subjectOfGrant, subjectStream } from './subject-events.js';
+export { subjectNameOf, subjectOf, subjectOfGrant, subjectStream } from './subject-events.js';
 export type { SubjectEvent } from './subject-events.js';
 export { isShownText } from './sensitive-text.js';
 export { isTimeZone } from './time-zone.js';

@@ -243,8 +243,12 @@ export const problemSchema = z
 export const eraseSubjectSchema = z
   .strictObject({
     subject: z.string().min(1).max(512).meta({
-      description: 'The label `subject` of the calls, or `run:` and the id of a run whose calls have no such label.',
+      description:
+        'The label `subject` of the calls, or `run:` and the id of a run whose calls have no such label. A label that begins with `run:`, `grant:` or `label:` has `label:` in front of it here.',
     }),
+    requestedBy: externalIdSchema
+      .optional()
+      .meta({ description: 'Only calls of this principal. Default: those of all.' }),
     reason: textSchema.optional(),
     force: z.boolean().optional().meta({ description: 'Cancels the open calls of the subject first.' }),
     dryRun: z.boolean().optional().meta({ description: 'Counts what would be erased, and changes nothing.' }),

@@ -28,16 +28,23 @@ export function subjectStream(hash: string): string {
   return `subject-${hash}`;
 }
 
-/** Whose values a call has: that of its label `subject`, otherwise its run. */
-export function subjectOf({
-  labels,
-  runId,
-}: {
+/** A call, as far as it says whose values it has. */
+interface SubjectCall {
   readonly labels: Readonly<Record<string, string>>;
   readonly runId: string;
-}): string {
+  readonly requestedBy: string;
+}
+
+/** The name that an erasure gives: the label `subject` of a call, otherwise its run. No label is the name of a run or of a grant. */
+export function subjectNameOf({ labels, runId }: Pick<SubjectCall, 'labels' | 'runId'>): string {
   const label = Object.hasOwn(labels, 'subject') ? labels['subject'] : undefined;
-  return label === undefined || label === '' ? `run:${runId}` : label;
+  if (label === undefined || label === '') return `run:${runId}`;
+  return /^(?:run|grant|label):/.test(label) ? `label:${label}` : label;
+}
+
+/** Whose values a call has. Each principal has names of its own, so that none reaches the calls of another. */
+export function subjectOf(call: SubjectCall): string {
+  return JSON.stringify([call.requestedBy, subjectNameOf(call)]);
 }
 
 /** Whose key the salt of a grant has: that of the call that was remembered, otherwise the grant has one of its own. */

@@ -45,6 +45,7 @@ Example:
     .description('make the sensitive values of a subject unreadable for ever (admins)')
     .option('--yes', 'do not ask')
     .option('--force', 'cancel the open calls of the subject first')
+    .option('--requested-by <principal>', 'only calls of this principal')
     .option('--reason <text>', 'why; recorded')
     .addHelpText(
       'after',

@@ -11,6 +11,7 @@ export interface EraseOptions {
   readonly yes?: boolean;
   readonly force?: boolean;
   readonly reason?: string;
+  readonly requestedBy?: string;
 }
 
 const path = '/v1/subjects/erase';
@@ -18,14 +19,15 @@ const path = '/v1/subjects/erase';
 /** `countersign erase <subject>`: counts what would be erased, asks, and erases. */
 export async function erase(invocation: Invocation, subject: string, options: EraseOptions): Promise<ExitCode> {
   const { client } = invocation;
-  const { reason, force = false, yes = false } = options;
-  const preview = await client.post<ErasureView>(path, { body: { subject, dryRun: true } });
+  const { reason, requestedBy, force = false, yes = false } = options;
+  const named = { subject, ...(requestedBy !== undefined && { requestedBy }) };
+  const preview = await client.post<ErasureView>(path, { body: { ...named, dryRun: true } });
   invocation.print(...previewLines(preview, force));
   if (!yes && !(await isConfirmed(invocation))) {
     invocation.print({ text: 'Nothing is erased.' });
     return exitCodes.refused;
   }
-  const body = { subject, force, ...(reason !== undefined && { reason }) };
+  const body = { ...named, force, ...(reason !== undefined && { reason }) };
   const erasure = await client.post<ErasureView>(path, { body });
   invocation.printJson(erasure);
   invocation.print(

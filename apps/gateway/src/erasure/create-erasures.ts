@@ -8,8 +8,8 @@ import type { ReadModel } from '@countersign/read-model';
 import { crashPoint } from '@countersign/runtime';
 import { reachedWithin } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
-import { surveySubject } from './survey-subject.js';
-import type { Survey } from './survey-subject.js';
+import { proofNameOf, subjectsIn, surveySubject } from './survey-subject.js';
+import type { NamedSubject, Survey } from './survey-subject.js';
 import type { Erasures } from '../erasure-port.js';
 
 /** The dependencies of an erasure. */
@@ -37,9 +37,12 @@ const lagMsMax = 10_000;
 export function createErasures(ports: ErasurePorts): Erasures {
   let last: Promise<unknown> = Promise.resolve();
   return {
-    preview: async ({ tenant }, subject) => {
-      const ids = await ports.keys.idsOf(tenant, subject);
-      return viewOf(subject, await survey(ports, tenant, subject, ids), { status: 'possible' });
+    preview: async ({ tenant }, request) => {
+      const ids: string[] = [];
+      for (const subject of await subjectsIn(ports.raw, tenant, request)) {
+        ids.push(...(await ports.keys.idsOf(tenant, subject)));
+      }
+      return viewOf(request.subject, await survey(ports, tenant, request, ids), { status: 'possible' });
     },
     erase: (actor, request, commandId) => {
       const running = last.then(() => erase(ports, actor, request, commandId));
@@ -49,13 +52,13 @@ export function createErasures(ports: ErasurePorts): Erasures {
   };
 }
 
-function survey({ raw, readModel }: ErasurePorts, tenant: string, subject: string, keys: readonly string[]) {
+function survey({ raw, readModel }: ErasurePorts, tenant: string, named: NamedSubject, keys: readonly string[]) {
   const isOpen = (callId: string): boolean => {
     const call = readModel.toolCall(tenant, callId);
     // A call that this process has not read yet may be open.
     return call === undefined || !isSettled(call.state);
   };
-  return surveySubject(raw, { tenant, subject, keys: new Set(keys), isOpen });
+  return surveySubject(raw, { tenant, named, keys: new Set(keys), isOpen });
 }
 
 async function erase(
@@ -68,21 +71,23 @@ async function erase(
   const { tenant } = actor;
   const { subject, force = false } = request;
   // From here on new values of the subject get another key, so this count is final.
-  const keys = await ports.keys.retire(tenant, subject);
+  const keys: string[] = [];
+  for (const each of await subjectsIn(ports.raw, tenant, request))
+    keys.push(...(await ports.keys.retire(tenant, each)));
   await ports.settled();
-  let found = await survey(ports, tenant, subject, keys);
+  let found = await survey(ports, tenant, request, keys);
   if (force) {
     const reason = request.reason ?? 'the values of its subject are erased';
     for (const callId of found.openCalls) await cancelToolCall(commands, actor, callId, reason, commandId);
     // In a cluster the read model lags behind the store: the cancelled calls would still count as open.
     await reachedWithin(ports.readModel, ports.clock, await ports.store.head(), lagMsMax);
-    found = await survey(ports, tenant, subject, keys);
+    found = await survey(ports, tenant, request, keys);
   }
   if (found.openCalls.length > 0) return callsOpen(found, force);
   if (keys.length === 0) {
     // An earlier erasure may have left the bytes of its key in the log of keys.db, which another process was reading.
     await ports.keys.destroy([]);
-    const value = viewOf(subject, found, { status: 'nothing-to-erase', ...(await lastProof(ports, tenant, subject)) });
+    const value = viewOf(subject, found, { status: 'nothing-to-erase', ...(await lastProof(ports, tenant, request)) });
     return { status: 'done', value, position: ports.readModel.checkpoint() };
   }
   const { stream, erasedAt, position } = await record(ports, actor, request, keys, found);
@@ -95,7 +100,7 @@ async function erase(
 function callsOpen({ openCalls }: Survey, force: boolean): Result<ErasureView> {
   const remedy = force
     ? 'a call that was claimed cannot be cancelled: wait for its outcome, or reconcile it'
-    : 'wait until they are settled, or cancel them with force';
+    : 'wait until they are settled, cancel them with force, or erase the values of one principal with requestedBy';
   const detail = `${String(openCalls.length)} calls of the subject are open: ${remedy}`;
   return {
     status: 'refused',
@@ -107,9 +112,9 @@ function callsOpen({ openCalls }: Survey, force: boolean): Result<ErasureView> {
 async function lastProof(
   { keys, store }: ErasurePorts,
   tenant: string,
-  subject: string,
+  named: NamedSubject,
 ): Promise<Partial<Pick<ErasureView, 'stream' | 'erasedAt'>>> {
-  const stream = subjectStream(await keys.hashOf(tenant, subject));
+  const stream = subjectStream(await keys.hashOf(tenant, proofNameOf(named)));
   const last = (await store.readStream(stream)).at(-1)?.data as SubjectEvent['data'] | undefined;
   return last === undefined ? {} : { stream, erasedAt: last.erasedAt };
 }
@@ -129,10 +134,10 @@ async function record(
   found: Survey,
 ): Promise<Recorded> {
   const { tenant, principal } = actor;
-  const { subject, reason } = request;
+  const { reason } = request;
   const { calls, values, clearValues } = found;
   const { keys, store, clock, ids } = ports;
-  const hash = await keys.hashOf(tenant, subject);
+  const hash = await keys.hashOf(tenant, proofNameOf(request));
   const stream = subjectStream(hash);
   const erasedAt = new Date(clock.now()).toISOString();
   const event: NewEvent<SubjectEvent> = {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { erasedPointers, secretPointers, subjectOf } from '@countersign/contracts';
-import type { EventData, RecordedEvent } from '@countersign/contracts';
+import { erasedPointers, secretPointers, subjectNameOf, subjectOf } from '@countersign/contracts';
+import type { EraseSubject, EventData, RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 
 /** The log's entries about a subject. */
@@ -14,9 +14,12 @@ export interface Survey {
   readonly clearValues: number;
 }
 
+/** The subject as an erasure names it: of all principals, or of one. */
+export type NamedSubject = Pick<EraseSubject, 'subject' | 'requestedBy'>;
+
 interface SurveyedSubject {
   readonly tenant: string;
-  readonly subject: string;
+  readonly named: NamedSubject;
   readonly keys: ReadonlySet<string>;
   readonly isOpen: (callId: string) => boolean;
 }
@@ -26,18 +29,43 @@ const pageSize = 500;
 /** Reads the whole log, as it is stored, for the values of a subject. Others get their turn between its pages. */
 export async function surveySubject(raw: Pick<EventStore, 'readAll'>, surveyed: SurveyedSubject): Promise<Survey> {
   const counted = { ofSubject: new Set<string>(), sealedCalls: new Set<string>(), values: 0, clearValues: 0 };
-  let position = 0;
-  for (;;) {
-    const page = await raw.readAll(position, pageSize);
-    for (const event of page) count(counted, event, surveyed);
-    const last = page.at(-1);
-    if (last === undefined) break;
-    position = last.position;
-    await setImmediate();
-  }
+  for await (const event of eventsOf(raw)) count(counted, event, surveyed);
   const calls = [...counted.sealedCalls];
   const { values, clearValues } = counted;
   return { calls, values, openCalls: calls.filter(surveyed.isOpen), clearValues };
+}
+
+/**
+ * Returns the subjects whose keys an erasure is about: one for each principal that has calls of this name. A version before
+ * 0.1.0 gave all principals one subject, which the name alone stands for, as it does for a grant.
+ */
+export async function subjectsIn(
+  raw: Pick<EventStore, 'readAll'>,
+  tenant: string,
+  named: NamedSubject,
+): Promise<readonly string[]> {
+  const subjects = new Set(named.requestedBy === undefined ? [named.subject] : []);
+  for await (const event of eventsOf(raw)) {
+    const request = event.metadata.tenant === tenant ? requestOf(event, named) : undefined;
+    if (request !== undefined) subjects.add(subjectOf(request));
+  }
+  return [...subjects];
+}
+
+/** The name under which the proof of an erasure is recorded, hashed. */
+export function proofNameOf({ subject, requestedBy }: NamedSubject): string {
+  return requestedBy === undefined ? subject : JSON.stringify([requestedBy, subject]);
+}
+
+async function* eventsOf(raw: Pick<EventStore, 'readAll'>): AsyncGenerator<RecordedEvent, void> {
+  for (let position = 0; ;) {
+    const page = await raw.readAll(position, pageSize);
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    position = last.position;
+    await setImmediate();
+  }
 }
 
 interface Counted {
@@ -47,10 +75,10 @@ interface Counted {
   clearValues: number;
 }
 
-function count(counted: Counted, event: RecordedEvent, { tenant, subject, keys }: SurveyedSubject): void {
+function count(counted: Counted, event: RecordedEvent, { tenant, named, keys }: SurveyedSubject): void {
   const { sealed, callId, tenant: owner } = event.metadata;
   if (owner !== tenant || callId === null) return;
-  if (isRequestOf(event, subject)) counted.ofSubject.add(callId);
+  if (requestOf(event, named) !== undefined) counted.ofSubject.add(callId);
   if (sealed === undefined) {
     if (counted.ofSubject.has(callId)) counted.clearValues += erasedPointers(secretPointers(event)).length;
   } else if (keys.has(sealed.key)) {
@@ -59,6 +87,13 @@ function count(counted: Counted, event: RecordedEvent, { tenant, subject, keys }
   }
 }
 
-function isRequestOf(event: RecordedEvent, subject: string): boolean {
-  return event.type === 'ToolCallRequested' && subjectOf(event.data as EventData<'ToolCallRequested'>) === subject;
+/** The request of a call of this name; undefined for other events. */
+function requestOf(
+  { type, data }: RecordedEvent,
+  { subject, requestedBy }: NamedSubject,
+): EventData<'ToolCallRequested'> | undefined {
+  if (type !== 'ToolCallRequested') return undefined;
+  const request = data as EventData<'ToolCallRequested'>;
+  const isOfPrincipal = requestedBy === undefined || request.requestedBy === requestedBy;
+  return isOfPrincipal && subjectNameOf(request) === subject ? request : undefined;
 }

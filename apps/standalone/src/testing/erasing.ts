@@ -74,7 +74,7 @@ export function prepareErasing() {
   };
   const preview = (): Promise<ErasureView> => {
     const { preview: look, close } = erasures();
-    return look(actor, subject).finally(close);
+    return look(actor, { subject }).finally(close);
   };
   const viewOf = (toolCallId: string) => {
     const row = stores.readModel.toolCall('default', callIdOf(toolCallId));

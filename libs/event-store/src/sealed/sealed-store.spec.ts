@@ -66,6 +66,7 @@ const requested = (args: JsonObject, labels: Record<string, string> = {}): NewEv
     callId: 'tc_1',
     runId: 'run-1',
     labels,
+    requestedBy: 'agent',
     arguments: args,
     sensitive: sensitivePointers(args),
     salt: 'feed',
@@ -79,6 +80,7 @@ const succeeded = (output: JsonObject): NewEvent => ({
   metadata,
 });
 const secret = { user: 'a', password: 'hunter2' };
+const eraseKeysOfCalls = (name: string): void => eraseKeys(JSON.stringify(['agent', name]));
 const eraseKeys = (subject: string): void => {
   const found = keys.retire('default', subject);
   keys.beginErasing(found);
@@ -114,13 +116,13 @@ it('uses the key of the call for its later events, also in a process that did no
   await sealed().append('toolCall-1', noStream, [requested({ n: 1 }, { subject: 'customer-42' })]);
   await sealed().append('toolCall-1', 0, [succeeded({ token: 'hunter2' })]);
   expect(JSON.stringify(simulated.events)).not.toContain('hunter2');
-  eraseKeys('customer-42');
+  eraseKeysOfCalls('customer-42');
   expect(dataOf((await sealed().readStream('toolCall-1'))[1])).toEqual({ output: { token: '[erased]' } });
 });
 
 it('marks the values of an erased subject, names their places, and has no salt any more', async () => {
   await sealed().append('toolCall-1', noStream, [requested({ ...secret, note: '[erased]' })]);
-  eraseKeys('run:run-1');
+  eraseKeysOfCalls('run:run-1');
   const [event] = await sealed().readStream('toolCall-1');
   expect(dataOf(event)).toMatchObject({ arguments: { user: 'a', password: '[erased]', note: '[erased]' }, salt: null });
   expect(event?.metadata.erased).toEqual(['/arguments/password']);
@@ -137,7 +139,7 @@ it('leaves other subjects readable, and gives the erased one a new key', async (
   const store = sealed();
   await store.append('toolCall-1', noStream, [requested(secret, { subject: 'a' })]);
   await store.append('toolCall-2', noStream, [requested(secret, { subject: 'b' })]);
-  eraseKeys('a');
+  eraseKeysOfCalls('a');
   await store.append('toolCall-3', noStream, [requested(secret, { subject: 'a' })]);
   const passwords = (await store.readAll(0, 10)).map((event) => (dataOf(event)['arguments'] as JsonObject)['password']);
   expect(passwords).toEqual(['[erased]', 'hunter2', 'hunter2']);
