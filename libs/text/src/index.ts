@@ -1,3 +1,4 @@
+export { foldBlankLines } from './blank-runs.js';
 export { batchWords } from './batch-words.js';
 export type { ShownBatch } from './batch-words.js';
 export { toCsv } from './csv.js';
@@ -10,7 +11,7 @@ export { membersOf } from './json-members.js';
 export type { Member } from './json-members.js';
 export { lineDiff } from './line-diff.js';
 export type { DiffLine } from './line-diff.js';
-export { markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } from './marks.js';
+export { lineSegments, markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } from './marks.js';
 export type { MarkReason, Segment, SegmentOptions } from './marks.js';
 export { chainWords, requesterWords, responderRead, responderWords } from './people-words.js';
 export type { OuterCall } from './people-words.js';

@@ -2,6 +2,8 @@
 export interface DiffLine {
   readonly kind: ' ' | '-' | '+' | '@';
   readonly text: string;
+  /** What stands for several empty lines: `300 empty lines`. */
+  readonly blank?: string;
 }
 
 const contextLines = 3;

@@ -1,13 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } from './marks.js';
+import { lineSegments, markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } from './marks.js';
 import { honestTexts, hostileTexts } from './testing/hostile-texts.js';
 
 const unseen = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 /** All of Unicode, and much of what poses, parts and combines. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
-  fc.string({ unit: fc.constantFrom(...Array.from('aezE/ \n\t"⟦⟧аеожЖοωԱո\u0301\u0338\u202e\ufe0f\u00a0\ud83d')) }),
+  fc.string({
+    unit: fc.constantFrom('         ', ...Array.from('aezE/ \n\t"⟦⟧аеожЖοωԱո\u0301\u0338\u202e\ufe0f\u00a0\ud83d')),
+  }),
 );
 
 describe('a foreign text', () => {
@@ -66,6 +68,23 @@ describe('segments', () => {
     expect(textOf(segmentsOf('a\n\tb\r', { partedBy: '\n\t' }))).toBe('a\n\tb⟦U+000D⟧');
   });
 
+  it('mark spaces, tabs and empty lines that come in numbers', () => {
+    const shown = (text: string): string => textOf(segmentsOf(text, { partedBy: '\n\t' }));
+    expect(shown(`a${'\n'.repeat(301)}b`)).toBe('a\n⟦300 empty lines⟧\nb');
+    expect(shown('a\n\n  \n\t\nb')).toBe('a\n⟦3 empty lines⟧\nb');
+    expect(shown('a\n\n\nb')).toBe('a\n\n\nb');
+    expect(shown('\n\n\nb')).toBe('⟦3 empty lines⟧\nb');
+    expect(shown(`${' '.repeat(1200)}b`)).toBe('⟦1,200 spaces⟧b');
+    expect(shown(`a${'\t'.repeat(60)}b`)).toBe('a⟦60 tabs⟧b');
+    expect(shown(`a${' \t'.repeat(60)}b`)).toBe('a⟦120 spaces and tabs⟧b');
+  });
+
+  it('of a line leave its indentation, unless it hides the line', () => {
+    expect(textOf(lineSegments(`${' '.repeat(24)}a`))).toBe(`${' '.repeat(24)}a`);
+    expect(textOf(lineSegments(`${' '.repeat(25)}a`))).toBe('⟦25 spaces⟧a');
+    expect(textOf(lineSegments(`  a${' '.repeat(8)}b`))).toBe('  a⟦8 spaces⟧b');
+  });
+
   it('let no combining character cling to what parts the text', () => {
     expect(textOf(segmentsOf('a\n\u0338b', { partedBy: '\n' }))).toBe('a\n⟦U+0338⟧b');
   });
@@ -85,7 +104,10 @@ describe('segments', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const marksOf = (one: string, partedBy = ''): number =>
-          segmentsOf(one, { partedBy }).filter(({ kind }) => kind === 'mark').length;
+          segmentsOf(one, { partedBy }).reduce(
+            (sum, segment) => sum + (segment.kind === 'mark' ? Array.from(segment.character).length : 0),
+            0,
+          );
         const parted = marksOf(text, '\n\t');
         const parts = text.split(/[\n\t]/).reduce((sum, part) => sum + marksOf(part), 0);
         const whole = marksOf(text) - Array.from(text).filter((character) => '\n\t'.includes(character)).length;

@@ -1,10 +1,11 @@
+import { blankRuns, hasBlankRun } from './blank-runs.js';
 import { confusableLetters } from './confusable.js';
 
 /**
  * Characters that a reader does not see as letters: control characters and escape sequences, bidi and other format
- * characters, zero-width and ignorable ones, unusual spaces, private-use and unassigned code points, lone surrogates.
+ * characters, zero-width and ignorable ones, unusual spaces, symbols without ink (the blank Braille pattern), private-use and unassigned code points, lone surrogates.
  */
-const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u;
+const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u{1d159}]|(?! )\p{Zs}/u;
 const unseenAnywhere = new RegExp(unseen.source, 'gu');
 /** The first character of our marks. In a foreign text it is marked itself, so that no text can imitate a mark. */
 const ours = '⟦';
@@ -15,11 +16,12 @@ const combiningRunMax = 3;
 
 /**
  * Why a character is marked: it is invisible or changes how the text reads (`unseen`), it overlays other text
- * (`clinging`), or it only looks like a Latin letter (`posing`).
+ * (`clinging`), or it only looks like a Latin letter (`posing`). `blank`: a run of spaces or empty lines, behind which a
+ * text is easily missed.
  */
-export type MarkReason = 'unseen' | 'clinging' | 'posing';
+export type MarkReason = 'unseen' | 'clinging' | 'posing' | 'blank';
 
-/** A piece of a foreign text: unchanged, or the mark of one of its characters. */
+/** A piece of a foreign text: unchanged, or the mark of one of its characters, or of a run of blank ones. */
 export type Segment =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'mark'; readonly text: string; readonly character: string; readonly reason: MarkReason };
@@ -35,7 +37,8 @@ export interface SegmentOptions {
 
 /**
  * Every foreign text passes through here before people see it: what would be obeyed, hidden or reordered becomes a mark such
- * as `⟦U+202E⟧`, and so does a letter that poses as a Latin one. No two texts have the same segments.
+ * as `⟦U+202E⟧`, and so does a letter that poses as a Latin one, and a run of blanks such as `⟦240 spaces⟧`. No two texts
+ * have the same segments.
  *
  * @example
  * segmentsOf('ok\u001b[2J').map(({ text }) => text); // ['ok', '⟦U+001B⟧', '[2J']
@@ -45,6 +48,7 @@ export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {})
   const segments: Segment[] = [];
   const characters = Array.from(text);
   const posing = confusableLetters(characters, partedBy);
+  const runs = blankRuns(characters, partedBy);
   let plain = '';
   let combined = 0;
   // The base of a combining character; without one it would attach to our own text or to a mark.
@@ -53,7 +57,19 @@ export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {})
     if (plain !== '') segments.push({ kind: 'text', text: plain });
     plain = '';
   };
+  let runEnd = 0;
   characters.forEach((character, index) => {
+    if (index < runEnd) return;
+    const run = runs.get(index);
+    if (run !== undefined) {
+      flush();
+      runEnd = run.end;
+      hasBase = false;
+      combined = 0;
+      const blanks = characters.slice(index, run.end).join('');
+      segments.push({ kind: 'mark', text: `${ours}${run.words}⟧`, character: blanks, reason: 'blank' });
+      return;
+    }
     const isParting = partedBy.includes(character);
     combined = combining.test(character) ? combined + 1 : 0;
     // Stacked without limit, they paint over the lines above.
@@ -74,13 +90,23 @@ export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {})
 /** A fast path for most texts, including long typed ones, which are processed at every key. */
 function isPlain(text: string, partedBy: string): boolean {
   for (const [character] of text.matchAll(beyondAscii)) if (!partedBy.includes(character)) return false;
-  return true;
+  return !hasBlankRun(text, partedBy);
 }
 
 function reasonOf(character: string, clings: boolean, poses: boolean): MarkReason | undefined {
   if (poses) return 'posing';
   if (clings) return 'clinging';
   return character === ours || unseen.test(character) ? 'unseen' : undefined;
+}
+
+/** A deeper indentation is marked like any other run of spaces. */
+const indentMax = 24;
+
+/** The segments of one line of a text. Its indentation stays, so that code reads as code. */
+export function lineSegments(line: string): readonly Segment[] {
+  const indent = /^ */.exec(line)?.[0] ?? '';
+  if (indent === '' || indent.length > indentMax) return segmentsOf(line, { partedBy: '\t' });
+  return [{ kind: 'text', text: indent }, ...segmentsOf(line.slice(indent.length), { partedBy: '\t' })];
 }
 
 /** The visible mark of a character that is not shown as itself: `⟦U+202E⟧`. */

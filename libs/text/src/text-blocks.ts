@@ -1,3 +1,4 @@
+import { foldBlankLines } from './blank-runs.js';
 import type { JsonValue } from './json-members.js';
 import { membersOf } from './json-members.js';
 import type { DiffLine } from './line-diff.js';
@@ -48,7 +49,7 @@ export function textBlocksOf(value: JsonValue): TextBlocks {
     if (replacement !== undefined) {
       const { oldName, newName, before, after } = replacement;
       const subject = { kind: 'replacement', oldName, newName } as const;
-      blocks.push({ pointer, subject, lineEnds: [], lines: lineDiff(before, after) });
+      blocks.push({ pointer, subject, lineEnds: [], lines: foldBlankLines(lineDiff(before, after)) });
       sizes.set(`${pointer}/${oldName}`, sizeOf(before));
       sizes.set(`${pointer}/${newName}`, sizeOf(after));
     }
@@ -103,12 +104,20 @@ function longText(owner: JsonValue, name: string, pointer: string, text: string)
   const block = { pointer, lineEnds: lineEndsOf(text) };
   const lines = linesOf(text);
   if (file !== undefined && contentNames.test(name)) {
-    return { ...block, subject: { kind: 'file', file }, lines: lines.map((line) => ({ kind: '+', text: line })) };
+    return {
+      ...block,
+      subject: { kind: 'file', file },
+      lines: shown(lines.map((line) => ({ kind: '+', text: line }))),
+    };
   }
   if (/^(diff --git |--- |@@ )/.test(text)) {
-    return { ...block, subject: { kind: 'patch' }, lines: lines.map(patchLine) };
+    return { ...block, subject: { kind: 'patch' }, lines: shown(lines.map(patchLine)) };
   }
-  return { ...block, subject: { kind: 'text' }, lines: lines.map((line) => ({ kind: ' ', text: line })) };
+  return { ...block, subject: { kind: 'text' }, lines: shown(lines.map((line) => ({ kind: ' ', text: line }))) };
+}
+
+function shown(lines: readonly DiffLine[]): readonly DiffLine[] {
+  return foldBlankLines(lines);
 }
 
 /** A heading such as `--- a/file` keeps its sign: it adds and removes nothing. */

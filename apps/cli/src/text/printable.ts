@@ -1,4 +1,4 @@
-import { markOf, replaceUnseen, segmentsOf, textOf } from '@countersign/text';
+import { lineSegments, markOf, replaceUnseen, segmentsOf, textOf } from '@countersign/text';
 
 export { safeJson } from '@countersign/text';
 
@@ -19,4 +19,9 @@ export function printableLines(text: string): string[] {
  */
 export function sealed(line: string): string {
   return replaceUnseen(line, markOf);
+}
+
+/** One line of a foreign text, with its indentation; a tab is shown as `⇥` and two spaces. */
+export function printableLine(line: string): string {
+  return textOf(lineSegments(line)).replaceAll('\t', '⇥  ');
 }

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@countersign/contracts';
 import type { DiffLine } from '@countersign/text';
 import { lineDiff, printable, writtenMaskNote, writtenMasks } from '@countersign/text';
 import type { HiddenPlace } from '@countersign/text';
-import { printableLines } from '../text/printable.js';
+import { printableLine } from '../text/printable.js';
 import { jsonLines } from './json-lines.js';
 import type { Line } from './line.js';
 import { wrapped } from './line.js';
@@ -50,10 +50,12 @@ function blockLines(blocks: readonly ShownBlock[], columns: number): Line[] {
   return blocks.flatMap(({ title, lines, kind }): Line[] => [
     { text: '' },
     ...wrapped(title, columns, 'bold'),
-    ...lines.flatMap((line) =>
-      diffLine(line, printableLines(line.text).join(''), columns, kind === 'plain' ? '│' : line.kind),
-    ),
+    ...lines.flatMap((line) => diffLine(line, lineText(line), columns, kind === 'plain' ? '│' : line.kind)),
   ]);
+}
+
+function lineText({ text, blank }: DiffLine): string {
+  return blank === undefined ? printableLine(text) : `⟦${blank}⟧`;
 }
 
 const toneOfKind = { '-': 'red', '+': 'green', '@': 'cyan', ' ': undefined } as const;

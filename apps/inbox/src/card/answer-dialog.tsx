@@ -7,14 +7,14 @@ import type { SendingProps } from './sending-dialog.js';
 
 /** A result given in place of running the tool. */
 export function AnswerDialog(props: SendingProps<JsonValue>): ReactNode {
-  const { approval, problem, isBusy, onClose, onSend } = props;
+  const { approval, change, onAcknowledge, problem, isBusy, onClose, onSend } = props;
   const [text, setText] = useState('');
   const output = outputOf(text);
   return (
     <SendingDialog
       title={`Answer in place of ${printable(approval.toolName, 80)}`}
       description="The tool does not run. The agent gets this as its result."
-      problem={problem}
+      {...{ problem, change, onAcknowledge }}
       send={{
         label: 'Send the answer',
         isReady: !isBusy && text.trim() !== '',

@@ -10,45 +10,62 @@ import { endedWords, problemWords } from '../text/words.js';
 import { Link } from '../ui/link.js';
 import { AfterDecision } from './after-decision.js';
 import { ApprovalCard } from './approval-card.js';
+import { ChangeNotice } from './change-notice.js';
 import { DecisionPanel } from './decision-panel.js';
+import { SeenParts, useSeen } from './seen.js';
+import { useChange } from './use-change.js';
 import { useApproval } from './use-approval.js';
 
 /** A card and what can be decided on it. */
 export function ApprovalPane({ approvalId, onDecided }: { approvalId: string; onDecided: () => void }): ReactNode {
   const { approval, problem } = useApproval(approvalId);
-  const [isMine, setMine] = useState(false);
   const nowMs = useNow();
-  const wasPending = useRef(false);
-  if (approval?.state === 'pending') wasPending.current = true;
-  const back = (
+  if (approval !== undefined) return <LoadedPane approval={approval} onDecided={onDecided} />;
+  return (
+    <div className="pane" aria-busy={problem === undefined}>
+      <Back />
+      {problem !== undefined && (
+        <p className="notice" role="alert">
+          {problem.code === 'unknown-approval' ? 'There is no such approval.' : problemWords(problem, nowMs)}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Back(): ReactNode {
+  return (
     <Link href={hrefs.pending} className="button quiet back">
       <Icon name="back" /> All pending
     </Link>
   );
-  if (approval === undefined) {
-    return (
-      <div className="pane" aria-busy={problem === undefined}>
-        {back}
-        {problem !== undefined && (
-          <p className="notice" role="alert">
-            {problem.code === 'unknown-approval' ? 'There is no such approval.' : problemWords(problem, nowMs)}
-          </p>
-        )}
-      </div>
-    );
-  }
+}
+
+function LoadedPane({ approval, onDecided }: { approval: ApprovalView; onDecided: () => void }): ReactNode {
+  const [isMine, setMine] = useState(false);
+  const { change, acknowledge } = useChange(approval);
+  const { state: seen, context } = useSeen(approval.actionDigest);
+  const isPending = approval.state === 'pending';
+  const wasPending = useRef(isPending);
+  if (isPending) wasPending.current = true;
+  const onAcknowledge = (): void => acknowledge(approval);
   return (
     <div className="pane">
       <div className="pane-scroll">
-        {back}
-        {approval.state !== 'pending' && <Ended approval={approval} isMissed={!isMine && wasPending.current} />}
-        <CardWithVerdict approval={approval} />
+        <Back />
+        {!isPending && <Ended approval={approval} isMissed={!isMine && wasPending.current} />}
+        {change !== undefined && <ChangeNotice change={change} onAcknowledge={onAcknowledge} />}
+        <SeenParts context={isPending ? context : undefined}>
+          <CardWithVerdict approval={approval} />
+        </SeenParts>
       </div>
-      {approval.state === 'pending' && (
+      {isPending && (
         <DecisionPanel
-          approval={approval}
+          {...{ approval, change, onAcknowledge, seen }}
           onSent={(answered) => {
             setMine(true);
+            // The person's own edit is no news to them.
+            acknowledge(answered);
             if (answered.state !== 'pending') onDecided();
           }}
         />

@@ -6,6 +6,7 @@ import { looksHidden, membersOf, writtenMaskNote, writtenMasks } from '@counters
 import { textBlocksOf } from '../text/text-blocks.js';
 import { Marked } from '../ui/marked.js';
 import { DiffLines } from './diff-lines.js';
+import { End } from './seen.js';
 
 /** The arguments of a call: the values, then every multi-line text as lines. Nothing is omitted or cut. */
 export const Arguments = memo(function Arguments(props: {
@@ -43,6 +44,7 @@ export const Arguments = memo(function Arguments(props: {
           <DiffLines lines={block.lines} kind={block.kind} />
         </figure>
       ))}
+      <End />
     </div>
   );
 });

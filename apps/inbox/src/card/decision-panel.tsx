@@ -1,5 +1,5 @@
 import { Suspense, lazy, useRef, useState } from 'react';
-import type { ReactNode, Ref, RefObject } from 'react';
+import type { ReactNode, Ref } from 'react';
 import type { ApprovalView, Decision, DecisionType, Remember } from '@countersign/contracts';
 import { readApproval, respond, withdraw } from '../api/countersign.js';
 import type { Remarks } from '../api/countersign.js';
@@ -10,23 +10,37 @@ import { useShortcuts } from '../live/use-shortcuts.js';
 import { problemWords, sentWords } from '../text/words.js';
 import { useToast } from '../ui/toast.js';
 import { AnswerDialog } from './answer-dialog.js';
+import { RemarkFields } from './remark-fields.js';
 import { RememberFields, canRemember } from './remember.js';
+import type { SeenState } from './seen.js';
+import type { Change } from './use-change.js';
 
 const EditDialog = lazy(() => import('./edit-dialog.js'));
 
+interface DecisionProps {
+  readonly approval: ApprovalView;
+  /** What has changed since the person looked; nothing is decided until it is acknowledged. */
+  readonly change: Change | undefined;
+  readonly onAcknowledge: () => void;
+  readonly seen: SeenState;
+  readonly onSent: (approval: ApprovalView) => void;
+}
+
 /** The decision buttons at the foot of the card, always in the same place. */
-export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval: ApprovalView) => void }): ReactNode {
-  const { approval } = props;
+export function DecisionPanel(props: DecisionProps): ReactNode {
+  const { approval, change, onAcknowledge, seen } = props;
   const { roles, principal } = useAccount();
   const [remarks, setRemarks] = useState<Remarks>({ reason: '', instruction: '' });
+  const [writtenFor, setWrittenFor] = useState(approval.actionDigest);
   const [open, setOpen] = useState<'edit' | 'answer'>();
-  const [remember, setRemember] = useState<Remember>();
+  const [remember, setRemember] = useRemember(approval.actionDigest);
   const { send, isBusy, problem } = useSending(approval, { remarks, remember }, props.onSent);
   const reason = useRef<HTMLInputElement>(null);
   const buttons = { approve: useRef<HTMLButtonElement>(null), deny: useRef<HTMLButtonElement>(null) };
   const mine = approval.responses.find(({ respondedBy }) => respondedBy === principal);
-  const may = (type: DecisionType) => mine === undefined && approval.allowedDecisions.includes(type);
-  const choice = { approval, isBusy };
+  const may = (type: DecisionType) =>
+    mine === undefined && change === undefined && approval.allowedDecisions.includes(type);
+  const choice = { approval, isOff: isBusy || change !== undefined };
   const needsReason = (type: DecisionType) => approval.requirement.requireReason.includes(type);
   const decide = (decision: Decision): void => {
     if (needsReason(decision.type) && remarks.reason.trim() === '') reason.current?.focus();
@@ -34,7 +48,7 @@ export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval
   };
   // A key alone decides nothing: it moves the focus to the button, and Enter presses it.
   useShortcuts({
-    a: () => buttons.approve.current?.focus(),
+    a: () => (seen.isAll ? buttons.approve.current?.focus() : seen.pageOn()),
     d: () => buttons.deny.current?.focus(),
     e: () => may('edit') && setOpen('edit'),
     r: () => may('answer') && setOpen('answer'),
@@ -43,16 +57,28 @@ export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval
     return <p className="decision-note muted">You can look, not decide: your account lacks the role approver.</p>;
   }
   const required = approval.requirement.requireReason;
-  const dialog = { approval, problem, isBusy, onClose: () => setOpen(undefined) };
+  const dialog = { approval, change, onAcknowledge, problem, isBusy, onClose: () => setOpen(undefined) };
+  const write = (written: Remarks): void => {
+    setRemarks(written);
+    setWrittenFor(approval.actionDigest);
+  };
   return (
-    <section className="decision" aria-label="Your decision">
+    <section className="decision" aria-label="Your decision" tabIndex={-1}>
       <p className="problem-line" role="alert">
         {problem}
       </p>
       {mine === undefined ? (
         <>
-          <RemarkFields remarks={remarks} onChange={setRemarks} required={required} reasonRef={reason} />
-          {canRemember(approval) && <RememberFields {...{ approval, remember }} onChange={setRemember} />}
+          <RemarkFields
+            {...{ remarks, required }}
+            isOlder={writtenFor !== approval.actionDigest}
+            onChange={write}
+            reasonRef={reason}
+          />
+          {canRemember(approval) && (
+            <RememberFields key={approval.actionDigest} {...{ approval, remember }} onChange={setRemember} />
+          )}
+          <Unseen approval={approval} seen={seen} />
           <div className="actions">
             <Choice {...choice} type="deny" shortcut="d" ref={buttons.deny} onChoose={() => decide({ type: 'deny' })}>
               Deny
@@ -66,6 +92,7 @@ export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval
             </Choice>
             <Choice
               {...choice}
+              isOff={choice.isOff || !seen.isAll}
               type="approve"
               shortcut="a"
               ref={buttons.approve}
@@ -93,19 +120,19 @@ function Choice(props: {
   approval: ApprovalView;
   type: DecisionType;
   shortcut: string;
-  isBusy: boolean;
+  isOff: boolean;
   ref?: Ref<HTMLButtonElement>;
   onChoose: () => void;
   children: ReactNode;
 }): ReactNode {
-  const { approval, type, shortcut, isBusy, onChoose, ref, children } = props;
+  const { approval, type, shortcut, isOff, onChoose, ref, children } = props;
   if (!approval.allowedDecisions.includes(type)) return null;
   return (
     <button
       ref={ref}
       className={`button ${type}`}
       type="button"
-      disabled={isBusy}
+      disabled={isOff}
       aria-keyshortcuts={shortcut}
       onClick={onChoose}
     >
@@ -147,35 +174,23 @@ function useSending(
   return { send, isBusy, problem };
 }
 
-function RemarkFields(props: {
-  remarks: Remarks;
-  onChange: (remarks: Remarks) => void;
-  required: readonly DecisionType[];
-  reasonRef: RefObject<HTMLInputElement | null>;
-}): ReactNode {
-  const { remarks, onChange, required, reasonRef } = props;
-  const hint = required.length === 0 ? 'optional' : `needed to ${required.join(' or ')}`;
-  const fields = [
-    { name: 'reason', label: 'Reason', hint: `(${hint})`, ref: reasonRef },
-    { name: 'instruction', label: 'Instruction', hint: 'to the agent (optional)', ref: undefined },
-  ] as const;
+/** A choice for later calls. Made for other arguments, it is not kept. */
+function useRemember(digest: string): readonly [Remember | undefined, (chosen: Remember | undefined) => void] {
+  const [chosen, setChosen] = useState<{ readonly digest: string; readonly remember: Remember | undefined }>();
+  const remember = chosen?.digest === digest ? chosen.remember : undefined;
+  return [remember, (next) => setChosen({ digest, remember: next })];
+}
+
+/** Approve is off: a part of what will run was not on screen yet. */
+function Unseen({ approval, seen }: { approval: ApprovalView; seen: SeenState }): ReactNode {
+  if (seen.isAll || !approval.allowedDecisions.includes('approve')) return null;
   return (
-    <div className="remarks">
-      {fields.map((field) => (
-        <label key={field.name} className="field">
-          <span className="label">
-            {field.label} <span className="muted">{field.hint}</span>
-          </span>
-          <input
-            ref={field.ref}
-            value={remarks[field.name]}
-            maxLength={8192}
-            onChange={(event) => onChange({ ...remarks, [field.name]: event.target.value })}
-            onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
-          />
-        </label>
-      ))}
-    </div>
+    <p className="more-below">
+      What will run goes on below. You can approve it after its end was on screen.{' '}
+      <button type="button" className="button quiet" onClick={seen.pageOn}>
+        Show more
+      </button>
+    </p>
   );
 }
 

@@ -1,7 +1,8 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { DiffLine } from '@countersign/text';
-import { Marked } from '../ui/marked.js';
+import { MarkedLine } from '../ui/marked.js';
+import { SeenBox } from './seen.js';
 
 const signs = { '+': 'added', '-': 'removed', ' ': undefined, '@': undefined } as const;
 /** Rendering more lines than this takes visible time, so they are shown on request. */
@@ -12,7 +13,7 @@ export function DiffLines({ lines, kind }: { lines: readonly DiffLine[]; kind: '
   const [isWhole, setWhole] = useState(lines.length <= atOnceMax);
   const shown = isWhole ? lines : lines.slice(0, atOnceMax);
   return (
-    <div className="diff" tabIndex={0} role="group" aria-label={kind === 'diff' ? 'Changes' : 'Text'}>
+    <SeenBox className="diff" label={kind === 'diff' ? 'Changes' : 'Text'} isWhole={isWhole}>
       <div className="diff-lines">
         {shown.map((line, index) => (
           <div key={index} className="diff-line" data-sign={kind === 'plain' ? ' ' : line.kind}>
@@ -23,7 +24,11 @@ export function DiffLines({ lines, kind }: { lines: readonly DiffLine[]; kind: '
               )}
             </span>
             <span className="diff-text">
-              <Marked text={line.text} keepsLines />
+              {line.blank === undefined ? (
+                <MarkedLine line={line.text} />
+              ) : (
+                <mark className="mark">{`⟦${line.blank}⟧`}</mark>
+              )}
             </span>
           </div>
         ))}
@@ -33,6 +38,6 @@ export function DiffLines({ lines, kind }: { lines: readonly DiffLine[]; kind: '
           Show {(lines.length - atOnceMax).toLocaleString('en-US')} more lines: they run too
         </button>
       )}
-    </div>
+    </SeenBox>
   );
 }

@@ -13,8 +13,9 @@ import type { SendingProps } from './sending-dialog.js';
 
 /** Other arguments for the call: written as JSON, held against the tool's schema, and shown as a change before they are sent. */
 export default function EditDialog(props: SendingProps<JsonObject>): ReactNode {
-  const { approval, problem, isBusy, onClose, onSend } = props;
-  const [original] = useState(approval.arguments);
+  const { approval, change, onAcknowledge, problem, isBusy, onClose, onSend } = props;
+  // What the person has seen: the text is compared with it, and is sent only while it is what will run.
+  const original = change?.before ?? approval.arguments;
   const [text, setText] = useState(() => JSON.stringify(original, null, 2));
   const hidden = useMemo(() => approval.hiddenValues.map(({ pointer }) => pointer), [approval.hiddenValues]);
   const schema = useLoaded(approval.callId, (signal) => readToolSchema(approval.callId, signal));
@@ -24,7 +25,7 @@ export default function EditDialog(props: SendingProps<JsonObject>): ReactNode {
     [parsed, schema.value, hidden],
   );
   const isSame = parsed.status === 'ok' && JSON.stringify(parsed.value) === JSON.stringify(original);
-  const canSend = parsed.status === 'ok' && problems.length === 0 && !isSame && !isBusy;
+  const canSend = parsed.status === 'ok' && problems.length === 0 && !isSame && !isBusy && change === undefined;
   const send = (): void => {
     if (canSend) void onSend(parsed.value);
   };
@@ -33,7 +34,7 @@ export default function EditDialog(props: SendingProps<JsonObject>): ReactNode {
       size="large"
       title={`Edit the arguments of ${printable(approval.toolName, 80)}`}
       description="What stands here runs in place of what was requested. A masked value stays as it was if you leave its mask."
-      problem={problem}
+      {...{ problem, change, onAcknowledge }}
       send={{ label: 'Approve these arguments', isReady: canSend, now: send }}
       onClose={onClose}
     >

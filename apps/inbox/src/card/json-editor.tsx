@@ -10,6 +10,7 @@ import { Decoration, EditorView, WidgetType, keymap, lineNumbers } from '@codemi
 import type { DecorationSet } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { segmentsOf } from '@countersign/text';
+import type { MarkReason } from '@countersign/text';
 
 /** A class for the editor: its colours follow the page's theme. */
 const look = EditorView.theme({
@@ -52,10 +53,16 @@ function marksOf(doc: Text): DecorationSet {
   let at = 0;
   for (const segment of segmentsOf(doc.toString(), { partedBy: '\n\t' })) {
     const to = at + (segment.kind === 'mark' ? segment.character : segment.text).length;
-    if (segment.kind === 'mark') marks.add(at, to, Decoration.replace({ widget: new MarkWidget(segment.text) }));
+    if (segment.kind === 'mark' && !isLayout(segment, doc, at))
+      marks.add(at, to, Decoration.replace({ widget: new MarkWidget(segment.text) }));
     at = to;
   }
   return marks.finish();
+}
+
+/** The indentation of JSON, and empty lines between its values: no text of a call can contain them. */
+function isLayout({ reason, character }: { reason: MarkReason; character: string }, doc: Text, at: number): boolean {
+  return reason === 'blank' && (character.includes('\n') || doc.lineAt(at).from === at);
 }
 
 const marks = StateField.define<DecorationSet>({

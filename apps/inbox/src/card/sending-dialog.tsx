@@ -1,10 +1,15 @@
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { Dialog } from '../ui/dialog.js';
+import { ChangeNotice } from './change-notice.js';
+import type { Change } from './use-change.js';
 
 /** The context of a dialog that sends one decision. */
 export interface SendingProps<T> {
   readonly approval: ApprovalView;
+  /** What has changed while the dialog was open. */
+  readonly change: Change | undefined;
+  readonly onAcknowledge: () => void;
   /** Why it was refused, in words. */
   readonly problem: string;
   readonly isBusy: boolean;
@@ -18,13 +23,16 @@ export function SendingDialog(props: {
   description: string;
   size?: 'small' | 'large';
   problem: string;
+  change: Change | undefined;
+  onAcknowledge: () => void;
   send: { readonly label: string; readonly isReady: boolean; readonly now: () => void };
   onClose: () => void;
   children: ReactNode;
 }): ReactNode {
-  const { title, description, size = 'small', problem, send, onClose, children } = props;
+  const { title, description, size = 'small', problem, change, onAcknowledge, send, onClose, children } = props;
   return (
     <Dialog title={title} description={description} size={size} onClose={onClose}>
+      {change !== undefined && <ChangeNotice change={change} onAcknowledge={onAcknowledge} />}
       {children}
       <p className="problem-line" role="alert">
         {problem}
@@ -33,7 +41,12 @@ export function SendingDialog(props: {
         <button className="button" type="button" onClick={onClose}>
           Cancel
         </button>
-        <button className="button approve" type="button" disabled={!send.isReady} onClick={send.now}>
+        <button
+          className="button approve"
+          type="button"
+          disabled={!send.isReady || change !== undefined}
+          onClick={send.now}
+        >
           {send.label}
         </button>
       </div>

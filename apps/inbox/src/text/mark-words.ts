@@ -7,6 +7,8 @@ export function markWords(reason: MarkReason, character: string): string {
       return `This is “${character}”, which only looks like a Latin letter`;
     case 'clinging':
       return 'A combining character that would paint over other text';
+    case 'blank':
+      return 'Blank characters, behind which a text is easily missed';
     case 'unseen':
       return 'A character that would be invisible or change how the text reads';
   }

@@ -1,6 +1,7 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
-import { segmentsOf } from '@countersign/text';
+import { lineSegments, segmentsOf } from '@countersign/text';
+import type { Segment } from '@countersign/text';
 import { markWords } from '../text/mark-words.js';
 
 /** A foreign text on the page: as text alone, every character seen. */
@@ -11,7 +12,16 @@ export const Marked = memo(function Marked({
   text: string;
   keepsLines?: boolean;
 }): ReactNode {
-  return segmentsOf(text, keepsLines ? { partedBy: '\n\t' } : {}).map((segment, index) =>
+  return shown(segmentsOf(text, keepsLines ? { partedBy: '\n\t' } : {}));
+});
+
+/** One line of a foreign text, with its indentation. */
+export const MarkedLine = memo(function MarkedLine({ line }: { line: string }): ReactNode {
+  return shown(lineSegments(line));
+});
+
+function shown(segments: readonly Segment[]): ReactNode {
+  return segments.map((segment, index) =>
     segment.kind === 'text' ? (
       segment.text
     ) : (
@@ -20,4 +30,4 @@ export const Marked = memo(function Marked({
       </mark>
     ),
   );
-});
+}

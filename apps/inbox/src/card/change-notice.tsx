@@ -1,0 +1,47 @@
+import { useLayoutEffect, useRef } from 'react';
+import type { ReactNode } from 'react';
+import { Marked } from '../ui/marked.js';
+import { ArgumentsChange } from './arguments-change.js';
+import type { Change } from './use-change.js';
+
+/** Says what has changed since the person looked. Nothing can be decided until the person acknowledges it. */
+export function ChangeNotice({ change, onAcknowledge }: { change: Change; onAcknowledge: () => void }): ReactNode {
+  const notice = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    if (notice.current === null) return;
+    // The focus leaves a button whose meaning has changed.
+    if (isOnButton(dialogOf(notice.current))) notice.current.focus();
+    notice.current.scrollIntoView({ block: 'nearest' });
+  }, [change.after]);
+  const acknowledge = (): void => {
+    document.querySelector<HTMLElement>('[aria-label="Your decision"]')?.focus();
+    onAcknowledge();
+  };
+  return (
+    <section ref={notice} className="notice change-notice" role="alert" tabIndex={-1} aria-label="What has changed">
+      <p>
+        <strong>This has changed since you looked.</strong>{' '}
+        {change.by !== undefined && (
+          <>
+            <Marked text={change.by} /> edited it.{' '}
+          </>
+        )}
+        Nothing of yours was sent.
+      </p>
+      <ArgumentsChange before={change.before} after={change.after} />
+      <button type="button" className="button" onClick={acknowledge}>
+        I have seen the change
+      </button>
+    </section>
+  );
+}
+
+function dialogOf(element: Element): Element | null {
+  return element.closest('[role="dialog"]');
+}
+
+/** Returns whether the focus is on a button that decides, in the same dialog or outside of all. */
+function isOnButton(dialog: Element | null): boolean {
+  const { activeElement } = document;
+  return activeElement !== null && activeElement.closest('.actions') !== null && dialogOf(activeElement) === dialog;
+}

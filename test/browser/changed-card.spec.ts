@@ -1,0 +1,101 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { cleanUpAfterEach, temporaryFolder } from '../process/harness/cleanup.js';
+import { openInbox, openWorld, useBrowser } from './harness/inbox.js';
+import type { World } from './harness/inbox.js';
+
+const policy = `
+version: 1
+rules:
+  - { id: two, then: { require: { quorum: { approve: 2, deny: 2 } } } }
+`;
+const mallory = { to: 'mallory', amount: 1_000_000 };
+
+describe('a card that changes while a person looks', () => {
+  cleanUpAfterEach();
+  const browser = useBrowser();
+
+  /** The card of a wire to the supplier, open in front of bob. */
+  async function opened(): Promise<{ world: World; page: Page; path: string; edit: () => Promise<unknown> }> {
+    const file = join(temporaryFolder(), 'policy.yaml');
+    writeFileSync(file, policy);
+    const world = await openWorld({ COUNTERSIGN_POLICY: file });
+    const [call] = await world.ask([{ toolName: 'wire', arguments: { to: 'supplier', amount: 10 } }]);
+    const { page } = await openInbox(browser(), world.url, 'bob');
+    await page.locator('button.approve:not([disabled])').waitFor();
+    const path = `/v1/approvals/${call?.approval?.approvalId ?? ''}`;
+    const decision = { type: 'edit', arguments: mallory };
+    return { world, page, path, edit: () => world.send('ann', 'POST', `${path}/responses`, { decision }) };
+  }
+
+  const responders = async (world: World, path: string): Promise<readonly string[]> =>
+    (await world.send<{ responses: { respondedBy: string }[] }>('bob', 'GET', path)).responses.map(
+      ({ respondedBy }) => respondedBy,
+    );
+
+  it('says what changed, and decides nothing until the person has acknowledged it', async () => {
+    const { world, page, path, edit } = await opened();
+    await page.getByLabel(/^Reason/).fill('a supplier that we know');
+    await page.getByRole('button', { name: 'Approve', exact: true }).focus();
+    await edit();
+    const notice = page.getByRole('alert', { name: 'What has changed' });
+    await notice.getByText('This has changed since you looked.').waitFor();
+    await notice.getByText('ann edited it.').waitFor();
+    expect(await notice.locator('[data-sign="-"]').allInnerTexts()).toEqual(
+      expect.arrayContaining([expect.stringContaining('"to": "supplier"')]),
+    );
+    expect(await notice.locator('[data-sign="+"]').allInnerTexts()).toEqual(
+      expect.arrayContaining([expect.stringContaining('"to": "mallory"')]),
+    );
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('What has changed');
+    await page.keyboard.press('Enter');
+    for (const key of ['a', 'd', 'e', 'r']) {
+      await page.keyboard.press(key);
+      await page.keyboard.press('Enter');
+    }
+    for (const name of ['Approve', 'Deny', 'Edit…', 'Answer…']) {
+      expect(await page.getByRole('button', { name, exact: true }).isDisabled()).toBe(true);
+    }
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(await responders(world, path)).toEqual(['ann']);
+    await page.getByText('written before the change').waitFor();
+    expect(await page.getByLabel(/^Reason/).inputValue()).toBe('a supplier that we know');
+    await page.getByRole('button', { name: 'I have seen the change' }).click();
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('Your decision');
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByText(/^Approved: wire/).waitFor();
+    expect(await responders(world, path)).toEqual(['ann', 'bob']);
+  });
+
+  it('keeps the text of an edit that began before, and sends it only after the change was acknowledged', async () => {
+    const { page, edit } = await opened();
+    await page.keyboard.press('e');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Arguments as JSON' }).fill('{"to":"supplier","amount":9}');
+    const send = dialog.getByRole('button', { name: 'Approve these arguments' });
+    await dialog.locator('button.approve:not([disabled])').waitFor();
+    await send.focus();
+    await edit();
+    const notice = dialog.getByRole('alert', { name: 'What has changed' });
+    await notice.getByText('ann edited it.').waitFor();
+    expect(await send.isDisabled()).toBe(true);
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('What has changed');
+    await notice.getByRole('button', { name: 'I have seen the change' }).click();
+    const change = dialog.getByRole('region', { name: 'The change' });
+    await change.locator('[data-sign="-"]', { hasText: '"to": "mallory"' }).waitFor();
+    await change.locator('[data-sign="+"]', { hasText: '"amount": 9' }).waitFor();
+    await dialog.locator('button.approve:not([disabled])').waitFor();
+  });
+
+  it('is no news to the person who edited it', async () => {
+    const { page } = await opened();
+    await page.keyboard.press('e');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Arguments as JSON' }).fill('{"to":"supplier","amount":9}');
+    await dialog.getByRole('button', { name: 'Approve these arguments' }).click();
+    await page.getByText('Your answer is recorded. More people must answer.').waitFor();
+    expect(await page.getByRole('alert', { name: 'What has changed' }).count()).toBe(0);
+  });
+});
