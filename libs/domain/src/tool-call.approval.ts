@@ -26,7 +26,7 @@ import type {
   RevealValues,
   WithdrawResponse,
 } from './tool-call.commands.js';
-import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
+import type { Approval, ToolCall, ToolCallState, Vote } from './tool-call.state.js';
 import { lostVoters, ownVotes, withVotersNow } from './voters.js';
 import { castVote, countedVoteBy, isOfProposer, tally } from './voting.js';
 
@@ -203,17 +203,20 @@ export function withdrawResponse(command: WithdrawResponse, state: ToolCallState
       ? accepted()
       : refused('unknown-approval', 'No answer of yours stands that could be withdrawn.');
   }
+  return withdrawn(approval, vote, { approvalId, withdrawnBy, withdrawnAt: toStored(at) });
+}
+
+/** The withdrawal of a vote. That of the vote that proposed what is asked ends the proposal. */
+function withdrawn(
+  approval: Approval,
+  vote: Vote,
+  by: Pick<EventData<'ResponseWithdrawn'>, 'approvalId' | 'withdrawnBy' | 'withdrawnAt'>,
+): RuleResult<ToolCallEvent> {
   const endsProposal = isOfProposer(approval, vote);
   const noMore = endsProposal ? noMoreProposals(approval) : undefined;
   if (noMore !== undefined) return { status: 'refused', refusal: noMore };
-  return accepted({
-    type: 'ResponseWithdrawn',
-    data: {
-      ...{ approvalId, withdrawnBy, withdrawnAt: toStored(at) },
-      ...(isBehind(vote, withdrawnBy) ? {} : { castBy: vote.respondedBy }),
-      ends: endsProposal ? 'proposal' : 'vote',
-    },
-  });
+  const cast = isBehind(vote, by.withdrawnBy) ? {} : { castBy: vote.respondedBy };
+  return accepted({ type: 'ResponseWithdrawn', data: { ...by, ...cast, ends: endsProposal ? 'proposal' : 'vote' } });
 }
 
 function hasWithdrawn(approval: Approval, names: readonly string[]): boolean {
