@@ -10,10 +10,14 @@ describe('a table as CSV', () => {
     expect(toCsv(['key'], [{ key: 'a,"b"\nc' }])).toBe('key\r\n"a,""b""\nc"\r\n');
   });
 
-  it.each(['=HYPERLINK("http://x")', '+1', '-1', '@a', '\tx', '\rx'])(
+  it.each(['=HYPERLINK("http://x")', '+1', '-1', '@a', '\tx', '\rx', '＝1+1', '＋1', '－1', '＠a', ' =1', '\n=1'])(
     'keeps a spreadsheet from running %j as a formula',
     (key) => {
       expect(toCsv(['key'], [{ key }]).split('\r\n')[1]?.replace('"', '')).toMatch(/^'/);
     },
   );
+
+  it.each(['b;=2+5', 'b\t=2+5', 'b|=2+5'])('keeps a spreadsheet with another separator from splitting %j', (key) => {
+    expect(toCsv(['key'], [{ key }])).toBe(`key\r\n"${key}"\r\n`);
+  });
 });
