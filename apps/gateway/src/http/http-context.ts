@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '@countersign/commands';
 import type { Refusal } from '@countersign/contracts';
 import { ProblemError, retryAfter, sendText } from '@countersign/shell';
@@ -15,6 +16,7 @@ import { principalKey } from '../limits/quota.js';
 import type { GatewayPorts } from '../ports.js';
 import type { Route } from '../route.js';
 import { invalidRequest, parseWith } from '../validation.js';
+import { authenticate } from './authenticate.js';
 import { whenShown } from '../visibility.js';
 
 /** A request as a controller receives it: authenticated, with a body that every JSON parser reads in the same way. */
@@ -53,6 +55,15 @@ const shownMsMax = 2000;
 export function actorOf(request: ApiRequest): Actor {
   if (request.actor === undefined) throw new ProblemError('unauthenticated', 'this needs a bearer token');
   return request.actor;
+}
+
+/** Resolves to whether a continuing request would still be accepted, from the same sender with the same rights. */
+export async function isStill({ ports, publicUrl }: HttpContext, actor: Actor, request: ApiRequest): Promise<boolean> {
+  try {
+    return isDeepStrictEqual(await authenticate(ports, request, publicUrl), actor);
+  } catch {
+    return false;
+  }
 }
 
 /** A parameter of the path. */

@@ -1,15 +1,12 @@
-import { isDeepStrictEqual } from 'node:util';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
-import type { Actor } from '@countersign/commands';
 import { eventTypes } from '@countersign/contracts';
 import { safeHeaders } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
 import type { EventSink } from '../event-reader.js';
 import { routes } from '../routes.js';
 import { invalidRequest } from '../validation.js';
-import { authenticate } from './authenticate.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, paramOf, positionOf, queryOf, read, sendLines, whenOver } from './http-context.js';
+import { actorOf, isStill, paramOf, positionOf, queryOf, read, sendLines, whenOver } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
@@ -40,18 +37,8 @@ export class StreamsController {
       actor,
       selection,
       () => openSink(reply, onClose),
-      () => this.#isStill(actor, request),
+      () => isStill(this.#http, actor, request),
     );
-  }
-
-  /** Checks that a continuing request would still be accepted, from the same sender with the same rights. */
-  async #isStill(actor: Actor, request: ApiRequest): Promise<boolean> {
-    const { ports, publicUrl } = this.#http;
-    try {
-      return isDeepStrictEqual(await authenticate(ports, request, publicUrl), actor);
-    } catch {
-      return false;
-    }
   }
 
   @Endpoint(routes.auditToolCall)

@@ -1,8 +1,10 @@
 import { Controller, Inject, Req, Res } from '@nestjs/common';
+import type { Actor } from '@countersign/commands';
+import { ProblemError } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
-import { paramOf, queryOf, read, write } from './http-context.js';
+import { isStill, paramOf, queryOf, read, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
@@ -39,11 +41,30 @@ export class ToolCallsController {
   get(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { toolCalls } = this.#http.gateway;
     const waiting = queryOf(routes.getToolCall, request);
-    return read(this.#http, request, reply, (actor) =>
-      toolCalls.get(actor, paramOf(request, 'callId'), waiting, (listener) =>
-        this.#http.hold(request.raw.socket, listener),
-      ),
-    );
+    return read(this.#http, request, reply, async (actor) => {
+      const answer = toolCalls.get(actor, paramOf(request, 'callId'), waiting, (end) =>
+        this.#whileProved(actor, request, end),
+      );
+      if (!(answer instanceof Promise)) return answer;
+      const waited = await answer;
+      // Attack: a token that was removed, or a role, while its request waited.
+      if (await isStill(this.#http, actor, request)) return waited;
+      throw new ProblemError('unauthenticated', 'the rights of this request have changed while it waited');
+    });
+  }
+
+  /** Calls `end` when the connection closes, or the rights of a request do not hold any more. Returns how to stop that. */
+  #whileProved(actor: Actor, request: ApiRequest, end: () => void): () => void {
+    const release = this.#http.hold(request.raw.socket, end);
+    const stop = this.#http.ports.tokens.onChange?.(() => {
+      void isStill(this.#http, actor, request).then((still) => {
+        if (!still) end();
+      });
+    });
+    return () => {
+      release();
+      stop?.();
+    };
   }
 
   @Endpoint(routes.requestApproval)

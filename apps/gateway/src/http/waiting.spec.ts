@@ -1,11 +1,17 @@
 import { requestToolCalls } from '@countersign/commands';
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ToolCallView } from '@countersign/contracts';
+import { createCollectingLog } from '@countersign/runtime/testing';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
-import { openWorld } from '../testing/world.js';
+import { openWorld, tokenEntries } from '../testing/world.js';
 import type { World } from '../testing/world.js';
+import { createFileTokens } from '../tokens-file.js';
+import type { TokenEntry } from '../tokens.js';
 
 let world: World;
 let api: Api;
@@ -87,6 +93,30 @@ describe('a reader that waits', () => {
     expect(new Set((await Promise.all(waiting)).map(({ body }) => body.state))).toEqual(new Set(['denied']));
     await untilWaiting(0);
   });
+});
+
+it('a reader that waits learns nothing once its token is removed, and is answered at once', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'countersign-waiting-')), 'tokens.json');
+  const write = (entries: readonly TokenEntry[]): void => writeFileSync(file, JSON.stringify(entries));
+  write(tokenEntries);
+  const tokens = createFileTokens(file, createCollectingLog());
+  const changing = await openWorld({ change: (ports) => ({ ...ports, tokens }) });
+  const other = createApi(changing);
+  const { callId } = await other.pending();
+  const waiting = (as: string, waitMs: number) =>
+    other.send('GET', `/v1/tool-calls/${callId}?waitMs=${String(waitMs)}`, { as });
+  const [removed, staying] = [waiting('bob', 20_000), waiting('ann', 400)];
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  write(tokenEntries.filter(({ principal }) => principal !== 'bob'));
+  const before = performance.now();
+  tokens.reload();
+  expect(await removed).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
+  expect(performance.now() - before).toBeLessThan(1_000);
+  expect((await staying).status).toBe(200);
+  expect(performance.now() - before).toBeGreaterThan(200);
+  tokens.close();
+  await changing.close();
+  rmSync(dirname(file), { recursive: true });
 });
 
 describe('a reader that names a position', () => {
