@@ -11,8 +11,8 @@ export interface AgentCall {
   readonly cwd: string | undefined;
   /** For people; absent: the tool's name. */
   readonly description?: string | undefined;
-  /** Absent: as the agent's list of tools says. */
-  readonly isReadOnly?: boolean;
+  /** A server or a plugin brings the tool, so its name says nothing about it. */
+  readonly isForeign?: boolean;
 }
 
 /** A tool call that an agent has run. */
@@ -54,7 +54,10 @@ export interface CodingAgent {
   readonly title: string;
   /** How long the hook waits for people, in ms: below the agent's own timeout. */
   readonly holdMs: number;
-  /** Tools that change nothing outside of the agent. */
+  /**
+   * Tools that change nothing outside of the agent, under names that nothing but the agent can have. Empty where a plugin can
+   * bring a tool of the same name. The attack: an agent writes such a plugin, and its tool runs without a person.
+   */
   readonly readOnlyTools: readonly string[];
   /** The event before a tool, as the agent names it in `hook_event_name`; absent where it sends no name. */
   readonly beforeEvent?: string;

@@ -76,8 +76,9 @@ function requestOf(
   options: HookOptions,
   call: AgentCall & { readonly cwd: string },
 ): Omit<RequestedCall, 'toolCallId'> {
-  const { toolName, args, cwd, description = toolName } = call;
-  const isReadOnly = call.isReadOnly ?? agent.readOnlyTools.includes(toolName);
+  const { toolName, args, cwd, description = toolName, isForeign = false } = call;
+  const isBuiltIn = !isForeign && agent.readOnlyTools.includes(toolName);
+  const isReadOnly = isBuiltIn || options.readOnly.some((glob) => matchesGlob(glob, toolName));
   const { allowedDecisions } = options;
   return {
     toolName,

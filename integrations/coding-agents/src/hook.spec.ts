@@ -32,6 +32,24 @@ describe('the hook before a tool', () => {
     expect(countersign.callOf('t1')).toMatchObject({ state: 'executing', runId: 's1', toolName: 'Read' });
   });
 
+  it.each([
+    ['opencode', { sessionID: 's1', tool: 'grep', callID: 't1', args: {} }, 'a plugin can replace it'],
+    ['copilot', { sessionId: 's1', toolName: 'view', toolArgs: {} }, 'an extension can replace it'],
+    ['claude-code', { ...bash('t1'), tool_name: 'Skill' }, 'a skill can run commands'],
+    ['codex', { ...bash('t1'), tool_name: 'read_mcp_resource' }, 'a server decides what it does'],
+    ['gemini', { session_id: 's1', tool_name: 'glob', tool_input: {}, mcp_context: {} }, 'it is the tool of a server'],
+  ] as const)('asks a person about the tool of %s %j, because %s', async (name, call) => {
+    const { before, asked, countersign } = open(name);
+    expect((await before({ cwd: '/w', ...call })).stdout).toContain('pending: approval');
+    expect(countersign.callOf(asked[0] ?? '').state).toBe('awaiting_approval');
+  });
+
+  it('asks no person about a tool that the operator takes for reading', async () => {
+    const { before } = open('opencode');
+    const call = { sessionID: 's1', cwd: '/w', tool: 'grep', callID: 't1', args: {} };
+    expect(JSON.parse((await before(call, { readOnly: ['gr*'] })).stdout)).toEqual({ decision: 'allow' });
+  });
+
   it('asks a person for a read-only tool with the gate all, and for none with the gate none', async () => {
     const { before } = open();
     const read = { ...bash('t1'), tool_name: 'Read' };

@@ -14,6 +14,8 @@ export interface HookOptions extends TransportOptions {
   readonly gate: GateMode;
   /** Narrows what people can decide; absent: as the policy says. */
   readonly allowedDecisions?: readonly DecisionType[];
+  /** Globs of the tools that the operator takes for read-only, besides those that the agent itself has. */
+  readonly readOnly: readonly string[];
   /** Globs of the tools that do not go to the ledger. */
   readonly ungated: readonly string[];
   /** How long the hook waits for people, in ms. */

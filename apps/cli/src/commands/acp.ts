@@ -10,6 +10,7 @@ import type { Output } from '../invocation.js';
 /** The options of `countersign acp`. */
 export interface AcpOptions extends ConnectionOptions {
   readonly gate: GateMode;
+  readonly readOnly?: readonly string[];
   readonly lease: string;
   readonly agent: string;
 }
@@ -31,6 +32,7 @@ export async function acp(
     gate: options.gate,
     // The protocol can carry neither other arguments nor an answer.
     allowedDecisions: ['approve', 'deny'] as const,
+    readOnly: options.readOnly ?? [],
     ungated: [],
     holdMs: Infinity,
     leaseMs: await leaseMsOf(options.lease),

@@ -9,3 +9,11 @@ export function gateOption(): Option {
     .choices(['writes', 'all', 'none'])
     .default('writes');
 }
+
+/** `--read-only` of the commands that know a tool by its name alone. */
+export function readOnlyOption(): Option {
+  return new Option(
+    '--read-only <glob...>',
+    'more tools that --gate writes takes for reading; trusts every tool with such a name',
+  );
+}

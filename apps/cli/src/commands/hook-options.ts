@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Argument } from 'commander';
 import type { Runner } from '../runner.js';
-import { gateOption } from './gate-option.js';
+import { gateOption, readOnlyOption } from './gate-option.js';
 import type { HookCommandOptions } from './hook.js';
 
 /** The agents of `integrations/coding-agents`, by name, so that the help loads nothing. */
@@ -15,6 +15,7 @@ export function addHook(program: Command, runner: Runner): void {
     .addArgument(new Argument('<agent>', 'the coding agent').choices(agents))
     .option('--post', 'the hook after each tool: record how it ended')
     .addOption(gateOption())
+    .addOption(readOnlyOption())
     .option('--ungated <glob...>', 'tools that do not go to the ledger, by name')
     .option('--hold <duration>', "how long to wait for a decision (default: below the agent's own timeout)")
     .option('--lease <duration>', 'a call without a report is unknown after this time', '10m')
@@ -33,6 +34,7 @@ COUNTERSIGN_DATA is enough.
 Examples:
   countersign hook claude-code
   countersign hook claude-code --post
+  countersign hook copilot --read-only view grep glob
   countersign hook codex --gate all --ungated 'mcp__docs__*'`,
     )
     .action(async (agent: string, options: HookCommandOptions, self: Command) =>

@@ -13,6 +13,7 @@ import { fileMarks } from './hook-marks.js';
 export interface HookCommandOptions extends ConnectionOptions {
   readonly post?: boolean;
   readonly gate: GateMode;
+  readonly readOnly?: readonly string[];
   readonly ungated?: readonly string[];
   readonly hold?: string;
   readonly lease: string;
@@ -65,13 +66,14 @@ async function hookOptions(
   options: HookCommandOptions,
   env: Output['terminal']['env'],
 ): Promise<HookOptions> {
-  const { gate, ungated = [], hold, lease, agent = name, defer = false } = options;
+  const { gate, readOnly = [], ungated = [], hold, lease, agent = name, defer = false } = options;
   if (defer && name !== 'claude-code') throw usageError('--defer is for claude-code alone.');
   const holdMs = hold === undefined ? agentHoldMs : await holdMsOf(hold);
   return {
     ...findWorkerConnection(options, env),
     agentId: agent,
     gate,
+    readOnly,
     ungated,
     holdMs: defer && hold === undefined ? 0 : holdMs,
     leaseMs: await leaseMsOf(lease),

@@ -5,9 +5,6 @@ import { objectIn, textIn } from '../hook-input.js';
 import type { SessionFolders } from './session-folders.js';
 import { keyOf, merged, type ToldCalls } from './told-calls.js';
 
-/** Kinds of tools that change nothing outside of the agent. */
-const readOnlyKinds = ['read', 'search', 'think'];
-
 /** What the agent has told of its calls, and in which folders it works. */
 export interface Told {
   readonly calls: ToldCalls;
@@ -52,15 +49,13 @@ export function hasChanged({ call, options }: PermissionRequest, told: Told): bo
 
 function callOf(sessionId: string, id: string, options: JsonValue | undefined, { calls, folders }: Told): AcpCall {
   const toolCall = calls.get(keyOf(sessionId, id)) ?? {};
-  const kind = textIn(toolCall, 'kind') ?? 'other';
   return {
     sessionId,
     id,
-    toolName: textIn(toolCall, 'name') ?? kind,
+    toolName: textIn(toolCall, 'name') ?? textIn(toolCall, 'kind') ?? 'other',
     args: argumentsOf(toolCall, options),
     cwd: folders.of(sessionId),
     description: textIn(toolCall, 'title'),
-    isReadOnly: readOnlyKinds.includes(kind),
   };
 }
 

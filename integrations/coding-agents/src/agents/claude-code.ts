@@ -8,9 +8,10 @@ export const claudeCode: CodingAgent = {
   title: 'Claude Code',
   // Its timeout is 600 s.
   holdMs: 540_000,
+  // The tools of plugins begin with "mcp__". A skill can run commands, so "Skill" is no reading tool.
   readOnlyTools: [
     ...['Read', 'Glob', 'Grep', 'LS', 'NotebookRead', 'BashOutput', 'TaskOutput', 'ToolSearch'],
-    ...['Task', 'Agent', 'Skill', 'TodoWrite', 'TaskCreate', 'TaskGet', 'TaskList', 'TaskUpdate'],
+    ...['Task', 'Agent', 'TodoWrite', 'TaskCreate', 'TaskGet', 'TaskList', 'TaskUpdate'],
     ...['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'],
   ],
   beforeEvent: 'PreToolUse',

@@ -6,7 +6,8 @@ const { defer: _defer, ...sameForm } = claudeCode;
 export const codex: CodingAgent = {
   ...sameForm,
   title: 'Codex',
-  readOnlyTools: ['update_plan', 'view_image', 'list_mcp_resources', 'read_mcp_resource'],
+  // The tools of plugins begin with "mcp__". A server that a plugin brings decides what reading one of its resources does.
+  readOnlyTools: ['update_plan', 'view_image'],
   // Codex takes an "allow" without arguments for a fault of the hook: silence lets the tool run.
   allow: (allowed) => (allowed.args === undefined ? null : preToolUseAllow(allowed)),
   failsOpen: ({ permission_mode: mode }) =>

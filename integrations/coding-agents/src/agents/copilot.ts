@@ -8,18 +8,8 @@ export const copilot: CodingAgent = {
   title: 'Copilot CLI',
   // Its timeout is 30 s.
   holdMs: 20_000,
-  readOnlyTools: [
-    'view',
-    'grep',
-    'rg',
-    'glob',
-    'read_bash',
-    'list_bash',
-    'task',
-    'update_todo',
-    'ask_user',
-    'report_intent',
-  ],
+  // An extension can replace each of its tools (`overridesBuiltInTool`).
+  readOnlyTools: [],
   readCall,
   readEnd: endReader(readCall, { output: 'toolResult', error: 'error' }),
   pass: null,

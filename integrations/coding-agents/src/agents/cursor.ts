@@ -6,6 +6,7 @@ const readCall = callReader({ session: 'conversation_id', tool: 'tool_name', arg
 export const cursor: CodingAgent = {
   title: 'Cursor',
   holdMs: 45_000,
+  // By its documentation the tools of servers begin with "MCP:".
   readOnlyTools: ['Read', 'Grep', 'Glob', 'LS', 'Task', 'TodoWrite'],
   beforeEvent: 'preToolUse',
   readCall,

@@ -1,8 +1,14 @@
-import type { JsonValue } from '@countersign/contracts';
-import type { CodingAgent } from '../agent.js';
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+import type { AgentCall, CodingAgent } from '../agent.js';
 import { callReader, objectIn } from '../hook-input.js';
 
-const readCall = callReader({ session: 'session_id', tool: 'tool_name', args: 'tool_input' });
+const readNames = callReader({ session: 'session_id', tool: 'tool_name', args: 'tool_input' });
+
+/** Older versions give the tool of an MCP server its own name. They say from which server it is. */
+const readCall = (input: JsonObject): AgentCall => ({
+  ...readNames(input),
+  ...('mcp_context' in input ? { isForeign: true } : {}),
+});
 
 export const gemini: CodingAgent = {
   title: 'Gemini CLI',

@@ -8,7 +8,8 @@ export const opencode: CodingAgent = {
   title: 'OpenCode',
   // It has no timeout.
   holdMs: 540_000,
-  readOnlyTools: ['read', 'glob', 'grep', 'list', 'task', 'skill', 'todowrite', 'todoread', 'question'],
+  // A plugin, or a file in `.opencode/tools`, replaces the tool of its name.
+  readOnlyTools: [],
   readCall,
   readEnd: endReader(readCall, { output: 'output', error: 'error' }),
   pass: { decision: 'pass' },

@@ -31,6 +31,7 @@ export function open(name: AgentName = 'claude-code'): Place {
     random: () => 0,
     agentId: name,
     gate: 'writes',
+    readOnly: [],
     ungated: [],
     holdMs: 0,
     leaseMs: 60_000,

@@ -105,7 +105,7 @@ describe('a result that the ledger refuses', () => {
     ['a lone surrogate', '"\\ud800"', /lone surrogate/],
     ['an integer beyond 2^53', '1152921504606846977', /integer beyond/],
     ['the key __proto__', '{"__proto__":1}', /forbidden key/],
-    ['deep nesting', `${'['.repeat(100)}${']'.repeat(100)}`, /nested deeper/],
+    ['deep nesting', `${'['.repeat(100)}${']'.repeat(100)}`, /nested too deeply/],
     ['2 MB', `"${'x'.repeat(2_000_000)}"`, /has 2000002 bytes/],
   ])('is recorded as %s', async (name, json, why) => {
     await runHook('countersign hook claude-code --gate none', claude(name), env);
