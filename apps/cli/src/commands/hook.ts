@@ -7,6 +7,7 @@ import { holdMsOf, leaseMsOf } from '../duration-option.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
 import { readBytes } from '../json-input.js';
+import { exitWhenWritten } from './hook-exit.js';
 import { fileMarks } from './hook-marks.js';
 
 /** The options of `countersign hook`. */
@@ -40,8 +41,7 @@ export async function hook({ terminal }: Output, name: string, options: HookComm
   if (answer.stdout !== '') stdout.write(`${answer.stdout}\n`);
   writeMarks();
   if (answer.stderr !== '') stderr.write(`${answer.stderr}\n`);
-  stdin.destroy();
-  return answer.exitCode;
+  return exitWhenWritten(terminal, answer.exitCode);
 }
 
 /** Returns whether the stream is a device that is no terminal. Node puts the null device in the place of a closed stdout. */
