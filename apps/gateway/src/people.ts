@@ -10,7 +10,7 @@ import type { Tokens } from './tokens.js';
 /** The sources of what is known about people, besides the policy file. They are read at every use, because they may change. */
 export interface PeopleSources {
   /** Undefined before the first start made them: their people have no groups. */
-  readonly tokens: () => Pick<Tokens, 'approverGroups' | 'grants' | 'groupsOf'> | undefined;
+  readonly tokens: () => Pick<Tokens, 'approverGroups' | 'approverIds' | 'grants' | 'groupsOf'> | undefined;
   readonly sessions?: () => Pick<Sessions, 'grants' | 'groupsOf' | 'isSignedIn'> | undefined;
   readonly channels: Pick<ChannelsConfig, 'people'> | undefined;
   /** The issuer at which people sign in by OIDC; null: they do not. */
@@ -37,6 +37,7 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
       return new Set([...(tokens()?.approverGroups(tenant) ?? []), ...inFile(tenant).flatMap(({ groups }) => groups)]);
     },
     channelPeople: inFile,
+    approvers: (tenant) => (issuer === null ? tokens()?.approverIds(tenant) : undefined),
     identitiesOf: (tenant, principal) => inFile(tenant).find(({ id }) => id === principal) ?? {},
     approver: (tenant, principal) => {
       if (!isApprover(tenant, principal)) return undefined;

@@ -81,6 +81,7 @@ export function createFileTokens(path: string, log: Log): FileTokens {
     actorOfHash: (tokenSha256) => tokens.actorOfHash(tokenSha256),
     grants: (who, role) => tokens.grants(who, role),
     groupsOf: (who) => tokens.groupsOf(who),
+    approverIds: (tenant) => tokens.approverIds(tenant),
     approverGroups: (tenant) => tokens.approverGroups(tenant),
     onChange: (listener) => {
       listeners.add(listener);

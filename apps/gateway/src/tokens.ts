@@ -82,6 +82,8 @@ export interface Tokens {
   readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
   /** The groups that the entries with the role approver give to the principal. */
   readonly groupsOf: (who: Pick<Actor, 'tenant' | 'principal'>) => readonly string[];
+  /** The principals of a tenant to whom an entry gives the role approver. */
+  readonly approverIds: (tenant: string) => readonly string[];
   /** The groups of all approvers of a tenant. */
   readonly approverGroups: (tenant: string) => ReadonlySet<string>;
   /** Calls the listener after each change; returns a function that stops this. Absent: the tokens never change. */
@@ -135,6 +137,7 @@ export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
         (entry) => entry.tenant === tenant && entry.principal === principal && entry.roles.includes(role),
       ),
     groupsOf: ({ tenant, principal }) => approversOf(tenant, principal).flatMap(({ groups }) => groups),
+    approverIds: (tenant) => [...new Set(approversOf(tenant).map(({ principal }) => principal))],
     approverGroups: (tenant) => new Set(approversOf(tenant).flatMap(({ groups }) => groups)),
   };
 }

@@ -176,6 +176,7 @@ describe('a request that is repeated', () => {
     async (name) => {
       const people = {
         approver: () => ({ groups: [], isAway: false }),
+        approvers: () => undefined,
         identitiesOf: (_: string, principal: string) => (principal === 'alice' ? { slack: 'T01:U01' } : {}),
       };
       const email = '{ id: alice, groups: [ops], identities: { email: "alice@example.com" } }';
@@ -196,6 +197,7 @@ describe('a request that is repeated', () => {
     async (name) => {
       const people = {
         approver: () => ({ groups: ['ops'], isAway: false }),
+        approvers: () => undefined,
         identitiesOf: (_: string, principal: string) => (principal === 'bob' ? { slack: 'T01:U02' } : {}),
       };
       const known =

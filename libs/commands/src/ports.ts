@@ -40,6 +40,8 @@ export interface KnownApprover {
 export interface People {
   /** An approver as known now; undefined when the principal is none. */
   readonly approver: (tenant: string, principal: string) => KnownApprover | undefined;
+  /** All approvers of the tenant; undefined when they are not known, because a sign-in provider gives the role. */
+  readonly approvers: (tenant: string) => readonly string[] | undefined;
   /** The identities of a person in the channels file. */
   readonly identitiesOf: (tenant: string, principal: string) => Identities;
 }

@@ -24,6 +24,7 @@ import type { Refused } from './with-tool-call.js';
 import { mayNotSpeakFor, refused } from './result.js';
 import type { Result } from './result.js';
 import { chainsOf, insideCancelled } from './nesting.js';
+import { noApproverLeft } from './no-approver-left.js';
 import { onRecorded, planCall, repeatOf } from './plan-call.js';
 import type { Plan, Step } from './plan-call.js';
 import type { CommandPorts } from './ports.js';
@@ -152,7 +153,7 @@ async function record(
   const shadow = judgeInShadow(ports, tenant, policyCalls, judged, at);
   const joined = joinedByRule(plans, judged);
   if ('refusal' in joined) return joined;
-  const judgements = await coverWithinQuotas(ports, joined, judged, { asker, additions, meta, at });
+  const judgements = await unlessNobodyIsLeft(ports, joined, judged, { asker, additions, meta, at });
   if ('refusal' in judgements) return judgements;
   const handled = await allEnded(
     joined.flatMap((plan, index) => {
@@ -184,6 +185,13 @@ async function record(
     value: { callIds: plans.map((plan) => plan.callId), isNew },
     position: Math.max(position, settledAt),
   };
+}
+
+/** The judgements with the cover of grants, unless a call leaves no approver: then no use of a grant is taken. */
+async function unlessNobodyIsLeft(
+  ...[ports, plans, judged, more]: Parameters<typeof coverWithinQuotas>
+): Promise<Awaited<ReturnType<typeof coverWithinQuotas>>> {
+  return noApproverLeft(ports, plans, judged) ?? coverWithinQuotas(ports, plans, judged, more);
 }
 
 interface Judged {

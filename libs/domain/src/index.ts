@@ -1,4 +1,6 @@
 export { areEqualJson } from './json-equality.js';
+export { stageWithoutApprovers } from './approvers-left.js';
+export type { PossibleApprover } from './approvers-left.js';
 export { answerableAtMs, defaultPace, isFast, readingMs } from './attention.js';
 export type { Pace } from './attention.js';
 export { businessSpans } from './business-hours.js';

@@ -55,6 +55,7 @@ export async function bootGateway(
     actorOfHash: () => undefined,
     grants: () => false,
     groupsOf: () => [],
+    approverIds: () => [],
     approverGroups: () => new Set<string>(),
   };
   const { readModel } = views;

@@ -38,6 +38,7 @@ export function hasLeft(departure: Departure | null, principal: string, atMs: nu
 export function peopleOf(departure: Departure | null, { now }: { readonly now: () => number }): People {
   return {
     approver: (_, principal) => (hasLeft(departure, principal, now()) ? undefined : { groups: [], isAway: false }),
+    approvers: () => undefined,
     identitiesOf: () => ({}),
   };
 }

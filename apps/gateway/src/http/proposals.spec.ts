@@ -197,6 +197,17 @@ describe('an agent', () => {
     expect((await approve(approval, 'mia')).body.code).toBe('not-an-approver');
   });
 
+  it.each(['sam', 'SAM'])('does not exclude all approvers of a stage by naming them, here %s', async (onBehalfOf) => {
+    const calls = [{ toolCallId: 'c', toolName: 'refund', arguments: { amount: 5000 } }];
+    const asked = (runId: string, more: object) =>
+      api.send('POST', '/v1/tool-calls', { body: { runId, calls, ...more } });
+    expect(await asked('named', { onBehalfOf })).toMatchObject({
+      status: 409,
+      body: { code: 'no-approver-left', errors: [{ path: 'calls.0' }] },
+    });
+    expect((await asked('another', { onBehalfOf: 'alice' })).status).toBe(201);
+  });
+
   it('may shorten a deadline that denies', async () => {
     const approval = await ask('wire', { to: 'supplier' }, { expiresInMs: 1000 });
     await pass(approval.callId, 1);

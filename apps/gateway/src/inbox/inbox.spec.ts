@@ -145,6 +145,7 @@ describe('a stream of events', () => {
       actorOfHash: (tokenHash) => createTokens(held.entries).actorOfHash(tokenHash),
       grants: (who, role) => createTokens(held.entries).grants(who, role),
       groupsOf: () => [],
+      approverIds: (tenant) => createTokens(held.entries).approverIds(tenant),
       approverGroups: (tenant) => createTokens(held.entries).approverGroups(tenant),
     };
     const world = await openWorld({

@@ -25,7 +25,7 @@ export const toolCallRoutes = {
     body: requestToolCallsSchema,
     oversize: oversizeCalls,
     answers: { 201: toolCallsSchema, 200: toolCallsSchema },
-    codes: ['tool-call-mismatch', 'already-settled', 'already-pending', 'invalid-arguments'],
+    codes: ['tool-call-mismatch', 'already-settled', 'already-pending', 'invalid-arguments', 'no-approver-left'],
   }),
   listToolCalls: defineRoute({
     id: 'listToolCalls',
