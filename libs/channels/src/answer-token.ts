@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import { parseApprovalId } from '@countersign/contracts';
+import { approvalIdOf, base32, fromBase32, parseApprovalId } from '@countersign/contracts';
 import type { Secret } from '@countersign/runtime';
 
 /** The meaning of a button or link. `o`: opens the card, where the decision is made. */
@@ -26,34 +26,46 @@ export interface AnswerTokens {
   readonly open: (token: string, recipient?: string) => TokenContent | undefined;
 }
 
-const digestCharacters = 12;
-const pattern = /^([admo])([a-z2-7]{26})([0-9a-f]{12})([A-Za-z0-9_-]{16})([1-9][0-9]{0,5})$/;
+const roundLength = 3;
+const idLength = 16;
+/** 128 bits: nobody finds an edit whose digest begins like that of what was shown. */
+const digestLength = 16;
+const macLength = 12;
+const contentLength = roundLength + idLength + digestLength;
+/** The action, and 47 bytes in base64url: together the 64 bytes that Telegram accepts. */
+const pattern = /^([admo])([A-Za-z0-9_-]{63})$/;
 
 /**
  * The tokens of one channel. The key is derived from an existing secret of the channel, so the sender of a card and the
  * receiver of the response need to share only the channels file.
  */
 export function createAnswerTokens(secret: Secret, channelId: string): AnswerTokens {
-  const key = Buffer.from(hkdfSync('sha256', secret.reveal(), 'countersign answer tokens v1', channelId, 32));
-  const macOf = (content: string, recipient: string): string =>
+  const key = Buffer.from(hkdfSync('sha256', secret.reveal(), 'countersign answer tokens v2', channelId, 32));
+  const macOf = (action: string, content: Buffer, recipient: string): Buffer =>
     createHmac('sha256', key)
-      .update(JSON.stringify([content, recipient]))
+      .update(JSON.stringify([action, content.toString('base64url'), recipient]))
       .digest()
-      .subarray(0, 12)
-      .toString('base64url');
+      .subarray(0, macLength);
   return {
     seal: ({ action, approvalId, actionDigest }, recipient = '') => {
-      const [, suffix = '', round = ''] = /^apr_([a-z2-7]{26})_(\d+)$/.exec(approvalId) ?? [];
-      const content = `${action}${suffix}${digestStartOf(actionDigest)}`;
-      return `${content}${macOf(`${content}${round}`, recipient)}${round}`;
+      const { callId = '', round = 0 } = parseApprovalId(approvalId) ?? {};
+      const roundBytes = Buffer.alloc(roundLength);
+      roundBytes.writeUIntBE(round, 0, roundLength);
+      const id = fromBase32(callId.slice('tc_'.length));
+      const content = Buffer.concat([roundBytes, id, Buffer.from(digestStartOf(actionDigest), 'hex')], contentLength);
+      return `${action}${Buffer.concat([content, macOf(action, content, recipient)]).toString('base64url')}`;
     },
     open: (token, recipient = '') => {
-      const [, action, suffix, digestStart, mac = '', round] = pattern.exec(token) ?? [];
-      if (action === undefined || suffix === undefined || digestStart === undefined || round === undefined) return;
-      const wanted = macOf(`${action}${suffix}${digestStart}${round}`, recipient);
-      if (!timingSafeEqual(Buffer.from(wanted), Buffer.from(mac))) return undefined;
-      const approvalId = `apr_${suffix}_${round}`;
+      const [, action = '', text = ''] = pattern.exec(token) ?? [];
+      const bytes = Buffer.from(text, 'base64url');
+      // The last letter has two bits that say nothing.
+      if (text === '' || bytes.toString('base64url') !== text) return undefined;
+      const content = bytes.subarray(0, contentLength);
+      if (!timingSafeEqual(macOf(action, content, recipient), bytes.subarray(contentLength))) return undefined;
+      const id = base32(content.subarray(roundLength, roundLength + idLength));
+      const approvalId = approvalIdOf(`tc_${id}`, content.readUIntBE(0, roundLength));
       if (parseApprovalId(approvalId) === undefined) return undefined;
+      const digestStart = content.subarray(roundLength + idLength).toString('hex');
       return { action: action as TokenAction, approvalId, digestStart };
     },
   };
@@ -61,5 +73,5 @@ export function createAnswerTokens(secret: Secret, channelId: string): AnswerTok
 
 /** The part of a digest that a token carries. */
 export function digestStartOf(actionDigest: string): string {
-  return actionDigest.replace(/^sha256:/, '').slice(0, digestCharacters);
+  return actionDigest.replace(/^sha256:/, '').slice(0, 2 * digestLength);
 }

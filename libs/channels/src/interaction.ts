@@ -23,8 +23,8 @@ export async function readInteraction(
   if (token === undefined || !approval) {
     return { status: 'told', words: expiredWords, isStale: true };
   }
-  // "More…" opens it again. For a decided approval the ledger reports who was first.
-  const isSame = token.action === 'm' || digestStartOf(approval.actionDigest) === token.digestStart;
+  // "More…" too: what it opens is bound to what the card showed. For a decided approval the ledger reports who was first.
+  const isSame = digestStartOf(approval.actionDigest) === token.digestStart;
   if (isSame || approval.state !== 'pending') return { status: 'open', person, token, approval };
   const words = answerWords({ status: 'refused', code: 'digest-mismatch', detail: '' }, '');
   return { status: 'told', words, isStale: true };

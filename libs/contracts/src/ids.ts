@@ -4,7 +4,7 @@ import canonicalize from 'canonicalize';
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** RFC 4648 base32, lower case, without padding. */
-function base32(bytes: Uint8Array): string {
+export function base32(bytes: Uint8Array): string {
   let out = '';
   let buffer = 0;
   let bits = 0;
@@ -18,6 +18,22 @@ function base32(bytes: Uint8Array): string {
     buffer &= (1 << bits) - 1;
   }
   return bits > 0 ? out + alphabet.charAt((buffer << (5 - bits)) & 31) : out;
+}
+
+/** The bytes of a base32 text; a letter that base32 does not have counts as the first one. */
+export function fromBase32(text: string): Buffer {
+  const bytes: number[] = [];
+  let buffer = 0;
+  let bits = 0;
+  for (const letter of text) {
+    buffer = (buffer << 5) | Math.max(0, alphabet.indexOf(letter));
+    bits += 5;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes.push((buffer >>> bits) & 255);
+    buffer &= (1 << bits) - 1;
+  }
+  return Buffer.from(bytes);
 }
 
 /**

@@ -50,9 +50,11 @@ export {
 export type { CreateGrantBody, GrantPreview, GrantView, GrantViewState, Remember } from './grants.js';
 export {
   approvalIdOf,
+  base32,
   batchStream,
   deriveCallId,
   deriveGrantId,
+  fromBase32,
   isCallId,
   isGrantId,
   parseApprovalId,

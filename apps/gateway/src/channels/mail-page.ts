@@ -55,7 +55,7 @@ h2, .lines, pre { overflow-wrap: anywhere; }
 h3 { margin: 1.5rem 0 0.25rem; font-size: 0.9rem; }
 .lines { white-space: pre-line; }
 #warnings { font-weight: 600; }
-pre { margin: 0; padding: 0.75rem; border: 1px solid GrayText; border-radius: 6px; white-space: pre-wrap; }
+pre { margin: 0; padding: 0.75rem; border: 1px solid GrayText; border-radius: 6px; overflow-wrap: anywhere; white-space: pre-wrap; }
 label { display: grid; gap: 0.25rem; }
 input, button { min-height: 2.75rem; padding: 0 0.75rem; font: inherit; }
 button { min-width: 7rem; margin-right: 0.5rem; }
@@ -86,7 +86,7 @@ async function load() {
   const isOpen = approval.state === 'pending' && !isChanged;
   at('answer').hidden = !isOpen;
   for (const button of at('answer').querySelectorAll('button'))
-    button.hidden = !approval.allowedDecisions.includes(button.value);
+    button.hidden = !approval.allowedDecisions.includes(button.value) || (button.value === 'approve' && !card.isWhole);
   at('card').hidden = false;
   say(isOpen ? 'It is waiting for your answer.' : isChanged ? 'It was changed since this mail: look at the inbox.' : 'It is ' + approval.state + '.');
 }

@@ -27,6 +27,8 @@ export interface Card {
   readonly status: readonly string[];
   readonly facts: readonly (readonly [label: string, text: string])[];
   readonly argumentLines: readonly string[];
+  /** False: a part of the arguments is not shown, so that nobody can approve them here. */
+  readonly isWhole: boolean;
   /** A warning for the approver. */
   readonly warnings: readonly string[];
   readonly agentWords: readonly (readonly [label: string, text: string])[];
@@ -56,6 +58,7 @@ export function cardOf(notice: Notice, charactersMax: number, publicUrl: string 
     status: statusOf(notice),
     facts: factsOf(notice),
     argumentLines: shown.lines,
+    isWhole: !shown.isCut,
     warnings: warningsOf({ posing, hidden, isCut: shown.isCut }, hiddenValues),
     agentWords: wordsOf(approval),
     link: linkOf(approval, publicUrl),
@@ -75,7 +78,7 @@ function warningsOf(
     ...(hiddenValues.length > 0 ? [`${hiddenWords(hiddenValues)}. Look at them in the inbox`] : []),
     ...(posing > 0 ? [`${countOf(posing)} letters look like others and are marked: read them twice`] : []),
     ...(hidden > 0 ? [`${countOf(hidden)} characters would not have been visible and are marked`] : []),
-    ...(isCut ? ['Not everything is shown here: look at the whole in the inbox before you decide'] : []),
+    ...(isCut ? ['Not everything is shown here: approve it in the inbox, where the whole is'] : []),
   ];
 }
 

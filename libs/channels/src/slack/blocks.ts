@@ -7,7 +7,7 @@ import { digestListOf } from '../digest-list.js';
 
 /** Slack accepts 3,000 characters per section; escaping lengthens a text. */
 const sectionMax = 2_900;
-const argumentsMax = 2_000;
+export const argumentsMax = 2_000;
 const headerMax = 150;
 
 /** The three characters with a meaning in mrkdwn. */
@@ -30,13 +30,19 @@ function plain(text: string): KnownBlock {
   return { type: 'section', text: { type: 'plain_text', text: cut(text, sectionMax), emoji: false } };
 }
 
-function code(text: string): KnownBlock {
+/** A text as code. It is cut visibly where it does not fit. */
+export function code(text: string): KnownBlock {
   return { type: 'section', text: { type: 'mrkdwn', text: fenced(cutLines(text)), verbatim: true } };
+}
+
+/** Returns whether a text fits into one section. */
+export function isWholeAsCode(text: string): boolean {
+  return fenced(text).length <= sectionMax;
 }
 
 /** Escaping and marks may make a text longer than a section: what does not fit is named, never dropped in silence. */
 function cutLines(text: string): string {
-  if (fenced(text).length <= sectionMax) return text;
+  if (isWholeAsCode(text)) return text;
   let shown = text;
   while (fenced(shown).length > sectionMax - 40) shown = shown.slice(0, Math.floor(shown.length * 0.9));
   return `${shown}…⟦more is not shown⟧`;
@@ -49,15 +55,17 @@ export function messageOf(
   publicUrl: string | null,
 ): { readonly text: string; readonly blocks: KnownBlock[] } {
   const card = cardOf(notice, argumentsMax, publicUrl);
+  const args = card.argumentLines.join('\n');
+  const isWhole = card.isWhole && isWholeAsCode(args);
   const blocks: KnownBlock[] = [
     { type: 'header', text: { type: 'plain_text', text: cut(card.headline, headerMax), emoji: false } },
     ...card.status.slice(-8).map(plain),
     plain(card.facts.map(([label, text]) => `${label}: ${text}`).join('\n')),
     ...card.warnings.map((warning) => plain(`⚠ ${warning}`)),
     ...linkTo(card),
-    code(card.argumentLines.join('\n')),
+    code(args),
     ...ownWords(card),
-    ...(card.isOpen ? [buttons(notice, tokens)] : []),
+    ...(card.isOpen ? [buttons(notice, tokens, isWhole)] : []),
   ];
   return { text: escapedMrkdwn(card.headline), blocks };
 }
@@ -74,7 +82,8 @@ function ownWords({ agentWords }: Card): KnownBlock[] {
   return [plain(`${agentWordsLabel}:`), ...agentWords.map(([label, text]) => plain(`${label}:\n${text}`))];
 }
 
-function buttons({ approval }: Notice, tokens: AnswerTokens): KnownBlock {
+/** A part that is not shown is not approved here. */
+function buttons({ approval }: Notice, tokens: AnswerTokens, isWhole: boolean): KnownBlock {
   const question = { approvalId: approval?.approvalId ?? '', actionDigest: approval?.actionDigest ?? '' };
   const allowed: readonly string[] = approval?.allowedDecisions ?? [];
   const all = [
@@ -86,6 +95,7 @@ function buttons({ approval }: Notice, tokens: AnswerTokens): KnownBlock {
     type: 'actions',
     block_id: 'decision',
     elements: all
+      .filter(({ actionId }) => actionId !== 'approve' || isWhole)
       .filter(({ actionId }) => actionId === 'more' || allowed.includes(actionId))
       .map(({ actionId, action, label, style }) => ({
         type: 'button',

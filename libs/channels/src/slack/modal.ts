@@ -1,7 +1,9 @@
 import type { ModalView } from '@slack/web-api';
 import type { ApprovalView } from '@countersign/contracts';
 import { printable } from '@countersign/text';
+import { argumentLines } from '../card/argument-lines.js';
 import type { ChannelAnswer } from '../response-port.js';
+import { argumentsMax, code, isWholeAsCode } from './blocks.js';
 import type { ViewSubmission } from './payload.js';
 
 /** Slack accepts 3,000 characters as the initial value of an input. */
@@ -15,11 +17,20 @@ const options = {
   deny: 'Deny',
 } as const;
 
-/** The modal of "More…": a reason, and edited arguments. */
+const cutWords = 'Not everything is shown here: approve it in the inbox, where the whole is.';
+
+/**
+ * The modal of "More…": the arguments that its token binds, a reason, and edited arguments. Arguments that are not shown
+ * whole cannot be approved here.
+ */
 export function answerModal(approval: ApprovalView, token: string): ModalView {
   const args = editable(approval.arguments);
+  const { lines, isCut } = argumentLines(approval.arguments, argumentsMax, approval.hiddenValues);
+  const shownArguments = lines.join('\n');
+  const isWhole = !isCut && isWholeAsCode(shownArguments);
+  const isPossible = { approve: isWhole, edit: args !== undefined, deny: true };
   const decisions = (['approve', 'edit', 'deny'] as const).filter(
-    (decision) => approval.allowedDecisions.includes(decision) && (decision !== 'edit' || args !== undefined),
+    (decision) => approval.allowedDecisions.includes(decision) && isPossible[decision],
   );
   const choices = decisions.map((value) => ({ text: { type: 'plain_text' as const, text: options[value] }, value }));
   return {
@@ -34,6 +45,8 @@ export function answerModal(approval: ApprovalView, token: string): ModalView {
         type: 'section',
         text: { type: 'plain_text', text: `May ${printable(approval.toolName, 120)} run?`, emoji: false },
       },
+      code(shownArguments),
+      ...(isWhole ? [] : [{ type: 'section' as const, text: { type: 'plain_text' as const, text: cutWords } }]),
       {
         type: 'input',
         block_id: 'decision',

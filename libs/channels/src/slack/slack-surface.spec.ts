@@ -175,6 +175,16 @@ describe('a press', () => {
     expect(server.calls()[0]?.method).toBe('views.open');
   });
 
+  it('on "More…" of a card whose arguments were changed since opens no modal to answer', async () => {
+    const value = tokens.seal({ action: 'm', ...approval, actionDigest: `sha256:${'cd'.repeat(32)}` });
+    await receive(press('m', { actions: [{ action_id: 'more', value }] }));
+    expect(given).toEqual([]);
+    expect(server.calls().map(({ method }) => method)).toEqual(['views.open', 'chat.update']);
+    const view = JSON.stringify(server.calls()[0]?.args['view']);
+    expect(view).toContain('It was changed since you looked: look again. Nothing was decided.');
+    expect(view).not.toContain('"submit"');
+  });
+
   it('that comes too late is told who was first, and the copy is changed', async () => {
     result = {
       status: 'refused',

@@ -34,12 +34,13 @@ export function telegramMessageOf(notice: Notice, tokens: AnswerTokens, publicUr
   // Written as text: Telegram makes a link of it, and refuses a button whose address is not public.
   if (card.link !== null) builder.add(`Look at the whole in the inbox: ${card.link}\n`);
   builder.add('\nArguments:\n').add(card.argumentLines.join('\n'), 'pre').add('\n');
+  const isWhole = card.isWhole && !builder.isFull();
   if (card.agentWords.length > 0) builder.add(`\n${agentWordsLabel}:\n`, 'bold');
   for (const [label, text] of card.agentWords) builder.add(`${label}:\n`).add(text, 'pre').add('\n');
   return {
     ...builder.built(),
     link_preview_options: { is_disabled: true },
-    reply_markup: { inline_keyboard: card.isOpen ? [buttonsOf(notice, tokens)] : [] },
+    reply_markup: { inline_keyboard: card.isOpen ? [buttonsOf(notice, tokens, isWhole)] : [] },
   };
 }
 
@@ -61,6 +62,8 @@ export function telegramDigestOf(notices: readonly Notice[], publicUrl: string |
 
 interface Builder {
   readonly add: (text: string, format?: TelegramEntity['type']) => Builder;
+  /** True once something did not fit. */
+  readonly isFull: () => boolean;
   readonly built: () => Pick<TelegramMessage, 'text' | 'entities'>;
 }
 
@@ -79,12 +82,18 @@ function createBuilder(): Builder {
       text += shown;
       return builder;
     },
+    isFull: () => isFull,
     built: () => ({ text: text.trimEnd(), entities }),
   };
   return builder;
 }
 
-function buttonsOf({ approval }: Notice, tokens: AnswerTokens): { text: string; callback_data: string }[] {
+/** A part that is not shown is not approved here. */
+function buttonsOf(
+  { approval }: Notice,
+  tokens: AnswerTokens,
+  isWhole: boolean,
+): { text: string; callback_data: string }[] {
   const question = { approvalId: approval?.approvalId ?? '', actionDigest: approval?.actionDigest ?? '' };
   const allowed: readonly string[] = approval?.allowedDecisions ?? [];
   const all = [
@@ -92,6 +101,6 @@ function buttonsOf({ approval }: Notice, tokens: AnswerTokens): { text: string; 
     { decision: 'deny', action: 'd', text: '❌ Deny' },
   ] as const;
   return all
-    .filter(({ decision }) => allowed.includes(decision))
+    .filter(({ decision }) => allowed.includes(decision) && (decision === 'deny' || isWhole))
     .map(({ action, text }) => ({ text, callback_data: tokens.seal({ action, ...question }) }));
 }
