@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Actor } from '@countersign/commands';
 import type { Backtest as BacktestBody, EventData, FieldError, RecordedEvent } from '@countersign/contracts';
-import { createBacktest, createPolicy, loadPolicy, PolicyFileError } from '@countersign/policy';
+import { createBacktest, createPolicy, loadPolicyInSteps, PolicyFileError } from '@countersign/policy';
 import type { JudgedCall, PolicyContent } from '@countersign/policy';
+import { createBreather } from './limits/breather.js';
 import type { GatewayPorts } from './ports.js';
 import { invalidRequest } from './validation.js';
 
@@ -15,11 +16,11 @@ const problemsMax = 100;
  * @throws ProblemError `invalid-request` when the candidate cannot be used, before the first line.
  */
 export async function backtest(
-  { store }: GatewayPorts,
+  { store, clock }: GatewayPorts,
   actor: Actor,
   { content, from, to }: BacktestBody,
 ): Promise<AsyncGenerator<string, void>> {
-  const candidate = await readCandidate(content);
+  const candidate = await readCandidate(content, createBreather(clock.monotonic));
   const ruleIds = candidate.rules.map(({ id }) => id);
   const test = createBacktest(createPolicy(candidate), ruleIds);
   const [fromMs, toMs] = [from === undefined ? 0 : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
@@ -36,10 +37,19 @@ export async function backtest(
   })();
 }
 
-async function readCandidate(content: BacktestBody['content']): Promise<PolicyContent> {
+async function readCandidate(
+  content: BacktestBody['content'],
+  breathe: () => Promise<void> | undefined,
+): Promise<PolicyContent> {
   const { celEngine } = await import('@countersign/cel');
   try {
-    return loadPolicy('the candidate', JSON.stringify(content), celEngine);
+    const steps = loadPolicyInSteps('the candidate', content, celEngine);
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+      const others = breathe();
+      if (others !== undefined) await others;
+    }
   } catch (error) {
     if (!(error instanceof PolicyFileError)) throw error;
     const toError = ({ path, message }: (typeof error.problems)[number]): FieldError => ({

@@ -2,18 +2,28 @@ import type { CelEngine, CelExpression } from '@countersign/cel';
 import type { z } from 'zod';
 
 /** The expressions of a file, and what is wrong with those that cannot be used. */
-interface Compiled {
+export interface Compiled {
   readonly compiled: ReadonlyMap<string, CelExpression>;
   readonly issues: readonly z.core.$ZodIssue[];
 }
 
 /** Compiles the expression of each rule. The rest of the file may have any form: its own problems are found apart. */
 export function compileExpressions(file: unknown, cel: CelEngine | null): Compiled {
+  const steps = compileInSteps(file, cel);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The same, one rule at a step. */
+export function* compileInSteps(file: unknown, cel: CelEngine | null): Generator<undefined, Compiled, undefined> {
   const compiled = new Map<string, CelExpression>();
   const issues: z.core.$ZodIssue[] = [];
-  rulesOf(file).forEach((rule, index) => {
+  for (const [index, rule] of rulesOf(file).entries()) {
+    yield undefined;
     const source = memberOf(rule, 'when');
-    if (typeof source !== 'string' || compiled.has(source)) return;
+    if (typeof source !== 'string' || compiled.has(source)) continue;
     const result = cel === null ? { problem: 'cannot be read here: there is no CEL engine' } : cel.compile(source);
     if ('expression' in result) compiled.set(source, result.expression);
     else
@@ -23,7 +33,7 @@ export function compileExpressions(file: unknown, cel: CelEngine | null): Compil
         message: messageOf(result.problem),
         input: source,
       });
-  });
+  }
   return { compiled, issues };
 }
 

@@ -9,7 +9,7 @@ export { loadCases, runCase, timeOf, toPolicyCall } from './load-cases.js';
 export { PolicyFileError } from './load-document.js';
 export type { PolicyProblem } from './load-document.js';
 export { locate, withLines } from './load-toml-lines.js';
-export { checkPolicy, loadPolicy } from './load-policy.js';
+export { checkPolicy, loadPolicy, loadPolicyInSteps } from './load-policy.js';
 export type { CheckedPolicy, KnownPeople } from './load-policy.js';
 export { toExplanationView } from './explanation-view.js';
 export { createLivePolicies, createPolicies } from './policies.js';

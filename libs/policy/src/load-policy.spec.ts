@@ -1,6 +1,6 @@
 import type { CelEngine } from '@countersign/cel';
 import { PolicyFileError } from './load-document.js';
-import { loadPolicy } from './load-policy.js';
+import { loadPolicy, loadPolicyInSteps } from './load-policy.js';
 
 function problemsOf(file: string, text: string): readonly string[] {
   try {
@@ -51,6 +51,29 @@ describe('loadPolicy', () => {
     }));
     expect(() => loadPolicy('p.json', JSON.stringify({ version: 1, rules }), cel)).toThrow('512 KiB');
     expect(compiled).toBe(0);
+  });
+
+  it('compiles at most one expression a step of a file that is parsed already', () => {
+    const compiled: string[] = [];
+    const cel: CelEngine = {
+      version: 'test',
+      compile: (source) => {
+        compiled.push(source);
+        return { problem: 'none' };
+      },
+      comparisonProblems: () => [],
+    };
+    const rules = ['a', 'b'].map((when) => ({ id: when, when, then: 'allow' }));
+    const steps = loadPolicyInSteps('the candidate', { version: 1, rules }, cel);
+    const counts = ['first', 'second'].map(() => [steps.next().done, compiled.length]);
+    expect(counts).toEqual([
+      [false, 0],
+      [false, 1],
+    ]);
+    expect(() => steps.next()).toThrow('the candidate: rules.1.when: the expression cannot be used: none');
+    const plain = { version: 1, autoApprovedTools: ['get_*'] };
+    const { value } = loadPolicyInSteps('p', plain, cel).next();
+    expect(value).toEqual(loadPolicy('p', JSON.stringify(plain), cel));
   });
 
   it('takes less than a second of processor time for a file of many rules with many globs', () => {

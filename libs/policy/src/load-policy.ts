@@ -3,7 +3,8 @@ import { plainWords } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
 import { disagreements } from './approvers.js';
 import type { ChannelPerson, Disagreement } from './approvers.js';
-import { compileExpressions, vainComparisons } from './compile-expressions.js';
+import { compileExpressions, compileInSteps, vainComparisons } from './compile-expressions.js';
+import type { Compiled } from './compile-expressions.js';
 import { fileError, inOrder, PolicyFileError, readDocument } from './load-document.js';
 import type { Parsed, PolicyProblem } from './load-document.js';
 import { policyFileSchema, toPolicyContent } from './policy-file.js';
@@ -47,6 +48,21 @@ export function loadPolicy(
   return load(file, text, cel, people).content;
 }
 
+/**
+ * The same for a file that is parsed already, such as a candidate over HTTP. Attack: thousands of expressions, which take a
+ * second to compile. Each step compiles at most one, so that the caller can give others their turn.
+ * @throws PolicyFileError naming every problem with its path.
+ */
+export function* loadPolicyInSteps(
+  file: string,
+  value: JsonObject,
+  cel: CelEngine,
+): Generator<undefined, PolicyContent, undefined> {
+  const parsed: Parsed = { value, lineOf: () => null };
+  const source = sourceOf(file, parsed);
+  return contentOf(file, parsed, source, cel, yield* compileInSteps(value, cel));
+}
+
 /** The same, with what is allowed and looks like a mistake. @throws PolicyFileError as {@link loadPolicy}. */
 export function checkPolicy(
   file: string,
@@ -85,6 +101,11 @@ function load(
 }
 
 function readContent(file: string, parsed: Parsed, cel: CelEngine | null): PolicyContent {
+  const source = sourceOf(file, parsed);
+  return contentOf(file, parsed, source, cel, compileExpressions(parsed.value, cel));
+}
+
+function sourceOf(file: string, parsed: Parsed): JsonObject {
   const refused = (message: string): PolicyFileError => new PolicyFileError([{ file, line: null, path: '', message }]);
   if (parsed.value === null || parsed.value === undefined) throw refused('is empty: it needs at least "version: 1"');
   const source = parsed.value as JsonObject;
@@ -93,8 +114,17 @@ function readContent(file: string, parsed: Parsed, cel: CelEngine | null): Polic
     const most = `${String(contentBytesMax / 1024)} KiB`;
     throw refused(`has more than ${most} as JSON, and the whole of it is recorded as one event`);
   }
+  return source;
+}
+
+function contentOf(
+  file: string,
+  parsed: Parsed,
+  source: JsonObject,
+  cel: CelEngine | null,
+  { compiled, issues }: Compiled,
+): PolicyContent {
   const result = policyFileSchema.safeParse(parsed.value, { error: plainWords });
-  const { compiled, issues } = compileExpressions(parsed.value, cel);
   if (!result.success || issues.length > 0) {
     throw fileError(file, [...(result.error?.issues ?? []), ...issues], parsed);
   }
