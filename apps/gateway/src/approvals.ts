@@ -1,7 +1,9 @@
 import type { ApprovalView, ListApprovalsQuery, RespondBody, RespondInBulkBody } from '@countersign/contracts';
-import { respond, respondAndRemember, respondInBulk, reveal, withdraw } from '@countersign/commands';
+import { mayDecide, respond, respondAndRemember, respondInBulk, reveal, withdraw } from '@countersign/commands';
 import type { Actor, BulkResult } from '@countersign/commands';
+import type { ToolCall } from '@countersign/domain';
 import { toApprovalView } from '@countersign/read-model';
+import type { ApprovalOfCall } from '@countersign/read-model';
 import { toProblem } from '@countersign/shell';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
@@ -29,13 +31,13 @@ export function createApprovals(ports: GatewayPorts): Approvals {
   return {
     list: (actor, query) => {
       const page = pageOf(readModel.listApprovals(actor.tenant, query));
-      const approvals = page.rows.map((row) => toApprovalView(row, approvalVisibilityFor(actor, row.call)));
+      const approvals = page.rows.map((row) => viewFor(ports, actor, row));
       return ok({ approvals, nextCursor: page.nextCursor, position: page.position });
     },
     get: (actor, approvalId) => {
       const row = readModel.approval(actor.tenant, approvalId);
       if (row === undefined) return refused({ code: 'unknown-approval', detail: `there is no approval ${approvalId}` });
-      return ok(toApprovalView(row, approvalVisibilityFor(actor, row.call)));
+      return ok(viewFor(ports, actor, row));
     },
     respond: async ({ actor, commandId }, approvalId, body) => {
       const { remember } = body;
@@ -82,6 +84,16 @@ function approvalView({ readModel }: GatewayPorts, actor: Actor, approvalId: str
   const row = readModel.approval(actor.tenant, approvalId);
   if (row === undefined) throw new Error(`the read model has reached a write of ${approvalId} but does not know it`);
   return toApprovalView(row, approvalVisibilityFor(actor, row.call));
+}
+
+/** An approval as this caller sees it, with what they may do. */
+function viewFor({ commands }: GatewayPorts, actor: Actor, row: ApprovalOfCall): ApprovalView {
+  // The rules about people read nothing that the row leaves in the log.
+  const call = row.call as unknown as ToolCall;
+  return {
+    ...toApprovalView(row, approvalVisibilityFor(actor, row.call)),
+    mayDecide: mayDecide(commands, actor, call, row.approval.approvalId),
+  };
 }
 
 /**

@@ -30,3 +30,4 @@ export type { RequestedToolCalls } from './request-tool-calls.js';
 export type { BulkResult } from './respond-in-bulk.js';
 export { createWriteSide, forgetStreams } from './write-side.js';
 export type { WriteSidePorts } from './write-side.js';
+export { mayDecide } from './may-decide.js';

@@ -129,7 +129,7 @@ function findApproval({ approvals }: ToolCall, approvalId: string): Approval | u
  * delegated to them at the time `at`. A delegator who is no approver any more has no voice to give.
  */
 export function responderOf(
-  ports: CommandPorts,
+  ports: Pick<CommandPorts, 'policies' | 'people'>,
   { tenant, principal, groups, via, assurance }: Actor,
   at: number,
 ): Responder {

@@ -112,6 +112,17 @@ const proposalViewSchema = z
     description: 'What people are asked to agree to. It never changes; an edit or an answer adds the next one.',
   });
 
+const mayDecideSchema = z
+  .discriminatedUnion('now', [
+    z.strictObject({ now: z.literal(true) }),
+    z.strictObject({ now: z.literal(false), why: z.string(), detail: z.string() }),
+  ])
+  .meta({
+    id: 'MayDecide',
+    description:
+      'Whether the caller may respond now, by all rules but those about the content; otherwise the code and the words of the refusal. Only where approvals are read: `GET /v1/approvals` and `GET /v1/approvals/{approvalId}`.',
+  });
+
 const instructionSchema = z
   .strictObject({ respondedBy: z.string(), instruction: z.string() })
   .meta({ id: 'Instruction', description: 'What the agent is told if the proposal is approved.' });
@@ -173,6 +184,7 @@ export const approvalViewSchema = z
     progress: z.array(stageProgressSchema),
     /** In order of time; empty when the approval has ended. */
     upcoming: z.array(upcomingSchema),
+    mayDecide: mayDecideSchema.exactOptional(),
     callState: z.enum(toolCallStates).meta({ description: 'The state of the call now: whether it ran.' }),
     resolution: z.enum(['approved', 'denied', 'expired', 'cancelled']).nullable(),
     resolvedAt: timeSchema.nullable(),

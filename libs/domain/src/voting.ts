@@ -3,7 +3,7 @@ import { isBehind, isSamePerson } from './identity.js';
 import { afterProposal, currentProposal } from './proposal.js';
 import { columnsOf, peopleOf } from './requirement.js';
 import type { Column, Member } from './requirement.js';
-import type { Approval, Vote } from './tool-call.state.js';
+import type { Approval, Proposal, Vote } from './tool-call.state.js';
 
 type Stage = NonNullable<ReturnType<typeof stageOf>>;
 
@@ -16,9 +16,22 @@ export function agrees(vote: Vote): boolean {
   return vote.decision.type !== 'deny';
 }
 
+/** The column, with its place. */
+interface Placed extends Column {
+  readonly index: number;
+}
+
+/** A proposal never changes, and its columns are asked for at each look. */
+const columnsOfProposals = new WeakMap<Proposal, readonly Placed[]>();
+
 /** The columns of the current proposal. */
-export function columnsNow(approval: Approval): readonly Column[] {
-  return columnsOf(currentProposal(approval).requirements);
+function columnsNow(approval: Approval): readonly Placed[] {
+  const proposal = currentProposal(approval);
+  const known = columnsOfProposals.get(proposal);
+  if (known !== undefined) return known;
+  const columns = columnsOf(proposal.requirements).map((column, index) => ({ ...column, index }));
+  columnsOfProposals.set(proposal, columns);
+  return columns;
 }
 
 function stageOf(approval: Approval, member: Member) {
@@ -60,15 +73,6 @@ function seatsFilled(seats: readonly ReadonlySet<number>[]): readonly boolean[] 
       return true;
     });
   return seats.map((_, seat) => place(seat, new Set()));
-}
-
-/** The column, with its place. */
-interface Placed extends Column {
-  readonly index: number;
-}
-
-function placed(columns: readonly Column[]): readonly Placed[] {
-  return columns.map((column, index) => ({ ...column, index }));
 }
 
 function votesIn(approval: Approval, { index }: Placed): readonly Vote[] {
@@ -122,7 +126,7 @@ function openMembers(approval: Approval, column: Placed): readonly Member[] {
 
 /** Returns the responses of each column, and how many people of which groups are still missing. */
 export function progressOf(approval: Approval): StageProgress[] {
-  return placed(columnsNow(approval)).map((column) => {
+  return columnsNow(approval).map((column) => {
     const votes = votesIn(approval, column);
     const missing = Math.max(...column.members.map((member) => missingFor(approval, column, member)));
     return {
@@ -152,13 +156,13 @@ function firstOpen(approval: Approval, columns: readonly Placed[]): Placed | und
 
 /** The stages that are being asked: those of the first column that lack people. None when all columns are satisfied. */
 export function stagesAsked(approval: Approval): readonly Member[] {
-  const column = firstOpen(approval, placed(columnsNow(approval)));
+  const column = firstOpen(approval, columnsNow(approval));
   return column === undefined ? [] : openMembers(approval, column);
 }
 
 /** The stage of a requirement that lacks people; the number of its stages when none does. */
 export function openStage(approval: Approval, requirement: number): number {
-  for (const column of placed(columnsNow(approval))) {
+  for (const column of columnsNow(approval)) {
     const open = openMembers(approval, column).find((member) => member.requirement === requirement);
     if (open !== undefined) return open.stage;
   }
@@ -226,7 +230,7 @@ export function isStillApprover(approval: Approval, vote: Vote, groups: readonly
 
 /** The result of the votes. A stage with enough denials denies, independent of the other stages. */
 export function tally(approval: Approval): 'pending' | 'approved' | 'denied' {
-  const columns = placed(columnsNow(approval));
+  const columns = columnsNow(approval);
   const isDenied = columns.some((column) =>
     column.members.some((member) => {
       const denials = votesFor(approval, column, member).filter((vote) => !agrees(vote)).length;
@@ -317,7 +321,7 @@ export function withoutVotesOf(approval: Approval, voters: readonly string[]): A
 /** The approval with one more counted response, and with the proposal that it makes; `tally` computes its outcome. */
 export function castVote(before: Approval, response: EventData<'ApprovalResponded'>): Approval {
   const approval = afterProposal(withoutVotesOf(before, response.endedVotes ?? []), response);
-  const columns = placed(columnsNow(approval));
+  const columns = columnsNow(approval);
   const vote = toVote(approval, response);
   const votes = approval.votes.map((earlier) => afterVote(earlier, vote, columns.length - 1));
   const stage = columnOf({ ...approval, votes }, columns, vote.groups);

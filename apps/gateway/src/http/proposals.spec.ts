@@ -237,6 +237,23 @@ describe('an approval', () => {
   });
 });
 
+describe('the view of an approval', () => {
+  const mayDecide = async (approvalId: string, as: string) =>
+    (await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as })).body.mayDecide;
+
+  it('says whether the caller may decide now, and why not', async () => {
+    const { approvalId } = await ask('refund', { amount: 5000 });
+    expect(await mayDecide(approvalId, 'sam')).toEqual({ now: true });
+    expect(await mayDecide(approvalId, 'alice')).toMatchObject({ now: false, why: 'not-an-approver' });
+    expect(await mayDecide(approvalId, 'auditor')).toMatchObject({ now: false, why: 'forbidden' });
+    const { approvalId: wired } = await ask('wire', { to: 'supplier' });
+    await respond(wired, 'bob', { decision: { type: 'approve' } });
+    expect(await mayDecide(wired, 'bob@example.com')).toMatchObject({ now: false, why: 'already-voted' });
+    const { body } = await api.send<{ approvals: ApprovalView[] }>('GET', '/v1/approvals', { as: 'sam' });
+    expect(body.approvals.map((one) => one.mayDecide?.now)).toEqual([true, true]);
+  });
+});
+
 describe('silence', () => {
   it('does not approve a request that somebody denied in an earlier round', async () => {
     const first = await ask('news', { to: 'team' });

@@ -1,0 +1,35 @@
+import type { ApprovalView } from '@countersign/contracts';
+import { toolCallRules } from '@countersign/domain';
+import type { ToolCall } from '@countersign/domain';
+import type { Actor } from './actor.js';
+import type { CommandPorts } from './ports.js';
+import { responderOf } from './respond.js';
+import { votersOf } from './voters.js';
+
+/**
+ * Returns whether the actor may respond to an approval now, by the rules of a response; otherwise the code and the words
+ * of the refusal. A denial stands for every response, because every requirement allows it.
+ */
+export function mayDecide(
+  ports: Pick<CommandPorts, 'policies' | 'people' | 'clock'>,
+  actor: Actor,
+  call: ToolCall,
+  approvalId: string,
+): NonNullable<ApprovalView['mayDecide']> {
+  if (!actor.roles.has('approver'))
+    return { now: false, why: 'forbidden', detail: 'You do not have the role approver.' };
+  const at = ports.clock.now();
+  const approval = call.approvals.find((one) => one.approvalId === approvalId);
+  const decision = toolCallRules.respondToApproval(
+    {
+      ...{ type: 'RespondToApproval', at, approvalId, decision: { type: 'deny' }, batch: 'broken' },
+      ...{ proposalDigest: null, actionDigest: null, reason: 'asked', instruction: null },
+      responder: responderOf(ports, actor, at),
+      ...votersOf(ports, actor.tenant, approval, at),
+    },
+    call,
+  );
+  if (decision.status === 'accepted') return { now: true };
+  const { code: why, detail } = decision.refusal;
+  return { now: false, why, detail };
+}
