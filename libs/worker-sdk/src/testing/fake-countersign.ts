@@ -42,14 +42,18 @@ export function createFakeCountersign(): FakeCountersign {
     if (!status.mayClaim && /\/claim(?:\/renew)?$/.test(url.pathname)) return refuse('forbidden');
     return route(ledger, method, url, JSON.parse(body));
   };
-  /** A request with the key of an earlier one gets its answer again. */
+  /** A request with the key of an earlier one is the same command. A claim is returned again while it is the latest. */
   const answerOnce = async (key: string, ...request: Parameters<typeof answer>): Promise<Response> => {
     const [method, url, body] = request;
     const scope = `${method} ${url.pathname} ${key}`;
     const first = keyed.get(scope) ?? { body, answer: answer(...request) };
     if (first.body !== body) return refuse('idempotency-key-reused');
     keyed.set(scope, first);
-    return (await first.answer).clone();
+    const response = (await first.answer).clone();
+    // Nothing was recorded, so a repeat is judged again.
+    if (!response.ok) keyed.delete(scope);
+    const isClaim = response.ok && url.pathname.endsWith('/claim');
+    return (isClaim ? await endOfClaim(ledger, url, response.clone()) : undefined) ?? response;
   };
   const byToolCallId = (toolCallId: string): FakeCall => {
     const found = [...ledger.calls.values()].findLast((call) => call.view.toolCallId === toolCallId);
@@ -97,6 +101,14 @@ export function createFakeCountersign(): FakeCountersign {
     },
     callOf: (toolCallId) => structuredClone(byToolCallId(toolCallId).view),
   };
+}
+
+/** Why a claim is not returned again; undefined while it is the latest. */
+async function endOfClaim({ calls }: FakeLedger, url: URL, response: Response): Promise<Response | undefined> {
+  const { attempt } = (await response.json()) as { readonly attempt: number };
+  const call = calls.get(url.pathname.split('/')[3] ?? '');
+  if (call?.view.state !== 'executing') return refuse('already-settled');
+  return call.claim?.attempt === attempt ? undefined : refuse('already-claimed');
 }
 
 /** A long poll: waits until the call is decided or settled. */

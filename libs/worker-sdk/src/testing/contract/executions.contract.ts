@@ -25,14 +25,14 @@ export function describeClaims({ resolver, askOne, claim }: Sender, server: () =
       expect(actionDigest(digestInput, args)).toBe(claimed.actionDigest);
     });
 
-    it('is returned again for its key, also after the end, but not with another body', async () => {
+    it('is returned again for its key until its end, but not with another body', async () => {
       const call = await askOne();
       const key = `key-${call.callId}`;
       const first = await claimAs(call, by, key);
       expect(await claimAs(call, by, key)).toEqual(first);
       expect(await claimAs(call, { resolverId: 'other' }, key)).toEqual(problem(409, 'idempotency-key-reused'));
       await resolver('POST', pathOf(call, '/outcome'), { attempt: 1, status: 'succeeded', output: null });
-      expect(await claimAs(call, by, key)).toEqual(first);
+      expect(await claimAs(call, by, key)).toEqual(problem(409, 'already-settled'));
     });
 
     it('is refused while another one holds, and after the end', async () => {
