@@ -58,7 +58,7 @@ export default {
   projects: [
     project('unit', specsIn('{libs/*/src,apps/*/src,test/unit}'), fromSource),
     project('architecture', specsIn('test/architecture'), fromSource),
-    { ...project('sim', specsIn('test/simulation'), fromSource), ...withoutCoverage },
+    { ...project('sim', specsIn('test/{simulation,consent}'), fromSource), ...withoutCoverage },
     { ...project('kafka', specsIn('test/kafka'), fromSource), ...withBroker, ...withoutCoverage },
     { ...project('process', specsIn('test/process')), ...built, ...withBroker, ...withoutCoverage },
     { ...project('browser', specsIn('test/browser')), ...built, ...withoutCoverage },

@@ -26,6 +26,7 @@ import {
   secondApproval,
   stage,
   stored,
+  withdraw,
 } from './testing/fixtures.js';
 import { dueAt, dueCommand } from './tool-call.deadlines.js';
 import { toolCallDecider } from './tool-call.decider.js';
@@ -172,6 +173,17 @@ describe('ExpireApproval', () => {
 
     it('approves where an approval was there but the quorum was not', () => {
       expect(callState(stateAfter(history(request(two), respond('alice'), expire())))).toBe('approved');
+    });
+
+    it('passes on no instruction of a person who was not enough', () => {
+      const instructed = respond('alice', { instruction: 'then send the list' });
+      expect(stateAfter(history(request(two), instructed, expire()))).toMatchObject({ instruction: null });
+    });
+
+    it('fails closed after a denial that was withdrawn', () => {
+      given(history(request(two), deny('alice'), withdraw('alice')))
+        .when(expire())
+        .then([expired(60)]);
     });
 
     it('fails closed at a high risk', () => {

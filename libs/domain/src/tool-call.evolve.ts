@@ -177,7 +177,9 @@ function responded(before: ToolCall, data: EventData<'ApprovalResponded'>): Tool
 /** An approved run may be claimed. An approved answer is the call's result, so there is nothing to claim. */
 function resolved(before: ToolCall, approval: Approval, data: EventData<'ApprovalResponded'>): ToolCall {
   if (data.resolution === 'pending') return before;
-  const call: ToolCall = { ...before, instruction: instructionOf(approval, data.resolution) };
+  // Silence agrees to the request alone, not to the words of those who were too few.
+  const instruction = data.automatic ? null : instructionOf(approval, data.resolution);
+  const call: ToolCall = { ...before, instruction };
   if (data.resolution === 'denied') return ended(call, { status: 'denied' }, data.respondedAt);
   const { kind, action, output } = currentProposal(approval);
   const { actionDigest } = action;

@@ -253,7 +253,8 @@ export function countedVoteBy(approval: Approval, names: readonly string[]): Vot
 export function maySilenceApprove(approval: Approval): boolean {
   const [requirement] = currentProposal(approval).requirements;
   const isUntouched = approval.round === 1 && approval.proposals.length === 1;
-  const isObjected = approval.votes.some((vote) => vote.status !== 'withdrawn' && !agrees(vote));
+  // An objection that was taken back was one: its author has looked, and others may have held back because of it.
+  const isObjected = approval.votes.some((vote) => !agrees(vote));
   return isUntouched && !isObjected && requirement?.risk !== 'high';
 }
 

@@ -1,0 +1,98 @@
+import type { CommandPorts } from '@countersign/commands';
+import { currentProposal } from '@countersign/domain';
+import type { Approval, RespondToApproval, ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
+
+/** Each is a defence of the product, with the law that it upholds. Without it, the model must notice. */
+export const defences = {
+  'every-requirement': 1,
+  'request-shown': 2,
+  'own-seats': 3,
+  'no-shortening': 4,
+  'true-silence': 5,
+  'shown-digest': 6,
+  'counted-instructions': 7,
+  'voters-now': 8,
+  'one-person': 9,
+  copies: 10,
+  'fresh-claims': 11,
+} as const;
+
+export type Defence = keyof typeof defences;
+
+export function isDefence(name: string | undefined): name is Defence {
+  return name !== undefined && name in defences;
+}
+
+type Alter = NonNullable<CommandPorts['alterRule']>;
+
+/** The rules of the domain without a defence. */
+export function alterRule(without: Defence | null): Alter {
+  return (rule) => (command, state) => {
+    const asked = without === 'no-shortening' ? asIfShortened(command) : command;
+    if (state.status === 'unrequested') return rule(asked as typeof command, state);
+    const [changed, on] = change(without, asked, state);
+    // A change keeps the type of the command.
+    return rule(changed as typeof command, on);
+  };
+}
+
+function change(without: Defence | null, command: ToolCallCommand, state: ToolCall): [ToolCallCommand, ToolCallState] {
+  switch (without) {
+    case 'every-requirement':
+      return [command.type === 'RespondToApproval' ? ofRequestAlone(command) : command, state];
+    case 'own-seats':
+      return [command, command.type === 'RespondToApproval' ? onLast(state, withSharedSeats) : state];
+    case 'true-silence':
+      return [command, command.type === 'ExpireApproval' ? onLast(state, untouched) : state];
+    case 'voters-now':
+      return [command.type === 'RespondToApproval' ? withoutVoters(command) : command, state];
+    default:
+      return [command, state];
+  }
+}
+
+function onLast(state: ToolCall, changed: (approval: Approval) => Approval): ToolCall {
+  return {
+    ...state,
+    approvals: state.approvals.map((one, at) => (at === state.approvals.length - 1 ? changed(one) : one)),
+  };
+}
+
+/** As if the rule that judges the edited arguments asked no person. */
+function ofRequestAlone(command: RespondToApproval): RespondToApproval {
+  const { decision } = command;
+  if (decision.type !== 'edit') return command;
+  const judgement = { outcome: 'allow', verdict: decision.judgement.verdict } as const;
+  return { ...command, decision: { ...decision, judgement } };
+}
+
+/** As if an escalation opened seats in every requirement, and in later proposals. */
+function withSharedSeats(approval: Approval): Approval {
+  const { number, requirements } = currentProposal(approval);
+  const escalations = approval.escalations.flatMap((one) =>
+    requirements.map((_, requirement) => ({ ...one, proposal: number, requirement, stage: 0 })),
+  );
+  return { ...approval, escalations };
+}
+
+function untouched(approval: Approval): Approval {
+  return {
+    ...approval,
+    round: 1,
+    proposals: approval.proposals.slice(0, 1),
+    votes: approval.votes.filter(({ decision }) => decision.type !== 'deny'),
+  };
+}
+
+function withoutVoters({ voters: _, ...command }: RespondToApproval): RespondToApproval {
+  return command;
+}
+
+/** As if an agent's one second counted where the end is no denial. */
+function asIfShortened(command: ToolCallCommand): ToolCallCommand {
+  if (command.type !== 'RequestToolCall' || command.judgement.outcome !== 'require') return command;
+  const { requirement } = command.judgement;
+  return requirement.onTimeout === 'deny'
+    ? command
+    : { ...command, judgement: { ...command.judgement, requirement: { ...requirement, expiresInMs: 1_000 } } };
+}
