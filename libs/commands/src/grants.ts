@@ -3,6 +3,7 @@ import type { CreateGrantBody, Remember, RespondBody } from '@countersign/contra
 import { currentProposal, grantDecider } from '@countersign/domain';
 import type { Grant, GrantCommand, GrantState } from '@countersign/domain';
 import type { Actor } from './actor.js';
+import { aliasesOf } from './aliases.js';
 import type { GrantPorts } from './grant-ports.js';
 import { mayConfirm, planGrant, planRemembered } from './plan-grant.js';
 import type { PlannedGrant } from './plan-grant.js';
@@ -36,7 +37,7 @@ export function confirmGrant(
   const { principal: confirmedBy, via } = actor;
   return withGrant(ports, actor, { grantId, commandId }, (grant, at) =>
     mayConfirm(ports, actor, grant.terms)
-      ? { type: 'ConfirmGrant', at, confirmedBy, via }
+      ? { type: 'ConfirmGrant', at, confirmedBy, aliases: aliasesOf(ports, actor.tenant, confirmedBy), via }
       : refused('not-an-approver', 'only a person who could give this grant can confirm it'),
   );
 }

@@ -51,6 +51,8 @@ describe('a standing grant', () => {
     const proposed = grantHistory(createGrant({ risk: 'high' }));
     expect(outcome(useGrant(), proposed).said).toBe('not-approved');
     expect(outcome(confirmGrant('Alice '), proposed).said).toBe('own-request');
+    const other = { ...confirmGrant('alice@example.com'), aliases: ['alice'] };
+    expect(outcome(other, proposed).said).toBe('own-request');
     const confirmed = grantHistory(createGrant({ risk: 'high' }), confirmGrant('bob'));
     expect(confirmed.at(-1)).toEqual({
       type: 'GrantConfirmed',

@@ -21,6 +21,8 @@ export interface CreateGrant extends Timed {
 export interface ConfirmGrant extends Timed {
   readonly type: 'ConfirmGrant';
   readonly confirmedBy: string;
+  /** Other names of the same person. A grant that they created under one of them is their own. Default: none. */
+  readonly aliases?: readonly string[];
   readonly via: string;
 }
 
@@ -51,14 +53,14 @@ function createGrant({ terms, at }: CreateGrant, state: GrantState): RuleResult<
   return accepted({ type: needsSecondPerson(terms.risk) ? 'GrantProposed' : 'GrantCreated', data: terms });
 }
 
-function confirmGrant({ confirmedBy, via, at }: ConfirmGrant, state: Grant): RuleResult<GrantEvent> {
+function confirmGrant({ confirmedBy, aliases = [], via, at }: ConfirmGrant, state: Grant): RuleResult<GrantEvent> {
   if (state.status === 'active') {
     const isRepeated = state.confirmed !== null && isOne(state.confirmed.by, confirmedBy);
     return isRepeated ? accepted() : refused('already-resolved', 'The grant needs no confirmation; it is active.');
   }
   const ended = notLive(state, at);
   if (ended !== undefined) return ended;
-  if (isOne(state.terms.createdBy, confirmedBy)) {
+  if ([confirmedBy, ...aliases].some((name) => isOne(state.terms.createdBy, name))) {
     return refused('own-request', 'You created this grant yourself; another person must confirm it.');
   }
   const { grantId } = state.terms;
