@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { HookAnswer } from './agent.js';
-import { codingAgents } from './agents/agents.js';
+import { codingAgents, type AgentName } from './agents/agents.js';
 import { beforeTool } from './hook.js';
 import type { HookOptions } from './options.js';
 import { bash, decided, open, post } from './testing/hook-place.js';
@@ -32,13 +32,13 @@ describe('the hook before a tool', () => {
     expect(countersign.callOf('t1')).toMatchObject({ state: 'executing', runId: 's1', toolName: 'Read' });
   });
 
-  it.each([
+  it.each<readonly [AgentName, object, string]>([
     ['opencode', { sessionID: 's1', tool: 'grep', callID: 't1', args: {} }, 'a plugin can replace it'],
     ['copilot', { sessionId: 's1', toolName: 'view', toolArgs: {} }, 'an extension can replace it'],
     ['claude-code', { ...bash('t1'), tool_name: 'Skill' }, 'a skill can run commands'],
     ['codex', { ...bash('t1'), tool_name: 'read_mcp_resource' }, 'a server decides what it does'],
     ['gemini', { session_id: 's1', tool_name: 'glob', tool_input: {}, mcp_context: {} }, 'it is the tool of a server'],
-  ] as const)('asks a person about the tool of %s %j, because %s', async (name, call) => {
+  ])('asks a person about the tool of %s %j, because %s', async (name, call) => {
     const { before, asked, countersign } = open(name);
     expect((await before({ cwd: '/w', ...call })).stdout).toContain('pending: approval');
     expect(countersign.callOf(asked[0] ?? '').state).toBe('awaiting_approval');
