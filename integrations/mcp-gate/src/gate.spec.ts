@@ -253,11 +253,11 @@ describe('the MCP gate', () => {
 
   it('asks about a tool whose description is cut inside a character', async () => {
     const { server, client, asked } = await open();
-    const description = `${'x'.repeat(3999)}😀 and more`;
+    const description = `${'x'.repeat(3998)}😀 and more`;
     const list = { tools: [{ name: 'long', description, inputSchema: { type: 'object' as const } }] };
     server.server.setRequestHandler(ListToolsRequestSchema, () => list);
     await client.callTool({ name: 'long' });
-    expect(asked[0]?.['description']).toBe(`${'x'.repeat(3999)}\ufffd`);
+    expect(asked[0]?.['description']).toBe(`${'x'.repeat(3998)}\ufffd…`);
   });
 
   it('takes a call up that an earlier process of the same run recorded', async () => {

@@ -13,6 +13,7 @@ import { deliveredWhenSent, type Deliveries } from './client/deliveries.js';
 import type { AnswerCall } from './client/client-call.js';
 import { attempts, type GateOptions } from './calls/gate-options.js';
 import { createGatedCalls } from './calls/gated-calls.js';
+import { asForeign } from './server/foreign-words.js';
 import { createInnerRequests } from './server/inner-requests.js';
 import { createSession } from './client/session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
@@ -40,7 +41,8 @@ export interface GateFailure {
  * cancellations. All other messages pass as they are, in both directions, with these exceptions:
  * - messages about tasks, and the results of `initialize` and `tools/list` when the gate offers tasks;
  * - a reply of the server to no open request is dropped, as is a `tools/call` that is not a request;
- * - a reply whose id the server changed from a number to a string gets the number again.
+ * - a reply whose id the server changed from a number to a string gets the number again;
+ * - a message of the server has nothing that only the gate says: see `asForeign`.
  *
  * Rejects with the error of a side that cannot be started.
  *
@@ -55,8 +57,7 @@ export async function openGate(
   const requests = createInnerRequests(server);
   const catalog = createCatalog(requests, options.listMs);
   const resolver = createClient({ ...options, token: options.resolverToken, attempts });
-  const agent = createClient({ ...options, attempts });
-  const mayClaim = createMayClaim(resolver, { agent });
+  const mayClaim = createMayClaim(resolver, { agent: createClient({ ...options, attempts }) });
   const gated = createGatedCalls({ options, catalog, requests, mayClaim });
   const session = createSession(server, deliveries);
   const ended = Promise.withResolvers<GateFailure | undefined>();
@@ -113,8 +114,9 @@ export async function openGate(
     // A dropped line says nothing about the connection: it may be the rest of a message that was too large.
     if (!isDroppedLine(error) && !isBrokenPipe(error)) failure = error;
   };
-  server.onmessage = (received) => {
+  server.onmessage = (written) => {
     failure = undefined;
+    const received = asForeign(written);
     const message = requests.take(received) ? undefined : session.expected(received);
     if (message === undefined) return;
     const repliedTo = isReply(message) ? message.id : undefined;

@@ -1,4 +1,4 @@
-import type { JsonValue } from '@countersign/contracts';
+import type { JsonValue, ToolCallView } from '@countersign/contracts';
 import { sleepOrThrow, systemClock } from '@countersign/contracts/clock';
 import { createWorker, type CallEnd, type GateTool, type MayClaim, type Worker } from '@countersign/worker-sdk';
 import type { ClientCall } from '../client/client-call.js';
@@ -12,7 +12,7 @@ export interface AskedCall {
   readonly args: JsonValue;
   readonly toolCallId: string;
   /** Called when the ledger has recorded the call. */
-  readonly onRecorded: () => void;
+  readonly onRecorded: (call: ToolCallView) => void;
 }
 
 /** Takes calls through the ledger, each to its end. */
@@ -50,9 +50,9 @@ export function createCallEnds(options: GateOptions, mayClaim: MayClaim): CallEn
     // A worker per call: when the connection is lost, this call alone is given up.
     endOf: async ({ tool, args, toolCallId, onRecorded }, call, run) => {
       const recorded = Promise.withResolvers<string>();
-      const onRequested = ({ callId }: { readonly callId: string }): void => {
-        onRecorded();
-        recorded.resolve(callId);
+      const onRequested = (recordedCall: ToolCallView): void => {
+        onRecorded(recordedCall);
+        recorded.resolve(recordedCall.callId);
       };
       const worker = createWorker({ ...options, tools: [tool], hooks: { onRequested }, attempts }, mayClaim);
       open.set(worker, { toolCallId, run });

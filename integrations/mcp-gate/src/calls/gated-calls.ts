@@ -1,11 +1,12 @@
-import type { ApprovalView } from '@countersign/contracts';
+import type { ApprovalView, JsonObject, ToolCallView } from '@countersign/contracts';
 import { untilDone } from '@countersign/http-client';
 import { CountersignError, createClient, isSameJson, issuesText, type MayClaim } from '@countersign/worker-sdk';
 import { createCallEnds, type AskedCall } from './call-ends.js';
 import type { Catalog, ListedTool } from '../server/catalog.js';
 import type { AnswerCall, ClientCall } from '../client/client-call.js';
+import { createEarlierTools } from './earlier-tools.js';
 import { attempts, type GateOptions } from './gate-options.js';
-import { gatedToolOf, readCall } from './gated-tool.js';
+import { checkDefinition, definitionLabelOf, gatedToolOf, paramsForServer, readCall } from './gated-tool.js';
 import type { InnerRequests } from '../server/inner-requests.js';
 import { createInnerRun, type InnerRun } from '../server/inner-run.js';
 import { isForServer } from './is-for-server.js';
@@ -37,6 +38,7 @@ interface FoundCall {
 
 export function createGatedCalls({ options, catalog, requests, mayClaim }: GatedCallPorts): GatedCalls {
   const same = createSameCalls();
+  const stricter = createEarlierTools(options);
   let labels: ClientCall['labels'] = {};
   /** An earlier process may have recorded calls of this run. */
   const remember = untilDone(async () => {
@@ -50,13 +52,22 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
   const find = async (call: ClientCall, run: InnerRun): Promise<FoundCall> => {
     const { name, args, givenId } = readCall(call.params);
     const listed = await catalog.find(name, call.signal);
-    const tool = gatedToolOf(listed, options.gate, call.labels, run.execute);
+    let approval: ApprovalView | null = null;
+    const callLabels = { ...call.labels, ...definitionLabelOf(listed) };
+    const tool = gatedToolOf(await stricter(listed), options.gate, callLabels, async (runArgs) => {
+      checkDefinition(approval?.labels, listed, await catalog.find(name));
+      return run.execute(runArgs);
+    });
     const checked = await tool.check(args);
     if (!checked.valid) throw new TypeError(`Invalid arguments: ${issuesText(checked.issues)}`);
     ({ labels } = call);
     await remember();
     const attached = same.attach({ name, args: checked.arguments, givenId }, call.delivered);
-    const { toolCallId, recorded: onRecorded } = attached;
+    const { toolCallId, recorded } = attached;
+    const onRecorded = (view: ToolCallView): void => {
+      ({ approval } = view);
+      recorded();
+    };
     return { listed, attached, asked: { tool, args, toolCallId, onRecorded } };
   };
   const endOf = async ({ listed, attached, asked }: FoundCall, call: ClientCall, run: InnerRun): Promise<Reply> => {
@@ -81,8 +92,8 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
   };
   const answer: AnswerCall = async (call) => {
     // Tasks are not offered here, so the request is processed as if it asked for none.
-    const { task: _, ...params } = call.params;
-    const run = createInnerRun((args) => requests.send('tools/call', { ...params, arguments: args }), call.signal);
+    const send = (args: JsonObject) => requests.send('tools/call', paramsForServer(call.params, args));
+    const run = createInnerRun(send, call.signal);
     try {
       return await endOf(await find(call, run), call, run);
     } catch (error) {

@@ -1,9 +1,50 @@
 import { externalIdSchema, jcsDigest, type JsonObject, type JsonValue } from '@countersign/contracts';
 import { gateTool, needsPerson, type GateMode, type GateTool } from '@countersign/worker-sdk';
 import type { ListedTool } from '../server/catalog.js';
+import { objectOf } from '../wire.js';
 import { toolSchemaOf } from './tool-schema.js';
 
 const descriptionMax = 4000;
+
+/** The label with a hash of the definition of the tool, as the server listed it when people were asked. */
+const definitionLabel = 'mcpDefinition';
+
+/** The server has changed the definition of a tool since people were asked about a call of it. */
+export class ChangedDefinitionError extends Error {
+  override readonly name = 'ChangedDefinitionError';
+  constructor() {
+    super(
+      'the tool did not run: the MCP server changed its definition after people were asked. Call it again, and they see the new one',
+    );
+  }
+}
+
+/**
+ * Throws a `ChangedDefinitionError` when the tool is another than the one about which people were asked. The attack: a
+ * server waits for the approval, and then gives the tool another description, under which nobody would have approved.
+ *
+ * @param asked the labels of the approval; undefined where people were not asked.
+ * @param before the tool as it was when the call was requested.
+ */
+export function checkDefinition(
+  asked: Readonly<Record<string, string>> | undefined,
+  before: ListedTool,
+  now: ListedTool,
+): void {
+  if ((asked?.[definitionLabel] ?? definitionOf(before)) !== definitionOf(now)) throw new ChangedDefinitionError();
+}
+
+/** The label of a tool's definition, for the policy and the next gate. */
+export function definitionLabelOf(tool: ListedTool): Readonly<Record<string, string>> {
+  return { [definitionLabel]: definitionOf(tool) };
+}
+
+/** A hash of all that the server says about the tool. */
+function definitionOf(tool: ListedTool): string {
+  const { title, description, inputSchema, outputSchema, annotations } = tool;
+  const json = JSON.stringify([title, description, inputSchema, outputSchema, annotations]);
+  return jcsDigest(json).slice('sha256:'.length, 'sha256:'.length + 32);
+}
 
 /** A listed tool as one that the worker SDK gates. */
 export function gatedToolOf(
@@ -17,7 +58,7 @@ export function gatedToolOf(
   const hints = Object.fromEntries(Object.entries(annotations).filter(([, hint]) => hint !== undefined));
   const gated = gateTool({
     name,
-    description: description.slice(0, descriptionMax).toWellFormed(),
+    description: cut(description),
     inputSchema: { type: 'object' },
     needsApproval: needsPerson(mode, isReadOnly),
     labels,
@@ -35,6 +76,11 @@ export function gatedToolOf(
       return issues.length === 0 ? checked : { valid: false, issues };
     },
   };
+}
+
+/** A mark says that the text goes on; the label of the definition covers all of it. */
+function cut(text: string): string {
+  return text.length > descriptionMax ? `${text.slice(0, descriptionMax - 1).toWellFormed()}…` : text.toWellFormed();
 }
 
 /** The ledger takes no tool under this name. */
@@ -58,4 +104,14 @@ export function readCall(params: Readonly<Record<string, unknown>>): {
   if (!externalIdSchema.safeParse(name).success || !name.isWellFormed()) throw new UnfitNameError();
   const given = (meta as { readonly 'claudecode/toolUseId'?: unknown } | undefined)?.['claudecode/toolUseId'];
   return { name, args: args as JsonValue, givenId: typeof given === 'string' && given !== '' ? given : undefined };
+}
+
+/**
+ * The parameters of a `tools/call` for the server: what people approved, and the token under which the client hears of
+ * progress. The attack: a client sends the server something beside the arguments that people read.
+ */
+export function paramsForServer(params: Readonly<Record<string, unknown>>, args: JsonObject): Record<string, unknown> {
+  const { progressToken } = objectOf(params['_meta']);
+  const isToken = typeof progressToken === 'string' || typeof progressToken === 'number';
+  return { name: params['name'], arguments: args, ...(isToken ? { _meta: { progressToken } } : {}) };
 }

@@ -12,6 +12,7 @@ import {
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import type { ListedTool } from '../server/catalog.js';
 import { GateEndedError } from '../client/client-requests.js';
+import { withoutOurs } from '../server/foreign-words.js';
 import { LostRunError } from '../server/inner-run.js';
 import { isObject, objectOf, type Reply } from '../wire.js';
 
@@ -52,8 +53,8 @@ export function finalReply(result: ToolResult, tool: ListedTool, ran: Reply | un
 /** The result of an earlier run, as the ledger has it. It has none where a person gave the output, or it was too large. */
 function recordedResult(output: JsonValue): Readonly<Record<string, unknown>> | undefined {
   const { content, structuredContent } = objectOf(output);
-  if (Array.isArray(content)) return objectOf(output);
-  return content === undefined && isObject(structuredContent) ? objectOf(output) : undefined;
+  if (!Array.isArray(content) && (content !== undefined || !isObject(structuredContent))) return undefined;
+  return withoutOurs(objectOf(output));
 }
 
 function resultReply(result: ToolResult, given: Readonly<Record<string, unknown>>): Reply {

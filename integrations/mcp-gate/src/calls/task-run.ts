@@ -11,6 +11,8 @@ export interface PreparedRun {
   readonly inner: InnerRun;
   readonly innerStatus: InnerStatus;
   readonly cancelling: AbortController;
+  /** The labels of the approval, once the call is recorded; undefined where people were not asked. */
+  askedLabels: Readonly<Record<string, string>> | undefined;
   /** The task at the inner server, when it runs the tool as one. */
   innerTaskId: string | undefined;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { InnerRequests } from './inner-requests.js';
 import type { Reply } from '../wire.js';
+import { createStrictestHints, type StrictestHints } from './strictest-hints.js';
 
 const toolSchema = z.looseObject({
   name: z.string(),
@@ -11,8 +12,7 @@ const toolSchema = z.looseObject({
     .object({
       title: z
         .string()
-        .max(256)
-        .transform((title) => title.toWellFormed())
+        .transform((title) => title.slice(0, 256).toWellFormed())
         .optional()
         .catch(undefined),
       readOnlyHint: z.boolean().optional().catch(undefined),
@@ -33,8 +33,8 @@ export type ListedTool = z.infer<typeof toolSchema>;
 /** The tools of the inner server. */
 export interface Catalog {
   /**
-   * Returns an unlisted tool without annotations, so that it needs approval. Throws when the server lists none in time, and
-   * when the signal aborts.
+   * Returns the tool as it is listed now, with the strictest annotations that it ever had here. Returns an unlisted tool
+   * without annotations, so that it needs approval. Throws when the server lists none in time, and when the signal aborts.
    */
   readonly find: (name: string, signal?: AbortSignal) => Promise<ListedTool>;
   /** The list has changed. */
@@ -49,9 +49,10 @@ const pagesMax = 100;
 /** @param limitMs a listing that takes longer fails. */
 export function createCatalog(requests: InnerRequests, limitMs = 30_000): Catalog {
   let listed: Promise<Listing> | undefined;
+  const hints = createStrictestHints();
   const list = (): Promise<Listing> => {
     if (listed !== undefined) return listed;
-    const listing = listTools(requests, limitMs);
+    const listing = listTools(requests, hints, limitMs);
     listed = listing;
     listing.catch(() => {
       if (listed === listing) listed = undefined;
@@ -63,7 +64,7 @@ export function createCatalog(requests: InnerRequests, limitMs = 30_000): Catalo
     if (known !== undefined) return known;
     // A server may have forgotten to announce a new tool.
     listed = undefined;
-    return (await list()).get(name) ?? { name, inputSchema: { type: 'object' } };
+    return (await list()).get(name) ?? hints.of({ name, inputSchema: { type: 'object' } });
   };
   return {
     find: (name, signal) => (signal === undefined ? find(name) : unlessAborted(find(name), signal)),
@@ -73,7 +74,7 @@ export function createCatalog(requests: InnerRequests, limitMs = 30_000): Catalo
   };
 }
 
-async function listTools(requests: InnerRequests, limitMs: number): Promise<Listing> {
+async function listTools(requests: InnerRequests, hints: StrictestHints, limitMs: number): Promise<Listing> {
   const limit = createListingLimit(limitMs);
   try {
     const tools = new Map<string, ListedTool>();
@@ -81,7 +82,7 @@ async function listTools(requests: InnerRequests, limitMs: number): Promise<List
     for (let page = 0; page < pagesMax; page += 1) {
       const request = requests.send('tools/list', cursor === undefined ? {} : { cursor });
       const { tools: some, nextCursor } = pageOf(await Promise.race([request.reply, limit.over]));
-      for (const tool of some) tools.set(tool.name, stricterOf(tools.get(tool.name), tool));
+      for (const tool of some) tools.set(tool.name, stricterOf(tools.get(tool.name), hints.of(tool)));
       if (nextCursor === undefined) return tools;
       cursor = nextCursor;
     }

@@ -9,7 +9,7 @@ import {
 } from '@countersign/worker-sdk';
 import type { Catalog, ListedTool } from '../server/catalog.js';
 import { attempts, type GateOptions } from '../calls/gate-options.js';
-import { gatedToolOf } from '../calls/gated-tool.js';
+import { checkDefinition, definitionLabelOf, gatedToolOf, paramsForServer } from '../calls/gated-tool.js';
 import type { InnerRequests } from '../server/inner-requests.js';
 import { createInnerRun, LostRunError } from '../server/inner-run.js';
 import { sendAsTask } from '../server/inner-task.js';
@@ -30,11 +30,15 @@ export interface TaskRunPorts {
 
 /** The calls of tasks that this connection follows. */
 export interface TaskRuns {
-  /** @param params those of the client's request. */
+  /**
+   * @param params those of the client's request.
+   * @param stricter the tool with the hints that count. Default: those of the tool.
+   */
   readonly prepare: (
     tool: ListedTool,
     labels: Readonly<Record<string, string>>,
     params: Readonly<Record<string, unknown>>,
+    stricter?: ListedTool,
   ) => PreparedRun;
   readonly follow: (call: ToolCallView, prepared: PreparedRun) => void;
   /** Follows a call that no connection of this gate follows yet, for example one of an earlier gate. */
@@ -69,30 +73,34 @@ export function createTaskRuns({ options, catalog, requests, mayClaim, changed }
   const find = (callId: string): TaskRun | undefined => runs.get(callId) ?? followedTasks.get(callId);
   const closing = new AbortController();
 
-  const prepare: TaskRuns['prepare'] = (tool, labels, { task: _, ...params }) => {
+  const prepare: TaskRuns['prepare'] = (tool, labels, params, stricter = tool) => {
     const cancelling = new AbortController();
     const hasOnlyTasks = tool.execution?.taskSupport === 'required';
     const onTask = (taskId: string): void => {
       prepared.innerTaskId = taskId;
     };
     const inner = createInnerRun((args) => {
-      const request = { ...params, arguments: args };
+      const request = paramsForServer(params, args);
       return hasOnlyTasks ? sendAsTask(requests, request, onTask) : requests.send('tools/call', request);
     }, cancelling.signal);
-    const gated = gatedToolOf(tool, options.gate, labels, inner.execute);
+    const gated = gatedToolOf(stricter, options.gate, { ...labels, ...definitionLabelOf(tool) }, async (args) => {
+      checkDefinition(prepared.askedLabels, tool, await catalog.find(tool.name));
+      return inner.execute(args);
+    });
     const onDecided = ({ callId }: ToolCallView): void => {
       changed(callId);
     };
     const worker = createWorker({ ...options, tools: [gated], hooks: { onDecided }, attempts }, mayClaim);
     const prepared: PreparedRun = {
-      ...{ worker, tool, inner, cancelling, innerTaskId: undefined },
+      ...{ worker, tool, inner, cancelling, innerTaskId: undefined, askedLabels: undefined },
       innerStatus: createInnerStatus(requests),
     };
     return prepared;
   };
 
   const follow = (call: ToolCallView, prepared: PreparedRun): void => {
-    const { callId } = call;
+    const { callId, approval } = call;
+    prepared.askedLabels = approval?.labels;
     const toEnd = async (): Promise<Reply> => {
       const { worker, inner, tool } = prepared;
       try {

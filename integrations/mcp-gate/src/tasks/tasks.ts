@@ -2,6 +2,7 @@ import { createClient, modelText, type MayClaim, type ToolCallView } from '@coun
 import { ErrorCode, RELATED_TASK_META_KEY, type JSONRPCMessage, type Task } from '@modelcontextprotocol/sdk/types.js';
 import type { Catalog } from '../server/catalog.js';
 import type { AnswerCall, ClientCall } from '../client/client-call.js';
+import { createEarlierTools } from '../calls/earlier-tools.js';
 import { attempts, type GateOptions } from '../calls/gate-options.js';
 import { readCall } from '../calls/gated-tool.js';
 import type { InnerRequests } from '../server/inner-requests.js';
@@ -38,6 +39,7 @@ export interface TaskPorts {
 export function createTasks({ options, catalog, requests, mayClaim, toClient }: TaskPorts): Tasks {
   const ledger = createClient({ ...options, attempts });
   const ids = createTaskIds(options.token);
+  const stricter = createEarlierTools(options);
 
   const describe = (call: ToolCallView): Task => {
     const task = taskOf(call, { taskId: ids.idOf(call.callId), inboxUrl: options.inboxUrl ?? options.url });
@@ -62,7 +64,8 @@ export function createTasks({ options, catalog, requests, mayClaim, toClient }: 
   };
   const begin = async ({ params, labels, signal }: ClientCall): Promise<Reply> => {
     const { name, args } = readCall(params);
-    const prepared = runs.prepare(await catalog.find(name), labels, params);
+    const tool = await catalog.find(name);
+    const prepared = runs.prepare(tool, labels, params, await stricter(tool));
     const toolCallId = newTaskCallId();
     const { runId, endpoint } = options;
     const step = { runId, batchId: endpoint, toolCalls: [{ toolCallId, toolName: name, arguments: args }] };

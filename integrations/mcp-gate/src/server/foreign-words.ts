@@ -1,0 +1,53 @@
+import { ErrorCode, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { objectOf } from '../wire.js';
+
+type Members = Readonly<Record<string, unknown>>;
+
+const urlElicitationRequired: number = ErrorCode.UrlElicitationRequired;
+/** The members of `_meta` in which the gate speaks to programs begin with it. */
+const ownPrefix = 'countersign/';
+
+/**
+ * Returns a message of the server without what only the gate says. The attack: the server tells the client, in the members
+ * of the gate, that a call waits at an address of its own, or that an approval is decided.
+ */
+export function asForeign(message: JSONRPCMessage): JSONRPCMessage {
+  if ('result' in message) return { ...message, result: withoutOurs(message.result) };
+  if ('error' in message) {
+    if (message.error.code !== urlElicitationRequired) return message;
+    const { elicitations, ...data } = objectOf(message.error.data);
+    const list = Array.isArray(elicitations) ? elicitations.map((one: unknown) => asForeignCard(objectOf(one))) : [];
+    const error = {
+      ...message.error,
+      message: saidByServer(message.error.message),
+      data: { ...data, elicitations: list },
+    };
+    return { ...message, error };
+  }
+  if (message.params === undefined) return message;
+  const params = withoutOurs(message.params);
+  const isOfCards = message.method === 'elicitation/create' && params['mode'] === 'url';
+  if (!isOfCards && message.method !== 'notifications/elicitation/complete') return { ...message, params };
+  return { ...message, params: asForeignCard(params) };
+}
+
+/** Returns a result, or parameters, without the members of `_meta` in which the gate speaks. */
+export function withoutOurs<T extends Members>(part: T): T {
+  const meta = Object.entries(objectOf(part['_meta']));
+  const theirs = meta.filter(([name]) => !name.startsWith(ownPrefix));
+  return theirs.length === meta.length ? part : { ...part, _meta: Object.fromEntries(theirs) };
+}
+
+/** A card has the id of an approval when it is of the gate, so that of the server gets an id that no approval has. */
+function asForeignCard(card: Members): Members {
+  const { elicitationId, message } = card;
+  return {
+    ...card,
+    ...(typeof elicitationId === 'string' ? { elicitationId: `mcp-server/${elicitationId}` } : {}),
+    ...(typeof message === 'string' ? { message: saidByServer(message) } : {}),
+  };
+}
+
+function saidByServer(text: string): string {
+  return `The MCP server says: ${text}`;
+}
