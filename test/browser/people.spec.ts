@@ -104,4 +104,17 @@ describe('the people of a decision', () => {
     expect(await Promise.all([0, 1, 2].map(stateOf))).toEqual(['approved', 'approved', 'awaiting_approval']);
     expect(complaints).toEqual([]);
   });
+
+  it('have no buttons where they may not decide, and read why', async () => {
+    const world = await openPoliced();
+    await world.ask([{ toolName: 'refund_order', arguments: { amount: 500 } }]);
+    const { page, complaints } = await openInbox(browser(), world.url, 'me');
+    await page.getByText('You can look, not decide. Others are asked to answer this approval.').waitFor();
+    expect(await page.getByRole('button', { name: /^(Approve|Deny|Edit…|Answer…)$/ }).count()).toBe(0);
+    expect(await page.getByRole('checkbox', { name: /^Select/ }).count()).toBe(0);
+    for (const key of ['a', 'd', 'e', 'r', 'x']) await page.keyboard.press(key);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByText('1 shown').waitFor();
+    expect(complaints).toEqual([]);
+  });
 });

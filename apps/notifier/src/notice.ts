@@ -1,7 +1,7 @@
 import { toCalledTool, toolCallStream } from '@countersign/contracts';
 import type { NotificationKind } from '@countersign/contracts';
 import type { Notice, Person, Routed } from '@countersign/channels';
-import { groupsOfProposal, normalised, requirementOf } from '@countersign/domain';
+import { currentProposal, groupsOfProposal, normalised, requirementOf } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-model';
@@ -58,6 +58,26 @@ export function recipientsOf(
       email !== undefined &&
       isAskedAs([...groups, ...delegatedGroups], mayAnswer ?? null) &&
       isAskedAs([...groups, ...delegatedGroups], wanted),
+  );
+}
+
+/**
+ * The people who are not excluded from an approval: not those whose request it is, where four eyes hold, and not those who
+ * have answered its current proposal.
+ */
+export function peopleToAsk(people: readonly Person[], { request }: CallRow, approval: Approval): readonly Person[] {
+  const { number } = currentProposal(approval);
+  const answered = approval.votes.filter(({ status, proposal }) => status === 'counted' && proposal === number);
+  const links = [request, ...(request.chain ?? [])];
+  const behind = links.flatMap(({ requestedBy, owner, onBehalfOf }) => [requestedBy, owner, onBehalfOf]);
+  const excluded = new Set(
+    [
+      ...(requirementOf(approval).fourEyes ? [approval.requestedBy, ...behind] : []),
+      ...answered.map(({ respondedBy }) => respondedBy),
+    ].flatMap((name) => (name === undefined ? [] : [normalised(name)])),
+  );
+  return people.filter(
+    ({ id, email }) => ![id, email].some((name) => name !== undefined && excluded.has(normalised(name))),
   );
 }
 

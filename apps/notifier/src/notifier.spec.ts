@@ -83,6 +83,16 @@ describe('the notifier', () => {
     expect(channel.sent).toHaveLength(1);
   });
 
+  it('asks and reminds only people who may decide, and not the one behind the request', async () => {
+    const channel = { ...createRecordingChannel(), addressing: 'personal' as const };
+    const owner = { id: 'Agent', email: 'carol@example.com', groups: ['ops'] };
+    const bob = { id: 'bob', email: 'bob@example.com', groups: ['ops'] };
+    await world.notify({ channels: [channel], routes: [route({ reminders: [200] })], people: () => [bob, owner] });
+    await world.ask('call-1');
+    await eventually(() => expect(channel.sent.flat().map(({ kind }) => kind)).toEqual(['requested', 'reminder']));
+    expect(channel.sent.flat().map(({ recipient }) => recipient?.id)).toEqual(['bob', 'bob']);
+  });
+
   it('sends nothing twice after a restart, and forgets nothing', async () => {
     const channel = createRecordingChannel();
     const first = await world.notify({ channels: [channel], routes: [route()] });

@@ -1,11 +1,11 @@
 import { channelsToTell } from '@countersign/channels';
-import type { Channel, ChannelsConfig, PeopleNow, Routed, Told } from '@countersign/channels';
+import type { Person, Channel, ChannelsConfig, PeopleNow, Routed, Told } from '@countersign/channels';
 import type { EventType, EventView, NotificationKind } from '@countersign/contracts';
 import type { MessageKey } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from '@countersign/read-model';
 import { digestTimes } from './digest-slots.js';
-import { recipientsOf, requestersOf, routedOf } from './notice.js';
+import { peopleToAsk, recipientsOf, requestersOf, routedOf } from './notice.js';
 
 /** The events that may require a message. */
 export const notifierEventTypes = [
@@ -91,7 +91,8 @@ export function questionMessages(
   if (asking === undefined) return [];
   const times = timesOf(asking, approval, nowMs);
   const { id: channelId } = channel;
-  return recipientIds(channel, config, routed.groups, asking.groups).flatMap((recipient) =>
+  const people = peopleToAsk(config.people(), call, approval);
+  return recipientIds(channel, people, routed.groups, asking.groups).flatMap((recipient) =>
     times.map(({ kind, nth, dueAtMs }) => ({ key: { channelId, kind, nth, recipient }, dueAtMs })),
   );
 }
@@ -121,12 +122,15 @@ export function immediateMessages(
   config: Config,
 ): readonly MessageKey[] {
   const routed = routedOf(call, approval);
+  // An outcome is told to all; only a person who may decide is reminded to.
+  const asked = (kind: NotificationKind) =>
+    kind === 'reminder' && approval !== null ? peopleToAsk(config.people(), call, approval) : config.people();
   const keysOf = (routedAs: NotificationKind, kind: NotificationKind, nth: number): readonly MessageKey[] =>
     toldOf(channel, config, routed, routedAs).flatMap(({ audience, groups }) => {
       const recipients =
         audience === 'requester'
           ? requestersOf(config.people(), call).map(({ id }) => id)
-          : recipientIds(channel, config, routed.groups, groups);
+          : recipientIds(channel, asked(kind), routed.groups, groups);
       return recipients.map((recipient) => ({ channelId: channel.id, kind, nth, recipient }));
     });
   if (event.type === 'ApproversReminded') {
@@ -156,10 +160,10 @@ function toldOf({ id }: Channel, { routes }: Config, routed: Routed, kind: Notif
 
 function recipientIds(
   channel: Channel,
-  { people }: Config,
+  people: readonly Person[],
   mayAnswer: readonly string[] | null | undefined,
   wanted: readonly string[] | null,
 ): readonly (string | null)[] {
   if (channel.addressing === 'shared') return [null];
-  return recipientsOf(people(), mayAnswer, wanted).map(({ id }) => id);
+  return recipientsOf(people, mayAnswer, wanted).map(({ id }) => id);
 }

@@ -1,6 +1,7 @@
 import { Suspense, lazy, useRef, useState } from 'react';
 import type { ReactNode, Ref } from 'react';
 import type { ApprovalView, Decision, DecisionType, Remember } from '@countersign/contracts';
+import { printable } from '@countersign/text';
 import { readApproval, respond, withdraw } from '../api/countersign.js';
 import type { Remarks } from '../api/countersign.js';
 import { problemOf } from '../api/problem.js';
@@ -53,9 +54,8 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
     e: () => may('edit') && setOpen('edit'),
     r: () => may('answer') && setOpen('answer'),
   });
-  if (!roles.includes('approver')) {
-    return <p className="decision-note muted">You can look, not decide: your account lacks the role approver.</p>;
-  }
+  const excluded = excludedWords(roles, approval, mine !== undefined);
+  if (excluded !== undefined) return <p className="decision-note muted">{excluded}</p>;
   const required = approval.requirement.requireReason;
   const dialog = { approval, change, onAcknowledge, problem, isBusy, onClose: () => setOpen(undefined) };
   const write = (written: Remarks): void => {
@@ -113,6 +113,17 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
       {open === 'answer' && <AnswerDialog {...dialog} onSend={(output) => send({ type: 'answer', output })} />}
     </section>
   );
+}
+
+/** Why the person cannot decide; undefined: they can, or have answered. */
+function excludedWords(
+  roles: readonly string[],
+  { mayDecide }: ApprovalView,
+  hasAnswered: boolean,
+): string | undefined {
+  if (!roles.includes('approver')) return 'You can look, not decide: your account lacks the role approver.';
+  if (hasAnswered || mayDecide?.now !== false || mayDecide.why === 'expired') return undefined;
+  return printable(`You can look, not decide. ${mayDecide.detail}`);
 }
 
 /** The button of a decision, where the call allows it. */

@@ -64,6 +64,11 @@ export function PendingList({ approvals, currentId, selected, onSelect }: Pendin
   );
 }
 
+/** Returns whether the person may decide an approval, as far as the server has said. */
+export function isDecidable({ mayDecide }: ApprovalView): boolean {
+  return mayDecide?.now !== false;
+}
+
 const Row = memo(function Row(props: {
   approval: ApprovalView;
   isCurrent: boolean;
@@ -76,13 +81,15 @@ const Row = memo(function Row(props: {
   return (
     <>
       <label className="row-check">
-        <input
-          type="checkbox"
-          checked={isSelected}
-          aria-label={`Select ${printable(toolName, 80)}`}
-          onClick={onClick}
-          onChange={() => undefined}
-        />
+        {isDecidable(approval) && (
+          <input
+            type="checkbox"
+            checked={isSelected}
+            aria-label={`Select ${printable(toolName, 80)}`}
+            onClick={onClick}
+            onChange={() => undefined}
+          />
+        )}
       </label>
       <Link href={hrefs.approval(approvalId)} className="row-link" {...(isCurrent && { 'aria-current': 'true' })}>
         <span className="row-head">

@@ -9,7 +9,7 @@ import { Icon } from '../shell/icons.js';
 import { BulkDialog } from './bulk-dialog.js';
 import { FilterBar } from './filter-bar.js';
 import { filtered, isFiltering, noFilters } from './filters.js';
-import { PendingList } from './pending-list.js';
+import { PendingList, isDecidable } from './pending-list.js';
 import { selectedMax, useSelection } from './use-selection.js';
 import type { Selection } from './use-selection.js';
 
@@ -19,7 +19,9 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
   const [filters, setFilters] = useState(noFilters);
   const applied = useDeferredValue(filters);
   const shown = useMemo(() => filtered(approvals, applied), [approvals, applied]);
-  const selection = useSelection(shown);
+  // What the person cannot decide is shown, and not selected.
+  const decidable = useMemo(() => shown.filter(isDecidable), [shown]);
+  const selection = useSelection(decidable);
   const [isReviewing, setReviewing] = useState(false);
   const currentId = useCurrent(approvalId, shown);
   const { step, leave } = useSteps(shown, currentId);
@@ -39,7 +41,13 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
         ) : (
           <PendingList approvals={shown} currentId={currentId} selected={selection.ids} onSelect={selection.toggle} />
         )}
-        <ListFoot shown={shown} hasMore={hasMore} selection={selection} onReview={() => setReviewing(true)} />
+        <ListFoot
+          shown={shown}
+          decidable={decidable}
+          hasMore={hasMore}
+          selection={selection}
+          onReview={() => setReviewing(true)}
+        />
       </section>
       <section className="pending-card" aria-label="The approval">
         {currentId === undefined ? (
@@ -114,13 +122,14 @@ function Nothing({ isLoading, isFiltering: isNarrowed }: { isLoading: boolean; i
 
 function ListFoot(props: {
   shown: readonly ApprovalView[];
+  decidable: readonly ApprovalView[];
   hasMore: boolean;
   selection: Selection;
   onReview: () => void;
 }): ReactNode {
-  const { shown, hasMore, selection, onReview } = props;
+  const { shown, decidable, hasMore, selection, onReview } = props;
   const count = selection.ids.size;
-  const all = shown.slice(0, selectedMax).map(({ approvalId }) => approvalId);
+  const all = decidable.slice(0, selectedMax).map(({ approvalId }) => approvalId);
   return (
     <footer className="list-foot">
       <span className="muted">
@@ -139,9 +148,9 @@ function ListFoot(props: {
             </button>
           </>
         ) : (
-          shown.length > 1 && (
+          decidable.length > 1 && (
             <button className="button quiet" type="button" onClick={() => selection.set(all)}>
-              {shown.length > selectedMax ? `Select the first ${selectedMax}` : 'Select all'}
+              {decidable.length > selectedMax ? `Select the first ${selectedMax}` : 'Select all'}
             </button>
           )
         )}
