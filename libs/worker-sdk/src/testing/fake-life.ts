@@ -65,7 +65,9 @@ export function respond(
     ? { approvedBy: [], deniedBy: ['me'], missing: 1, missingOf: null }
     : { approvedBy: ['me'], deniedBy: [], missing: 0, missingOf: [] };
   const proposal = proposedBy(call, decision);
-  resolve(call, isDenied ? 'denied' : 'approved', { responses: [response], progress: [progress], ...proposal });
+  const instructions = isDenied || instruction === null ? [] : [{ respondedBy: 'me', instruction }];
+  const resolution = isDenied ? 'denied' : 'approved';
+  resolve(call, resolution, { responses: [response], progress: [progress], instructions, ...proposal });
   if (decision.type === 'edit') edit(call, decision.arguments);
   const type = 'ApprovalResponded';
   if (decision.type === 'answer') {

@@ -24,7 +24,10 @@ export function describeDecisions({ askOne, read }: Sender, server: () => Worker
       const call = await askOne({ needsApproval: true });
       await server().respond(call, { decision: { type: 'approve' }, reason: 'seen', instruction: 'then check' });
       const approval = decidedApproval({ type: 'approve' }, 'approved', 'seen');
-      expect(await read(call)).toEqual(endedShape('approved', approval, { instruction: 'then check' }));
+      const instructions = [{ respondedBy: 'me', instruction: 'then check' }];
+      expect(await read(call)).toEqual(
+        endedShape('approved', { ...approval, instructions }, { instruction: 'then check' }),
+      );
     });
 
     it('that edits a call changes its arguments and its digest', async () => {
@@ -56,7 +59,11 @@ export function describeDecisions({ askOne, read }: Sender, server: () => Worker
       const decision = { type: 'answer', output: { by: 'hand' } } as const;
       await server().respond(call, { decision, instruction: 'done' });
       const ended = { settledAt: anyTime, output: { by: 'hand' }, instruction: 'done' };
-      expect(await read(call)).toEqual(endedShape('succeeded', decidedApproval(decision, 'succeeded'), ended));
+      const approval = {
+        ...decidedApproval(decision, 'succeeded'),
+        instructions: [{ respondedBy: 'me', instruction: 'done' }],
+      };
+      expect(await read(call)).toEqual(endedShape('succeeded', approval, ended));
     });
 
     it('that does not come in time ends the call', async () => {
