@@ -92,6 +92,7 @@ export const respond = (
     body: {
       decision,
       actionDigest: approval.actionDigest,
+      proposalDigest: approval.proposal.digest,
       ...given(remarks),
       ...(decision.type === 'approve' && remember !== undefined && { remember }),
     },

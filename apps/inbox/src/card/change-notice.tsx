@@ -23,7 +23,8 @@ export function ChangeNotice({ change, onAcknowledge }: { change: Change; onAckn
         <strong>This has changed since you looked.</strong>{' '}
         {change.by !== undefined && (
           <>
-            <Marked text={change.by} /> edited it.{' '}
+            <Marked text={change.by} /> {change.kind === 'answer' ? 'proposes an answer in its place' : 'edited it'}
+            .{' '}
           </>
         )}
         Nothing of yours was sent.

@@ -6,11 +6,13 @@ export interface Change {
   /** The arguments that the person has seen. */
   readonly before: JsonObject;
   readonly after: JsonObject;
-  /** Who changed them last; undefined: not known. */
+  /** `answer`: it would not run, the agent would get an answer. */
+  readonly kind: ApprovalView['proposal']['kind'];
+  /** Who proposed it; undefined: not known. */
   readonly by: string | undefined;
 }
 
-type Looked = Pick<ApprovalView, 'actionDigest' | 'arguments'>;
+type Looked = Pick<ApprovalView, 'proposal' | 'arguments'>;
 
 /**
  * Compares an approval with what the person has seen of it. A new digest is a change until the person acknowledges it,
@@ -21,9 +23,10 @@ export function useChange(approval: ApprovalView): {
   readonly acknowledge: (seen: Looked) => void;
 } {
   const [looked, acknowledge] = useState<Looked>(approval);
-  if (approval.state !== 'pending' || looked.actionDigest === approval.actionDigest) {
+  if (approval.state !== 'pending' || looked.proposal.digest === approval.proposal.digest) {
     return { change: undefined, acknowledge };
   }
-  const by = approval.responses.findLast(({ decision }) => decision.type === 'edit')?.respondedBy;
-  return { change: { before: looked.arguments, after: approval.arguments, by }, acknowledge };
+  const { kind, replaces, proposedBy } = approval.proposal;
+  const by = replaces === null ? undefined : proposedBy;
+  return { change: { before: looked.arguments, after: approval.arguments, kind, by }, acknowledge };
 }
