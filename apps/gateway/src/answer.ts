@@ -8,6 +8,8 @@ export interface Answer {
   readonly body: unknown;
   /** The position of the log after a write. */
   readonly position?: number;
+  /** An earlier request with the same idempotency key was this command. */
+  readonly isRepeat?: boolean;
   /** The code of a "no". */
   readonly code?: ErrorCode;
 }

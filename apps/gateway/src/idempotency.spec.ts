@@ -49,8 +49,14 @@ const bytesOfFiles = () =>
 describe('a repeated key', () => {
   it('is the same command, whose answer tells of now', async () => {
     expect(await idempotency.answer(keyed(), answers(first))).toEqual(first);
-    expect(await idempotency.answer(keyed(), answers(second))).toEqual(second);
+    expect(await idempotency.answer(keyed(), answers(second))).toEqual({ ...second, status: 201, isRepeat: true });
     expect(new Set(commandIds).size).toBe(1);
+  });
+
+  it('of a command that is refused by now is that refusal', async () => {
+    await idempotency.answer(keyed(), answers(first));
+    const refusal = { status: 409, body: { code: 'already-claimed' } };
+    expect(await idempotency.answer(keyed(), answers(refusal))).toEqual({ ...refusal, isRepeat: true });
   });
 
   it('is the same command after a restart, a lost file and another key of the hashes', async () => {
@@ -92,7 +98,7 @@ describe('a repeated key', () => {
     });
     const all = [idempotency.answer(keyed(), () => slow), idempotency.answer(keyed(), answers(second))];
     finish(first);
-    expect(await Promise.all(all)).toEqual([first, first]);
+    expect(await Promise.all(all)).toEqual([first, { ...first, isRepeat: true }]);
   });
 
   it('may have another body after a day', async () => {
@@ -139,7 +145,7 @@ describe('a request', () => {
 describe('the file', () => {
   const request = (n: number, owner: string) => ({
     ...{ scope: `${owner} ${String(n)}`.padEnd(64, '.'), owner: owner.padEnd(16, '.'), bodyHash: 'h'.repeat(101) },
-    ...{ position: n, storedAtMs: n },
+    ...{ status: 201, position: n, storedAtMs: n },
   });
   const small = (limits: { perOwner: number; inAll: number }) => {
     store.close();

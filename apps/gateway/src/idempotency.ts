@@ -12,6 +12,8 @@ export interface KnownRequest {
   /** A short hash of tenant and principal. */
   readonly owner: string;
   readonly bodyHash: string;
+  /** The status of the first response: a repeat that succeeds has the same. */
+  readonly status: number;
   /** The position of the log after it. */
   readonly position: number;
   readonly storedAtMs: number;
@@ -91,12 +93,14 @@ export function createIdempotency({ store, clock, log, requestHash = () => unkey
   };
 
   const run = async (
-    request: Pick<KnownRequest, 'scope' | 'owner' | 'bodyHash'>,
+    request: { readonly first: First; readonly known: KnownRequest | undefined },
     send: (commandId: string) => Promise<Answer>,
   ): Promise<Answer> => {
-    const answer = await send(uuidV5(namespace, request.scope));
+    const answer = await send(uuidV5(namespace, request.first.scope));
     const { position } = answer;
-    if (position !== undefined) remember({ ...request, position, storedAtMs: clock.now() });
+    const { known } = request;
+    if (known !== undefined) return asRepeat(answer, known);
+    if (position !== undefined) remember({ ...request.first, status: answer.status, position, storedAtMs: clock.now() });
     return answer;
   };
 
@@ -104,17 +108,27 @@ export function createIdempotency({ store, clock, log, requestHash = () => unkey
     answer: async ({ actor: { tenant, principal }, target, key, bytes }, send) => {
       const scope = hash('sha256', JSON.stringify([tenant, principal, target, key]));
       const first = running.get(scope);
-      if (first !== undefined) return Buffer.compare(first.bytes, bytes) === 0 ? first.answer : reused(key);
+      if (first !== undefined) {
+        return Buffer.compare(first.bytes, bytes) === 0 ? { ...(await first.answer), isRepeat: true } : reused(key);
+      }
       const bodyHash = requestHash()(bytes);
       const known = store.find(scope);
-      const isKept = known !== undefined && clock.now() - known.storedAtMs < keptMs;
-      if (isKept && isAnother(known.bodyHash, bodyHash)) return reused(key);
+      const kept = known !== undefined && clock.now() - known.storedAtMs < keptMs ? known : undefined;
+      if (kept !== undefined && isAnother(kept.bodyHash, bodyHash)) return reused(key);
       const owner = hash('sha256', JSON.stringify([tenant, principal])).slice(0, 16);
-      const answer = run({ scope, owner, bodyHash }, send).finally(() => running.delete(scope));
+      const answer = run({ first: { scope, owner, bodyHash }, known: kept }, send).finally(() => running.delete(scope));
       running.set(scope, { bytes, answer });
       return answer;
     },
   };
+}
+
+/** What is known of a request before its answer. */
+type First = Pick<KnownRequest, 'scope' | 'owner' | 'bodyHash'>;
+
+/** The first request created something, and so its repeat says; whether it is still so is in the body. */
+function asRepeat(answer: Answer, { status }: KnownRequest): Answer {
+  return { ...answer, status: answer.status === 200 && status === 201 ? 201 : answer.status, isRepeat: true };
 }
 
 /** Hashes under two keys tell nothing. */

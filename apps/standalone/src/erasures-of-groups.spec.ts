@@ -66,7 +66,7 @@ describe('a nested call', () => {
 it('leaves no byte of a value or of its salt in any file', async () => {
   const idempotency = createIdempotencyStore(join(folder(), 'idempotency.db'));
   const bodyHash = stores().vault.requestsKey.hash()(Buffer.from(secret));
-  idempotency.save({ scope: 'scope', owner: 'owner', bodyHash, position: 1, storedAtMs: 0 });
+  idempotency.save({ scope: 'scope', owner: 'owner', bodyHash, status: 201, position: 1, storedAtMs: 0 });
   idempotency.close();
   await request('a', { arguments: { password: secret, note: `the text ${subject}` } });
   await run('a');

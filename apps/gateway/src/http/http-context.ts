@@ -197,9 +197,10 @@ export function send(
   reply: FastifyReply,
   answer: Answer,
 ): void {
-  const { status, body, position } = answer;
+  const { status, body, position, isRepeat } = answer;
   const headers: string[] = [];
   if (position !== undefined) headers.push('countersign-position', String(position));
+  if (isRepeat === true) headers.push('idempotent-replayed', 'true');
   if (status === 429) headers.push('retry-after', retryAfter({ extra: body as Refusal['extra'] }));
   if (isDraining()) headers.push('connection', 'close');
   sendText(reply, { status, contentType: status >= 400 ? problemJson : json, text: JSON.stringify(body), headers });

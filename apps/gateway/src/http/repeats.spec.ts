@@ -27,7 +27,8 @@ describe('a repeat with the same idempotency key', () => {
     await api.send('POST', '/v1/runs/repeated/cancel', { body: { reason: 'x' } });
     const head = await world.store.head();
     const again = await api.send('POST', '/v1/tool-calls', sent);
-    expect(again).toMatchObject({ status: 200, body: { calls: [{ toolCallId: 'a', state: 'cancelled' }] } });
+    expect(again).toMatchObject({ status: 201, body: { calls: [{ toolCallId: 'a', state: 'cancelled' }] } });
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(await world.store.head()).toBe(head);
   });
 

@@ -5,7 +5,8 @@ import { openDatabase } from './open-database.js';
 const tables = `
   DROP TABLE IF EXISTS answers;
   CREATE TABLE IF NOT EXISTS requests (
-    scope TEXT PRIMARY KEY, owner TEXT NOT NULL, bodyHash TEXT NOT NULL, position INTEGER NOT NULL, storedAtMs INTEGER NOT NULL
+    scope TEXT PRIMARY KEY, owner TEXT NOT NULL, bodyHash TEXT NOT NULL, status INTEGER NOT NULL, position INTEGER NOT NULL,
+    storedAtMs INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS requestsByAge ON requests (storedAtMs);
   CREATE INDEX IF NOT EXISTS requestsByOwner ON requests (owner, storedAtMs);
@@ -49,7 +50,7 @@ export function createIdempotencyStore(path: string, limits = defaultLimits): Id
     database.exec(`PRAGMA auto_vacuum = ${String(incremental)}; VACUUM`);
   }
   const find = database.prepare('SELECT * FROM requests WHERE scope = ?');
-  const save = database.prepare('INSERT OR REPLACE INTO requests VALUES (?, ?, ?, ?, ?)');
+  const save = database.prepare('INSERT OR REPLACE INTO requests VALUES (?, ?, ?, ?, ?, ?)');
   const purge = database.prepare('DELETE FROM requests WHERE storedAtMs < ? RETURNING owner');
   const evict = database.prepare(
     'DELETE FROM requests WHERE scope = (SELECT scope FROM requests WHERE owner = ? ORDER BY storedAtMs LIMIT 1)',
@@ -69,11 +70,11 @@ export function createIdempotencyStore(path: string, limits = defaultLimits): Id
       for (const { owner } of forget.all(position)) sizes.remove(String(owner));
     },
     find: (scope) => find.get(scope) as KnownRequest | undefined,
-    save: ({ scope, owner, bodyHash, position, storedAtMs }) => {
+    save: ({ scope, owner, bodyHash, status, position, storedAtMs }) => {
       const isNew = find.get(scope) === undefined;
       if (isNew && sizes.of(owner) >= limits.perOwner) shrink(owner);
       else if (isNew && sizes.inAll() >= limits.inAll) shrink(sizes.largest());
-      save.run(scope, owner, bodyHash, position, storedAtMs);
+      save.run(scope, owner, bodyHash, status, position, storedAtMs);
       if (isNew) sizes.add(owner);
     },
     purge: (beforeMs) => {
