@@ -60,6 +60,16 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
   'two people who turn out to be one': [
     ...[request(150), approve('amy'), approve('amy@corp.example'), identify, approve('ben'), claim()],
   ],
+  'a person with two names withdraws both votes': [
+    ...[
+      request(150),
+      deny('amy'),
+      respond('amy@corp.example', { type: 'answer', text: 'yes' }),
+      identify,
+      withdraw('amy'),
+    ],
+    ...[approve('ben'), approve('cleo'), claim()],
+  ],
   'a tool that writes into its arguments': [request(5), approve('amy'), claim(), wait(1), claim('k2')],
   'an old claim is asked for again': [
     ...[request(5, null, 2), { ...approve('amy'), call: 2 } as Command],

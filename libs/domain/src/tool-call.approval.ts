@@ -29,6 +29,7 @@ import type {
 import type { Approval, ToolCall, ToolCallState, Vote } from './tool-call.state.js';
 import { lostVoters, ownVotes, withVotersNow } from './voters.js';
 import { castVote, countedVoteBy, isOfProposer, tally } from './voting.js';
+import { afterWithdrawal } from './withdrawal.js';
 
 type Response = EventData<'ApprovalResponded'>;
 
@@ -189,34 +190,48 @@ export function revealValues(command: RevealValues, state: ToolCallState): RuleR
   return accepted({ type: 'ValuesRevealed', data });
 }
 
-/** Withdraws one's own vote, also one that a delegate cast, while the approval is pending. */
+/** Withdraws one's own votes, under all names, also one that a delegate cast, while the approval is pending. */
 export function withdrawResponse(command: WithdrawResponse, state: ToolCallState): RuleResult<ToolCallEvent> {
   const approval = findApproval(state, command.approvalId)?.approval;
   if (approval === undefined) return refused('unknown-approval', 'No such approval is recorded.');
   const closed = notOpen(approval, command.at);
   if (closed !== undefined) return { status: 'refused', refusal: closed };
-  const { approvalId, withdrawnBy, aliases = [], at } = command;
+  const { withdrawnBy, aliases = [] } = command;
   const names = [withdrawnBy, ...aliases];
-  const vote = countedVoteBy(approval, names);
-  if (vote === undefined) {
-    return hasWithdrawn(approval, names)
-      ? accepted()
-      : refused('unknown-approval', 'No answer of yours stands that could be withdrawn.');
+  const decision = withdrawals(approval, names, command);
+  const isNothing = decision.status === 'accepted' && decision.events.length === 0;
+  return isNothing && !hasWithdrawn(approval, names)
+    ? refused('unknown-approval', 'No answer of yours stands that could be withdrawn.')
+    : decision;
+}
+
+/** One withdrawal for each vote that a person has under these names. */
+function withdrawals(
+  approval: Approval,
+  names: readonly string[],
+  command: WithdrawResponse,
+): RuleResult<ToolCallEvent> {
+  const events: ToolCallEvent[] = [];
+  let left = approval;
+  for (;;) {
+    const vote = countedVoteBy(left, names);
+    if (vote === undefined) return accepted(...events);
+    const noMore = isOfProposer(left, vote) ? noMoreProposals(left) : undefined;
+    if (noMore !== undefined) return { status: 'refused', refusal: noMore };
+    const data = withdrawal(left, vote, command);
+    events.push({ type: 'ResponseWithdrawn', data });
+    left = afterWithdrawal(left, data);
   }
-  return withdrawn(approval, vote, { approvalId, withdrawnBy, withdrawnAt: toStored(at) });
 }
 
 /** The withdrawal of a vote. That of the vote that proposed what is asked ends the proposal. */
-function withdrawn(
-  approval: Approval,
-  vote: Vote,
-  by: Pick<EventData<'ResponseWithdrawn'>, 'approvalId' | 'withdrawnBy' | 'withdrawnAt'>,
-): RuleResult<ToolCallEvent> {
-  const endsProposal = isOfProposer(approval, vote);
-  const noMore = endsProposal ? noMoreProposals(approval) : undefined;
-  if (noMore !== undefined) return { status: 'refused', refusal: noMore };
-  const cast = isBehind(vote, by.withdrawnBy) ? {} : { castBy: vote.respondedBy };
-  return accepted({ type: 'ResponseWithdrawn', data: { ...by, ...cast, ends: endsProposal ? 'proposal' : 'vote' } });
+function withdrawal(approval: Approval, vote: Vote, command: WithdrawResponse): EventData<'ResponseWithdrawn'> {
+  const { approvalId, withdrawnBy, at } = command;
+  return {
+    ...{ approvalId, withdrawnBy, withdrawnAt: toStored(at) },
+    ...(isBehind(vote, withdrawnBy) ? {} : { castBy: vote.respondedBy }),
+    ends: isOfProposer(approval, vote) ? 'proposal' : 'vote',
+  };
 }
 
 function hasWithdrawn(approval: Approval, names: readonly string[]): boolean {

@@ -1,8 +1,9 @@
 import type { EventData, ToolCallEvent } from '@countersign/contracts';
 import { evolveExecution, executing } from './tool-call.evolve-execution.js';
 import type { Action, Approval, Execution, Permission, Proposal, ToolCall, ToolCallState } from './tool-call.state.js';
-import { backToLastRun, backToRequest, currentProposal } from './proposal.js';
-import { agrees, castVote, countedVoteBy, isBacked, openStage, withdrawVote, withoutApprovals } from './voting.js';
+import { currentProposal } from './proposal.js';
+import { agrees, castVote, openStage } from './voting.js';
+import { afterWithdrawal } from './withdrawal.js';
 
 /**
  * Folds the log. Total: an impossible event leaves the state unchanged, and the first resolution of an approval wins
@@ -78,7 +79,7 @@ function evolveApproval(call: ToolCall, event: ApprovalEvent): ToolCall {
     case 'ApprovalResponded':
       return responded(call, event.data);
     case 'ResponseWithdrawn':
-      return onPending(call, event.data.approvalId, (approval) => withdrawn(approval, event.data));
+      return onPending(call, event.data.approvalId, (approval) => afterWithdrawal(approval, event.data));
     case 'ApprovalExpired':
       return expired(call, event.data);
     case 'ApprovalEscalated':
@@ -199,21 +200,6 @@ function instructionOf(approval: Approval, resolution: 'approved' | 'denied'): s
     return vote.status === 'counted' && counts && vote.instruction !== null ? [vote.instruction] : [];
   });
   return instructions.length === 0 ? null : [...new Set(instructions)].join('\n\n');
-}
-
-function withdrawn(before: Approval, data: EventData<'ResponseWithdrawn'>): Approval {
-  const vote = countedVoteBy(before, [data.castBy ?? data.withdrawnBy]);
-  const approval = vote === undefined ? before : withdrawVote(before, vote);
-  switch (data.ends) {
-    case 'vote':
-      return approval;
-    case 'proposal':
-      return withoutApprovals(backToRequest(approval, data.withdrawnAt));
-    case 'unbacked-answer': {
-      const stays = currentProposal(approval).kind === 'run' || isBacked(approval);
-      return stays ? approval : withoutApprovals(backToLastRun(approval, data.withdrawnAt));
-    }
-  }
 }
 
 function expired(call: ToolCall, { approvalId, expiredAt }: EventData<'ApprovalExpired'>): ToolCall {

@@ -1,0 +1,20 @@
+import type { EventData } from '@countersign/contracts';
+import { backToLastRun, backToRequest, currentProposal } from './proposal.js';
+import type { Approval } from './tool-call.state.js';
+import { countedVoteBy, isBacked, withdrawVote, withoutApprovals } from './voting.js';
+
+/** The approval after the withdrawal of a vote, which may end the proposal. */
+export function afterWithdrawal(before: Approval, data: EventData<'ResponseWithdrawn'>): Approval {
+  const vote = countedVoteBy(before, [data.castBy ?? data.withdrawnBy]);
+  const approval = vote === undefined ? before : withdrawVote(before, vote);
+  switch (data.ends) {
+    case 'vote':
+      return approval;
+    case 'proposal':
+      return withoutApprovals(backToRequest(approval, data.withdrawnAt));
+    case 'unbacked-answer': {
+      const stays = currentProposal(approval).kind === 'run' || isBacked(approval);
+      return stays ? approval : withoutApprovals(backToLastRun(approval, data.withdrawnAt));
+    }
+  }
+}
