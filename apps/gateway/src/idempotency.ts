@@ -100,7 +100,8 @@ export function createIdempotency({ store, clock, log, requestHash = () => unkey
     const { position } = answer;
     const { known } = request;
     if (known !== undefined) return asRepeat(answer, known);
-    if (position !== undefined) remember({ ...request.first, status: answer.status, position, storedAtMs: clock.now() });
+    if (position !== undefined)
+      remember({ ...request.first, status: answer.status, position, storedAtMs: clock.now() });
     return answer;
   };
 
