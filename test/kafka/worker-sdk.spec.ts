@@ -22,7 +22,7 @@ const entryOf = ({ publicKey }: (typeof keys)['p256'], index: number): RequestKe
   principal: 'signer',
   agentIds: ['agent'],
 });
-const pemOf = (name: keyof typeof keys) => keys[name].privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+const pemOf = (name: keyof typeof keys) => keys[name].privateKey.export({ type: 'pkcs8', format: 'pem' });
 
 let brokers: readonly string[];
 let ledger: LedgerBehindKafka;

@@ -25,7 +25,7 @@ describe('the requests of a worker over Kafka', () => {
   });
 
   it('are signed with a key in PEM or with a KeyObject', () => {
-    const pem = String(key.export({ type: 'pkcs8', format: 'pem' }));
+    const pem = key.export({ type: 'pkcs8', format: 'pem' });
     for (const privateKey of [pem, key]) expect(() => workerWith(kafka(signing(privateKey)))).not.toThrow();
   });
 
