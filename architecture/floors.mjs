@@ -128,7 +128,7 @@ export const floors = [
     node: [...harmless, ...files, 'http', 'https'],
     adapters: {
       email: ['nodemailer'],
-      slack: ['@slack/web-api', '@slack/socket-mode'],
+      slack: ['@slack/web-api', '@slack/socket-mode', 'undici'],
       telegram: ['grammy'],
       webhook: ['standardwebhooks'],
     },
@@ -168,7 +168,7 @@ export const floors = [
     node: [...harmless, 'http', 'process'],
   },
   // The hooks of coding agents: a table of their forms, and one decision.
-  { unit: 'integrations/coding-agents', floor: 3, ours: ['contracts', 'worker-sdk'], npm: [], node: [] },
+  { unit: 'integrations/coding-agents', floor: 3, ours: ['contracts', 'worker-sdk'], npm: [], node: ['path'] },
   // Adapters of the worker SDK: each has its agent framework as a peer.
   ...[
     { name: 'ai-sdk', framework: ['ai', '@ai-sdk/mcp'] },

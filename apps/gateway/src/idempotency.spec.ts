@@ -1,7 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Answer } from './answer.js';
@@ -186,18 +185,5 @@ describe('the file', () => {
     store.close();
     expect(size()).toBeLessThan(64 * 1024);
     store = createIdempotencyStore(join(folder, 'idempotency.db'));
-  });
-
-  it('of an older version is emptied', () => {
-    store.close();
-    const file = join(folder, 'idempotency.db');
-    rmSync(file);
-    const old = new DatabaseSync(file);
-    old.exec("CREATE TABLE answers (body TEXT); INSERT INTO answers VALUES ('hunter2')");
-    old.close();
-    store = createIdempotencyStore(file);
-    store.close();
-    expect(readFileSync(file).includes('hunter2')).toBe(false);
-    store = createIdempotencyStore(file);
   });
 });

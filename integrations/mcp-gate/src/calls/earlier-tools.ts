@@ -1,6 +1,6 @@
 import { untilDone } from '@countersign/http-client';
 import { createClient } from '@countersign/worker-sdk';
-import type { ListedTool } from '../server/catalog.js';
+import type { ListedTool } from '../server/listed-tool.js';
 import { attempts, type GateOptions } from './gate-options.js';
 
 /**

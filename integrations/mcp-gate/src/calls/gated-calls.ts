@@ -2,7 +2,8 @@ import type { ApprovalView, JsonObject, ToolCallView } from '@countersign/contra
 import { untilDone } from '@countersign/http-client';
 import { CountersignError, createClient, isSameJson, issuesText, type MayClaim } from '@countersign/worker-sdk';
 import { createCallEnds, type AskedCall } from './call-ends.js';
-import type { Catalog, ListedTool } from '../server/catalog.js';
+import type { Catalog } from '../server/catalog.js';
+import type { ListedTool } from '../server/listed-tool.js';
 import type { AnswerCall, ClientCall } from '../client/client-call.js';
 import { createEarlierTools } from './earlier-tools.js';
 import { attempts, type GateOptions } from './gate-options.js';

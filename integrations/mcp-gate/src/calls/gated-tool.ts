@@ -1,6 +1,6 @@
 import { externalIdSchema, jcsDigest, type JsonObject, type JsonValue } from '@countersign/contracts';
 import { gateTool, needsPerson, type GateMode, type GateTool } from '@countersign/worker-sdk';
-import type { ListedTool } from '../server/catalog.js';
+import type { ListedTool } from '../server/listed-tool.js';
 import { objectOf } from '../wire.js';
 import { toolSchemaOf } from './tool-schema.js';
 

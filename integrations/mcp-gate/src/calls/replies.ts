@@ -10,7 +10,7 @@ import {
   withRemedy,
 } from '@countersign/worker-sdk';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
-import type { ListedTool } from '../server/catalog.js';
+import type { ListedTool } from '../server/listed-tool.js';
 import { GateEndedError } from '../client/client-requests.js';
 import { withoutOurs } from '../server/foreign-words.js';
 import { LostRunError } from '../server/inner-run.js';

@@ -1,5 +1,5 @@
 import type { Worker } from '@countersign/worker-sdk';
-import type { ListedTool } from '../server/catalog.js';
+import type { ListedTool } from '../server/listed-tool.js';
 import type { InnerRun } from '../server/inner-run.js';
 import type { Reply } from '../wire.js';
 import type { InnerStatus } from '../server/inner-status.js';

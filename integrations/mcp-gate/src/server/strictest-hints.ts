@@ -1,4 +1,4 @@
-import type { ListedTool } from './catalog.js';
+import type { ListedTool } from './listed-tool.js';
 
 type Hints = NonNullable<ListedTool['annotations']>;
 

@@ -7,7 +7,8 @@ import {
   type ToolResult,
   type Worker,
 } from '@countersign/worker-sdk';
-import type { Catalog, ListedTool } from '../server/catalog.js';
+import type { Catalog } from '../server/catalog.js';
+import type { ListedTool } from '../server/listed-tool.js';
 import { attempts, type GateOptions } from '../calls/gate-options.js';
 import { checkDefinition, definitionLabelOf, gatedToolOf, paramsForServer } from '../calls/gated-tool.js';
 import type { InnerRequests } from '../server/inner-requests.js';
