@@ -137,7 +137,7 @@ describe('answering', () => {
     [['answer', approvalId, '--text', 'by hand'], { decision: { type: 'answer', output: 'by hand' } }],
     [
       ['edit', approvalId, '--arguments', '{"path":"/tmp/x"}'],
-      { decision: { type: 'edit', arguments: { path: '/tmp/x' } }, actionDigest: pending.actionDigest },
+      { decision: { type: 'edit', arguments: { path: '/tmp/x' } }, proposalDigest: pending.proposal.digest },
     ],
   ])('%j', async (args, body) => {
     given(pending);
@@ -296,7 +296,7 @@ describe('answering many', () => {
     expect(out).toContain('left out: Others are asked to answer this approval.');
     expect(out).toContain('Approved: 1 of 2.');
     expect(sent()[1]).toEqual({
-      ...{ approvalIds: ['apr_1'], actionDigests: { apr_1: one.actionDigest } },
+      ...{ approvalIds: ['apr_1'], proposalDigests: { apr_1: one.proposal.digest } },
       ...{ decision: { type: 'approve' }, reason: 'seen' },
     });
     expect([stateOf('apr_1'), stateOf('apr_2'), stateOf('apr_3')]).toEqual(['approved', 'pending', 'pending']);

@@ -109,7 +109,7 @@ async function send(
 ): Promise<readonly Result[]> {
   const body = {
     approvalIds: approvals.map(({ approvalId }) => approvalId),
-    actionDigests: Object.fromEntries(approvals.map(({ approvalId, actionDigest }) => [approvalId, actionDigest])),
+    proposalDigests: Object.fromEntries(approvals.map(({ approvalId, proposal }) => [approvalId, proposal.digest])),
     decision: { type },
     ...(reason !== undefined && { reason }),
     ...(instruction !== undefined && { instruction }),

@@ -20,8 +20,10 @@ import type { RememberOptions } from './remember-options.js';
 export interface Remarks {
   readonly reason?: string | undefined;
   readonly instruction?: string | undefined;
-  /** The digest that the person saw. The server rejects the response when the digest has changed. */
+  /** The digest of the arguments that the person saw. The server rejects the response when it has changed. */
   readonly actionDigest?: string | undefined;
+  /** The same for the proposal, which an answer changes too. */
+  readonly proposalDigest?: string | undefined;
   /** Also creates a standing grant. */
   readonly remember?: Remember | undefined;
 }
@@ -137,7 +139,7 @@ export async function edit(
     return exitCodes.ok;
   }
   if (terminal.interrupted.aborted) return exitCodes.interrupted;
-  const remarks = { ...remarksOf(options), actionDigest: options.digest ?? approval.actionDigest };
+  const remarks = { ...remarksOf(options), proposalDigest: approval.proposal.digest };
   return respond(invocation, approvalId, { type: 'edit', argumentsJson: edited.text }, remarks);
 }
 

@@ -191,7 +191,7 @@ describe('an answer', () => {
         type: 'respond',
         approval: one,
         decision: { type: 'approve' },
-        remarks: { reason: 'sure', instruction: 'then verify the backup', actionDigest: one.actionDigest },
+        remarks: { reason: 'sure', instruction: 'then verify the backup', proposalDigest: one.proposal.digest },
       },
     ]);
     expect(inbox.has('Sending …')).toBe(true);
@@ -269,13 +269,17 @@ describe('an answer', () => {
     inbox.press('a');
     inbox.tell({
       type: 'changed',
-      approval: { ...one, actionDigest: `sha256:${'cd'.repeat(32)}`, arguments: { path: '/' } },
+      approval: {
+        ...one,
+        proposal: { ...one.proposal, digest: `sha256:${'ef'.repeat(32)}` },
+        arguments: { path: '/' },
+      },
       nowMs,
     });
-    expect(inbox.has('have just been changed by another approver')).toBe(true);
+    expect(inbox.has('Another approver has just proposed something else')).toBe(true);
     expect(inbox.state().view.kind).toBe('card');
     inbox.press('a', '\r');
-    expect(inbox.effects).toMatchObject([{ remarks: { actionDigest: `sha256:${'cd'.repeat(32)}` } }]);
+    expect(inbox.effects).toMatchObject([{ remarks: { proposalDigest: `sha256:${'ef'.repeat(32)}` } }]);
   });
 
   it('stays open when only another vote came in', () => {
@@ -300,7 +304,7 @@ describe('an edit', () => {
     inbox.press('\r');
     expect(inbox.effects.at(-1)).toMatchObject({
       decision: { type: 'edit', argumentsJson: text },
-      remarks: { actionDigest: one.actionDigest },
+      remarks: { proposalDigest: one.proposal.digest },
     });
   });
 

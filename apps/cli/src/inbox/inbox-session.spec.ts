@@ -71,7 +71,9 @@ describe('the interactive inbox', () => {
     await press('o', 'k', '\r');
     await sees('Approved: second_tool. The approval is approved.');
     await sees('1 waiting');
-    expect(responses()).toEqual([{ decision: { type: 'approve' }, reason: 'ok', actionDigest: second.actionDigest }]);
+    expect(responses()).toEqual([
+      { decision: { type: 'approve' }, reason: 'ok', proposalDigest: second.proposal.digest },
+    ]);
     await press('q');
     expect(await ended).toBe(0);
     expect(terminal.out().endsWith('\u001b[?1049l')).toBe(true);
@@ -144,7 +146,7 @@ describe('the interactive inbox', () => {
     await press('\r');
     await sees('Approved with your arguments: first_tool.');
     expect(responses()).toEqual([
-      { decision: { type: 'edit', arguments: { path: '/tmp/x' } }, actionDigest: first.actionDigest },
+      { decision: { type: 'edit', arguments: { path: '/tmp/x' } }, proposalDigest: first.proposal.digest },
     ]);
     await press('q');
     expect(await ended).toBe(0);

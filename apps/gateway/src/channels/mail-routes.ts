@@ -9,6 +9,7 @@ import type {
 } from '@countersign/channels';
 import type { Actor } from '@countersign/commands';
 import { decisionTypes, jsonObjectSchema } from '@countersign/contracts';
+import type { ApprovalView } from '@countersign/contracts';
 import { ProblemError } from '@countersign/shell';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -64,7 +65,8 @@ export function addMailRoutes(
     const { token, person } = open(request);
     const question = await responses.find(token.approvalId);
     if (question === undefined) throw gone();
-    const isChanged = question.approval !== null && digestStartOf(question.approval.actionDigest) !== token.digestStart;
+    const isChanged =
+      question.approval !== null && digestStartOf(question.approval.proposal.digest) !== token.digestStart;
     const notice = { ...question, kind: 'requested', nth: 0, messageId: '', at: '', recipient: person } as const;
     return json(reply, { ...question, card: cardOf(notice, charactersMax), person: person.id, isChanged });
   });
@@ -73,7 +75,7 @@ export function addMailRoutes(
     const opened = open(request);
     const approval = (await responses.find(opened.token.approvalId))?.approval;
     if (!approval) throw gone();
-    if (approval.state === 'pending' && digestStartOf(approval.actionDigest) !== opened.token.digestStart) {
+    if (approval.state === 'pending' && digestStartOf(approval.proposal.digest) !== opened.token.digestStart) {
       throw new ProblemError(
         'digest-mismatch',
         'the arguments were changed since the mail was sent: look at the inbox',
@@ -93,13 +95,20 @@ export function addMailRoutes(
 /** The person is signed in, so the groups of the session count in addition to those of the channels file. */
 function toAnswer(
   { person, actor, channelId }: Opened,
-  { approvalId, actionDigest }: Pick<ChannelAnswer, 'approvalId' | 'actionDigest'>,
+  { approvalId, proposal }: ApprovalView,
   { decision, reason }: z.output<typeof responseSchema>,
   commandId: string,
 ): ChannelAnswer {
   const groups = [...new Set([...person.groups, ...actor.groups])];
   return {
-    ...{ approvalId, actionDigest, channelId, commandId, assurance: actor.assurance, person: { ...person, groups } },
+    ...{
+      approvalId,
+      proposalDigest: proposal.digest,
+      channelId,
+      commandId,
+      assurance: actor.assurance,
+      person: { ...person, groups },
+    },
     decision: decision.type === 'edit' ? { type: 'edit', argumentsText: JSON.stringify(decision.arguments) } : decision,
     ...(reason === undefined ? {} : { reason }),
   };

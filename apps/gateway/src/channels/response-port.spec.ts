@@ -5,6 +5,7 @@ import { createSessions } from '../inbox/sessions.js';
 import { createSessionStore } from '../sqlite/session-store.js';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
+import { createTestPolicies } from '../testing/policies.js';
 import { openWorld, tokenEntries } from '../testing/world.js';
 import { createTokens } from '../tokens.js';
 import type { World } from '../testing/world.js';
@@ -14,7 +15,7 @@ import { createIsApprover } from './approvers.js';
 let world: World;
 let api: Api;
 beforeAll(async () => {
-  world = await openWorld();
+  world = await openWorld({ policies: createTestPolicies() });
   api = createApi(world);
 });
 afterAll(() => world.close());
@@ -22,12 +23,12 @@ afterAll(() => world.close());
 const secret = 'hunter2-canary';
 const withAlice = (roles: readonly ('approver' | 'auditor')[]) =>
   createTokens([...tokenEntries, { token: 'alice-token', principal: 'alice', roles: [...roles] }]);
-const pending = async () => {
-  const { approvalId } = await api.pending({ arguments: { path: '/x', password: secret } });
+const pending = async (call: Readonly<Record<string, unknown>> = {}) => {
+  const { approvalId } = await api.pending({ arguments: { path: '/x', password: secret }, ...call });
   const responses = createResponsePort({ ...world, isApprover: createIsApprover({ tokens: withAlice(['approver']) }) });
   const approval = (await responses.find(approvalId))?.approval;
   const answer: ChannelAnswer = {
-    ...{ approvalId, actionDigest: approval?.actionDigest ?? '', person: alice, channelId: 'ops-slack' },
+    ...{ approvalId, proposalDigest: approval?.proposal.digest ?? '', person: alice, channelId: 'ops-slack' },
     ...{ assurance: 'medium', commandId: approvalId },
     decision: { type: 'approve' },
   };
@@ -50,6 +51,13 @@ it('knows nothing of other tenants, and of what never was', async () => {
   expect(other).toMatch(/^apr_/);
   for (const id of [other, 'apr_nobody', approvalId.replace(/_1$/, '_2')])
     expect(await responses.find(id)).toBeUndefined();
+});
+
+it('refuses a press on a card that showed the request, once a person has answered in its place', async () => {
+  const { responses, approvalId, answer } = await pending({ toolName: 'two_people' });
+  const body = { decision: { type: 'answer', output: 'done by hand' } };
+  expect((await api.send('POST', `/v1/approvals/${approvalId}/responses`, { as: 'ann', body })).status).toBe(200);
+  expect(await responses.answer(answer)).toMatchObject({ status: 'refused', code: 'digest-mismatch' });
 });
 
 it('records an answer in the name of the person and the channel, once however often it comes', async () => {

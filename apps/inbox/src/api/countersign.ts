@@ -105,9 +105,11 @@ export const respondInBulk = (
   { remarks, ...how }: { mode?: 'independent' | 'all-or-nothing'; remarks: Remarks; dryRun?: boolean },
 ): Promise<{ readonly results: readonly BulkResult[] }> => {
   const approvalIds = approvals.map(({ approvalId }) => approvalId);
-  const actionDigests = Object.fromEntries(approvals.map(({ approvalId, actionDigest }) => [approvalId, actionDigest]));
+  const proposalDigests = Object.fromEntries(
+    approvals.map(({ approvalId, proposal }) => [approvalId, proposal.digest]),
+  );
   return send('POST', '/v1/approvals/responses', {
-    body: { approvalIds, actionDigests, decision, ...how, ...given(remarks) },
+    body: { approvalIds, proposalDigests, decision, ...how, ...given(remarks) },
   });
 };
 

@@ -4,7 +4,15 @@ import { createDecide, type DecidePorts } from './decide.js';
 
 const approval = {
   ...{ approvalId: 'apr_1', callId: 'tc_1', toolName: 'pay\u202e', agentId: 'a', arguments: {}, hiddenValues: [] },
-  ...{ actionDigest: 'sha256:1', state: 'pending', risk: null, description: null, reason: null, expiresAt: null },
+  ...{
+    actionDigest: 'sha256:1',
+    proposal: { digest: 'sha256:2' },
+    state: 'pending',
+    risk: null,
+    description: null,
+    reason: null,
+    expiresAt: null,
+  },
   ...{ allowedDecisions: ['approve', 'deny'], requestedBy: 'ann', owner: null, onBehalfOf: null },
   requirement: { stages: [], fourEyes: false, requireReason: [] },
 } as unknown as ApprovalView;

@@ -26,7 +26,7 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
   let isAsking = false;
 
   const ask = async (approval: ApprovalView, signal: AbortSignal): Promise<string> => {
-    const { approvalId, actionDigest, toolName } = approval;
+    const { approvalId, proposal, toolName } = approval;
     const url = approvalUrl(inboxUrl, approvalId);
     const elsewhere = `Nothing was decided. A person decides about ${approvalId} at ${url}`;
     if (server.getClientCapabilities()?.elicitation?.form === undefined) {
@@ -42,10 +42,10 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
     const filled = filledFormSchema.safeParse(content);
     if (!filled.success) throw new Error(`The client sent the form without a decision. ${elsewhere}`);
     const { decision, ...remarks } = filled.data;
-    // The digest that the person saw: the ledger rejects the response when the arguments have changed since.
+    // The digest that the person saw: the ledger rejects the response when another proposal is asked about now.
     const { state } = await ledger.respond(
       approvalId,
-      { decision: { type: decision }, actionDigest, ...remarks },
+      { decision: { type: decision }, proposalDigest: proposal.digest, ...remarks },
       { signal },
     );
     const more = state === 'pending' ? ' More people must decide.' : '';

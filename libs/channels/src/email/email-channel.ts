@@ -65,7 +65,8 @@ export function createEmailChannel(config: ChannelConfigOf<'email'>, { publicUrl
 
 function linkOf({ approval, recipient }: Notice, tokens: AnswerTokens, publicUrl: string | null): string | null {
   if (publicUrl === null || approval?.state !== 'pending') return null;
-  const token = tokens.seal({ action: 'o', ...approval }, recipient?.id);
+  const { approvalId, proposal } = approval;
+  const token = tokens.seal({ action: 'o', approvalId, proposalDigest: proposal.digest }, recipient?.id);
   return `${publicUrl.replace(/\/+$/, '')}/a/${token}`;
 }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { ApprovalView } from '@countersign/contracts';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { ModalView, WebClient } from '@slack/web-api';
@@ -98,12 +99,14 @@ class Interactions {
       if (pressed.isStale) await this.#refresh(payload, tokenText);
       return;
     }
-    const { approval, person, token } = pressed;
-    if (token.action === 'm' && approval.state === 'pending') {
-      await this.#tell(payload, answerModal(approval, this.#tokens.seal({ action: 'a', ...approval })));
+    const { approval, person } = pressed;
+    if (pressed.token.action === 'm' && approval.state === 'pending') {
+      const { approvalId, proposal } = approval;
+      const token = this.#tokens.seal({ action: 'a', approvalId, proposalDigest: proposal.digest });
+      await this.#tell(payload, answerModal(approval, token));
       return;
     }
-    const type = token.action === 'd' ? 'deny' : 'approve';
+    const type = pressed.token.action === 'd' ? 'deny' : 'approve';
     const result = await this.#ports.responses.answer({
       ...this.#answerOf(person, approval, commandId),
       decision: { type },
@@ -135,12 +138,9 @@ class Interactions {
     return person;
   }
 
-  #answerOf(
-    person: Person,
-    { approvalId, actionDigest }: Pick<ChannelAnswer, 'approvalId' | 'actionDigest'>,
-    commandId: string,
-  ) {
-    return { approvalId, actionDigest, person, channelId: this.#config.id, assurance: 'medium', commandId } as const;
+  #answerOf(person: Person, { approvalId, proposal }: ApprovalView, commandId: string) {
+    const question = { approvalId, proposalDigest: proposal.digest };
+    return { ...question, person, channelId: this.#config.id, assurance: 'medium', commandId } as const;
   }
 
   /** Shown only to the person who pressed. */

@@ -12,7 +12,10 @@ import { createSlackTokens } from './slack-channel.js';
 import { listenToSlack } from './slack-socket.js';
 
 const notice = sampleNotice();
-const approval = notice.approval ?? { approvalId: '', actionDigest: '' };
+const approval = {
+  approvalId: notice.approval?.approvalId ?? '',
+  proposalDigest: notice.approval?.proposal.digest ?? '',
+};
 const tokens = createSlackTokens({ ...slackSocketConfig, apiUrl: '' });
 const press = (change: object = {}) => slackPress('approve', tokens.seal({ action: 'a', ...approval }), change);
 

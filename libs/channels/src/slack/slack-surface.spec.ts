@@ -15,7 +15,10 @@ import { createSlackSurface } from './slack-surface.js';
 
 const secret = slackConfig.signingSecret;
 const notice = sampleNotice();
-const approval = notice.approval ?? { approvalId: '', actionDigest: '' };
+const approval = {
+  approvalId: notice.approval?.approvalId ?? '',
+  proposalDigest: notice.approval?.proposal.digest ?? '',
+};
 
 let server: SlackServer;
 let surface: Surface;
@@ -112,7 +115,7 @@ describe('a press', () => {
     expect(given).toMatchObject([
       {
         approvalId: approval.approvalId,
-        actionDigest: approval.actionDigest,
+        proposalDigest: approval.proposalDigest,
         person: { id: 'alice' },
         channelId: 'ops-slack',
         decision: { type: 'deny' },
@@ -164,7 +167,7 @@ describe('a press', () => {
         actions: [
           {
             action_id: 'approve',
-            value: tokens.seal({ action: 'a', ...approval, actionDigest: `sha256:${'cd'.repeat(32)}` }),
+            value: tokens.seal({ action: 'a', ...approval, proposalDigest: `sha256:${'ef'.repeat(32)}` }),
           },
         ],
       },
@@ -176,7 +179,7 @@ describe('a press', () => {
   });
 
   it('on "More…" of a card whose arguments were changed since opens no modal to answer', async () => {
-    const value = tokens.seal({ action: 'm', ...approval, actionDigest: `sha256:${'cd'.repeat(32)}` });
+    const value = tokens.seal({ action: 'm', ...approval, proposalDigest: `sha256:${'ef'.repeat(32)}` });
     await receive(press('m', { actions: [{ action_id: 'more', value }] }));
     expect(given).toEqual([]);
     expect(server.calls().map(({ method }) => method)).toEqual(['views.open', 'chat.update']);

@@ -132,10 +132,17 @@ async function decide(
   }
   const pressed = await readInteraction(person, press.data, { tokens, responses });
   if (pressed.status === 'told') return { text: pressed.words, isStale: pressed.isStale, isDone: false };
-  const { approvalId, actionDigest } = pressed.approval;
+  const { approvalId, proposal } = pressed.approval;
   const type = pressed.token.action === 'd' ? 'deny' : 'approve';
   const result = await responses.answer({
-    ...{ approvalId, actionDigest, person: pressed.person, channelId: config.id, assurance: 'low', commandId },
+    ...{
+      approvalId,
+      proposalDigest: proposal.digest,
+      person: pressed.person,
+      channelId: config.id,
+      assurance: 'low',
+      commandId,
+    },
     decision: { type },
     ...(type === 'deny' ? { reason: 'Rejected by user via Telegram' } : {}),
   });
