@@ -31,6 +31,17 @@ describe('the approvers that a request leaves', () => {
     expect(stageWithoutApprovers(both, { ...agent, ...names }, people)).toBe(0);
   });
 
+  it('are too few where one person would be needed in two stages', () => {
+    const twice = requirement({ stages: [stage({ groups: ['security'] }), stage({ groups: ['security'] })] });
+    expect(stageWithoutApprovers(twice, { ...agent, onBehalfOf: 'carol' }, people)).toBe(1);
+  });
+
+  it('are too few where two of them are one person', () => {
+    const two = requirement({ stages: [stage({ approve: 2, groups: ['security'] })] });
+    const again = { names: ['bob@example.com', 'bob'], groups: ['security'] };
+    expect(stageWithoutApprovers(two, { ...agent, onBehalfOf: 'carol' }, [...people, again])).toBe(0);
+  });
+
   it('are not asked about where the agent chose no name, where four eyes is off, or where nobody could anyway', () => {
     expect(stageWithoutApprovers(asked, { ...agent, owner: 'alice' }, people.slice(0, 1))).toBeUndefined();
     const chosen = { ...agent, onBehalfOf: 'alice', chain: [{ ...link, owner: 'bob' }] };

@@ -1,6 +1,6 @@
 import type { Requirement } from '@countersign/contracts';
 import { normalised } from './identity.js';
-import { peopleOf } from './requirement.js';
+import { seatsOf } from './requirement.js';
 import type { ToolCallProposal } from './tool-call.commands.js';
 
 /** An approver as known now, under all their names. */
@@ -24,10 +24,10 @@ export function stageWithoutApprovers(
   const links = chain.flatMap((link) => [link.requestedBy, link.owner, link.onBehalfOf]);
   const chosen = [onBehalfOf, ...links];
   if (!fourEyes || chosen.every((name) => name === undefined)) return undefined;
-  const before = without(approvers, [requestedBy, owner]);
-  const left = without(before, chosen);
-  const index = stages.findIndex((stage) => canSatisfy(stage, before) && !canSatisfy(stage, left));
-  return index === -1 ? undefined : index;
+  const before = personsOf(without(approvers, [requestedBy, owner]));
+  const left = personsOf(without(approvers, [requestedBy, owner, ...chosen]));
+  const short = firstShort(stages, left);
+  return short !== undefined && short < (firstShort(stages, before) ?? Infinity) ? short : undefined;
 }
 
 function without(
@@ -38,11 +38,35 @@ function without(
   return approvers.filter((approver) => !approver.names.some((name) => names.has(normalised(name))));
 }
 
-function canSatisfy(stage: Requirement['stages'][number], approvers: readonly PossibleApprover[]): boolean {
-  const { mode, groups } = stage;
-  const isOf = (wanted: readonly string[]) => (one: PossibleApprover) =>
-    wanted.some((group) => one.groups.includes(group));
-  if (mode === 'all-of' && groups !== null) return groups.every((group) => approvers.some(isOf([group])));
-  const able = groups === null ? approvers : approvers.filter(isOf(groups));
-  return able.length >= peopleOf(stage);
+/** The groups of each person: principals that share a name are one. */
+function personsOf(approvers: readonly PossibleApprover[]): readonly (readonly string[])[] {
+  let persons: readonly PossibleApprover[] = [];
+  for (const { names, groups } of approvers) {
+    const own = names.map(normalised);
+    const isSame = (other: PossibleApprover): boolean => other.names.some((name) => own.includes(name));
+    const same = persons.filter(isSame);
+    const merged = {
+      names: [...own, ...same.flatMap((one) => one.names)],
+      groups: [...groups, ...same.flatMap((one) => one.groups)],
+    };
+    persons = [...persons.filter((one) => !isSame(one)), merged];
+  }
+  return persons.map(({ groups }) => groups);
+}
+
+/** The first stage whose seats cannot be filled, where a person has one seat in all stages. Augmenting paths. */
+function firstShort(stages: Requirement['stages'], persons: readonly (readonly string[])[]): number | undefined {
+  const seats = stages.flatMap((stage, index) => seatsOf(stage).map((groups) => ({ index, groups })));
+  const seatOf = new Map<number, number>();
+  const place = (seat: number, tried: Set<number>): boolean =>
+    persons.some((own, person) => {
+      const groups = seats[seat]?.groups ?? null;
+      if (tried.has(person) || !(groups === null || groups.some((group) => own.includes(group)))) return false;
+      tried.add(person);
+      const taken = seatOf.get(person);
+      if (taken !== undefined && !place(taken, tried)) return false;
+      seatOf.set(person, seat);
+      return true;
+    });
+  return seats.find((_, seat) => !place(seat, new Set()))?.index;
 }

@@ -15,6 +15,9 @@ export const historyLimits = {
   bytesMax: 1024 * 1024,
 } as const;
 
+/** More than the longest reason and the longest instruction need. */
+const wordsBytesMax = 64 * 1024;
+
 /** The refusal of what would go beyond a limit. */
 export function tooMany(what: string, limit: number): Refusal {
   return { code: 'too-many', detail: `An approval holds at most ${String(limit)} ${what}.`, extra: { limit } };
@@ -26,11 +29,25 @@ export function noMoreProposals(approval: Approval): Refusal | undefined {
   return currentProposal(approval).number >= proposalsMax ? tooMany('proposals', proposalsMax) : undefined;
 }
 
-/** Refuses a response beyond the limits. The first one always fits. */
-export function noMoreResponses(approval: Approval, command: RespondToApproval): Refusal | undefined {
+/**
+ * Returns whether a person who has responded before may respond once more, whatever they say. Attack: one approver fills
+ * the history, the objections of others are refused, and silence approves.
+ */
+export function hasRoom(approval: Approval): boolean {
+  const { responsesMax, bytesMax } = historyLimits;
+  return approval.votes.length < responsesMax && bytesShown(approval) <= bytesMax - wordsBytesMax;
+}
+
+/** Refuses a response beyond the limits. The first one of each person always fits. */
+export function noMoreResponses(
+  approval: Approval,
+  command: RespondToApproval,
+  isFirstOfPerson: boolean,
+): Refusal | undefined {
   const { responsesMax, bytesMax } = historyLimits;
   const { votes } = approval;
-  if (votes.length === 0) return undefined;
+  const isPlain = command.decision.type === 'approve' || command.decision.type === 'deny';
+  if (votes.length === 0 || (isFirstOfPerson && isPlain)) return undefined;
   if (votes.length >= responsesMax) return tooMany('responses', responsesMax);
   return bytesShown(approval) + bytesOfResponse(command) > bytesMax ? tooMany('bytes', bytesMax) : undefined;
 }

@@ -22,6 +22,7 @@ import {
   responder,
   secondApproval,
   stage,
+  stored,
   verdict,
   withdraw,
 } from './testing/fixtures.js';
@@ -353,7 +354,7 @@ describe('a history is bounded', () => {
       .thenRefused('too-many', { limit: 64 });
     given(history(request(open), ...edits))
       .when(withdraw('alice'))
-      .thenRefused('too-many', { limit: 64 });
+      .thenAccepted({ ends: 'proposal' });
     given(history(request(open), ...edits))
       .when(respond('bob'))
       .thenAccepted({ proposal: 64 });
@@ -362,9 +363,13 @@ describe('a history is bounded', () => {
   it('to 256 responses of an approval', () => {
     const votes = Array.from({ length: 128 }, () => [respond('alice'), withdraw('alice')]).flat();
     const more = Array.from({ length: 128 }, () => [respond('bob'), withdraw('bob')]).flat();
-    given(history(request(open), ...votes, ...more))
-      .when(respond('carol'))
-      .thenRefused('too-many', { limit: 256 });
+    const full = history(request({ ...open, onTimeout: 'allow' }), ...votes, ...more);
+    given(full).when(respond('bob')).thenRefused('too-many', { limit: 256 });
+    // Attack: one person fills the history, so that nobody else can object, and waits for silence.
+    given(full).when(deny('carol')).thenAccepted({ resolution: 'pending' });
+    given(full)
+      .when(expire())
+      .then([{ type: 'ApprovalExpired', data: { approvalId: firstApproval, expiredAt: stored(60) } }]);
   });
 
   it('to 1 MiB of what an approval shows', () => {

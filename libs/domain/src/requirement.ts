@@ -32,7 +32,7 @@ function implies(one: Stage, other: Stage): boolean {
 }
 
 /** The groups that may take each seat of a stage; null: any group. */
-function seatsOf({ mode, approve, groups }: Stage): readonly (readonly string[] | null)[] {
+export function seatsOf({ mode, approve, groups }: Stage): readonly (readonly string[] | null)[] {
   if (mode === 'all-of' && groups !== null) return groups.map((group) => [group]);
   return Array.from({ length: approve }, () => groups);
 }

@@ -169,8 +169,13 @@ const isValid: Check = ({ command: { decision } }) =>
       }
     : undefined;
 
-const isInBounds: Check = ({ approval, edited, command }) =>
-  (edited === approval ? undefined : noMoreProposals(approval)) ?? noMoreResponses(approval, command);
+const isInBounds: Check = ({ approval, edited, command, response }) => {
+  const names = voiceNames(command.responder, response.onBehalfOf);
+  const isFirst = !approval.votes.some(
+    ({ respondedBy, onBehalfOf }) => isOneOf(names, respondedBy) || isOneOf(names, onBehalfOf ?? ''),
+  );
+  return (edited === approval ? undefined : noMoreProposals(approval)) ?? noMoreResponses(approval, command, isFirst);
+};
 
 /** In this order: the approval, then the person, then the content of the response. */
 export const responseChecks: readonly Check[] = [

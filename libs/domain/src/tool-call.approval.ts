@@ -1,5 +1,5 @@
 import type { EventData, RecordedDecision, Requirement, ToolCallEvent } from '@countersign/contracts';
-import { historyLimits, noMoreProposals, tooMany } from './bounds.js';
+import { historyLimits, tooMany } from './bounds.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
 import { isBehind, voicesOf } from './identity.js';
@@ -198,26 +198,23 @@ export function withdrawResponse(command: WithdrawResponse, state: ToolCallState
   if (closed !== undefined) return { status: 'refused', refusal: closed };
   const { withdrawnBy, aliases = [] } = command;
   const names = [withdrawnBy, ...aliases];
-  const decision = withdrawals(approval, names, command);
-  const isNothing = decision.status === 'accepted' && decision.events.length === 0;
-  return isNothing && !hasWithdrawn(approval, names)
+  const events = withdrawals(approval, names, command);
+  return events.length === 0 && !hasWithdrawn(approval, names)
     ? refused('unknown-approval', 'No answer of yours stands that could be withdrawn.')
-    : decision;
+    : accepted(...events);
 }
 
-/** One withdrawal for each vote that a person has under these names. */
+/** One withdrawal for each vote that a person has under these names. No limit refuses it: nobody is bound to a vote. */
 function withdrawals(
   approval: Approval,
   names: readonly string[],
   command: WithdrawResponse,
-): RuleResult<ToolCallEvent> {
+): readonly ToolCallEvent[] {
   const events: ToolCallEvent[] = [];
   let left = approval;
   for (;;) {
     const vote = countedVoteBy(left, names);
-    if (vote === undefined) return accepted(...events);
-    const noMore = isOfProposer(left, vote) ? noMoreProposals(left) : undefined;
-    if (noMore !== undefined) return { status: 'refused', refusal: noMore };
+    if (vote === undefined) return events;
     const data = withdrawal(left, vote, command);
     events.push({ type: 'ResponseWithdrawn', data });
     left = afterWithdrawal(left, data);

@@ -1,4 +1,5 @@
 import type { EventData, StageProgress } from '@countersign/contracts';
+import { hasRoom } from './bounds.js';
 import { isBehind, isSamePerson } from './identity.js';
 import { afterProposal, currentProposal } from './proposal.js';
 import { columnsOf, peopleOf } from './requirement.js';
@@ -255,7 +256,7 @@ export function maySilenceApprove(approval: Approval): boolean {
   const isUntouched = approval.round === 1 && approval.proposals.length === 1;
   // An objection that was taken back was one: its author has looked, and others may have held back because of it.
   const isObjected = approval.votes.some((vote) => !agrees(vote));
-  return isUntouched && !isObjected && requirement?.risk !== 'high';
+  return isUntouched && !isObjected && hasRoom(approval) && requirement?.risk !== 'high';
 }
 
 /** The instructions of the votes for the current proposal, in their order. */
