@@ -59,6 +59,7 @@ const imports: readonly (readonly [file: string, breaks: string, imported: strin
   ['apps/ledger/src/vendor.ts', 'vendor-kafkajs', 'kafkajs'],
   ['apps/notifier/src/imports-an-app.ts', 'notifier-imports-ours', '@countersign/gateway'],
   ['apps/notifier/src/vendor-grammy.ts', 'vendor-grammy, no-undeclared-package', 'grammy'],
+  ['apps/notifier/src/vendor-undici.ts', 'vendor-undici, no-undeclared-package', 'undici'],
   [
     'apps/notifier/src/vendor-slack-socket-mode.ts',
     'vendor-slack-socket-mode, no-undeclared-package',

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { neededNode, nodeToRun, runUnder, stopWithParent, takeSignalsOnce } from './pinned-node.js';
 
 const main = new URL('../bundle/main.js', import.meta.url);
-const node = nodeToRun();
 
 // A hook that fails or is killed must block its tool, and agents take only 2 for a block, some of them only with a text. After
 // the tool there is nothing to block.
@@ -17,6 +16,7 @@ if (process.argv.includes('hook') && !process.argv.includes('--post')) {
   });
 }
 
+const node = nodeToRun();
 if (!existsSync(fileURLToPath(main))) {
   console.error(
     'countersign: not built yet. Run `npm start` (it installs, builds and starts), or `npm ci && npm run build`.',

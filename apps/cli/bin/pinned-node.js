@@ -55,9 +55,13 @@ export function nodeToRun(pinned = pinnedNode()) {
   return isPinned || !isOlder(process.versions.node, versionOf(pinned)) ? process.execPath : pinned;
 }
 
-/** The version of a pinned Node, by the manifest of its platform package. */
+/** The version of a pinned Node, by the manifest of its platform package; without one it counts as no newer than this one. */
 function versionOf(pinned) {
-  return JSON.parse(readFileSync(join(dirname(dirname(pinned)), 'package.json'), 'utf8')).version;
+  try {
+    return JSON.parse(readFileSync(join(dirname(dirname(pinned)), 'package.json'), 'utf8')).version;
+  } catch {
+    return process.versions.node;
+  }
 }
 
 /** Returns whether a version is older than another one. */
