@@ -21,7 +21,7 @@ export function base32(bytes: Uint8Array): string {
 }
 
 /** The bytes of a base32 text; a letter that base32 does not have counts as the first one. */
-export function fromBase32(text: string): Buffer {
+export function fromBase32(text: string): Uint8Array {
   const bytes: number[] = [];
   let buffer = 0;
   let bits = 0;
@@ -33,7 +33,7 @@ export function fromBase32(text: string): Buffer {
     bytes.push((buffer >>> bits) & 255);
     buffer &= (1 << bits) - 1;
   }
-  return Buffer.from(bytes);
+  return Uint8Array.from(bytes);
 }
 
 /**
