@@ -4,7 +4,7 @@ import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { ModalView, WebClient } from '@slack/web-api';
 import { answerWords, unableWords } from '../response-port.js';
-import type { ResponsePort, AnswerResult, ChannelAnswer } from '../response-port.js';
+import type { ResponsePort, AnswerResult } from '../response-port.js';
 import type { AnswerTokens } from '../answer-token.js';
 import { copyOf } from '../channel.js';
 import type { LinkPorts } from '../channel.js';
