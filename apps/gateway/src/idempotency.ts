@@ -124,7 +124,7 @@ export function createIdempotency({ store, clock, log, requestHash = () => unkey
   };
 }
 
-/** What is known of a request before its answer. */
+/** The members of a known request that do not depend on its response. */
 type First = Pick<KnownRequest, 'scope' | 'owner' | 'bodyHash'>;
 
 /** The first request created something, and so its repeat says; whether it is still so is in the body. */

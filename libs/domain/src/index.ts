@@ -72,7 +72,8 @@ export { columnsOf } from './requirement.js';
 export type { Column, Member } from './requirement.js';
 export { currentProposal, digestInputOf, expiresAtOf, requirementOf, requirementOfRequest } from './proposal.js';
 export { historyLimits } from './bounds.js';
-export { agrees, groupsAsked, groupsOfProposal, instructionsOf, progressOf } from './voting.js';
+export { agrees, groupsAsked, groupsOfProposal, progressOf } from './seats.js';
+export { instructionsOf } from './voting.js';
 export { upcomingOf } from './upcoming.js';
 export type {
   Action,

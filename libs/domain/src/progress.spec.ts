@@ -16,7 +16,7 @@ import {
 import type { ToolCallCommand } from './tool-call.commands.js';
 import { currentApproval } from './tool-call.state.js';
 import { upcomingOf } from './upcoming.js';
-import { progressOf } from './voting.js';
+import { progressOf } from './seats.js';
 
 const inGroups = (principal: string, ...groups: string[]) => responder(principal, { groups });
 

@@ -30,7 +30,8 @@ import type { ToolCallCommand } from './tool-call.commands.js';
 import { currentProposal, expiresAtOf } from './proposal.js';
 import { callState, currentApproval } from './tool-call.state.js';
 import type { Approval } from './tool-call.state.js';
-import { instructionsOf, progressOf } from './voting.js';
+import { progressOf } from './seats.js';
+import { instructionsOf } from './voting.js';
 
 const twoOf = { stages: [stage({ approve: 2, deny: 2 })] };
 const again = (at = minute(61)) => ask({ round: 2, approvalId: secondApproval, at, requirement: requirement(twoOf) });

@@ -6,7 +6,7 @@ import { reaches } from './requirement.js';
 import { currentProposal, expiresAtOf, isOver, requirementOf } from './proposal.js';
 import type { RespondToApproval } from './tool-call.commands.js';
 import type { Approval, Resolution, ToolCall } from './tool-call.state.js';
-import { groupsAsked, isApprover as isApproverOf, isAsked } from './voting.js';
+import { groupsAsked, isApprover as isApproverOf, isAsked } from './seats.js';
 
 type Response = EventData<'ApprovalResponded'>;
 

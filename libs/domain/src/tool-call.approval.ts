@@ -28,7 +28,8 @@ import type {
 } from './tool-call.commands.js';
 import type { Approval, ToolCall, ToolCallState, Vote } from './tool-call.state.js';
 import { lostVoters, ownVotes, withVotersNow } from './voters.js';
-import { castVote, countedVoteBy, isOfProposer, tally } from './voting.js';
+import { tally } from './seats.js';
+import { castVote, countedVoteBy, isOfProposer } from './voting.js';
 import { afterWithdrawal } from './withdrawal.js';
 
 type Response = EventData<'ApprovalResponded'>;

@@ -3,6 +3,7 @@ import { expiryAfter } from './deadline-times.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
 import { currentProposal, expiresAtOf, isOver, reminderTimes, requirementsDue } from './proposal.js';
+import { openStage } from './seats.js';
 import { hasCome, storedAfter, toEpochMs, toStored } from './time.js';
 import { committed, hasBegun, heldByBatch } from './tool-call.batch.js';
 import type { BatchFate } from './tool-call.command-base.js';
@@ -10,7 +11,7 @@ import type { ExpireApproval, LapseApproval, RemindApprovers } from './tool-call
 import type { LapseClaim } from './tool-call.execution-commands.js';
 import { callState, currentApproval } from './tool-call.state.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
-import { maySilenceApprove, openStage } from './voting.js';
+import { maySilenceApprove } from './voting.js';
 
 /** A command of the clock, without a caller. */
 export type DeadlineCommand = ExpireApproval | RemindApprovers | LapseApproval | LapseClaim;

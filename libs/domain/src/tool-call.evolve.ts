@@ -2,7 +2,8 @@ import type { EventData, ToolCallEvent } from '@countersign/contracts';
 import { evolveExecution, executing } from './tool-call.evolve-execution.js';
 import type { Action, Approval, Execution, Permission, Proposal, ToolCall, ToolCallState } from './tool-call.state.js';
 import { currentProposal } from './proposal.js';
-import { agrees, castVote, openStage } from './voting.js';
+import { agrees, openStage } from './seats.js';
+import { castVote } from './voting.js';
 import { afterWithdrawal } from './withdrawal.js';
 
 /**

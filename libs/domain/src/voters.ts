@@ -2,7 +2,8 @@ import { isSamePerson, normalised, voiceNames } from './identity.js';
 import type { Voice } from './identity.js';
 import type { RespondToApproval, VoterNow } from './tool-call.commands.js';
 import type { Approval, Vote } from './tool-call.state.js';
-import { isStillApprover, withoutVotesOf } from './voting.js';
+import { isStillApprover } from './seats.js';
+import { withoutVotesOf } from './voting.js';
 
 /**
  * The earlier voters whose votes do not count at this decision: they may no longer respond in the stage in which they

@@ -28,7 +28,7 @@ export interface ContractServer {
   /** Responds instead of the server when it returns a value. */
   intercept: (request: SeenRequest) => Intercepted | 'hang up' | undefined;
   isReady: boolean;
-  /** What `/healthz` says about the server's Node. Undefined: nothing, as an older server. */
+  /** The member `node` of `/healthz`. Undefined: the response has none, as that of an older server. */
   node: object | undefined;
   readonly record: (event: EventView) => void;
   /** Ends the event streams that are open, as a restart would. */

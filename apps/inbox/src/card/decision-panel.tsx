@@ -20,7 +20,7 @@ const EditDialog = lazy(() => import('./edit-dialog.js'));
 
 interface DecisionProps {
   readonly approval: ApprovalView;
-  /** What has changed since the person looked; nothing is decided until it is acknowledged. */
+  /** The change since the person looked. Until they acknowledge it, the buttons are off. */
   readonly change: Change | undefined;
   readonly onAcknowledge: () => void;
   readonly seen: SeenState;

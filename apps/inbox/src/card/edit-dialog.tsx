@@ -14,7 +14,7 @@ import type { SendingProps } from './sending-dialog.js';
 /** Other arguments for the call: written as JSON, held against the tool's schema, and shown as a change before they are sent. */
 export default function EditDialog(props: SendingProps<JsonObject>): ReactNode {
   const { approval, change, onAcknowledge, problem, isBusy, onClose, onSend } = props;
-  // What the person has seen: the text is compared with it, and is sent only while it is what will run.
+  // The arguments that the person saw. The text is compared with them, and is sent only while they have not changed.
   const original = change?.before ?? approval.arguments;
   const [text, setText] = useState(() => JSON.stringify(original, null, 2));
   const hidden = useMemo(() => approval.hiddenValues.map(({ pointer }) => pointer), [approval.hiddenValues]);

@@ -8,7 +8,7 @@ interface Seen {
 
 const SeenContext = createContext<Seen | undefined>(undefined);
 
-/** What a person has seen of what will run. */
+/** Whether the person has seen all arguments. */
 export interface SeenState {
   /** True once every end was on screen. */
   readonly isAll: boolean;
@@ -17,7 +17,7 @@ export interface SeenState {
 }
 
 /**
- * Watches what the card shows of what will run. Nobody can approve a part that was never on screen.
+ * Watches which arguments were on screen. A person can approve only after all of them were.
  * @param of what is shown, such as its digest: with another one everything is unseen again
  */
 export function useSeen(of: string): { readonly state: SeenState; readonly context: Seen } {

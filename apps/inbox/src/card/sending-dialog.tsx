@@ -7,7 +7,7 @@ import type { Change } from './use-change.js';
 /** The context of a dialog that sends one decision. */
 export interface SendingProps<T> {
   readonly approval: ApprovalView;
-  /** What has changed while the dialog was open. */
+  /** The change that came while the dialog was open. */
   readonly change: Change | undefined;
   readonly onAcknowledge: () => void;
   /** Why it was refused, in words. */

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { ApprovalView, JsonObject } from '@countersign/contracts';
 
-/** What will run has changed since the person looked. */
+/** A change of the arguments or the answer since the person looked. */
 export interface Change {
   /** The arguments that the person has seen. */
   readonly before: JsonObject;

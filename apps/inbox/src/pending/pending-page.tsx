@@ -19,7 +19,7 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
   const [filters, setFilters] = useState(noFilters);
   const applied = useDeferredValue(filters);
   const shown = useMemo(() => filtered(approvals, applied), [approvals, applied]);
-  // What the person cannot decide is shown, and not selected.
+  // Approvals that the person cannot decide are shown, but cannot be selected.
   const decidable = useMemo(() => shown.filter(isDecidable), [shown]);
   const selection = useSelection(decidable);
   const [isReviewing, setReviewing] = useState(false);
