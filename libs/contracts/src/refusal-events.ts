@@ -11,6 +11,11 @@ export const requestRefusedSchema = z.strictObject({
   toolCallIds: z.array(z.string()),
   /** How long to wait before a new request, where the refusal ends by itself, as `Retry-After` over HTTP. */
   retryAfterMs: z.int().min(0).exactOptional(),
+  /**
+   * The principal that the ledger proved for the sender, by the signature or, for unsigned requests, by its configuration.
+   * Absent: none was proven, so the refusal is the end of no principal's request.
+   */
+  principal: z.string().min(1).exactOptional(),
 });
 
 /** Events of a tenant's refused requests, `refusals-<tenant>`. */
