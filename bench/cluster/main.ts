@@ -92,5 +92,5 @@ else {
 mkdirSync(dirname(options.out), { recursive: true });
 writeFileSync(options.out, `${JSON.stringify(results, null, 2)}\n`);
 process.stderr.write(`bench: every figure is in ${options.out}\n`);
-if (options.gate) checkCounts(countsToGate(hops, cycles));
+if (options.gate) checkCounts(countsToGate(hops, cycles), options);
 process.exit();
