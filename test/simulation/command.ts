@@ -1,15 +1,17 @@
 import { parseArgs } from 'node:util';
 import { defences, isDefence } from './defences.ts';
 import type { Defence } from './defences.ts';
+import { knownSeeds, rememberSeeds } from './known-seeds.ts';
 import { simulate } from './simulate.ts';
 import type { Outcome } from './simulate.ts';
 
-const help = `npm run sim [-- --without DEFENCE] [-- --teeth] [-- --digests]
+const help = `npm run sim [-- --without DEFENCE] [-- --teeth [--remember]] [-- --digests]
 
 Lives through 500 small installations in virtual time, each with its own faults, all of it drawn from a seed, and checks
 what Countersign promises. SEED=n replays one and prints what happened; SEEDS=n lives through n, from FIRST_SEED (1) on.
 --without DEFENCE takes a defence out of the product: then the run says how many seeds notice.
---teeth takes out each defence in turn, and names the first seed that notices; red when none of 200 does.
+--teeth takes out each defence in turn, and names a seed that notices: the one which noticed last time, or the first one; red
+when none of 200 does. With --remember these seeds are tried first from now on.
 --digests prints the digest of each seed's trace: the same for every run of the same code.
 
 Defences: ${Object.keys(defences).join(', ')}`;
@@ -31,6 +33,7 @@ export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv
     options: {
       without: { type: 'string' },
       teeth: { type: 'boolean', default: false },
+      remember: { type: 'boolean', default: false },
       digests: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -49,7 +52,7 @@ export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv
     say('SEED, FIRST_SEED and SEEDS are whole numbers.');
     return 2;
   }
-  if (values.teeth) return showTeeth(first);
+  if (values.teeth) return showTeeth(first, values.remember);
   return env['SEED'] === undefined ? sweep({ first, count, without, digests }) : replay(first, without);
 }
 
@@ -89,18 +92,23 @@ async function sweep({ first, count, without, digests }: Wanted): Promise<number
 
 const teethSeedsMax = 200;
 
-async function showTeeth(first: number): Promise<number> {
-  let blunt = 0;
-  for (const without of Object.keys(defences).filter(isDefence)) {
-    let noticed: string | undefined;
-    for (let seed = first; noticed === undefined && seed < first + teethSeedsMax; seed += 1) {
+async function showTeeth(first: number, remember: boolean): Promise<number> {
+  const noticed = new Map<Defence, number>();
+  const all = Object.keys(defences).filter(isDefence);
+  for (const without of all) {
+    const seeds = Array.from({ length: teethSeedsMax }, (_, nth) => first + nth);
+    let found: string | undefined;
+    for (const seed of [...knownSeeds(without), ...seeds]) {
       const [broken] = (await simulate(seed, without)).violations;
-      if (broken !== undefined) noticed = `seed ${seed} notices by ${broken.checker}: ${broken.what}`;
+      if (broken === undefined) continue;
+      noticed.set(without, seed);
+      found = `seed ${seed} notices by ${broken.checker}: ${broken.what}`;
+      break;
     }
-    say(`without ${without}: ${noticed ?? `none of ${teethSeedsMax} seeds notices`}`);
-    if (noticed === undefined) blunt += 1;
+    say(`without ${without}: ${found ?? `none of ${teethSeedsMax} seeds notices`}`);
   }
-  return blunt === 0 ? 0 : 1;
+  if (remember) rememberSeeds(noticed);
+  return noticed.size === all.length ? 0 : 1;
 }
 
 function report({ seed, violations, trace }: Outcome, without: Defence | null): void {
