@@ -1,13 +1,14 @@
 import { quotasOf } from '@countersign/commands';
-import type { CommandPorts, QuotaFinding } from '@countersign/commands';
+import type { CommandPorts } from '@countersign/commands';
 import type { ExplainedCall, QuotaView } from '@countersign/contracts';
+import type { QuotaFinding } from '@countersign/domain';
 
 /** Each quota that counts a call about which people would be asked, by the history of this moment. */
 export function quotaViews(commands: CommandPorts, tenant: string, call: ExplainedCall): QuotaView[] {
   const { agentId, requestedBy = null } = call;
   // The person who asks for the explanation names the principal and does not prove it.
   const question = { ...call, callId: '', toolCallId: '', sensitive: [], requestedBy: null };
-  return [...quotasOf(commands, { tenant, agentId, principal: requestedBy }, [question])].map(toView);
+  return quotasOf(commands, { tenant, agentId, principal: requestedBy }, question).map(toView);
 }
 
 function toView({ counted, untilMs, identical, refusal, ...finding }: QuotaFinding): QuotaView {
@@ -22,6 +23,6 @@ function toView({ counted, untilMs, identical, refusal, ...finding }: QuotaFindi
       toolCallId: identical.toolCallId,
       approvalId: identical.approvalId,
     },
-    refusal: refusal === undefined ? null : { code: refusal.refusal.code, detail: refusal.refusal.detail },
+    refusal: refusal === undefined ? null : { code: refusal.code, detail: refusal.detail },
   };
 }

@@ -1,13 +1,13 @@
 import { approvalIdOf, isCallId } from '@countersign/contracts';
 import type { RequestApprovalBody } from '@countersign/contracts';
-import { isBatchMember, nextRound, toolCallRules } from '@countersign/domain';
+import { isBatchMember, nextRound, overQuota, toolCallRules } from '@countersign/domain';
 import type { RequestApproval, ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import { reachOf } from './actor.js';
 import { doneByWord, fateOf, inBatch, settleBatch } from './batch.js';
 import { withoutValue } from './execution.js';
 import { judgeRecorded } from './judge-recorded.js';
-import { askerOf, inTurnOfAsker, overQuota } from './quotas.js';
+import { askerOf, inTurnOfAsker, questionOf, quotaFacts } from './quotas.js';
 import type { Asker } from './quotas.js';
 import { findCall, withToolCall } from './with-tool-call.js';
 import type { Refused } from './with-tool-call.js';
@@ -77,7 +77,10 @@ function overQuotaBy(ports: CommandPorts, actor: Actor, call: ToolCall, command:
   const asks = decision.status === 'accepted' && decision.events.some(({ type }) => type === 'ApprovalRequested');
   if (!asks) return undefined;
   const isOwn = call.request.requestedBy === actor.principal;
-  return overQuota(ports, askerAbout(actor, call), [isOwn ? call.request : { ...call.request, requestedBy: null }]);
+  const asked = isOwn ? call.request : { ...call.request, requestedBy: null };
+  const facts = quotaFacts(ports, askerAbout(actor, call), [asked]);
+  const refusal = facts === null ? undefined : overQuota(facts, [questionOf(asked)], ports.clock.now());
+  return refusal && { status: 'refused', refusal };
 }
 
 /** An admin who asks about the call of another principal is no agent that names agents. */

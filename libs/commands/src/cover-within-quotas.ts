@@ -1,9 +1,10 @@
+import { overQuota } from '@countersign/domain';
 import type { ToolCallProposal } from '@countersign/domain';
 import type { Judgement } from '@countersign/policy';
 import { coverByGrants, foreseeCover } from './cover-by-grant.js';
 import type { Plan } from './plan-call.js';
 import type { CommandPorts } from './ports.js';
-import { overQuota } from './quotas.js';
+import { questionOf, quotaFacts } from './quotas.js';
 import type { Asker } from './quotas.js';
 import type { Refused } from './with-tool-call.js';
 
@@ -24,11 +25,17 @@ export async function coverWithinQuotas(
   { asker, additions, meta, at }: Covering,
 ): Promise<readonly Judgement[] | Refused> {
   const foreseen = await foreseeCover(ports, plans, judged, at);
-  const over = overQuota(ports, asker, questionsOf(plans, foreseen, additions));
+  const over = refusalOf(ports, asker, questionsOf(plans, foreseen, additions));
   if (over !== undefined) return over;
   const judgements = await coverByGrants(ports, plans, judged, meta.commandId, at);
   const isAsForeseen = judgements.every(({ verdict }, index) => verdict.outcome === foreseen[index]?.verdict.outcome);
-  return (isAsForeseen ? undefined : overQuota(ports, asker, questionsOf(plans, judgements, additions))) ?? judgements;
+  return (isAsForeseen ? undefined : refusalOf(ports, asker, questionsOf(plans, judgements, additions))) ?? judgements;
+}
+
+function refusalOf(ports: CommandPorts, asker: Asker, asked: readonly ToolCallProposal[]): Refused | undefined {
+  const facts = quotaFacts(ports, asker, asked);
+  const refusal = facts === null ? undefined : overQuota(facts, asked.map(questionOf), ports.clock.now());
+  return refusal && { status: 'refused', refusal };
 }
 
 /** The calls of a request about which people would be asked. */

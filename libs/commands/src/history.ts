@@ -1,4 +1,5 @@
 import type { JsonObject } from '@countersign/contracts';
+import type { Counted } from '@countersign/domain';
 import type { RunFacts } from '@countersign/policy';
 
 /** A call about which people are being asked. */
@@ -12,9 +13,6 @@ export interface PendingCall {
   readonly sensitive: readonly string[];
   readonly requestedBy: string;
 }
-
-/** Whose calls are counted: those of an agent, or those that a principal requested, for any agent. */
-export type Counted = { readonly agentId: string } | { readonly requestedBy: string };
 
 /**
  * The recorded history, for quotas and for expressions over the run. In a cluster it is a replica, which may lack the

@@ -153,55 +153,6 @@ describe('pendingPerAgent', () => {
   });
 });
 
-describe('the cool-down', () => {
-  beforeEach(() => open('deniedBeforeCoolDown: 3, coolDown: 10m'));
-
-  const denied = async (...names: readonly string[]): Promise<void> => {
-    for (const name of names) {
-      done(await request(`mail:${name}`));
-      await answer(name, 'deny');
-    }
-  };
-
-  it('follows so many denials in a row, and ends', async () => {
-    await denied('a', 'b', 'c');
-    await world.clock.advanceAsync(60_000);
-    expect(await request('mail:d')).toMatchObject({
-      refusal: { code: 'too-many-requests', extra: { retryAfterMs: 540_000 } },
-    });
-    await world.clock.advanceAsync(540_000);
-    expect(codeOf(await request('mail:e'))).toBe('done');
-  });
-
-  it('ignores calls without an approval', async () => {
-    await denied('a', 'b', 'c');
-    expect(codeOf(await request('read:d'))).toBe('done');
-  });
-
-  it('starts again after an approval', async () => {
-    await denied('a', 'b');
-    done(await request('mail:c'));
-    await answer('c', 'approve');
-    await denied('d', 'e');
-    expect(codeOf(await request('mail:f'))).toBe('done');
-  });
-
-  it('does not count denials that lie further apart than it lasts', async () => {
-    await denied('a', 'b');
-    await world.clock.advanceAsync(601_000);
-    await denied('c');
-    expect(codeOf(await request('mail:d'))).toBe('done');
-  });
-
-  it('does not count an expiry', async () => {
-    await denied('a', 'b');
-    done(await request('mail:c'));
-    await world.clock.advanceAsync(3_600_000);
-    await api.fireDue(commands, 'default', callId('c'));
-    expect(codeOf(await request('mail:d'))).toBe('done');
-  });
-});
-
 describe('coalesceIdentical', () => {
   beforeEach(() => open('coalesceIdentical: true'));
 
@@ -213,24 +164,6 @@ describe('coalesceIdentical', () => {
     return api.requestToolCalls(commands, actor, { runId, agentId: 'agent', calls: [call] }, id());
   };
   const other: Actor = { ...agent, principal: 'other', agentIds: ['agent'] };
-
-  it('refuses a second identical call while people are asked, and names the first', async () => {
-    done(await same('a', 'ann'));
-    expect(await same('b', 'ann')).toMatchObject({
-      refusal: {
-        code: 'already-pending',
-        extra: { callId: callId('a'), toolCallId: 'a', approvalId: approvalIdOf(callId('a'), 1) },
-      },
-    });
-    expect(await world.stateOf(callId('b'))).toBeNull();
-  });
-
-  it('lets other arguments, and the same ones after the decision, be asked', async () => {
-    done(await same('a', 'ann'));
-    expect(codeOf(await same('b', 'bob'))).toBe('done');
-    await answer('a', 'approve');
-    expect(codeOf(await same('c', 'ann'))).toBe('done');
-  });
 
   it('tells a principal nothing of the calls of another, also of the same agent and run', async () => {
     done(await send('a', { pin: '4711' }));
@@ -273,14 +206,6 @@ describe('coalesceIdentical', () => {
   it('does not concern a repeat of the same call', async () => {
     done(await same('a', 'ann'));
     expect(codeOf(await same('a', 'ann'))).toBe('done');
-  });
-
-  it('refuses identical calls of one request, and records none', async () => {
-    const calls = ['a', 'b'].map((toolCallId) => ({ toolName: 'mail', toolCallId, arguments: { to: 'ann' } }));
-    expect(codeOf(await api.requestToolCalls(commands, agent, { runId: 'run-1', calls }, id()))).toBe(
-      'already-pending',
-    );
-    expect(await world.stateOf(callId('a'))).toBeNull();
   });
 });
 

@@ -1,12 +1,19 @@
-import { jcsDigest } from '@countersign/contracts';
+import { hiddenValues, jcsDigest } from '@countersign/contracts';
+import { quotaFindings } from '@countersign/domain';
+import type {
+  AskedBefore,
+  Counted,
+  Question,
+  QuotaFacts,
+  QuotaFinding,
+  ToolCallProposal,
+  WaitingCall,
+} from '@countersign/domain';
+import type { Quotas } from '@countersign/policy';
 import type { Actor } from './actor.js';
 import { namesFreely } from './actor.js';
-import type { Counted } from './history.js';
+import type { History, PendingCall } from './history.js';
 import type { CommandPorts } from './ports.js';
-import { findQuotas } from './quota-findings.js';
-import type { Question, QuotaFinding } from './quota-findings.js';
-import { refused } from './result.js';
-import type { Refused } from './with-tool-call.js';
 
 /** An agent that asks people, and the principal that speaks for it. */
 export interface Asker {
@@ -54,50 +61,65 @@ export function inTurnOfRun<T>(
   return asking.inTurn(JSON.stringify(['run', tenant, runId]), work);
 }
 
-/**
- * Refuses questions of one asker that the policy's quotas do not allow: all of them together or none.
- * @returns undefined when people may be asked
- */
-export function overQuota(ports: CommandPorts, asker: Asker, questions: readonly Question[]): Refused | undefined {
-  const quotas = questions.length === 0 ? null : ports.policies.of(asker.tenant).quotas;
-  if (quotas === null) return undefined;
-  if (ports.asking === undefined)
-    return refused('unavailable', 'this process cannot count what an agent asks of people');
-  const twice = quotas.coalesceIdentical ? identicalInRequest(questions) : undefined;
-  if (twice !== undefined) return twice;
-  for (const { refusal } of quotasOf(ports, asker, questions)) if (refusal !== undefined) return refusal;
-  return undefined;
+/** The call of a question. `requestedBy`: null for a person who may not see its hidden values. */
+export type AskedAbout = Pick<
+  ToolCallProposal,
+  'callId' | 'toolCallId' | 'runId' | 'toolName' | 'arguments' | 'sensitive'
+> & { readonly requestedBy: string | null };
+
+/** A call as a question in front of the quotas. */
+export function questionOf({ runId, sensitive, ...call }: AskedAbout): Question {
+  const { callId, toolCallId, toolName, arguments: args, requestedBy } = call;
+  const identity = jcsDigest({ runId, toolName, arguments: args });
+  return { callId, toolCallId, toolName, arguments: args, requestedBy, identity, hidesValues: hides(call, sensitive) };
 }
 
-/**
- * Yields the verdict of each quota of the policy about these questions. Empty where it has none, or this process cannot
- * count.
- */
-export function* quotasOf(
-  { asking, policies, clock }: CommandPorts,
+/** Counts what was asked before these questions of one run. Null where the policy has no quotas, or nothing is asked. */
+export function quotaFacts(
+  { asking, policies }: CommandPorts,
   { tenant, agentId, principal }: Asker,
-  questions: readonly Question[],
-): Generator<QuotaFinding, void, undefined> {
-  const { quotas } = policies.of(tenant);
-  if (asking === undefined || quotas === null) return;
+  questions: readonly AskedAbout[],
+): QuotaFacts | null {
+  const limits = questions.length === 0 ? null : policies.of(tenant).quotas;
+  if (limits === null) return null;
+  if (asking === undefined) return { limits, before: null };
   const all: readonly Counted[] = [{ agentId }, ...(principal === null ? [] : [{ requestedBy: principal }])];
-  for (const counted of all) {
-    yield* findQuotas({ tenant, counted, quotas, questions, history: asking.history, now: clock.now() });
-  }
+  return { limits, before: all.map((counted) => askedBefore(asking.history, tenant, counted, limits, questions)) };
 }
 
-function identicalInRequest(questions: readonly Question[]): Refused | undefined {
-  const first = new Map<string, string>();
-  for (const { toolCallId, runId, toolName, arguments: args } of questions) {
-    const key = jcsDigest({ runId, toolName, arguments: args });
-    const same = first.get(key);
-    if (same !== undefined) {
-      return refused(
-        'already-pending',
-        `the calls "${same}" and "${toolCallId}" of this request are identical: ask once`,
-      );
-    }
-    first.set(key, toolCallId);
-  }
-  return undefined;
+function askedBefore(
+  history: History,
+  tenant: string,
+  counted: Counted,
+  { pendingPerAgent, coolDown, coalesceIdentical }: Quotas,
+  questions: readonly AskedAbout[],
+): AskedBefore {
+  const asked = new Map(coalesceIdentical ? questions.map(({ toolName, runId }) => [toolName, runId] as const) : []);
+  const isForeign = questions.some(({ requestedBy }) => requestedBy === null);
+  return {
+    counted,
+    deniedAt: coolDown === null ? [] : history.denialsInARow(tenant, counted, coolDown.denials),
+    pending: pendingPerAgent === null ? 0 : history.pendingOf(tenant, counted, pendingPerAgent),
+    waiting: new Map(
+      [...asked].map(([toolName, runId]) => [
+        toolName,
+        history.pendingCalls(tenant, { ...counted, runId, toolName })?.map((one) => toWaiting(one, isForeign)) ?? null,
+      ]),
+    ),
+  };
+}
+
+/** Hidden values are looked for only where another person asks: a principal knows those of its own calls. */
+function toWaiting({ sensitive, ...call }: PendingCall, isForeign: boolean): WaitingCall {
+  return { ...call, hidesValues: !isForeign || hides(call, sensitive) };
+}
+
+function hides(call: Pick<PendingCall, 'arguments'>, sensitive: readonly string[]): boolean {
+  return hiddenValues(call.arguments, sensitive).length > 0;
+}
+
+/** Returns the verdict of each quota of the policy about a call. Empty where it has none, or this process cannot count. */
+export function quotasOf(ports: CommandPorts, asker: Asker, call: AskedAbout): readonly QuotaFinding[] {
+  const facts = quotaFacts(ports, asker, [call]);
+  return facts === null ? [] : quotaFindings(facts, [questionOf(call)], ports.clock.now());
 }

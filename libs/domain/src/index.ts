@@ -16,6 +16,16 @@ export { grantDecider, needsSecondPerson } from './grant.decider.js';
 export type { ConfirmGrant, CreateGrant, GrantCommand, RevokeGrant, UseGrant } from './grant.decider.js';
 export { grantStateAt, holdsUse, isExhausted } from './grant.state.js';
 export type { Grant, GrantState } from './grant.state.js';
+export { overQuota, quotaFindings } from './step.quotas.js';
+export type {
+  AskedBefore,
+  Counted,
+  Question,
+  QuotaFacts,
+  QuotaFinding,
+  QuotaLimits,
+  WaitingCall,
+} from './step.quotas.js';
 export { endingOf, isBatchMember, isLateQuestion } from './tool-call.batch.js';
 export type { Ending } from './tool-call.batch.js';
 export type { BatchFate } from './tool-call.command-base.js';
