@@ -15,6 +15,15 @@ export interface WaitOptions<C = unknown> {
   readonly timeoutMs?: number | undefined;
 }
 
+/** `step`, `wait` and the like: the limits, and whose state it is. */
+export interface StateOptions<C = unknown> extends WaitOptions<C> {
+  /**
+   * The application's own user, such as an id from its authentication. The returned state is bound to it: only the same text
+   * resumes it, any other throws `state-not-bound` before anything is read or runs. So does a text for a state of no user.
+   */
+  readonly bindTo?: string | undefined;
+}
+
 /** Does `work` within limits. Resolves to undefined at a timeout, and rejects at an abort. */
 export type Within = <T>(limits: WaitOptions, work: (signal: AbortSignal) => Promise<T>) => Promise<T | undefined>;
 
@@ -41,12 +50,12 @@ export function createWithin(clock: Clock, stopping: AbortSignal): Within {
 }
 
 /** The same limits, the later the shorter. */
-export function createCountdown<C>(clock: Clock, { signal, timeoutMs, context }: WaitOptions<C>): () => WaitOptions<C> {
+export function createCountdown<L extends WaitOptions>(clock: Clock, limits: L): () => L {
+  const { timeoutMs } = limits;
   checkWaitMs('timeoutMs', timeoutMs);
   const startedAt = clock.monotonic();
   return () => ({
-    signal,
-    context,
+    ...limits,
     timeoutMs: timeoutMs === undefined ? undefined : Math.max(0, timeoutMs - (clock.monotonic() - startedAt)),
   });
 }

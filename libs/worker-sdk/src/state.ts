@@ -1,7 +1,12 @@
 import { batchModes, type BatchMode, type ToolCallView } from '@countersign/contracts';
 import { z } from 'zod';
-import { toolResultSchema } from './results/results.js';
 import { questionToolName, type ProposedCall } from './tools/tool-definition.js';
+
+/**
+ * Attack: the owner of the store writes a result into the state, and the model is told of a payment that was never made. So
+ * a state has room for the failure of a call that was not requested, and for nothing else.
+ */
+const localFailureSchema = z.strictObject({ code: z.string(), message: z.string() });
 
 const callStateSchema = z.object({
   toolCallId: z.string(),
@@ -10,8 +15,8 @@ const callStateSchema = z.object({
   callId: z.string().nullable(),
   /** A hash of the requested call. A call that returns to be run must match it, unless an approver edited it. */
   argumentsHash: z.string().nullable(),
-  /** The result of a call that was never requested. */
-  local: toolResultSchema.nullable(),
+  /** Why a call was never requested. The result of a requested one is in the ledger. */
+  local: localFailureSchema.nullable(),
   /** The revision at which the call was last returned. `wait` returns when there is a newer one. */
   seenRevision: z.int().nullable(),
 });
@@ -22,15 +27,26 @@ const runStateSchema = z.object({
   batchMode: z.enum(batchModes).nullable(),
   /** One call after another. */
   sequential: z.boolean().optional(),
-  calls: z.array(callStateSchema),
+  /** Proves that the state belongs to the user in `bindTo`. Absent: to no user. */
+  binding: z.string().optional(),
+  calls: z.array(
+    callStateSchema.refine(
+      ({ callId, local }) => callId === null || local === null,
+      'a requested call has no failure here',
+    ),
+  ),
 });
+
+/** Why a call was never requested. */
+export type LocalFailure = z.infer<typeof localFailureSchema>;
 
 /** One call in a `RunState`. */
 export type CallState = z.infer<typeof callStateSchema>;
 
 /**
  * The pause as plain JSON: store it with the conversation. It has no authority and no outcome, which are in the ledger.
- * An old copy works like a new one, and `restore` replaces a lost one.
+ * An old copy works like a new one, and `restore` replaces a lost one. With `bindTo` it belongs to one user of the
+ * application.
  */
 export type RunState = z.infer<typeof runStateSchema>;
 

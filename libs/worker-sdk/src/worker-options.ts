@@ -3,7 +3,7 @@ import type { Client } from './ledger/client.js';
 import type { CallEnd, FrameworkCall } from './steps/framework-call.js';
 import type { WorkerHooks } from './hooks.js';
 import type { KafkaRequests } from './ledger/kafka-requests.js';
-import type { WaitOptions } from './limits.js';
+import type { StateOptions, WaitOptions } from './limits.js';
 import type { WorkerLog } from './log.js';
 import type { Middleware } from './execution/middleware.js';
 import type { StepOutcome } from './results/outcome.js';
@@ -47,10 +47,15 @@ export interface WorkerOptions<C = unknown> extends TransportOptions {
    * order is this worker's alone: a worker that serves the same agent runs each call as soon as it is approved.
    */
   readonly sequential?: boolean | undefined;
+  /**
+   * A long random secret of the application, for states with `bindTo`. All workers that resume such a state have the same
+   * one. Default: `token`; so set it where the token changes while states are stored.
+   */
+  readonly stateKey?: string | undefined;
 }
 
 /** `run`: what to do at each pause. */
-export interface RunOptions<C = unknown> extends WaitOptions<C> {
+export interface RunOptions<C = unknown> extends StateOptions<C> {
   /** Called before each wait: the moment to store `outcome.state`, and to hand out `outcome.clientCalls`. */
   readonly onPause?: ((outcome: StepOutcome) => void | Promise<void>) | undefined;
 }
@@ -62,26 +67,29 @@ export interface Worker<C = unknown> {
    * value. The same step is the same calls again, so a repeat after an error is safe. Throws `CountersignError` when
    * the request is refused or the server stays unreachable.
    */
-  readonly step: (step: Step, options?: WaitOptions<C>) => Promise<StepOutcome>;
+  readonly step: (step: Step, options?: StateOptions<C>) => Promise<StepOutcome>;
   /**
    * Like `step`, but runs nothing: for a framework that runs the tools itself, each through `call`. With `timeoutMs` it
    * waits up to that long for people to decide.
    */
-  readonly ask: (step: Step, options?: WaitOptions<C>) => Promise<StepOutcome>;
+  readonly ask: (step: Step, options?: StateOptions<C>) => Promise<StepOutcome>;
   /**
    * One call that a framework is about to run. Requests it unless that has been done, runs it if it may run, and returns
    * its one result: the recorded one when it has run before, here or elsewhere. A pending approval is returned at once,
    * or is waited for up to `timeoutMs`. A call that another process runs is waited for.
    */
   readonly call: (call: FrameworkCall, options?: WaitOptions<C>) => Promise<CallEnd>;
-  /** Reads once, runs what has been approved, and returns the state. */
-  readonly resume: (state: RunState, options?: WaitOptions<C>) => Promise<StepOutcome>;
+  /**
+   * Reads once, runs what has been approved, and returns the state. Throws `state-not-bound` for a state that was made with
+   * another `bindTo`, as `wait` does.
+   */
+  readonly resume: (state: RunState, options?: StateOptions<C>) => Promise<StepOutcome>;
   /**
    * Waits on one connection until a call has a result (or is ready for the client) that `state` did not have, and runs
    * approved calls meanwhile. It waits for an unreachable server. Like `resume`, it throws `tool-call-mismatch` for a call
    * that was requested with another `clientExecuted` than that of the tool here: the call does not run here.
    */
-  readonly wait: (state: RunState, options?: WaitOptions<C>) => Promise<StepOutcome>;
+  readonly wait: (state: RunState, options?: StateOptions<C>) => Promise<StepOutcome>;
   /**
    * `step`, then `wait` until every call has its result, or only client-executed calls are left, or the time is over.
    *
@@ -91,8 +99,11 @@ export interface Worker<C = unknown> {
    * }
    */
   readonly run: (step: Step, options?: RunOptions<C>) => Promise<StepOutcome>;
-  /** Like `resume`, for a run whose state is lost: its calls of this agent, or those of one batch, from the ledger. */
-  readonly restore: (runId: string, options?: WaitOptions<C> & { readonly batchId?: string }) => Promise<StepOutcome>;
+  /**
+   * Like `resume`, for a run whose state is lost: its calls of this agent, or those of one batch, from the ledger. The
+   * caller says whose run it is: `bindTo` binds the new state, and checks nothing.
+   */
+  readonly restore: (runId: string, options?: StateOptions<C> & { readonly batchId?: string }) => Promise<StepOutcome>;
   /**
    * The approvals of a run that are pending, its oldest calls first. Runs nothing. With `timeoutMs` it waits up to that
    * long until there are none.

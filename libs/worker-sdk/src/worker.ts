@@ -17,6 +17,7 @@ import { serveCalls, type ServeOptions } from './execution/serve.js';
 import { createSessions } from './steps/session.js';
 import { createStepRequests } from './steps/step-requests.js';
 import { createSteps } from './steps/steps.js';
+import { createStateBinding } from './state-binding.js';
 import { questionToolName, type GateTool } from './tools/tool-definition.js';
 import { checkToken, createTransport, type Transport } from './ledger/transport.js';
 import type { Worker, WorkerOptions } from './worker-options.js';
@@ -83,7 +84,8 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
   });
   const within = createWithin(ports.clock, stopping.signal);
   const all = { client, requests, stepRequests, sessions, tools, known, agentId, sequential, notices, within };
-  const steps = createSteps({ ...all, url: options.url, clock: ports.clock });
+  const binding = createStateBinding(options.stateKey ?? options.token);
+  const steps = createSteps({ ...all, url: options.url, clock: ports.clock, binding });
   const serve = async ({ signal, context, ...given }: ServeOptions<C> = {}): Promise<void> => {
     checkInteger('serve', 'concurrency', given.concurrency);
     const own = [...tools.values()].filter(({ name }) => !runsElsewhere(name));
@@ -146,13 +148,15 @@ function openRequests(
   return kafka.open({ ...shared, agentId, resolver });
 }
 
-function checkOptions({ token, resolverToken, agentId, kafka, toolTimeoutMs, leaseMs }: WorkerOptions<never>): void {
+function checkOptions(options: WorkerOptions<never>): void {
+  const { token, resolverToken, agentId, kafka, toolTimeoutMs, leaseMs, stateKey } = options;
   checkToken('token', token);
   checkToken('resolverToken', resolverToken ?? token);
   if (agentId.trim() === '') throw new TypeError('agentId is empty: name the agent for which the calls are requested.');
   // A program without types may pass bare options, which would fail later without their cause.
   if (kafka !== undefined && typeof kafka.open !== 'function')
     throw new TypeError('kafka must be made by kafka() of @countersign/worker-sdk/kafka: kafka({ brokers: [...] }).');
+  if (stateKey?.trim() === '') throw new TypeError('stateKey is empty: set it to a secret, or leave it out.');
   checkInteger('createWorker', 'toolTimeoutMs', toolTimeoutMs);
   checkInteger('createWorker', 'leaseMs', leaseMs);
 }

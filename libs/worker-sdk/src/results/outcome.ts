@@ -1,6 +1,6 @@
 import type { ApprovalView, JsonObject, ToolCallView } from '@countersign/contracts';
 import type { GateTool } from '../tools/tool-definition.js';
-import { resultOf, type ToolResult } from './results.js';
+import { resultOf, resultOfFailure, type ToolResult } from './results.js';
 import type { CallState, RunState } from '../state.js';
 
 /** A call that the client is to run now: hand its output to `submitOutput`. */
@@ -44,6 +44,8 @@ export interface Session {
   readonly views: Map<string, ToolCallView>;
   /** The values that the tools of this session get besides their input. */
   readonly given?: Given | undefined;
+  /** The user to whom its states are bound. */
+  readonly bindTo?: string | undefined;
 }
 
 /** The values that the caller passes to the tools. Neither is stored. */
@@ -56,7 +58,9 @@ export interface Given {
 export function outcomeOf(session: Session, tools: ReadonlyMap<string, GateTool>): StepOutcome {
   const { state } = session;
   const views = state.calls.map((call) => viewOf(session, call));
-  const results = state.calls.flatMap((call, index) => call.local ?? resultOfView(views[index]) ?? []);
+  const results = state.calls.flatMap((call, index) =>
+    call.local === null ? (resultOfView(views[index]) ?? []) : resultOfFailure(call, call.local),
+  );
   const pendingApprovals = views.flatMap((view) => (view?.state === 'awaiting_approval' ? (view.approval ?? []) : []));
   const clientCalls = inTurn(session).flatMap((call) => {
     const view = viewOf(session, call);

@@ -1,30 +1,14 @@
 import {
   isSettled,
-  jsonObjectSchema,
-  jsonValueSchema,
   type JsonObject,
   type JsonValue,
   type ResponseView,
   type ToolCallState,
   type ToolCallView,
 } from '@countersign/contracts';
-import { z } from 'zod';
+import type { LocalFailure } from '../state.js';
 
-export const toolResultSchema = z.object({
-  toolCallId: z.string(),
-  toolName: z.string(),
-  callId: z.string().nullable(),
-  status: z.enum(['succeeded', 'failed', 'denied', 'blocked', 'expired', 'cancelled', 'unknown']),
-  output: jsonValueSchema,
-  error: jsonValueSchema,
-  reason: z.string().nullable(),
-  message: z.string().nullable(),
-  instruction: z.string().nullable(),
-  edited: z.boolean(),
-  answered: z.boolean(),
-  arguments: jsonObjectSchema.nullable(),
-  decidedBy: z.array(z.string()),
-});
+const statuses = ['succeeded', 'failed', 'denied', 'blocked', 'expired', 'cancelled', 'unknown'] as const;
 
 /** The one result that every tool call gets. */
 export interface ToolResult {
@@ -54,22 +38,20 @@ export interface ToolResult {
 }
 
 /** How a call ended. Only `succeeded` is a success. */
-export type ToolResultStatus = z.infer<typeof toolResultSchema>['status'];
+export type ToolResultStatus = (typeof statuses)[number];
 
 /** The result of a call that was never requested: there was no approval and no run. */
-export function localFailure(
-  call: { readonly toolCallId: string; readonly toolName: string },
-  code: string,
-  message: string,
-  details: Readonly<Record<string, JsonValue>> = {},
+export function resultOfFailure(
+  { toolCallId, toolName }: { readonly toolCallId: string; readonly toolName: string },
+  { code, message }: LocalFailure,
 ): ToolResult {
   return {
-    toolCallId: call.toolCallId,
-    toolName: call.toolName,
+    toolCallId,
+    toolName,
     callId: null,
     status: 'failed',
     output: null,
-    error: { code, message, ...details },
+    error: { code, message },
     reason: message,
     message,
     instruction: null,
@@ -108,8 +90,7 @@ export function resultOf(call: ToolCallView): ToolResult | undefined {
 
 /** A state that a newer server added is not settled, as far as this worker can know. */
 function statusOf(state: ToolCallState): ToolResultStatus | undefined {
-  const known = toolResultSchema.shape.status.safeParse(state);
-  return isSettled(state) && known.success ? known.data : undefined;
+  return isSettled(state) ? statuses.find((status) => status === state) : undefined;
 }
 
 function votesOf(call: ToolCallView, ...types: readonly string[]): readonly ResponseView[] {

@@ -2,7 +2,7 @@ import type { ApprovalView } from '@countersign/contracts';
 import { linkedController } from '@countersign/http-client';
 import type { Client } from '../ledger/client.js';
 import type { ExecutionPorts } from '../execution/execution-ports.js';
-import { createCountdown, type WaitOptions } from '../limits.js';
+import { createCountdown, type StateOptions, type WaitOptions } from '../limits.js';
 import type { StepOutcome } from '../results/outcome.js';
 import type { ToolResult } from '../results/results.js';
 import type { RunState, Step } from '../state.js';
@@ -52,7 +52,7 @@ export async function endOfCall(
 type Pending = Pick<StepOutcome, 'pendingApprovals'>;
 
 interface Asking<O extends Pending> extends Pick<ExecutionPorts, 'requester' | 'clock' | 'stopping'> {
-  readonly ask: (limits: WaitOptions) => Promise<O>;
+  readonly ask: (limits: StateOptions) => Promise<O>;
 }
 
 /** The server ends a longer wait by itself. */
@@ -61,13 +61,13 @@ const waitMsMax = 50_000;
 /** Asks, and waits up to the time limit (by default not at all) until no call waits for people. */
 export async function endOfAsking<O extends Pending>(
   { ask, requester, clock, stopping }: Asking<O>,
-  limits: WaitOptions,
+  limits: StateOptions,
 ): Promise<O> {
   const remaining = createCountdown(clock, limits);
   const { signal, release } = linkedController(limits.signal, stopping);
   try {
     for (;;) {
-      const outcome = await ask({ signal, context: limits.context });
+      const outcome = await ask({ signal, context: limits.context, bindTo: limits.bindTo });
       const [pending] = outcome.pendingApprovals;
       const waitMs = Math.min(remaining().timeoutMs ?? 0, waitMsMax);
       if (pending === undefined || waitMs <= 0) return outcome;

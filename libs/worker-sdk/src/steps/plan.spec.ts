@@ -66,11 +66,10 @@ describe('the plan of a step', () => {
     const { requests, calls } = await planStep({ runId: 'r', toolCalls }, tools, { agentId: 'ops' });
     expect(requests.map(({ toolCallId }) => toolCallId)).toEqual(['2']);
     expect(contexts.map(({ toolCallId }) => toolCallId)).toEqual(['2']);
-    expect(calls[0]?.local).toMatchObject({
-      status: 'failed',
+    expect(calls[0]).toMatchObject({
+      toolCallId: '1',
       callId: null,
-      error: { code: 'invalid-arguments', issues: [{ path: '/path' }] },
-      message: expect.stringContaining('/path'),
+      local: { code: 'invalid-arguments', message: expect.stringContaining('/path') },
     });
   });
 
@@ -79,7 +78,7 @@ describe('the plan of a step', () => {
       agentId: 'ops',
     });
     expect(requests).toEqual([]);
-    expect(calls[0]?.local).toMatchObject({ status: 'failed', error: { code: 'unknown-tool' } });
+    expect(calls[0]?.local).toMatchObject({ code: 'unknown-tool' });
   });
 
   it('requests nothing of an all-or-nothing step with an invalid call, and every call has its failure', async () => {
@@ -88,9 +87,6 @@ describe('the plan of a step', () => {
       agentId: 'ops',
     });
     expect(requests).toEqual([]);
-    expect(calls.map(({ local }) => local?.error)).toMatchObject([
-      { code: 'batch-incomplete' },
-      { code: 'unknown-tool' },
-    ]);
+    expect(calls.map(({ local }) => local?.code)).toEqual(['batch-incomplete', 'unknown-tool']);
   });
 });

@@ -2,9 +2,8 @@ import type { RequestedCall, ToolCallView } from '@countersign/contracts';
 import { jcsDigest } from '@countersign/contracts';
 import type { ApprovalContext, CheckedCall, GateTool, ProposedCall } from '../tools/tool-definition.js';
 import { requestedArguments } from '../ledger/read-run.js';
-import { localFailure, type ToolResult } from '../results/results.js';
 import { isSameJson, issuesText } from '../tools/schema.js';
-import type { CallState, Step } from '../state.js';
+import type { CallState, LocalFailure, Step } from '../state.js';
 
 /** A step after the worker's own checks: the calls to request, and those that failed without a request. */
 export interface StepPlan {
@@ -13,7 +12,7 @@ export interface StepPlan {
   readonly calls: readonly CallState[];
 }
 
-type Planned = { readonly request: RequestedCall } | { readonly failure: ToolResult };
+type Planned = { readonly request: RequestedCall } | { readonly call: ProposedCall; readonly failure: LocalFailure };
 
 /** The recorded calls of the run. The tool of a call may have had another schema when it was requested. */
 export interface RecordedCalls {
@@ -45,7 +44,7 @@ export async function planStep(
     const call = step.toolCalls[index];
     if (!spoilt || call === undefined || 'failure' in one) return one;
     const message = 'It was not asked for, because another call of the same all-or-nothing step is invalid';
-    return { failure: localFailure(call, 'batch-incomplete', message) };
+    return { call, failure: { code: 'batch-incomplete', message } };
   });
   return {
     requests: outcomes.flatMap((one) => ('request' in one ? [one.request] : [])),
@@ -60,7 +59,9 @@ async function planCall(
   { agentId, given, recorded }: PlanContext,
 ): Promise<Planned> {
   const tool = tools.get(call.toolName);
-  if (tool === undefined) return { failure: localFailure(call, 'unknown-tool', `There is no tool ${call.toolName}`) };
+  if (tool === undefined) {
+    return { call, failure: { code: 'unknown-tool', message: `There is no tool ${call.toolName}` } };
+  }
   const checked = await tool.check(call.arguments);
   const context: ApprovalContext = {
     runId: step.runId,
@@ -76,9 +77,8 @@ async function planCall(
   const view = isLookedFor ? await recorded?.find(call) : undefined;
   if (view !== undefined) return { request: { ...(await repeatOf(view, tool, context)), ...inside } };
   if (!checked.valid) {
-    const issues = checked.issues.map((issue) => ({ ...issue }));
-    const message = `Invalid arguments: ${issuesText(issues)}`;
-    return { failure: localFailure(call, 'invalid-arguments', message, { issues }) };
+    const message = `Invalid arguments: ${issuesText(checked.issues)}`;
+    return { call, failure: { code: 'invalid-arguments', message } };
   }
   return { request: { ...(await requestOf(call, tool, checked, context)), ...inside } };
 }
@@ -121,16 +121,8 @@ async function requestOf(
 
 function callStateOf(planned: Planned): CallState {
   if ('failure' in planned) {
-    const { failure } = planned;
-    const { toolCallId, toolName } = failure;
-    return {
-      toolCallId,
-      toolName,
-      callId: null,
-      argumentsHash: null,
-      local: { ...failure, decidedBy: [] },
-      seenRevision: null,
-    };
+    const { toolCallId, toolName } = planned.call;
+    return { toolCallId, toolName, callId: null, argumentsHash: null, local: planned.failure, seenRevision: null };
   }
   const { toolCallId, toolName, arguments: args } = planned.request;
   return { toolCallId, toolName, callId: null, argumentsHash: jcsDigest(args), local: null, seenRevision: null };

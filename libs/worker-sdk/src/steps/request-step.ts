@@ -3,7 +3,6 @@ import { isRefusal, type CountersignError } from '../errors.js';
 import type { WaitOptions } from '../limits.js';
 import type { StepPlan } from './plan.js';
 import type { Requests } from '../ledger/requests.js';
-import { localFailure } from '../results/results.js';
 import type { CallState, RunState, Step } from '../state.js';
 
 /** A step whose calls are recorded, or have their failure. */
@@ -105,9 +104,9 @@ function failed(call: CallState, refused: RefusedCall, isSpoilt: boolean): CallS
   const isIt = call.toolCallId === refused.request.toolCallId;
   if (!isIt && !isSpoilt) return call;
   const local = isIt
-    ? localFailure(call, 'invalid-arguments', refused.message)
-    : localFailure(call, 'batch-incomplete', 'Another call of the same all-or-nothing step is invalid');
-  return { ...call, argumentsHash: null, local: { ...local, decidedBy: [] } };
+    ? { code: 'invalid-arguments', message: refused.message }
+    : { code: 'batch-incomplete', message: 'Another call of the same all-or-nothing step is invalid' };
+  return { ...call, argumentsHash: null, local };
 }
 
 function withCallIds(calls: readonly CallState[], views: readonly ToolCallView[]): CallState[] {

@@ -3,8 +3,9 @@ import type { Client } from '../ledger/client.js';
 import { CountersignError, isRefusal } from '../errors.js';
 import type { ExecutionPorts } from '../execution/execution-ports.js';
 import type { Notices } from '../hooks.js';
-import { createCountdown, type WaitOptions, type Within } from '../limits.js';
-import { outcomeOf, type Given, type Session, type StepOutcome } from '../results/outcome.js';
+import { createCountdown, type StateOptions, type WaitOptions, type Within } from '../limits.js';
+import { outcomeOf, type Session, type StepOutcome } from '../results/outcome.js';
+import { resultOfFailure } from '../results/results.js';
 import { planStep, type RecordedCalls, type StepPlan } from './plan.js';
 import { answerOf, questionTool, stepOfQuestion } from './question.js';
 import { callsOfRun, findInRun } from '../ledger/read-run.js';
@@ -13,6 +14,7 @@ import type { Requests } from '../ledger/requests.js';
 import { isSameJson } from '../tools/schema.js';
 import type { Sessions } from './session.js';
 import { parseRunState, stateOfRun, type RunState, type Step } from '../state.js';
+import { checkBindTo, type StateBinding } from '../state-binding.js';
 import { questionToolName, type GateTool } from '../tools/tool-definition.js';
 import type { RunOptions, Worker } from '../worker-options.js';
 
@@ -32,13 +34,14 @@ export interface StepPorts {
   readonly within: Within;
   readonly clock: Clock;
   readonly url: string;
+  readonly binding: StateBinding;
 }
 
 /** The steps of one worker, and the waits for them. */
 export interface Steps extends Pick<Worker, 'step' | 'resume' | 'wait' | 'run' | 'restore'> {
-  readonly ask: (step: Step, limits: WaitOptions) => Promise<StepOutcome>;
+  readonly ask: (step: Step, limits: StateOptions) => Promise<StepOutcome>;
   /** Undefined when the time was over before the server had responded. */
-  readonly follow: (state: RunState, limits: WaitOptions) => Promise<StepOutcome | undefined>;
+  readonly follow: (state: RunState, limits: StateOptions) => Promise<StepOutcome | undefined>;
   /** Asks a person from inside a running call. Throws a `CountersignError` when there is no answer. */
   readonly askPerson: ExecutionPorts['ask'];
 }
@@ -47,17 +50,20 @@ export function createSteps(ports: StepPorts): Steps {
   const { client, requests, stepRequests, sessions, tools, known, agentId, sequential, notices, within, clock, url } =
     ports;
 
-  const answer = (session: Session): StepOutcome => outcomeOf(session, known);
+  const answer = (session: Session): StepOutcome => {
+    const outcome = outcomeOf(session, known);
+    return { ...outcome, state: ports.binding.bind(outcome.state, session.bindTo) };
+  };
 
-  const open = async (state: RunState, limits: WaitOptions): Promise<Session> => {
-    const session: Session = { state, views: new Map(), given: givenBy(limits) };
+  const open = async (state: RunState, limits: StateOptions): Promise<Session> => {
+    const session = sessionOf(state, limits);
     if (isRequested(state)) sessions.take(session, await requests.callsNow(state, { signal: limits.signal }));
     return session;
   };
   /** Opens a session and advances it. The time limit is for both, but the first one has a few seconds in any case. */
   const advance = async (
-    limits: WaitOptions,
-    begin: (now: WaitOptions) => Promise<Session>,
+    limits: StateOptions,
+    begin: (now: StateOptions) => Promise<Session>,
     work: Sessions['settle'] = sessions.settle,
   ): Promise<StepOutcome> => {
     const limitsNow = createCountdown(clock, limits);
@@ -67,9 +73,9 @@ export function createSteps(ports: StepPorts): Steps {
     await within(limitsNow(), (signal) => work(session, signal));
     return answer(session);
   };
-  const resume = (state: RunState, limits: WaitOptions = {}): Promise<StepOutcome> =>
-    advance(limits, async (now) => open(parseRunState(state), now));
-  const record = async (step: Step, limits: WaitOptions, declared: typeof tools): Promise<RequestedStep> => {
+  const resume = (state: RunState, limits: StateOptions = {}): Promise<StepOutcome> =>
+    advance(limits, async (now) => open(stateOf(ports, state, limits), now));
+  const record = async (step: Step, limits: StateOptions, declared: typeof tools): Promise<RequestedStep> => {
     const find = findInRun(client, { runId: step.runId, agentId }, { signal: limits.signal });
     const plan = (about: RecordedCalls['about']): Promise<StepPlan> =>
       planStep(step, declared, { agentId, given: limits.context, recorded: { find, about } });
@@ -83,27 +89,29 @@ export function createSteps(ports: StepPorts): Steps {
       return requestStep(stepRequests, agentId, { ...step, requestId: undefined }, again, limits);
     }
   };
-  const request = async (asked: Step, limits: WaitOptions, declared = tools): Promise<Session> => {
+  const request = async (asked: Step, limits: StateOptions, declared = tools): Promise<Session> => {
     checkRequestId(asked);
+    checkBindTo(limits.bindTo);
     const step = { sequential: sequential, ...asked };
     const { state, views } = await record(step, limits, declared);
-    for (const { local } of state.calls) if (local !== null) notices.refused(state.runId, local);
+    for (const call of state.calls)
+      if (call.local !== null) notices.refused(state.runId, resultOfFailure(call, call.local));
     for (const view of views) notices.requested(view);
-    const session: Session = { state, views: new Map(), given: givenBy(limits, step.messages) };
+    const session = sessionOf(state, limits, step.messages);
     sessions.take(session, views);
     return session;
   };
-  const step = (asked: Step, limits: WaitOptions = {}): Promise<StepOutcome> =>
+  const step = (asked: Step, limits: StateOptions = {}): Promise<StepOutcome> =>
     advance(limits, (now) => request(asked, now));
   /** Undefined when the time was over before the server had responded. */
-  const follow = async (state: RunState, limits: WaitOptions): Promise<StepOutcome | undefined> => {
-    const session: Session = { state, views: new Map(), given: givenBy(limits) };
+  const follow = async (state: RunState, limits: StateOptions): Promise<StepOutcome | undefined> => {
+    const session = sessionOf(state, limits);
     if (!isRequested(state)) return answer(session);
     await within(limits, (signal) => sessions.follow(session, signal));
     return session.views.size === 0 ? undefined : answer(session);
   };
-  const wait = async (state: RunState, limits: WaitOptions = {}): Promise<StepOutcome> => {
-    const outcome = await follow(parseRunState(state), limits);
+  const wait = async (state: RunState, limits: StateOptions = {}): Promise<StepOutcome> => {
+    const outcome = await follow(stateOf(ports, state, limits), limits);
     if (outcome !== undefined) return outcome;
     throw noResponse(url, limits);
   };
@@ -129,12 +137,21 @@ export function createSteps(ports: StepPorts): Steps {
   };
   const restore: Worker['restore'] = (runId, limits = {}) =>
     advance(limits, async (now) => {
+      checkBindTo(limits.bindTo);
       const calls = await callsOfRun(client, runId, { signal: now.signal });
       return open(stateOfRun({ runId, calls }, { agentId, batchId: limits.batchId, sequential }), now);
     });
-  const ask = (asked: Step, limits: WaitOptions): Promise<StepOutcome> =>
+  const ask = (asked: Step, limits: StateOptions): Promise<StepOutcome> =>
     advance(limits, (now) => request(asked, now), sessions.refuseInvalid);
   return { ask, step, resume, follow, wait, run, restore, askPerson };
+}
+
+/** Returns a state that came back. It decides nothing before it is checked. */
+function stateOf({ binding }: StepPorts, stored: RunState, { bindTo }: StateOptions): RunState {
+  checkBindTo(bindTo);
+  const state = parseRunState(stored);
+  binding.check(state, bindTo);
+  return state;
 }
 
 /** So that a short limit, which means "do not wait for people", is no failure on a slow network. */
@@ -160,8 +177,8 @@ function unlessAborted(signal: AbortSignal): (error: unknown) => undefined {
   };
 }
 
-function givenBy(limits: WaitOptions, messages: readonly unknown[] = []): Given {
-  return { context: limits.context, messages };
+function sessionOf(state: RunState, { context, bindTo }: StateOptions, messages: readonly unknown[] = []): Session {
+  return { state, views: new Map(), given: { context, messages }, bindTo };
 }
 
 function isRequested(state: RunState): boolean {
