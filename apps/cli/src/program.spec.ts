@@ -137,7 +137,10 @@ describe('answering', () => {
     [['answer', approvalId, '--text', 'by hand'], { decision: { type: 'answer', output: 'by hand' } }],
     [
       ['edit', approvalId, '--arguments', '{"path":"/tmp/x"}'],
-      { decision: { type: 'edit', arguments: { path: '/tmp/x' } }, proposalDigest: pending.proposal.digest },
+      {
+        decision: { type: 'edit', arguments: { path: '/tmp/x' } },
+        ...{ proposalDigest: pending.proposal.digest, shownDigest: pending.shownDigest },
+      },
     ],
   ])('%j', async (args, body) => {
     given(pending);
@@ -297,6 +300,7 @@ describe('answering many', () => {
     expect(out).toContain('Approved: 1 of 2.');
     expect(sent()[1]).toEqual({
       ...{ approvalIds: ['apr_1'], proposalDigests: { apr_1: one.proposal.digest } },
+      shownDigests: { apr_1: one.shownDigest },
       ...{ decision: { type: 'approve' }, reason: 'seen' },
     });
     expect([stateOf('apr_1'), stateOf('apr_2'), stateOf('apr_3')]).toEqual(['approved', 'pending', 'pending']);

@@ -12,7 +12,7 @@ const question = fc.record({
   approvalId: fc
     .tuple(fc.string(), fc.integer({ min: 1, max: 999_999 }))
     .map(([name, round]) => approvalIdOf(deriveCallId('default', 'run', name), round)),
-  proposalDigest: hex.map((digest) => `sha256:${digest}`),
+  shownDigest: hex.map((digest) => `sha256:${digest}`),
 });
 
 describe('the token of a button or link', () => {
@@ -21,11 +21,11 @@ describe('the token of a button or link', () => {
       fc.property(question, fc.string(), (sealed, recipient) => {
         const token = tokens.seal(sealed, recipient);
         expect(Buffer.byteLength(token)).toBe(64);
-        const { action, approvalId, proposalDigest } = sealed;
+        const { action, approvalId, shownDigest } = sealed;
         expect(tokens.open(token, recipient)).toEqual({
           action,
           approvalId,
-          digestStart: digestStartOf(proposalDigest),
+          digestStart: digestStartOf(shownDigest),
         });
         expect(tokens.open(token, `${recipient}x`)).toBeUndefined();
       }),
@@ -43,7 +43,7 @@ describe('the token of a button or link', () => {
 
   it('opens only as a whole, unchanged, for the channel that made it', () => {
     const approvalId = approvalIdOf(deriveCallId('default', 'run', 'call'), 1);
-    const token = tokens.seal({ action: 'a', approvalId, proposalDigest: `sha256:${'a'.repeat(64)}` });
+    const token = tokens.seal({ action: 'a', approvalId, shownDigest: `sha256:${'a'.repeat(64)}` });
     const others = Array.from(
       token,
       (character, at) => token.slice(0, at) + (character === 'A' ? 'B' : 'A') + token.slice(at + 1),

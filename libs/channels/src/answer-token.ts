@@ -9,7 +9,7 @@ export type TokenAction = 'a' | 'd' | 'm' | 'o';
 export interface TokenContent {
   readonly action: TokenAction;
   readonly approvalId: string;
-  /** The beginning of the digest of the proposal that its holder was shown. */
+  /** The beginning of the digest of what its holder was shown: the proposal and its instructions. */
   readonly digestStart: string;
 }
 
@@ -19,7 +19,7 @@ export interface TokenContent {
  */
 export interface AnswerTokens {
   readonly seal: (
-    question: { readonly action: TokenAction; readonly approvalId: string; readonly proposalDigest: string },
+    question: { readonly action: TokenAction; readonly approvalId: string; readonly shownDigest: string },
     recipient?: string,
   ) => string;
   /** Undefined for anything but a whole, unchanged token of ours. */
@@ -47,12 +47,12 @@ export function createAnswerTokens(secret: Secret, channelId: string): AnswerTok
       .digest()
       .subarray(0, macLength);
   return {
-    seal: ({ action, approvalId, proposalDigest }, recipient = '') => {
+    seal: ({ action, approvalId, shownDigest }, recipient = '') => {
       const { callId = '', round = 0 } = parseApprovalId(approvalId) ?? {};
       const roundBytes = Buffer.alloc(roundLength);
       roundBytes.writeUIntBE(round, 0, roundLength);
       const id = fromBase32(callId.slice('tc_'.length));
-      const content = Buffer.concat([roundBytes, id, Buffer.from(digestStartOf(proposalDigest), 'hex')], contentLength);
+      const content = Buffer.concat([roundBytes, id, Buffer.from(digestStartOf(shownDigest), 'hex')], contentLength);
       return `${action}${Buffer.concat([content, macOf(action, content, recipient)]).toString('base64url')}`;
     },
     open: (token, recipient = '') => {
@@ -71,7 +71,7 @@ export function createAnswerTokens(secret: Secret, channelId: string): AnswerTok
   };
 }
 
-/** The part of a proposal's digest that a token carries. */
-export function digestStartOf(proposalDigest: string): string {
-  return proposalDigest.replace(/^sha256:/, '').slice(0, 2 * digestLength);
+/** The part of the digest of what was shown that a token carries. */
+export function digestStartOf(shownDigest: string): string {
+  return shownDigest.replace(/^sha256:/, '').slice(0, 2 * digestLength);
 }

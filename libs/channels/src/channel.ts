@@ -71,7 +71,7 @@ export function copyOf(question: Pick<Notice, 'call' | 'approval'>): Notice {
 /** Identifies the state that a copy shows: a copy with another value is outdated. */
 export function stateShown({ call, approval }: Pick<Notice, 'call' | 'approval'>): string {
   if (approval === null) return call.state;
-  const digest = approval.actionDigest.slice('sha256:'.length, 'sha256:'.length + 16);
+  const digest = approval.shownDigest.slice('sha256:'.length, 'sha256:'.length + 16);
   const shown = `${approval.state}:${outcomeShown(call, approval)}:${String(approval.responses.length)}:${digest}`;
   return `${shown}${saidShown(approval)}`;
 }

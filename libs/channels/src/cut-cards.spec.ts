@@ -1,5 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '@countersign/contracts';
+import { digestStartOf } from './answer-token.js';
+import { cardOf } from './card/card.js';
+import { stateShown } from './channel.js';
 import { messageOf } from './slack/blocks.js';
 import { answerModal } from './slack/modal.js';
 import { createSlackTokens } from './slack/slack-channel.js';
@@ -9,6 +12,10 @@ import { sampleNotice } from './testing/notices.js';
 import { slackConfig, telegramConfig } from './testing/opened.js';
 
 const noticeOf = (args: JsonObject) => sampleNotice({ arguments: args });
+const toldOf = (instruction: string) => {
+  const instructions = [{ respondedBy: 'bob', instruction }];
+  return sampleNotice({ approval: { instructions, shownDigest: `sha256:${'ef'.repeat(32)}` } });
+};
 
 const slackTokens = createSlackTokens({ ...slackConfig, apiUrl: '' });
 const telegramTokens = createTelegramTokens({ ...telegramConfig, apiUrl: '' });
@@ -34,6 +41,48 @@ const cut: readonly (readonly [string, JsonObject])[] = [
   ['many lines', Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`key${String(n)}`, n]))],
   ['characters that grow in the channel', { command: '&'.repeat(450), b: '&'.repeat(450), c: '&'.repeat(450) }],
 ];
+
+describe('what a person agrees to besides the arguments', () => {
+  const notice = toldOf('then verify "the backup"\nand tell ann');
+  const shown = 'Instruction of bob to the agent: "then verify \\"the backup\\"\\nand tell ann"';
+
+  it('is an instruction of another approver, which every message shows', () => {
+    expect(messageOf(notice, slackTokens, null).blocks).toContainEqual(
+      expect.objectContaining({ text: expect.objectContaining({ text: expect.stringContaining(shown) }) }),
+    );
+    expect(telegramMessageOf(notice, telegramTokens, null).text).toContain(shown);
+    expect(cardOf(notice, 20_000).argumentLines).toContain(shown);
+    expect(JSON.stringify(notice.approval && answerModal(notice.approval, 'token').blocks)).toContain(
+      'Instruction of bob to the agent',
+    );
+  });
+
+  it('is what the buttons decide about: a message from before the instruction decides nothing', () => {
+    const [approve] = telegramMessageOf(notice, telegramTokens, null).reply_markup.inline_keyboard.flat();
+    const [before] = telegramMessageOf(noticeOf({}), telegramTokens, null).reply_markup.inline_keyboard.flat();
+    const startOf = (button = { callback_data: '' }) => telegramTokens.open(button.callback_data)?.digestStart;
+    expect(startOf(approve)).toBe(digestStartOf(notice.approval?.shownDigest ?? ''));
+    expect(startOf(before)).not.toBe(startOf(approve));
+    expect(stateShown(notice)).not.toBe(stateShown(noticeOf({})));
+  });
+
+  it('cannot be approved where it is not shown whole', () => {
+    const long = toldOf(`then ${'verify '.repeat(200)}`);
+    expect(cardOf(long, 20_000).isWhole).toBe(false);
+    expect(telegramMessageOf(long, telegramTokens, null).reply_markup.inline_keyboard.flat()).toHaveLength(1);
+  });
+
+  it('is an answer that is proposed in place of the run', () => {
+    const answer = sampleNotice().approval?.proposal;
+    if (answer === undefined) throw new Error('the sample has an approval');
+    const proposal = { ...answer, kind: 'answer', output: { paid: 'all' }, proposedBy: 'bob' } as const;
+    const { argumentLines } = cardOf(sampleNotice({ approval: { proposal } }), 20_000);
+    expect(argumentLines.slice(-4)).toEqual([
+      'It would not run: bob answers in its place:',
+      ...['{', '  "paid": "all"', '}'],
+    ]);
+  });
+});
 
 describe('arguments that a message does not show whole', () => {
   it.each(cut.slice(0, 2))('can be denied there and not approved: %s', (_, args) => {

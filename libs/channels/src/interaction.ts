@@ -24,7 +24,7 @@ export async function readInteraction(
     return { status: 'told', words: expiredWords, isStale: true };
   }
   // "More…" too: what it opens is bound to what the card showed. For a decided approval the ledger reports who was first.
-  const isSame = digestStartOf(approval.proposal.digest) === token.digestStart;
+  const isSame = digestStartOf(approval.shownDigest) === token.digestStart;
   if (isSame || approval.state !== 'pending') return { status: 'open', person, token, approval };
   const words = answerWords({ status: 'refused', code: 'digest-mismatch', detail: '' }, '');
   return { status: 'told', words, isStale: true };

@@ -6,8 +6,8 @@ import type { Person } from './config/channels-file.js';
 /** A person's response through a channel, with the person verified. */
 export interface ChannelAnswer {
   readonly approvalId: string;
-  /** The digest of the proposal that was shown to the person. */
-  readonly proposalDigest: string;
+  /** The digest of what was shown to the person: the proposal and its instructions. */
+  readonly shownDigest: string;
   readonly person: Person;
   readonly channelId: string;
   readonly assurance: Assurance;

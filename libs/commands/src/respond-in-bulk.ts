@@ -65,12 +65,13 @@ export async function respondInBulk(
 
 /** The response to one of the approvals. It is bound to the proposal that the person saw, if they named it. */
 function responseTo(
-  { decision, reason, instruction, actionDigests, proposalDigests }: RespondInBulkBody,
+  { decision, reason, instruction, actionDigests, proposalDigests, shownDigests }: RespondInBulkBody,
   approvalId: string,
 ): RespondBody {
   const actionDigest = ofApproval(actionDigests, approvalId);
   const proposalDigest = ofApproval(proposalDigests, approvalId);
-  return { decision, reason, instruction, actionDigest, proposalDigest };
+  const shownDigest = ofApproval(shownDigests, approvalId);
+  return { decision, reason, instruction, actionDigest, proposalDigest, shownDigest };
 }
 
 function ofApproval(digests: Readonly<Record<string, string>> | undefined, approvalId: string): string | undefined {

@@ -1,6 +1,13 @@
-import { actionDigest, hiddenValues, parseApprovalId, proposalDigest, unmask } from '@countersign/contracts';
+import {
+  actionDigest,
+  hiddenValues,
+  parseApprovalId,
+  proposalDigest,
+  shownDigest,
+  unmask,
+} from '@countersign/contracts';
 import type { Decision, JsonObject, RespondBody, RevealedView, FieldError } from '@countersign/contracts';
-import { currentProposal, digestInputOf, toolCallRules } from '@countersign/domain';
+import { currentProposal, digestInputOf, instructionsOf, toolCallRules } from '@countersign/domain';
 import type {
   Action,
   Approval,
@@ -169,7 +176,7 @@ export function toResponse(
     at,
     approvalId,
     decision: toDecision(ports, call, approvalId, body.decision),
-    proposalDigest: toShown(call, approval, body.proposalDigest),
+    ...toShown(call, approval, body),
     actionDigest: body.actionDigest ?? null,
     reason: body.reason ?? null,
     instruction: body.instruction ?? null,
@@ -178,14 +185,21 @@ export function toResponse(
   };
 }
 
-/** The digest that the person was shown, with that of the current proposal. It is computed only to compare the two. */
+/**
+ * The digests that the person was shown, with the current ones. They are computed only to be compared. The digest of all
+ * that was shown says which proposal was.
+ */
 function toShown(
   { request }: ToolCall,
   approval: Approval | undefined,
-  shown: string | undefined,
-): RespondToApproval['proposalDigest'] {
-  if (shown === undefined || approval === undefined) return null;
-  return { shown, current: proposalDigest(digestInputOf(approval, request.salt)) };
+  { proposalDigest: shown, shownDigest: shownWhole }: RespondBody,
+): Pick<RespondToApproval, 'proposalDigest' | 'shownDigest'> {
+  if (approval === undefined || (shown ?? shownWhole) === undefined) return { proposalDigest: null };
+  const current = proposalDigest(digestInputOf(approval, request.salt));
+  return {
+    proposalDigest: { shown: shown ?? current, current },
+    shownDigest: { shown: shownWhole ?? null, current: shownDigest(current, instructionsOf(approval)) },
+  };
 }
 
 function toDecision(ports: CommandPorts, call: ToolCall, approvalId: string, decision: Decision): ResponseDecision {

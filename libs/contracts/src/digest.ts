@@ -61,6 +61,21 @@ export function proposalDigest({ approvalId, number, subject, requirements }: Pr
 }
 
 /**
+ * The digest of all that an approval shows a person to agree to: the proposal, and the instructions that the agent gets
+ * with it. Without instructions it is that of the proposal.
+ */
+export function shownDigest(
+  proposal: string,
+  instructions: readonly { readonly respondedBy: string; readonly instruction: string }[],
+): string {
+  if (instructions.length === 0) return proposal;
+  return jcsDigest({
+    proposalDigest: proposal,
+    instructions: instructions.map(({ respondedBy, instruction }) => ({ respondedBy, instruction })),
+  });
+}
+
+/**
  * The digest of exactly these arguments of a tool, in every run: `sha256:` and the SHA-256 over the RFC 8785 (JCS) form
  * of `{arguments, toolName}`. It has no salt, so it is never stored as it is.
  */

@@ -161,6 +161,10 @@ export const respondSchema = z
     proposalDigest: digestSchema.optional().meta({
       description: 'The digest of the proposal that you saw: another current proposal is answered `digest-mismatch`.',
     }),
+    shownDigest: digestSchema.optional().meta({
+      description:
+        'The `shownDigest` of the approval that you saw: an instruction that came since is answered `digest-mismatch`. A response with `proposalDigest` needs it where the approval has instructions.',
+    }),
     actionDigest: digestSchema.optional(),
     remember: rememberSchema.optional(),
   })
@@ -181,6 +185,10 @@ export const respondInBulkSchema = z
     mode: z.enum(['independent', 'all-or-nothing']).optional(),
     proposalDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
       description: 'The digest of the proposal that you saw, by approval: an approval with another one is refused.',
+    }),
+    shownDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
+      description:
+        'The `shownDigest` of the approval that you saw, by approval: an approval with another instruction is refused.',
     }),
     actionDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
       description: 'The digest of what you saw, by approval: an approval whose arguments have changed is refused.',

@@ -163,6 +163,10 @@ export const approvalViewSchema = z
     arguments: jsonObjectSchema,
     actionDigest: z.string(),
     proposal: proposalViewSchema,
+    shownDigest: z.string().meta({
+      description:
+        'The digest of the proposal and of `instructions` together: send it with the response. Without instructions it is that of the proposal.',
+    }),
     instructions: z
       .array(instructionSchema)
       .meta({ description: 'Those of the votes that count for the current proposal.' }),

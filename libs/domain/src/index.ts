@@ -84,6 +84,7 @@ export { currentProposal, digestInputOf, expiresAtOf, requirementOf, requirement
 export { historyLimits } from './bounds.js';
 export { agrees, groupsAsked, groupsOfProposal, progressOf } from './seats.js';
 export { instructionsOf } from './voting.js';
+export type { Instruction } from './voting.js';
 export { upcomingOf } from './upcoming.js';
 export type {
   Action,

@@ -7,6 +7,7 @@ import { currentProposal, expiresAtOf, isOver, requirementOf } from './proposal.
 import type { RespondToApproval } from './tool-call.commands.js';
 import type { Approval, Resolution, ToolCall } from './tool-call.state.js';
 import { groupsAsked, isApprover as isApproverOf, isAsked } from './seats.js';
+import { instructionsOf } from './voting.js';
 
 type Response = EventData<'ApprovalResponded'>;
 
@@ -111,20 +112,42 @@ const hasReason: Check = ({ edited, command: { decision, reason } }) =>
     : undefined;
 
 /**
- * Attack: the proposal changed after the approver looked. The digests that they saw must be those of the current one.
+ * Attack: the proposal changed after the approver looked, or another approver added an instruction to the agent. The
+ * digests that they saw must be the current ones.
  */
-const isSeen: Check = ({ command: { proposalDigest, actionDigest }, approval }) => {
-  const { action, number, kind, proposedBy, proposedAt, replaces } = currentProposal(approval);
+const isSeen: Check = ({ command, approval }) => {
+  const { proposalDigest, shownDigest, actionDigest } = command;
   const isShown = proposalDigest === null || proposalDigest.shown === proposalDigest.current;
-  if (isShown && (actionDigest === null || actionDigest === action.actionDigest)) return undefined;
-  return no('digest-mismatch', 'What is asked is no longer what you answered.', {
+  if (isShown && isOfAction(actionDigest, approval)) {
+    if (proposalDigest === null || isToldAll(shownDigest, approval)) return undefined;
+    return no('digest-mismatch', 'The agent gets another instruction than you were shown.', asked(command, approval));
+  }
+  return no('digest-mismatch', 'What is asked is no longer what you answered.', asked(command, approval));
+};
+
+function isOfAction(actionDigest: string | null, approval: Approval): boolean {
+  return actionDigest === null || actionDigest === currentProposal(approval).action.actionDigest;
+}
+
+/** What a person needs to look at before they answer again. */
+function asked({ proposalDigest, shownDigest }: RespondToApproval, approval: Approval): NonNullable<Refusal['extra']> {
+  const { action, number, kind, proposedBy, proposedAt, replaces } = currentProposal(approval);
+  return {
     actionDigest: action.actionDigest,
     proposal: {
       ...{ number, kind, proposedBy, proposedAt, replaces },
       ...(proposalDigest !== null && { digest: proposalDigest.current }),
     },
-  });
-};
+    ...(shownDigest !== undefined && { shownDigest: shownDigest.current }),
+    instructions: instructionsOf(approval).map(({ respondedBy, instruction }) => ({ respondedBy, instruction })),
+  };
+}
+
+/** Everybody who votes after an instruction sees it first. A digest of the proposal alone does not say so. */
+function isToldAll(shownDigest: RespondToApproval['shownDigest'], approval: Approval): boolean {
+  const { shown = null, current } = shownDigest ?? {};
+  return shown === null ? instructionsOf(approval).length === 0 : shown === current;
+}
 
 const isFirstVote: Check = ({ approval, response, command: { responder } }) => {
   const earlier = earlierVote(approval, response, responder);

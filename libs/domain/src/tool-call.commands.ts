@@ -118,6 +118,8 @@ export interface RespondToApproval extends Timed {
   readonly decision: ResponseDecision;
   /** The proposal digest that the person was shown, and that of the current proposal; null: the channel did not say. */
   readonly proposalDigest: { readonly shown: string; readonly current: string } | null;
+  /** The same for the proposal with its instructions; null shown, or absent: the channel did not say. */
+  readonly shownDigest?: { readonly shown: string | null; readonly current: string };
   /** The action digest that the person saw; null when the channel did not say. */
   readonly actionDigest: string | null;
   readonly reason: string | null;

@@ -23,12 +23,20 @@ export function maySilenceApprove(approval: Approval): boolean {
   return isUntouched && !isObjected && hasRoom(approval) && requirement?.risk !== 'high';
 }
 
+/** What a person tells the agent if the proposal is approved. */
+export interface Instruction {
+  readonly respondedBy: string;
+  readonly instruction: string;
+}
+
 /** The instructions of the votes for the current proposal, in their order. */
-export function instructionsOf(approval: Approval): readonly Vote[] {
+export function instructionsOf(approval: Approval): readonly Instruction[] {
   const { number } = currentProposal(approval);
-  return approval.votes.filter(
-    (vote) => isCounted(vote) && agrees(vote) && vote.proposal === number && vote.instruction !== null,
-  );
+  return approval.votes.flatMap((vote) => {
+    const { respondedBy, instruction } = vote;
+    const counts = isCounted(vote) && agrees(vote) && vote.proposal === number;
+    return counts && instruction !== null ? [{ respondedBy, instruction }] : [];
+  });
 }
 
 function toVote(approval: Approval, response: EventData<'ApprovalResponded'>): Vote {

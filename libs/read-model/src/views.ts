@@ -1,4 +1,4 @@
-import { hiddenValues, maskAt, maskByName, proposalDigest } from '@countersign/contracts';
+import { hiddenValues, maskAt, maskByName, proposalDigest, shownDigest } from '@countersign/contracts';
 import type {
   ApprovalView,
   JsonObject,
@@ -99,10 +99,7 @@ export function toApprovalView(
     arguments: shown,
     actionDigest: action.actionDigest,
     proposal: proposalView(call, approval, visibility),
-    instructions: instructionsOf(approval).map(({ respondedBy, instruction }) => ({
-      respondedBy,
-      instruction: instruction ?? '',
-    })),
+    ...shownBesides(call, approval),
     endedProposals: endedProposals(call, approval),
     description: approval.description,
     reason: approval.reason,
@@ -136,6 +133,12 @@ function proposalView(call: CallRow, approval: Approval, visibility: Visibility)
   const { number, kind, output, proposedBy, proposedAt, replaces } = currentProposal(approval);
   const digest = digestOf(call, approval);
   return { number, digest, kind, output: resultOf(output, visibility), proposedBy, proposedAt, replaces };
+}
+
+/** What the agent gets told with the proposal, and the digest of all that a person is shown to agree to. */
+function shownBesides(call: CallRow, approval: Approval): Pick<ApprovalView, 'shownDigest' | 'instructions'> {
+  const instructions = [...instructionsOf(approval)];
+  return { shownDigest: shownDigest(digestOf(call, approval), instructions), instructions };
 }
 
 const endedProposalsMax = 16;

@@ -110,6 +110,7 @@ async function send(
   const body = {
     approvalIds: approvals.map(({ approvalId }) => approvalId),
     proposalDigests: Object.fromEntries(approvals.map(({ approvalId, proposal }) => [approvalId, proposal.digest])),
+    shownDigests: Object.fromEntries(approvals.map(({ approvalId, shownDigest }) => [approvalId, shownDigest])),
     decision: { type },
     ...(reason !== undefined && { reason }),
     ...(instruction !== undefined && { instruction }),

@@ -24,6 +24,8 @@ export interface Remarks {
   readonly actionDigest?: string | undefined;
   /** The same for the proposal, which an answer changes too. */
   readonly proposalDigest?: string | undefined;
+  /** The same for the proposal with its instructions. */
+  readonly shownDigest?: string | undefined;
   /** Also creates a standing grant. */
   readonly remember?: Remember | undefined;
 }
@@ -139,7 +141,8 @@ export async function edit(
     return exitCodes.ok;
   }
   if (terminal.interrupted.aborted) return exitCodes.interrupted;
-  const remarks = { ...remarksOf(options), proposalDigest: approval.proposal.digest };
+  const { proposal, shownDigest } = approval;
+  const remarks = { ...remarksOf(options), proposalDigest: proposal.digest, shownDigest };
   return respond(invocation, approvalId, { type: 'edit', argumentsJson: edited.text }, remarks);
 }
 

@@ -96,7 +96,9 @@ export function submission(
   if (type === 'answer' && output === '') return { missing: 'The result is empty.', field: 'output' };
   if (reason === '' && approval.requirement.requireReason.includes(type))
     return { missing: 'A reason is required here.', field: 'reason' };
-  const remarks = { reason, instruction: textOf(form, 'instruction'), proposalDigest: approval.proposal.digest };
+  const { proposal, shownDigest } = approval;
+  const instruction = textOf(form, 'instruction');
+  const remarks = { reason, instruction, proposalDigest: proposal.digest, shownDigest };
   if (type === 'answer') return { decision: { type, outputJson: resultOf(output).json }, remarks };
   if (type === 'edit') return { decision: { type, argumentsJson: edited?.text ?? 'null' }, remarks };
   return { decision: { type }, remarks };

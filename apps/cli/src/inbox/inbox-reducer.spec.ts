@@ -191,7 +191,12 @@ describe('an answer', () => {
         type: 'respond',
         approval: one,
         decision: { type: 'approve' },
-        remarks: { reason: 'sure', instruction: 'then verify the backup', proposalDigest: one.proposal.digest },
+        remarks: {
+          reason: 'sure',
+          instruction: 'then verify the backup',
+          proposalDigest: one.proposal.digest,
+          shownDigest: one.shownDigest,
+        },
       },
     ]);
     expect(inbox.has('Sending …')).toBe(true);
@@ -272,14 +277,27 @@ describe('an answer', () => {
       approval: {
         ...one,
         proposal: { ...one.proposal, digest: `sha256:${'ef'.repeat(32)}` },
+        shownDigest: `sha256:${'ef'.repeat(32)}`,
         arguments: { path: '/' },
       },
       nowMs,
     });
-    expect(inbox.has('Another approver has just proposed something else')).toBe(true);
+    expect(inbox.has('Another approver has just changed it')).toBe(true);
     expect(inbox.state().view.kind).toBe('card');
     inbox.press('a', '\r');
     expect(inbox.effects).toMatchObject([{ remarks: { proposalDigest: `sha256:${'ef'.repeat(32)}` } }]);
+  });
+
+  it('is taken back to the card when another approver tells the agent something', () => {
+    const inbox = play();
+    inbox.press('a');
+    const told = {
+      instructions: [{ respondedBy: 'ann', instruction: 'and repeat it' }],
+      shownDigest: `sha256:${'ef'.repeat(32)}`,
+    };
+    inbox.tell({ type: 'changed', approval: { ...one, ...told }, nowMs });
+    expect(inbox.state().view.kind).toBe('card');
+    expect(inbox.has('ann: and repeat it')).toBe(true);
   });
 
   it('stays open when only another vote came in', () => {

@@ -59,8 +59,8 @@ function pendingChanged(state: InboxState, known: ApprovalView | undefined, appr
   const { view } = state;
   if (view.kind !== 'form' || view.form.approval.approvalId !== approval.approvalId) return next;
   // The approval has changed. Go back to the card, so that no person approves arguments that they have not seen.
-  if (view.form.approval.proposal.digest === approval.proposal.digest) return next;
-  const text = 'Another approver has just proposed something else: look again. Nothing was sent.';
+  if (view.form.approval.shownDigest === approval.shownDigest) return next;
+  const text = 'Another approver has just changed it: look again. Nothing was sent.';
   return { ...next, view: { kind: 'card', scroll: 0 }, notice: { text, tone: 'yellow' } };
 }
 

@@ -72,7 +72,12 @@ describe('the interactive inbox', () => {
     await sees('Approved: second_tool. The approval is approved.');
     await sees('1 waiting');
     expect(responses()).toEqual([
-      { decision: { type: 'approve' }, reason: 'ok', proposalDigest: second.proposal.digest },
+      {
+        decision: { type: 'approve' },
+        reason: 'ok',
+        proposalDigest: second.proposal.digest,
+        shownDigest: second.shownDigest,
+      },
     ]);
     await press('q');
     expect(await ended).toBe(0);
@@ -146,7 +151,11 @@ describe('the interactive inbox', () => {
     await press('\r');
     await sees('Approved with your arguments: first_tool.');
     expect(responses()).toEqual([
-      { decision: { type: 'edit', arguments: { path: '/tmp/x' } }, proposalDigest: first.proposal.digest },
+      {
+        decision: { type: 'edit', arguments: { path: '/tmp/x' } },
+        proposalDigest: first.proposal.digest,
+        shownDigest: first.shownDigest,
+      },
     ]);
     await press('q');
     expect(await ended).toBe(0);

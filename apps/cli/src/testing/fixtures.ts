@@ -48,6 +48,7 @@ export function approvalOf(changes: Partial<ApprovalView> = {}): ApprovalView {
       ...{ number: 1, digest: `sha256:${'cd'.repeat(32)}`, kind: 'run', output: null },
       ...{ proposedBy: 'agent', proposedAt: '2026-11-22T09:57:00.000Z', replaces: null },
     },
+    shownDigest: `sha256:${'cd'.repeat(32)}`,
     instructions: [],
     endedProposals: [],
     responses: [],

@@ -52,6 +52,17 @@ describe('the card of an approval', () => {
     expect(cardOf({ description: 'a'.repeat(1500) }).at(-1)).toContain('…⟦500 more characters⟧');
   });
 
+  it('shows an answer that is proposed in place of the run, and what the agent is told', () => {
+    const proposal = { ...approvalOf().proposal, kind: 'answer', output: 'done', proposedBy: 'ann' } as const;
+    const instructions = [{ respondedBy: 'bob', instruction: 'then verify\nthe backup' }];
+    const lines = cardOf({ proposal, instructions });
+    const from = lines.indexOf('It would not run: ann proposes this answer in its place');
+    expect(lines.slice(from + 1, from + 8)).toEqual([
+      ...['{', '  "answer": "done"', '}', ''],
+      ...['The agent is told', '  bob: then verify', '  │ the backup'],
+    ]);
+  });
+
   it('fits a narrow terminal', () => {
     for (const line of cardOf({ arguments: { command: 'y'.repeat(300) } }, 40))
       expect(widthOf(line)).toBeLessThanOrEqual(40);

@@ -48,6 +48,7 @@ export function approvalCard(approval: ApprovalView, options: CardOptions): Line
     { text: 'Arguments', tone: 'bold' },
     ...argumentLines(approval.arguments, columns, approval.hiddenValues),
     ...hiddenLines(approval, columns),
+    ...toldLines(approval, columns),
     { text: '' },
     ...fact('approval', printable(approval.approvalId), columns),
     ...fact('call', printable(approval.callId), columns),
@@ -100,6 +101,23 @@ function batchFact({ batch, callId }: ApprovalView): [string, string][] {
 
 function labelFact({ labels }: ApprovalView): [string, string] {
   return ['labels', labelWords(labels, printable)];
+}
+
+/** The rest of what a person agrees to: an answer in place of the run, and the instructions to the agent. */
+function toldLines({ proposal, instructions }: ApprovalView, columns: number): Line[] {
+  const answer = proposal.kind === 'run' ? [] : [{ text: '' }, ...answerLines(proposal, columns)];
+  if (instructions.length === 0) return answer;
+  const lines = instructions.flatMap(({ respondedBy, instruction }) =>
+    printableLines(instruction).flatMap((line, index) =>
+      wrapped(`  ${index === 0 ? `${printable(respondedBy)}: ` : '│ '}${line}`, columns, undefined, 4),
+    ),
+  );
+  return [...answer, { text: '' }, { text: 'The agent is told', tone: 'bold' }, ...lines];
+}
+
+function answerLines({ proposedBy, output }: ApprovalView['proposal'], columns: number): Line[] {
+  const title = `It would not run: ${printable(proposedBy)} proposes this answer in its place`;
+  return [...wrapped(title, columns, 'bold'), ...argumentLines({ answer: output }, columns)];
 }
 
 function hiddenLines({ hiddenValues, approvalId, state }: ApprovalView, columns: number): Line[] {

@@ -100,8 +100,8 @@ describe('a mail link', () => {
     const signedIn = await fetch(`${world.url}/session`, { method: 'POST', headers, body });
     return signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
   };
-  const linkOf = ({ approvalId, proposal }: ApprovalView, to: string): string =>
-    `${world.url}/a/${createEmailTokens(mail).seal({ action: 'o', approvalId, proposalDigest: proposal.digest }, to)}`;
+  const linkOf = ({ approvalId, shownDigest }: ApprovalView, to: string): string =>
+    `${world.url}/a/${createEmailTokens(mail).seal({ action: 'o', approvalId, shownDigest }, to)}`;
   const press = (link: string, cookie: string): Promise<Response> =>
     fetch(`${link}/response`, {
       method: 'POST',

@@ -116,7 +116,7 @@ it('takes no edit by a mail link whose arguments have more than 256 KiB', async 
   const approvalId = await ask(opened);
   const responses = createResponsePort({ ...opened, isApprover: () => true });
   const approval = (await responses.find(approvalId))?.approval;
-  const question = { action: 'o', approvalId, proposalDigest: approval?.proposal.digest ?? '' } as const;
+  const question = { action: 'o', approvalId, shownDigest: approval?.shownDigest ?? '' } as const;
   const path = `/a/${createEmailTokens(mailConfigOf(smtpUrl)).seal(question, 'alice')}/response`;
   const cookie = await cookieOf(opened, 'alice-token');
   const edit = async (bytes: number): Promise<Response> =>

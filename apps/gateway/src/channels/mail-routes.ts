@@ -65,8 +65,7 @@ export function addMailRoutes(
     const { token, person } = open(request);
     const question = await responses.find(token.approvalId);
     if (question === undefined) throw gone();
-    const isChanged =
-      question.approval !== null && digestStartOf(question.approval.proposal.digest) !== token.digestStart;
+    const isChanged = question.approval !== null && digestStartOf(question.approval.shownDigest) !== token.digestStart;
     const notice = { ...question, kind: 'requested', nth: 0, messageId: '', at: '', recipient: person } as const;
     return json(reply, { ...question, card: cardOf(notice, charactersMax), person: person.id, isChanged });
   });
@@ -75,11 +74,8 @@ export function addMailRoutes(
     const opened = open(request);
     const approval = (await responses.find(opened.token.approvalId))?.approval;
     if (!approval) throw gone();
-    if (approval.state === 'pending' && digestStartOf(approval.proposal.digest) !== opened.token.digestStart) {
-      throw new ProblemError(
-        'digest-mismatch',
-        'the arguments were changed since the mail was sent: look at the inbox',
-      );
+    if (approval.state === 'pending' && digestStartOf(approval.shownDigest) !== opened.token.digestStart) {
+      throw new ProblemError('digest-mismatch', 'it was changed since the mail was sent: look at the inbox');
     }
     const result = await responses.answer(
       toAnswer(opened, approval, parseWith(responseSchema, request.body), ports.ids.uuid()),
@@ -95,7 +91,7 @@ export function addMailRoutes(
 /** The person is signed in, so the groups of the session count in addition to those of the channels file. */
 function toAnswer(
   { person, actor, channelId }: Opened,
-  { approvalId, proposal }: ApprovalView,
+  { approvalId, shownDigest }: ApprovalView,
   { decision, reason }: z.output<typeof responseSchema>,
   commandId: string,
 ): ChannelAnswer {
@@ -103,7 +99,7 @@ function toAnswer(
   return {
     ...{
       approvalId,
-      proposalDigest: proposal.digest,
+      shownDigest,
       channelId,
       commandId,
       assurance: actor.assurance,

@@ -28,7 +28,7 @@ const pending = async (call: Readonly<Record<string, unknown>> = {}) => {
   const responses = createResponsePort({ ...world, isApprover: createIsApprover({ tokens: withAlice(['approver']) }) });
   const approval = (await responses.find(approvalId))?.approval;
   const answer: ChannelAnswer = {
-    ...{ approvalId, proposalDigest: approval?.proposal.digest ?? '', person: alice, channelId: 'ops-slack' },
+    ...{ approvalId, shownDigest: approval?.shownDigest ?? '', person: alice, channelId: 'ops-slack' },
     ...{ assurance: 'medium', commandId: approvalId },
     decision: { type: 'approve' },
   };
@@ -51,6 +51,17 @@ it('knows nothing of other tenants, and of what never was', async () => {
   expect(other).toMatch(/^apr_/);
   for (const id of [other, 'apr_nobody', approvalId.replace(/_1$/, '_2')])
     expect(await responses.find(id)).toBeUndefined();
+});
+
+it('refuses a press on a card from before an instruction, and takes one on the card that shows it', async () => {
+  const { responses, approvalId, answer } = await pending({ toolName: 'two_people' });
+  const body = { decision: { type: 'approve' }, instruction: 'then verify the backup' };
+  expect((await api.send('POST', `/v1/approvals/${approvalId}/responses`, { as: 'ann', body })).status).toBe(200);
+  expect(await responses.answer(answer)).toMatchObject({ status: 'refused', code: 'digest-mismatch' });
+  const shown = (await responses.find(approvalId))?.approval;
+  expect(shown?.instructions).toEqual([{ respondedBy: 'ann', instruction: 'then verify the backup' }]);
+  const current = { ...answer, commandId: 'again', shownDigest: shown?.shownDigest ?? '' };
+  expect(await responses.answer(current)).toEqual({ status: 'recorded' });
 });
 
 it('refuses a press on a card that showed the request, once a person has answered in its place', async () => {

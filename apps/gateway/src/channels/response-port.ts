@@ -37,8 +37,8 @@ export function createResponsePort({ commands, store, isApprover, edits = 'judge
       if (decision === undefined) {
         return { status: 'refused', code: 'invalid-request', detail: 'the arguments are not a JSON object' };
       }
-      const { approvalId, proposalDigest, reason, commandId } = answer;
-      const body = { decision, proposalDigest, ...(reason === undefined ? {} : { reason }) };
+      const { approvalId, shownDigest, reason, commandId } = answer;
+      const body = { decision, shownDigest, ...(reason === undefined ? {} : { reason }) };
       const outcome = await respond(commands, actorOf(answer), approvalId, body, commandId);
       return outcome.status === 'done' ? { status: 'recorded' } : toRefusal(outcome.refusal);
     },

@@ -163,6 +163,68 @@ describe('an instruction', () => {
   });
 });
 
+describe('a vote after an instruction', () => {
+  const told = { instruction: 'then verify the backup' };
+  const read = async (approvalId: string, as: string): Promise<ApprovalView> =>
+    (await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as })).body;
+
+  it('does not count for a person who looked before the instruction came', async () => {
+    const approval = await ask('wire', { to: 'supplier' });
+    const { digest } = approval.proposal;
+    expect(approval.shownDigest).toBe(digest);
+    await approve(approval, 'alice', told);
+    for (const shown of [{ proposalDigest: digest }, { shownDigest: digest }]) {
+      const stale = await approve(approval, 'bob', shown);
+      expect(stale.status).toBe(409);
+      const { shownDigest } = await read(approval.approvalId, 'bob');
+      expect(stale.body).toMatchObject({
+        ...{ code: 'digest-mismatch', proposal: { number: 1, digest }, shownDigest },
+        instructions: [{ respondedBy: 'alice', ...told }],
+      });
+    }
+    expect((await call(approval.callId)).state).toBe('awaiting_approval');
+  });
+
+  it('counts for a person who was shown it, or whose channel does not say what it showed', async () => {
+    const approval = await ask('wire', { to: 'supplier' });
+    await approve(approval, 'alice', told);
+    const { proposal, shownDigest } = await read(approval.approvalId, 'bob');
+    expect(proposal.digest).toBe(approval.proposal.digest);
+    expect(shownDigest).not.toBe(proposal.digest);
+    expect((await approve(approval, 'bob', { shownDigest })).body.state).toBe('approved');
+    const other = await ask('wire', { to: 'other supplier' });
+    await approve(other, 'alice', told);
+    expect((await approve(other, 'bob')).body.state).toBe('approved');
+  });
+
+  it('is refused in bulk too, unless the instruction was shown', async () => {
+    const approval = await ask('wire', { to: 'supplier' });
+    const { approvalId, proposal } = approval;
+    await approve(approval, 'alice', told);
+    const inBulk = async (more: object) =>
+      (
+        await api.send<{ results: { status: string }[] }>('POST', '/v1/approvals/responses', {
+          as: 'bob',
+          body: { approvalIds: [approvalId], decision: { type: 'approve' }, ...more },
+        })
+      ).body.results;
+    expect(await inBulk({ proposalDigests: { [approvalId]: proposal.digest } })).toMatchObject([
+      { status: 'rejected' },
+    ]);
+    const { shownDigest } = await read(approvalId, 'bob');
+    expect(await inBulk({ shownDigests: { [approvalId]: shownDigest } })).toMatchObject([{ status: 'done' }]);
+  });
+
+  it('needs no proof of an instruction that was taken back, and none of one that nobody gave', async () => {
+    const approval = await ask('wire', { to: 'supplier' });
+    const { digest: proposalDigest } = approval.proposal;
+    await approve(approval, 'alice', told);
+    await api.send('DELETE', `/v1/approvals/${approval.approvalId}/responses/mine`, { as: 'alice' });
+    await approve(approval, 'bob', { proposalDigest });
+    expect((await approve(approval, 'ann', { proposalDigest })).body.state).toBe('approved');
+  });
+});
+
 describe('an edit into the arguments of a stricter rule', () => {
   it('gets no seat from the escalation of the laxer rule', async () => {
     const approval = await ask('refund', { amount: 5 });

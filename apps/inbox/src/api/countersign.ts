@@ -93,6 +93,7 @@ export const respond = (
       decision,
       actionDigest: approval.actionDigest,
       proposalDigest: approval.proposal.digest,
+      shownDigest: approval.shownDigest,
       ...given(remarks),
       ...(decision.type === 'approve' && remember !== undefined && { remember }),
     },
@@ -108,8 +109,9 @@ export const respondInBulk = (
   const proposalDigests = Object.fromEntries(
     approvals.map(({ approvalId, proposal }) => [approvalId, proposal.digest]),
   );
+  const shownDigests = Object.fromEntries(approvals.map(({ approvalId, shownDigest }) => [approvalId, shownDigest]));
   return send('POST', '/v1/approvals/responses', {
-    body: { approvalIds, proposalDigests, decision, ...how, ...given(remarks) },
+    body: { approvalIds, proposalDigests, shownDigests, decision, ...how, ...given(remarks) },
   });
 };
 

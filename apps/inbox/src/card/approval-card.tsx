@@ -10,6 +10,7 @@ import { Facts } from './facts.js';
 import { HiddenValues } from './hidden-values.js';
 import { People } from './people.js';
 import { Siblings } from './siblings.js';
+import { Told } from './told.js';
 
 /** The content of a card. */
 export interface ApprovalCardProps {
@@ -26,6 +27,7 @@ export interface ApprovalCardProps {
  */
 export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps): ReactNode {
   const { approval, verdict, original } = props;
+  const isToRun = approval.state === 'pending' && approval.proposal.kind === 'run';
   return (
     <article className="card" aria-labelledby="card-title">
       <header className="card-head">
@@ -39,10 +41,11 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         </div>
       </header>
       <section aria-labelledby="card-arguments">
-        <h3 id="card-arguments">{approval.state === 'pending' ? 'What will run' : 'What was asked'}</h3>
+        <h3 id="card-arguments">{isToRun ? 'What will run' : 'What was asked'}</h3>
         <Arguments value={approval.arguments} hiddenValues={approval.hiddenValues} />
         <HiddenValues key={approval.actionDigest} approval={approval} />
       </section>
+      <Told approval={approval} />
       {original !== undefined && (
         <section aria-labelledby="card-change">
           <h3 id="card-change">What an approver changed</h3>

@@ -44,7 +44,7 @@ function Back(): ReactNode {
 function LoadedPane({ approval, onDecided }: { approval: ApprovalView; onDecided: () => void }): ReactNode {
   const [isMine, setMine] = useState(false);
   const { change, acknowledge } = useChange(approval);
-  const { state: seen, context } = useSeen(approval.actionDigest);
+  const { state: seen, context } = useSeen(approval.shownDigest);
   const isPending = approval.state === 'pending';
   const wasPending = useRef(isPending);
   if (isPending) wasPending.current = true;

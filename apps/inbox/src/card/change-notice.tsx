@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 import { Marked } from '../ui/marked.js';
 import { ArgumentsChange } from './arguments-change.js';
+import { Instructions } from './told.js';
 import type { Change } from './use-change.js';
 
 /** Says what has changed since the person looked. Nothing can be decided until the person acknowledges it. */
@@ -12,7 +13,7 @@ export function ChangeNotice({ change, onAcknowledge }: { change: Change; onAckn
     // The focus leaves a button whose meaning has changed.
     if (isOnButton(dialogOf(notice.current))) notice.current.focus();
     notice.current.scrollIntoView({ block: 'nearest' });
-  }, [change.after]);
+  }, [change.after, change.instructions]);
   const acknowledge = (): void => {
     document.querySelector<HTMLElement>('[aria-label="Your decision"]')?.focus();
     onAcknowledge();
@@ -21,7 +22,8 @@ export function ChangeNotice({ change, onAcknowledge }: { change: Change; onAckn
     <section ref={notice} className="notice change-notice" role="alert" tabIndex={-1} aria-label="What has changed">
       <p>
         <strong>This has changed since you looked.</strong>{' '}
-        {change.by !== undefined && (
+        {change.isToldAlone && 'The agent is told something else than you saw. '}
+        {!change.isToldAlone && change.by !== undefined && (
           <>
             <Marked text={change.by} /> {change.kind === 'answer' ? 'proposes an answer in its place' : 'edited it'}
             .{' '}
@@ -29,7 +31,8 @@ export function ChangeNotice({ change, onAcknowledge }: { change: Change; onAckn
         )}
         Nothing of yours was sent.
       </p>
-      <ArgumentsChange before={change.before} after={change.after} />
+      {!change.isToldAlone && <ArgumentsChange before={change.before} after={change.after} />}
+      {change.instructions.length > 0 && <Instructions instructions={change.instructions} />}
       <button type="button" className="button" onClick={acknowledge}>
         I have seen the change
       </button>

@@ -32,7 +32,7 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
   const { approval, change, onAcknowledge, seen } = props;
   const { roles, principal } = useAccount();
   const [remarks, setRemarks] = useState<Remarks>({ reason: '', instruction: '' });
-  const [writtenFor, setWrittenFor] = useState(approval.actionDigest);
+  const [writtenFor, setWrittenFor] = useState(approval.shownDigest);
   const [open, setOpen] = useState<'edit' | 'answer'>();
   const [remember, setRemember] = useRemember(approval.actionDigest);
   const { send, isBusy, problem } = useSending(approval, { remarks, remember }, props.onSent);
@@ -60,7 +60,7 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
   const dialog = { approval, change, onAcknowledge, problem, isBusy, onClose: () => setOpen(undefined) };
   const write = (written: Remarks): void => {
     setRemarks(written);
-    setWrittenFor(approval.actionDigest);
+    setWrittenFor(approval.shownDigest);
   };
   return (
     <section className="decision" aria-label="Your decision" tabIndex={-1}>
@@ -71,7 +71,7 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
         <>
           <RemarkFields
             {...{ remarks, required }}
-            isOlder={writtenFor !== approval.actionDigest}
+            isOlder={writtenFor !== approval.shownDigest}
             onChange={write}
             reasonRef={reason}
           />

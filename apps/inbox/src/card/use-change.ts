@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { ApprovalView, JsonObject } from '@countersign/contracts';
 
-/** A change of the arguments or the answer since the person looked. */
+/** A change of what a person agrees to since they looked. */
 export interface Change {
   /** The arguments that the person has seen. */
   readonly before: JsonObject;
@@ -10,9 +10,12 @@ export interface Change {
   readonly kind: ApprovalView['proposal']['kind'];
   /** Who proposed it; undefined: not known. */
   readonly by: string | undefined;
+  /** The proposal is the same: the instructions to the agent are others. */
+  readonly isToldAlone: boolean;
+  readonly instructions: ApprovalView['instructions'];
 }
 
-type Looked = Pick<ApprovalView, 'proposal' | 'arguments'>;
+type Looked = Pick<ApprovalView, 'proposal' | 'arguments' | 'shownDigest'>;
 
 /**
  * Compares an approval with what the person has seen of it. A new digest is a change until the person acknowledges it,
@@ -23,10 +26,15 @@ export function useChange(approval: ApprovalView): {
   readonly acknowledge: (seen: Looked) => void;
 } {
   const [looked, acknowledge] = useState<Looked>(approval);
-  if (approval.state !== 'pending' || looked.proposal.digest === approval.proposal.digest) {
+  if (approval.state !== 'pending' || looked.shownDigest === approval.shownDigest) {
     return { change: undefined, acknowledge };
   }
   const { kind, replaces, proposedBy } = approval.proposal;
   const by = replaces === null ? undefined : proposedBy;
-  return { change: { before: looked.arguments, after: approval.arguments, kind, by }, acknowledge };
+  const isToldAlone = looked.proposal.digest === approval.proposal.digest;
+  const { instructions } = approval;
+  return {
+    change: { before: looked.arguments, after: approval.arguments, kind, by, isToldAlone, instructions },
+    acknowledge,
+  };
 }

@@ -26,7 +26,7 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
   let isAsking = false;
 
   const ask = async (approval: ApprovalView, signal: AbortSignal): Promise<string> => {
-    const { approvalId, proposal, toolName } = approval;
+    const { approvalId, proposal, shownDigest, toolName } = approval;
     const url = approvalUrl(inboxUrl, approvalId);
     const elsewhere = `Nothing was decided. A person decides about ${approvalId} at ${url}`;
     if (server.getClientCapabilities()?.elicitation?.form === undefined) {
@@ -42,10 +42,10 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
     const filled = filledFormSchema.safeParse(content);
     if (!filled.success) throw new Error(`The client sent the form without a decision. ${elsewhere}`);
     const { decision, ...remarks } = filled.data;
-    // The digest that the person saw: the ledger rejects the response when another proposal is asked about now.
+    // The digests that the person saw: the ledger rejects the response when something else is asked now.
     const { state } = await ledger.respond(
       approvalId,
-      { decision: { type: decision }, proposalDigest: proposal.digest, ...remarks },
+      { decision: { type: decision }, proposalDigest: proposal.digest, shownDigest, ...remarks },
       { signal },
     );
     const more = state === 'pending' ? ' More people must decide.' : '';

@@ -18,13 +18,15 @@ const wordsMax = 2000;
  */
 export function decisionForm(approval: ApprovalView, url: string): ElicitRequestFormParams | undefined {
   const args = safeJson(approval.arguments, 2);
-  if (args.length > argumentsCharactersMax) return undefined;
+  const told = toldLines(approval);
+  if (args.length + told.join('').length > argumentsCharactersMax) return undefined;
   return {
     mode: 'form',
     message: [
       ...cardLines(approval),
       'Arguments:',
       ...args.split('\n').map(indented),
+      ...told,
       ...footLines(approval, url),
     ].join('\n'),
     requestedSchema: {
@@ -73,6 +75,22 @@ function cardLines(approval: ApprovalView): readonly string[] {
     `Needs: ${requirementWords(requirement)}`,
     ...(description === null ? [] : [`Description, in the words of the agent: ${printable(safeJson(description))}`]),
     ...(reason === null ? [] : [`Reason, in the words of the agent: ${printable(safeJson(reason))}`]),
+  ];
+}
+
+/** The rest of what a person agrees to. */
+function toldLines({ proposal, instructions }: ApprovalView): string[] {
+  return [
+    ...(proposal.kind === 'run'
+      ? []
+      : [
+          `It would not run: ${printable(proposal.proposedBy)} proposes this answer in its place:`,
+          ...safeJson(proposal.output, 2).split('\n').map(indented),
+        ]),
+    ...instructions.map(
+      ({ respondedBy, instruction }) =>
+        `Instruction of ${printable(respondedBy)} to the agent: ${printable(safeJson(instruction))}`,
+    ),
   ];
 }
 

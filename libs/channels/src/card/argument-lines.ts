@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { JsonObject, JsonValue } from '@countersign/contracts';
-import { looksHidden, membersOf, writtenMaskNote, writtenMasks } from '@countersign/text';
+import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts';
+import { looksHidden, membersOf, printable, writtenMaskNote, writtenMasks } from '@countersign/text';
 import type { HiddenPlace } from '@countersign/text';
 import { countOf, look } from './visible.js';
 
@@ -14,6 +14,7 @@ export interface ArgumentLines {
 }
 
 const stringMax = 500;
+const nameMax = 120;
 const headLength = 360;
 const tailLength = 80;
 /** A run of an encoding that people cannot read: base64, base64url, hex. */
@@ -24,17 +25,37 @@ function hashOf(text: string): string {
   return `sha256:${hash('sha256', text, 'hex').slice(0, 16)}`;
 }
 
+/** What else a person agrees to with the arguments. */
+export interface ShownWith {
+  readonly hiddenValues?: readonly HiddenPlace[];
+  readonly instructions?: ApprovalView['instructions'];
+  readonly proposal?: Pick<ApprovalView['proposal'], 'kind' | 'output' | 'proposedBy'>;
+}
+
 /**
- * The arguments as lines of JSON in which every character is seen. Long and binary values are summed up with their hash,
- * and so is what does not fit into `charactersMax`.
+ * The arguments as lines of JSON in which every character is seen, then an answer that is proposed in place of the run,
+ * and the instructions that the agent gets. Long and binary values are summed up with their hash, and so is what does not fit into `charactersMax`.
  */
 export function argumentLines(
   args: JsonObject,
   charactersMax: number,
-  hiddenValues: readonly HiddenPlace[] = [],
+  { hiddenValues = [], instructions = [], proposal }: ShownWith = {},
 ): ArgumentLines {
   const seen = { posing: 0, hidden: 0, isCut: false };
-  const all = valueLines(args, { indent: '', pointer: '', written: writtenMasks(args, hiddenValues) }, seen);
+  const all = [
+    ...valueLines(args, { indent: '', pointer: '', written: writtenMasks(args, hiddenValues) }, seen),
+    ...(proposal?.kind === 'answer'
+      ? [`It would not run: ${printable(proposal.proposedBy, nameMax)} answers in its place:`]
+      : []),
+    ...(proposal?.kind === 'answer'
+      ? valueLines(proposal.output, { indent: '', pointer: '', written: new Set() }, seen)
+      : []),
+    // No argument can look like these lines: its text has quotes around it, and its line ends are escapes.
+    ...instructions.map(
+      ({ respondedBy, instruction }) =>
+        `Instruction of ${printable(respondedBy, nameMax)} to the agent: ${stringText(instruction, seen)}`,
+    ),
+  ];
   const lines: string[] = [];
   let characters = 0;
   for (const [index, line] of all.entries()) {

@@ -48,7 +48,7 @@ const wordsMax = 700;
 export function cardOf(notice: Notice, charactersMax: number, publicUrl: string | null = null): Card {
   const { call, approval, kind } = notice;
   const hiddenValues = approval?.hiddenValues ?? [];
-  const shown = argumentLines(approval?.arguments ?? call.arguments, charactersMax, hiddenValues);
+  const shown = argumentLines(approval?.arguments ?? call.arguments, charactersMax, approval ?? {});
   const names = [call.toolName, call.agentId, call.runId].map((name) => look(name));
   const posing = shown.posing + names.reduce((sum, name) => sum + name.posing, 0);
   const hidden = shown.hidden + names.reduce((sum, name) => sum + name.hidden, 0);

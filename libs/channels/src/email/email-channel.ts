@@ -65,8 +65,8 @@ export function createEmailChannel(config: ChannelConfigOf<'email'>, { publicUrl
 
 function linkOf({ approval, recipient }: Notice, tokens: AnswerTokens, publicUrl: string | null): string | null {
   if (publicUrl === null || approval?.state !== 'pending') return null;
-  const { approvalId, proposal } = approval;
-  const token = tokens.seal({ action: 'o', approvalId, proposalDigest: proposal.digest }, recipient?.id);
+  const { approvalId, shownDigest } = approval;
+  const token = tokens.seal({ action: 'o', approvalId, shownDigest }, recipient?.id);
   return `${publicUrl.replace(/\/+$/, '')}/a/${token}`;
 }
 

@@ -84,7 +84,7 @@ function ownWords({ agentWords }: Card): KnownBlock[] {
 
 /** A part that is not shown is not approved here. */
 function buttons({ approval }: Notice, tokens: AnswerTokens, isWhole: boolean): KnownBlock {
-  const question = { approvalId: approval?.approvalId ?? '', proposalDigest: approval?.proposal.digest ?? '' };
+  const question = { approvalId: approval?.approvalId ?? '', shownDigest: approval?.shownDigest ?? '' };
   const allowed: readonly string[] = approval?.allowedDecisions ?? [];
   const all = [
     { actionId: 'approve', action: 'a', label: 'Approve', style: 'primary' },

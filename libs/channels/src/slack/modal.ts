@@ -25,7 +25,7 @@ const cutWords = 'Not everything is shown here: approve it in the inbox, where t
  */
 export function answerModal(approval: ApprovalView, token: string): ModalView {
   const args = editable(approval.arguments);
-  const { lines, isCut } = argumentLines(approval.arguments, argumentsMax, approval.hiddenValues);
+  const { lines, isCut } = argumentLines(approval.arguments, argumentsMax, approval);
   const shownArguments = lines.join('\n');
   const isWhole = !isCut && isWholeAsCode(shownArguments);
   const isPossible = { approve: isWhole, edit: args !== undefined, deny: true };

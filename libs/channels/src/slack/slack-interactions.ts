@@ -101,8 +101,8 @@ class Interactions {
     }
     const { approval, person } = pressed;
     if (pressed.token.action === 'm' && approval.state === 'pending') {
-      const { approvalId, proposal } = approval;
-      const token = this.#tokens.seal({ action: 'a', approvalId, proposalDigest: proposal.digest });
+      const { approvalId, shownDigest } = approval;
+      const token = this.#tokens.seal({ action: 'a', approvalId, shownDigest });
       await this.#tell(payload, answerModal(approval, token));
       return;
     }
@@ -138,8 +138,8 @@ class Interactions {
     return person;
   }
 
-  #answerOf(person: Person, { approvalId, proposal }: ApprovalView, commandId: string) {
-    const question = { approvalId, proposalDigest: proposal.digest };
+  #answerOf(person: Person, { approvalId, shownDigest }: ApprovalView, commandId: string) {
+    const question = { approvalId, shownDigest };
     return { ...question, person, channelId: this.#config.id, assurance: 'medium', commandId } as const;
   }
 

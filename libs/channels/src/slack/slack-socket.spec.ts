@@ -14,7 +14,7 @@ import { listenToSlack } from './slack-socket.js';
 const notice = sampleNotice();
 const approval = {
   approvalId: notice.approval?.approvalId ?? '',
-  proposalDigest: notice.approval?.proposal.digest ?? '',
+  shownDigest: notice.approval?.shownDigest ?? '',
 };
 const tokens = createSlackTokens({ ...slackSocketConfig, apiUrl: '' });
 const press = (change: object = {}) => slackPress('approve', tokens.seal({ action: 'a', ...approval }), change);

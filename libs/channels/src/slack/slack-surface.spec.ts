@@ -17,7 +17,7 @@ const secret = slackConfig.signingSecret;
 const notice = sampleNotice();
 const approval = {
   approvalId: notice.approval?.approvalId ?? '',
-  proposalDigest: notice.approval?.proposal.digest ?? '',
+  shownDigest: notice.approval?.shownDigest ?? '',
 };
 
 let server: SlackServer;
@@ -115,7 +115,7 @@ describe('a press', () => {
     expect(given).toMatchObject([
       {
         approvalId: approval.approvalId,
-        proposalDigest: approval.proposalDigest,
+        shownDigest: approval.shownDigest,
         person: { id: 'alice' },
         channelId: 'ops-slack',
         decision: { type: 'deny' },
@@ -167,7 +167,7 @@ describe('a press', () => {
         actions: [
           {
             action_id: 'approve',
-            value: tokens.seal({ action: 'a', ...approval, proposalDigest: `sha256:${'ef'.repeat(32)}` }),
+            value: tokens.seal({ action: 'a', ...approval, shownDigest: `sha256:${'ef'.repeat(32)}` }),
           },
         ],
       },
@@ -179,7 +179,7 @@ describe('a press', () => {
   });
 
   it('on "More…" of a card whose arguments were changed since opens no modal to answer', async () => {
-    const value = tokens.seal({ action: 'm', ...approval, proposalDigest: `sha256:${'ef'.repeat(32)}` });
+    const value = tokens.seal({ action: 'm', ...approval, shownDigest: `sha256:${'ef'.repeat(32)}` });
     await receive(press('m', { actions: [{ action_id: 'more', value }] }));
     expect(given).toEqual([]);
     expect(server.calls().map(({ method }) => method)).toEqual(['views.open', 'chat.update']);

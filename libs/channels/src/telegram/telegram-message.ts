@@ -94,7 +94,7 @@ function buttonsOf(
   tokens: AnswerTokens,
   isWhole: boolean,
 ): { text: string; callback_data: string }[] {
-  const question = { approvalId: approval?.approvalId ?? '', proposalDigest: approval?.proposal.digest ?? '' };
+  const question = { approvalId: approval?.approvalId ?? '', shownDigest: approval?.shownDigest ?? '' };
   const allowed: readonly string[] = approval?.allowedDecisions ?? [];
   const all = [
     { decision: 'approve', action: 'a', text: '✅ Approve' },

@@ -13,7 +13,7 @@ import { createTelegramSurface } from './telegram-surface.js';
 const notice = sampleNotice();
 const approval = {
   approvalId: notice.approval?.approvalId ?? '',
-  proposalDigest: notice.approval?.proposal.digest ?? '',
+  shownDigest: notice.approval?.shownDigest ?? '',
 };
 const tokens = createTelegramTokens({ ...telegramConfig, apiUrl: '' });
 const secret = { 'x-telegram-bot-api-secret-token': telegramConfig.webhookSecret.reveal() };
@@ -122,7 +122,7 @@ it.each([
   ['a token of long ago', { data: 'approve|reject:1:2' }],
   [
     'arguments that were changed since',
-    { data: tokens.seal({ action: 'a', ...approval, proposalDigest: `sha256:${'ef'.repeat(32)}` }) },
+    { data: tokens.seal({ action: 'a', ...approval, shownDigest: `sha256:${'ef'.repeat(32)}` }) },
   ],
 ])('decides nothing for %s, and says so', async (_name, change) => {
   expect((await receive(press('a', change))).status).toBe(200);

@@ -132,12 +132,12 @@ async function decide(
   }
   const pressed = await readInteraction(person, press.data, { tokens, responses });
   if (pressed.status === 'told') return { text: pressed.words, isStale: pressed.isStale, isDone: false };
-  const { approvalId, proposal } = pressed.approval;
+  const { approvalId, shownDigest } = pressed.approval;
   const type = pressed.token.action === 'd' ? 'deny' : 'approve';
   const result = await responses.answer({
     ...{
       approvalId,
-      proposalDigest: proposal.digest,
+      shownDigest,
       person: pressed.person,
       channelId: config.id,
       assurance: 'low',

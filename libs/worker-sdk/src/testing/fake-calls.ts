@@ -129,7 +129,7 @@ export function askPeople({ view, request, batch }: FakeCall, question: RequestA
       ...{ number: 1, digest: jcsDigest([callId, round]), kind: 'run', output: null },
       ...{ proposedBy: 'agent', proposedAt: now, replaces: null },
     },
-    ...{ instructions: [], endedProposals: [] },
+    ...{ shownDigest: jcsDigest([callId, round]), instructions: [], endedProposals: [] },
     description: question.description ?? request.description ?? null,
     reason: question.reason ?? request.reason ?? null,
     requestedAt: now,

@@ -94,6 +94,7 @@ export function approvalShape(more: Members = {}, rule: Partial<ApprovalView['re
     arguments: { amount: 50 },
     actionDigest: anyDigest,
     proposal: proposalShape(),
+    shownDigest: anyDigest,
     instructions: [],
     endedProposals: [],
     description: null,
