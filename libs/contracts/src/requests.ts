@@ -163,7 +163,7 @@ export const respondSchema = z
     }),
     shownDigest: digestSchema.optional().meta({
       description:
-        'The `shownDigest` of the approval that you saw: an instruction that came since is answered `digest-mismatch`. A response with `proposalDigest` needs it where the approval has instructions.',
+        'The `shownDigest` of the approval that you saw: an instruction that came since is answered `digest-mismatch`. Without it, a response does not say whether its person saw the instructions.',
     }),
     actionDigest: digestSchema.optional(),
     remember: rememberSchema.optional(),

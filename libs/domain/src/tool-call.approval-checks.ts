@@ -119,7 +119,7 @@ const isSeen: Check = ({ command, approval }) => {
   const { proposalDigest, shownDigest, actionDigest } = command;
   const isShown = proposalDigest === null || proposalDigest.shown === proposalDigest.current;
   if (isShown && isOfAction(actionDigest, approval)) {
-    if (proposalDigest === null || isToldAll(shownDigest, approval)) return undefined;
+    if (isToldAll(shownDigest)) return undefined;
     return no('digest-mismatch', 'The agent gets another instruction than you were shown.', asked(command, approval));
   }
   return no('digest-mismatch', 'What is asked is no longer what you answered.', asked(command, approval));
@@ -143,10 +143,10 @@ function asked({ proposalDigest, shownDigest }: RespondToApproval, approval: App
   };
 }
 
-/** Everybody who votes after an instruction sees it first. A digest of the proposal alone does not say so. */
-function isToldAll(shownDigest: RespondToApproval['shownDigest'], approval: Approval): boolean {
+/** A surface that shows instructions says so: everybody who votes there after an instruction sees it first. */
+function isToldAll(shownDigest: RespondToApproval['shownDigest']): boolean {
   const { shown = null, current } = shownDigest ?? {};
-  return shown === null ? instructionsOf(approval).length === 0 : shown === current;
+  return shown === null || shown === current;
 }
 
 const isFirstVote: Check = ({ approval, response, command: { responder } }) => {
