@@ -105,7 +105,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   signedInAt(sessions);
   const channelPeople = createChannelPeople(channels.people, commands.policies, people, clock);
   stops.push(close);
-  const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc);
+  const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc, { clock, log });
 
   const deadlines = createDeadlines({
     readModel,

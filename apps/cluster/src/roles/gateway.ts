@@ -43,7 +43,7 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     files = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
     const { idempotency, sessions, close } = files;
     onStop(close);
-    const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc);
+    const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc, { clock, log });
     const metrics = createGatewayMetrics();
     const checks = roleProcess.checks().filter(({ name }) => name !== 'event-store' && name !== 'read-model');
     const views = { commands, readModel, store };

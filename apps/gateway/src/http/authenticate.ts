@@ -55,20 +55,24 @@ function sessionActor(ports: GatewayPorts, request: FastifyRequest, publicUrl: U
 function providerActor(ports: GatewayPorts, request: FastifyRequest, token: string, via: BearerVia): Promise<Actor> {
   const { oidc } = ports;
   if (oidc === undefined || token.split('.').length !== 3) throw unauthenticated(ports, request, 'unknown token');
-  return proveByOidc(oidc, token, via).then((actor) => {
-    if (actor === undefined) throw unauthenticated(ports, request, 'unknown token');
-    return actor;
+  return proveByOidc(oidc, token, via).then((proved) => {
+    if (!('status' in proved)) return proved;
+    if (proved.status === 'refused')
+      throw unauthenticated(ports, request, proved.why, `the token is not valid: ${proved.why}`);
+    throw new ProblemError('unavailable', 'the provider of the token cannot be reached');
   });
 }
 
-function unauthenticated({ log, metrics }: GatewayPorts, request: FastifyRequest, why: string): ProblemError {
+const unknownToken = 'the token is not valid: send one of the tokens file as Authorization: Bearer <token>';
+
+function unauthenticated(
+  { log, metrics }: GatewayPorts,
+  request: FastifyRequest,
+  why: string,
+  detail = why === 'no token' ? 'send a token as Authorization: Bearer <token>' : unknownToken,
+): ProblemError {
   const path = request.url.split('?', 1)[0];
   log.warn({ method: request.method, path, from: request.ip, why }, 'refused: not authenticated');
   metrics.refusedAtTheDoor('unauthenticated');
-  return new ProblemError(
-    'unauthenticated',
-    why === 'no token'
-      ? 'send a token as Authorization: Bearer <token>'
-      : 'the token is not valid: send one of the tokens file as Authorization: Bearer <token>',
-  );
+  return new ProblemError('unauthenticated', detail);
 }

@@ -2,10 +2,15 @@ import type { Actor } from '@countersign/commands';
 import { assuranceOf } from '../tokens.js';
 import type { BearerVia } from '../tokens.js';
 import type { Oidc } from './oidc.js';
+import type { VerifiedToken } from './oidc-access-tokens.js';
 import { actorFor } from './person.js';
 
-/** The actor of an access token; undefined when the provider did not issue it for us. */
-export async function proveByOidc(oidc: Oidc, token: string, via: BearerVia): Promise<Actor | undefined> {
-  const person = await oidc.verify(token);
-  return person === undefined ? undefined : { ...actorFor(person), via, assurance: assuranceOf(via) };
+/** Returns the actor of an access token, or why there is none. */
+export async function proveByOidc(
+  oidc: Oidc,
+  token: string,
+  via: BearerVia,
+): Promise<Actor | Exclude<VerifiedToken, { readonly status: 'valid' }>> {
+  const verified = await oidc.verify(token);
+  return verified.status === 'valid' ? { ...actorFor(verified.person), via, assurance: assuranceOf(via) } : verified;
 }

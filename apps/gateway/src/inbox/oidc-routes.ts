@@ -6,6 +6,7 @@ import { createRunningSignIns, signInMsMax } from './running-sign-ins.js';
 import { giveSession, isHttps } from './session-routes.js';
 import type { Reach, SessionRoutesPorts } from './session-routes.js';
 import { setSignInCookie, signInOf } from './session-cookie.js';
+import { TokenRefusedError } from './token-refused.js';
 
 const callbackPath = '/session/oidc/callback';
 const secretBytes = 32;
@@ -46,7 +47,8 @@ export function addOidcRoutes(
     const query = request.url.slice(callbackPath.length);
     const person = await oidc.finish(new URL(`${signIn.redirectUri}${query}`), signIn).catch((error: unknown) => {
       log.warn({ error, from: request.ip }, 'refused: the OIDC sign-in failed');
-      throw new ProblemError('forbidden', 'the sign-in was refused: start again');
+      const why = error instanceof TokenRefusedError ? `, because of the ID token: ${error.message}` : '';
+      throw new ProblemError('forbidden', `the sign-in was refused${why}. Start again`);
     });
     setSignInCookie(reply, '', { secure: secureOf(request), maxAgeS: 0 });
     giveSession({ request, reply, sessions }, sessions.openFor(person), { publicUrl, nowMs: clock.now() });

@@ -24,15 +24,18 @@ beforeEach(async () => {
     change: (ports) => ({
       ...ports,
       sessions: createSessions({ ...ports, store: createSessionStore(':memory:') }),
-      oidc: createOidc({
-        issuer: new URL(provider.issuer),
-        clientId: 'countersign',
-        clientSecret: null,
-        audience,
-        rolesClaim: 'roles',
-        groupsClaim: 'groups',
-        tenant: 'default',
-      }),
+      oidc: createOidc(
+        {
+          issuer: new URL(provider.issuer),
+          clientId: 'countersign',
+          clientSecret: null,
+          audience,
+          rolesClaim: 'roles',
+          groupsClaim: 'groups',
+          tenant: 'default',
+        },
+        { clock: system, log: ports.log },
+      ),
     }),
   });
 });
@@ -160,6 +163,7 @@ describe('a sign-in at a provider', () => {
     ['another audience', { claims: { aud: 'another-client' } }],
     ['a deadline that is over', { claims: { exp: Math.floor(Date.now() / 1000) - 3600 } }],
     ['no subject', { claims: { sub: undefined } }],
+    ['a subject of blanks', { claims: { sub: '  ' } }],
     ['a subject with an invisible character', { claims: { sub: 'ro\u200bbot' } }],
     ['no signature', { isUnsigned: true }],
     ['no ID token', null],
@@ -168,6 +172,26 @@ describe('a sign-in at a provider', () => {
     expect(await outcomeOf(await signIn())).toEqual(refused);
     provider.lie = {};
     expect(await outcomeOf(await signIn())).toEqual(taken);
+  });
+
+  it.each<readonly [string, Said]>([
+    ['it has expired (exp)', { claims: { exp: Math.floor(Date.now() / 1000) - 3600 } }],
+    ['it is for another audience (aud)', { claims: { aud: 'another-client' } }],
+    ['it is not yet valid (nbf)', { claims: { nbf: Math.floor(Date.now() / 1000) + 600 } }],
+    ['it was issued in the future (iat)', { claims: { iat: Math.floor(Date.now() / 1000) + 600 } }],
+    ['its subject (sub) is empty or no text', { claims: { sub: ' ' } }],
+  ])('that is refused says that of the ID token: %s', async (words, lie) => {
+    provider.lie = lie;
+    const { detail } = (await (await comeBack(await signIn())).json()) as { readonly detail: string };
+    expect(detail).toContain(words);
+  });
+
+  it('is taken when the clock of the provider is up to a minute ahead or behind', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    for (const claims of [{ nbf: now + 50, iat: now + 50 }, { exp: now - 50 }]) {
+      provider.lie = { claims };
+      expect(await outcomeOf(await signIn())).toEqual(taken);
+    }
   });
 
   it.each([

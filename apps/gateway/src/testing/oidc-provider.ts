@@ -14,6 +14,8 @@ export interface Said {
   readonly isUnsigned?: boolean;
   /** The `typ` of the header; by default none. */
   readonly type?: string;
+  /** The `kid` of the header; by default that of the published key. */
+  readonly keyId?: string;
 }
 
 /** An OpenID Connect provider that keeps the rules, but for what a spec makes it say. */
@@ -39,9 +41,12 @@ export async function openOidcProvider(): Promise<OidcProvider> {
   const grants = new Map<string, Grant>();
   const publicKey = async () => ({ ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' });
 
-  const sign: OidcProvider['sign'] = async (claims, { isForged = false, isUnsigned = false, type } = {}) => {
+  const sign: OidcProvider['sign'] = async (
+    claims,
+    { isForged = false, isUnsigned = false, type, keyId = 'one' } = {},
+  ) => {
     const token = await new SignJWT(claims)
-      .setProtectedHeader({ alg: 'RS256', kid: 'one', ...(type !== undefined && { typ: type }) })
+      .setProtectedHeader({ alg: 'RS256', kid: keyId, ...(type !== undefined && { typ: type }) })
       .sign(isForged ? otherKeys.privateKey : keys.privateKey);
     const [, body] = token.split('.');
     return isUnsigned ? `${encoded({ alg: 'none' })}.${body ?? ''}.` : token;
