@@ -46,6 +46,21 @@ const approvalOf = ({ pendingApprovals }: StepOutcome, index: number): string =>
 const statuses = (results: readonly ToolResult[]): unknown =>
   results.map(({ toolCallId, status }) => [toolCallId, status]);
 
+test('a restored run asks people about an allowed call that its tool does not allow, and runs it once', async () => {
+  const { me, workerOf } = await startWorld();
+  const { ran, tool } = deletions();
+  const worker = workerOf([tool]);
+  const { toolSchema } = tool;
+  const requested = { toolCallId: 'c', toolName: 'delete_file', arguments: { path: '/etc/x' }, toolSchema };
+  const [allowed] = await worker.client.requestToolCalls({ runId: 'r', agentId: 'agent', calls: [requested] });
+  expect(allowed?.state).toBe('allowed');
+  const first = await worker.restore('r');
+  expect([first.stopReason, ran]).toEqual(['awaiting_approval', []]);
+  await me.respond(approvalOf(first, 0), { decision: { type: 'approve' } });
+  expect(statuses(await waitForAll(worker, first))).toEqual([['c', 'succeeded']]);
+  expect(ran).toEqual(['/etc/x']);
+});
+
 test('every kind of answer becomes the one result of its call, in several rounds and in order', async () => {
   const { me, workerOf } = await startWorld();
   const { ran, tool, deletion } = deletions();

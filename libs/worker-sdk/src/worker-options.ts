@@ -111,7 +111,8 @@ export interface Worker<C = unknown> {
   readonly pending: (runId: string, options?: Omit<WaitOptions, 'context'>) => Promise<readonly ApprovalView[]>;
   /**
    * Runs the approved calls of this agent in all its runs, those of earlier processes too, until `signal` aborts or the
-   * worker is closed. Any number of workers may serve: each call runs once. Throws `CountersignError` when the server
+   * worker is closed. Any number of workers may serve: each call runs once. An allowed call of a tool that needs an approval
+   * here waits for one. Throws `CountersignError` when the server
    * refuses the token.
    *
    * @example

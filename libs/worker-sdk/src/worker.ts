@@ -59,6 +59,7 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
   const ports: ExecutionPorts = {
     requester: client,
     resolver,
+    requests,
     clock: transport.clock,
     log,
     resolverId: `${options.agentId.slice(0, 200).toWellFormed()}/${randomUUID()}`,

@@ -1,15 +1,17 @@
 import type { JsonValue, ToolCallView } from '@countersign/contracts';
 import type { Clock } from '@countersign/contracts/clock';
 import type { Client } from '../ledger/client.js';
+import type { Requests } from '../ledger/requests.js';
 import type { WorkerLog } from '../log.js';
 import type { Middleware } from './middleware.js';
-import type { Given } from '../results/outcome.js';
-import type { GateTool, Question } from '../tools/tool-definition.js';
+import type { Question } from '../tools/tool-definition.js';
+import type { UnaskedCall } from './must-ask.js';
 
 /** The parts of the worker that an execution needs. */
 export interface ExecutionPorts {
   readonly requester: Client;
   readonly resolver: Client;
+  readonly requests: Pick<Requests, 'approval'>;
   readonly clock: Clock;
   readonly log: WorkerLog;
   readonly resolverId: string;
@@ -26,10 +28,7 @@ export interface ExecutionPorts {
 }
 
 /** A call that may run, and what it was asked as. */
-export interface ExecutionRequest {
-  readonly call: ToolCallView;
+export interface ExecutionRequest extends UnaskedCall {
   /** Undefined: the worker no longer has it. The call fails. */
-  readonly tool: GateTool | undefined;
-  readonly argumentsHash: string | null;
-  readonly given?: Given | undefined;
+  readonly tool: UnaskedCall['tool'];
 }

@@ -1,20 +1,32 @@
 import { randomUUID } from 'node:crypto';
-import { backoffMs, type ClaimView, type OutcomeBody } from '@countersign/contracts';
+import {
+  backoffMs,
+  type ClaimView,
+  type OutcomeBody,
+  type RequestApprovalBody,
+  type ToolCallView,
+} from '@countersign/contracts';
 import { sleepOrThrow } from '@countersign/contracts/clock';
-import { isRefusal, messageOf } from '../errors.js';
+import { CountersignError, isRefusal, messageOf } from '../errors.js';
 import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
+import { questionBefore } from './must-ask.js';
 import { runClaimed } from './run-claimed.js';
 import { inTraceOf } from '../ledger/trace.js';
 
 /**
- * `ran`: its outcome is recorded. `timed-out`: it ran too long or was aborted, and the end of its lease makes it `unknown`. `not-claimable`: another worker
+ * `asked`: people must agree first, and were asked. `ran`: its outcome is recorded. `timed-out`: it ran too long or was aborted, and the end of its lease makes it `unknown`. `not-claimable`: another worker
  * claimed it, or it ended. `batch-incomplete`: not yet.
  */
-export type ExecutionEnd = 'ran' | 'timed-out' | 'not-claimable' | 'batch-incomplete';
+export type ExecutionEnd = 'asked' | 'ran' | 'timed-out' | 'not-claimable' | 'batch-incomplete';
 
-/** Claims a call, runs its tool once, and reports the outcome; it waits for an unreachable server. */
+/**
+ * Claims a call, runs its tool once, and reports the outcome; it waits for an unreachable server. Where the tool needs an
+ * approval that the call does not have, it asks for it and claims nothing.
+ */
 export async function executeCall(ports: ExecutionPorts, request: ExecutionRequest): Promise<ExecutionEnd> {
   const { call } = request;
+  const question = await questionBefore(request);
+  if (question !== undefined) return askPeople(ports, call, question);
   // Never stored, never derived: a claim whose response was lost is retried with this key, but a later worker, or this
   // one after a crash, must not get a claim whose tool may already have run.
   const claimKey = randomUUID();
@@ -33,6 +45,28 @@ export async function executeCall(ports: ExecutionPorts, request: ExecutionReque
   const isExpired = ports.clock.monotonic() - claimedAt >= leaseMs;
   if (isExpired && !(await isStillOurs(ports, call.callId, claim.attempt))) return 'not-claimable';
   return inTraceOf(claim, () => runAndReport(ports, request, claim));
+}
+
+/** These say nothing about the call. */
+const noRefusals: ReadonlySet<string> = new Set(['unauthenticated', 'unreachable', 'unreadable-response']);
+/** Somebody else was faster: the next look at the call shows what happened. */
+const hasChanged: ReadonlySet<string> = new Set(['already-pending', 'already-resolved']);
+
+async function askPeople(
+  ports: ExecutionPorts,
+  { callId, toolName }: ToolCallView,
+  question: RequestApprovalBody,
+): Promise<ExecutionEnd> {
+  try {
+    await ports.requests.approval(callId, question, { attempts: Infinity, signal: ports.stopped });
+    return 'asked';
+  } catch (error) {
+    if (!(error instanceof CountersignError) || noRefusals.has(error.code)) throw error;
+    const { code, message } = error;
+    const what = 'refused to execute: its tool needs an approval here, and people cannot be asked';
+    if (!hasChanged.has(code)) ports.log.error({ callId, toolName, code, error: message }, what);
+    return 'not-claimable';
+  }
 }
 
 async function runAndReport(ports: ExecutionPorts, request: ExecutionRequest, claim: ClaimView): Promise<ExecutionEnd> {

@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '@countersign/contracts';
 import { systemClock } from '@countersign/contracts/clock';
 import { z } from 'zod';
+import { createClient } from '../ledger/client.js';
 import { gateTool } from '../tools/gate-tool.js';
 import { createFakeCountersign, type FakeCountersign } from '../testing.js';
-import type { GateTool } from '../tools/tool-definition.js';
+import type { GateTool, ProposedCall } from '../tools/tool-definition.js';
 import type { Worker, WorkerOptions } from '../worker-options.js';
 import { createWorker } from '../worker.js';
 
@@ -38,6 +40,41 @@ function serving(worker: Worker, more: Parameters<Worker['serve']>[0] = {}) {
 async function asked(countersign: FakeCountersign, toolCallId: string, path: string, toolName = 'remove') {
   const toolCalls = [{ toolCallId, toolName, arguments: { path } }];
   await workerOf(countersign).ask({ runId: `run of ${toolCallId}`, toolCalls });
+}
+
+/** A process with the token of the agent alone: it says nothing about an approval. */
+async function requestAllowed(countersign: FakeCountersign, call: ProposedCall & { readonly arguments: JsonObject }) {
+  const client = createClient({ url: 'http://fake.test', token: 't', fetch: countersign.fetch });
+  const { toolSchema } = [remove, form].find(({ name }) => name === call.toolName) ?? remove;
+  const clientExecuted = call.toolName === 'form';
+  await client.requestToolCalls({ runId: 'r', agentId: 'a', calls: [{ ...call, toolSchema, clientExecuted }] });
+}
+
+/** A clock whose regular looks are made by the test. */
+function clockOf() {
+  const looks: (() => void)[] = [];
+  let passedMs = 0;
+  const clock = {
+    ...systemClock,
+    monotonic: () => systemClock.monotonic() + passedMs,
+    setTimer: (delayMs: number, fn: () => void) => {
+      if (delayMs !== 30_000) return systemClock.setTimer(delayMs, fn);
+      looks.push(fn);
+      return () => undefined;
+    },
+  };
+  return { looks, clock, passMs: (ms: number) => void (passedMs = ms) };
+}
+
+/** Serves, at the moment of the look at which calls without an approval are due. */
+async function servingAtSecondLook(countersign: FakeCountersign, more: Partial<WorkerOptions> = {}): Promise<void> {
+  const { looks, clock, passMs } = clockOf();
+  await asked(countersign, 'first', '/etc/first');
+  countersign.approve('first');
+  serving(workerOf(countersign, { ...more, clock }));
+  await until(() => countersign.callOf('first').state === 'succeeded');
+  passMs(30_000);
+  looks[0]?.();
 }
 
 async function until(isSo: () => boolean): Promise<void> {
@@ -104,25 +141,51 @@ describe('a worker that serves', () => {
     await asked(countersign, '1', '/tmp/a');
     await asked(countersign, '2', '/etc/b');
     countersign.approve('2');
-    const looks: (() => void)[] = [];
-    let passedMs = 0;
-    const clock = {
-      ...systemClock,
-      monotonic: () => systemClock.monotonic() + passedMs,
-      setTimer: (delayMs: number, fn: () => void) => {
-        if (delayMs !== 30_000) return systemClock.setTimer(delayMs, fn);
-        looks.push(fn);
-        return () => undefined;
-      },
-    };
+    const { looks, clock, passMs } = clockOf();
     serving(workerOf(countersign, { clock }));
     await until(() => countersign.callOf('2').state === 'succeeded');
     expect(ran).toEqual(['/etc/b']);
     // A little less than the time between two looks: the call was first seen after the first look had begun.
-    passedMs = 29_900;
+    passMs(29_900);
     looks[0]?.();
     await until(() => countersign.callOf('1').state === 'succeeded');
     expect(ran).toEqual(['/etc/b', '/tmp/a']);
+  });
+
+  it('asks people before it claims an allowed call that its own tool does not allow', async () => {
+    const countersign = createFakeCountersign();
+    const asking = { toolCallId: '1', toolName: 'remove', arguments: { path: '/etc/a' } };
+    await requestAllowed(countersign, asking);
+    await servingAtSecondLook(countersign);
+    await until(() => countersign.callOf('1').state === 'awaiting_approval');
+    expect(countersign.callOf('1').approval).toMatchObject({ description: 'Run remove with these arguments?' });
+    expect(ran).toEqual(['/etc/first']);
+    countersign.approve('1');
+    await until(() => countersign.callOf('1').state === 'succeeded');
+    expect(ran).toEqual(['/etc/first', '/etc/a']);
+  });
+
+  it('runs no such call when people cannot be asked, and says why in the log', async () => {
+    const countersign = createFakeCountersign();
+    await requestAllowed(countersign, { toolCallId: '1', toolName: 'remove', arguments: { path: '/etc/a' } });
+    const lines: unknown[] = [];
+    const log = { warn: () => undefined, error: (...line: readonly unknown[]) => void lines.push(line) };
+    const full: typeof fetch = async (url, init) => {
+      if (!String(url).endsWith('/approvals')) return countersign.fetch(url, init);
+      return Response.json(
+        { type: 't', title: 't', status: 409, code: 'too-many', detail: '16 rounds' },
+        { status: 409 },
+      );
+    };
+    await servingAtSecondLook(countersign, { log, fetch: full });
+    await until(() => lines.length > 0);
+    expect(lines).toEqual([
+      [
+        { callId: expect.any(String), toolName: 'remove', code: 'too-many', error: 'too-many: 16 rounds' },
+        'refused to execute: its tool needs an approval here, and people cannot be asked',
+      ],
+    ]);
+    expect([countersign.callOf('1').state, ran]).toEqual(['allowed', ['/etc/first']]);
   });
 
   it('fails the call of a tool that is gone at once, with a line in the log', async () => {
@@ -190,5 +253,21 @@ describe('a worker that serves', () => {
     const { ended } = serving(worker);
     await worker.close();
     expect(await ended).toBeUndefined();
+  });
+});
+
+describe('a run that is restored', () => {
+  it('runs no call, and hands out none to the client, that its own tool does not allow', async () => {
+    const countersign = createFakeCountersign();
+    await requestAllowed(countersign, { toolCallId: '1', toolName: 'remove', arguments: { path: '/etc/a' } });
+    await requestAllowed(countersign, { toolCallId: '2', toolName: 'form', arguments: { path: 'x' } });
+    await requestAllowed(countersign, { toolCallId: '3', toolName: 'remove', arguments: { path: '/tmp/b' } });
+    const worker = workerOf(countersign);
+    const outcome = await worker.restore('r');
+    expect(outcome.pendingApprovals.map(({ toolCallId }) => toolCallId)).toEqual(['1', '2']);
+    expect([outcome.clientCalls, ran]).toEqual([[], ['/tmp/b']]);
+    for (const id of ['1', '2']) countersign.approve(id);
+    const { clientCalls } = await worker.resume(outcome.state);
+    expect([clientCalls.map(({ toolCallId }) => toolCallId), ran]).toEqual([['2'], ['/tmp/b', '/etc/a']]);
   });
 });

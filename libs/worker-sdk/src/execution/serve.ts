@@ -26,7 +26,7 @@ export interface ServeOptions<C = unknown> {
 /** The dependencies of `serve`. */
 export interface ServePorts extends ExecutionPorts {
   readonly agentId: string;
-  readonly requests: Pick<Requests, 'listenFor'>;
+  readonly requests: Pick<Requests, 'approval' | 'listenFor'>;
   readonly executions: Executions;
   readonly tools: ReadonlyMap<string, GateTool>;
   readonly runsElsewhere: (toolName: string) => boolean;
@@ -45,7 +45,8 @@ const wakingTypes = ['ApprovalResponded', 'ToolCallCommitted', 'ExecutionLapsed'
 
 /**
  * Runs the approved calls of the agent, in any run, until the signal aborts. A call that needed no approval belongs to
- * the process that requested it; one that is still open at a later look was lost by that process, and runs too.
+ * the process that requested it; one that is still open at a later look was lost by that process, and runs too, unless its
+ * tool needs an approval here: then people are asked first.
  * Throws `CountersignError` when the server refuses the token.
  */
 export async function serveCalls(ports: ServePorts, signal: AbortSignal): Promise<void> {

@@ -10,6 +10,7 @@ import { lookRegularly } from '../ledger/look-regularly.js';
 import { hasNews, inTurn, isDone, isForClient, isOpen, viewOf, type Session } from '../results/outcome.js';
 import type { Requests } from '../ledger/requests.js';
 import { issuesText } from '../tools/schema.js';
+import { questionBefore } from '../execution/must-ask.js';
 import { changedArguments } from '../execution/verify-claim.js';
 
 /** Advances the sessions of one worker. */
@@ -58,8 +59,11 @@ export function createSessions(ports: SessionPorts): Sessions {
   };
 
   const refuseInvalidNow = async (session: Session, signal: AbortSignal): Promise<void> => {
-    for (const callId of await refuseInvalid(requests, session, tools, signal))
-      await refresh(ports, session, new Set([callId]), signal);
+    const changed = [
+      ...(await askAboutClientCalls(requests, session, tools, signal)),
+      ...(await refuseInvalid(requests, session, tools, signal)),
+    ];
+    for (const callId of changed) await refresh(ports, session, new Set([callId]), signal);
   };
 
   /** Throws for an open call that has another executor here than in its record: it would wait in vain, or run twice. */
@@ -163,6 +167,29 @@ function takeViews({ notice }: SessionPorts, session: Session, calls: readonly T
   if (missing === undefined) return;
   const message = `the ledger does not know the call ${String(missing.callId)} of run ${session.state.runId}`;
   throw new CountersignError({ code: 'not-found', message });
+}
+
+/**
+ * Asks people about calls of clients that their tool does not leave to the client alone. Returns those calls. The client gets none
+ * about which people cannot be asked: then it throws.
+ */
+async function askAboutClientCalls(
+  requests: Requests,
+  session: Session,
+  tools: ReadonlyMap<string, GateTool>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const asked: string[] = [];
+  for (const { argumentsHash, callId } of session.state.calls) {
+    const call = session.views.get(callId ?? '');
+    if (call === undefined || !isForClient(call, tools)) continue;
+    const tool = tools.get(call.toolName);
+    const question = await questionBefore({ call, tool, argumentsHash, given: session.given });
+    if (question === undefined) continue;
+    await requests.approval(call.callId, question, { signal });
+    asked.push(call.callId);
+  }
+  return asked;
 }
 
 /**
