@@ -169,15 +169,18 @@ def outcome_of(event_type, event, run_id, request_id):
 
 
 def recorded(options, position):
-    """The refusal as the ledger's own log has it: a client that may write the topic can forge one."""
+    """The refusal as the ledger's own log has it: a client that may write the topic can forge one.
+
+    The token must be of the principal that signs. Where no principal was proven, the log shows it to auditors alone.
+    """
     headers = {"authorization": f"Bearer {os.environ.get('COUNTERSIGN_TOKEN', '')}"}
     try:
         url = f"{options.url}/v1/events?types=RequestRefused&after={int(position) - 1}"
-        with urlopen(Request(url, headers=headers), timeout=10) as stream:
+        with urlopen(Request(url, headers=headers), timeout=3) as stream:
             line = next(line for line in stream if line.startswith(b"data:"))
         return json.loads(line.removeprefix(b"data:"))
     except (OSError, ValueError, StopIteration) as error:
-        print(f"the topic says that the request is refused; the ledger does not: {error!r}", file=sys.stderr)
+        print(f"the topic says that the request is refused; the ledger shows no refusal to this token: {error!r}", file=sys.stderr)
         return None
 
 

@@ -38,9 +38,12 @@ afterAll(async () => {
 const outboxOf = (runId: string): string => join(folder, `${runId}.txt`);
 
 /** Runs the example. Its one mail needs approval. */
-function request(runId: string, ...options: readonly string[]): GoProgram {
+const request = (runId: string, ...options: readonly string[]): GoProgram =>
+  requestWith('agent-token', runId, ...options);
+
+function requestWith(token: string, runId: string, ...options: readonly string[]): GoProgram {
   const args = ['-brokers', brokers.join(','), '-prefix', ledger.prefix, '-url', ledger.url, '-run', runId];
-  const env = { COUNTERSIGN_TOKEN: 'agent-token', COUNTERSIGN_RESOLVER_TOKEN: 'worker-token' };
+  const env = { COUNTERSIGN_TOKEN: token, COUNTERSIGN_RESOLVER_TOKEN: 'worker-token' };
   return runGo(join(folder, 'kafka'), [...args, '-outbox', outboxOf(runId), ...options], env);
 }
 const press = 'press@example.org';
@@ -71,19 +74,9 @@ describeWithGo(() => {
     await ledger.publishForged('RequestRefused', refusal, runId);
     await ledger.respondTo(runId, { decision: { type: 'approve' } });
     expect(await first.ended).toMatchObject({ code: 0, results: [{ state: 'succeeded' }] });
-    const other = await request(
-      `${runId}-2`,
-      '-id',
-      `${runId}-2`,
-      '-agent',
-      'signed-1',
-      '-kid',
-      'none',
-      '-key',
-      keyFile,
-      press,
-    ).ended;
-    expect(other).toMatchObject({ code: 1, log: expect.stringContaining('unauthenticated') });
+    const signing = ['-kid', 'key-1', '-key', keyFile];
+    const other = await requestWith('billing-token', `${runId}-2`, '-agent', 'not-signed', ...signing, press).ended;
+    expect(other).toMatchObject({ code: 1, log: expect.stringContaining('forbidden') });
   });
 
   it('signs its requests: they belong to the principal of the key', async () => {

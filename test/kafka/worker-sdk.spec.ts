@@ -265,15 +265,22 @@ describe('a signed request', () => {
     expect(await worker.step({ runId: newRun(), toolCalls })).toMatchObject({ stopReason: 'awaiting_approval' });
   });
 
-  it('is refused when the key is another one, or speaks for other agents', async () => {
-    const step = (kid: string, others: Partial<WorkerOptions> = {}) =>
-      newWorker({ signing: { kid, privateKey: pemOf('ed25519') } }, others).step({
-        runId: newRun(),
-        toolCalls: [deletion('1', '/a')],
-      });
-    await expect(step('key-9')).rejects.toMatchObject({ code: 'unauthenticated' });
-    await expect(step('key-1')).rejects.toMatchObject({ code: 'unauthenticated' });
-    await expect(step('key-0', { agentId: 'somebody-else' })).rejects.toMatchObject({ code: 'forbidden' });
+  it('is refused when its key speaks for no such agent, and reads that with a token of the same principal', async () => {
+    const signing = { kid: 'key-0', privateKey: pemOf('ed25519') };
+    const worker = newWorker({ signing }, { token: 'signer-token', agentId: 'somebody-else' });
+    const step = worker.step({ runId: newRun(), toolCalls: [deletion('1', '/a')] });
+    await expect(step).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
+  it('hears from the topic alone that its key is another one: no principal is proven', async () => {
+    await Promise.all(
+      ['key-9', 'key-1'].map(async (kid) => {
+        const worker = newWorker({ signing: { kid, privateKey: pemOf('ed25519') }, answerWithinMs: 10_000 });
+        const step = worker.step({ runId: newRun(), toolCalls: [deletion('1', '/a')] });
+        const message = expect.stringMatching(/the events topic has a refusal .*unauthenticated/) as unknown;
+        await expect(step).rejects.toMatchObject({ code: 'unreachable', message });
+      }),
+    );
   });
 
   it('needs a key that can sign', () => {

@@ -1,12 +1,12 @@
 import { grantEventTypes, toEventView, toMaskedEventView } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
+import { principalKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { createEventReader } from './event-reader.js';
 import type { EventReader, EventSink, News } from './event-reader.js';
 import { readEventsOfCall } from './events-of-call.js';
 import { createBreather } from './limits/breather.js';
 import { createFairTurns } from './limits/fair-turns.js';
-import { principalKey } from './limits/quota.js';
 import type { Quota } from './limits/quota.js';
 import type { GatewayPorts } from './ports.js';
 
@@ -137,10 +137,22 @@ function mayReadPolicy({ roles }: Actor): boolean {
   return roles.has('approver') || roles.has('auditor') || roles.has('admin');
 }
 
-function wants(actor: Actor, selection: EventSelection, { type, metadata }: RecordedEvent): boolean {
+/** A refusal is read by its own sender, auditors and admins: it names requests, calls and runs of that sender. */
+function mayReadRefusal({ roles, principal }: Actor, { data }: RecordedEvent): boolean {
+  const isOwn = 'principal' in data && data.principal === principal;
+  return isOwn || roles.has('auditor') || roles.has('admin');
+}
+
+function mayRead(actor: Actor, event: RecordedEvent): boolean {
+  if (event.metadata.tenant !== actor.tenant) return false;
+  if (event.type === 'RequestRefused') return mayReadRefusal(actor, event);
+  return !policyTypes.has(event.type) || mayReadPolicy(actor);
+}
+
+function wants(actor: Actor, selection: EventSelection, event: RecordedEvent): boolean {
+  const { type, metadata } = event;
   return (
-    metadata.tenant === actor.tenant &&
-    (!policyTypes.has(type) || mayReadPolicy(actor)) &&
+    mayRead(actor, event) &&
     (selection.callId === undefined || metadata.callId === selection.callId) &&
     (selection.runId === undefined || metadata.runId === selection.runId) &&
     (selection.types === undefined || selection.types.has(type))

@@ -1,4 +1,5 @@
-export { createLedger, NotYetRequestedError } from './ledger.js';
+export { NotYetRequestedError } from './handling.js';
+export { createLedger } from './ledger.js';
 export type { Ledger, LedgerOptions } from './ledger.js';
 export { createLedgerApp } from './ledger-app.js';
 export type { LedgerAppOptions } from './ledger-app.js';

@@ -1,5 +1,5 @@
 import { limits, requestMessageSchemas } from '@countersign/contracts';
-import type { RequestMessageType } from '@countersign/contracts';
+import type { Refusal, RequestMessageType } from '@countersign/contracts';
 import { PoisonMessageError } from '@countersign/message-bus';
 import { describeFieldErrors, oversizeCalls, parseStrictJson, toFieldErrors } from '@countersign/shell';
 import type { z } from 'zod';
@@ -29,6 +29,16 @@ export function parseRequest(type: RequestMessageType, value: Uint8Array): Reque
     throw new PoisonMessageError('invalid-request', describeFieldErrors(toFieldErrors(parsed.error)));
   }
   return { type, body: parsed.data } as Request;
+}
+
+/**
+ * Returns the refusal of a message whose key is not the run of its request. Its place among the messages of that run
+ * would be by chance. Attack: messages under the key of another producer's run, which would wait for them.
+ */
+export function misplaced(key: string | null, { body: { runId } }: Request): Refusal | undefined {
+  if (key === runId) return undefined;
+  const found = key === null ? 'the message has no key' : 'the key of the message is another text';
+  return { code: 'invalid-request', detail: `${found}; the key must be the runId of the request` };
 }
 
 /** The calls that a request speaks of, by the names that its sender gave them. */

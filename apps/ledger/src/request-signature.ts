@@ -12,9 +12,11 @@ export interface SignatureWindow {
 
 const defaultWindow: SignatureWindow = { ageMsMax: 24 * 60 * 60 * 1000, aheadMsMax: 5 * 60 * 1000 };
 
-/** The key that signed a request, or why the signature does not count. */
+/** The key that signed a request, or why the signature does not count. `late`: it counted once, and is too old now. */
 export type Verified =
-  { readonly status: 'verified'; readonly key: RequestKey } | { readonly status: 'unverified'; readonly why: string };
+  | { readonly status: 'verified'; readonly key: RequestKey }
+  | { readonly status: 'late'; readonly key: RequestKey; readonly why: string }
+  | { readonly status: 'unverified'; readonly why: string };
 
 const unverified = (why: string): Verified => ({ status: 'unverified', why });
 
@@ -44,8 +46,8 @@ export async function verifyRequest(
     return unverified('the signature does not fit the value');
   }
   const audience = `${key.tenant}/${topic}`;
-  const why = checkClaims(header, { id, type, audience }, now, window);
-  return why === undefined ? { status: 'verified', key } : unverified(why);
+  const why = checkClaims(header, { id, type, audience });
+  return why === undefined ? checkTime(header['iat'], key, now, window) : unverified(why);
 }
 
 interface DetachedJws {
@@ -64,20 +66,22 @@ function readDetached(text: string): DetachedJws | undefined {
   }
 }
 
-/** Attack: a signed value sent once more under another id, as another type, on another topic, or long after. */
+/** Attack: a signed value sent once more under another id, as another type, or on another topic. */
 function checkClaims(
   header: Readonly<Record<string, unknown>>,
   { id, type, audience }: Pick<Envelope, 'id' | 'type'> & { readonly audience: string },
-  now: number,
-  window: SignatureWindow,
 ): string | undefined {
   if (header['ce_id'] !== id) return 'the signature is for another ce_id';
   if (header['ce_type'] !== type) return 'the signature is for another ce_type';
   if (header['aud'] === undefined) return `the signature has no aud; it must be "${audience}"`;
   if (header['aud'] !== audience) return `the signature is for another aud; here it must be "${audience}"`;
-  const iat = header['iat'];
-  if (typeof iat !== 'number') return 'the signature has no iat';
-  if (iat * 1000 < now - window.ageMsMax) return 'the signature is too old';
-  if (iat * 1000 > now + window.aheadMsMax) return 'the signature is from the future: compare the clocks';
-  return undefined;
+  return typeof header['iat'] === 'number' ? undefined : 'the signature has no iat';
+}
+
+/** Attack: a signed value sent once more long after. */
+function checkTime(iat: unknown, key: RequestKey, now: number, { ageMsMax, aheadMsMax }: SignatureWindow): Verified {
+  const signedAt = Number(iat) * 1000;
+  if (signedAt > now + aheadMsMax) return unverified('the signature is from the future: compare the clocks');
+  if (signedAt < now - ageMsMax) return { status: 'late', key, why: 'the signature is too old' };
+  return { status: 'verified', key };
 }

@@ -1,4 +1,5 @@
 import type { Actor } from '@countersign/commands';
+import { uuidV5 } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import type { Envelope } from './envelope.js';
 import type { RequestKeys } from './request-keys.js';
@@ -12,10 +13,40 @@ export interface Unsigned {
   readonly principal: string;
 }
 
-/** The sender. For an unauthenticated message only the tenant of the refusal is known. */
-export type Requester =
-  | { readonly status: 'signed' | 'unsigned'; readonly actor: Actor }
-  | { readonly status: 'unverified'; readonly actor: Actor; readonly why: string };
+/** A sender whose principal is proven: by the signature, or by the configuration of unsigned requests. */
+export interface ProvenRequester {
+  readonly status: 'signed' | 'unsigned';
+  readonly actor: Actor;
+}
+
+/** A signature of this principal that is too old: a redelivery, or a copy that anybody may have kept. */
+export interface LateRequester {
+  readonly status: 'late';
+  readonly actor: Actor;
+  readonly why: string;
+}
+
+/** No principal is proven. Only the tenant of the refusal is known. */
+export interface UnverifiedRequester {
+  readonly status: 'unverified';
+  readonly tenant: string;
+  readonly why: string;
+}
+
+export type Requester = ProvenRequester | LateRequester | UnverifiedRequester;
+
+const commandIds = '9b0f8f0a-4c8e-5f4b-8f0d-2a6f5f3b7e11';
+
+/**
+ * The command id of a message. The source of a signed message is not included: that header is not signed, and a copy
+ * with another source must not be another command.
+ */
+export function commandIdOf({ id, source, type }: Envelope, requester: Requester): string {
+  const isUnsigned = requester.status === 'unsigned' || requester.status === 'unverified';
+  const [tenant, principal] =
+    requester.status === 'unverified' ? [requester.tenant, null] : [requester.actor.tenant, requester.actor.principal];
+  return uuidV5(commandIds, JSON.stringify([tenant, principal, isUnsigned ? source : null, type, id]));
+}
 
 /** Authenticates the sender of a message: by its signature or by the configuration, never by its own claims. */
 export async function findRequester(
@@ -30,18 +61,23 @@ export async function findRequester(
 ): Promise<Requester> {
   const { keys, unsigned, clock, window } = options;
   // Unsigned producers share one principal, so every agent name is allowed to them.
-  const actor = toActor({ ...unsigned, agentIds: ['*'] });
+  const unverified = (why: string): Requester => ({ status: 'unverified', tenant: unsigned.tenant, why });
   if (envelope.signature === undefined) {
     return unsigned.mode === 'allow'
-      ? { status: 'unsigned', actor }
-      : { status: 'unverified', actor, why: 'a request must be signed' };
+      ? { status: 'unsigned', actor: toActor({ ...unsigned, agentIds: ['*'] }) }
+      : unverified('a request must be signed');
   }
   // An invalid signature is an error; it is never treated as a missing one.
-  if (keys === null) return { status: 'unverified', actor, why: 'no keys for requests are configured' };
+  if (keys === null) return unverified('no keys for requests are configured');
   const verified = await verifyRequest(envelope, value, keys, clock.now(), window);
-  return verified.status === 'verified'
-    ? { status: 'signed', actor: toActor(verified.key) }
-    : { status: 'unverified', actor, why: verified.why };
+  switch (verified.status) {
+    case 'verified':
+      return { status: 'signed', actor: toActor(verified.key) };
+    case 'late':
+      return { status: 'late', actor: toActor(verified.key), why: verified.why };
+    case 'unverified':
+      return unverified(verified.why);
+  }
 }
 
 function toActor(

@@ -22,6 +22,11 @@ export interface Actor {
   readonly assurance: Assurance;
 }
 
+/** A key for one principal of a tenant. Ids contain no control characters. */
+export function principalKey({ tenant, principal }: Pick<Actor, 'tenant' | 'principal'>): string {
+  return `${tenant}\n${principal}`;
+}
+
 /** Returns whether the actor may request calls for this agent: its own principal, or a match of its globs. */
 export function speaksFor(actor: Actor, agentId: string): boolean {
   return agentId === actor.principal || actor.agentIds.some((glob) => matchesGlob(glob, agentId));

@@ -168,8 +168,8 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
 
 type Answer<State, Event> = CommandResult<State> | { readonly status: 'append'; readonly events: readonly Event[] };
 
-/** A promise only when `decide` needs one: most commands are decided synchronously. */
-function decideOn<State, Event extends LedgerEvent>(
+/** The decision about a command on a stream. A promise only when `decide` needs one: most commands are decided synchronously. */
+export function decideOn<State, Event>(
   { state, revision, position, commandIds, traceparent }: FoldedStream<State>,
   decide: Decide<State, Event>,
   meta: CommandMeta,

@@ -1,4 +1,4 @@
-export { roles } from './actor.js';
+export { principalKey, roles } from './actor.js';
 export type { Actor, Role } from './actor.js';
 export { createArgumentSchemas, SchemaEngineError } from './argument-schema.js';
 export type { ArgumentSchemas, SchemaCheck, SchemaEngine } from './argument-schema.js';
@@ -29,4 +29,5 @@ export type { RequestedToolCalls } from './request-tool-calls.js';
 export type { BulkResult } from './respond-in-bulk.js';
 export { createWriteSide, forgetStreams } from './write-side.js';
 export type { WriteSidePorts } from './write-side.js';
+export { withoutWrites, WouldWriteError } from './without-writes.js';
 export { mayDecide } from './may-decide.js';

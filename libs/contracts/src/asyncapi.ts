@@ -80,7 +80,7 @@ function requestsTopic(prefix: string, book: SchemaRegistry): Topic {
       summary: summaries[type as keyof typeof summaries],
       headers: withType(type, book.use(requestHeadersSchema, 'input')),
       payload: book.use(schema, 'input'),
-      bindings: keyedByRun('The `runId` of the data, so that the requests of a run keep their order.'),
+      bindings: keyedByRun('string', 'The `runId` of the data, so that the requests of a run keep their order.'),
     },
   ]);
   return {
@@ -105,7 +105,7 @@ function eventsTopic(prefix: string, book: SchemaRegistry): Topic {
           { type: 'object', properties: { type: { const: type }, data: book.use(data, 'output') } },
         ],
       },
-      bindings: keyedByRun('The `runId` of the event; null for events that belong to no run.'),
+      bindings: keyedByRun(['string', 'null'], 'The `runId` of the event; null for events that belong to no run.'),
     },
   ]);
   return {
@@ -160,6 +160,6 @@ function withType(type: string, headers: JsonSchema): JsonSchema {
   return { allOf: [headers, { type: 'object', properties: { ce_type: { const: type } } }] };
 }
 
-function keyedByRun(description: string): JsonSchema {
-  return { kafka: { key: { type: ['string', 'null'], description }, bindingVersion: '0.5.0' } };
+function keyedByRun(type: 'string' | readonly string[], description: string): JsonSchema {
+  return { kafka: { key: { type, description }, bindingVersion: '0.5.0' } };
 }

@@ -23,6 +23,8 @@ import { openStores, readStandaloneConfig } from '@countersign/standalone';
 
 const tokens: readonly TokenEntry[] = [
   { token: 'agent-token', principal: 'kafka', roles: ['agent'] },
+  { token: 'signer-token', principal: 'signer', roles: ['agent'] },
+  { token: 'billing-token', principal: 'billing', roles: ['agent'] },
   { token: 'ann-token', principal: 'ann', roles: ['approver'] },
   { token: 'worker-token', principal: 'worker', roles: ['resolver'] },
 ];

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -45,6 +46,43 @@ const open = async (query = '', as = 'auditor', headers = {}) => {
 const settle = () => new Promise((resolve) => setTimeout(resolve, 30));
 const log = (): Promise<readonly RecordedEvent[]> => world.store.readAll(0, 10_000);
 const idsOf = (messages: readonly Message[]) => messages.map(({ id }) => Number(id));
+
+/** A refused request of a sender, or of none that was proven, and then an event that everybody may read. */
+async function recordRefusal(requestId: string, sender: { readonly tenant?: string; readonly principal?: string }) {
+  const { tenant = 'default', ...principal } = sender;
+  const stream = `refusals-${tenant}`;
+  const data = { requestId, code: 'forbidden', detail: 'no', toolCallIds: ['call_1'], ...principal };
+  const metadata = { tenant, callId: null, runId: 'run-1', schemaVersion: 2, commandId: requestId };
+  const revision = (await world.store.readStream(stream)).length - 1;
+  const event = { eventId: randomUUID(), type: 'RequestRefused' as const, data, metadata };
+  expect((await world.store.append(stream, revision, [event])).status).toBe('committed');
+}
+
+describe('a refused request', () => {
+  it.each([
+    ['its sender', 'agent', ['own']],
+    ['another agent', 'agent2', []],
+    ['an approver', 'ann', []],
+    ['a resolver', 'worker', []],
+    ['an auditor', 'auditor', ['own', 'of another', 'of nobody']],
+    ['an admin', 'admin', ['own', 'of another', 'of nobody']],
+    ['the same name in another tenant', 'other', ['of another tenant']],
+  ])('is shown to its sender, auditors and admins alone: %s', async (_, reader, shown) => {
+    await recordRefusal('own', { principal: 'agent' });
+    await recordRefusal('of another', { principal: 'billing' });
+    await recordRefusal('of nobody', {});
+    await recordRefusal('of another tenant', { tenant: 'other', principal: 'agent' });
+    // What everybody of the tenant may read comes last.
+    const body = { runId: 'run-1', calls: [{ toolCallId: 'call-1', toolName: 'browse', arguments: {} }] };
+    await api.send('POST', '/v1/tool-calls', { as: reader === 'other' ? 'other' : 'agent', body });
+    for (const query of ['', '?runId=run-1']) {
+      const messages = await (await open(query, reader)).until(shown.length + 2);
+      const refused = messages.filter(({ event }) => event === 'RequestRefused');
+      expect(refused.map(({ data }) => (data.data as { requestId: string }).requestId)).toEqual(shown);
+      expect(messages.at(-1)?.data.callId).not.toBeNull();
+    }
+  });
+});
 
 describe('a stream of events', () => {
   it('starts at the first event, goes on live, and says of each what it is', async () => {

@@ -1,10 +1,11 @@
+import { principalKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { createRateLimit } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import { ProblemError } from '@countersign/shell';
 import { createFairTurns } from './fair-turns.js';
 import type { FairTurns } from './fair-turns.js';
-import { createQuota, principalKey } from './quota.js';
+import { createQuota } from './quota.js';
 import type { Quota } from './quota.js';
 
 /** The kinds of unauthenticated requests. Each kind has its own bucket, so none uses up another's. */

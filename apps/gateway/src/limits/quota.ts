@@ -1,3 +1,4 @@
+import { principalKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { ProblemError } from '@countersign/shell';
 
@@ -31,9 +32,4 @@ export function createQuota(max: number, noun: string): Quota {
       };
     },
   };
-}
-
-/** A key for one principal of a tenant. Ids contain no control characters. */
-export function principalKey({ tenant, principal }: Actor): string {
-  return `${tenant}\n${principal}`;
 }

@@ -54,7 +54,12 @@ export const approver: Actor = {
 
 let offset = 0;
 
-/** A request as a message of the topic. */
+/** The key that a producer gives to such data. */
+function runOf(text: string): string {
+  return /"runId":"([^"]+)"/.exec(text)?.[1] ?? 'run-1';
+}
+
+/** A request as a message of the topic. Its key is its run. */
 export function requestMessage(
   type: string,
   data: unknown,
@@ -75,7 +80,7 @@ export function requestMessage(
     topic: 'requests',
     partition: 0,
     offset: String(offset),
-    key: 'run-1',
+    key: runOf(value.toString('latin1', 0, 1000)),
     value,
     headers: Object.fromEntries(given),
   };

@@ -41,10 +41,10 @@ test('requests twice, on two partitions, and in the wrong order come to one call
     // The approval request comes before its call, and the call by three ways at once, through two ledgers.
     await Promise.all([
       ...(index % 3 === 0
-        ? [requests.publish('ApprovalRequested', { runId, toolCallId, reason: 'odd' }, { key: `late-${runId}` })]
+        ? [requests.publish('ApprovalRequested', { runId, toolCallId, reason: 'odd' }, { partition: 1 })]
         : []),
-      requests.publish('ToolCallRequested', { runId, calls: [call] }, { copies: 3 }),
-      requests.publish('ToolCallRequested', { runId, calls: [call] }, { copies: 2, key: `another-${runId}` }),
+      requests.publish('ToolCallRequested', { runId, calls: [call] }, { copies: 3, partition: 0 }),
+      requests.publish('ToolCallRequested', { runId, calls: [call] }, { copies: 2, partition: 1 }),
     ]);
     asked.push({ callId, runId, toolCallId });
   }

@@ -17,8 +17,8 @@ export interface Produced {
 export interface PublishOptions {
   /** How many copies. Default: 1. */
   readonly copies?: number;
-  /** Default: the run, as it should be. */
-  readonly key?: string;
+  /** Default: where the key belongs. */
+  readonly partition?: number;
 }
 
 /** The agents' topic, and what the broker acknowledged. */
@@ -83,9 +83,10 @@ export async function openRequestsTopic(brokers: readonly string[], topic: strin
     kafka,
     produced,
     publishRaw: send,
-    publish: async (type, body, { copies = 1, key = body.runId } = {}) => {
+    publish: async (type, body, { copies = 1, partition } = {}) => {
       const requestId = randomUUID();
-      const message = { key, value: JSON.stringify(body), headers: cloudEvent(requestId, type) };
+      const place = { key: body.runId, ...(partition !== undefined && { partition }) };
+      const message = { ...place, value: JSON.stringify(body), headers: cloudEvent(requestId, type) };
       await send(
         topic,
         Array.from({ length: copies }, () => message),

@@ -141,8 +141,9 @@ test('every service as the compose file starts it: requested, approved at the ot
   const { sasl } = credentials.kafka;
   const topicPrefix = env.COUNTERSIGN_TOPIC_PREFIX;
   const unsigned = openWorker(machine, credentials, gateway, { topicPrefix, sasl });
+  // No principal is proven, so the ledger shows this refusal to auditors and admins alone.
   await expect(unsigned.run({ runId: 'run-2', toolCalls })).rejects.toMatchObject({
-    ...{ code: 'unauthenticated', message: expect.stringContaining('must be signed') as unknown },
+    ...{ code: 'unreachable', message: expect.stringContaining('must be signed') as unknown },
   });
   const asking = openWorker(machine, credentials, gateway, { topicPrefix, ...credentials.kafka }).run({
     runId: 'run-3',
