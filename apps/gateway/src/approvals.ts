@@ -15,6 +15,8 @@ import { createBreather } from './limits/breather.js';
 import type { GatewayPorts } from './ports.js';
 import { approvalVisibilityFor } from './visibility.js';
 
+type WhichResponse = NonNullable<Parameters<typeof withdraw>[4]>;
+
 /** The approvals: list, read, respond, withdraw. */
 export interface Approvals {
   readonly list: (actor: Actor, query: ListApprovalsQuery) => Answer;
@@ -22,7 +24,8 @@ export interface Approvals {
   readonly respond: (context: WriteContext, approvalId: string, body: RespondBody) => Promise<Answer>;
   readonly respondInBulk: (context: WriteContext, body: RespondInBulkBody) => Promise<Answer>;
   readonly reveal: (context: WriteContext, approvalId: string) => Promise<Answer>;
-  readonly withdraw: (context: WriteContext, approvalId: string) => Promise<Answer>;
+  /** `response`: the number of the one to withdraw. `mayBeRepeat`: nothing says that the request is no repeat. */
+  readonly withdraw: (context: WriteContext, approvalId: string, which?: WhichResponse) => Promise<Answer>;
 }
 
 /** The approvals side of the gateway. */
@@ -60,8 +63,8 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       const outcome = await reveal(commands, actor, approvalId, ports.ids.uuid());
       return conclude(ports, 'RevealValues', outcome, (revealed) => revealed);
     },
-    withdraw: async ({ actor, commandId }, approvalId) => {
-      const outcome = await withdraw(commands, actor, approvalId, commandId);
+    withdraw: async ({ actor, commandId }, approvalId, which) => {
+      const outcome = await withdraw(commands, actor, approvalId, commandId, which);
       return conclude(ports, 'WithdrawResponse', outcome, () => approvalView(ports, actor, approvalId));
     },
   };

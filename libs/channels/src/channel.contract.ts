@@ -69,6 +69,7 @@ export function channelContract(
       respondedAt: '2026-11-22T10:01:00.000Z',
       via: 'inbox',
       counted: true,
+      number: 1,
     } as const;
     const decided = sampleNotice({ approval: { state: 'denied', responses: [response], resolution: 'denied' } });
     expect(await channel.update(messageRef, decided, { signal })).toEqual({ status: 'delivered', messageRef });

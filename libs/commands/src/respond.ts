@@ -16,6 +16,7 @@ import type {
   RespondToApproval,
   ResponseDecision,
   ToolCall,
+  WithdrawResponse,
 } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import { aliasesOf } from './aliases.js';
@@ -72,12 +73,13 @@ export async function answer(
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
 }
 
-/** Withdraws the actor's own vote while the approval is pending. */
+/** Withdraws the actor's own vote while the approval is pending. `which` says which one, and whether it may be a repeat. */
 export async function withdraw(
   ports: CommandPorts,
   actor: Actor,
   approvalId: string,
   commandId: string,
+  which: Pick<WithdrawResponse, 'response' | 'mayBeRepeat'> = {},
 ): Promise<Result> {
   const target = parseApprovalId(approvalId);
   if (target === undefined) return unknownApproval(approvalId);
@@ -91,6 +93,7 @@ export async function withdraw(
       approvalId,
       withdrawnBy: actor.principal,
       aliases: aliasesOf(ports, actor.tenant, actor.principal),
+      ...which,
     }),
   );
   if (outcome.status === 'refused') return asUnknownApproval(outcome, approvalId);

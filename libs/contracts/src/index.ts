@@ -105,6 +105,7 @@ export {
   policySuggestionsQuerySchema,
   policyVersionsQuerySchema,
   listApprovalsQuerySchema,
+  withdrawQuerySchema,
   listGrantsQuerySchema,
   listRunsQuerySchema,
   listToolCallsQuerySchema,

@@ -32,6 +32,15 @@ export const listApprovalsQuerySchema = z.strictObject({
 });
 export type ListApprovalsQuery = z.infer<typeof listApprovalsQuerySchema>;
 
+/** `DELETE /v1/approvals/{approvalId}/responses/mine`. */
+export const withdrawQuerySchema = z.strictObject({
+  response: intString(1, Number.MAX_SAFE_INTEGER).optional().meta({
+    description:
+      'The `number` of the response to withdraw. A later response of yours stays. Without it, and without an `Idempotency-Key`, only the first withdrawal is carried out.',
+  }),
+});
+export type WithdrawQuery = z.infer<typeof withdrawQuerySchema>;
+
 /** `GET /v1/grants`. */
 export const listGrantsQuerySchema = z.strictObject({
   state: z.enum(grantStates).optional(),

@@ -44,6 +44,9 @@ export const decisionViewSchema = z.discriminatedUnion('type', [
 ]);
 
 export const responseViewSchema = z.strictObject({
+  number: z
+    .int()
+    .meta({ description: 'Its place among all responses to the approval, from 1: a withdrawal names it.' }),
   respondedBy: z.string(),
   onBehalfOf: z.string().nullable().meta({ description: 'The person in whose place a delegate responded' }),
   decision: decisionViewSchema,

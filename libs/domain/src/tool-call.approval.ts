@@ -2,7 +2,7 @@ import type { EventData, RecordedDecision, Requirement, ToolCallEvent } from '@c
 import { historyLimits, tooMany } from './bounds.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
-import { isBehind, voicesOf } from './identity.js';
+import { voicesOf } from './identity.js';
 import type { Voice } from './identity.js';
 import { areEqualJson } from './json-equality.js';
 import { expiryAfter, recordedReminders } from './deadline-times.js';
@@ -16,21 +16,14 @@ import {
   runningClocks,
 } from './proposal.js';
 import { storedAfter, toStored } from './time.js';
-import { chosenAnswer, notOpen, responseChecks, revealChecks } from './tool-call.approval-checks.js';
+import { chosenAnswer, responseChecks, revealChecks } from './tool-call.approval-checks.js';
 import type { Answer } from './tool-call.approval-checks.js';
 import { heldByBatch } from './tool-call.batch.js';
-import type {
-  EditDecision,
-  RespondToApproval,
-  ResponseDecision,
-  RevealValues,
-  WithdrawResponse,
-} from './tool-call.commands.js';
-import type { Approval, ToolCall, ToolCallState, Vote } from './tool-call.state.js';
+import type { EditDecision, RespondToApproval, ResponseDecision, RevealValues } from './tool-call.commands.js';
+import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
 import { lostVoters, ownVotes, withVotersNow } from './voters.js';
 import { tally } from './seats.js';
-import { castVote, countedVoteBy, isOfProposer } from './voting.js';
-import { afterWithdrawal } from './withdrawal.js';
+import { castVote } from './voting.js';
 
 type Response = EventData<'ApprovalResponded'>;
 
@@ -189,51 +182,6 @@ export function revealValues(command: RevealValues, state: ToolCallState): RuleR
   const { principal: revealedBy, via } = responder;
   const data = { approvalId, revealedBy, pointers: [...pointers], via, revealedAt: toStored(at) };
   return accepted({ type: 'ValuesRevealed', data });
-}
-
-/** Withdraws one's own votes, under all names, also one that a delegate cast, while the approval is pending. */
-export function withdrawResponse(command: WithdrawResponse, state: ToolCallState): RuleResult<ToolCallEvent> {
-  const approval = findApproval(state, command.approvalId)?.approval;
-  if (approval === undefined) return refused('unknown-approval', 'No such approval is recorded.');
-  const closed = notOpen(approval, command.at);
-  if (closed !== undefined) return { status: 'refused', refusal: closed };
-  const { withdrawnBy, aliases = [] } = command;
-  const names = [withdrawnBy, ...aliases];
-  const events = withdrawals(approval, names, command);
-  return events.length === 0 && !hasWithdrawn(approval, names)
-    ? refused('unknown-approval', 'No answer of yours stands that could be withdrawn.')
-    : accepted(...events);
-}
-
-/** One withdrawal for each vote that a person has under these names. No limit refuses it: nobody is bound to a vote. */
-function withdrawals(
-  approval: Approval,
-  names: readonly string[],
-  command: WithdrawResponse,
-): readonly ToolCallEvent[] {
-  const events: ToolCallEvent[] = [];
-  let left = approval;
-  for (;;) {
-    const vote = countedVoteBy(left, names);
-    if (vote === undefined) return events;
-    const data = withdrawal(left, vote, command);
-    events.push({ type: 'ResponseWithdrawn', data });
-    left = afterWithdrawal(left, data);
-  }
-}
-
-/** The withdrawal of a vote. That of the vote that proposed what is asked ends the proposal. */
-function withdrawal(approval: Approval, vote: Vote, command: WithdrawResponse): EventData<'ResponseWithdrawn'> {
-  const { approvalId, withdrawnBy, at } = command;
-  return {
-    ...{ approvalId, withdrawnBy, withdrawnAt: toStored(at) },
-    ...(isBehind(vote, withdrawnBy) ? {} : { castBy: vote.respondedBy }),
-    ends: isOfProposer(approval, vote) ? 'proposal' : 'vote',
-  };
-}
-
-function hasWithdrawn(approval: Approval, names: readonly string[]): boolean {
-  return approval.votes.some((vote) => vote.status === 'withdrawn' && names.some((name) => isBehind(vote, name)));
 }
 
 interface Found {

@@ -155,6 +155,10 @@ export interface WithdrawResponse extends Timed {
   readonly type: 'WithdrawResponse';
   readonly approvalId: string;
   readonly withdrawnBy: string;
+  /** The number of the response; earlier ones of the same person go with it. Default: the ones that count now. */
+  readonly response?: number;
+  /** Nothing says that this is no repeat of an earlier withdrawal. Default: false. */
+  readonly mayBeRepeat?: boolean;
   /** Other names of the same person, as for a responder. Default: none. */
   readonly aliases?: readonly string[];
 }

@@ -9,7 +9,7 @@ export type Rule<Command extends ToolCallCommand> = (
   state: ToolCallState,
 ) => RuleResult<ToolCallEvent>;
 
-export { respondToApproval, revealValues, withdrawResponse } from './tool-call.approval.js';
+export { respondToApproval, revealValues } from './tool-call.approval.js';
 export { commitToBatch } from './tool-call.batch.js';
 export { expireApproval, lapseApproval, lapseClaim, remindApprovers } from './tool-call.deadlines.js';
 export {
@@ -20,3 +20,4 @@ export {
   submitClientOutput,
 } from './tool-call.execution.js';
 export { cancelToolCall, describeApproval, requestApproval, requestToolCall } from './tool-call.request.js';
+export { withdrawResponse } from './tool-call.withdrawal.js';

@@ -11,6 +11,11 @@ export function countedVoteBy(approval: Approval, names: readonly string[]): Vot
   return approval.votes.find((vote) => isCounted(vote) && names.some((name) => isBehind(vote, name)));
 }
 
+/** The number of a response in its approval, from 1. It never changes. */
+export function numberOfVote({ votes }: Approval, vote: Vote): number {
+  return votes.indexOf(vote) + 1;
+}
+
 /**
  * Returns whether silence may approve: in the first round of a request to which nobody objected, and which nobody
  * edited or answered, below high risk.

@@ -47,8 +47,10 @@ function decisionView({ decision, actionDigest }: Vote, visibility: Visibility):
 
 function responseViews(votes: readonly Vote[], visibility: Visibility): ResponseView[] {
   return votes
-    .filter(({ status }) => status !== 'withdrawn')
-    .map((vote) => ({
+    .map((vote, index) => ({ vote, number: index + 1 }))
+    .filter(({ vote }) => vote.status !== 'withdrawn')
+    .map(({ vote, number }) => ({
+      number,
       respondedBy: vote.respondedBy,
       onBehalfOf: vote.onBehalfOf,
       decision: decisionView(vote, visibility),

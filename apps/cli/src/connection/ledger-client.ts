@@ -73,7 +73,7 @@ export function createLedgerClient(connection: Connection, now: () => number): L
       const headers = { 'idempotency-key': randomUUID(), ...options.headers };
       return objectOf(request(http.send, 'POST', path, { ...options, headers }));
     },
-    delete: (path) => objectOf(request(http.send, 'DELETE', path)),
+    delete: (path) => objectOf(request(http.send, 'DELETE', path, { headers: { 'idempotency-key': randomUUID() } })),
     look: (path) => request(http.send, 'GET', path),
     open: async (path, { method = 'GET', ...options } = {}) => {
       const response = await request(http.open, method, path, options);

@@ -163,6 +163,7 @@ describe('the card', () => {
       respondedAt: '2026-11-22T09:59:57.000Z',
       via: 'slack',
       counted: true,
+      number: 1,
     } as const;
     inbox.tell({
       type: 'changed',

@@ -169,6 +169,7 @@ function approvalRoute(
     respondedAt: at,
     via: 'cli',
     counted: true,
+    number: 1,
   };
   const after: ApprovalView = { ...approval, state, resolution: state, resolvedAt: at, responses: [response] };
   server.approvals.set(id, after);

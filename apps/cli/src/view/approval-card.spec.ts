@@ -82,6 +82,7 @@ describe('the card of an approval', () => {
       ...{ respondedBy: 'bob', onBehalfOf: 'alice', decision: { type: 'approve' as const }, reason: null, via: 'cli' },
       respondedAt: '2026-11-22T09:59:57.000Z',
       counted: true,
+      number: 1,
     } as const;
     const text = cardOf({ owner: 'carol', onBehalfOf: 'dave', chain: [link], responses: [response] }).join('\n');
     expect(text).toContain('asked by billing-agent (owner carol, says it acts for dave)');
@@ -112,6 +113,7 @@ describe('the card of an approval', () => {
       respondedAt: '2026-11-22T09:59:57.000Z',
       via: 'slack',
       counted: true,
+      number: 1,
     } as const;
     expect(responseWords(response, nowMs)).toBe('bob denied 3 s ago via slack: "too⟦U+001B⟧ risky"');
     const ended = approvalOf({ state: 'denied', responses: [response], resolvedAt: response.respondedAt });

@@ -56,8 +56,11 @@ export class ApprovalsController {
   @Endpoint(routes.withdraw)
   withdraw(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { approvals } = this.#http.gateway;
+    const { response } = queryOf(routes.withdraw, request);
+    const mayBeRepeat = request.headers['idempotency-key'] === undefined;
+    const which = response === undefined ? { mayBeRepeat } : { response };
     return write(this.#http, routes.withdraw, request, reply, (context) =>
-      approvals.withdraw(context, paramOf(request, 'approvalId')),
+      approvals.withdraw(context, paramOf(request, 'approvalId'), which),
     );
   }
 }

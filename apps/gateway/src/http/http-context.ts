@@ -108,13 +108,13 @@ async function writeNow<B extends z.ZodType>(
   // A route with a query reads it itself.
   if (route.query === undefined) refuseQuery(request);
   const body = bodyOf(route, request);
-  const key = route.method === 'POST' ? request.headers['idempotency-key'] : undefined;
+  const key = request.headers['idempotency-key'];
   const checked = key === undefined ? undefined : checkedKey(key);
   if (checked === undefined || route.ignoresKey === true) {
     send(http, request, reply, await run({ actor, commandId: http.ports.ids.uuid() }, body));
     return;
   }
-  const keyed = { actor, target: `POST ${request.url}`, key: checked, bytes: request.bodyBytes ?? noBody };
+  const keyed = { actor, target: `${route.method} ${request.url}`, key: checked, bytes: request.bodyBytes ?? noBody };
   send(
     http,
     request,

@@ -111,6 +111,53 @@ describe('a vote', () => {
     expect(withdrawn.headers.get('countersign-position')).not.toBeNull();
   });
 
+  describe('that was given again after a withdrawal', () => {
+    const withdraw = (approvalId: string, more: { query?: string; headers?: Record<string, string> } = {}) =>
+      api.send<ApprovalView & { code?: string; response?: number }>(
+        'DELETE',
+        `/v1/approvals/${approvalId}/responses/mine${more.query ?? ''}`,
+        { as: 'ann', headers: more.headers ?? {} },
+      );
+    const numbers = async (approvalId: string) =>
+      (await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as: 'ann' })).body.responses.map(
+        (one) => one.number,
+      );
+
+    it.each([
+      ['that names the response', { query: '?response=1' }],
+      ['with the same idempotency key', { headers: { 'idempotency-key': 'take-it-back' } }],
+    ])('is not taken back by a repeat %s', async (_, how) => {
+      const { approvalId } = await api.pending({ toolName: 'two_people' });
+      await respond(approvalId);
+      expect((await withdraw(approvalId, how)).body.responses).toEqual([]);
+      await respond(approvalId);
+      expect(await numbers(approvalId)).toEqual([2]);
+      expect((await withdraw(approvalId, how)).status).toBe(200);
+      expect(await numbers(approvalId)).toEqual([2]);
+    });
+
+    it('is not taken back by a repeat that says nothing more, and that is told how to say it', async () => {
+      const { approvalId } = await api.pending({ toolName: 'two_people' });
+      await respond(approvalId);
+      await withdraw(approvalId);
+      await respond(approvalId);
+      const { status, body } = await withdraw(approvalId);
+      expect({ status, ...body }).toMatchObject({ status: 409, code: 'already-voted', response: 2 });
+      expect((await withdraw(approvalId, { query: '?response=2' })).body.responses).toEqual([]);
+      await respond(approvalId);
+      expect((await withdraw(approvalId, { headers: { 'idempotency-key': 'new' } })).body.responses).toEqual([]);
+    });
+
+    it('is not found under the number of another person', async () => {
+      const { approvalId } = await api.pending({ toolName: 'two_people' });
+      await respond(approvalId);
+      const body = (await api.send('DELETE', `/v1/approvals/${approvalId}/responses/mine?response=1`, { as: 'bob' }))
+        .body;
+      expect(body).toMatchObject({ code: 'unknown-approval' });
+      expect((await withdraw(approvalId, { query: '?response=7' })).body.code).toBe('unknown-approval');
+    });
+  });
+
   it.each([
     ['the command line', 'cli'],
     ['the MCP server for approvers', 'mcp'],

@@ -127,7 +127,7 @@ function headerParameters({ roles, method, stream }: Route): JsonSchema[] {
     schema,
   });
   if (roles === 'public') return [];
-  if (method === 'POST') {
+  if (method !== 'GET') {
     const description =
       'The same key and body are the same command, which is recorded once; the response tells of now, with the status of the first one and `Idempotent-Replayed: true`. Another body is refused for 24 hours.';
     return [header('Idempotency-Key', description, { type: 'string', minLength: 1, maxLength: 255 })];
@@ -135,6 +135,6 @@ function headerParameters({ roles, method, stream }: Route): JsonSchema[] {
   if (stream === 'text/event-stream') {
     return [header('Last-Event-ID', 'The position to resume after.', { type: 'integer', minimum: 0 })];
   }
-  if (method !== 'GET' || stream !== undefined) return [];
+  if (stream !== undefined) return [];
   return [header('Countersign-Position', 'Answer from a view that has reached it.', { type: 'integer', minimum: 0 })];
 }

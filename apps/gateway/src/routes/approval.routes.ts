@@ -4,6 +4,7 @@ import {
   respondInBulkSchema,
   respondSchema,
   revealedViewSchema,
+  withdrawQuerySchema,
 } from '@countersign/contracts';
 import { oversizeEdit } from '@countersign/shell';
 import { answeredApprovalSchema, approvalPageSchema, bulkResultsSchema } from '../answer-schemas.js';
@@ -88,9 +89,10 @@ export const approvalRoutes = {
     method: 'DELETE',
     path: '/v1/approvals/:approvalId/responses/mine',
     tag: 'Approvals',
-    summary: "Withdraw one's vote while the approval is pending",
+    summary: "Withdraw one's vote while the approval is pending; a repeat takes back no later vote",
     roles: ['approver'],
+    query: withdrawQuerySchema,
     answers: { 200: approvalViewSchema },
-    codes: ['unknown-approval', 'already-resolved', 'expired', 'too-many'],
+    codes: ['unknown-approval', 'already-resolved', 'already-voted', 'expired', 'too-many'],
   }),
 } as const;

@@ -118,9 +118,9 @@ export const respondInBulk = (
 /** The arguments with their hidden values. The server records who looked. */
 export const reveal = (approvalId: string): Promise<RevealedView> => send('POST', `${approvalPath(approvalId)}/reveal`);
 
-/** Withdraws one's own response while the approval is pending. */
-export const withdraw = (approvalId: string): Promise<ApprovalView> =>
-  send('DELETE', `${approvalPath(approvalId)}/responses/mine`);
+/** Withdraws one's own response while the approval is pending. A later one stays. */
+export const withdraw = (approvalId: string, response: number): Promise<ApprovalView> =>
+  send('DELETE', `${approvalPath(approvalId)}/responses/mine?response=${String(response)}`);
 
 /** A person's finding about a call whose outcome is unknown. */
 export type ReconciledStatus = 'succeeded' | 'failed' | 'retry';

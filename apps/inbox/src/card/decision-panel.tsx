@@ -38,7 +38,7 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
   const { send, isBusy, problem } = useSending(approval, { remarks, remember }, props.onSent);
   const reason = useRef<HTMLInputElement>(null);
   const buttons = { approve: useRef<HTMLButtonElement>(null), deny: useRef<HTMLButtonElement>(null) };
-  const mine = approval.responses.find(({ respondedBy }) => respondedBy === principal);
+  const mine = approval.responses.find(({ respondedBy, counted }) => counted && respondedBy === principal);
   const may = (type: DecisionType) =>
     mine === undefined && change === undefined && approval.allowedDecisions.includes(type);
   const choice = { approval, isOff: isBusy || change !== undefined };
@@ -103,7 +103,7 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
           </div>
         </>
       ) : (
-        <Voted approval={approval} />
+        <Voted approval={approval} response={mine.number} />
       )}
       {open === 'edit' && (
         <Suspense fallback={null}>
@@ -206,11 +206,11 @@ function Unseen({ approval, seen }: { approval: ApprovalView; seen: SeenState })
 }
 
 /** One person has one vote. It can be withdrawn while others are still needed. */
-function Voted({ approval }: { approval: ApprovalView }): ReactNode {
+function Voted({ approval, response }: { approval: ApprovalView; response: number }): ReactNode {
   const store = usePendingStore();
   const [problem, setProblem] = useState('');
   const takeBack = (): void => {
-    withdraw(approval.approvalId).then(store.apply, (error: unknown) => {
+    withdraw(approval.approvalId, response).then(store.apply, (error: unknown) => {
       setProblem(problemWords(problemOf(error), Date.now()));
     });
   };

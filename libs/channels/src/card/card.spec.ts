@@ -17,6 +17,7 @@ describe('the card', () => {
       ...{ respondedBy: 'bob', onBehalfOf: 'alice', decision: { type: 'approve' as const }, reason: null, via: 'cli' },
       respondedAt: '2026-11-22T09:59:57.000Z',
       counted: true,
+      number: 1,
     } as const;
     const approval = { owner: 'carol', onBehalfOf: 'dave', chain: [link], responses: [response] };
     const { facts, status } = cardOf(sampleNotice({ approval }), 3_000);

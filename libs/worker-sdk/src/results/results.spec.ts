@@ -14,6 +14,7 @@ const vote = (type: 'approve' | 'deny' | 'answer', respondedBy: string, reason: 
   respondedAt: '2030-01-01T00:00:00.000Z',
   via: 'api',
   counted: true,
+  number: 1,
 });
 
 function callIn(

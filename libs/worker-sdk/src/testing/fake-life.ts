@@ -60,6 +60,7 @@ export function respond(
     respondedAt: now,
     via: 'api',
     counted: true,
+    number: 1,
   };
   const progress = isDenied
     ? { approvedBy: [], deniedBy: ['me'], missing: 1, missingOf: null }

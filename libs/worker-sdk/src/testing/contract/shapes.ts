@@ -134,6 +134,7 @@ export function decidedApproval(decision: Members, callState: string, reason: st
     respondedAt: anyTime,
     via: 'api',
     counted: true,
+    number: 1,
   };
   const isDenied = decision['type'] === 'deny';
   const progress = isDenied

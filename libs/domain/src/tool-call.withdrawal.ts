@@ -1,0 +1,79 @@
+import type { EventData, ToolCallEvent } from '@countersign/contracts';
+import { accepted, refused } from './decider.js';
+import type { RuleResult } from './decider.js';
+import { isBehind } from './identity.js';
+import { toStored } from './time.js';
+import { notOpen } from './tool-call.approval-checks.js';
+import type { WithdrawResponse } from './tool-call.commands.js';
+import type { Approval, ToolCallState, Vote } from './tool-call.state.js';
+import { isCounted } from './seats.js';
+import { countedVoteBy, isOfProposer, numberOfVote } from './voting.js';
+import { afterWithdrawal } from './withdrawal.js';
+
+const noneStands = refused('unknown-approval', 'No answer of yours stands that could be withdrawn.');
+
+/**
+ * Withdraws one's own votes, under all names, also one that a delegate cast, while the approval is pending.
+ *
+ * Attack: a withdrawal is repeated after the person has voted again, by a proxy or by a client that lost the response.
+ * It takes back no later vote: a withdrawal names the response, or the caller knows that it is no repeat.
+ */
+export function withdrawResponse(command: WithdrawResponse, state: ToolCallState): RuleResult<ToolCallEvent> {
+  const approval =
+    state.status === 'unrequested'
+      ? undefined
+      : state.approvals.find(({ approvalId }) => approvalId === command.approvalId);
+  if (approval === undefined) return refused('unknown-approval', 'No such approval is recorded.');
+  const closed = notOpen(approval, command.at);
+  if (closed !== undefined) return { status: 'refused', refusal: closed };
+  const names = [command.withdrawnBy, ...(command.aliases ?? [])];
+  const own = approval.votes.filter((vote) => names.some((name) => isBehind(vote, name)));
+  return unlessUnclear(approval, own, command) ?? accepted(...withdrawals(approval, names, command));
+}
+
+/** Refuses a withdrawal of a response that is not the person's, and one that may be a repeat of an earlier one. */
+function unlessUnclear(
+  approval: Approval,
+  own: readonly Vote[],
+  { response, mayBeRepeat }: WithdrawResponse,
+): RuleResult<ToolCallEvent> | undefined {
+  if (response !== undefined)
+    return own.some((vote) => numberOfVote(approval, vote) === response) ? undefined : noneStands;
+  const standing = own.find(isCounted);
+  const hasWithdrawn = own.some(({ status }) => status === 'withdrawn');
+  if (standing === undefined) return hasWithdrawn ? undefined : noneStands;
+  return mayBeRepeat === true && hasWithdrawn ? isLater(numberOfVote(approval, standing)) : undefined;
+}
+
+function isLater(response: number): RuleResult<ToolCallEvent> {
+  const detail = `You have answered again since you withdrew an answer. To withdraw this one, name it: response ${String(response)}.`;
+  return { status: 'refused', refusal: { code: 'already-voted', detail, extra: { response } } };
+}
+
+/** One withdrawal for each vote that a person has under these names. No limit refuses it: nobody is bound to a vote. */
+function withdrawals(
+  approval: Approval,
+  names: readonly string[],
+  command: WithdrawResponse,
+): readonly ToolCallEvent[] {
+  const events: ToolCallEvent[] = [];
+  const last = command.response ?? Infinity;
+  let left = approval;
+  for (;;) {
+    const vote = countedVoteBy(left, names);
+    if (vote === undefined || numberOfVote(left, vote) > last) return events;
+    const data = withdrawal(left, vote, command);
+    events.push({ type: 'ResponseWithdrawn', data });
+    left = afterWithdrawal(left, data);
+  }
+}
+
+/** The withdrawal of a vote. That of the vote that proposed what is asked ends the proposal. */
+function withdrawal(approval: Approval, vote: Vote, command: WithdrawResponse): EventData<'ResponseWithdrawn'> {
+  const { approvalId, withdrawnBy, at } = command;
+  return {
+    ...{ approvalId, withdrawnBy, withdrawnAt: toStored(at) },
+    ...(isBehind(vote, withdrawnBy) ? {} : { castBy: vote.respondedBy }),
+    ends: isOfProposer(approval, vote) ? 'proposal' : 'vote',
+  };
+}
