@@ -7,6 +7,7 @@ import type { NewEvent, RequestedCall } from '@countersign/contracts';
 import { callState } from '@countersign/domain';
 import { EventStoreUnavailableError, openEmbeddedEventStore } from '@countersign/event-store';
 import type { EmbeddedEventStore, EventStore } from '@countersign/event-store';
+import { createLivePolicies, loadPolicy } from '@countersign/policy';
 import { createSystemIds } from '@countersign/runtime';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import type { Actor } from './actor.js';
@@ -327,6 +328,38 @@ describe('two processes at the same moment', () => {
     done(await respondAs(bob, b, 'approve'));
     expect(codeOf(await respondAs(dora, b, 'deny'))).toBe('already-resolved');
     expect([await stateOf(a), await stateOf(b)]).toEqual(['allowed', 'approved']);
+  });
+});
+
+describe('a batch that a rule made all-or-nothing', () => {
+  const pay = '{ id: pay, match: { tools: [pay] }, then: { require: { batch: all-or-nothing } } }';
+  const policies = createLivePolicies(loadPolicy('p.yaml', `version: 1\nrules: [${pay}]`));
+  const step = {
+    runId: 'run-1',
+    calls: [...bodyOf([{ toolCallId: 'a' }, { toolCallId: 'b', toolName: 'pay' }]).calls],
+  };
+  const over = (by: EventStore) => ({ ...processOver(by), policies });
+
+  it('holds like one that the agent made', async () => {
+    const { callIds } = done(await api.requestToolCalls(over(store), agent, step, id()));
+    const [a = '', b = ''] = callIds;
+    expect(codeOf(await claim(a))).toBe('batch-incomplete');
+    done(await answer(b, 'deny'));
+    expect([await stateOf(a), await stateOf(b)]).toEqual(['cancelled', 'denied']);
+  });
+
+  it('is completed by the retry of a step that was recorded in part, under other rules too', async () => {
+    let first: ReturnType<EventStore['append']> | undefined;
+    const crashing: EventStore['append'] = async (...append) => {
+      if (first === undefined) return (first = store.append(...append));
+      await first;
+      throw new EventStoreUnavailableError('crashed');
+    };
+    const broken = over({ ...store, append: crashing });
+    await expect(api.requestToolCalls(broken, agent, step, 'step')).rejects.toThrow('crashed');
+    const { callIds } = done(await api.requestToolCalls(commands, agent, step, 'step'));
+    const calls = await Promise.all(callIds.map((callId) => api.findCall(commands, 'default', callId)));
+    expect(calls.map((call) => call?.request.batchCallIds)).toEqual([callIds, callIds]);
   });
 });
 

@@ -1,5 +1,5 @@
-import { limits } from '@countersign/contracts';
-import type { FieldError, RequestToolCalls, RequestedCall, Refusal } from '@countersign/contracts';
+import type { RequestToolCalls, RequestedCall, Refusal } from '@countersign/contracts';
+import { invalidRequest } from '@countersign/domain';
 import type { CommandPorts } from './ports.js';
 
 /** The facts about one call of a request before it is judged. */
@@ -9,21 +9,20 @@ export interface CheckedCall {
   readonly sensitive: readonly string[];
 }
 
+/** A request whose arguments fit their schemas. */
+export interface CheckedRequest {
+  readonly body: RequestToolCalls;
+  readonly agentId: string;
+  readonly callIds: readonly string[];
+  readonly checked: readonly CheckedCall[];
+}
+
 function refuse(refusal: Refusal): CheckedCall {
   return { refusals: [refusal], sensitive: [] };
 }
 
 /** Checks the calls of one request against their schemas, within one step budget. */
-export function checkCalls(
-  ports: CommandPorts,
-  tenant: string,
-  { batchMode, calls }: RequestToolCalls,
-): readonly CheckedCall[] {
-  // Every member carries the list of all: without a limit, a small request would write a log that is quadratic in it.
-  if (batchMode === 'all-or-nothing' && calls.length > limits.batchMembersMax) {
-    const message = `an all-or-nothing batch has at most ${String(limits.batchMembersMax)} calls`;
-    return [refuse(invalidRequest([{ path: 'calls', message }]))];
-  }
+export function checkCalls(ports: CommandPorts, tenant: string, { calls }: RequestToolCalls): readonly CheckedCall[] {
   const schemas = ports.schemas.forOneRequest();
   return calls.map((call, index) => checkCall({ ...ports, schemas }, tenant, call, `calls.${String(index)}`));
 }
@@ -47,11 +46,6 @@ function checkCall(ports: CommandPorts, tenant: string, call: RequestedCall, pat
       return refuse({ code: 'invalid-arguments', detail, errors });
     }
   }
-}
-
-/** The refusal of a request with all its errors. */
-export function invalidRequest(errors: readonly FieldError[]): Refusal {
-  return { code: 'invalid-request', detail: errors.map((one) => `${one.path}: ${one.message}`).join('; '), errors };
 }
 
 function joinPath(base: string, rest: string): string {

@@ -6,7 +6,7 @@ export { closeBatch } from './batch.js';
 export { abandonClaim, claim, reconcile, renewClaim, reportExecution, submitClientOutput } from './execution.js';
 export { fireDue } from './fire-due.js';
 export { confirmGrant, createGrant, noSuchGrant, respondAndRemember, revokeGrant } from './grants.js';
-export { isInReach, matchesArguments } from './grant-match.js';
+export { isInReach, matchesArguments } from './grant-facts.js';
 export { planGrant } from './plan-grant.js';
 export { findCall } from './with-tool-call.js';
 export { requestToolCalls } from './request-tool-calls.js';

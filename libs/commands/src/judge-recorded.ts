@@ -1,5 +1,4 @@
-import { blockReason } from '@countersign/domain';
-import type { Judgement as DomainJudgement, ToolCall } from '@countersign/domain';
+import type { ToolCall } from '@countersign/domain';
 import { recordedCall } from '@countersign/policy';
 import type { Judgement, PolicyCall } from '@countersign/policy';
 import type { CommandPorts } from './ports.js';
@@ -15,14 +14,4 @@ export function judgeRecorded(ports: CommandPorts, { request }: ToolCall, change
   return judgement;
 }
 
-/** The policy's verdict in the decider's form. */
-export function toDomainJudgement({ verdict, requirement }: Judgement): DomainJudgement {
-  switch (verdict.outcome) {
-    case 'allow':
-      return { outcome: 'allow', verdict };
-    case 'require':
-      return { outcome: 'require', verdict, requirement };
-    case 'block':
-      return { outcome: 'block', verdict, reason: blockReason(verdict) };
-  }
-}
+export { toJudgement as toDomainJudgement } from '@countersign/domain';

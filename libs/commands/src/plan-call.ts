@@ -1,11 +1,10 @@
 import { actionDigest, jcsDigest, limits } from '@countersign/contracts';
 import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
-import { compareRepeat, recordedSalt } from '@countersign/domain';
-import type { Repeat, ToolCall, ToolCallProposal, ToolCallState } from '@countersign/domain';
+import { chainInside, recordedSalt } from '@countersign/domain';
+import type { StepParent, ToolCall, ToolCallProposal, ToolCallState } from '@countersign/domain';
 import type { PolicyCall } from '@countersign/policy';
 import type { Actor } from './actor.js';
-import type { CheckedCall } from './check-calls.js';
-import type { Chains } from './nesting.js';
+import type { CheckedRequest } from './check-calls.js';
 import type { CommandPorts, ServiceTool } from './ports.js';
 
 /** One call of a request: what to record, and what the policy judges. */
@@ -13,35 +12,28 @@ export interface Plan {
   readonly callId: string;
   /** The state before anything was recorded. */
   readonly state: ToolCallState;
+  /** With the salt and the facts about the tool of a recorded call. */
   readonly proposal: ToolCallProposal;
   /** Null for a tool that the service does not execute; else whether the agent itself asked for an approval. */
   readonly serviceTool: { readonly asksForApproval: boolean } | null;
   readonly policyCall: PolicyCall;
 }
 
-/** The checked calls of one request, in its order. */
-export interface Step {
-  readonly body: RequestToolCalls;
-  readonly agentId: string;
-  readonly callIds: readonly string[];
-  readonly checked: readonly CheckedCall[];
-  readonly chains: Chains;
-}
-
-/** Plans one call of a request, given the current states of all its calls. */
+/** Plans one call of a request, given its state and the call inside which it runs. */
 export function planCall(
   ports: CommandPorts,
   actor: Actor,
-  step: Step,
+  step: CheckedRequest,
   index: number,
-  call: RequestedCall,
-  states: readonly ToolCallState[],
+  parent: StepParent | null,
+  state: ToolCallState,
 ): Plan {
   const { body, agentId, callIds } = step;
+  const call = body.calls[index];
+  if (call === undefined) throw new Error('a request must have each call that is planned');
   const tool = ports.tools.find(actor.tenant, call.toolName);
   const facts = factsOf(call, tool);
   const toolSchemaHash = facts.toolSchema === null ? null : jcsDigest(facts.toolSchema);
-  const state = states[index] ?? { status: 'unrequested' };
   const salt = recordedSalt(state) ?? Buffer.from(ports.ids.randomBytes(16)).toString('hex');
   const { toolCallId, toolName } = call;
   const identity = { tenant: actor.tenant, runId: body.runId, agentId, toolCallId, toolName };
@@ -57,22 +49,25 @@ export function planCall(
     sensitive: [...(step.checked[index]?.sensitive ?? [])],
     requestedBy: actor.principal,
     ...hintsOf(call),
-    ...lineageOf(actor, step, index),
+    ...lineageOf(actor, body, parent),
   };
-  const policyCall: PolicyCall = {
-    agentId,
-    runId: body.runId,
-    toolName,
-    arguments: call.arguments,
-    labels: facts.labels,
-    description: facts.description,
-    needsApproval: facts.needsApproval,
+  const policyCall = policyCallOf(proposal, call);
+  const serviceTool = tool === undefined ? null : { asksForApproval: call.needsApproval === true };
+  const plan = { callId: proposal.callId, state, proposal, serviceTool, policyCall };
+  return state.status === 'recorded' ? { ...plan, proposal: onRecorded(plan, state) } : plan;
+}
+
+/** The call as the policy judges it, with the stricter terms that the agent itself asks for. */
+function policyCallOf(
+  { agentId, runId, toolName, labels, description, needsApproval }: ToolCallProposal,
+  call: RequestedCall,
+): PolicyCall {
+  return {
+    ...{ agentId, runId, toolName, arguments: call.arguments, labels, description, needsApproval },
     expiresInMs: call.expiresInMs ?? null,
     allowedDecisions: call.allowedDecisions ?? null,
     ...hintsOf(call),
   };
-  const serviceTool = tool === undefined ? null : { asksForApproval: call.needsApproval === true };
-  return { callId: proposal.callId, state, proposal, serviceTool, policyCall };
 }
 
 function hintsOf({ hints }: RequestedCall): Pick<ToolCallProposal, 'hints'> {
@@ -82,10 +77,10 @@ function hintsOf({ hints }: RequestedCall): Pick<ToolCallProposal, 'hints'> {
 /** The people behind the request, and the calls around it. */
 function lineageOf(
   { owner }: Actor,
-  { body: { onBehalfOf }, chains }: Step,
-  index: number,
+  { onBehalfOf }: RequestToolCalls,
+  parent: StepParent | null,
 ): Pick<ToolCallProposal, 'owner' | 'onBehalfOf' | 'chain'> {
-  const chain = chains[index] ?? [];
+  const chain = parent === null ? [] : chainInside(parent);
   return {
     ...(owner !== undefined && { owner }),
     ...(onBehalfOf !== undefined && { onBehalfOf }),
@@ -93,7 +88,7 @@ function lineageOf(
   };
 }
 
-function batchOf({ body, callIds }: Step): Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds'> {
+function batchOf({ body, callIds }: CheckedRequest): Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds'> {
   return {
     batchId: body.batchId ?? null,
     batchMode: body.batchMode ?? 'independent',
@@ -124,16 +119,14 @@ function withToolsFile(
   };
 }
 
-/** Returns whether a planned call equals the recorded one, is stricter, or conflicts with it. */
-export function repeatOf(plan: Plan, state: ToolCallState | undefined): Repeat | 'new' {
-  return state?.status === 'recorded' ? compareRepeat(onRecorded(plan, state), state) : 'new';
-}
-
 /**
  * The proposal with the salt and the tool facts of the recorded call, which another process may have recorded
  * meanwhile, so that both can be compared.
  */
-export function onRecorded({ proposal, serviceTool }: Plan, { request }: ToolCall): ToolCallProposal {
+export function onRecorded(
+  { proposal, serviceTool }: Pick<Plan, 'proposal' | 'serviceTool'>,
+  { request }: ToolCall,
+): ToolCallProposal {
   const { salt, idempotent, needsApproval } = request;
   const digest =
     salt === proposal.salt

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { celEngine } from '@countersign/cel';
 import { approvalIdOf, deriveCallId, toolCallStream } from '@countersign/contracts';
-import type { JsonObject } from '@countersign/contracts';
 import { currentApproval } from '@countersign/domain';
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
@@ -89,35 +88,6 @@ const ask = (toolCallId: string) => api.requestApproval(commands, agent, callId(
 describe('pendingPerAgent', () => {
   beforeEach(() => open('pendingPerAgent: 2'));
 
-  it('refuses what goes beyond it, whole, and says when to come again', async () => {
-    done(await request('mail:a'));
-    const outcome = await request('mail:b', 'read:c', 'mail:d');
-    expect(outcome).toMatchObject({
-      refusal: {
-        code: 'too-many-requests',
-        extra: { retryAfterMs: 60_000 },
-        detail: expect.stringContaining('allows 2'),
-      },
-    });
-    expect(await world.stateOf(callId('c'))).toBeNull();
-  });
-
-  it('ignores calls without an approval', async () => {
-    done(await request('mail:a', 'mail:b'));
-    expect(codeOf(await request('read:c'))).toBe('done');
-  });
-
-  it('lets the agent ask again once people have decided', async () => {
-    done(await request('mail:a', 'mail:b'));
-    await answer('a', 'deny');
-    expect(codeOf(await request('mail:c'))).toBe('done');
-  });
-
-  it('does not concern a repeat of what is pending', async () => {
-    done(await request('mail:a', 'mail:b'));
-    expect(codeOf(await request('mail:a', 'mail:b'))).toBe('done');
-  });
-
   it('holds when many requests arrive at the same moment', async () => {
     const codes = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(async (one) => codeOf(await request(`mail:${one}`))));
     expect(codes.filter((code) => code === 'done')).toHaveLength(2);
@@ -156,23 +126,6 @@ describe('pendingPerAgent', () => {
 describe('coalesceIdentical', () => {
   beforeEach(() => open('coalesceIdentical: true'));
 
-  const same = (toolCallId: string, to: string, runId = 'run-1', actor = agent) =>
-    send(toolCallId, { to }, actor, runId);
-  const send = (toolCallId: string, args: JsonObject, actor = agent, runId = 'run-1') => {
-    requested.push(deriveCallId('default', runId, toolCallId));
-    const call = { toolName: 'mail', toolCallId, arguments: args };
-    return api.requestToolCalls(commands, actor, { runId, agentId: 'agent', calls: [call] }, id());
-  };
-  const other: Actor = { ...agent, principal: 'other', agentIds: ['agent'] };
-
-  it('tells a principal nothing of the calls of another, also of the same agent and run', async () => {
-    done(await send('a', { pin: '4711' }));
-    expect(codeOf(await send('guess', { pin: '4711' }, other))).toBe('done');
-    done(await same('b', 'ann'));
-    expect(codeOf(await same('c', 'ann', 'run-1', other))).toBe('done');
-    expect(codeOf(await send('d', { pin: '4711' }))).toBe('already-pending');
-  });
-
   it('tells an admin who asks about the call of another nothing of hidden values', async () => {
     const admin: Actor = { ...alice, roles: new Set(['admin']) };
     for (const [one, args] of [
@@ -201,11 +154,6 @@ describe('coalesceIdentical', () => {
     }
     expect(codeOf(await api.requestApproval(commands, admin, callId('open'), {}, id()))).toBe('already-pending');
     expect(codeOf(await api.requestApproval(commands, admin, callId('secret'), {}, id()))).toBe('done');
-  });
-
-  it('does not concern a repeat of the same call', async () => {
-    done(await same('a', 'ann'));
-    expect(codeOf(await same('a', 'ann'))).toBe('done');
   });
 });
 

@@ -1,32 +1,27 @@
-import { actionDigest, approvalIdOf, deriveCallId, toCalledTool, toolCallStream } from '@countersign/contracts';
+import { actionDigest, deriveCallId, toCalledTool, toolCallStream } from '@countersign/contracts';
 import type { RequestToolCalls } from '@countersign/contracts';
-import { isLateQuestion, toolCallRules } from '@countersign/domain';
-import type { Repeat, RequestToolCall, ToolCall, ToolCallProposal } from '@countersign/domain';
-import type { Judgement } from '@countersign/policy';
+import { decideStep, isLateQuestion, toolCallRules } from '@countersign/domain';
+import type { RequestToolCall, StepDecision, ToolCall, ToolCallProposal, ToolCallState } from '@countersign/domain';
 import { uuidV5 } from '@countersign/runtime';
 import { allEnded } from './all-ended.js';
 import { speaksFor } from './actor.js';
 import type { Actor } from './actor.js';
 import { unlessDecided } from './ask-and-cancel.js';
 import { inBatch, settleRequested } from './batch.js';
-import { joinedByRule } from './batch-by-rule.js';
-import { coverWithinQuotas } from './cover-within-quotas.js';
 import { checkCalls, together } from './check-calls.js';
-import type { CommandMeta } from './handle-command.js';
-import { toDomainJudgement } from './judge-recorded.js';
-import { judgeInShadow, withShadowVerdict } from './shadow.js';
+import type { CheckedRequest } from './check-calls.js';
+import { gatherStep } from './gather.js';
+import type { Gathered } from './gather.js';
+import type { CommandMeta, CommandResult } from './handle-command.js';
+import { withShadowVerdict } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
+import { createUses } from './take-uses.js';
 import { applyRule } from './with-tool-call.js';
 import { askerOf, inTurnOfAsker, inTurnOfRun } from './quotas.js';
-import type { Asker } from './quotas.js';
-import { withRunFacts } from './run-facts.js';
-import type { Refused } from './with-tool-call.js';
-import { mayNotSpeakFor, refused } from './result.js';
+import { mayNotSpeakFor } from './result.js';
 import type { Result } from './result.js';
-import { chainsOf, insideCancelled } from './nesting.js';
-import { noApproverLeft } from './no-approver-left.js';
-import { onRecorded, planCall, repeatOf } from './plan-call.js';
-import type { Plan, Step } from './plan-call.js';
+import { onRecorded } from './plan-call.js';
+import type { Plan } from './plan-call.js';
 import type { CommandPorts } from './ports.js';
 
 /** The calls of one request, in its order. */
@@ -53,66 +48,77 @@ export async function requestToolCalls(
   const refusal = together(checked.flatMap(({ refusals }) => refusals));
   if (refusal !== undefined) return { status: 'refused', refusal };
   const { tenant } = actor;
-  const recording = () => recordChecked(ports, actor, { body, agentId, checked }, commandId);
-  return inTurnOfRun(ports, tenant, body.runId, () => inTurnOfAsker(ports, askerOf(actor, agentId), recording));
+  const callIds = body.calls.map((call) => deriveCallId(tenant, body.runId, call.toolCallId));
+  const deciding = () => decide(ports, actor, { body, agentId, callIds, checked }, commandId);
+  return inTurnOfRun(ports, tenant, body.runId, () => inTurnOfAsker(ports, askerOf(actor, agentId), deciding));
 }
 
-async function recordChecked(
+/** Gathers, decides, takes the uses of grants, and records. If a use was lost meanwhile, it begins again without it. */
+async function decide(
   ports: CommandPorts,
   actor: Actor,
-  step: Omit<Step, 'callIds' | 'chains'>,
+  request: CheckedRequest,
   commandId: string,
 ): Promise<Result<RequestedToolCalls>> {
-  const { body } = step;
-  const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
-  // If one call conflicts with the log, none of them is recorded, so all are read first.
-  const nested = await chainsOf(ports, actor.tenant, body, callIds);
-  if ('refusal' in nested) return nested;
-  const { chains, parents } = nested;
-  const writeOnly = isWriteOnly(ports, actor.tenant, parents);
-  const loaded = await Promise.all(
-    writeOnly ? [] : callIds.map((callId) => ports.handler.load(toolCallStream(callId))),
+  const uses = createUses(ports, actor.tenant, commandId);
+  const asker = askerOf(actor, request.agentId);
+  for (;;) {
+    const gathered = await gatherStep(ports, actor, asker, request, uses.isLost);
+    const decision = decideStep(gathered.facts);
+    if (decision.status === 'refused') return decision;
+    if (await uses.take(decision.calls)) return record(ports, gathered, decision.calls, commandId);
+  }
+}
+
+type DecidedCalls = Extract<StepDecision, { readonly status: 'accepted' }>['calls'];
+
+async function record(
+  ports: CommandPorts,
+  { plans, shadow, seen, writeOnly }: Gathered,
+  decided: DecidedCalls,
+  commandId: string,
+): Promise<Result<RequestedToolCalls>> {
+  const handled = await allEnded(
+    plans.flatMap((plan, index) => {
+      const command = decided[index]?.command;
+      if (command === undefined) return [];
+      const meta = writeOnly ? { commandId: contentId(commandId, command.call), writeOnly } : { commandId };
+      return [recordOne(ports, plan, command, shadow[index], meta)];
+    }),
   );
-  const states = loaded.map(({ state }) => state);
-  const plans = body.calls.map((call, index) =>
-    planCall(ports, actor, { ...step, callIds, chains }, index, call, states),
-  );
-  const repeats = plans.map((plan, index) => repeatOf(plan, states[index]));
-  const conflict = conflictOf(plans, repeats, parents);
-  if (conflict !== undefined) return conflict;
   // Also of existing calls: the read model that responds may lag.
-  const seen = Math.max(0, ...loaded.map(({ position }) => position));
-  const [plan] = plans;
-  const meta =
-    writeOnly && plan !== undefined ? { commandId: contentId(commandId, plan.proposal), writeOnly } : { commandId };
-  const additions = plans.map((_, index) => repeats[index] !== 'equal');
-  return record(ports, askerOf(actor, step.agentId), plans, additions, meta, seen);
+  let position = seen;
+  let isNew = false;
+  for (const one of handled) {
+    if (one.status === 'refused') return { status: 'refused', refusal: one.refusal };
+    position = Math.max(position, one.position);
+    isNew ||= one.events.some(({ type }) => type === 'ToolCallRequested');
+  }
+  const settled = await settle(ports, plans, handled, position);
+  if (settled.status === 'refused') return settled;
+  return { ...settled, value: { callIds: plans.map((plan) => plan.callId), isNew } };
 }
 
-/**
- * Only a single call that runs inside no other can be recorded without a read. A repeat is no new question to people, so
- * under quotas a single one is read as well.
- */
-function isWriteOnly(
-  { writeOnly, policies }: CommandPorts,
-  tenant: string,
-  parents: readonly (ToolCall | undefined)[],
-): boolean {
-  const isSingle = parents.length === 1 && parents[0] === undefined;
-  return writeOnly === true && isSingle && policies.of(tenant).quotas === null;
-}
-
-/** Why the log does not allow these calls: one is recorded otherwise, or would run inside a call that was cancelled. */
-function conflictOf(
+/** Brings the batches of the recorded calls in line, and closes a question that came too late for its batch. */
+async function settle(
+  ports: CommandPorts,
   plans: readonly Plan[],
-  repeats: readonly (Repeat | 'new')[],
-  parents: readonly (ToolCall | undefined)[],
-): Refused | undefined {
-  const mismatch = repeats.findIndex((repeat) => typeof repeat === 'object');
-  if (mismatch !== -1) return refused('tool-call-mismatch', mismatchDetail(plans[mismatch], repeats[mismatch]));
-  return repeats
-    .map((repeat, index) => (repeat === 'new' ? insideCancelled(parents[index]) : undefined))
-    .find((one) => one !== undefined);
+  handled: readonly CommandResult<ToolCallState>[],
+  recordedAt: number,
+): Promise<Result> {
+  let position = recordedAt;
+  for (const { state } of handled) {
+    if (state.status !== 'recorded' || !isLateQuestion(state)) continue;
+    const outcome = await unlessDecided(ports, state, position);
+    if (outcome.status === 'refused') return outcome;
+    position = outcome.position;
+  }
+  const settledAt = await settleRequested(
+    ports,
+    plans.map(({ state }) => state),
+    handled.map(({ state }) => state),
+  );
+  return { status: 'done', value: undefined, position: Math.max(position, settledAt) };
 }
 
 /**
@@ -127,95 +133,26 @@ function contentId(commandId: string, proposal: ToolCallProposal): string {
 
 const contentIds = '4d0c4f0e-8a53-5d0b-9d67-0a3f5f1c2b9e';
 
-function mismatchDetail(plan: Plan | undefined, repeat: Repeat | 'new' | undefined): string {
-  const why = typeof repeat === 'object' && repeat.status === 'refused' ? repeat.refusal.detail : '';
-  return `tool call "${plan?.proposal.toolCallId ?? ''}" of this run: ${why} Give a new call a new toolCallId.`;
-}
-
 type RecordMeta = Pick<CommandMeta, 'commandId' | 'writeOnly'>;
 
-async function record(
+function recordOne(
   ports: CommandPorts,
-  asker: Asker,
-  plans: readonly Plan[],
-  additions: readonly boolean[],
+  plan: Plan,
+  decided: RequestToolCall,
+  shadow: ShadowVerdicts[number],
   meta: RecordMeta,
-  seen: number,
-): Promise<Result<RequestedToolCalls>> {
-  const at = ports.clock.now();
-  const { tenant } = asker;
-  const policyCalls = withRunFacts(
-    ports,
-    tenant,
-    plans.map((plan) => plan.policyCall),
-  );
-  const judged = ports.policies.of(tenant).judge(policyCalls, at);
-  const shadow = judgeInShadow(ports, tenant, policyCalls, judged, at);
-  const joined = joinedByRule(plans, judged);
-  if ('refusal' in joined) return joined;
-  const judgements = await unlessNobodyIsLeft(ports, joined, judged, { asker, additions, meta, at });
-  if ('refusal' in judgements) return judgements;
-  const handled = await allEnded(
-    joined.flatMap((plan, index) => {
-      const judgement = judgements[index];
-      if (judgement === undefined || additions[index] !== true) return [];
-      return [recordOne(ports, plan, { judgement, shadow: shadow[index] }, meta, at)];
-    }),
-  );
-  let position = seen;
-  let isNew = false;
-  for (const one of handled) {
-    if (one.status === 'refused') return { status: 'refused', refusal: one.refusal };
-    position = Math.max(position, one.position);
-    isNew ||= one.events.some(({ type }) => type === 'ToolCallRequested');
-  }
-  for (const { state } of handled) {
-    if (state.status !== 'recorded' || !isLateQuestion(state)) continue;
-    const outcome = await unlessDecided(ports, state, position);
-    if (outcome.status === 'refused') return outcome;
-    position = outcome.position;
-  }
-  const settledAt = await settleRequested(
-    ports,
-    plans.map(({ state }) => state),
-    handled.map(({ state }) => state),
-  );
-  return {
-    status: 'done',
-    value: { callIds: plans.map((plan) => plan.callId), isNew },
-    position: Math.max(position, settledAt),
-  };
-}
-
-/** The judgements with the cover of grants, unless a call leaves no approver: then no use of a grant is taken. */
-async function unlessNobodyIsLeft(
-  ...[ports, plans, judged, more]: Parameters<typeof coverWithinQuotas>
-): Promise<Awaited<ReturnType<typeof coverWithinQuotas>>> {
-  return noApproverLeft(ports, plans, judged) ?? coverWithinQuotas(ports, plans, judged, more);
-}
-
-interface Judged {
-  readonly judgement: Judgement;
-  readonly shadow: ShadowVerdicts[number];
-}
-
-function recordOne(ports: CommandPorts, plan: Plan, { judgement, shadow }: Judged, meta: RecordMeta, at: number) {
-  const { proposal } = plan;
+) {
+  const { call } = decided;
+  const rule = toolCallRules.requestToolCall;
   return ports.handler.handleCommand(
     toolCallStream(plan.callId),
     (state) => {
-      const command: RequestToolCall = {
-        type: 'RequestToolCall',
-        at,
-        call: state.status === 'recorded' ? onRecorded(plan, state) : proposal,
-        judgement: toDomainJudgement(judgement),
-        approvalId: approvalIdOf(plan.callId, 1),
-      };
-      const rule = toolCallRules.requestToolCall;
-      if (state.status === 'unrequested') return withShadowVerdict(applyRule(ports, rule, command, state), shadow);
+      if (state.status === 'unrequested') return withShadowVerdict(applyRule(ports, rule, decided, state), shadow);
+      // Another process may have recorded it meanwhile.
+      const command = { ...decided, call: onRecorded({ ...plan, proposal: call }, state) };
       return repeated(ports, state, command, meta.commandId).then((built) => applyRule(ports, rule, built, state));
     },
-    { tenant: proposal.tenant, callId: plan.callId, runId: proposal.runId, tool: toCalledTool(proposal), ...meta },
+    { tenant: call.tenant, callId: plan.callId, runId: call.runId, tool: toCalledTool(call), ...meta },
   );
 }
 

@@ -20,7 +20,7 @@ export type GrantState = { readonly status: 'unknown' } | Grant;
 export const grantUsesMax = 10_000;
 
 /** Returns whether every use is taken. */
-export function isExhausted({ terms, uses }: Grant): boolean {
+export function isExhausted({ terms, uses }: Pick<Grant, 'terms' | 'uses'>): boolean {
   return uses >= Math.min(terms.maxUses ?? grantUsesMax, grantUsesMax);
 }
 

@@ -1,5 +1,4 @@
 export { areEqualJson } from './json-equality.js';
-export { stageWithoutApprovers } from './approvers-left.js';
 export type { PossibleApprover } from './approvers-left.js';
 export { answerableAtMs, defaultPace, isFast, readingMs } from './attention.js';
 export type { Pace } from './attention.js';
@@ -16,6 +15,11 @@ export { grantDecider, needsSecondPerson } from './grant.decider.js';
 export type { ConfirmGrant, CreateGrant, GrantCommand, RevokeGrant, UseGrant } from './grant.decider.js';
 export { grantStateAt, holdsUse, isExhausted } from './grant.state.js';
 export type { Grant, GrantState } from './grant.state.js';
+export { chainInside, invalidRequest } from './step.conflicts.js';
+export { decideStep, toJudgement } from './step.decider.js';
+export type { DecidedCall, StepDecision } from './step.decider.js';
+export type { GrantFacts, JudgedCall, StepCall, StepFacts, StepLimits, StepParent } from './step.facts.js';
+export { isInReach } from './step.grants.js';
 export { overQuota, quotaFindings } from './step.quotas.js';
 export type {
   AskedBefore,

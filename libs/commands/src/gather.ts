@@ -1,0 +1,124 @@
+import { approvalIdOf, limits, nestingMax, toolCallStream } from '@countersign/contracts';
+import type { RequestToolCalls } from '@countersign/contracts';
+import { initialState } from '@countersign/domain';
+import type { JudgedCall, PossibleApprover, StepFacts, StepParent, ToolCallState } from '@countersign/domain';
+import type { Actor } from './actor.js';
+import { aliasesOf } from './aliases.js';
+import type { CheckedRequest } from './check-calls.js';
+import { grantFactsOf } from './grant-facts.js';
+import type { IsLost } from './grant-facts.js';
+import { planCall } from './plan-call.js';
+import type { Plan } from './plan-call.js';
+import type { CommandPorts } from './ports.js';
+import { questionOf, quotaFacts } from './quotas.js';
+import type { Asker } from './quotas.js';
+import { withRunFacts } from './run-facts.js';
+import { judgeInShadow } from './shadow.js';
+import type { ShadowVerdicts } from './shadow.js';
+import { callOf } from './with-tool-call.js';
+
+/** All that is known about a request, and what is needed to record it. */
+export interface Gathered {
+  readonly facts: StepFacts;
+  readonly plans: readonly Plan[];
+  readonly shadow: ShadowVerdicts;
+  /** The position of the latest event of its calls; 0 when there is none, or nothing was read. */
+  readonly seen: number;
+  /** The only call was not read, and is recorded without a read. */
+  readonly writeOnly: boolean;
+}
+
+/** Gathers the facts about a request. Nothing is decided here: `decideStep` refuses what the facts do not allow. */
+export async function gatherStep(
+  ports: CommandPorts,
+  actor: Actor,
+  asker: Asker,
+  request: CheckedRequest,
+  isLost: IsLost,
+): Promise<Gathered> {
+  const { tenant } = actor;
+  const parents = await parentsOf(ports, tenant, request.body);
+  const writeOnly = isWriteOnly(ports, tenant, request.body);
+  const loaded = await Promise.all(
+    writeOnly ? [] : request.callIds.map((callId) => ports.handler.load(toolCallStream(callId))),
+  );
+  const states = request.callIds.map((_, index): ToolCallState => loaded[index]?.state ?? initialState());
+  const plans = states.map((state, index) => planCall(ports, actor, request, index, parents[index] ?? null, state));
+  const at = ports.clock.now();
+  const policyCalls = withRunFacts(
+    ports,
+    tenant,
+    plans.map(({ policyCall }) => policyCall),
+  );
+  const judged = ports.policies.of(tenant).judge(policyCalls, at);
+  const shadow = judgeInShadow(ports, tenant, policyCalls, judged, at);
+  const grants = await grantFactsOf(ports, plans, judged, isLost, at);
+  const calls = plans.map(({ callId, state, proposal }, index) => {
+    const verdict = judged[index];
+    if (verdict === undefined) throw new Error('a policy must judge every call that it is given');
+    const facts = { proposal, state, parent: parents[index] ?? null, judged: verdict, grants: grants[index] ?? [] };
+    return { ...facts, approvalId: approvalIdOf(callId, 1) };
+  });
+  const facts: StepFacts = {
+    ...{ at, calls, quotas: quotasOfStep(ports, asker, plans, judged), approvers: approversOf(ports, tenant, plans) },
+    limits: { batchMembersMax: limits.batchMembersMax, nestingMax },
+  };
+  const seen = Math.max(0, ...loaded.map(({ position }) => position));
+  return { facts, plans, shadow, seen, writeOnly };
+}
+
+/** The parents that the calls of a request name. Each is read once. */
+async function parentsOf(
+  { handler }: CommandPorts,
+  tenant: string,
+  { calls }: RequestToolCalls,
+): Promise<readonly (StepParent | null)[]> {
+  const named = new Set(calls.flatMap(({ parentCallId }) => parentCallId ?? []));
+  const loaded = await Promise.all(
+    [...named].map(async (callId) => [callId, (await handler.load(toolCallStream(callId))).state] as const),
+  );
+  const known = new Map(loaded.map(([callId, state]) => [callId, callOf(state, tenant)]));
+  return calls.map(({ parentCallId: callId }) => (callId === undefined ? null : { callId, call: known.get(callId) }));
+}
+
+/**
+ * Only a single call that runs inside no other can be recorded without a read. A repeat is no new question to people, and
+ * takes no use of a grant, so under quotas and where a grant is about its tool it is read as well.
+ */
+function isWriteOnly({ writeOnly, policies, grants, clock }: CommandPorts, tenant: string, body: RequestToolCalls) {
+  const [call] = body.calls;
+  if (writeOnly !== true || call === undefined || body.calls.length > 1 || call.parentCallId !== undefined)
+    return false;
+  if (policies.of(tenant).quotas !== null) return false;
+  return (grants?.index.live(tenant, call.toolName, clock.now()) ?? []).length === 0;
+}
+
+function quotasOfStep(
+  ports: CommandPorts,
+  asker: Asker,
+  plans: readonly Plan[],
+  judged: readonly JudgedCall[],
+): StepFacts['quotas'] {
+  const proposals = plans.map(({ proposal }) => proposal);
+  const facts = quotaFacts(
+    ports,
+    asker,
+    proposals.filter((_, index) => judged[index]?.verdict.outcome === 'require'),
+  );
+  return facts && { ...facts, questions: proposals.map(questionOf) };
+}
+
+/**
+ * The approvers, where a call names people or a parent. Null also where a sign-in provider gives the role, or the process
+ * has no tokens file: then they are not known.
+ */
+function approversOf(ports: CommandPorts, tenant: string, plans: readonly Plan[]): readonly PossibleApprover[] | null {
+  const { people, policies } = ports;
+  const isNamed = plans.some(({ proposal: { onBehalfOf, chain } }) => onBehalfOf !== undefined || chain !== undefined);
+  const ids = isNamed ? people?.approvers(tenant) : undefined;
+  if (ids === undefined) return null;
+  return ids.map((id) => ({
+    names: [id, ...aliasesOf(ports, tenant, id)],
+    groups: [...(people?.approver(tenant, id)?.groups ?? []), ...policies.of(tenant).groupsOf(id)],
+  }));
+}

@@ -1,0 +1,152 @@
+import { argumentsDigest, concealAt, hiddenValues, saltedDigest } from '@countersign/contracts';
+import type { GrantTerms } from '@countersign/contracts';
+import { isExhausted, isInReach as reaches } from '@countersign/domain';
+import type { AskedCall, Grant, GrantFacts, JudgedCall, Responder } from '@countersign/domain';
+import { budgetOfRequest } from '@countersign/policy';
+import type { Budget, PolicyCall } from '@countersign/policy';
+import { aliasesOf } from './aliases.js';
+import type { Plan } from './plan-call.js';
+import type { CommandPorts } from './ports.js';
+
+/** A call in front of grants. */
+export interface GrantedCall extends AskedCall {
+  readonly policyCall: PolicyCall;
+}
+
+/** Returns whether a use of the grant was lost for the call. */
+export type IsLost = (grantId: string, callId: string) => boolean;
+
+/**
+ * The grants that may cover each new call of a request about which people would be asked. All expressions of one request
+ * share one budget. Costs nothing where no grant is about the tool of such a call.
+ */
+export async function grantFactsOf(
+  ports: CommandPorts,
+  plans: readonly Plan[],
+  judged: readonly JudgedCall[],
+  isLost: IsLost,
+  at: number,
+): Promise<readonly (readonly GrantFacts[])[]> {
+  const budget: Budget = { left: budgetOfRequest };
+  const all: (readonly GrantFacts[])[] = [];
+  for (const [index, plan] of plans.entries()) {
+    const live = candidatesOf(ports, plan, judged[index], isLost, at);
+    const facts = live.length === 0 ? [] : await matching(ports, plan, judged[index], live, plans.length, budget, at);
+    all.push(facts);
+  }
+  return all;
+}
+
+function candidatesOf(
+  { grants }: CommandPorts,
+  { callId, state, proposal }: Plan,
+  judged: JudgedCall | undefined,
+  isLost: IsLost,
+  at: number,
+): readonly Grant[] {
+  if (grants === undefined || state.status === 'recorded' || judged?.verdict.outcome !== 'require') return [];
+  return grants.index
+    .live(proposal.tenant, proposal.toolName, at)
+    .filter(({ terms: { grantId } }) => !isLost(grantId, callId));
+}
+
+/**
+ * The grants in reach, up to the first that matches and has a use for every call of the request: those after it are never
+ * needed, and their expressions would cost the budget of the calls that follow.
+ */
+async function matching(
+  ports: CommandPorts,
+  { callId, proposal, policyCall }: Plan,
+  judged: JudgedCall | undefined,
+  live: readonly Grant[],
+  calls: number,
+  budget: Budget,
+  at: number,
+): Promise<readonly GrantFacts[]> {
+  const found: GrantFacts[] = [];
+  if (judged === undefined) return found;
+  const call: GrantedCall = { proposal, policyCall, requirement: judged.requirement };
+  for (const grant of live) {
+    const people = peopleOf(ports, grant);
+    if (!reaches({ grant, ...people }, call, at)) continue;
+    if (judged.mightBeBlockedBy !== undefined) {
+      // A person decides: no expression is evaluated.
+      found.push({ grant, ...people, matches: false });
+    } else if (await matchesArguments(ports, grant.terms, call, budget)) {
+      found.push({ grant, ...people, matches: true });
+      if (suffices(grant, callId, calls)) break;
+    }
+  }
+  return found;
+}
+
+/** Returns whether the grant covers the call, however many of the calls of the request it covers. */
+function suffices(grant: Grant, callId: string, calls: number): boolean {
+  if (grant.status !== 'active') return false;
+  return grant.callIds.includes(callId) || !isExhausted({ ...grant, uses: grant.uses + calls - 1 });
+}
+
+type People = Pick<GrantFacts, 'creator' | 'confirmer'>;
+
+function peopleOf(ports: CommandPorts, { terms, confirmed }: Pick<Grant, 'terms' | 'confirmed'>): People {
+  return { creator: creatorOf(ports, terms), confirmer: confirmed && confirmerOf(ports, terms.tenant, confirmed.by) };
+}
+
+/**
+ * The creator as they are now. A person of the sign-in provider who is away has the groups of their sign-in at that time.
+ * Null when they are no approver any more, or the policy file listed them then and no longer does.
+ */
+function creatorOf(ports: CommandPorts, terms: GrantTerms): Responder | null {
+  const { tenant, createdBy: principal, groups, isListed, via, assurance } = terms;
+  const { people } = ports;
+  const policy = ports.policies.of(tenant);
+  const now = people?.approver(tenant, principal);
+  if (people !== undefined && now === undefined) return null;
+  if (isListed && !policy.isListed(principal)) return null;
+  const signedIn = now === undefined || now.isAway ? groups : [];
+  return {
+    principal,
+    aliases: aliasesOf(ports, tenant, principal),
+    groups: [...new Set([...signedIn, ...(now?.groups ?? []), ...policy.groupsOf(principal)])],
+    via,
+    assurance,
+  };
+}
+
+function confirmerOf(ports: CommandPorts, tenant: string, principal: string): People['confirmer'] {
+  if (ports.people !== undefined && ports.people.approver(tenant, principal) === undefined) return null;
+  return { principal, aliases: aliasesOf(ports, tenant, principal) };
+}
+
+/** Returns whether a grant is about this call at all, with its people as they are now. `at`: epoch milliseconds. */
+export function isInReach(
+  ports: CommandPorts,
+  grant: Pick<Grant, 'terms' | 'confirmed'>,
+  call: GrantedCall,
+  at: number,
+): boolean {
+  return reaches({ grant, ...peopleOf(ports, grant) }, call, at);
+}
+
+/**
+ * Resolves to whether the arguments of a call are those that a grant permits. An expression that reads a hidden value has
+ * no answer: the person who wrote it did not see the value, and learns nothing about it.
+ */
+export async function matchesArguments(
+  { grants, clock }: CommandPorts,
+  { match, toolName, approvalId }: Pick<GrantTerms, 'match' | 'toolName' | 'approvalId'>,
+  { proposal, policyCall }: Pick<GrantedCall, 'proposal' | 'policyCall'>,
+  budget: Budget,
+): Promise<boolean> {
+  if ('any' in match) return true;
+  if ('digest' in match) {
+    // Attack: grants for the digests of guesses. The one that is used tells the hidden value. A remembered digest is ours.
+    if (approvalId === null && hiddenValues(proposal.arguments, proposal.sensitive).length > 0) return false;
+    const digest = argumentsDigest(toolName, proposal.arguments);
+    return match.digest === (match.salt === null ? digest : saltedDigest(digest, match.salt));
+  }
+  const conditions = await grants?.conditions();
+  // Attack: an agent hides a value by its own schema or by a name, and `args.path != "/etc"` is true of the mask.
+  const shown = concealAt(proposal.arguments, proposal.sensitive);
+  return conditions?.holds(match.when, { ...policyCall, arguments: shown }, clock.now(), budget) ?? false;
+}

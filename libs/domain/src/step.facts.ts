@@ -1,0 +1,68 @@
+import type { Requirement, Verdict } from '@countersign/contracts';
+import type { PossibleApprover } from './approvers-left.js';
+import type { Grant } from './grant.state.js';
+import type { Question, QuotaFacts } from './step.quotas.js';
+import type { Responder, ToolCallProposal } from './tool-call.commands.js';
+import type { ToolCall, ToolCallState } from './tool-call.state.js';
+
+/** All that is known about the calls of one request when it is decided. Its calls are in the order of the request. */
+export interface StepFacts {
+  /** The moment at which the request is decided, epoch milliseconds. */
+  readonly at: number;
+  readonly calls: readonly StepCall[];
+  /** The quotas of the policy, with every call of the request as a question; null where there are none. */
+  readonly quotas: (QuotaFacts & { readonly questions: readonly Question[] }) | null;
+  /** The approvers of the tenant; null: they are not known, or no call names a person or a parent. */
+  readonly approvers: readonly PossibleApprover[] | null;
+  readonly limits: StepLimits;
+}
+
+export interface StepLimits {
+  /** The calls of an all-or-nothing batch. */
+  readonly batchMembersMax: number;
+  /** The calls around a call. */
+  readonly nestingMax: number;
+}
+
+/** One call of a request. */
+export interface StepCall {
+  /**
+   * The call as it would be recorded. For a recorded call it has the recorded salt, and the facts about the tool that
+   * were recorded: so that both can be compared.
+   */
+  readonly proposal: ToolCallProposal;
+  /** The call as its stream has it. */
+  readonly state: ToolCallState;
+  /** The call inside which it runs; null: it runs inside none. */
+  readonly parent: StepParent | null;
+  readonly judged: JudgedCall;
+  /** The id of the approval, if people are asked. */
+  readonly approvalId: string;
+  /** The live grants that may cover the call, the oldest first. */
+  readonly grants: readonly GrantFacts[];
+}
+
+/** The call that a request names as a parent; `call` is undefined where the tenant has no such call. */
+export interface StepParent {
+  readonly callId: string;
+  readonly call: ToolCall | undefined;
+}
+
+/** The policy's verdict on a call. */
+export interface JudgedCall {
+  readonly verdict: Verdict;
+  readonly requirement: Requirement;
+  /** A rule whose expression has no answer and that would block the call: a person decides, never a standing grant. */
+  readonly mightBeBlockedBy?: string;
+}
+
+/** A live grant of the tool, and the people behind it as they are now. */
+export interface GrantFacts {
+  readonly grant: Pick<Grant, 'status' | 'terms' | 'confirmed' | 'uses' | 'callIds'>;
+  /** Null: the creator may grant nothing any more. */
+  readonly creator: Responder | null;
+  /** The names of the second person; null: there is none, or they are no approver any more. */
+  readonly confirmer: Pick<Responder, 'principal' | 'aliases'> | null;
+  /** The digest or the expression of the grant is true of the call's arguments. */
+  readonly matches: boolean;
+}

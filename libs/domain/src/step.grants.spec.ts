@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import { minute, stored } from './testing/constants.js';
+import { requirement, responder, verdict } from './testing/fixtures.js';
+import { acceptedCalls, call, grantFacts, outcomesOf, step } from './testing/step-fixtures.js';
+import type { GrantFacts } from './step.facts.js';
+
+const coveredBy = (...grants: readonly GrantFacts[]) => outcomesOf(step([call('a', { grants })]));
+
+describe('a call that a grant covers', () => {
+  it('is allowed, names the grant, and needs a use of it', () => {
+    const [decided] = acceptedCalls(step([call('a', { grants: [grantFacts()] })]));
+    expect(decided).toMatchObject({
+      command: {
+        judgement: {
+          outcome: 'allow',
+          verdict: {
+            automatic: true,
+            grantId: 'grn_aaaaaaaaaaaaaaaaaaaaaaaaaa',
+            why: ['amount above 50', 'covered by the grant grn_aaaaaaaaaaaaaaaaaaaaaaaaaa of alice'],
+          },
+        },
+      },
+      use: { type: 'UseGrant', grantId: 'grn_aaaaaaaaaaaaaaaaaaaaaaaaaa', callId: 'id-of-a', runId: 'run-1' },
+    });
+  });
+
+  it.each([
+    ['of another tool', grantFacts({ toolName: 'ship' })],
+    ['of another run', grantFacts({ runId: 'run-2' })],
+    ['of another agent', grantFacts({ agentId: 'other' })],
+    ['whose digest or expression is not true of the arguments', grantFacts({}, { matches: false })],
+    ['that waits for a second person', grantFacts({}, { status: 'pending' })],
+    ['that was revoked', grantFacts({}, { status: 'revoked' })],
+    ['that was revoked after the call took a use', grantFacts({}, { status: 'revoked', callIds: ['id-of-a'] })],
+    ['whose uses are taken', grantFacts({ maxUses: 2 }, { uses: 2 })],
+    ['whose creator may grant nothing any more', grantFacts({}, { creator: null })],
+    ['whose second person is no approver any more', grantFacts({}, { confirmed: { by: 'bob', at: stored(0) } })],
+  ])('is not covered by a grant %s', (_, facts) => {
+    expect(coveredBy(facts)).toEqual(['require']);
+  });
+
+  it('is covered by the first grant that is left', () => {
+    const grants = [grantFacts({ maxUses: 1 }, { uses: 1 }), grantFacts({ grantId: 'grn_second' })];
+    expect(acceptedCalls(step([call('a', { grants })]))[0]?.use).toMatchObject({ grantId: 'grn_second' });
+  });
+
+  it('is covered by a use that it has already, although every use is taken', () => {
+    expect(coveredBy(grantFacts({ maxUses: 1 }, { uses: 1, callIds: ['id-of-a'] }))).toEqual(['allow']);
+  });
+
+  it('is not covered once the grant has ended', () => {
+    const calls = [call('a', { grants: [grantFacts()] })];
+    expect(outcomesOf(step(calls, { at: minute(59) }))).toEqual(['allow']);
+    expect(outcomesOf(step(calls, { at: minute(60) }))).toEqual(['require']);
+  });
+
+  it('is never one that the policy blocks or allows', () => {
+    const grants = [grantFacts()];
+    const judgedAs = (outcome: 'allow' | 'block') =>
+      acceptedCalls(
+        step([call('a', { grants, judged: { verdict: verdict(outcome), requirement: requirement() } })]),
+      )[0];
+    expect(judgedAs('block')).toMatchObject({ command: { judgement: { outcome: 'block' } }, use: null });
+    expect(judgedAs('allow')).toMatchObject({ command: { judgement: { outcome: 'allow' } }, use: null });
+  });
+
+  it('is never one that a rule might block, and the verdict says so', () => {
+    const judged = { verdict: verdict(), requirement: requirement(), mightBeBlockedBy: 'no-drop' };
+    const whyWith = (grants: readonly GrantFacts[]) => {
+      const [decided] = acceptedCalls(step([call('a', { grants, judged })]));
+      return [decided?.command.judgement.outcome, decided?.use, decided?.command.judgement.verdict.why.at(-1)];
+    };
+    const why = 'no grant covers it, because "no-drop" might block the call';
+    expect(whyWith([grantFacts({}, { matches: false })])).toEqual(['require', null, why]);
+    expect(whyWith([grantFacts({ runId: 'run-2' })])).toEqual(['require', null, 'amount above 50']);
+  });
+
+  it.each([
+    [null, null, 'allow'],
+    ['low', 'low', 'allow'],
+    ['low', 'medium', 'require'],
+    [null, 'low', 'require'],
+    ['high', 'medium', 'allow'],
+  ] as const)('of risk %s covers a call of risk %s: %s', (granted, risk, outcome) => {
+    const judged = { verdict: verdict(), requirement: requirement({ risk }) };
+    expect(outcomesOf(step([call('a', { judged, grants: [grantFacts({ risk: granted })] })]))).toEqual([outcome]);
+  });
+});
+
+describe('the people of a grant', () => {
+  it.each(['alice', 'Alice@example.com', 'T01:U01'])(
+    'it covers no call in the name of its creator, here %s',
+    (name) => {
+      const creator = responder('alice', { aliases: ['alice@example.com', 'T01:U01'] });
+      const grants = [grantFacts({}, { creator })];
+      expect(outcomesOf(step([call('a', { grants, of: { onBehalfOf: name } })]))).toEqual(['require']);
+      expect(outcomesOf(step([call('a', { grants })]))).toEqual(['allow']);
+    },
+  );
+
+  it.each(['bob', 'Bob@example.com', 'T01:U02'])(
+    'it covers no call in the name of the person who confirmed it, here %s',
+    (name) => {
+      const confirmer = { principal: 'bob', aliases: ['bob@example.com', 'T01:U02'] };
+      const grants = [grantFacts({}, { confirmed: { by: 'bob', at: stored(0) }, confirmer })];
+      expect(outcomesOf(step([call('a', { grants, of: { onBehalfOf: name } })]))).toEqual(['require']);
+      expect(outcomesOf(step([call('a', { grants })]))).toEqual(['allow']);
+    },
+  );
+
+  it('are asked where they could not approve the call alone', () => {
+    const judged = {
+      verdict: verdict(),
+      requirement: requirement({ stages: [{ mode: 'quorum', approve: 2, deny: 1, groups: null }] }),
+    };
+    expect(outcomesOf(step([call('a', { judged, grants: [grantFacts()] })]))).toEqual(['require']);
+  });
+});
+
+describe('the calls of one request', () => {
+  const withGrant = (maxUses: number, uses = 0, callIds: readonly string[] = []) =>
+    ['a', 'b', 'c'].map((one) => call(one, { grants: [grantFacts({ maxUses }, { uses, callIds })] }));
+
+  it('share the uses that are left, in the order of the request', () => {
+    expect(outcomesOf(step(withGrant(2)))).toEqual(['allow', 'allow', 'require']);
+    expect(outcomesOf(step(withGrant(2, 1)))).toEqual(['allow', 'require', 'require']);
+  });
+
+  it('take no second use for a call that has one', () => {
+    expect(outcomesOf(step(withGrant(2, 1, ['id-of-a'])))).toEqual(['allow', 'allow', 'require']);
+  });
+
+  it('fall back to the next grant where the first has no use left', () => {
+    const grants = [grantFacts({ maxUses: 1 }), grantFacts({ grantId: 'grn_second', maxUses: 1 })];
+    const calls = ['a', 'b', 'c'].map((one) => call(one, { grants }));
+    expect(acceptedCalls(step(calls)).map((one) => one?.use?.grantId ?? null)).toEqual([
+      ...['grn_aaaaaaaaaaaaaaaaaaaaaaaaaa', 'grn_second', null],
+    ]);
+  });
+});

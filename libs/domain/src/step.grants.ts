@@ -1,0 +1,88 @@
+import type { GrantTerms } from '@countersign/contracts';
+import { couldApproveAlone, isWithinRisk } from './grant.coverage.js';
+import type { AskedCall } from './grant.coverage.js';
+import { isExhausted } from './grant.state.js';
+import type { GrantFacts, JudgedCall } from './step.facts.js';
+import { hasCome } from './time.js';
+import type { ToolCallProposal } from './tool-call.commands.js';
+
+/** A call that would be recorded, in front of the grants that may cover it. */
+export interface CoverableCall {
+  readonly proposal: ToolCallProposal;
+  readonly judged: JudgedCall;
+  readonly grants: readonly GrantFacts[];
+}
+
+/** A call after the grants: `grantId` names the one whose use it needs. */
+export interface CoveredCall {
+  readonly judged: JudgedCall;
+  readonly grantId: string | null;
+}
+
+/** The calls of one request, covered by the first grant that has a use left for each. `at`: epoch milliseconds. */
+export function coverByGrants(calls: readonly CoverableCall[], at: number): readonly CoveredCall[] {
+  const uses = new Map<string, number>();
+  return calls.map((call): CoveredCall => {
+    const { judged, grants } = call;
+    if (judged.verdict.outcome !== 'require') return { judged, grantId: null };
+    const usable = grants.filter((facts) => mayCover(facts, call, uses, at));
+    // Attack: arguments on which the expression of a blocking rule has no answer, so that a grant covers the call.
+    if (judged.mightBeBlockedBy !== undefined) return { judged: uncovered(usable, judged), grantId: null };
+    const first = usable.find(({ matches }) => matches)?.grant;
+    if (first === undefined) return { judged, grantId: null };
+    const { grantId } = first.terms;
+    if (!first.callIds.includes(call.proposal.callId)) uses.set(grantId, (uses.get(grantId) ?? first.uses) + 1);
+    return { judged: granted(judged, first.terms), grantId };
+  });
+}
+
+/** Returns whether a grant that matches the arguments would cover the call, with the uses that calls before it take. */
+function mayCover(facts: GrantFacts, call: CoverableCall, uses: ReadonlyMap<string, number>, at: number): boolean {
+  const { grant } = facts;
+  const { status, terms, callIds } = grant;
+  if (status !== 'active' || hasCome(terms.expiresAt, at)) return false;
+  const isUsed = isExhausted({ terms, uses: uses.get(terms.grantId) ?? grant.uses });
+  if (isUsed && !callIds.includes(call.proposal.callId)) return false;
+  return isInReach(facts, { proposal: call.proposal, requirement: call.judged.requirement }, at);
+}
+
+/**
+ * Returns whether a grant is about this call at all: its tool, run, agent and risk, a creator who could approve it alone,
+ * and no second person who is a requester. Both people must be approvers now.
+ */
+export function isInReach(
+  {
+    grant: { terms, confirmed },
+    creator,
+    confirmer,
+  }: Omit<GrantFacts, 'grant' | 'matches'> & {
+    readonly grant: Pick<GrantFacts['grant'], 'terms' | 'confirmed'>;
+  },
+  call: AskedCall,
+  at: number,
+): boolean {
+  if (!isInScope(terms, call)) return false;
+  if (creator === null || !couldApproveAlone(call, creator, at)) return false;
+  if (confirmed === null) return true;
+  // Attack: the agent's owner confirms. Their groups were checked then; here it counts only who they are.
+  return confirmer !== null && couldApproveAlone(call, { ...creator, ...confirmer }, at);
+}
+
+function isInScope({ toolName, runId, agentId, risk }: GrantTerms, { proposal, requirement }: AskedCall): boolean {
+  if (toolName !== proposal.toolName) return false;
+  if (runId !== null && runId !== proposal.runId) return false;
+  if (agentId !== null && agentId !== proposal.agentId) return false;
+  return isWithinRisk(requirement.risk, risk);
+}
+
+function uncovered(usable: readonly GrantFacts[], judged: JudgedCall): JudgedCall {
+  const { verdict, mightBeBlockedBy } = judged;
+  if (usable.length === 0 || mightBeBlockedBy === undefined) return judged;
+  const why = [...verdict.why, `no grant covers it, because "${mightBeBlockedBy}" might block the call`];
+  return { ...judged, verdict: { ...verdict, why } };
+}
+
+function granted({ verdict, requirement }: JudgedCall, { grantId, createdBy }: GrantTerms): JudgedCall {
+  const why = [...verdict.why, `covered by the grant ${grantId} of ${createdBy}`];
+  return { verdict: { ...verdict, outcome: 'allow', automatic: true, why, grantId }, requirement };
+}
