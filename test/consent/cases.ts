@@ -70,6 +70,10 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
     ],
     ...[approve('ben'), approve('cleo'), claim()],
   ],
+  'the only approver that is left is named by the agent, and silence approves': [
+    ...([identify, { type: 'remove', person: 'cleo' }, { type: 'remove', person: 'ben' }] as const),
+    ...[{ ...request(300), onBehalfOf: 'amy' } as Command, wait(31), claim()],
+  ],
   'a tool that writes into its arguments': [request(5), approve('amy'), claim(), wait(1), claim('k2')],
   'an old claim is asked for again': [
     ...[request(5, null, 2), { ...approve('amy'), call: 2 } as Command],

@@ -42,6 +42,12 @@ describe('the approvers that a request leaves', () => {
     expect(stageWithoutApprovers(two, { ...agent, onBehalfOf: 'carol' }, [...people, again])).toBe(0);
   });
 
+  it('are too few where the agent excludes the only one of a quorum that cannot be filled', () => {
+    const two = requirement({ stages: [stage({ approve: 2, groups: ['security'] })] });
+    expect(stageWithoutApprovers(two, { ...agent, onBehalfOf: 'carol' }, people.slice(0, 1))).toBeUndefined();
+    expect(stageWithoutApprovers(two, { ...agent, onBehalfOf: 'carol' }, people.slice(2))).toBe(0);
+  });
+
   it('are not asked about where the agent chose no name, where four eyes is off, or where nobody could anyway', () => {
     expect(stageWithoutApprovers(asked, { ...agent, owner: 'alice' }, people.slice(0, 1))).toBeUndefined();
     const chosen = { ...agent, onBehalfOf: 'alice', chain: [{ ...link, owner: 'bob' }] };

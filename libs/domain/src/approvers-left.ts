@@ -12,9 +12,9 @@ export interface PossibleApprover {
 type Lineage = Pick<ToolCallProposal, 'requestedBy' | 'owner' | 'onBehalfOf' | 'chain'>;
 
 /**
- * The place of the first stage that lacks people only because of the names that the agent chose: the person for whom it
+ * The place of the first stage that lacks people because of the names that the agent chose: the person for whom it
  * says that it acts, and the people of the calls around this one. Undefined: every stage can still be satisfied, or it
- * could not be anyway. Attack: an agent names the strict approvers, so that only the one that it prefers is left.
+ * could not be anyway, and each seat for which there were people still has one. Attack: an agent names the strict approvers, so that only the one that it prefers is left.
  */
 export function stageWithoutApprovers(
   { stages, fourEyes }: Requirement,
@@ -27,7 +27,17 @@ export function stageWithoutApprovers(
   const before = personsOf(without(approvers, [requestedBy, owner]));
   const left = personsOf(without(approvers, [requestedBy, owner, ...chosen]));
   const short = firstShort(stages, left);
-  return short !== undefined && short < (firstShort(stages, before) ?? Infinity) ? short : undefined;
+  if (short !== undefined && short < (firstShort(stages, before) ?? Infinity)) return short;
+  // Attack: the only person of a quorum of two is named, so that no person objects before silence approves.
+  const emptied = stages.findIndex((stage) =>
+    seatsOf(stage).some((groups) => before.some(takes(groups)) && !left.some(takes(groups))),
+  );
+  return emptied === -1 ? undefined : emptied;
+}
+
+/** Returns whether a person, given by their groups, may take a seat. */
+function takes(groups: readonly string[] | null): (own: readonly string[]) => boolean {
+  return (own) => groups === null || groups.some((group) => own.includes(group));
 }
 
 function without(
@@ -60,8 +70,7 @@ function firstShort(stages: Requirement['stages'], persons: readonly (readonly s
   const seatOf = new Map<number, number>();
   const place = (seat: number, tried: Set<number>): boolean =>
     persons.some((own, person) => {
-      const groups = seats[seat]?.groups ?? null;
-      if (tried.has(person) || !(groups === null || groups.some((group) => own.includes(group)))) return false;
+      if (tried.has(person) || !takes(seats[seat]?.groups ?? null)(own)) return false;
       tried.add(person);
       const taken = seatOf.get(person);
       if (taken !== undefined && !place(taken, tried)) return false;
