@@ -171,7 +171,8 @@ describe('a worker that serves', () => {
     const lines: unknown[] = [];
     const log = { warn: () => undefined, error: (...line: readonly unknown[]) => void lines.push(line) };
     const full: typeof fetch = async (url, init) => {
-      if (!String(url).endsWith('/approvals')) return countersign.fetch(url, init);
+      const { pathname } = new URL(url instanceof Request ? url.url : url);
+      if (!pathname.endsWith('/approvals')) return countersign.fetch(url, init);
       return Response.json(
         { type: 't', title: 't', status: 409, code: 'too-many', detail: '16 rounds' },
         { status: 409 },

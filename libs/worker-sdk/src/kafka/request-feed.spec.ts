@@ -46,6 +46,22 @@ describe('messages on the events topic', () => {
     expect([news, positions]).toEqual([['tc_a', 'anything'], ['7']]);
   });
 
+  it.each([
+    ['900719925474099', true],
+    ['9007199254740991', true],
+    ['9007199254740992', false],
+    ['9999999999999999', false],
+    ['-1', false],
+    ['1.5', false],
+    ['1e3', false],
+    ['', false],
+  ])('tells the position %s: %s', (ce_sequence, isTold) => {
+    const { feed, positions, news, changes } = open();
+    feed.watch({ runId: 'run-1', changes });
+    feed.hear(message('e-1', 'tc_a', 'run-1', { ce_sequence }));
+    expect([news, positions]).toEqual([['tc_a'], isTold ? [ce_sequence] : []]);
+  });
+
   it('wakes only for the events that a caller wants', () => {
     const { feed, news, changes } = open();
     const heard: HeardEvent[] = [];

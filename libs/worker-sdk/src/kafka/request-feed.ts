@@ -38,8 +38,11 @@ export interface RequestFeed {
   readonly gap: () => void;
 }
 
-/** A position of the log, as every reader of numbers keeps it. */
-const positionPattern = /^\d{1,15}$/;
+/** Returns the position of the log that a message names; undefined when it is none that every reader of numbers keeps. */
+function positionOf({ headers }: HeardMessage): string | undefined {
+  const position = headers['ce_sequence'] ?? '';
+  return /^\d{1,16}$/.test(position) && Number.isSafeInteger(Number(position)) ? position : undefined;
+}
 
 /** The topic has every event at least once: duplicates come soon after the first, when another relay takes over. */
 const rememberedMax = 10_000;
@@ -62,11 +65,11 @@ export function createRequestFeed(
   const refusals = new Set<RefusalWatch>();
   const isNew = createMemory(rememberedMax);
 
-  const spread = ({ headers, value }: HeardMessage): void => {
+  const spread = (message: HeardMessage): void => {
     if (refusals.size === 0) return;
-    const error = refusalOf(parseJson(value()));
-    const position = headers['ce_sequence'] ?? '';
-    if (error === undefined || !positionPattern.test(position)) return;
+    const error = refusalOf(parseJson(message.value()));
+    const position = positionOf(message);
+    if (error === undefined || position === undefined) return;
     for (const watch of refusals) if (watch.requestId === requestOf(error)) watch.onRumour(error, Number(position));
   };
   const tell = (message: HeardMessage): void => {
@@ -80,12 +83,10 @@ export function createRequestFeed(
       for (const { gap } of hearing) gap();
       return;
     }
-    noticePosition(message.headers['ce_sequence'] ?? '');
+    const position = positionOf(message);
+    if (position !== undefined) onPosition(position);
     known.hear(event);
     for (const { hear } of hearing) hear(event);
-  };
-  const noticePosition = (position: string): void => {
-    if (positionPattern.test(position)) onPosition(position);
   };
   return {
     watch: ({ runId, changes, hear }) =>

@@ -163,6 +163,44 @@ describe('a request', () => {
     expect(positions).toEqual([null, '9000', '12', '12']);
   });
 
+  it('forgets a heard position after one read that does not confirm it, also when that read was given up', async () => {
+    const given: (string | null)[] = [];
+    const hung: typeof fetch = (_, init) => {
+      given.push(new Headers(init?.headers).get('countersign-position'));
+      return new Promise((_resolve, reject) =>
+        init?.signal?.addEventListener('abort', () => reject(new Error('aborted'))),
+      );
+    };
+    const away = createTransport({ url: 'http://x.test', fetch: hung, clock: instantClock() });
+    away.noticePosition('900');
+    for (let reads = 0; reads < 2; reads += 1) {
+      const controller = new AbortController();
+      const read = away.send({ method: 'GET', path: '/', token: 't', signal: controller.signal });
+      controller.abort(new Error('enough'));
+      await expect(read).rejects.toThrow('enough');
+    }
+    const busy = fetchOf(problem(503, 'unavailable'), json(200, {}));
+    const transport = createTransport({ url: 'http://x.test', fetch: busy.fetch, clock: instantClock() });
+    transport.noticePosition('900');
+    const once = { method: 'GET', path: '/', token: 't', attempts: 1 } as const;
+    await expect(transport.send(once)).rejects.toMatchObject({ code: 'unavailable' });
+    await transport.send(once);
+    const positions = busy.seen.map(({ headers }) => headers.get('countersign-position'));
+    expect([given, positions]).toEqual([
+      ['900', null],
+      ['900', null],
+    ]);
+  });
+
+  it('keeps a heard position that a read has confirmed', async () => {
+    const fake = fetchOf(json(200, {}), json(200, {}), json(200, {}));
+    const transport = createTransport({ url: 'http://x.test', fetch: fake.fetch });
+    transport.noticePosition('900');
+    await transport.send({ method: 'POST', path: '/', token: 't' });
+    for (let reads = 0; reads < 2; reads += 1) await transport.send({ method: 'GET', path: '/', token: 't' });
+    expect(fake.seen.map(({ headers }) => headers.get('countersign-position'))).toEqual([null, '900', '900']);
+  });
+
   it('needs a URL that is one', () => {
     expect(() => createTransport({ url: 'localhost 7400' })).toThrow('Invalid URL');
   });

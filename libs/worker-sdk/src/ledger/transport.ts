@@ -67,8 +67,8 @@ export interface Transport {
   /** One attempt of a streaming GET. */
   readonly open: (request: StreamRequest) => Promise<Response>;
   /**
-   * From now on no read returns a state before this position of the log, unless the server has not reached it, because
-   * the position may be forged.
+   * The next read returns no state before this position of the log. The position may be forged, so it is forgotten unless
+   * that read confirms it: the server responds, and has reached it.
    */
   readonly noticePosition: (position: string) => void;
 }
@@ -103,7 +103,12 @@ export function createTransport(options: TransportOptions): Transport {
   const send = async (request: TransportRequest): Promise<unknown> => {
     const idempotencyKey = request.idempotencyKey ?? randomUUID();
     const attempts = request.attempts ?? options.attempts ?? attemptsDefault;
-    let heard = position.heard;
+    let heard = request.method === 'GET' ? position.heard : null;
+    // Attack: a forged event names a position that no log will ever reach, and every read would wait for it.
+    const forget = (): void => {
+      if (position.heard === heard) position.heard = null;
+      heard = null;
+    };
     const answer = await http
       .send({
         ...request,
@@ -113,19 +118,18 @@ export function createTransport(options: TransportOptions): Transport {
         }),
         again: (outcome, attempt) => {
           if (!(outcome instanceof NoAnswerError)) noticeAnswer(outcome.headers);
+          if (statusOf(outcome) === 503) forget();
           if (attempt >= attempts || !isPassing(outcome)) return undefined;
-          // Attack: a forged event names a position that no log will ever reach, and every read would wait for it.
-          if (statusOf(outcome) === 503) {
-            if (position.heard === heard) position.heard = null;
-            heard = null;
-          }
           return askedWaitMs(outcome) ?? backoffMs(attempt, requestBackoff, random);
         },
       })
       .catch((error: unknown) => {
+        forget();
         throw error instanceof NoAnswerError ? unreachable(base, error.cause) : orUnreadable(error);
       });
     noticeAnswer(answer.headers);
+    if (answer.ok) position.answered = later(position.answered, heard);
+    forget();
     return bodyOf(answer);
   };
   return {
