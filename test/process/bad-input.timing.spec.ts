@@ -31,7 +31,7 @@ function headOf(headers: readonly string[]): string {
   const authorization = `authorization: Bearer ${installation.tokens.agent}`;
   const lines = [
     'POST /v1/tool-calls HTTP/1.1',
-    'host: x',
+    'host: localhost',
     authorization,
     'content-type: application/json',
     ...headers,
@@ -165,7 +165,7 @@ describe('a connection that is not what one hopes for', () => {
     const { tokens, ledger, http } = installation;
     const reader = await open();
     reader.socket.pause();
-    await reader.say(`GET /v1/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${tokens.me}\r\n\r\n`);
+    await reader.say(`GET /v1/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${tokens.me}\r\n\r\n`);
     const text = 'x'.repeat(100_000);
     for (let step = 0; step < 20; step += 1) {
       const calls = Array.from({ length: 10 }, (_, call) => ({
@@ -186,7 +186,7 @@ describe('a connection that is not what one hopes for', () => {
 
 describe('one principal that takes all it can get', () => {
   const get = (path: string, token: string): string =>
-    `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`;
+    `GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\n\r\n`;
   const countOf = (sockets: readonly RawSocket[], pattern: RegExp): number =>
     sockets.reduce((sum, socket) => sum + [...socket.heard().matchAll(pattern)].length, 0);
 

@@ -141,6 +141,20 @@ describe('the configuration of a role', () => {
     expect(`${ofLedger}\n${ofGateway}`).not.toMatch(/Too |Invalid |expected/);
   });
 
+  it('takes a public URL at the root of a host, and says what to do about a path', () => {
+    for (const publicUrl of ['https://c.example', 'https://c.example/', 'http://127.0.0.1:7400']) {
+      expect(wrong('gateway', { ...all, COUNTERSIGN_PUBLIC_URL: publicUrl })).toEqual([]);
+    }
+    for (const more of ['/sub/path', '/?a=b', '/#part', '//']) {
+      for (const role of ['gateway', 'notifier'] as const) {
+        expect(wrong(role, { ...all, COUNTERSIGN_PUBLIC_URL: `https://c.example${more}` })).toEqual([
+          'COUNTERSIGN_PUBLIC_URL: must have no path, query, fragment or user: give Countersign a host of its own, such as https://approvals.example.com',
+        ]);
+      }
+    }
+    expect(wrong('gateway', { ...all, COUNTERSIGN_PUBLIC_URL: 'https://ann@c.example/' })).toHaveLength(1);
+  });
+
   it('names a variable once although two checks find it wrong', () => {
     expect(wrong('relay', { ...all, COUNTERSIGN_EVENTSTORE_URL: 'http://store' })).toEqual([
       expect.stringMatching(/^COUNTERSIGN_EVENTSTORE_URL: must begin with esdb/),

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
-import { ConfigError, readConfig, readSecretOf, Secret } from '@countersign/runtime';
+import { ConfigError, isLoopback, readConfig, readSecretOf, Secret } from '@countersign/runtime';
 import type { ConfigProblem } from '@countersign/runtime';
 import { judgingVariables, processVariables, servingVariables, tellingVariables } from '@countersign/shell';
-import { borrowerProblems, isLoopback, keeperProblems, toConnection, toServer } from './keeper/keeper-config.js';
+import { borrowerProblems, keeperProblems, toConnection, toServer } from './keeper/keeper-config.js';
 import type { KafkaConfig, KeysConfig, RequestsConfig, Role, RoleConfig } from './role-config.js';
 import { z } from 'zod';
 import { eventStoreProblems, oidcProblems, saslProblems, withoutPassword } from './connection-problems.js';

@@ -84,8 +84,3 @@ export function readStandaloneConfig(
     logLevel: values.COUNTERSIGN_LOG_LEVEL,
   };
 }
-
-/** Returns whether an address can be reached only from this machine. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
-}

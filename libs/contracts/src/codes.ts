@@ -40,6 +40,7 @@ export const edgeCodes = [
   'not-found',
   'method-not-allowed',
   'not-acceptable',
+  'misdirected-request',
   'payload-too-large',
   'unsupported-media-type',
   'idempotency-key-reused',

@@ -7,6 +7,7 @@ export { crashPoint } from './crash-point.js';
 export { DatabaseFileError, openDatabaseFile } from './database/database-file.js';
 export { createSystemIds, uuidV5 } from './ids.js';
 export type { Ids } from './ids.js';
+export { isLoopback } from './network/is-loopback.js';
 export { AddressNotAllowedError, privateAddressOf, publicLookup } from './network/public-lookup.js';
 export type { ResolveName } from './network/public-lookup.js';
 export { createLimitedLog } from './limited-log.js';

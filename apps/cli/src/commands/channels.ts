@@ -1,6 +1,7 @@
 import type { ChannelsConfig, Notice } from '@countersign/channels';
 import { printable } from '@countersign/text';
 import { localError } from '../cli-error.js';
+import { publicUrlOf } from '../connection/connection.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
@@ -44,7 +45,7 @@ export async function testChannel(output: Output, id: string): Promise<ExitCode>
   const { systemClock } = await import('@countersign/runtime');
   const { env } = output.terminal;
   const { people, ...config } = await readConfigured(env);
-  const publicUrl = env['COUNTERSIGN_PUBLIC_URL'] ?? null;
+  const publicUrl = publicUrlOf(env) ?? null;
   const channels = await openChannels(config, { clock: systemClock, publicUrl });
   const channel = channels.find((one) => one.id === id);
   if (channel === undefined) {

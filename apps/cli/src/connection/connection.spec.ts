@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { findConnection, findWorkerConnection } from './connection.js';
+import { findConnection, findWorkerConnection, inboxUrlOf } from './connection.js';
 
 function dataFolder(tokens: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
@@ -93,6 +93,21 @@ describe('the token of a command', () => {
   it('never repeats a token that it refuses', () => {
     expect(() => findConnection({ token: 'my secret' }, {})).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('secret') }),
+    );
+  });
+});
+
+describe('the address of the inbox', () => {
+  const base = 'http://127.0.0.1:7400';
+
+  it('is the public URL, or that of the server', () => {
+    expect(inboxUrlOf({ COUNTERSIGN_PUBLIC_URL: 'https://c.example/' }, base)).toBe('https://c.example');
+    expect(inboxUrlOf({ COUNTERSIGN_PUBLIC_URL: ' ' }, base)).toBe(base);
+  });
+
+  it('has no path, because no server has one', () => {
+    expect(() => inboxUrlOf({ COUNTERSIGN_PUBLIC_URL: 'https://c.example/sub' }, base)).toThrow(
+      'COUNTERSIGN_PUBLIC_URL has a path',
     );
   });
 });

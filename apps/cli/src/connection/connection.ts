@@ -80,8 +80,19 @@ export function noTokenFor(base: string, env: Env): string {
 
 /** Where people open the inbox: the public URL, or that of the server. */
 export function inboxUrlOf(env: Env, base: string): string {
-  const url = nonEmpty(env['COUNTERSIGN_PUBLIC_URL']);
-  return url === undefined ? base : checkedUrl(url).href.replace(/\/+$/, '');
+  return publicUrlOf(env) ?? base;
+}
+
+/** `COUNTERSIGN_PUBLIC_URL` without a slash at its end. */
+export function publicUrlOf(env: Env): string | undefined {
+  const text = nonEmpty(env['COUNTERSIGN_PUBLIC_URL']);
+  if (text === undefined) return undefined;
+  const { pathname, origin } = checkedUrl(text);
+  if (pathname === '/') return origin;
+  throw usageError(
+    'COUNTERSIGN_PUBLIC_URL has a path, and Countersign is served at the root of a host.',
+    'Write it like https://approvals.example.com.',
+  );
 }
 
 /** The tokens file of a server on this machine. */

@@ -1,6 +1,5 @@
-import { isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
-import { ConfigError, readFileOf, readSecretOf, Secret } from '@countersign/runtime';
+import { ConfigError, isLoopback, readFileOf, readSecretOf, Secret } from '@countersign/runtime';
 import type { ConfigProblem } from '@countersign/runtime';
 import type { KeeperServerConfig } from '../role-config.js';
 import type { KeeperConnection } from './keeper-client.js';
@@ -13,12 +12,6 @@ const tokenFile = 'COUNTERSIGN_KEEPER_TOKEN_FILE';
 const tokensFile = 'COUNTERSIGN_KEEPER_TOKENS_FILE';
 const certFile = 'COUNTERSIGN_KEEPER_TLS_CERT_FILE';
 const keyFile = 'COUNTERSIGN_KEEPER_TLS_KEY_FILE';
-
-/** Returns whether a host is this machine. */
-export function isLoopback(host: string): boolean {
-  const name = host.toLowerCase();
-  return name === 'localhost' || name === '[::1]' || name === '::1' || (isIPv4(name) && name.startsWith('127.'));
-}
 
 const isSet = (env: Environment, name: string): boolean => (env[name] ?? '') !== '';
 

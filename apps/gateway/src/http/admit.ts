@@ -4,18 +4,21 @@ import { sessionIdOf } from '../inbox/session-cookie.js';
 import type { Caps, StrangerRequest } from '../limits/caps.js';
 import type { GatewayPorts } from '../ports.js';
 import { authenticate } from './authenticate.js';
+import { createHostCheck } from './served-hosts.js';
+import type { ServedAddress } from './served-hosts.js';
 
 /** Admits a request: authenticates the sender where the path needs it, and counts the request. */
 export interface Admission {
-  /** Returns the sender, or undefined on a public path. @throws ProblemError `unauthenticated`, `forbidden`, `too-many-requests`. */
+  /** Returns the sender, or undefined on a public path. @throws ProblemError `unauthenticated`, `forbidden`, `too-many-requests`, `misdirected-request`. */
   readonly admit: (request: FastifyRequest) => Actor | undefined | Promise<Actor>;
 }
 
 /** Admission over the caps of the process. */
 export function createAdmission(
   ports: GatewayPorts,
-  { caps, publicUrl }: { readonly caps: Caps; readonly publicUrl: URL | undefined },
+  { caps, host, publicUrl }: ServedAddress & { readonly caps: Caps },
 ): Admission {
+  const refuseForeignHost = createHostCheck({ host, publicUrl }, ports.log);
   const countUnproved = (request: FastifyRequest): void => {
     caps.countStranger(request.ip, 'unproved');
   };
@@ -33,6 +36,7 @@ export function createAdmission(
   };
   return {
     admit: (request) => {
+      refuseForeignHost(request);
       const path = request.url.split('?', 1)[0] ?? '';
       if (!path.startsWith('/v1/')) {
         admitPublic(request, path);

@@ -383,7 +383,7 @@ function sendMuch(port: number, framing: string, mebibytes: number): Promise<str
     socket.on('close', () => resolve(received));
     socket.on('end', () => socket.destroy());
     socket.write(
-      `POST /v1/tool-calls HTTP/1.1\r\nhost: x\r\nauthorization: Bearer agent-token\r\ncontent-type: application/json\r\n${framing}\r\n\r\n`,
+      `POST /v1/tool-calls HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer agent-token\r\ncontent-type: application/json\r\n${framing}\r\n\r\n`,
       send,
     );
   });

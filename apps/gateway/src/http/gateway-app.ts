@@ -76,7 +76,7 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
     methodsOf: createMethodsOf(allRoutes),
   });
   const { caps } = gateway;
-  readRequests(server, createAdmission(ports, { caps, publicUrl: inbox.publicUrl }));
+  readRequests(server, createAdmission(ports, { caps, host, publicUrl: inbox.publicUrl }));
   const { tracing } = ports;
   // After the body was read: only from here on does the handler follow in the same asynchronous scope.
   if (tracing !== undefined) {

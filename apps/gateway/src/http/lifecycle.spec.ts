@@ -169,7 +169,7 @@ describe('when it stops', () => {
     socket.on('data', (data) => (received += data.toString()));
     const ended = new Promise((resolve) => socket.on('close', resolve));
     const json = JSON.stringify(body);
-    const head = `host: x\r\nauthorization: Bearer agent-token\r\ncontent-type: application/json\r\ncontent-length: ${json.length}\r\n\r\n${json}`;
+    const head = `host: localhost\r\nauthorization: Bearer agent-token\r\ncontent-type: application/json\r\ncontent-length: ${json.length}\r\n\r\n${json}`;
     socket.write(`POST /v1/tool-calls HTTP/1.1\r\n${head}`);
     await begun.promise;
     const closed = world.app.close();

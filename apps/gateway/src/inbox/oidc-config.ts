@@ -1,4 +1,4 @@
-import { readConfig, readSecretOf } from '@countersign/runtime';
+import { isLoopback, readConfig, readSecretOf } from '@countersign/runtime';
 import type { Secret } from '@countersign/runtime';
 import { z } from 'zod';
 
@@ -59,5 +59,5 @@ export function readOidcConfig(env: Readonly<Record<string, string | undefined>>
 /** Plain http only on loopback. */
 function isSafe(issuer: string): boolean {
   const { protocol, hostname } = new URL(issuer);
-  return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  return protocol === 'https:' || isLoopback(hostname);
 }

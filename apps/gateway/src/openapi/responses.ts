@@ -11,6 +11,7 @@ function codesOf(route: Route): readonly ErrorCode[] {
     'unauthenticated',
     'forbidden',
     'too-many-requests',
+    'misdirected-request',
     ...(route.method === 'GET' ? [] : (['payload-too-large', 'unsupported-media-type'] as const)),
     ...(route.method === 'POST' ? (['idempotency-key-reused'] as const) : []),
     ...route.codes,

@@ -11,7 +11,7 @@ export const operationsRoutes = {
     summary: 'This document',
     roles: 'public',
     stream: 'application/json',
-    codes: ['too-many-requests'],
+    codes: ['too-many-requests', 'misdirected-request'],
   }),
   healthz: defineRoute({
     id: 'healthz',

@@ -90,6 +90,6 @@ export function openDeafStream(port: number, as: string, path: string): Socket {
   const socket = connect(port, '127.0.0.1');
   socket.pause();
   socket.on('error', () => undefined);
-  socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${as}-token\r\n\r\n`);
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${as}-token\r\n\r\n`);
   return socket;
 }

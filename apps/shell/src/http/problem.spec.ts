@@ -13,6 +13,7 @@ const contract: Readonly<Record<number, readonly string[]>> = {
   410: ['expired'],
   413: ['payload-too-large'],
   415: ['unsupported-media-type'],
+  421: ['misdirected-request'],
   422: ['invalid-arguments', 'decision-not-allowed'],
   429: ['too-many-requests'],
   500: ['internal-error'],

@@ -25,6 +25,7 @@ const table: Readonly<Record<ErrorCode, readonly [status: number, title: string]
   expired: [410, 'The approval has expired'],
   'payload-too-large': [413, 'The request is too large'],
   'unsupported-media-type': [415, 'The content type is not supported'],
+  'misdirected-request': [421, 'This host is not served'],
   'invalid-arguments': [422, 'The arguments do not fit the tool'],
   'decision-not-allowed': [422, 'This decision is not allowed here'],
   'too-many-requests': [429, 'Too many requests'],

@@ -43,6 +43,16 @@ export const judgingVariables = {
 export const tellingVariables = {
   COUNTERSIGN_CHANNELS: z.string().optional(),
   COUNTERSIGN_PUBLIC_URL: z
-    .url({ protocol: /^https?$/, error: 'must be a URL that begins with https:// or http://' })
+    .url({ protocol: /^https?$/, error: 'must be a URL that begins with https:// or http://', abort: true })
+    .refine(isRoot, {
+      error:
+        'must have no path, query, fragment or user: give Countersign a host of its own, such as https://approvals.example.com',
+    })
     .optional(),
 };
+
+/** The pages, the links and the callbacks of a gateway begin at the root of its host. */
+function isRoot(url: string): boolean {
+  const { href, origin } = new URL(url);
+  return href === `${origin}/`;
+}
