@@ -275,7 +275,8 @@ describe('answering', () => {
   it.each([
     ['hides a value where the call hid none', { path: '/a' }, { path: '/a', password: 'p' }, false],
     ['hides none where the call hid a value', { path: '/a', password: 'p' }, { path: '/a' }, false],
-    ['hides a value as the call did', { password: 'p' }, { password: 'q' }, true],
+    ['hides another value', { password: 'p' }, { password: 'q' }, false],
+    ['writes the hidden value again', { password: 'p' }, { password: 'p' }, false],
     ['hides none, as the call did', { path: '/a' }, { path: '/b' }, true],
   ])('an edit that %s shares its salt only with a like one', async (_what, before, after, isShared) => {
     const callId = await one({ arguments: before });

@@ -7,7 +7,7 @@ import {
   unmask,
 } from '@countersign/contracts';
 import type { Decision, JsonObject, RespondBody, RevealedView, FieldError } from '@countersign/contracts';
-import { currentProposal, digestInputOf, instructionsOf, toolCallRules } from '@countersign/domain';
+import { areEqualJson, currentProposal, digestInputOf, instructionsOf, toolCallRules } from '@countersign/domain';
 import type {
   Action,
   Approval,
@@ -212,11 +212,19 @@ function toDecision(ports: CommandPorts, call: ToolCall, approvalId: string, dec
 /** Edited arguments: masks put back, checked against the tool's schema, digested, and judged by the policy once more. */
 function toEdit(ports: CommandPorts, call: ToolCall, action: Action, edited: JsonObject): EditDecision {
   const { request } = call;
-  const { arguments: args, foreign, restored } = unmask(edited, action.arguments, action.salt ?? '');
+  const isEdited = action.actionDigest !== request.actionDigest;
+  const {
+    arguments: args,
+    foreign,
+    restored,
+  } = unmask(edited, action.arguments, {
+    salt: action.salt ?? '',
+    isEdited,
+  });
   const checked = ports.schemas.check(request.toolSchema, args);
   // A value that an approver put back without seeing it stays hidden, also when its name was edited.
   const sensitive = [...new Set([...(checked.status === 'valid' ? checked.sensitive : []), ...restored])];
-  const salt = saltOfEdit(ports, action, { arguments: args, sensitive });
+  const salt = saltOfEdit(ports, action, { arguments: args, sensitive, restored });
   return {
     type: 'edit',
     arguments: args,
@@ -231,19 +239,23 @@ function toEdit(ports: CommandPorts, call: ToolCall, action: Action, edited: Jso
 }
 
 /**
- * Attack: guessing an erased value by its digest. The salt is encrypted with the values, so it must not be recorded in
- * clear elsewhere: an edit keeps the salt when both hide values, or neither does. Then equal values have equal masks,
- * and equal edits equal digests.
+ * Attack: guessing a hidden value by an edit that writes it again: an equal mask, or an equal digest, would confirm it.
+ * So an edit with hidden values has a salt of its own. It keeps the salt only where it says nothing that its author
+ * cannot see: where neither hides values, and where the arguments are equal and each hidden value was left as its mask.
+ *
+ * Attack: guessing an erased value by its digest. The salt is encrypted with the values, so an edit that hides none
+ * does not record the salt of one that hides some.
  */
 function saltOfEdit(
   { ids }: Pick<CommandPorts, 'ids'>,
   before: Action,
-  edited: Pick<Action, 'arguments' | 'sensitive'>,
+  { arguments: args, sensitive, restored }: Pick<Action, 'arguments' | 'sensitive'> & { restored: readonly string[] },
 ): string {
-  const hides = ({ arguments: args, sensitive }: typeof edited): boolean => hiddenValues(args, sensitive).length > 0;
-  return before.salt !== null && hides(before) === hides(edited)
-    ? before.salt
-    : Buffer.from(ids.randomBytes(16)).toString('hex');
+  const hidden = hiddenValues(args, sensitive);
+  const hidBefore = hiddenValues(before.arguments, before.sensitive).length > 0;
+  const isSame = hidden.every(({ pointer }) => restored.includes(pointer)) && areEqualJson(args, before.arguments);
+  const isKept = hidden.length === 0 ? !hidBefore : hidBefore && isSame;
+  return before.salt !== null && isKept ? before.salt : Buffer.from(ids.randomBytes(16)).toString('hex');
 }
 
 function foreignMask(pointer: string): FieldError {

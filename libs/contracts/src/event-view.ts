@@ -3,7 +3,7 @@ import type { CalledTool } from './called-tool.js';
 import type { EventData, NewEvent, RecordedEvent } from './events.js';
 import type { GrantTerms } from './grant-events.js';
 import type { JsonObject } from './json.js';
-import { maskAt, maskByName } from './sensitive.js';
+import { maskAt, maskByName, maskEdited } from './sensitive.js';
 import type { EventView } from './log-views.js';
 
 /**
@@ -66,7 +66,7 @@ function maskedData(event: RecordedEvent): JsonObject {
 function maskedDecision(decision: Extract<RecordedEvent['data'], { decision: unknown }>['decision']): JsonObject {
   switch (decision.type) {
     case 'edit':
-      return { ...decision, arguments: maskAt(decision.arguments, decision.sensitive, decision.salt), salt: null };
+      return { ...decision, arguments: maskEdited(decision.arguments, decision.sensitive, decision.salt), salt: null };
     case 'answer':
       return { type: 'answer', output: maskByName(decision.output) };
     case 'approve':

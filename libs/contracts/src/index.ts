@@ -164,7 +164,16 @@ export { createSchemaRegistry } from './schema-registry.js';
 export type { JsonSchema, SchemaRegistry } from './schema-registry.js';
 export { runCancellationStream, runCancelledSchema } from './run-events.js';
 export type { RunEvent } from './run-events.js';
-export { concealAt, concealed, hiddenValues, maskAt, maskByName, sensitivePointers, unmask } from './sensitive.js';
+export {
+  concealAt,
+  concealed,
+  hiddenValues,
+  maskAt,
+  maskByName,
+  maskEdited,
+  sensitivePointers,
+  unmask,
+} from './sensitive.js';
 export type { HiddenValue, MarkedPlaces } from './sensitive.js';
 export { eraseSecrets, erasedPointers, putSecrets, secretPointers, takeSecrets } from './sealed-values.js';
 export type { SecretValues } from './sealed-values.js';

@@ -23,6 +23,21 @@ export function maskOf(value: JsonValue, salt: string | null): string {
   return `[masked sha256:${hash('sha256', `${salt}${canonicalize(value) ?? ''}`, 'hex').slice(0, 16)}]`;
 }
 
+/** Returns the salt of a place. It is computed where something is masked there, and not before. */
+export type PlaceSalt = () => string | null;
+
+/** The salt of a member. With it, equal values at two places have different masks. */
+export function saltOfMember(container: PlaceSalt, key: string): PlaceSalt {
+  let known: string | null | undefined;
+  return () => {
+    if (known === undefined) {
+      const salt = container();
+      known = salt === null ? null : hash('sha256', JSON.stringify([salt, key]), 'hex').slice(0, 32);
+    }
+    return known;
+  };
+}
+
 /** All masks with a hash in a text. */
 export function masksIn(text: string): readonly string[] {
   return text.match(masksWithHash) ?? [];

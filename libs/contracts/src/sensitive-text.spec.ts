@@ -68,7 +68,7 @@ describe('an edit of a string with masks in it', () => {
 
   it('restores what was left as it was, to the byte', () => {
     expect(seen).not.toEqual(original);
-    expect(unmask({ ...seen, path: '/y' }, original, salt)).toEqual({
+    expect(unmask({ ...seen, path: '/y' }, original, { salt })).toEqual({
       arguments: { ...original, path: '/y' },
       foreign: [],
       restored: [],
@@ -78,7 +78,7 @@ describe('an edit of a string with masks in it', () => {
   it('restores each mask at its place, also when the text around it changed', () => {
     const body = seen.body.replace('"a"', '"b"').replaceAll(/\n */g, '');
     const outer = seen.outer.replace('"n":1', '"n":2');
-    const result = unmask({ ...seen, body, outer }, original, salt);
+    const result = unmask({ ...seen, body, outer }, original, { salt });
     expect(result.foreign).toEqual([]);
     expect(JSON.parse(result.arguments['body'] as string)).toEqual({ ...secrets, user: 'b' });
     expect(result.arguments['outer']).toBe('{"body":"{\\"pwd\\":\\"s\\"}","n":2}');
@@ -86,7 +86,7 @@ describe('an edit of a string with masks in it', () => {
 
   it('takes a new value in the place of a mask', () => {
     const body = seen.body.replace(masked('hunter2'), '"new"');
-    const result = unmask({ ...seen, body }, original, salt);
+    const result = unmask({ ...seen, body }, original, { salt });
     expect([result.foreign, JSON.parse(result.arguments['body'] as string)]).toEqual([
       [],
       { ...secrets, password: 'new' },
@@ -104,20 +104,20 @@ describe('an edit of a string with masks in it', () => {
     ['is written with escapes', `{"note":"\\u005b${mask.slice(1)}"}`],
     ['stands in a text inside the text', JSON.stringify({ user: JSON.stringify({ password: mask }) })],
   ])('is refused when a mask %s: none is ever taken for a value', (_what, body) => {
-    expect(unmask({ ...seen, body }, original, salt).foreign).toEqual(['/body']);
+    expect(unmask({ ...seen, body }, original, { salt }).foreign).toEqual(['/body']);
   });
 
   it('that puts such a text where none was is refused with its mask, and taken without', () => {
-    expect(unmask({ ...seen, more: seen.body }, original, salt).foreign).toEqual(['/more']);
-    expect(unmask({ ...seen, path: seen.body }, original, salt).foreign).toEqual(['/path']);
-    expect(unmask({ ...seen, more: '{"password":"p"}' }, original, salt).foreign).toEqual([]);
+    expect(unmask({ ...seen, more: seen.body }, original, { salt }).foreign).toEqual(['/more']);
+    expect(unmask({ ...seen, path: seen.body }, original, { salt }).foreign).toEqual(['/path']);
+    expect(unmask({ ...seen, more: '{"password":"p"}' }, original, { salt }).foreign).toEqual([]);
   });
 
   it('leaves a text alone that had something like a mask in it before', () => {
     const quoted = { note: 'it said [masked sha256:0123456789abcdef]', body: '{"note":"[masked]","pwd":"x"}' };
     const shown = maskAt(quoted, sensitivePointers(quoted), salt);
     const edited = { ...shown, body: shown.body.replace('{', '{"n":1,') };
-    expect(unmask({ ...edited, note: `${quoted.note}!` }, quoted, salt)).toEqual({
+    expect(unmask({ ...edited, note: `${quoted.note}!` }, quoted, { salt })).toEqual({
       arguments: { note: `${quoted.note}!`, body: '{"n":1,"note":"[masked]","pwd":"x"}' },
       foreign: [],
       restored: [],
@@ -130,7 +130,7 @@ describe('an edit of a string with masks in it', () => {
         const before = { body: JSON.stringify({ password: secret, other: 1 }) };
         const view = maskAt(before, [], salt);
         const shown = JSON.parse(view.body) as JsonObject;
-        const { arguments: args, foreign } = unmask({ body: JSON.stringify({ ...shown, other }) }, before, salt);
+        const { arguments: args, foreign } = unmask({ body: JSON.stringify({ ...shown, other }) }, before, { salt });
         expect(foreign).toEqual([]);
         const restored = JSON.parse(args['body'] as string) as JsonObject;
         expect(isMask(restored['password'])).toBe(false);
@@ -158,7 +158,11 @@ it.each([
   const text = nest(40_000, '{"to":"a","password":"hunter2"}');
   const shown = maskText(text, salt);
   expect(shown).toBe(nest(40_000, `{"to":"a","password":${masked('hunter2')}}`));
-  const { arguments: args, foreign } = unmask({ body: shown.replace('"to":"a"', '"to":"b"') }, { body: text }, salt);
+  const { arguments: args, foreign } = unmask(
+    { body: shown.replace('"to":"a"', '"to":"b"') },
+    { body: text },
+    { salt },
+  );
   expect(foreign).toEqual([]);
   expect(args['body']).toBe(nest(40_000, '{"to":"b","password":"hunter2"}'));
 });

@@ -93,7 +93,7 @@ describe('masks', () => {
         const original = { auth: { password: secret }, other: 1 } as JsonObject;
         const seen = maskAt(original, sensitivePointers(original), salt);
         const edited = { ...seen, other } as JsonObject;
-        const result = unmask(edited, original, salt);
+        const result = unmask(edited, original, { salt });
         expect(result.foreign).toEqual([]);
         expect(result.arguments).toEqual({ auth: { password: secret }, other });
       }),
@@ -105,12 +105,12 @@ describe('masks', () => {
     const original = { note: literal, password: 'hunter2' };
     const seen = maskAt(original, ['/password'], salt);
     expect(seen.note).toBe(literal);
-    expect(unmask({ ...seen, more: 1 }, original, salt)).toEqual({
+    expect(unmask({ ...seen, more: 1 }, original, { salt })).toEqual({
       arguments: { ...original, more: 1 },
       foreign: [],
       restored: ['/password'],
     });
-    expect(unmask({ ...seen, note: seen.password, password: literal }, original, salt).foreign).toEqual([
+    expect(unmask({ ...seen, note: seen.password, password: literal }, original, { salt }).foreign).toEqual([
       '/note',
       '/password',
     ]);
@@ -118,7 +118,7 @@ describe('masks', () => {
 
   it('that stand for nothing at their place are named', () => {
     const mask = maskOf('hunter2', salt);
-    const result = unmask({ moved: mask, password: mask }, { password: 'hunter2' }, salt);
+    const result = unmask({ moved: mask, password: mask }, { password: 'hunter2' }, { salt });
     expect(result.arguments).toEqual({ moved: mask, password: 'hunter2' });
     expect(result.foreign).toEqual(['/moved']);
     expect(result.restored).toEqual(['/password']);
@@ -126,7 +126,7 @@ describe('masks', () => {
 
   it('are named at most a hundred times when they stand for nothing', () => {
     const edited = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`n${index}`, '[masked]']));
-    expect(unmask(edited, {}, salt).foreign).toHaveLength(100);
+    expect(unmask(edited, {}, { salt }).foreign).toHaveLength(100);
   });
 });
 
@@ -173,7 +173,7 @@ describe('a long name over many members', () => {
   it('is masked and restored without writing the pointers of all of them', () => {
     const seen = maskAt(value, ['/iban'], salt);
     expect(seen['iban']).toBe(maskOf('x', salt));
-    expect(unmask(seen, value, salt).arguments).toEqual(value);
+    expect(unmask(seen, value, { salt }).arguments).toEqual(value);
     expect(hiddenValues(value, ['/iban'])).toEqual([{ pointer: '/iban', why: 'schema' }]);
   });
 });

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from './json.js';
-import { isMask, maskOf, masksIn } from './sensitive-mask.js';
+import { isMask, maskOf, masksIn, saltOfMember } from './sensitive-mask.js';
+import type { PlaceSalt } from './sensitive-mask.js';
 import { isContainer, membersOf, secretMembersOf } from './sensitive-members.js';
 import type { JsonContainer } from './sensitive-members.js';
 import { maskText, mayHideText, unmaskText } from './sensitive-text.js';
@@ -109,6 +110,28 @@ export function maskAt<T extends JsonValue>(value: T, pointers: readonly string[
   ) as T;
 }
 
+/**
+ * The same for arguments that a person edited: equal values at two places have different masks. Attack: an approver
+ * writes a guess next to a value that they may not see, and compares the masks.
+ */
+export function maskEdited(value: JsonObject, pointers: readonly string[], salt: string | null): JsonObject {
+  if (pointers.length === 0 && !hidesText(value)) return value;
+  return rewrite<MaskedPlace>(
+    value,
+    { tree: pointerTree(pointers), salt: () => salt },
+    (node, place) => {
+      if (place.tree?.isEnd === true) return maskOf(node, place.salt());
+      return typeof node === 'string' && mayHideText(node) ? maskText(node, place.salt()) : undefined;
+    },
+    (place) => (key) => ({ tree: place.tree?.members.get(key), salt: saltOfMember(place.salt, key) }),
+  ) as JsonObject;
+}
+
+interface MaskedPlace {
+  readonly tree: PointerTree | undefined;
+  readonly salt: PlaceSalt;
+}
+
 /** Stands for a hidden value where nothing may depend on it. Compared by identity. */
 export const concealed: JsonObject = Object.freeze({});
 
@@ -153,31 +176,39 @@ const foreignMax = 100;
  * Returns the edited arguments with each returned mask replaced by its original value, also inside strings that are
  * JSON texts or contain URLs. A mask without an original at its place is kept and named in `foreign`, to be refused;
  * only the first hundred. `restored` has the pointers of the values that stay hidden under any name: restored values,
- * and strings with a restored value that would not be masked again.
+ * and strings with a restored value that would not be masked again. `isEdited`: the masks are those of
+ * {@link maskEdited}.
  */
 export function unmask(
   edited: JsonObject,
   original: JsonObject,
-  salt: string,
+  { salt, isEdited = false }: { readonly salt: string; readonly isEdited?: boolean },
 ): { readonly arguments: JsonObject; readonly foreign: readonly string[]; readonly restored: readonly string[] } {
   const foreign: string[] = [];
   const restored: string[] = [];
-  const replace = (node: JsonValue, { before, pointer }: EditedPlace): JsonValue | undefined => {
+  const replace = (node: JsonValue, { before, pointer, salt: saltOf }: EditedPlace): JsonValue | undefined => {
     if (typeof node !== 'string') return undefined;
     // The agent's own text, even if it reads like a mask: it hides nothing, and nothing is put back.
     if (node === before) return node;
+    const salt = saltFor(node, saltOf);
     const value = isMask(node) ? unmaskValue(node, before, salt) : unmaskText(node, before, salt);
     if (value === undefined && foreign.length < foreignMax) foreign.push(pointer);
     const isWhole = value !== undefined && isMask(node);
     if (isWhole || (typeof value === 'string' && isExposed(node, value, salt))) restored.push(pointer);
     return value;
   };
-  const whole: EditedPlace = { before: original, pointer: '' };
-  const result = rewrite(edited, whole, replace, ({ before, pointer }) => (key) => ({
-    before: isContainer(before) && Object.hasOwn(before, key) ? memberAt(before, key) : undefined,
-    pointer: step(pointer, key),
+  const whole: EditedPlace = { before: original, pointer: '', salt: () => salt };
+  const result = rewrite(edited, whole, replace, (place) => (key) => ({
+    before: isContainer(place.before) && Object.hasOwn(place.before, key) ? memberAt(place.before, key) : undefined,
+    pointer: step(place.pointer, key),
+    salt: isEdited ? saltOfMember(place.salt, key) : place.salt,
   }));
   return { arguments: result as JsonObject, foreign, restored };
+}
+
+/** Without a mask the salt is not needed. */
+function saltFor(edited: string, salt: PlaceSalt): string {
+  return masksIn(edited).length === 0 ? '' : (salt() ?? '');
 }
 
 /**
@@ -197,6 +228,7 @@ function isExposed(edited: string, restored: string, salt: string): boolean {
 interface EditedPlace {
   readonly before: JsonValue | undefined;
   readonly pointer: string;
+  readonly salt: PlaceSalt;
 }
 
 function memberAt(container: JsonContainer, key: string): JsonValue | undefined {

@@ -1,4 +1,4 @@
-import { hiddenValues, maskAt, maskByName, proposalDigest, shownDigest } from '@countersign/contracts';
+import { hiddenValues, maskAt, maskByName, maskEdited, proposalDigest, shownDigest } from '@countersign/contracts';
 import type {
   ApprovalView,
   JsonObject,
@@ -24,8 +24,10 @@ import type { ApprovalOfCall } from './read-model.js';
 /** `masked`: without the values of sensitive fields; `whole` is for the requesting agent, the claim and auditors alone. */
 export type Visibility = 'whole' | 'masked';
 
-function argumentsOf(action: Action, visibility: Visibility): JsonObject {
-  return visibility === 'whole' ? action.arguments : maskAt(action.arguments, action.sensitive, action.salt);
+function argumentsOf(action: Action, visibility: Visibility, isEdit: boolean): JsonObject {
+  if (visibility === 'whole') return action.arguments;
+  const mask = isEdit ? maskEdited : maskAt;
+  return mask(action.arguments, action.sensitive, action.salt);
 }
 
 /** Outputs and errors have no schema, so their member names decide what is sensitive. */
@@ -36,7 +38,7 @@ function resultOf(value: JsonValue, visibility: Visibility): JsonValue {
 function decisionView({ decision, actionDigest }: Vote, visibility: Visibility): ResponseView['decision'] {
   switch (decision.type) {
     case 'edit':
-      return { type: 'edit', arguments: argumentsOf({ ...decision, actionDigest }, visibility) };
+      return { type: 'edit', arguments: argumentsOf({ ...decision, actionDigest }, visibility, true) };
     case 'answer':
       return { type: 'answer', output: resultOf(decision.output, visibility) };
     case 'approve':
@@ -75,7 +77,7 @@ function batchOf({ callId, batchId, batchMode: mode, batchCallIds }: CallRequest
 export function toApprovalView(
   { call, approval }: ApprovalOfCall,
   visibility: Visibility,
-  shown: JsonObject = argumentsOf(currentProposal(approval).action, visibility),
+  shown: JsonObject = askedArguments({ call, approval }, visibility),
 ): ApprovalView {
   const { request } = call;
   const { resolution } = approval;
@@ -117,6 +119,11 @@ export function toApprovalView(
     resolution: isPending ? null : resolution.status,
     resolvedAt: isPending ? null : resolution.at,
   };
+}
+
+function askedArguments({ call, approval }: ApprovalOfCall, visibility: Visibility): JsonObject {
+  const { action } = currentProposal(approval);
+  return argumentsOf(action, visibility, isEditOf(call, action));
 }
 
 /** A proposal never changes, and is shown many times. */
@@ -214,11 +221,15 @@ function isEdited({ action, request }: CallRow): boolean {
   return action.arguments !== request.arguments;
 }
 
+function isEditOf({ request }: CallRow, action: Action): boolean {
+  return action.actionDigest !== request.actionDigest;
+}
+
 /** A tool call as returned over HTTP. */
 export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallView {
   const { request, action, execution } = call;
   const approval = call.approvals.at(-1);
-  const shown = argumentsOf(action, visibility);
+  const shown = argumentsOf(action, visibility, isEditOf(call, action));
   // The same action is masked once.
   const isSame = approval !== undefined && currentProposal(approval).action.arguments === action.arguments;
   const shownBefore = isSame ? shown : undefined;
@@ -231,7 +242,7 @@ export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallV
     toolName: request.toolName,
     ...(request.clientExecuted && { clientExecuted: true }),
     arguments: shown,
-    ...(isEdited(call) ? { originalArguments: argumentsOf(request, visibility) } : {}),
+    ...(isEdited(call) ? { originalArguments: argumentsOf(request, visibility, false) } : {}),
     actionDigest: action.actionDigest,
     state: call.state,
     verdict: call.verdict ?? unjudged,

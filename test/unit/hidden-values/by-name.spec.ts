@@ -36,7 +36,7 @@ describe('a value', () => {
     expect(JSON.stringify(seen).replaceAll(/ sha256:[0-9a-f]{16}/g, '')).toBe(JSON.stringify({ inner: read(shown) }));
     expect(hiddenValues(args, pointers).every(({ why }) => why === 'name')).toBe(true);
     expect(hiddenValues(args, pointers).length > 0).toBe(shown !== value);
-    expect(unmask(seen, args, salt)).toMatchObject({ arguments: args, foreign: [] });
+    expect(unmask(seen, args, { salt })).toMatchObject({ arguments: args, foreign: [] });
   });
 });
 
@@ -50,7 +50,7 @@ describe('a mask inside an edited text', () => {
     const args = { body };
     const seen = maskAt(args, [], salt);
     expect(seen.body).not.toContain('s3cret');
-    const { arguments: edited, foreign, restored } = unmask({ body: seen.body.replace(from, to) }, args, salt);
+    const { arguments: edited, foreign, restored } = unmask({ body: seen.body.replace(from, to) }, args, { salt });
     expect(foreign).toEqual([]);
     expect(edited['body']).toContain('s3cret');
     expect(JSON.stringify(maskAt(edited, restored, salt))).not.toContain('s3cret');

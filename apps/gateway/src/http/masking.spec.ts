@@ -2,13 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApprovalView, ClaimView, JsonObject, ToolCallView } from '@countersign/contracts';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
+import { createTestPolicies } from '../testing/policies.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 
 let world: World;
 let api: Api;
 beforeAll(async () => {
-  world = await openWorld();
+  world = await openWorld({ policies: createTestPolicies() });
   api = createApi(world);
 });
 afterAll(() => world.close());
@@ -51,6 +52,53 @@ describe('sensitive values', () => {
       expect(body.arguments['password']).toBe(body.arguments['card']);
     }
     expect(await get('auditor', `/v1/approvals/${approvalId}`)).toContain(secret);
+  });
+
+  describe('are not found out by a guess in an edit', () => {
+    const { text: _, ...hidden } = args;
+    const asked = async () => (await api.pending({ toolName: 'two_people', arguments: hidden, toolSchema })).approvalId;
+    const edit = async (approvalId: string, as: string, edited: object) =>
+      (
+        await api.send<ApprovalView>('POST', `/v1/approvals/${approvalId}/responses`, {
+          as,
+          body: { decision: { type: 'edit', arguments: edited } },
+        })
+      ).body;
+    const seenBy = async (approvalId: string) =>
+      (await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as: 'ann' })).body;
+    const masksOf = ({ arguments: { password, card, again } }: ApprovalView) => [password, card, again];
+
+    it('that writes the value again: it has another mask and another digest, and is another proposal', async () => {
+      const approvalId = await asked();
+      const before = await seenBy(approvalId);
+      const right = await edit(approvalId, 'ann', { ...before.arguments, password: secret, host: 'db' });
+      const wrong = await edit(approvalId, 'ann', { ...right.arguments, password: 'wrong' });
+      expect([before, right, wrong].map(({ proposal }) => proposal.number)).toEqual([1, 2, 3]);
+      expect(new Set([before, right, wrong].map(({ actionDigest }) => actionDigest)).size).toBe(3);
+      expect(new Set([before, right, wrong].map((one) => one.arguments['password'])).size).toBe(3);
+      expect(new Set([before, right, wrong].map((one) => one.arguments['card'])).size).toBe(3);
+    });
+
+    it('that writes it under another name, next to the value', async () => {
+      const approvalId = await asked();
+      const { arguments: seen } = await seenBy(approvalId);
+      const toldApart = masksOf(await edit(approvalId, 'ann', { ...seen, again: { password: secret } }));
+      const { password } = toldApart[2] as { password: string };
+      expect(new Set([toldApart[0], toldApart[1], password]).size).toBe(3);
+    });
+
+    it('and an edit that leaves all masks in their places is the same proposal for the next person', async () => {
+      const approvalId = await asked();
+      const { arguments: seen } = await seenBy(approvalId);
+      const edited = await edit(approvalId, 'ann', { ...seen, host: 'other' });
+      const same = await edit(approvalId, 'me', edited.arguments);
+      expect(same).toMatchObject({ state: 'approved', proposal: { number: 2 } });
+      const { body } = await api.send<ClaimView>('POST', `/v1/tool-calls/${same.callId}/claim`, {
+        as: 'worker',
+        body: { resolverId: 'r' },
+      });
+      expect(body.arguments).toEqual({ ...hidden, host: 'other' });
+    });
   });
 
   it('are masked in the approvals of a person who may decide, auditor or not; the call and the audit show them', async () => {
