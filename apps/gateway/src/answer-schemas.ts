@@ -6,9 +6,22 @@ import {
   problemSchema,
   toolCallViewSchema,
 } from '@countersign/contracts';
+import { roles } from '@countersign/commands';
 import { z } from 'zod';
 
 // The codes that only HTTP has. The contracts have the others.
+
+export const meSchema = z
+  .strictObject({
+    principal: z.string().meta({ description: 'Calls belong to it, and so do refusals of requests.' }),
+    tenant: z.string(),
+    roles: z.array(z.enum(roles)),
+    groups: z.array(z.string()),
+    agentIds: z
+      .array(z.string())
+      .meta({ description: 'Globs of the agents that it may request for, in addition to its own principal.' }),
+  })
+  .meta({ id: 'Me', description: 'The caller, as the server knows it.' });
 
 export const toolCallsSchema = z
   .strictObject({ calls: z.array(toolCallViewSchema) })

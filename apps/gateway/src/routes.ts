@@ -2,6 +2,7 @@ import type { Route } from './route.js';
 import { approvalRoutes } from './routes/approval.routes.js';
 import { executionRoutes } from './routes/execution.routes.js';
 import { grantRoutes } from './routes/grant.routes.js';
+import { meRoutes } from './routes/me.routes.js';
 import { logRoutes } from './routes/log.routes.js';
 import { operationsRoutes } from './routes/operations.routes.js';
 import { oversightRoutes } from './routes/oversight.routes.js';
@@ -18,6 +19,7 @@ export const routes = {
   ...policyRoutes,
   ...oversightRoutes,
   ...subjectRoutes,
+  ...meRoutes,
   ...logRoutes,
   ...operationsRoutes,
 } as const;

@@ -10,7 +10,7 @@ export type {
   ListToolCallsOptions,
   RenewRequest,
 } from './ledger/client.js';
-export type { ApprovalPage, RunPage, ToolCallPage } from './ledger/answers.js';
+export type { ApprovalPage, Me, RunPage, ToolCallPage } from './ledger/answers.js';
 export type { Clock as WorkerClock } from '@countersign/contracts/clock';
 export { fetchUnencoded } from '@countersign/http-client';
 export { CountersignError, isRefusal } from './errors.js';

@@ -52,6 +52,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'POST /v1/policy/backtest': ['auditor'],
   'GET /v1/oversight': ['approver', 'auditor', 'admin'],
   'POST /v1/subjects/erase': ['admin'],
+  'GET /v1/me': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
   'GET /v1/events': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
   'GET /v1/audit/tool-calls/:callId/events': ['auditor'],
   'GET /v1/audit/events': ['auditor'],
@@ -92,6 +93,14 @@ describe('roles', () => {
 });
 
 describe('tokens', () => {
+  it('tell their holder who it is', async () => {
+    const { status, body } = await api.send('GET', '/v1/me', { as: 'ann' });
+    expect([status, body]).toEqual([
+      200,
+      { principal: 'ann', tenant: 'default', roles: ['approver'], groups: expect.any(Array), agentIds: [] },
+    ]);
+  });
+
   it.each(guarded)('$method $path needs one', async ({ method, path }) => {
     const { status, body } = await sendAs(null, method, filled(path));
     expect([status, body.code]).toEqual([401, 'unauthenticated']);

@@ -8,6 +8,7 @@ import { ExecutionsController } from './executions.controller.js';
 import { GrantsController } from './grants.controller.js';
 import type { HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
+import { MeController } from './me.controller.js';
 import { OpenApiController } from './openapi.controller.js';
 import { OversightController } from './oversight.controller.js';
 import { PolicyController } from './policy.controller.js';
@@ -31,6 +32,7 @@ export class GatewayModule {
         OversightController,
         StreamsController,
         SubjectsController,
+        MeController,
         OpenApiController,
         OperationsController,
       ],

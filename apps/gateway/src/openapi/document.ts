@@ -25,6 +25,7 @@ const tags = {
   Execution: 'By remote workers, or by the client itself.',
   Policy: 'The rules in force, and what they say of a call.',
   Oversight: 'How people decided: figures to look into.',
+  'Sign-in': 'Who a token speaks for.',
   'Events and audit': 'The log: live, and for auditors.',
   Operations: 'For operators.',
 } as const;

@@ -54,6 +54,16 @@ function reader<T>(schema: z.ZodType<T>): (body: unknown) => T {
   };
 }
 
+/** The holder of a token, as the server knows it. */
+export interface Me {
+  readonly principal: string;
+  readonly tenant: string;
+  readonly roles: readonly string[];
+  readonly groups: readonly string[];
+  /** Globs of the agents that it may request for, in addition to its own principal. */
+  readonly agentIds: readonly string[];
+}
+
 /** One page of approvals, the oldest first. */
 export interface ApprovalPage {
   readonly approvals: readonly ApprovalView[];
@@ -72,6 +82,7 @@ export interface RunPage {
   readonly nextCursor: string | null;
 }
 
+export const readMe = reader(typed<Me>(z.looseObject({ principal: z.string().min(1) })));
 export const readToolCall = reader(typed<ToolCallView>(toolCall));
 export const readToolCalls = reader(z.looseObject({ calls: z.array(typed<ToolCallView>(toolCall)) }));
 export const readToolCallPage = reader(typed<ToolCallPage>(z.looseObject({ calls: z.array(toolCall) })));

@@ -16,12 +16,14 @@ import {
   readApproval,
   readApprovalPage,
   readClaim,
+  readMe,
   readRun,
   readRunPage,
   readToolCall,
   readToolCallPage,
   readToolCalls,
   type ApprovalPage,
+  type Me,
   type RunPage,
   type ToolCallPage,
 } from './answers.js';
@@ -89,6 +91,8 @@ export interface RenewRequest {
  * `CountersignError` when the server refuses. The endpoint defines the role that a method needs.
  */
 export interface Client {
+  /** Who the token speaks for. */
+  readonly getMe: (options?: CallOptions) => Promise<Me>;
   /** Requests the calls of one model step. A duplicate adds nothing. Role agent. */
   readonly requestToolCalls: (body: RequestToolCalls, options?: CallOptions) => Promise<readonly ToolCallView[]>;
   readonly getToolCall: (callId: string, options?: GetToolCallOptions) => Promise<ToolCallView>;
@@ -147,6 +151,7 @@ export function clientOver(transport: Transport, token: string): Client {
   };
 
   return {
+    getMe: async (options) => readMe(await get('/v1/me', options)),
     requestToolCalls: async (body, options) => readToolCalls(await post('/v1/tool-calls', body, options)).calls,
     getToolCall: async (callId, options = {}) => {
       const { waitMs, until, ...rest } = options;

@@ -40,12 +40,16 @@ export async function route(ledger: FakeLedger, method: string, url: URL, body: 
   return handler === undefined ? refuse('not-found') : handler(body);
 }
 
+/** The agent of a first start. */
+const fakeAgent = { principal: 'agent', tenant: 'default', roles: ['agent'], groups: [], agentIds: ['*'] };
+
 function onAll(
   ledger: FakeLedger,
   target: string,
   query: URLSearchParams,
   body: unknown,
 ): Response | Promise<Response> {
+  if (target === 'GET me') return Response.json(fakeAgent);
   if (target === 'GET tool-calls') return listCalls(ledger, query);
   if (target !== 'POST tool-calls') return refuse('not-found');
   return parsed(requestToolCallsSchema, (request) => requestCalls(ledger, request))(body);

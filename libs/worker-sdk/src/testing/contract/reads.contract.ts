@@ -29,6 +29,11 @@ export function describeReads({ agent, resolver, ask, askOne, claim }: Sender, s
       expect(await agent('GET', path)).toEqual(json(200, { runId, ...over, calls: cancelled }));
     });
 
+    it('tells the agent who it is', async () => {
+      const me = { principal: 'agent', tenant: 'default', roles: ['agent'], groups: [], agentIds: ['*'] };
+      expect(await agent('GET', '/v1/me')).toEqual(json(200, me));
+    });
+
     it.each(['/v1/tool-calls/tc_none', '/v1/runs/none', '/v1/nothing'])('finds nothing at %s', async (path) => {
       expect(await agent('GET', path)).toEqual(problem(404, 'not-found'));
     });

@@ -1,0 +1,25 @@
+import { Controller, Inject, Req, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { ok } from '../answer.js';
+import { routes } from '../routes.js';
+import { Endpoint } from './endpoint.js';
+import { read } from './http-context.js';
+import type { ApiRequest, HttpContext } from './http-context.js';
+import { httpContextToken } from './http-context-token.js';
+
+/** Who the caller is. */
+@Controller()
+export class MeController {
+  readonly #http: HttpContext;
+
+  constructor(@Inject(httpContextToken) http: HttpContext) {
+    this.#http = http;
+  }
+
+  @Endpoint(routes.getMe)
+  me(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    return read(this.#http, request, reply, ({ principal, tenant, roles, groups, agentIds }) =>
+      ok({ principal, tenant, roles: [...roles], groups, agentIds }),
+    );
+  }
+}
