@@ -163,14 +163,14 @@ describe('a worker with kafka asks over HTTP, for a call that is', () => {
     expect(requests).toEqual([readsPause, readsEnd]);
   });
 
-  it('refused: the refusal in the log of the ledger', async () => {
+  it('refused: the refusal in the log of the ledger, and once its own principal', async () => {
     const worker = newWorker({ agentId: 'other', tools: [form] });
     // Connects.
     await worker.cancelRun(newRun(), 'enough').catch(() => undefined);
     requests.length = 0;
     const toolCalls = [{ toolCallId: '1', toolName: 'form', arguments: {} }];
     await expect(worker.step({ runId: newRun(), toolCalls })).rejects.toMatchObject({ code: 'forbidden' });
-    expect(requests).toEqual(['GET /events']);
+    expect(requests).toEqual(['GET /events', 'GET /me']);
   });
 
   it('waited for by another process: a look at the start, and one when it hears the topic', async () => {

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import type { RequestKeyEntry } from '@countersign/ledger';
 import { eventually } from '@countersign/message-bus/testing';
 import {
+  createClient,
   createWorker,
   gateTool,
   isRefusal,
@@ -213,6 +214,35 @@ describe('a worker with kafka', () => {
     await refused;
     await ledger.startLedger();
     expect((await stepping).results).toMatchObject([{ status: 'succeeded' }]);
+  });
+
+  it('is not ended by the refusal of another principal that uses the same id', async () => {
+    const requestId = `request-${randomUUID()}`;
+    const toolCalls = [deletion('1', '/tmp/x')];
+    // Signed by the key of a principal that may not speak for this agent.
+    const signing = { kid: 'key-0', privateKey: pemOf('ed25519') };
+    const other = newWorker({ signing }, { agentId: 'billing' });
+    const others = other.step({ runId: newRun(), requestId, toolCalls }).catch(() => undefined);
+    const token = 'auditing-agent-token';
+    for await (const { data } of createClient({ url: ledger.url, token }).events({ types: ['RequestRefused'] }))
+      if (data['requestId'] === requestId) break;
+    await ledger.stopLedger();
+    const paths: string[] = [];
+    const noting: typeof fetch = (input, init) => {
+      paths.push(new URL(input instanceof Request ? input.url : input).pathname);
+      return fetch(input, init);
+    };
+    const runId = newRun();
+    const stepping = newWorker({}, { token, fetch: noting }).step({ runId, requestId, toolCalls });
+    const succeeded = expect(stepping).resolves.toMatchObject({ results: [{ status: 'succeeded' }] });
+    await eventually(() => expect(requestsOf(runId)).toHaveLength(1), withinMs);
+    await ledger.relayAgain();
+    // It has read the refusal in the log, and whose it is.
+    await eventually(() => expect(paths).toEqual(expect.arrayContaining(['/v1/events', '/v1/me'])), withinMs);
+    await ledger.startLedger();
+    await succeeded;
+    await other.close();
+    await others;
   });
 
   it.each([900_000_000_000_000, 9_007_199_254_740_990])(

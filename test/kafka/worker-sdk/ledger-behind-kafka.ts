@@ -25,6 +25,8 @@ const tokens: readonly TokenEntry[] = [
   { token: 'agent-token', principal: 'kafka', roles: ['agent'] },
   { token: 'signer-token', principal: 'signer', roles: ['agent'] },
   { token: 'billing-token', principal: 'billing', roles: ['agent'] },
+  // Reads the refusals of every principal.
+  { token: 'auditing-agent-token', principal: 'kafka', roles: ['agent', 'auditor'] },
   { token: 'ann-token', principal: 'ann', roles: ['approver'] },
   { token: 'worker-token', principal: 'worker', roles: ['resolver'] },
 ];

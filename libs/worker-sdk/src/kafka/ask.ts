@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { backoffMs } from '@countersign/contracts';
+import { backoffMs, type EventView } from '@countersign/contracts';
 import { linkedController } from '@countersign/http-client';
 import { createChanges, type Changes } from '../ledger/changes.js';
 import { CountersignError, messageOf } from '../errors.js';
@@ -9,12 +9,14 @@ import { createRefusalCheck } from './confirm-refusal.js';
 import type { HeardEvent } from './heard-event.js';
 import { publish, type PublishedRequest, type PublishPorts } from './publish-request.js';
 import type { ReadPorts } from './reads-over-kafka.js';
-import { refusalOfRequest, type RequestFeed } from './request-feed.js';
+import { principalOf, refusalOfRequest, type RequestFeed } from './request-feed.js';
 
 /** The dependencies of requests over Kafka. */
 export interface KafkaRequestsPorts extends PublishPorts, ReadPorts {
   readonly close: Requests['close'];
   readonly feed: RequestFeed;
+  /** The principal of the agent's token, as the server knows it. */
+  readonly principal: () => Promise<string>;
   readonly answerWithinMs: number;
 }
 
@@ -74,23 +76,26 @@ interface RefusalWait {
   readonly hinder: (why: string) => void;
 }
 
-/** Lets a refusal that the topic tells of and the ledger confirms end the wait. */
+/** Lets a refusal that the topic tells of, and the ledger confirms for the own principal, end the wait. */
 function watchRefusals(
-  { client, feed }: KafkaRequestsPorts,
+  { client, feed, principal }: KafkaRequestsPorts,
   { requestId, changes, signal, hinder }: RefusalWait,
 ): () => void {
-  const onRefusal = (event: Parameters<typeof refusalOfRequest>[0]): void => {
-    const error = refusalOfRequest(event, requestId);
+  const judge = async (event: Pick<EventView, 'data'>): Promise<void> => {
+    const error = refusalOfRequest(event, requestId, await principal());
     if (error !== undefined) changes.fail(error);
   };
+  const onRefusal = (event: Pick<EventView, 'data'>): void => void judge(event).catch(onError);
   const onError = (error: unknown): void => {
     if (!signal.aborted) hinder(`the refusal on the events topic cannot be checked: ${messageOf(error)}`);
   };
   const { check } = createRefusalCheck(client, signal, onRefusal, onError);
   return feed.watchRefusal({
     requestId,
-    onRumour: ({ message }, position) => {
-      hinder(`the events topic has a refusal of the request (${message}), but the ledger has none`);
+    onRumour: (rumour, position) => {
+      const sender = principalOf(rumour) ?? 'no proven principal';
+      const what = `the events topic has a refusal of the request (${rumour.message}) by ${sender}`;
+      hinder(`${what}, but the ledger has none of the principal of this token`);
       check(position);
     },
   });

@@ -1,4 +1,5 @@
 import { sleep } from '@countersign/contracts/clock';
+import { untilDone } from '@countersign/http-client';
 import { messageOf } from '../errors.js';
 import type { KafkaRequests, KafkaSide, RequestingWorker } from '../ledger/kafka-requests.js';
 import type { KafkaConnection } from './connection.js';
@@ -64,6 +65,10 @@ function openRequests(options: KafkaOptions, worker: RequestingWorker): KafkaSid
       isOver.abort();
     },
     feed,
+    principal: untilDone(async () => {
+      const { principal } = await client.getMe({ attempts: Infinity, signal: closed.signal });
+      return principal;
+    }),
     signer: options.signing === undefined ? undefined : createRequestSigner(options.signing, requestsTopicOf(options)),
     source: `/agents/${encodeURIComponent(agentId)}`,
     clock: transport.clock,

@@ -121,7 +121,8 @@ describe('messages on the events topic', () => {
 });
 
 describe('a refusal on the events topic', () => {
-  const data = { requestId: 'r-1', code: 'forbidden', detail: 'no', toolCallIds: [], retryAfterMs: 60_000 };
+  const named = { requestId: 'r-1', code: 'forbidden', detail: 'no', toolCallIds: [], retryAfterMs: 60_000 };
+  const data = { ...named, principal: 'billing' };
   const refused = (position: string | undefined, about: object = data): HeardMessage => ({
     key: 'run-1',
     headers: {
@@ -143,9 +144,15 @@ describe('a refusal on the events topic', () => {
     expect(rumours).toEqual([['forbidden', 7]]);
   });
 
-  it('counts when the log has it for this request', () => {
-    expect(refusalOfRequest({ data }, 'r-2')).toBeUndefined();
-    expect(refusalOfRequest({ data }, 'r-1')).toMatchObject({ code: 'forbidden', problem: { retryAfterMs: 60_000 } });
+  it('counts when the log has it for this request and the own principal', () => {
+    expect(refusalOfRequest({ data }, 'r-2', 'billing')).toBeUndefined();
+    const own = { code: 'forbidden', problem: { retryAfterMs: 60_000 } };
+    expect(refusalOfRequest({ data }, 'r-1', 'billing')).toMatchObject(own);
+  });
+
+  it('counts for no other principal, and for none when the ledger proved no sender', () => {
+    for (const other of [{ ...named, principal: 'evil' }, named, { ...named, principal: null }])
+      expect(refusalOfRequest({ data: other }, 'r-1', 'billing')).toBeUndefined();
   });
 
   it('opens one stream however often it comes, and another one only for an earlier position', async () => {

@@ -53,6 +53,7 @@ const refusalSchema = z.looseObject({
     code: z.string(),
     detail: z.string(),
     toolCallIds: z.array(z.string()),
+    principal: z.string().optional(),
   }),
 });
 
@@ -150,8 +151,24 @@ export function refusalOf(event: unknown): CountersignError | undefined {
   return new CountersignError({ code, problem, message: `${code}: ${detail}` });
 }
 
-/** Returns the refusal of this request, if the event of the ledger's own log is it. */
-export function refusalOfRequest(event: Pick<EventView, 'data'>, requestId: string): CountersignError | undefined {
+/**
+ * Returns the refusal of this request, if the event of the ledger's own log is it.
+ *
+ * Attack: another producer sends a request with the same id, which is refused. So the refusal names the principal that the
+ * ledger proved, and only that of the own principal counts.
+ */
+export function refusalOfRequest(
+  event: Pick<EventView, 'data'>,
+  requestId: string,
+  principal: string,
+): CountersignError | undefined {
   const error = refusalOf(event);
-  return error !== undefined && requestOf(error) === requestId ? error : undefined;
+  if (error === undefined || requestOf(error) !== requestId) return undefined;
+  return principalOf(error) === principal ? error : undefined;
+}
+
+/** The sender that the ledger proved for a refused request; undefined: none. */
+export function principalOf({ problem }: CountersignError): string | undefined {
+  const principal = problem?.['principal'];
+  return typeof principal === 'string' ? principal : undefined;
 }
