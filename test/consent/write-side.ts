@@ -50,7 +50,7 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
           ? undefined
           : { groups: people[principal], isAway: false },
       approvers: () => Object.keys(people).filter((one) => !removed.has(one)),
-      identitiesOf: () => ({}),
+      names: () => [],
     },
   });
   const ports: CommandPorts = { ...written, alterRule: alterRule(without) };

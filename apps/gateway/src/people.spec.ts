@@ -53,8 +53,8 @@ describe('a person', () => {
 
   it('has the identities of the channels file, in its tenant alone', () => {
     const people = createPeople(sources);
-    expect(people.identitiesOf('default', 'ann')).toMatchObject({ slack: 'T1:U1' });
-    expect(people.identitiesOf('other', 'ann')).toEqual({});
+    expect(people.names('default')).toEqual([['bob'], ['ann', 'T1:U1']]);
+    expect(people.names('other')).toEqual([]);
   });
 
   it('of an OIDC provider may be away, and others of its name may not', () => {

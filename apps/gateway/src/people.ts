@@ -1,6 +1,6 @@
 import type { ChannelsConfig, PeopleNow, Person } from '@countersign/channels';
 import type { People } from '@countersign/commands';
-import { identityKinds } from '@countersign/contracts';
+import { identitiesIn, identityKinds } from '@countersign/contracts';
 import type { Approver, KnownPeople, Policies } from '@countersign/policy';
 import type { Clock } from '@countersign/runtime';
 import { channelsTenant, createIsApprover } from './channels/approvers.js';
@@ -20,6 +20,7 @@ export interface PeopleSources {
 /** The one definition of who a person is, for the policy file, for votes and for delegations. */
 export function createPeople({ tokens, sessions, channels, issuer }: PeopleSources): KnownPeople & People {
   const inFile = (tenant: string): readonly Person[] => (tenant === channelsTenant ? (channels?.people ?? []) : []);
+  const names = inFile(channelsTenant).map((person) => [person.id, ...identitiesIn(person)]);
   // The provider cannot be asked about a person without a session: they count as an approver where a file names them.
   const isAway = (tenant: string, principal: string): boolean =>
     issuer !== null && isOfIssuer(issuer, principal) && sessions?.()?.isSignedIn({ tenant, principal }) !== true;
@@ -38,7 +39,7 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
     },
     channelPeople: inFile,
     approvers: (tenant) => (issuer === null ? tokens()?.approverIds(tenant) : undefined),
-    identitiesOf: (tenant, principal) => inFile(tenant).find(({ id }) => id === principal) ?? {},
+    names: (tenant) => (tenant === channelsTenant ? names : []),
     approver: (tenant, principal) => {
       if (!isApprover(tenant, principal)) return undefined;
       const who = { tenant, principal };

@@ -190,7 +190,7 @@ describe('a request that is repeated', () => {
       const people = {
         approver: () => ({ groups: [], isAway: false }),
         approvers: () => undefined,
-        identitiesOf: (_: string, principal: string) => (principal === 'alice' ? { slack: 'T01:U01' } : {}),
+        names: () => [['alice', 'T01:U01']],
       };
       const email = '{ id: alice, groups: [ops], identities: { email: "alice@example.com" } }';
       const content = `version: 1\ndefault: require\napprovers: [${email}]\nrules:\n${rule('low')}`;
@@ -211,7 +211,7 @@ describe('a request that is repeated', () => {
       const people = {
         approver: () => ({ groups: ['ops'], isAway: false }),
         approvers: () => undefined,
-        identitiesOf: (_: string, principal: string) => (principal === 'bob' ? { slack: 'T01:U02' } : {}),
+        names: () => [['bob', 'T01:U02']],
       };
       const known =
         '{ id: alice, groups: [ops] }, { id: bob, groups: [ops], identities: { email: "bob@example.com" } }';
@@ -229,6 +229,21 @@ describe('a request that is repeated', () => {
       expect(await request(ports, 'another')).toBe(allowed);
     },
   );
+
+  it('is confirmed under no other name of its creator, whichever name the channels file has as the id', async () => {
+    const people = {
+      approver: () => ({ groups: ['ops'], isAway: false }),
+      approvers: () => undefined,
+      names: () => [['alice', 'T01:U01', 'alice@example.com']],
+    };
+    policies.activate(policyOf(rule('high')));
+    const ports = processOver(store, { people });
+    const { grantId } = (await granted(ports)).terms;
+    for (const name of ['T01:U01', 'alice@example.com']) {
+      const confirmed = await confirmGrant(ports, actor(name, 'approver'), grantId, name);
+      expect(confirmed).toMatchObject({ status: 'refused', refusal: { code: 'own-request' } });
+    }
+  });
 
   it('with a hidden value is covered by no digest that a person wrote', async () => {
     const ports = processOver(store);

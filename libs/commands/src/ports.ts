@@ -1,4 +1,4 @@
-import type { BatchEvent, GrantEvent, Identities, JsonObject, ToolCallEvent } from '@countersign/contracts';
+import type { BatchEvent, GrantEvent, JsonObject, ToolCallEvent } from '@countersign/contracts';
 import type {
   BatchState,
   Decider,
@@ -42,8 +42,8 @@ export interface People {
   readonly approver: (tenant: string, principal: string) => KnownApprover | undefined;
   /** All approvers of the tenant; undefined when they are not known, because a sign-in provider gives the role. */
   readonly approvers: (tenant: string) => readonly string[] | undefined;
-  /** The identities of a person in the channels file. */
-  readonly identitiesOf: (tenant: string, principal: string) => Identities;
+  /** All names of each person of the channels file: the id and the identities. The same list until the file changes. */
+  readonly names: (tenant: string) => readonly (readonly string[])[];
 }
 
 export type ToolCallHandler = CommandHandler<ToolCallState, ToolCallEvent>;

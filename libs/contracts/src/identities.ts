@@ -26,3 +26,8 @@ export type Identities = { readonly [Kind in (typeof identityKinds)[number]]?: s
 export function comparedIdentity(identity: string): string {
   return identity.trim().toLowerCase();
 }
+
+/** The identities of a person, in the order of their kinds. */
+export function identitiesIn(identities: Identities): readonly string[] {
+  return identityKinds.flatMap((kind) => identities[kind] ?? []);
+}

@@ -153,7 +153,7 @@ export type {
   QuotaView,
   ShadowReport,
 } from './policy-views.js';
-export { comparedIdentity, identityKinds, identitySchemas } from './identities.js';
+export { comparedIdentity, identitiesIn, identityKinds, identitySchemas } from './identities.js';
 export type { Identities } from './identities.js';
 export { nestingMax } from './nesting.js';
 export type { ChainLink, ChainLinkView } from './nesting.js';

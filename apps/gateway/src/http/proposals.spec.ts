@@ -48,9 +48,17 @@ const people: readonly TokenEntry[] = [
     ['mia', 'managers'],
     ['max', 'managers'],
     ['bob@example.com', 'support'],
+    ['mia@example.com', 'support'],
+    ['4711', 'support'],
   ].map(([principal = '', group = '']): TokenEntry => ({
     ...{ token: `${principal}-token`, principal, roles: ['approver'], groups: [group] },
   })),
+];
+
+/** The channels file. */
+const listed = [
+  { id: 'mia', groups: [], email: 'mia@example.com' },
+  { id: 'bob@example.com', groups: [], telegram: '4711' },
 ];
 
 let world: World;
@@ -70,7 +78,7 @@ beforeEach(async () => {
       commands: createWriteSide({
         ...{ store: ports.store, clock, ids: ports.ids, log: ports.log, tools: ports.commands.tools },
         policies: createPolicies([loadPolicy('countersign.policy.yaml', policy, celEngine)]),
-        people: createPeople({ tokens: () => tokens, channels: undefined, issuer: null }),
+        people: createPeople({ tokens: () => tokens, channels: { people: listed }, issuer: null }),
         history: createHistory(ports.readModel),
       }),
     }),
@@ -342,11 +350,29 @@ describe('a vote', () => {
   it.each([
     ['bob', 'bob@example.com'],
     ['bob@example.com', 'bob'],
-  ])('of one person counts once under both names, here %s first', async (first, second) => {
+    ['mia', 'mia@example.com'],
+    ['mia@example.com', 'mia'],
+    ['bob', '4711'],
+    ['4711', 'bob'],
+  ])('of one person counts once under both names of either file, here %s first', async (first, second) => {
     const approval = await ask('wire', { to: 'supplier' });
     await approve(approval, first);
     expect((await approve(approval, second)).body.code).toBe('already-voted');
   });
+
+  it.each(['mia', 'MIA@example.com'])(
+    'is no vote of the person for whom the agent acts, here %s',
+    async (onBehalfOf) => {
+      const calls = [{ toolCallId: 'c', toolName: 'wire', arguments: {} }];
+      const { body } = await api.send<{ calls: ToolCallView[] }>('POST', '/v1/tool-calls', {
+        body: { runId: `for-${onBehalfOf}`, onBehalfOf, calls },
+      });
+      const approval = body.calls[0]?.approval as ApprovalView;
+      for (const name of ['mia', 'mia@example.com']) {
+        expect((await approve(approval, name)).body.code).toBe('own-request');
+      }
+    },
+  );
 
   it('is for the proposal that was shown', async () => {
     const approval = await ask('wire', { to: 'supplier' });
