@@ -56,14 +56,22 @@ export function createGrants(ports: GatewayPorts): Grants {
 
 const lastCallIdsMax = 20;
 
+function scopeOf({
+  runId,
+  agentId,
+  requestedBy = null,
+}: Grant['terms']): Pick<GrantView, 'runId' | 'agentId' | 'requestedBy'> {
+  return { runId, agentId, requestedBy };
+}
+
 /** A grant as people see it. A digest stays salted, and its salt is left out. */
 export function toGrantView(grant: Grant, atMs: number): GrantView {
   const { terms, confirmed, revoked, uses, callIds, lastUsedAt } = grant;
-  const { grantId, toolName, runId, agentId, reason, risk, approvalId, createdBy, createdAt, expiresAt, maxUses } =
-    terms;
+  const { grantId, toolName, reason, risk, approvalId, createdBy, createdAt, expiresAt, maxUses } = terms;
   return {
     ...{ grantId, toolName, match: 'digest' in terms.match ? { digest: terms.match.digest } : terms.match },
-    ...{ runId, agentId, reason, risk, approvalId, createdBy, createdAt },
+    ...scopeOf(terms),
+    ...{ reason, risk, approvalId, createdBy, createdAt },
     ...{ confirmedBy: confirmed?.by ?? null, confirmedAt: confirmed?.at ?? null },
     ...{ expiresAt, maxUses, uses, lastUsedAt, lastCallIds: callIds.slice(-lastCallIdsMax).reverse() },
     state: grantStateAt(grant, atMs),

@@ -8,13 +8,15 @@ export function quotaViews(commands: CommandPorts, tenant: string, call: Explain
   const { agentId, requestedBy = null } = call;
   // The person who asks for the explanation names the principal and does not prove it.
   const question = { ...call, callId: '', toolCallId: '', sensitive: [], requestedBy: null };
-  return quotasOf(commands, { tenant, agentId, principal: requestedBy }, question).map(toView);
+  // Without a principal the agent is one of its own.
+  const asker = { tenant, agentId, principal: requestedBy ?? agentId, namesFreely: requestedBy !== null };
+  return quotasOf(commands, asker, question).map(toView);
 }
 
 function toView({ counted, untilMs, identical, refusal, ...finding }: QuotaFinding): QuotaView {
   const { quota, limit, used, windowMs } = finding;
-  const [counts, name] =
-    'agentId' in counted ? (['agent', counted.agentId] as const) : (['principal', counted.requestedBy] as const);
+  const { agentId, requestedBy } = counted;
+  const [counts, name] = agentId === undefined ? (['principal', requestedBy] as const) : (['agent', agentId] as const);
   return {
     ...{ quota, counts, name, limit, used, windowMs },
     coolDownUntil: untilMs === null ? null : new Date(untilMs).toISOString(),

@@ -85,7 +85,8 @@ function overQuotaBy(ports: CommandPorts, actor: Actor, call: ToolCall, command:
 
 /** An admin who asks about the call of another principal is no agent that names agents. */
 function askerAbout(actor: Actor, { request: { agentId, requestedBy } }: ToolCall): Asker {
-  return { ...askerOf(actor, agentId), ...(requestedBy !== actor.principal && { principal: null }) };
+  const own = askerOf(actor, agentId);
+  return requestedBy === actor.principal ? own : { ...own, principal: requestedBy, namesFreely: false };
 }
 
 /** The batch may have got its word while the question was recorded: then the question is closed again. */

@@ -1,7 +1,7 @@
 import { argumentsDigest, concealAt, hiddenValues, saltedDigest } from '@countersign/contracts';
 import type { GrantTerms } from '@countersign/contracts';
 import { isExhausted, isInReach as reaches } from '@countersign/domain';
-import type { AskedCall, Grant, GrantFacts, JudgedCall, Responder } from '@countersign/domain';
+import type { Grant, GrantFacts, GrantedCall as AskedCall, JudgedCall, Responder } from '@countersign/domain';
 import { budgetOfRequest } from '@countersign/policy';
 import type { Budget, PolicyCall } from '@countersign/policy';
 import { aliasesOf } from './aliases.js';
@@ -16,6 +16,14 @@ export interface GrantedCall extends AskedCall {
 /** Returns whether a use of the grant was lost for the call. */
 export type IsLost = (grantId: string, callId: string) => boolean;
 
+interface GrantLook {
+  /** The principal chose the agent's name freely. */
+  readonly namesFreely: boolean;
+  readonly isLost: IsLost;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
 /**
  * The grants that may cover each new call of a request about which people would be asked. All expressions of one request
  * share one budget. Costs nothing where no grant is about the tool of such a call.
@@ -24,15 +32,20 @@ export async function grantFactsOf(
   ports: CommandPorts,
   plans: readonly Plan[],
   judged: readonly JudgedCall[],
-  isLost: IsLost,
-  at: number,
+  { namesFreely, isLost, at }: GrantLook,
 ): Promise<readonly (readonly GrantFacts[])[]> {
   const budget: Budget = { left: budgetOfRequest };
   const all: (readonly GrantFacts[])[] = [];
   for (const [index, plan] of plans.entries()) {
-    const live = candidatesOf(ports, plan, judged[index], isLost, at);
-    const facts = live.length === 0 ? [] : await matching(ports, plan, judged[index], live, plans.length, budget, at);
-    all.push(facts);
+    const verdict = judged[index];
+    const live = candidatesOf(ports, plan, verdict, isLost, at);
+    if (verdict === undefined || live.length === 0) {
+      all.push([]);
+      continue;
+    }
+    const { proposal, policyCall } = plan;
+    const call: GrantedCall = { proposal, policyCall, namesFreely, requirement: verdict.requirement };
+    all.push(await matching(ports, call, verdict, live, { calls: plans.length, budget, at }));
   }
   return all;
 }
@@ -56,16 +69,12 @@ function candidatesOf(
  */
 async function matching(
   ports: CommandPorts,
-  { callId, proposal, policyCall }: Plan,
-  judged: JudgedCall | undefined,
+  call: GrantedCall,
+  judged: JudgedCall,
   live: readonly Grant[],
-  calls: number,
-  budget: Budget,
-  at: number,
+  { calls, budget, at }: { readonly calls: number; readonly budget: Budget; readonly at: number },
 ): Promise<readonly GrantFacts[]> {
   const found: GrantFacts[] = [];
-  if (judged === undefined) return found;
-  const call: GrantedCall = { proposal, policyCall, requirement: judged.requirement };
   for (const grant of live) {
     const people = peopleOf(ports, grant);
     if (!reaches({ grant, ...people }, call, at)) continue;
@@ -74,7 +83,7 @@ async function matching(
       found.push({ grant, ...people, matches: false });
     } else if (await matchesArguments(ports, grant.terms, call, budget)) {
       found.push({ grant, ...people, matches: true });
-      if (suffices(grant, callId, calls)) break;
+      if (suffices(grant, call.proposal.callId, calls)) break;
     }
   }
   return found;

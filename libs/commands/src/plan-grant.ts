@@ -32,8 +32,17 @@ export async function planGrant(ports: CommandPorts, actor: Actor, body: CreateG
     const detail = `no rule about "${body.toolName}" lets you approve a call alone, so you cannot grant its calls`;
     return refused('not-an-approver', detail);
   }
-  const { toolName, runId = null, agentId = null, reason } = body;
-  const scope = { toolName, runId, agentId, match: toStored(ports, body.match), reason, approvalId: null };
+  const { toolName, runId = null, agentId = null, requestedBy, reason } = body;
+  const principal = requestedBy === undefined ? {} : { requestedBy };
+  const scope = {
+    toolName,
+    runId,
+    agentId,
+    ...principal,
+    match: toStored(ports, body.match),
+    reason,
+    approvalId: null,
+  };
   return toTerms(ports, actor, body, { ...scope, risk: highestRisk(alone) });
 }
 
@@ -54,12 +63,12 @@ export function planRemembered(
     const detail = 'only an approval that you can give alone can be remembered; leave "remember" out';
     return refused('decision-not-allowed', detail);
   }
-  const { toolName, agentId } = request;
+  const { toolName, agentId, requestedBy } = request;
   const match: GrantMatch =
     remember.match === 'tool'
       ? { any: true }
       : toStored(ports, { digest: argumentsDigest(toolName, action.arguments) });
-  const scope = { toolName, agentId, runId: remember.scope === 'run' ? request.runId : null, match };
+  const scope = { toolName, agentId, requestedBy, runId: remember.scope === 'run' ? request.runId : null, match };
   const isSecret = 'digest' in match && hiddenValues(action.arguments, action.sensitive).length > 0;
   return toTerms(ports, actor, remember, {
     ...{ ...scope, approvalId, risk: requirement.risk },
@@ -88,7 +97,10 @@ async function problemOf({ grants }: CommandPorts, when: string): Promise<string
   return (await grants?.conditions())?.problemOf(when);
 }
 
-type Scope = Pick<PlannedGrant, 'toolName' | 'runId' | 'agentId' | 'match' | 'reason' | 'approvalId' | 'subject'> & {
+type Scope = Pick<
+  PlannedGrant,
+  'toolName' | 'runId' | 'agentId' | 'requestedBy' | 'match' | 'reason' | 'approvalId' | 'subject'
+> & {
   readonly risk: Risk | null;
 };
 
@@ -139,19 +151,19 @@ function isForOne(
   return couldApproveAlone({ proposal, requirement }, responder, clock.now());
 }
 
+interface ScopeOfBody {
+  readonly toolName: string;
+  readonly runId?: string | null | undefined;
+  readonly agentId?: string | null | undefined;
+  readonly requestedBy?: string | undefined;
+}
+
 /** A call that the grant may cover. A grant for every agent has an empty id here, which excludes no person. */
-function proposalOf(
-  { tenant }: Actor,
-  {
-    toolName,
-    runId,
-    agentId,
-  }: { toolName: string; runId?: string | null | undefined; agentId?: string | null | undefined },
-): ToolCallProposal {
+function proposalOf({ tenant }: Actor, { toolName, runId, agentId, requestedBy }: ScopeOfBody): ToolCallProposal {
   return {
     ...{ callId: '', tenant, runId: runId ?? '', agentId: agentId ?? '', toolCallId: '', toolName },
     ...{ batchId: null, batchMode: 'independent', batchCallIds: [], arguments: {}, toolSchema: null },
     ...{ toolSchemaHash: null, salt: '', actionDigest: '', sensitive: [], needsApproval: true, reason: null },
-    ...{ description: null, clientExecuted: false, idempotent: false, labels: {}, requestedBy: '' },
+    ...{ description: null, clientExecuted: false, idempotent: false, labels: {}, requestedBy: requestedBy ?? '' },
   };
 }

@@ -19,8 +19,9 @@ import type { CommandPorts } from './ports.js';
 export interface Asker {
   readonly tenant: string;
   readonly agentId: string;
-  /** The principal whose calls are counted together, because it may name agents as it likes; null: it may not. */
-  readonly principal: string | null;
+  readonly principal: string;
+  /** All calls of the principal are counted together as well, because it may name agents as it likes. */
+  readonly namesFreely: boolean;
 }
 
 /**
@@ -29,22 +30,19 @@ export interface Asker {
  */
 export function askerOf(actor: Actor, agentId: string): Asker {
   const { tenant, principal } = actor;
-  return { tenant, agentId, principal: namesFreely(actor, agentId) ? principal : null };
+  return { tenant, agentId, principal, namesFreely: namesFreely(actor, agentId) };
 }
 
 /**
  * Runs `work`, which asks people about calls of an agent, after the earlier requests that count for it: what they record
  * counts. Without quotas it runs at once.
  */
-export function inTurnOfAsker<T>(
-  { asking, policies }: CommandPorts,
-  { tenant, agentId, principal }: Asker,
-  work: () => Promise<T>,
-): Promise<T> {
+export function inTurnOfAsker<T>({ asking, policies }: CommandPorts, asker: Asker, work: () => Promise<T>): Promise<T> {
+  const { tenant, agentId, principal } = asker;
   if (asking === undefined || policies.of(tenant).quotas === null) return work();
-  const ofAgent = (): Promise<T> => asking.inTurn(JSON.stringify([tenant, agentId]), work);
+  const ofAgent = (): Promise<T> => asking.inTurn(JSON.stringify([tenant, principal, agentId]), work);
   // Always the principal first: two requests that waited for each other would wait for ever.
-  return principal === null ? ofAgent() : asking.inTurn(JSON.stringify(['principal', tenant, principal]), ofAgent);
+  return asker.namesFreely ? asking.inTurn(JSON.stringify(['principal', tenant, principal]), ofAgent) : ofAgent();
 }
 
 /**
@@ -77,13 +75,14 @@ export function questionOf({ runId, sensitive, ...call }: AskedAbout): Question 
 /** Counts what was asked before these questions of one run. Null where the policy has no quotas, or nothing is asked. */
 export function quotaFacts(
   { asking, policies }: CommandPorts,
-  { tenant, agentId, principal }: Asker,
+  { tenant, agentId, principal: requestedBy, namesFreely: isWhole }: Asker,
   questions: readonly AskedAbout[],
 ): QuotaFacts | null {
   const limits = questions.length === 0 ? null : policies.of(tenant).quotas;
   if (limits === null) return null;
   if (asking === undefined) return { limits, before: null };
-  const all: readonly Counted[] = [{ agentId }, ...(principal === null ? [] : [{ requestedBy: principal }])];
+  // Attack: a principal takes the name of another's agent, and uses up its quotas.
+  const all: readonly Counted[] = [{ requestedBy, agentId }, ...(isWhole ? [{ requestedBy }] : [])];
   return { limits, before: all.map((counted) => askedBefore(asking.history, tenant, counted, limits, questions)) };
 }
 

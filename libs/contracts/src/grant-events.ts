@@ -21,6 +21,11 @@ const grantTermsSchema = z.strictObject({
   runId: externalIdSchema.nullable(),
   /** Null: every agent. */
   agentId: externalIdSchema.nullable(),
+  /**
+   * The principal whose calls are covered. Absent: for every agent, that of any call; for one agent, only a principal that is
+   * the agent, or may use its name because it is listed in full.
+   */
+  requestedBy: z.string().exactOptional(),
   reason: z.string(),
   /** The highest risk of a rule that the grant may answer. */
   risk: riskSchema.nullable(),

@@ -47,6 +47,10 @@ export const createGrantSchema = z
     match: grantMatchSchema,
     runId: externalIdSchema.optional(),
     agentId: externalIdSchema.optional(),
+    requestedBy: externalIdSchema.optional().meta({
+      description:
+        'The principal whose calls are covered. Without it, a grant for one agent covers only a principal that is the agent or lists its name in full in `agentIds`',
+    }),
     expiresInMs: expiresInMsSchema,
     maxUses: maxUsesSchema.optional(),
     reason: textSchema.regex(/\S/, 'must not be blank'),
@@ -60,7 +64,9 @@ export const createGrantQuerySchema = z.strictObject({ dryRun: z.enum(['true', '
 export const rememberSchema = z
   .strictObject({
     match: z.enum(['exact', 'tool']).meta({ description: 'Calls with exactly these arguments, or all of the tool' }),
-    scope: z.enum(['run', 'agent']).meta({ description: 'Calls of this agent in this run, or in every run' }),
+    scope: z
+      .enum(['run', 'agent'])
+      .meta({ description: 'Calls of this agent and principal in this run, or in every run' }),
     expiresInMs: expiresInMsSchema,
     maxUses: maxUsesSchema.optional(),
   })
@@ -84,6 +90,10 @@ export const grantViewSchema = z
     ]),
     runId: z.string().nullable(),
     agentId: z.string().nullable(),
+    requestedBy: z
+      .string()
+      .nullable()
+      .meta({ description: 'The principal whose calls it covers; null: it names none' }),
     reason: z.string(),
     risk: riskSchema.nullable().meta({ description: 'It covers no call whose rule has a higher risk' }),
     approvalId: z.string().nullable().meta({ description: 'The approval that was remembered' }),

@@ -29,6 +29,14 @@ describe('pendingPerAgent', () => {
     });
   });
 
+  it('names the principal whose agent it is', () => {
+    const facts = quotas(
+      { pendingPerAgent: 2 },
+      before({ counted: { requestedBy: 'worker', agentId: 'agent' }, pending: 2 }),
+    );
+    expect(overQuota(facts, [question('a')], startMs)?.detail).toContain('The agent "agent" of "worker" has 2');
+  });
+
   it('fails closed in a process that cannot count', () => {
     const facts = { ...twoPending(0), before: null };
     expect(overQuota(facts, [question('a')], startMs)).toMatchObject({ code: 'unavailable' });

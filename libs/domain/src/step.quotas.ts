@@ -10,8 +10,8 @@ export interface QuotaLimits {
   readonly coalesceIdentical: boolean;
 }
 
-/** Whose calls are counted: those of an agent, or those that a principal requested, for any agent. */
-export type Counted = { readonly agentId: string } | { readonly requestedBy: string };
+/** Whose calls are counted: those that a principal requested for one agent, or for any agent. */
+export type Counted = { readonly requestedBy: string; readonly agentId?: string };
 
 /** A call about which people would be asked. */
 export interface Question {
@@ -186,8 +186,9 @@ function identicalInRequest(questions: readonly Question[]): Refusal | undefined
   return undefined;
 }
 
-function nameOf(counted: Counted): string {
-  return 'agentId' in counted ? `the agent "${counted.agentId}"` : `the principal "${counted.requestedBy}"`;
+function nameOf({ agentId, requestedBy }: Counted): string {
+  if (agentId === undefined) return `the principal "${requestedBy}"`;
+  return agentId === requestedBy ? `the agent "${agentId}"` : `the agent "${agentId}" of "${requestedBy}"`;
 }
 
 function capital(text: string): string {

@@ -114,8 +114,8 @@ export interface Applied {
   readonly position: number;
 }
 
-/** Whose approvals are counted: those of an agent, or those that a principal requested for any agent. */
-export type Counted = { readonly agentId: string } | { readonly requestedBy: string };
+/** Whose approvals are counted: those that a principal requested for one agent, or for any agent. */
+export type Counted = { readonly requestedBy: string; readonly agentId?: string };
 
 /** Figures for metrics and readiness, over all tenants. */
 export interface ReadModelStats {

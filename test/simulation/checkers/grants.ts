@@ -42,6 +42,8 @@ export const grants: CreateChecker = (site, fail) => {
     const request = eventsOf(site, callId)[0]?.data as EventData<'ToolCallRequested'> | undefined;
     const terms = stream[0]?.data as GrantTerms | undefined;
     if (request === undefined || terms === undefined) return;
+    if (terms.requestedBy !== undefined && terms.requestedBy !== request.requestedBy)
+      fail(`${grantId} covered a call of another principal`);
     if (request.requestedBy === terms.createdBy) fail(`${grantId} covered a call of its own creator`);
     const confirmation = stream.find(({ type }) => type === 'GrantConfirmed');
     if (confirmation !== undefined && at(confirmation, 'confirmedBy') === request.requestedBy) {

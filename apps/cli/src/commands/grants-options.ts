@@ -61,6 +61,7 @@ function addCreate(grants: Command, runner: Runner): void {
     .option('--exact <callId>', 'calls with exactly the arguments of this one')
     .option('--run <runId>', 'calls of this run only')
     .option('--agent <agentId>', 'calls of this agent only')
+    .option('--principal <name>', 'calls of this principal only')
     .requiredOption('--for <time>', 'how long: 30m, 8h, 3d, at most 90d')
     .option('--max-uses <n>', 'how many calls', count)
     .requiredOption('--reason <text>', 'why; recorded')

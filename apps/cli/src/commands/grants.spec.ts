@@ -9,7 +9,14 @@ import { approvalOf, callOf } from '../testing/fixtures.js';
 
 const grant: GrantView = {
   ...{ grantId: 'grn_aaaaaaaaaaaaaaaaaaaaaaaaaa', toolName: 'refund_order', match: { when: 'args.amount <= 50' } },
-  ...{ runId: null, agentId: 'billing-agent', reason: 'a busy\u001b[2J day', risk: 'low', approvalId: null },
+  ...{
+    runId: null,
+    agentId: 'billing-agent',
+    requestedBy: 'worker',
+    reason: 'a busy\u001b[2J day',
+    risk: 'low',
+    approvalId: null,
+  },
   ...{ createdBy: 'ann', createdAt: '2026-11-22T10:00:00.000Z', confirmedBy: null, confirmedAt: null },
   ...{ expiresAt: '2026-11-22T18:00:00.000Z', maxUses: 20, uses: 3, lastUsedAt: null, lastCallIds: [] },
   ...{ state: 'active', revokedBy: null, revokedAt: null },
@@ -54,7 +61,7 @@ describe('countersign grants', () => {
     const { code, out } = await run('grants', 'list', '--state', 'active', '--tool', 'refund_order');
     expect(code).toBe(0);
     expect(out).toContain('used 3 of 20');
-    expect(out).toContain('refund_order: when args.amount <= 50, agent billing-agent, every run');
+    expect(out).toContain('refund_order: when args.amount <= 50, agent billing-agent of worker, every run');
     expect(out).not.toContain('\u001b[2J');
     expect(asked()[0]).toContain('state=active');
   });
@@ -65,11 +72,27 @@ describe('countersign grants', () => {
   });
 
   it('creates a grant of the given match, scope and time', async () => {
-    const { code } = await run(...create, '--when', 'args.amount <= 50', '--agent', 'a', '--max-uses', '20');
+    const { code } = await run(
+      ...create,
+      '--when',
+      'args.amount <= 50',
+      '--agent',
+      'a',
+      '--principal',
+      'w',
+      '--max-uses',
+      '20',
+    );
     expect(code).toBe(0);
     expect(bodies()).toEqual([
       {
-        ...{ toolName: 'refund_order', match: { when: 'args.amount <= 50' }, agentId: 'a', maxUses: 20 },
+        ...{
+          toolName: 'refund_order',
+          match: { when: 'args.amount <= 50' },
+          agentId: 'a',
+          requestedBy: 'w',
+          maxUses: 20,
+        },
         ...{ expiresInMs: 8 * 3_600_000, reason: 'busy' },
       },
     ]);

@@ -23,6 +23,7 @@ export interface CreateGrantOptions {
   readonly exact?: string;
   readonly run?: string;
   readonly agent?: string;
+  readonly principal?: string;
   readonly for: string;
   readonly maxUses?: number;
   readonly reason: string;
@@ -78,6 +79,7 @@ export async function createGrant(invocation: Invocation, options: CreateGrantOp
     match: await matchOf(invocation, options),
     ...(options.run !== undefined && { runId: options.run }),
     ...(options.agent !== undefined && { agentId: options.agent }),
+    ...(options.principal !== undefined && { requestedBy: options.principal }),
     expiresInMs: await durationMs('--for', options.for),
     ...(options.maxUses !== undefined && { maxUses: options.maxUses }),
     reason: options.reason,

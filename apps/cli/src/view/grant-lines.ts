@@ -23,9 +23,10 @@ function matchWords({ match }: GrantView): string {
   return 'digest' in match ? 'exactly the same arguments' : 'all calls';
 }
 
-function scopeWords({ runId, agentId }: GrantView): string {
+function scopeWords({ runId, agentId, requestedBy }: GrantView): string {
   const run = runId === null ? 'every run' : `run ${printable(runId)}`;
-  return `${agentId === null ? 'every agent' : `agent ${printable(agentId)}`}, ${run}`;
+  const agent = agentId === null ? 'every agent' : `agent ${printable(agentId)}`;
+  return `${requestedBy === null ? agent : `${agent} of ${printable(requestedBy)}`}, ${run}`;
 }
 
 function peopleWords({ createdBy, confirmedBy, revokedBy }: GrantView): string {

@@ -6,6 +6,7 @@ import { spans } from './grant-words.js';
 export interface GrantForm {
   readonly toolName: string;
   readonly agentId: string;
+  readonly requestedBy: string;
   readonly runId: string;
   /** A CEL expression; empty: any arguments. */
   readonly when: string;
@@ -15,18 +16,20 @@ export interface GrantForm {
 }
 
 export const emptyGrant: GrantForm = {
-  ...{ toolName: '', agentId: '', runId: '', when: '', maxUses: '', reason: '' },
+  ...{ toolName: '', agentId: '', requestedBy: '', runId: '', when: '', maxUses: '', reason: '' },
   expiresInMs: spans[1][1],
 };
 
 /** The body that the form stands for. */
-export function bodyOf({ toolName, agentId, runId, when, expiresInMs, maxUses, reason }: GrantForm): CreateGrantBody {
+export function bodyOf(form: GrantForm): CreateGrantBody {
+  const { toolName, agentId, requestedBy, runId, when, expiresInMs, maxUses, reason } = form;
   return {
     toolName: toolName.trim(),
     match: when.trim() === '' ? { any: true } : { when: when.trim() },
     expiresInMs,
     reason: reason.trim(),
     ...(agentId.trim() !== '' && { agentId: agentId.trim() }),
+    ...(requestedBy.trim() !== '' && { requestedBy: requestedBy.trim() }),
     ...(runId.trim() !== '' && { runId: runId.trim() }),
     ...(maxUses !== '' && { maxUses: Number(maxUses) }),
   };
@@ -35,6 +38,12 @@ export function bodyOf({ toolName, agentId, runId, when, expiresInMs, maxUses, r
 const texts = [
   { name: 'toolName', label: 'Tool', hint: '', required: true },
   { name: 'agentId', label: 'Agent', hint: '(empty: every agent)', required: false },
+  {
+    name: 'requestedBy',
+    label: 'Principal',
+    hint: '(the name of the agent’s token; needed for an agent that its token only lists by a pattern)',
+    required: false,
+  },
   { name: 'runId', label: 'Run', hint: '(empty: every run)', required: false },
   {
     name: 'when',

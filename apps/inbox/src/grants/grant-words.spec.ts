@@ -18,6 +18,6 @@ describe('a grant in words', () => {
   it('names the arguments and the place of a recorded grant', () => {
     expect(matchWords({ any: true })).toBe('any arguments');
     expect(matchWords({ when: 'args.amount < 50' })).toBe('arguments where args.amount < 50');
-    expect(scopeWords({ agentId: null, runId: 'run-1' })).toBe('every agent in run run-1');
+    expect(scopeWords({ agentId: null, requestedBy: null, runId: 'run-1' })).toBe('every agent in run run-1');
   });
 });

@@ -26,8 +26,13 @@ export function matchWords(match: GrantView['match']): string {
 }
 
 /** Where a grant holds: `agent billing-agent in run run-1`. */
-export function scopeWords({ agentId, runId }: Pick<GrantView, 'agentId' | 'runId'>): string {
-  const agent = agentId === null ? 'every agent' : `agent ${agentId}`;
+export function scopeWords({
+  agentId,
+  requestedBy,
+  runId,
+}: Pick<GrantView, 'agentId' | 'requestedBy' | 'runId'>): string {
+  const named = agentId === null ? 'every agent' : `agent ${agentId}`;
+  const agent = requestedBy === null ? named : `${named} of ${requestedBy}`;
   return runId === null ? `${agent}, every run` : `${agent} in run ${runId}`;
 }
 

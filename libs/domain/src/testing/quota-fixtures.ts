@@ -16,7 +16,7 @@ export const waiting = (toolCallId: string, change: Partial<WaitingCall> = {}): 
 
 /** What was asked before, for the agent of the questions. */
 export const before = (change: Partial<AskedBefore> = {}): AskedBefore => ({
-  ...{ counted: { agentId: 'agent' }, deniedAt: [], pending: 0, waiting: new Map() },
+  ...{ counted: { agentId: 'agent', requestedBy: 'agent' }, deniedAt: [], pending: 0, waiting: new Map() },
   ...change,
 });
 

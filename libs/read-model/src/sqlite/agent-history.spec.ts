@@ -5,7 +5,7 @@ import { createTestLog, minute } from '../testing/test-log.js';
 import type { TestLog } from '../testing/test-log.js';
 
 const path = scratchFolder();
-const agent = { agentId: 'billing-agent' };
+const agent = { requestedBy: 'agent', agentId: 'billing-agent' };
 
 async function modelOf(log: TestLog) {
   const model = await opened(path('read-model.db'), createTestLog());
@@ -27,7 +27,9 @@ describe('the history of an agent', () => {
     decide(log, 'e', 'deny', 1);
     const model = await modelOf(log);
     expect([model.pendingOf('default', agent, 10), model.pendingOf('default', agent, 2)]).toEqual([3, 2]);
-    expect(model.pendingOf('default', { agentId: 'another' }, 10)).toBe(0);
+    expect(model.pendingOf('default', { ...agent, agentId: 'another' }, 10)).toBe(0);
+    expect(model.pendingOf('default', { ...agent, requestedBy: 'another' }, 10)).toBe(0);
+    expect(model.pendingOf('default', { requestedBy: 'agent' }, 10)).toBe(3);
     model.close();
   });
 

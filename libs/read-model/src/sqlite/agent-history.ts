@@ -9,35 +9,43 @@ type Prepare = (sql: string) => StatementSync;
 /** How many of the latest decisions are looked at: silence that approved is none by a person. */
 const lookedAtMax = 100;
 
-/** The index that finds the approvals of an agent or a principal, its column, and the name. */
-function sourceOf(of: Counted): { readonly from: string; readonly isOf: string; readonly name: string } {
-  return 'agentId' in of
-    ? { from: 'FROM approvals AS a INDEXED BY approvals_by_agent', isOf: 'a.agent_id = ?', name: of.agentId }
-    : {
+/** The index that finds the approvals of a principal, or of one agent of it, its columns, and the names. */
+function sourceOf({ requestedBy, agentId }: Counted): {
+  readonly from: string;
+  readonly isOf: string;
+  readonly names: readonly string[];
+} {
+  return agentId === undefined
+    ? {
         from: 'FROM approvals AS a INDEXED BY approvals_by_principal',
         isOf: 'a.requested_by = ?',
-        name: of.requestedBy,
+        names: [requestedBy],
+      }
+    : {
+        from: 'FROM approvals AS a INDEXED BY approvals_by_agent',
+        isOf: 'a.requested_by = ? AND a.agent_id = ?',
+        names: [requestedBy, agentId],
       };
 }
 
 /** The number of pending approvals of an agent or a principal, counted up to `atMost`. */
 export function pendingOf(prepare: Prepare, tenant: string, of: Counted, atMost: number): number {
-  const { from, isOf, name } = sourceOf(of);
+  const { from, isOf, names } = sourceOf(of);
   const found = `SELECT 1 ${from} WHERE a.tenant = ? AND ${isOf} AND a.state = 'pending' LIMIT ?`;
-  const counted = prepare(`SELECT count(*) AS pending FROM (${found})`).get(tenant, name, atMost);
+  const counted = prepare(`SELECT count(*) AS pending FROM (${found})`).get(tenant, ...names, atMost);
   return Number(counted?.['pending']);
 }
 
 /** The times of the latest denials, by request the latest first, up to the last approval by a person. */
 export function denialsInARow(prepare: Prepare, tenant: string, of: Counted, atMost: number): readonly string[] {
-  const { from, isOf, name } = sourceOf(of);
+  const { from, isOf, names } = sourceOf(of);
   const ended = prepare(
     `SELECT a.seq AS approval_seq, ${rowColumns} ${from}
      CROSS JOIN calls ON calls.seq = a.call_seq CROSS JOIN requests ON requests.seq = a.call_seq
      WHERE a.tenant = ? AND ${isOf} AND a.state = ? AND a.seq > ? ORDER BY a.seq DESC LIMIT ?`,
   );
   const latestOf = (state: string, after: number, limit: number): readonly Decided[] =>
-    ended.all(tenant, name, state, after, limit).flatMap(toDecided);
+    ended.all(tenant, ...names, state, after, limit).flatMap(toDecided);
   const approved = latestOf('approved', 0, lookedAtMax).find(({ approval }) => isByPerson(approval));
   return latestOf('denied', approved?.seq ?? 0, atMost).map(({ at }) => at);
 }

@@ -5,7 +5,7 @@ import { keepPrivate } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
-export const schemaVersion = 9;
+export const schemaVersion = 10;
 
 /**
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
@@ -56,7 +56,7 @@ const tables = `
   CREATE INDEX calls_by_due ON calls (due_at) WHERE due_at IS NOT NULL;
   CREATE INDEX approvals_pending ON approvals (tenant, seq, tool_name, run_id, agent_id, asked) WHERE state = 'pending';
   CREATE INDEX approvals_ended ON approvals (tenant, state, seq, tool_name, run_id, agent_id, asked) WHERE state <> 'pending';
-  CREATE INDEX approvals_by_agent ON approvals (tenant, agent_id, state, seq);
+  CREATE INDEX approvals_by_agent ON approvals (tenant, requested_by, agent_id, state, seq);
   CREATE INDEX approvals_by_principal ON approvals (tenant, requested_by, state, seq);
   PRAGMA user_version = ${String(schemaVersion)};
 `;
