@@ -42,7 +42,7 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
   const policies = createLivePolicies(policyOf(first, identities));
   const removed = new Set<string>();
   const written: CommandPorts = api.createWriteSide({
-    ...{ store, policies, clock, ids: createSystemIds(), log: createSilentLog() },
+    ...{ store, policies, ids: createSystemIds(), log: createSilentLog() },
     tools: { find: () => undefined },
     people: {
       approver: (_, principal) =>

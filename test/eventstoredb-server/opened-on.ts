@@ -1,7 +1,7 @@
 import type { EventStore } from '@countersign/event-store';
 import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import type { OpenedEventStore } from '@countersign/event-store/testing';
-import { systemClock } from '@countersign/runtime';
+import { sleep, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 
 /** A store for the contract suite, through the client of the URL's scheme; open, and known to respond. */
@@ -10,6 +10,7 @@ export async function openedOn(url: string, stopServer: () => void): Promise<Ope
   const open = async (): Promise<EventStore> => {
     const store = openEventStoreDb({ url, connect, log: createSilentLog(), clock: systemClock });
     await store.head();
+    while (store.health().status !== 'ok') await sleep(systemClock, 10);
     return store;
   };
   let store = await open();

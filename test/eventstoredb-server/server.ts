@@ -1,5 +1,5 @@
-import { Server, ServerCredentials, status } from '@grpc/grpc-js';
-import type { sendUnaryData } from '@grpc/grpc-js';
+import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
+import type { sendUnaryData, ServerUnaryCall } from '@grpc/grpc-js';
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import featuresGrpc from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
 import gossipGrpc from '@eventstore/db-client/generated/gossip_grpc_pb.js';
@@ -132,14 +132,22 @@ function addServices(server: Server, context: ServerContext): void {
     },
   });
   server.addService(gossipGrpc.GossipService, {
-    read: (_call: unknown, answer: sendUnaryData<ClusterInfo>) => {
+    read: (call: ServerUnaryCall<unknown, ClusterInfo>, answer: sendUnaryData<ClusterInfo>) => {
       context.calls.push('Gossip/Read');
+      call.sendMetadata(dated(context.now()));
       const fault = context.faults.take('gossip');
       if (context.membership.isFrozen()) return;
       if (fault === 'unavailable') answer(failure(status.UNAVAILABLE, 'no gossip'));
       else if (fault === undefined) answer(null, clusterInfo(context.membership.gossip()));
     },
   });
+}
+
+/** The `Date` header of a response, as a real server has it: in whole seconds. */
+function dated(nowMs: number): Metadata {
+  const headers = new Metadata();
+  headers.set('date', new Date(nowMs).toUTCString());
+  return headers;
 }
 
 function supportedMethods(): SupportedMethods {

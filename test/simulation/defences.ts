@@ -26,6 +26,9 @@ export const defences = {
   'pending-cap': 'an agent has only so many pending questions as the quotas say',
   'cool-down': 'after denials in a row an agent asks no person for a while',
   'identical-question': 'people are asked once about identical calls',
+  'store-time': "what is stored and what is due is told by the store's time, not by the clock of the machine",
+  'known-time': "nothing is decided while the store's time is not known",
+  'clock-gate': 'a projector whose clock is wrong fires no deadline',
   'publish-ack': 'the relay keeps its progress only once what it published is acknowledged',
   'projector-checkpoint': 'the read model keeps its checkpoint together with the rows',
 } as const;

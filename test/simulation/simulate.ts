@@ -26,6 +26,7 @@ import { oneResolution } from './checkers/one-resolution.ts';
 import { policyReload } from './checkers/policy-reload.ts';
 import { quotas } from './checkers/quotas.ts';
 import { ownership } from './checkers/ownership.ts';
+import { storeTime } from './checkers/store-time.ts';
 import { viewsEqualReplay } from './checkers/views-equal-replay.ts';
 import type { Defence } from './defences.ts';
 import { bootGateway } from './roles/gateway.ts';
@@ -73,6 +74,7 @@ const checkers: Readonly<Record<string, CreateChecker>> = {
   'log-only-grows': logOnlyGrows,
   'every-request-ends': everyRequestEnds,
   'events-topic': eventsTopic,
+  'store-time': storeTime,
 };
 
 /** Runs one world: first with faults, then healed until it is at rest. Only the seed decides. */
@@ -189,6 +191,9 @@ function startCheckers(
   });
   site.questions.add((question) => {
     for (const { onQuestion } of all) onQuestion?.(question);
+  });
+  site.deadlines.add((machine) => {
+    for (const { onDeadline } of all) onDeadline?.(machine);
   });
   outside.onBegin((run) => {
     for (const { onToolBegins } of all) onToolBegins?.(run);

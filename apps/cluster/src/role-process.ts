@@ -1,9 +1,9 @@
-import { EventStoreUnavailableError } from '@countersign/event-store';
+import { createDecidingClock, EventStoreUnavailableError } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { connectOf, mayDelete, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb';
 import { orAborted, sleep } from '@countersign/runtime';
-import { createStoreCheck, createTracedStore } from '@countersign/shell';
+import { createClockCheck, createStoreCheck, createTracedStore, observeClock } from '@countersign/shell';
 import type { RuntimePorts, ReadinessCheck } from '@countersign/shell';
 import type { Registry } from 'prom-client';
 import type { RoleConfig } from './config.js';
@@ -112,11 +112,19 @@ export async function openRawStore(
     },
   });
   onStop(() => store.close());
-  await untilDone(process, 'event-store', isStoreAway, () => store.head());
+  await untilDone(process, 'event-store', isStoreAway, () => answerOf(store));
   hasAnswered = true;
   check(createStoreCheck(store));
+  check(createClockCheck(store.clock));
+  observeClock(process.registry, store.clock);
   void watchRights(process);
   return createTracedStore(store, process.tracing);
+}
+
+/** The store can be read, and has told its time. */
+async function answerOf({ head, clock }: EventStore): Promise<void> {
+  await head();
+  createDecidingClock(clock).now();
 }
 
 const rightsAgainMs = 600_000;

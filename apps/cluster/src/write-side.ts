@@ -1,5 +1,6 @@
 import { createWriteSide, forgetStreams, recordPolicy, recordShadowPolicy } from '@countersign/commands';
 import type { CommandPorts, People, ServiceTools, WriteSidePorts } from '@countersign/commands';
+import { createDecidingClock } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createLivePolicies } from '@countersign/policy';
 import type { KnownPeople, LivePolicies, PolicyContent } from '@countersign/policy';
@@ -29,14 +30,13 @@ export async function openJudgingWriteSide(
   tools: ServiceTools,
   { people, ...options }: JudgingOptions = {},
 ): Promise<CommandPorts> {
-  const { clock, ids, log } = process;
+  const { ids, log } = process;
   const { store } = ledgerStore;
-  const record = (content: PolicyContent | null): Promise<void> =>
-    recordPolicy(store, content, new Date(clock.now()).toISOString());
+  const record = async (content: PolicyContent | null): Promise<void> => recordPolicy(store, content, timeOf(store));
   await untilDone(process, 'policy', isStoreAway, () => record(policy));
   const policies = livePolicies(process, policy, record, people);
   const shadow = openShadow(process, store, people);
-  return createCommands(ledgerStore, { policies, shadow, people, tools, clock, ids, log, ...options });
+  return createCommands(ledgerStore, { policies, shadow, people, tools, ids, log, ...options });
 }
 
 function openShadow(
@@ -45,22 +45,22 @@ function openShadow(
   people?: KnownPeople,
 ): CommandPorts['shadow'] {
   if (file === null) return undefined;
-  const record = (content: PolicyContent): Promise<void> =>
-    recordShadowPolicy(store, content, new Date(clock.now()).toISOString());
+  const record = async (content: PolicyContent): Promise<void> => recordShadowPolicy(store, content, timeOf(store));
   const shadow = followShadowPolicy({ file, people, record, clock, log });
   onStop(shadow.close);
   return shadow;
 }
 
+/** The store's time, as it is recorded. @throws EventStoreUnavailableError while it is not known. */
+function timeOf({ clock }: EventStore): string {
+  return new Date(createDecidingClock(clock).now()).toISOString();
+}
+
 const noTools: ServiceTools = { find: () => undefined };
 
 /** The commands of a process that judges nothing; `tools` are those that it claims and reports for. */
-export function openWriteSide(
-  { clock, ids, log }: RoleProcess,
-  ledgerStore: LedgerStore,
-  tools = noTools,
-): CommandPorts {
-  return createCommands(ledgerStore, { tools, clock, ids, log });
+export function openWriteSide({ ids, log }: RoleProcess, ledgerStore: LedgerStore, tools = noTools): CommandPorts {
+  return createCommands(ledgerStore, { tools, ids, log });
 }
 
 /**
@@ -72,9 +72,9 @@ export function openAnsweringWriteSide(
   policy: PolicyContent,
   people: KnownPeople & People,
 ): CommandPorts {
-  const { clock, ids, log } = process;
+  const { ids, log } = process;
   const policies = livePolicies(process, policy, () => Promise.resolve(), people);
-  return createCommands(ledgerStore, { policies, people, tools: noTools, clock, ids, log });
+  return createCommands(ledgerStore, { policies, people, tools: noTools, ids, log });
 }
 
 /** The policies of this process. Those of a file follow its changes. */

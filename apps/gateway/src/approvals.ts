@@ -90,12 +90,12 @@ function approvalView({ readModel }: GatewayPorts, actor: Actor, approvalId: str
 }
 
 /** An approval as this caller sees it, with what they may do. */
-function viewFor({ commands }: GatewayPorts, actor: Actor, row: ApprovalOfCall): ApprovalView {
+function viewFor({ commands, clock }: GatewayPorts, actor: Actor, row: ApprovalOfCall): ApprovalView {
   // The rules about people read nothing that the row leaves in the log.
   const call = row.call as unknown as ToolCall;
   return {
     ...toApprovalView(row, approvalVisibilityFor(actor, row.call)),
-    mayDecide: mayDecide(commands, actor, call, row.approval.approvalId),
+    mayDecide: mayDecide({ ...commands, clock }, actor, call, row.approval.approvalId),
   };
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { createOwnStoreClock } from '@countersign/event-store';
 import type { Applied, DueCall } from '@countersign/read-model';
 import { sleep } from '@countersign/runtime';
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
@@ -58,6 +59,7 @@ function setUp(fire?: (callId: string) => Promise<number | null>) {
   const log = createCollectingLog();
   const fired: { callId: string; at: number }[] = [];
   const lags: number[] = [];
+  let problem: string | undefined;
   const deadlines = createDeadlines({
     readModel: index.port,
     fireDue: (_tenant, callId) => {
@@ -66,14 +68,43 @@ function setUp(fire?: (callId: string) => Promise<number | null>) {
       index.set(callId, null);
       return Promise.resolve(1);
     },
-    clock,
+    clock: { ...createOwnStoreClock(clock), problem: () => problem },
     log,
     onFired: (lagMs) => lags.push(lagMs),
   });
-  return { clock, index, deadlines, fired, lags, log, start: clock.now() };
+  const setProblem = (why?: string): void => void (problem = why);
+  return { setProblem, clock, index, deadlines, fired, lags, log, start: clock.now() };
 }
 
 describe('deadlines', () => {
+  it('do not fire while the clock of the process is wrong, and fire once it is right', async () => {
+    const { clock, index, deadlines, fired, start, setProblem } = setUp();
+    deadlines.start();
+    setProblem('10 s ahead');
+    index.set('a', start + 1000);
+    await clock.advanceAsync(10_000);
+    expect(fired).toEqual([]);
+    expect(index.asked()).toBe(0);
+    setProblem();
+    await clock.advanceAsync(500);
+    expect(fired).toEqual([{ callId: 'a', at: start + 10_500 }]);
+    await deadlines.stop();
+  });
+
+  it('of a page that was read before do not fire once the clock is wrong', async () => {
+    const { clock, index, deadlines, fired, setProblem } = setUp(async (callId) => {
+      fired.push({ callId, at: clock.now() });
+      setProblem('10 s ahead');
+      index.set(callId, null);
+      return 1;
+    });
+    for (let nth = 0; nth < 100; nth += 1) index.set(String(nth), clock.now());
+    deadlines.start();
+    await clock.advanceAsync(10_000);
+    expect(fired.length).toBeLessThanOrEqual(64);
+    await deadlines.stop();
+  });
+
   it('fire when they are due, each once, the earliest first', async () => {
     const { clock, index, deadlines, fired, start } = setUp();
     deadlines.start();

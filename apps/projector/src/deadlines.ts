@@ -1,12 +1,14 @@
 import type { DueCall, ReadModel } from '@countersign/read-model';
-import type { Clock, Log } from '@countersign/runtime';
+import type { StoreClock } from '@countersign/event-store';
+import type { Log } from '@countersign/runtime';
 
 /** The dependencies of the deadlines. */
 export interface DeadlinesPorts {
   readonly readModel: Pick<ReadModel, 'due' | 'nextDueAt' | 'onApplied' | 'checkpoint'>;
   /** Records what a call's deadline brings; null when, seen by its own stream, nothing is due. */
   readonly fireDue: (tenant: string, callId: string) => Promise<number | null>;
-  readonly clock: Clock;
+  /** Nothing is fired while it has a problem: another process fires it, or this one later. */
+  readonly clock: StoreClock;
   readonly log: Log;
   /** How late a deadline was recorded, in ms. */
   readonly onFired?: (lagMs: number) => void;
@@ -21,7 +23,7 @@ export interface Deadlines {
 const pageSize = 5000;
 /** Each one waits for the event store, and holds its call in memory. */
 const atOnce = 64;
-/** The wall clock may jump and timers do not notice: while something is waiting, it is looked at this often. */
+/** The store's time may jump and timers do not notice: while something is waiting, it is looked at this often. */
 const recheckMsMax = 500;
 const retryMs = 1000;
 /** How soon to retry while a due deadline is held back. */
@@ -56,7 +58,7 @@ class Sweeper {
   /** The read model showed no further deadline. The timer checks again. */
   #isDry = false;
   #isStopped = false;
-  /** When the timer ends, by the wall clock; null: none is set. */
+  /** When the timer ends, by the store's time; null: none is set. */
   #armedFor: number | null = null;
   #cancelTimer: () => void = () => undefined;
   readonly #running = new Map<string, Promise<void>>();
@@ -91,9 +93,15 @@ class Sweeper {
   #wakeAt(): number | null {
     const now = this.#ports.clock.now();
     const next = this.#ports.readModel.nextDueAt();
+    if (next !== null && next <= now && this.#mayNotFire()) return now + recheckMsMax;
     if (next !== null && next <= now && this.#held() > 0) return now + heldMs;
     this.#forget();
     return next;
+  }
+
+  /** What is due grants something. A process whose clock is wrong leaves it to others. */
+  #mayNotFire(): boolean {
+    return this.#ports.clock.problem() !== undefined;
   }
 
   #held(): number {
@@ -115,7 +123,7 @@ class Sweeper {
   /** Fires as many due deadlines as may run at once. */
   #fill(): void {
     try {
-      while (!this.#isStopped && this.#running.size < atOnce) {
+      while (!this.#isStopped && !this.#mayNotFire() && this.#running.size < atOnce) {
         const due = this.#take();
         if (due === undefined) break;
         this.#running.set(due.callId, this.#fire(due));
@@ -125,7 +133,7 @@ class Sweeper {
       this.#setTimer(this.#ports.clock.now() + retryMs, retryMs);
       return;
     }
-    if (this.#queue.length === 0) this.arm();
+    if (this.#queue.length === 0 || this.#mayNotFire()) this.arm();
   }
 
   /** The next call that is due and not held back. */

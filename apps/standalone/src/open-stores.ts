@@ -92,7 +92,6 @@ export async function openStores(
       grants: { index: readModel.grants, conditions: loadConditions },
       history: createHistory(readModel),
       tools,
-      clock,
       ids,
       log,
     });

@@ -109,7 +109,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   const deadlines = createDeadlines({
     readModel,
     fireDue: (...due) => fireDue(commands, ...due),
-    clock,
+    clock: store.clock,
     log,
     onFired: metrics.deadlineFired,
   });

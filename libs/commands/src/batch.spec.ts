@@ -35,7 +35,6 @@ const processOver = (over: EventStore): CommandPorts =>
   createWriteSide({
     store: over,
     tools: { find: () => undefined },
-    clock,
     ids: createSystemIds(),
     log: createSilentLog(),
   });

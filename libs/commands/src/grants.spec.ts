@@ -54,7 +54,7 @@ const processOver = (over: EventStore, options: Partial<WriteSidePorts> = {}): C
       conditions: () => Promise.resolve(createConditions(celEngine)),
     },
     tools: { find: () => undefined },
-    ...{ clock, ids: createSystemIds(), log: createSilentLog() },
+    ...{ ids: createSystemIds(), log: createSilentLog() },
     ...options,
   });
 

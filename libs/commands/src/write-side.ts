@@ -1,8 +1,9 @@
 import { batchDecider, grantDecider, toolCallDecider } from '@countersign/domain';
+import { createDecidingClock } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createPolicies } from '@countersign/policy';
 import type { Policies } from '@countersign/policy';
-import type { Clock, Ids, Log } from '@countersign/runtime';
+import type { Ids, Log } from '@countersign/runtime';
 import { createArgumentSchemas } from './argument-schema.js';
 import type { GrantSources } from './grant-ports.js';
 import { createCommandHandler } from './handle-command.js';
@@ -26,7 +27,6 @@ export interface WriteSidePorts {
   readonly history?: History;
   /** See {@link CommandPorts}. Default: false. */
   readonly writeOnly?: boolean;
-  readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
 }
@@ -38,10 +38,14 @@ const batchCacheSize = 16;
 /** The grants in use. */
 const grantCacheSize = 256;
 
-/** The dependencies of commands over an event store. Every process that writes has them, standalone or as a role. */
+/**
+ * The dependencies of commands over an event store. Every process that writes has them, standalone or as a role. Their
+ * clock is the store's.
+ */
 export function createWriteSide(ports: WriteSidePorts): CommandPorts {
   const { store, policies = createPolicies([]), shadow, people, tools, grants, history, writeOnly = false } = ports;
-  const { clock, ids, log } = ports;
+  const { ids, log } = ports;
+  const clock = createDecidingClock(store.clock);
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: batchCacheSize }),

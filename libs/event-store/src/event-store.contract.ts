@@ -4,6 +4,7 @@ import type { AppendResult, EventStore } from './event-store.js';
 import { EventStoreUnavailableError, noStream } from './event-store.js';
 import { describeReads } from './reads.contract.js';
 import { sampleEvent, sampleEvents, sampleStream } from './sample-events.js';
+import { skewMsMax } from './store-clock.js';
 import { describeSubscriptions } from './subscription.contract.js';
 
 /** A store under test. */
@@ -37,7 +38,23 @@ export function eventStoreContract({ name, open }: EventStoreContractOptions): v
     describeRepeats(store);
     describeReads(store);
     describeSubscriptions(store);
+    describeTime(store);
     describeClosing(store, () => opened.reopen());
+  });
+}
+
+function describeTime(store: () => EventStore): void {
+  describe('clock', () => {
+    it('tells the time at which an event is recorded', async () => {
+      const { clock, append } = store();
+      expect([clock.doubt(), clock.problem()]).toEqual([undefined, undefined]);
+      const before = clock.now();
+      const [event] = expectCommitted(await append(sampleStream(), noStream, [sampleEvent()])).events;
+      const recordedAt = Date.parse(event?.recordedAt ?? '');
+      // The clocks of this machine and of the store may differ by as much as is allowed.
+      expect(recordedAt).toBeGreaterThanOrEqual(before - skewMsMax);
+      expect(recordedAt).toBeLessThanOrEqual(clock.now() + skewMsMax);
+    });
   });
 }
 

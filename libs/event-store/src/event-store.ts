@@ -1,4 +1,5 @@
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
+import type { StoreClock } from './store-clock.js';
 
 /** The expected revision of a stream that must not exist. */
 export const noStream = -1;
@@ -66,6 +67,8 @@ export interface EventStore {
   /** The position of the last recorded event; 0 for an empty log. */
   readonly head: () => Promise<number>;
   readonly health: () => StoreHealth;
+  /** The store's time: what decides and records takes the time from it. */
+  readonly clock: StoreClock;
   readonly close: () => Promise<void>;
 }
 

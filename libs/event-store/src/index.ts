@@ -18,6 +18,9 @@ export {
   noStream,
 } from './event-store.js';
 export type { AppendResult, EventStore, StoreHealth, Subscription, SubscriptionHandler } from './event-store.js';
+export { createDecidingClock } from './deciding-clock.js';
+export { createOwnStoreClock, skewMsMax } from './store-clock.js';
+export type { StoreClock } from './store-clock.js';
 export { positionBefore } from './position-before.js';
 export { LostKeysError, refuseLostKeys } from './sealed/lost-keys.js';
 export { lockFolder } from './embedded/folder-lock.js';

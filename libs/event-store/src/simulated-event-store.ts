@@ -4,6 +4,7 @@ import { sleep } from '@countersign/runtime';
 import { checkAppend } from './append-checks.js';
 import type { AppendResult, EventStore } from './event-store.js';
 import { EventStoreUnavailableError, noStream } from './event-store.js';
+import { createOwnStoreClock } from './store-clock.js';
 import { createSubscriptions } from './subscriptions.js';
 import type { Subscriptions } from './subscriptions.js';
 
@@ -85,6 +86,7 @@ export function createSimulatedEventStore(options: SimulatedEventStoreOptions): 
       await visit();
       return log.events.length;
     },
+    clock: createOwnStoreClock(clock),
     health: () => (isOpen ? { status: 'ok' } : { status: 'unavailable', why: 'the event store is closed' }),
     close: async () => {
       isOpen = false;

@@ -3,4 +3,6 @@ export type { AppendFault, SimulatedEventStoreOptions, SimulatedLog } from './si
 export { eventStoreContract } from './event-store.contract.js';
 export type { EventStoreContractOptions, OpenedEventStore } from './event-store.contract.js';
 export { sampleEvent, sampleEvents, sampleStream } from './sample-events.js';
+export { createMeasuredClock } from './measured-clock.js';
+export { watchTime } from './time-watch.js';
 export { isRecentSqlite } from './embedded/database.js';

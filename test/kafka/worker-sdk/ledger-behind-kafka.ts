@@ -119,7 +119,12 @@ export async function openLedgerBehindKafka(
     topic: topics.events,
   });
   relay.start();
-  const deadlines = createDeadlines({ readModel, fireDue: (...due) => fireDue(commands, ...due), ...world });
+  const deadlines = createDeadlines({
+    readModel,
+    fireDue: (...due) => fireDue(commands, ...due),
+    ...world,
+    clock: store.clock,
+  });
   deadlines.start();
   const seen: SeenRequest[] = [];
   kafka.bus.subscribe({

@@ -1,6 +1,7 @@
 import type { EventData, NewEvent, RecordedEvent } from '@countersign/contracts';
 import type { Acknowledged } from '../actors/http.ts';
 import type { Site } from '../world/cluster.ts';
+import type { Machine } from '../world/machine.ts';
 import type { ToolRunRecord } from '../world/outside.ts';
 import type { Question } from '../world/questions.ts';
 
@@ -11,6 +12,8 @@ export interface Checker {
   readonly onRecorded?: (event: RecordedEvent) => void;
   /** A process is about to record a question to people. */
   readonly onQuestion?: (question: Question) => void;
+  /** A process is about to fire a deadline. */
+  readonly onDeadline?: (machine: Machine) => void;
   /** A tool begins to run, or has changed the world. */
   readonly onToolBegins?: (run: ToolRunRecord) => void;
   readonly onToolEffect?: (run: ToolRunRecord) => void;

@@ -40,7 +40,8 @@ export async function bootGateway(
     readModelOf: opened.readModel,
   });
   await followPolicy(site, machine, store, policies);
-  const { clock, ids, log } = machine;
+  const { ids, log } = machine;
+  const { clock } = store;
   const views = await openViews(site, machine, store);
   opened.views = views;
   const idempotency: IdempotencyStore = {

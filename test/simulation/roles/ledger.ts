@@ -17,7 +17,8 @@ export async function bootLedger(site: Site, machine: Machine): Promise<Views> {
     ...{ writeOnly: true, readModelOf: opened.readModel },
   });
   await followPolicy(site, machine, store, policies);
-  const { clock, ids, log } = machine;
+  const { ids, log } = machine;
+  const { clock } = commands;
   const views = await openViews(site, machine, store);
   opened.views = views;
   const openCalls = createOpenCalls({ store, readModel: views.readModel, clock });

@@ -12,12 +12,16 @@ import { createWriteSide } from './write-side.ts';
 /** Boots a projector: the read model, the deadlines out of it, and the process manager of batches. */
 export async function bootProjector(site: Site, machine: Machine): Promise<Views> {
   const { store, commands } = createWriteSide(site, machine);
-  const { clock, ids, log } = machine;
+  const { ids, log } = machine;
+  const { clock } = commands;
   const views = await openViews(site, machine, store);
   createDeadlines({
     readModel: views.readModel,
-    fireDue: (...due) => fireDue(commands, ...due),
-    clock,
+    fireDue: (...due) => {
+      for (const listener of site.deadlines) listener(machine);
+      return fireDue(commands, ...due);
+    },
+    clock: store.clock,
     log,
   }).start();
   const bus = createSimulatedMessageBus(site.broker, { ...machine, travel: site.world.travel });

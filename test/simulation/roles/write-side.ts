@@ -4,6 +4,7 @@ import { celEngine } from '@countersign/cel';
 import { createConditions, createLivePolicies, recordedCall } from '@countersign/policy';
 import type { LivePolicies } from '@countersign/policy';
 import { batchDecider, grantDecider, toolCallDecider } from '@countersign/domain';
+import { createDecidingClock } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import { grantIndexWithout, peopleWithout, policiesWithout, withoutDedupe, withoutRevision } from '../weak-ports.ts';
@@ -37,7 +38,8 @@ export function createWriteSide(
 ): { readonly store: EventStore; readonly commands: CommandPorts; readonly policies: LivePolicies } {
   const { world } = site;
   const store = createStoreClient(world, site.servers, machine);
-  const { clock, ids, log } = machine;
+  const { ids, log } = machine;
+  const clock = createDecidingClock(store.clock);
   const asked = watchQuestions(world, machine, { store: weakened(site, store), readModelOf }, (question) => {
     for (const listener of site.questions) listener(question);
   });
@@ -67,7 +69,7 @@ export function createWriteSide(
   const commands: CommandPorts = {
     ...{ handler, batches, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
     policies: policiesWithout(world.without, policies),
-    people: peopleWithout(world.without, peopleOf(site.departure, clock)),
+    people: peopleWithout(world.without, peopleOf(site.departure, store.clock)),
     asking: asked.asking,
     grants: {
       handler: grants,

@@ -34,7 +34,7 @@ export function hasLeft(departure: Departure | null, principal: string, atMs: nu
   return departure !== null && departure.who === principal && Date.parse(departure.at) <= atMs;
 }
 
-/** The tokens file as a process reads it: the change is there by the process's own clock. */
+/** The tokens file as a process reads it: the change is there by its clock. */
 export function peopleOf(departure: Departure | null, { now }: { readonly now: () => number }): People {
   return {
     approver: (_, principal) => (hasLeft(departure, principal, now()) ? undefined : { groups: [], isAway: false }),

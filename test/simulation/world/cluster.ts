@@ -30,6 +30,8 @@ export interface Site {
   readonly departure: Departure | null;
   /** Listeners to the questions of all processes. */
   readonly questions: Set<(question: Question) => void>;
+  /** Listeners to the deadlines that a machine is about to fire. */
+  readonly deadlines: Set<(machine: Machine) => void>;
 }
 
 /** The surroundings of an installation in which nothing runs yet. */
@@ -45,6 +47,7 @@ export function createSite(world: World): Site {
     policyFile: drawPolicyFile(world),
     departure: drawDeparture(world),
     questions: new Set(),
+    deadlines: new Set(),
   };
 }
 

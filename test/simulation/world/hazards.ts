@@ -87,7 +87,7 @@ export function drawHazards(random: Random): { readonly faulty: Hazards; readonl
       freezeAfter: some(0.02),
       zombie: some(0.4),
       strokeEveryMs: random.pick([4_000, 10_000, 30_000]),
-      skewMsMax: random.pick([0, 50, 2_000]),
+      skewMsMax: random.pick([0, 50, 2_000, 600_000]),
     },
   };
 }

@@ -1,5 +1,5 @@
 import { recordPolicy } from '@countersign/commands';
-import { EventStoreUnavailableError } from '@countersign/event-store';
+import { createDecidingClock, EventStoreUnavailableError } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { LivePolicies, PolicyContent } from '@countersign/policy';
 import { sleep } from '@countersign/runtime';
@@ -27,7 +27,7 @@ export async function followPolicy(
   const put = async (content: PolicyContent): Promise<void> => {
     while (world.without !== 'policy-record') {
       try {
-        await recordPolicy(store, content, new Date(clock.now()).toISOString());
+        await recordPolicy(store, content, new Date(createDecidingClock(store.clock).now()).toISOString());
         break;
       } catch (error) {
         if (!(error instanceof EventStoreUnavailableError)) throw error;

@@ -24,7 +24,7 @@ export interface Question {
 export interface Counted {
   /** Its read model had reached this position of the log. */
   readonly position: number;
-  /** By its own clock, epoch milliseconds. */
+  /** By the clock of its store, epoch milliseconds. */
   readonly at: number;
   /** The calls of the same request about which it asks: those up to now. */
   readonly callIds: ReadonlySet<string>;
@@ -39,14 +39,14 @@ export interface Watched {
 /** Tells a listener of each question of a process before the process records it. */
 export function watchQuestions(
   world: World,
-  { name: machine, clock, isDeceived }: Machine,
+  { name: machine, isDeceived }: Machine,
   { store, readModelOf }: { readonly store: EventStore; readonly readModelOf: () => ReadModel },
   onQuestion: (question: Question) => void,
 ): Watched {
   let counted: (Counted & { readonly callIds: Set<string> }) | undefined;
   const history = (): History => {
     const readModel = readModelOf();
-    counted = { position: readModel.checkpoint(), at: clock.now(), callIds: new Set() };
+    counted = { position: readModel.checkpoint(), at: store.clock.now(), callIds: new Set() };
     return historyWithout(world.without, createHistory(readModel));
   };
   const queue = createKeyedQueue();

@@ -1,7 +1,7 @@
 import type { JsonObject, RecordedEvent } from '@countersign/contracts';
-import { EventStoreUnavailableError } from '@countersign/event-store';
-import type { AppendResult, EventStore, Subscription, SubscriptionHandler } from '@countersign/event-store';
-import { createSimulatedEventStore } from '@countersign/event-store/testing';
+import { createOwnStoreClock, EventStoreUnavailableError } from '@countersign/event-store';
+import type { AppendResult, EventStore, StoreClock, Subscription, SubscriptionHandler } from '@countersign/event-store';
+import { createMeasuredClock, createSimulatedEventStore, watchTime } from '@countersign/event-store/testing';
 import type { AppendFault } from '@countersign/event-store/testing';
 import type { Machine } from './machine.ts';
 import type { World } from './world.ts';
@@ -36,6 +36,8 @@ export function createStoreClient(world: World, servers: StoreServers, machine: 
     latencyMs: world.travelMs,
   });
   machine.onDeath(() => void store.close());
+  const time = createMeasuredClock(machine.clock);
+  followTime(world, servers, machine, time);
 
   const append = async (...given: Parameters<EventStore['append']>): Promise<AppendResult> => {
     if (world.random.chance(world.hazards().appendLate)) {
@@ -45,7 +47,11 @@ export function createStoreClient(world: World, servers: StoreServers, machine: 
       await world.wait(patienceMs / 4);
       return { status: 'unknown', cause: new Error('no answer in time') };
     }
+    const sentAt = machine.clock.monotonic();
     const result = await store.append(...given);
+    const [event] = result.status === 'committed' ? result.events : [];
+    if (event !== undefined)
+      time.recorded(Date.parse(event.recordedAt), { sentAt, answeredAt: machine.clock.monotonic() });
     if (result.status === 'unknown') await world.wait(patienceMs * world.random.next());
     else await world.travel();
     return result;
@@ -67,8 +73,53 @@ export function createStoreClient(world: World, servers: StoreServers, machine: 
     head: () => machine.call(() => read(() => store.head())),
     subscribe: (after, handler) => subscribe(world, store, machine, after, handler),
     health: store.health,
+    clock: weakClock(world, machine, time),
     close: store.close,
   };
+}
+
+/** Asks the servers for their time, which they tell in whole seconds, and up to a second late. */
+function followTime(
+  world: World,
+  servers: StoreServers,
+  machine: Machine,
+  time: ReturnType<typeof createMeasuredClock>,
+): void {
+  const closing = new AbortController();
+  machine.onDeath(() => {
+    closing.abort();
+  });
+  watchTime({
+    ...{ time, clock: machine.clock, log: machine.log, closing: closing.signal },
+    server: () => Promise.resolve('the event store'),
+    ask: async () => {
+      const sentAt = machine.clock.monotonic();
+      await world.travel();
+      const renewedMs = world.clock.now() - world.random.below(1000);
+      await world.travel();
+      await machine.enter();
+      if (servers.isDown()) return undefined;
+      const earliest = Math.floor(renewedMs / 1000) * 1000;
+      return {
+        time: { earliest, latest: earliest + 2000 },
+        asked: { sentAt, answeredAt: machine.clock.monotonic() },
+      };
+    },
+  });
+}
+
+/** The clock of the store without a defence. */
+function weakClock({ without }: World, { clock }: Machine, time: StoreClock): StoreClock {
+  switch (without) {
+    case 'store-time':
+      return createOwnStoreClock(clock);
+    case 'known-time':
+      return { ...time, doubt: () => undefined };
+    case 'clock-gate':
+      return { ...time, problem: () => undefined };
+    default:
+      return time;
+  }
 }
 
 function drawFault(world: World, servers: StoreServers): AppendFault {

@@ -4,7 +4,7 @@ import { cancelToolCall, claim, findCall, requestToolCalls } from '@countersign/
 import type { Actor, CommandPorts } from '@countersign/commands';
 import { callState } from '@countersign/domain';
 import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
-import { createSystemIds, systemClock } from '@countersign/runtime';
+import { createSystemIds, sleep, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { startTestServer } from '../../eventstoredb-server/server.ts';
 
@@ -27,7 +27,8 @@ beforeAll(async () => {
   server = await startTestServer();
   const connect = await connectOf(server.url);
   stores = [1, 2].map(() => openEventStoreDb({ url: server.url, connect, log, clock }));
-  processes = stores.map((store) => createWriteSide({ store, tools: { find: () => undefined }, clock, ids, log }));
+  for (const store of stores) while (store.health().status !== 'ok') await sleep(clock, 10);
+  processes = stores.map((store) => createWriteSide({ store, tools: { find: () => undefined }, ids, log }));
 });
 
 afterAll(async () => {

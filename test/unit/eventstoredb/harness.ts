@@ -62,6 +62,8 @@ export async function openReadyStore(url: string, options?: Partial<EventStoreDb
   // The first call of a process loads the client and connects, so it may exceed these short timeouts.
   for (let tries = 0; tries < 20 && opened.store.health().status !== 'ok'; tries += 1) {
     await opened.store.head().catch(() => undefined);
+    // Its time is asked on a connection of its own.
+    await delay(10);
   }
   return opened;
 }

@@ -11,7 +11,7 @@ import {
 } from '@countersign/gateway';
 import type { ErasurePorts, GatewayPorts, IdempotencyStore } from '@countersign/gateway';
 import { loadTools } from '@countersign/resolver';
-import { createHistory, loadConditions, readOptionalPolicy } from '@countersign/shell';
+import { createHistory, loadConditions, observeClock, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import type { Vault } from '../keeper/borrow-vault.js';
@@ -32,10 +32,11 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
   });
   const policy = await readOptionalPolicy(config.policyFile, known);
   return async (roleProcess) => {
-    const { clock, ids, log, tracing, onStop } = roleProcess;
+    const { ids, log, tracing, onStop } = roleProcess;
     onStop(tokens.close);
     const ledgerStore = await openEventStore(roleProcess);
     const { store, vault } = ledgerStore;
+    const { clock } = store;
     const readModel = await openViews(roleProcess, ledgerStore);
     const grants = { index: readModel.grants, conditions: loadConditions };
     const judging = { grants, people: known, history: createHistory(readModel) };
@@ -45,6 +46,7 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     onStop(close);
     const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc, { clock, log });
     const metrics = createGatewayMetrics();
+    observeClock(metrics.registry, clock);
     const checks = roleProcess.checks().filter(({ name }) => name !== 'event-store' && name !== 'read-model');
     const views = { commands, readModel, store };
     const people = createChannelPeople(channels?.people ?? [], commands.policies, known, clock);

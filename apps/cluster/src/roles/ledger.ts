@@ -25,7 +25,7 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
   const keys = requests.keysFile === null ? null : await loadRequestKeys(requests.keysFile, world.log);
   const unsigned = { mode: requests.unsigned, tenant: requests.tenant, principal: requests.principal };
   return async (process) => {
-    const { clock, ids, log, tracing, registry, onStop, check } = process;
+    const { ids, log, tracing, registry, onStop, check } = process;
     sayWhoMayAsk(log, requests);
     if (keys !== null) onStop(keys.close);
     if (tokens !== undefined) onStop(tokens.close);
@@ -39,6 +39,7 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
     const judging = { ...(grants && { grants, people }), writeOnly: true, history: createHistory(readModel) };
     const commands = await openJudgingWriteSide(process, ledgerStore, policy, tools, judging);
     const { bus, names } = await openTopics(process, (topics) => [topics.requests, topics.deadLetters]);
+    const { clock } = commands;
     const metrics = createLedgerMetrics(registry);
     const openCalls = createOpenCalls({ store, readModel, clock });
     const ledger = createLedger({ commands, store, openCalls, keys, unsigned, clock, ids, log, metrics });

@@ -35,9 +35,10 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
   const policy = await readOptionalPolicy(config.policyFile, { ...known, groupsOf: () => null });
   const notifierId = `${hostname()}/${String(process.pid)}`;
   return async (roleProcess) => {
-    const { clock, ids, tracing, registry, onStop, check } = roleProcess;
+    const { ids, tracing, registry, onStop, check } = roleProcess;
     const ledgerStore = await openEventStore(roleProcess);
     const { store } = ledgerStore;
+    const { clock } = store;
     const readModel = await openViews(roleProcess, ledgerStore);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
     const publicUrl = config.publicUrl?.href ?? null;

@@ -14,9 +14,10 @@ import { openWriteSide } from '../write-side.js';
  */
 export async function readProjector(): Promise<OpenRole> {
   return async (process) => {
-    const { clock, ids, log, registry, onStop, check } = process;
+    const { ids, log, registry, onStop, check } = process;
     const ledgerStore = await openEventStore(process);
     const { store } = ledgerStore;
+    const { clock } = store;
     const commands = openWriteSide(process, ledgerStore);
     const readModel = await openViews(process, ledgerStore);
     const metrics = createProjectorMetrics(registry, { readModel, clock });
@@ -31,7 +32,13 @@ export async function readProjector(): Promise<OpenRole> {
     deadlines.start();
     onStop(() => deadlines.stop());
     const { bus, names } = await openTopics(process, ({ events, deadLetters }) => [events, deadLetters]);
-    const ending = { commands, store, openCalls: createOpenCalls({ store, readModel, clock }), clock, ids };
+    const ending = {
+      commands,
+      store,
+      openCalls: createOpenCalls({ store, readModel, clock }),
+      clock: commands.clock,
+      ids,
+    };
     const subscription = createBatchCloser({
       bus,
       topic: names.events,

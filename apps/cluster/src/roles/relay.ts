@@ -6,8 +6,9 @@ import type { OpenRole } from '../role-process.js';
 /** Publishes the recorded events. One relay is active; the others are on standby. */
 export function readRelay(): Promise<OpenRole> {
   return Promise.resolve(async (process) => {
-    const { clock, log, registry, onStop, check } = process;
+    const { log, registry, onStop, check } = process;
     const { store } = await openEventStore(process);
+    const { clock } = store;
     const { kafka, names, group } = await openTopics(process, ({ events }) => [events]);
     const metrics = createRelayMetrics(registry);
     const { publisher } = kafka;

@@ -38,7 +38,7 @@ beforeEach(async () => {
       ...ports,
       tokens,
       commands: createWriteSide({
-        ...{ store: ports.store, clock: ports.clock, ids: ports.ids, log: ports.log, tools: ports.commands.tools },
+        ...{ store: ports.store, ids: ports.ids, log: ports.log, tools: ports.commands.tools },
         policies: createPolicies([loadPolicy('countersign.policy.yaml', policy)]),
         people: createPeople({ tokens: () => tokens, channels: undefined, issuer: null }),
         history: createHistory(ports.readModel),

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { celEngine } from '@countersign/cel';
 import { createWriteSide, fireDue } from '@countersign/commands';
 import type { ApprovalView, ToolCallView } from '@countersign/contracts';
+import { createOwnStoreClock } from '@countersign/event-store';
 import { createPolicies, loadPolicy } from '@countersign/policy';
 import { systemClock } from '@countersign/runtime';
 import { createHistory } from '@countersign/shell';
@@ -76,7 +77,12 @@ beforeEach(async () => {
       tokens,
       clock,
       commands: createWriteSide({
-        ...{ store: ports.store, clock, ids: ports.ids, log: ports.log, tools: ports.commands.tools },
+        ...{
+          store: { ...ports.store, clock: createOwnStoreClock(clock) },
+          ids: ports.ids,
+          log: ports.log,
+          tools: ports.commands.tools,
+        },
         policies: createPolicies([loadPolicy('countersign.policy.yaml', policy, celEngine)]),
         people: createPeople({ tokens: () => tokens, channels: { people: listed }, issuer: null }),
         history: createHistory(ports.readModel),

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { celEngine } from '@countersign/cel';
 import { createWriteSide } from '@countersign/commands';
 import type { ExplanationView, GrantView, QuotaView, ToolCallView } from '@countersign/contracts';
+import { createOwnStoreClock } from '@countersign/event-store';
 import { createPolicies, loadPolicy } from '@countersign/policy';
 import { systemClock } from '@countersign/runtime';
 import { createHistory, loadConditions } from '@countersign/shell';
@@ -24,7 +25,12 @@ async function open(quotas: string): Promise<void> {
       ...ports,
       clock,
       commands: createWriteSide({
-        ...{ store: ports.store, clock, ids: ports.ids, log: ports.log, tools: ports.commands.tools },
+        ...{
+          store: { ...ports.store, clock: createOwnStoreClock(clock) },
+          ids: ports.ids,
+          log: ports.log,
+          tools: ports.commands.tools,
+        },
         policies: createPolicies([content]),
         grants: { index: ports.readModel.grants, conditions: loadConditions },
         history: createHistory(ports.readModel),

@@ -50,7 +50,7 @@ export async function openPolicyWorld(yaml: string, cel: CelEngine | null = null
   const policies = createLivePolicies(loadPolicy('p.yaml', `version: 1\n${yaml}`, cel));
   const tools = { find: () => undefined };
   const another: PolicyWorld['another'] = (options = {}) =>
-    createWriteSide({ store, policies, tools, clock, ids: createSystemIds(), log: createSilentLog(), ...options });
+    createWriteSide({ store, policies, tools, ids: createSystemIds(), log: createSilentLog(), ...options });
   const commands = another();
   return {
     ...{ commands, store, policies, clock, another },

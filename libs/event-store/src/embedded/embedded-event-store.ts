@@ -4,6 +4,7 @@ import type { Clock, Log } from '@countersign/runtime';
 import { checkAppend } from '../append-checks.js';
 import type { EventStore } from '../event-store.js';
 import { EventStoreUnavailableError } from '../event-store.js';
+import { createOwnStoreClock } from '../store-clock.js';
 import { createSubscriptions } from '../subscriptions.js';
 import { openAcknowledged } from './acknowledged.js';
 import type { Acknowledged } from './acknowledged.js';
@@ -164,6 +165,7 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
     streamsWith: (prefix) => whileOpen(() => reading(() => logFile.streamsWith(prefix))),
     head: async () => whileOpen(() => appender.head().position),
     health: guard.health,
+    clock: createOwnStoreClock(clock),
     stats: () => ({ ...stats(), checkpoints: checkpoints.count() }),
     ...createVerifiers(verification, guard, log, signal),
     close: async () => {

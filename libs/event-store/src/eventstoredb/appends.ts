@@ -1,8 +1,8 @@
-import type { Log } from '@countersign/runtime';
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
 import { checkAppend } from '../append-checks.js';
 import type { AppendResult, EventStore } from '../event-store.js';
 import { EventStoreDamagedError, EventStoreUnavailableError, EventTooLargeError, noStream } from '../event-store.js';
+import type { Asked, MeasuredClock } from '../measured-clock.js';
 import type { Connection } from './connection.js';
 import type { ClientNewEvent } from './client.js';
 import { toClientEvents } from './encoding.js';
@@ -13,16 +13,16 @@ import type { Reads } from './reads.js';
 import { withRetries } from './retries.js';
 import type { RetryPorts } from './retries.js';
 import { createRepeats } from './repeats.js';
-import { createSkewWatch } from './skew.js';
 
 /** The dependencies of appending. */
 export interface AppendPorts extends RetryPorts {
   readonly connection: Connection;
   readonly reads: Reads;
-  readonly log: Log;
   readonly appendMs: number;
   readonly prefixes: readonly string[];
   readonly writeOnly: boolean;
+  /** Learns from what is recorded. */
+  readonly time: Pick<MeasuredClock, 'recorded'>;
 }
 
 /**
@@ -32,7 +32,7 @@ export interface AppendPorts extends RetryPorts {
  */
 export function createAppends(ports: AppendPorts): EventStore['append'] {
   const { connection, reads, appendMs, prefixes, clock, writeOnly } = ports;
-  const watchSkew = createSkewWatch(ports.log);
+  const learnTime = createTimeLessons(ports.time);
   const repeats = createRepeats<AppendResult>(({ status }) => status !== 'unknown');
   const pace = createPace();
 
@@ -90,7 +90,7 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
   };
   const append = async (proposal: Proposal, wasTried: boolean): Promise<AppendResult> => {
     const { stream, expectedRevision, events } = proposal;
-    const sentAt = clock.now();
+    const sentAt = clock.monotonic();
     const sent = await send(proposal);
     if (sent.status === 'unknown') return sent;
     if (sent.status === 'found') return committed(sent.recorded, !writeOnly);
@@ -100,7 +100,7 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
     }
     const recorded = await found(proposal, sent);
     if ('status' in recorded) return recorded;
-    if (sent.status === 'answered' && !wasTried) watchSkew(recorded, { sentAt, answeredAt: clock.now() });
+    if (sent.status === 'answered' && !wasTried) learnTime(recorded, { sentAt, answeredAt: clock.monotonic() });
     return committed(recorded, true);
   };
   return async (stream, expectedRevision, events) => {
@@ -131,6 +131,19 @@ interface Proposal {
   readonly expectedRevision: number;
   readonly events: readonly NewEvent[];
   readonly proposed: readonly ClientNewEvent[];
+}
+
+/**
+ * Only a new event tells the time: those of an earlier try or of another process were recorded before. Their position is
+ * not after the known ones.
+ */
+function createTimeLessons({ recorded }: Pick<MeasuredClock, 'recorded'>): (events: Recorded, asked: Asked) => void {
+  let newest = 0;
+  return ([event], asked) => {
+    if (event === undefined || event.position <= newest) return;
+    newest = event.position;
+    recorded(Date.parse(event.recordedAt), asked);
+  };
 }
 
 function committed(events: Recorded, isShown: boolean): AppendResult {

@@ -2,6 +2,8 @@ import type { Clock, Ids, Log } from '@countersign/runtime';
 import { createSystemIds } from '@countersign/runtime';
 import type { EventStore } from '../event-store.js';
 import { EventStoreUnavailableError } from '../event-store.js';
+import { createMeasuredClock } from '../measured-clock.js';
+import { watchTime } from '../time-watch.js';
 import { createAppends } from './appends.js';
 import type { ConnectClient } from './client.js';
 import type { EventStoreDbTimeouts } from './connection.js';
@@ -111,7 +113,15 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
     everyMs: timeouts.probeMs,
     head: reads.head,
   });
-  const append = createAppends({ ...ports, reads, writeOnly });
+  const time = createMeasuredClock(clock);
+  const writer = async (): Promise<Endpoint> => (await connection.linked()).server;
+  const { closing } = connection;
+  watchTime({
+    ...{ time, clock, log, closing },
+    server: async () => textOf(await writer()),
+    ask: async () => members.time(await writer()),
+  });
+  const append = createAppends({ ...ports, reads, writeOnly, time });
   log.info({}, 'the event store is opened');
   return {
     append: async (...given) => {
@@ -127,8 +137,11 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
     head: reads.head,
     health: () => {
       const why = rewind.why();
-      return why === undefined ? connection.health() : { status: 'unavailable', why };
+      if (why !== undefined) return { status: 'unavailable', why };
+      const [health, doubt] = [connection.health(), time.doubt()];
+      return health.status !== 'ok' || doubt === undefined ? health : { status: 'unavailable', why: doubt };
     },
+    clock: time,
     close: connection.close,
   };
 }

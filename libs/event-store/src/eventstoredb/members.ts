@@ -2,6 +2,7 @@ import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import type { ChannelCredentials, ServiceError } from '@grpc/grpc-js';
 import { readTextFile } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
+import type { TimeAnswer } from '../measured-clock.js';
 import { areSame } from './connection-string.js';
 import type { Endpoint, StoreAddress } from './connection-string.js';
 import { readMembers, readVersion } from './protocol.js';
@@ -24,9 +25,19 @@ export interface Members {
   readonly look: () => Promise<Sighting>;
   /** Returns a server's version; undefined when it does not report one. Never rejects. */
   readonly version: (server: Endpoint) => Promise<string | undefined>;
+  /** Returns a server's time; undefined when it does not respond. Never rejects. */
+  readonly time: (server: Endpoint) => Promise<TimeAnswer | undefined>;
+}
+
+/** A server's response: its message, unless it refused, and the `Date` header of every response. */
+interface Answer<T> {
+  readonly value: T | undefined;
+  readonly date: string | undefined;
 }
 
 const answerMs = 1000;
+/** The `Date` header has whole seconds, and the server renews it once a second. */
+const dateMsMax = 2000;
 const gossip = '/event_store.client.gossip.Gossip/Read';
 const features = '/event_store.client.server_features.ServerFeatures/GetSupportedMethods';
 
@@ -37,19 +48,23 @@ const features = '/event_store.client.server_features.ServerFeatures/GetSupporte
 export function createMembers(address: StoreAddress, clock: Clock): Members {
   const asWhom = credentialsOf(address);
   let named: readonly Endpoint[] = [];
-  const ask = <T>(server: Endpoint, method: string, read: (bytes: Uint8Array) => T): Promise<T | undefined> =>
+  const ask = <T>(server: Endpoint, method: string, read: (bytes: Uint8Array) => T): Promise<Answer<T>> =>
     new Promise((resolve, reject) => {
       // A separate session: gRPC clients share connections to the same server, broken ones too.
       const alone = { 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_retries': 0 };
       const client = new Client(`${server.host}:${String(server.port)}`, asWhom, alone);
+      let date: string | undefined;
       const done = (error: ServiceError | null, value?: T): void => {
         client.close();
-        if (error === null) resolve(value);
-        else if (isSilence(error)) reject(error);
-        else resolve(undefined);
+        if (error !== null && isSilence(error)) reject(error);
+        else resolve({ value, date: date ?? dateOf(error?.metadata) });
       };
       const deadline = clock.now() + answerMs;
-      client.makeUnaryRequest(method, () => Buffer.alloc(0), read, undefined, new Metadata(), { deadline }, done);
+      client
+        .makeUnaryRequest(method, () => Buffer.alloc(0), read, undefined, new Metadata(), { deadline }, done)
+        .on('metadata', (headers) => {
+          date = dateOf(headers);
+        });
     });
   return {
     look: async () => {
@@ -58,13 +73,30 @@ export function createMembers(address: StoreAddress, clock: Clock): Members {
       const heard = servers.filter((_, at) => answers[at]?.status === 'fulfilled');
       const asked = { answered: heard.length, asked: servers.length };
       if (!address.isCluster) return { leader: servers[0], hasLeaderAnswered: heard.length > 0, ...asked };
-      const seen = answers.map((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []));
+      const seen = answers.map((answer) => (answer.status === 'fulfilled' ? (answer.value.value ?? []) : []));
       const known = distinct(seen.flat().map(({ endpoint }) => endpoint));
       if (known.length > 0) named = known;
       return { ...leaderAmong(seen, heard), ...asked };
     },
-    version: (server) => ask(server, features, readVersion).catch(() => undefined),
+    version: (server) =>
+      ask(server, features, readVersion).then(
+        ({ value }) => value,
+        () => undefined,
+      ),
+    time: async (server) => {
+      const sentAt = clock.monotonic();
+      const { date } = await ask(server, gossip, readMembers).catch(() => silent);
+      const earliest = Date.parse(date ?? '');
+      if (Number.isNaN(earliest)) return undefined;
+      return { time: { earliest, latest: earliest + dateMsMax }, asked: { sentAt, answeredAt: clock.monotonic() } };
+    },
   };
+}
+
+const silent = { date: undefined };
+
+function dateOf(headers: Metadata | undefined): string | undefined {
+  return headers?.get('date')[0]?.toString();
 }
 
 /** Prefers a reported leader that responds itself; otherwise the one that most members report. */

@@ -92,7 +92,8 @@ describe('a read whose client is replaced meanwhile', () => {
     const clients = [old, { ...quiet, readStream: () => Promise.resolve([recorded]) }];
     const [log, clock] = [createCollectingLog(), systemClock];
     const seen = { leader: { host: 'nowhere', port: 2113 }, hasLeaderAnswered: true, answered: 1, asked: 1 };
-    const members = { look: () => Promise.resolve(seen), version: () => Promise.resolve(undefined) };
+    const unknown = (): Promise<undefined> => Promise.resolve(undefined);
+    const members = { look: () => Promise.resolve(seen), version: unknown, time: unknown };
     const connect = (): EventStoreClient => clients.shift() ?? quiet;
     const store = openEventStoreDb({ url: 'esdb://nowhere', log, clock, connect, members });
     const reading = store.readStream(stream);

@@ -1,0 +1,116 @@
+import type { Clock } from '@countersign/runtime';
+import { skewMsMax } from './store-clock.js';
+import type { StoreClock } from './store-clock.js';
+
+/** When something was sent to the store and answered, by the monotonic clock. */
+export interface Asked {
+  readonly sentAt: number;
+  readonly answeredAt: number;
+}
+
+/** The store's time, as the store told it: not before `earliest` and not after `latest`, ms since the epoch. */
+export interface ToldTime {
+  readonly earliest: number;
+  readonly latest: number;
+}
+
+/** A store's response about its time. */
+export interface TimeAnswer {
+  readonly time: ToldTime;
+  readonly asked: Asked;
+}
+
+/** A store clock that learns from the store. */
+export interface MeasuredClock extends StoreClock {
+  /** The store was asked for its time. Returns false when it is to be asked again soon. */
+  readonly told: (answer: TimeAnswer) => boolean;
+  /** The store has recorded a new event at `recordedAt`: more exact than what it tells, within the bounds of that. */
+  readonly recorded: (recordedAt: number, asked: Asked) => void;
+  /** The store is to be asked now. */
+  readonly mustAsk: () => boolean;
+}
+
+/** Bounds of the store's time minus this machine's monotonic time. */
+interface Bounds {
+  readonly low: number;
+  readonly high: number;
+}
+
+const notTold = 'the event store has not told its time yet';
+const contradicted = "the event store's time differs from what it was: it is asked again";
+
+/**
+ * Follows the store's time by the monotonic clock, so that a wrong or jumping wall clock of the machine changes no
+ * decision. A told time that contradicts what is known counts once it is told twice: a server that was suspended may
+ * answer with an old time. A wall clock that jumps, or a monotonic clock that stood still while the machine was
+ * suspended, puts the time in doubt until the store has told it again.
+ */
+export function createMeasuredClock(clock: Clock): MeasuredClock {
+  const ownOffset = (): number => clock.now() - clock.monotonic();
+  let known: { readonly offset: number; readonly bounds: Bounds; readonly own: number } | undefined;
+  let contradiction: Bounds | undefined;
+  let isOutOfBounds = false;
+
+  const settle = (bounds: Bounds, offset: number): boolean => {
+    known = { offset, bounds, own: ownOffset() };
+    [contradiction, isOutOfBounds] = [undefined, false];
+    return true;
+  };
+  const jumpedMs = (): number => (known === undefined ? 0 : ownOffset() - known.own);
+  const hasJumped = (): boolean => Math.abs(jumpedMs()) > skewMsMax;
+  const aheadMs = (): number => (known === undefined ? 0 : ownOffset() - known.offset);
+  const doubt = (): string | undefined => {
+    if (contradiction !== undefined) return contradicted;
+    if (known === undefined) return notTold;
+    return hasJumped()
+      ? `this machine's clock has jumped by ${seconds(jumpedMs())}: the event store is asked`
+      : undefined;
+  };
+  return {
+    now: () => Math.floor(clock.monotonic() + (known?.offset ?? ownOffset())),
+    monotonic: clock.monotonic,
+    setTimer: clock.setTimer,
+    aheadMs,
+    doubt,
+    problem: () => {
+      const ahead = aheadMs();
+      return doubt() ?? (Math.abs(ahead) > skewMsMax ? skewed(ahead) : undefined);
+    },
+    told: ({ time: { earliest, latest }, asked: { sentAt, answeredAt } }) => {
+      const told = { low: earliest - answeredAt, high: latest - sentAt };
+      const expected = known?.offset ?? ownOffset();
+      if (nearest(told, expected) === expected) return settle(told, expected);
+      const both = contradiction && overlap(told, contradiction);
+      if (both !== undefined) return settle(both, (both.low + both.high) / 2);
+      contradiction = told;
+      return false;
+    },
+    recorded: (recordedAt, { sentAt, answeredAt }) => {
+      if (known === undefined) return;
+      // A recorded time is cut: by one of the vendor's clients to whole seconds.
+      const cutMs = recordedAt % 1000 === 0 ? 1000 : 1;
+      const both = overlap({ low: recordedAt - answeredAt, high: recordedAt + cutMs - sentAt }, known.bounds);
+      if (both === undefined) isOutOfBounds = true;
+      else known = { ...known, offset: nearest(both, known.offset) };
+    },
+    mustAsk: () => doubt() !== undefined || isOutOfBounds,
+  };
+}
+
+function nearest({ low, high }: Bounds, offset: number): number {
+  return Math.min(high, Math.max(low, offset));
+}
+
+function overlap(one: Bounds, other: Bounds): Bounds | undefined {
+  const both = { low: Math.max(one.low, other.low), high: Math.min(one.high, other.high) };
+  return both.low <= both.high ? both : undefined;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function skewed(aheadMs: number): string {
+  const side = aheadMs > 0 ? 'ahead of' : 'behind';
+  return `this machine's clock is ${seconds(Math.abs(aheadMs))} ${side} the event store's, and ${seconds(skewMsMax)} are allowed: synchronise it`;
+}
