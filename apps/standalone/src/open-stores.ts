@@ -67,7 +67,7 @@ export async function openStores(
     stops.push(raw.close);
     checkKnownPositions(config.dataFolder, await raw.head(), config.acceptedLogEnd);
     const vault = await openVault(config, raw, log);
-    stops.push(vault.keys.close);
+    stops.push(vault.close);
     const { texts: seal } = vault;
     const store = createTracedStore(vault.store, world.tracing);
     const readModel = await openReadModel({ file: join(config.dataFolder, 'read-model.db'), source: store, log, seal });

@@ -1,6 +1,7 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ErasureView } from '@countersign/contracts';
+import { openSubjectKeys, rotateRootKey } from '@countersign/event-store';
 import { verifyReadModel } from '@countersign/read-model';
 import { prepareErasing, secret } from './testing/erasing.js';
 
@@ -63,12 +64,97 @@ it('keeps a subject erased when an older log is accepted, and lacks the proof al
   expect(await erase()).toMatchObject({ status: 'nothing-to-erase' });
 });
 
-it('reads values whose keys an older keys.db does not have as erased', async () => {
+describe('an older keys.db that lacks a key which the log names', () => {
+  const other = { labels: { subject: 'customer-43' } };
+  const isKeys = (name: string): boolean => name.startsWith('keys.db');
+
+  async function restoreOlder(names = isKeys, env: Record<string, string> = {}): Promise<void> {
+    await request('a');
+    await backUp();
+    await request('b', other);
+    stores().readModel.flush();
+    await restore(names, env);
+  }
+  const accept = { COUNTERSIGN_ACCEPT_LOST_KEYS: 'yes' };
+
+  it('is refused at every start, with the file, a lost key and the remedy', async () => {
+    await expect(restoreOlder()).rejects.toThrow(
+      /keys\.db is older than the log, or of another log: it lacks 1 keys .*Restore the newest copy of keys\.db.*COUNTERSIGN_ACCEPT_LOST_KEYS=yes/,
+    );
+    await expect(open()).rejects.toThrow('it lacks 1 keys');
+    await open(accept);
+  });
+
+  it('is refused after a crash too, when the end of the log was not noted', async () => {
+    await request('a');
+    await backUp();
+    await request('b', other);
+    const { keys } = stores().vault;
+    keys.setCheckedTo({ position: 1, eventId: 'of another log' });
+    await expect(restore(isKeys)).rejects.toThrow('it lacks 1 keys');
+    await open(accept);
+  });
+
+  it('is refused together with the root key of before a rotation', async () => {
+    await request('a');
+    await stores().close();
+    cpSync(folder(), `${folder()}-backup`, { recursive: true });
+    rotateRootKey({ folder: folder(), rootKeyFile: null, log }, null);
+    await open();
+    await request('b', other);
+    stores().readModel.flush();
+    await expect(restore((name) => /^(keys\.db|root\.key)/.test(name))).rejects.toThrow(
+      'the root key that belongs to it',
+    );
+    await open(accept);
+    expect(viewOf('a').arguments).toEqual({ password: secret });
+  });
+
+  it('is accepted once, and then belongs to the log', async () => {
+    await restoreOlder(isKeys, accept);
+    expect(log.entries).toContainEqual({
+      ...{ level: 'warn', message: 'keys are lost, and that was accepted' },
+      fields: { keys: 1 },
+    });
+    await stores().close();
+    await open();
+    await request('c', other);
+    await stores().close();
+    await open();
+    expect(viewOf('c').arguments).toEqual({ password: secret });
+  });
+
+  it('is accepted as it is when only erased keys are lacking', async () => {
+    await request('a');
+    await backUp();
+    await request('b', other);
+    await run('b');
+    await erase({ subject: 'customer-43' });
+    await restore(isKeys);
+    expect([viewOf('a'), viewOf('b')].map(({ arguments: args }) => args)).toEqual([
+      { password: secret },
+      { password: '[erased]' },
+    ]);
+    expect(stores().vault.keys.lost()).toBe(0);
+  });
+});
+
+it('looks again through a log that another one has replaced', async () => {
+  await request('a');
+  await stores().close();
+  const keys = openSubjectKeys({ folder: folder(), rootKeyFile: null, log });
+  keys.setCheckedTo({ position: 1_000_000, eventId: 'of another log' });
+  keys.close();
+  await open();
+  expect(stores().vault.keys.checkedTo()?.position).toBe(await stores().store.head());
+});
+
+it('reads values whose loss was accepted as erased', async () => {
   await request('a');
   await backUp();
   await request('b', { labels: { subject: 'customer-43' } });
   stores().readModel.flush();
-  await restore((name) => name.startsWith('keys.db'));
+  await restore((name) => name.startsWith('keys.db'), { COUNTERSIGN_ACCEPT_LOST_KEYS: 'yes' });
   expect([viewOf('a'), viewOf('b')].map(({ arguments: args }) => args)).toEqual([
     { password: secret },
     { password: '[erased]' },

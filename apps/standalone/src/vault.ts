@@ -1,4 +1,4 @@
-import type { EmbeddedEventStore, RequestsKey, SealedStore, SealedTexts, SubjectKeys } from '@countersign/event-store';
+import type { EmbeddedEventStore, FileKeys, RequestsKey, SealedStore, SealedTexts } from '@countersign/event-store';
 import {
   createSealedStore,
   createSealedTexts,
@@ -13,13 +13,14 @@ import type { StandaloneConfig } from './config.js';
 
 /** The encryption of the sensitive values of a data folder. */
 export interface Vault {
-  readonly keys: SubjectKeys;
+  readonly keys: FileKeys;
   /** The log, whose readers see the values. */
   readonly store: SealedStore<EmbeddedEventStore>;
   /** For the rows of the read model. */
   readonly texts: SealedTexts;
   /** For the known requests. */
   readonly requestsKey: RequestsKey;
+  readonly close: () => Promise<void>;
 }
 
 /**
@@ -30,16 +31,26 @@ export async function openVault(config: StandaloneConfig, raw: EmbeddedEventStor
   const { dataFolder: folder, rootKeyFile, acceptLostKeys } = config;
   const keys = openSubjectKeys({ folder, rootKeyFile, log });
   try {
-    if (keys.isNew) {
-      await refuseLostKeys(raw, { folder, acceptLostKeys });
-      keys.confirm();
-    }
+    await refuseLostKeys(raw, keys, { folder, acceptLostKeys, log });
     const requestsKey = await openRequestsKey(keys);
     await finishErasures(raw, keys, requestsKey, log);
-    return { keys, store: createSealedStore(raw, { keys, log }), texts: createSealedTexts(keys), requestsKey };
+    const store = createSealedStore(raw, { keys, log });
+    return { keys, store, texts: createSealedTexts(keys), requestsKey, close: () => closeKeys(keys, raw, log) };
   } catch (error) {
     keys.close();
     throw error;
+  }
+}
+
+/** This process made every key that it used, so the next start looks at later events alone. */
+async function closeKeys(keys: FileKeys, raw: EmbeddedEventStore, log: Log): Promise<void> {
+  try {
+    const [last] = await raw.readAll(Math.max(0, (await raw.head()) - 1), 1);
+    if (last !== undefined) keys.setCheckedTo(last);
+  } catch (error) {
+    log.debug({ error }, 'the end of the log cannot be read: the next start compares more of it with keys.db');
+  } finally {
+    keys.close();
   }
 }
 
@@ -49,7 +60,7 @@ export async function openVault(config: StandaloneConfig, raw: EmbeddedEventStor
  */
 async function finishErasures(
   store: EmbeddedEventStore,
-  keys: SubjectKeys,
+  keys: FileKeys,
   requestsKey: RequestsKey,
   log: Log,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
@@ -126,4 +126,26 @@ test('an erasure that a crash cut short is taken back without a proof, and finis
     return status === 200 ? body : undefined;
   });
   expect(answer).toMatchObject({ status: 'nothing-to-erase' });
+}, 120_000);
+
+test('a keeper whose keys.db lacks a key that the log names does not start, until the loss is accepted', async () => {
+  const world = await openKept();
+  const { keeper, startKeeper, keysFolder, a } = world;
+  await keeper.stop();
+  const older = temporaryFolder();
+  cpSync(join(keysFolder, 'keys.db'), join(older, 'keys.db'));
+  const second = await startKeeper();
+  await second.ready();
+  await untilRecorded(a, 'call');
+  await second.stop();
+  cpSync(join(older, 'keys.db'), join(keysFolder, 'keys.db'));
+  const refused = await startKeeper();
+  expect((await refused.exited).code).toBe(1);
+  expect(refused.output()).toContain('it lacks 1 keys of encrypted values');
+  expect(refused.output()).toContain('COUNTERSIGN_ACCEPT_LOST_KEYS=yes');
+  const accepting = await startKeeper({ COUNTERSIGN_ACCEPT_LOST_KEYS: 'yes' });
+  await accepting.ready();
+  await accepting.stop();
+  await (await startKeeper()).ready();
+  await untilRecorded(a, 'later');
 }, 120_000);

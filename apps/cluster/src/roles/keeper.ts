@@ -1,8 +1,7 @@
 import type { SubjectEvent } from '@countersign/contracts';
-import { lockFolder, openRequestsKey, openSubjectKeys, refuseLostKeys } from '@countersign/event-store';
-import type { EventStore, FileKeys } from '@countersign/event-store';
+import { findLostKeys, lockFolder, openRequestsKey, openSubjectKeys } from '@countersign/event-store';
+import type { EventStore, LostKeys } from '@countersign/event-store';
 import { makeFolderOf, sleep } from '@countersign/runtime';
-import type { Log } from '@countersign/runtime';
 import { createGauges } from '@countersign/shell';
 import { openKeeperApp } from '../keeper/keeper-app.js';
 import { createKeeper } from '../keeper/keeper.js';
@@ -10,7 +9,7 @@ import { createErasing } from '../keeper/erasing.js';
 import type { Erasing } from '../keeper/erasing.js';
 import { createSessions } from '../keeper/sessions.js';
 import type { KeysConfig, RoleConfig } from '../config.js';
-import { isStoreAway, openRawStore, untilDone } from '../role-process.js';
+import { openRawStore } from '../role-process.js';
 import type { OpenRole, RoleProcess } from '../role-process.js';
 
 /** Lends the keys of its folder to the other processes of the cluster. */
@@ -20,7 +19,7 @@ export function readKeeper({ keys: inFolder, keeperServer }: RoleConfig): Promis
     const { config, clock, log, registry, stopping, onStop, check } = process;
     lock(process, inFolder);
     const raw = await openRawStore(process);
-    const keys = await untilDone(process, 'keys', isStoreAway, () => openKeys(inFolder, raw, log));
+    const keys = openSubjectKeys({ ...inFolder, log });
     onStop(keys.close);
     const requestsKey = await openRequestsKey(keys);
     const { loanMs } = keeperServer;
@@ -30,8 +29,8 @@ export function readKeeper({ keys: inFolder, keeperServer }: RoleConfig): Promis
     const gauge = createGauges(registry);
     gauge('countersign_keeper_sessions', 'Processes that may have keys.', sessions.count);
     gauge('countersign_keeper_keys_lent', 'Keys that were lent since the start.', keeper.keysLent);
-    // Before a key is lent: an older backup of the keys has those of erased values.
-    await followErasures(process, raw, erasing);
+    // Before a key is lent: an older backup of the keys has those of erased values, and lacks those made since.
+    await followErasures(process, raw, erasing, findLostKeys(keys, { ...inFolder, log }));
     const app = await openKeeperApp({ ...keeper, version: erasing.version }, log, {
       ...keeperServer,
       host: config.host,
@@ -48,36 +47,22 @@ function lock({ onStop }: RoleProcess, { folder }: KeysConfig): void {
   onStop(lockFolder(folder, 'the folder of the keys').release);
 }
 
-/** @throws RootKeyError, LostKeysError: each names the file and the remedy. */
-async function openKeys(
-  { folder, rootKeyFile, acceptLostKeys }: KeysConfig,
-  raw: EventStore,
-  log: Log,
-): Promise<FileKeys> {
-  const keys = openSubjectKeys({ folder, rootKeyFile, log });
-  try {
-    if (keys.isNew) {
-      await refuseLostKeys(raw, { folder, acceptLostKeys });
-      keys.confirm();
-    }
-    return keys;
-  } catch (error) {
-    keys.close();
-    throw error;
-  }
-}
-
 const retryMs = 500;
 const tidyEveryMs = 1000;
 
-/** Reads the proofs of erasures in the log, from its beginning and without end. Resolves when all recorded ones are known. */
+/**
+ * Reads the proofs of erasures in the log, from its beginning and without end. Resolves when all recorded ones are known.
+ * @throws LostKeysError when the log names keys that are lost.
+ */
 async function followErasures(
   { clock, log, stopping, check, onStop }: RoleProcess,
   raw: EventStore,
   { recorded }: Pick<Erasing, 'recorded'>,
+  lostKeys: LostKeys,
 ): Promise<void> {
   const caughtUp = Promise.withResolvers<undefined>();
   let position = 0;
+  let isCaughtUp = false;
   let problem: string | undefined = 'the proofs of erasures are being read';
   check({
     name: 'erasures',
@@ -87,12 +72,14 @@ async function followErasures(
     const subscription = raw.subscribe(position, {
       onEvents: (events) => {
         const last = events.at(-1)?.position ?? position;
+        if (!isCaughtUp) lostKeys.look(events);
         recorded(erasedKeysOf(events), last);
         position = last;
       },
       onCaughtUp: () => {
+        if (!isCaughtUp) caughtUp.resolve(undefined);
+        isCaughtUp = true;
         problem = undefined;
-        caughtUp.resolve(undefined);
       },
       onError: (error) => {
         problem = error instanceof Error ? error.message : String(error);
@@ -111,6 +98,7 @@ async function followErasures(
     caughtUp.reject(stopping.reason);
   });
   await caughtUp.promise;
+  lostKeys.end();
 }
 
 async function tidyUp({ clock, log, stopping }: RoleProcess, { tidy }: Pick<Erasing, 'tidy'>): Promise<void> {

@@ -43,7 +43,8 @@ export function createKeyChanges(database: DatabaseSync, cache: Pick<KeysCache, 
     },
     erasing: () => idsIn(database.prepare("SELECT id FROM keys WHERE state = 'erasing'").all()),
     erasedKeys: () => {
-      const sql = "SELECT id FROM keys WHERE state IN ('erasing', 'destroyed') AND subject <> ? ORDER BY id";
+      const erased = "SELECT id FROM keys WHERE state IN ('erasing', 'destroyed') AND subject <> ?";
+      const sql = `${erased} UNION ALL SELECT id FROM lost ORDER BY id`;
       return hash('sha256', idsIn(database.prepare(sql).all(answers)).join());
     },
   };

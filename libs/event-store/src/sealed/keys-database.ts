@@ -8,7 +8,10 @@ import { KeysUnavailableError } from '../event-store.js';
 import { closeBox, openBox } from './box.js';
 import type { RootKey } from './root-key.js';
 
-/** `hashing` has a row once the root key was rotated: before, the key is derived from the root key. */
+/**
+ * `hashing` has a row once the root key was rotated: before, the key is derived from the root key. `lost` has the keys whose loss
+ * was accepted, `checked` the place in the log up to which every key was looked for.
+ */
 const tables = `
   CREATE TABLE IF NOT EXISTS root (id INTEGER PRIMARY KEY CHECK (id = 1), fingerprint TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS hashing (id INTEGER PRIMARY KEY CHECK (id = 1), wrapped BLOB NOT NULL) STRICT;
@@ -19,6 +22,10 @@ const tables = `
   CREATE TABLE IF NOT EXISTS copies (
     owner TEXT PRIMARY KEY, id TEXT NOT NULL, wrapped BLOB NOT NULL, erased TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS lost (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS checked (
+    id INTEGER PRIMARY KEY CHECK (id = 1), position INTEGER NOT NULL, event TEXT NOT NULL
+  ) STRICT;
   CREATE UNIQUE INDEX IF NOT EXISTS keys_current ON keys (subject) WHERE state = 'current';
   CREATE INDEX IF NOT EXISTS keys_by_subject ON keys (subject);
 `;

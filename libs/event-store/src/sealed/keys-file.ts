@@ -5,6 +5,8 @@ import { createCopyKeys } from './copy-keys.js';
 import type { CopyKeys } from './copy-keys.js';
 import { createKeyChanges, idsIn } from './key-changes.js';
 import { createKeyMaker } from './key-maker.js';
+import { createKnownKeys } from './known-keys.js';
+import type { KnownKeys } from './known-keys.js';
 import { createKeysCache } from './keys-cache.js';
 import { hashingKey, openKeysDatabase, transaction, unwrapKey, wrapKey } from './keys-database.js';
 import { openRoot } from './root-file.js';
@@ -14,7 +16,7 @@ import { requestsOwner } from './subject-keys.js';
 import type { FindKey, SubjectKey, SubjectKeys } from './subject-keys.js';
 
 /** The keys in a file, those of copies among them. */
-export type FileKeys = SubjectKeys & CopyKeys;
+export type FileKeys = SubjectKeys & CopyKeys & KnownKeys;
 
 /**
  * The keys of subjects in `keys.db`, each wrapped by the root key. A key that was destroyed leaves its id and nothing
@@ -114,6 +116,7 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): FileKe
       return ids;
     },
     ...changes,
+    ...createKnownKeys(database, cache),
     ...createCopyKeys(database, root, changes.erasedKeys),
     keysMade: cache.keysMade,
     close: () => {

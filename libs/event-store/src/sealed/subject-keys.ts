@@ -63,7 +63,7 @@ export interface SubjectKeys {
   readonly erasing: () => readonly string[];
   /** The number of keys that were ever made. */
   readonly keysMade: () => number;
-  /** A hash of the ids of all keys that are destroyed or about to be, except those of the kept responses. */
+  /** A hash of the ids of all keys that are destroyed, about to be, or given up, except those of the kept responses. */
   readonly erasedKeys: () => string;
   /** The keys were made now and are not confirmed yet. If the log already has sealed values, their keys are lost. */
   readonly isNew: boolean;
