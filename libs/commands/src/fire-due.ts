@@ -1,8 +1,9 @@
-import { dueCommand, toolCallDecider } from '@countersign/domain';
+import { currentApproval, dueCommand, toolCallDecider } from '@countersign/domain';
 import { inBatch, settleBatch } from './batch.js';
 import { withToolCall } from './with-tool-call.js';
 import { refused } from './result.js';
 import type { CommandPorts } from './ports.js';
+import { votersOf } from './voters.js';
 
 /**
  * Fires a call's deadline if it is due: expiry, escalation, reminder, lapse of the right to run, lapse of a claim.
@@ -13,8 +14,17 @@ export async function fireDue(ports: CommandPorts, tenant: string, callId: strin
   const outcome = await withToolCall(ports, { tenant, callId, commandId }, toolCallDecider.decide, (call, at) => {
     const due = dueCommand(call, at);
     if (due === null) return refused('not-due', 'nothing is due');
-    const mayEnd = due.type === 'ExpireApproval' || due.type === 'LapseApproval';
-    return mayEnd ? inBatch(ports, call, due, commandId) : due;
+    switch (due.type) {
+      case 'ExpireApproval': {
+        const voters = votersOf(ports, tenant, currentApproval(call), at);
+        return inBatch(ports, call, { ...due, ...voters }, commandId);
+      }
+      case 'LapseApproval':
+        return inBatch(ports, call, due, commandId);
+      case 'RemindApprovers':
+      case 'LapseClaim':
+        return due;
+    }
   });
   if (outcome.status === 'refused') return null;
   return Math.max(outcome.position, await settleBatch(ports, outcome.value));

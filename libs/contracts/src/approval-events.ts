@@ -123,6 +123,8 @@ export const approvalEscalatedSchema = z.strictObject({
   /** Null: the deadline is over and the approval is held open (`onTimeout: hold`). */
   expiresAt: timeSchema.nullable(),
   escalatedAt: timeSchema,
+  /** Earlier voters whose votes ended with it: they may no longer respond. Absent: none. */
+  endedVotes: z.exactOptional(z.array(z.string()).min(1)),
 });
 
 export const approversRemindedSchema = z.strictObject({

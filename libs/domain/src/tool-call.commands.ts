@@ -167,6 +167,8 @@ export interface WithdrawResponse extends Timed {
 export interface ExpireApproval extends Timed {
   readonly type: 'ExpireApproval';
   readonly approvalId: string;
+  /** What is known now about the people of the votes that count so far. Default: each of them still counts. */
+  readonly voters?: readonly VoterNow[];
   /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }

@@ -91,6 +91,25 @@ describe('ExpireApproval', () => {
         .then([expired(60)]);
     });
 
+    it('asks again in a stage whose voter may not respond any more, and records that the vote ended', () => {
+      const stages = [stage({ groups: ['ops'] }), stage({ groups: ['legal'] })];
+      const left = { respondedBy: 'olga', onBehalfOf: null, groups: null, names: ['olga'] };
+      const voted = history(request({ ...escalating, stages }), respond(responder('olga', { groups: ['ops'] })));
+      given(voted)
+        .when({ ...expire(), voters: [left] })
+        .thenAccepted({ to: ['managers'], endedVotes: ['olga'] });
+      const after = stateAfter(voted);
+      const decision = toolCallDecider.decide({ ...expire(), voters: [left] }, after);
+      const events = decision.status === 'accepted' ? decision.events : [];
+      const max = responder('max', { groups: ['managers'] });
+      given([...voted, ...events])
+        .when(respond(max, { at: minute(61) }))
+        .thenAccepted({ resolution: 'pending' });
+      given([...voted, ...events])
+        .when(respond(responder('lea', { groups: ['legal'] }), { at: minute(61) }))
+        .thenRefused('not-an-approver');
+    });
+
     it('adds the new approvers to those of the stage that is asked', () => {
       const events = history(request(escalating), expire());
       const at = minute(70);
@@ -178,6 +197,21 @@ describe('ExpireApproval', () => {
     it('passes on no instruction of a person who was not enough', () => {
       const instructed = respond('alice', { instruction: 'then send the list' });
       expect(stateAfter(history(request(two), instructed, expire()))).toMatchObject({ instruction: null });
+    });
+
+    it('records which votes did not count any more', () => {
+      const left = { respondedBy: 'alice', onBehalfOf: null, groups: null, names: ['alice'] };
+      const events = history(request(two), respond('alice'));
+      given(events)
+        .when({ ...expire(), voters: [left] })
+        .thenAccepted({ automatic: true, resolution: 'approved', endedVotes: ['alice'] });
+    });
+
+    it('fails closed after the denial of a person who may not respond any more: they objected when they could', () => {
+      const left = { respondedBy: 'alice', onBehalfOf: null, groups: null, names: ['alice'] };
+      given(history(request(two), deny('alice')))
+        .when({ ...expire(), voters: [left] })
+        .then([expired(60)]);
     });
 
     it('fails closed after a denial that was withdrawn', () => {

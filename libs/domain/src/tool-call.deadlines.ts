@@ -11,7 +11,8 @@ import type { ExpireApproval, LapseApproval, RemindApprovers } from './tool-call
 import type { LapseClaim } from './tool-call.execution-commands.js';
 import { callState, currentApproval } from './tool-call.state.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
-import { maySilenceApprove } from './voting.js';
+import { lostVoters } from './voters.js';
+import { maySilenceApprove, withoutVotesOf } from './voting.js';
 
 /** A command of the clock, without a caller. */
 export type DeadlineCommand = ExpireApproval | RemindApprovers | LapseApproval | LapseClaim;
@@ -31,13 +32,21 @@ function pendingApproval(state: ToolCallState, approvalId: string): Approval | u
 
 /** The deadline of an approval has passed: applies the policy's `onTimeout`, otherwise the approval expires. */
 export function expireApproval(command: ExpireApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
-  const { approvalId, at, batch } = command;
-  const approval = pendingApproval(state, approvalId);
-  if (state.status === 'unrequested' || approval === undefined) return notDue;
-  const events = onTimeout(approval, at);
+  const { approvalId, at, batch, voters = [] } = command;
+  const recorded = pendingApproval(state, approvalId);
+  if (state.status === 'unrequested' || recorded === undefined) return notDue;
+  // A person who has lost the right to respond since no longer counts.
+  const ended = [...new Set(lostVoters(recorded, voters))];
+  const events = onTimeout(withoutVotesOf(recorded, ended), at).map((event) => withEndedVotes(event, ended));
   if (events.length === 0) return notDue;
   const end = events.find(({ type }) => type === 'ApprovalExpired');
   return end === undefined ? accepted(...events) : unlessBegun(end, state, batch, at);
+}
+
+function withEndedVotes(event: ToolCallEvent, endedVotes: string[]): ToolCallEvent {
+  if (endedVotes.length === 0) return event;
+  if (event.type === 'ApprovalEscalated') return { ...event, data: { ...event.data, endedVotes } };
+  return event.type === 'ApprovalResponded' ? { ...event, data: { ...event.data, endedVotes } } : event;
 }
 
 /** Time ends no call whose batch has begun: the begin is recorded in the call instead. */

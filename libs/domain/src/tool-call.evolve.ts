@@ -3,7 +3,7 @@ import { evolveExecution, executing } from './tool-call.evolve-execution.js';
 import type { Action, Approval, Execution, Permission, Proposal, ToolCall, ToolCallState } from './tool-call.state.js';
 import { currentProposal } from './proposal.js';
 import { agrees, openStage } from './seats.js';
-import { castVote } from './voting.js';
+import { castVote, withoutVotesOf } from './voting.js';
 import { afterWithdrawal } from './withdrawal.js';
 
 /**
@@ -211,7 +211,8 @@ function expired(call: ToolCall, { approvalId, expiredAt }: EventData<'ApprovalE
   return ended(after, { status: 'expired', cause: 'unanswered' }, expiredAt);
 }
 
-function escalated(approval: Approval, data: EventData<'ApprovalEscalated'>): Approval {
+function escalated(before: Approval, data: EventData<'ApprovalEscalated'>): Approval {
+  const approval = withoutVotesOf(before, data.endedVotes ?? []);
   const { to, expiresAt, requirement, escalatedAt: at } = data;
   const { number: proposal } = currentProposal(approval);
   const escalation = { proposal, requirement, stage: openStage(approval, requirement), to, at, expiresAt };

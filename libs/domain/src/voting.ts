@@ -23,7 +23,8 @@ export function numberOfVote({ votes }: Approval, vote: Vote): number {
 export function maySilenceApprove(approval: Approval): boolean {
   const [requirement] = currentProposal(approval).requirements;
   const isUntouched = approval.round === 1 && approval.proposals.length === 1;
-  // An objection that was taken back was one: its author has looked, and others may have held back because of it.
+  // An objection that was taken back was one, and so was that of a person who has lost the right since: its author has
+  // looked, and others may have held back because of it.
   const isObjected = approval.votes.some((vote) => !agrees(vote));
   return isUntouched && !isObjected && hasRoom(approval) && requirement?.risk !== 'high';
 }

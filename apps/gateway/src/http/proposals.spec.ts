@@ -332,6 +332,22 @@ describe('the view of an approval', () => {
 });
 
 describe('silence', () => {
+  it('approves, and says which votes did not count any more', async () => {
+    const { approvalId, callId } = await ask('news', { to: 'team' });
+    await respond(approvalId, 'alice', { decision: { type: 'approve' } });
+    tokens.replace(people.filter(({ principal }) => principal !== 'alice'));
+    await pass(callId, 3600);
+    const { state, approval } = await call(callId);
+    const counted = approval?.responses.map(({ respondedBy, counted: counts }) => [respondedBy, counts]);
+    expect([state, counted]).toEqual([
+      'approved',
+      [
+        ['alice', false],
+        ['policy', true],
+      ],
+    ]);
+  });
+
   it('does not approve a request that somebody denied in an earlier round', async () => {
     const first = await ask('news', { to: 'team' });
     await respond(first.approvalId, 'bob', { decision: { type: 'deny' } });
