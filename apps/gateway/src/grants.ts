@@ -56,11 +56,8 @@ export function createGrants(ports: GatewayPorts): Grants {
 
 const lastCallIdsMax = 20;
 
-function scopeOf({
-  runId,
-  agentId,
-  requestedBy = null,
-}: Grant['terms']): Pick<GrantView, 'runId' | 'agentId' | 'requestedBy'> {
+function scopeOf({ terms }: Grant): Pick<GrantView, 'runId' | 'agentId' | 'requestedBy'> {
+  const { runId, agentId, requestedBy = null } = terms;
   return { runId, agentId, requestedBy };
 }
 
@@ -70,7 +67,7 @@ export function toGrantView(grant: Grant, atMs: number): GrantView {
   const { grantId, toolName, reason, risk, approvalId, createdBy, createdAt, expiresAt, maxUses } = terms;
   return {
     ...{ grantId, toolName, match: 'digest' in terms.match ? { digest: terms.match.digest } : terms.match },
-    ...scopeOf(terms),
+    ...scopeOf(grant),
     ...{ reason, risk, approvalId, createdBy, createdAt },
     ...{ confirmedBy: confirmed?.by ?? null, confirmedAt: confirmed?.at ?? null },
     ...{ expiresAt, maxUses, uses, lastUsedAt, lastCallIds: callIds.slice(-lastCallIdsMax).reverse() },
