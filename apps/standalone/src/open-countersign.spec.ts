@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog, createSystemIds, systemClock } from '@countersign/runtime';
@@ -47,6 +47,20 @@ const open = (settings: Readonly<Record<string, string>>) =>
     COUNTERSIGN_LOG_LEVEL: 'silent',
     ...settings,
   });
+
+it('makes no data folder when another process has the port, and uses one that is there', async () => {
+  const first = await open({});
+  const used = { COUNTERSIGN_PORT: new URL(first.url).port, COUNTERSIGN_DATA: join(folder, 'second') };
+  await expect(open(used)).rejects.toMatchObject({
+    code: 'EADDRINUSE',
+    message: expect.stringContaining('has the port'),
+  });
+  expect(existsSync(used.COUNTERSIGN_DATA)).toBe(false);
+  await first.close();
+  const second = await open(used);
+  await second.close();
+  expect(readdirSync(used.COUNTERSIGN_DATA)).toContain('tokens.json');
+});
 
 it('connects with its own tokens, although the environment has those of another server', async () => {
   const theirs = { COUNTERSIGN_TOKEN: 'cs_theirs', COUNTERSIGN_RESOLVER_TOKEN: 'cs_theirs' };

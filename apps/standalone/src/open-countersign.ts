@@ -23,7 +23,7 @@ export interface Countersign {
  *   The tokens of the connection are those of `agent` and `worker` in the tokens file. With a tokens file of your own,
  *   `COUNTERSIGN_TOKEN` and `COUNTERSIGN_RESOLVER_TOKEN` can name others.
  * @throws ConfigError that names every wrong variable at once, or the error of a port or a data folder that another process
- *   has. Then nothing is left running.
+ *   has. Then nothing is left running, and a used port leaves no data folder behind.
  * @example
  * const countersign = await openCountersign({ COUNTERSIGN_DATA: './approvals' });
  * const worker = createWorker({ ...countersign.connection, agentId: 'janitor', tools });

@@ -21,6 +21,7 @@ import { isLoopback, keepPrivate } from '@countersign/runtime';
 import { countParked, createOpenCalls, warnOfUnsafeNode } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig, StandalonePorts } from './config.js';
+import { refuseUsedPort } from './free-port.js';
 import { openErasures } from './open-erasures.js';
 import { openStores } from './open-stores.js';
 import { readChannels, startNotifier } from './channels.js';
@@ -64,6 +65,7 @@ export async function startStandalone(config: StandaloneConfig, world: Standalon
   const stop = (): Promise<void> => (stopping ??= stopAll());
   try {
     checkHost(config);
+    await refuseUsedPort(config);
     warnOfUnsafeNode(world.log);
     const { url, isFirstStart, leave } = await startAll(config, world, tokensFile, stops);
     return { url, tokensFile, isFirstStart, stop, leave };
