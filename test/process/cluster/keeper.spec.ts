@@ -7,14 +7,15 @@ import type { ErasureView } from '@countersign/contracts';
 import { cleanUpAfterEach, temporaryFolder } from '../harness/cleanup.js';
 import type { Server } from '../harness/server.js';
 import { eventually } from '../harness/wait.js';
-import { loanMs } from './keeper-process.js';
+import { loanMs, openKeeper } from './keeper-process.js';
 import { openKept } from './kept-world.js';
-import { readAfter } from './roles.js';
+import { openStoreServer, readAfter, storeUrl } from './roles.js';
 import {
   erase,
   erased,
   inArgument,
   inOutput,
+  openGateways,
   placesOf,
   playSecrets,
   post,
@@ -55,6 +56,20 @@ test('gateways that share no folder write no secret, read the values of each oth
   expect([(await stranger.exited).code, (await second.exited).code]).toEqual([1, 1]);
   expect(stranger.output()).toContain('COUNTERSIGN_KEEPER_TOKEN_FILE must have one of the lines');
   expect(second.output()).toContain('is in use by process');
+}, 120_000);
+
+test('the first keeper on the log of processes without keys says what becomes of them', async () => {
+  const storeFolder = temporaryFolder();
+  const { port } = await openStoreServer(undefined, storeFolder);
+  const { a } = await openGateways(storeUrl(port), {}, [storeFolder]);
+  expect((await requestSecrets(a)).status).toBe(201);
+  const { keeper, startKeeper } = await openKeeper(storeUrl(port));
+  const told = 'these keys are new, and the log has events that were recorded without them';
+  expect(keeper.output()).toContain(told);
+  await keeper.stop();
+  const again = await startKeeper();
+  await again.ready();
+  expect(again.output()).not.toContain(told);
 }, 120_000);
 
 test('without the keeper no secret is recorded once the loans have ended, calls without secrets go on, and its return mends all', async () => {

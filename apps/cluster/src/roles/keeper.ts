@@ -5,11 +5,12 @@ import { makeFolderOf, sleep } from '@countersign/runtime';
 import { createGauges } from '@countersign/shell';
 import { openKeeperApp } from '../keeper/keeper-app.js';
 import { createKeeper } from '../keeper/keeper.js';
+import { tellOfFirstKeys } from '../keeper/first-keys.js';
 import { createErasing } from '../keeper/erasing.js';
 import type { Erasing } from '../keeper/erasing.js';
 import { createSessions } from '../keeper/sessions.js';
 import type { KeysConfig, RoleConfig } from '../config.js';
-import { openRawStore } from '../role-process.js';
+import { isStoreAway, openRawStore, untilDone } from '../role-process.js';
 import type { OpenRole, RoleProcess } from '../role-process.js';
 
 /** Lends the keys of its folder to the other processes of the cluster. */
@@ -31,6 +32,7 @@ export function readKeeper({ keys: inFolder, keeperServer }: RoleConfig): Promis
     gauge('countersign_keeper_keys_lent', 'Keys that were lent since the start.', keeper.keysLent);
     // Before a key is lent: an older backup of the keys has those of erased values, and lacks those made since.
     await followErasures(process, raw, erasing, findLostKeys(keys, { ...inFolder, log }));
+    if (keys.isNew) await untilDone(process, 'keys', isStoreAway, () => tellOfFirstKeys(raw, log));
     const app = await openKeeperApp({ ...keeper, version: erasing.version }, log, {
       ...keeperServer,
       host: config.host,
