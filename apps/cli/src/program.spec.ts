@@ -221,6 +221,7 @@ describe('answering', () => {
   it('the second time says kindly who was first', async () => {
     const respondedAt = new Date(Date.now() - 3000).toISOString();
     const response = {
+      number: 1,
       respondedBy: 'bob',
       onBehalfOf: null,
       decision: { type: 'deny' },

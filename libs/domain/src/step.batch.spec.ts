@@ -28,7 +28,7 @@ describe('a rule that makes the step all-or-nothing', () => {
   it('leaves a step of one call and a step without such a rule as they are', () => {
     const independent = { batchMode: 'independent', batchCallIds: [] };
     expect(batchesOf(paying('a'))).toEqual([independent]);
-    const mail = { verdict: verdict(), requirement: requirement({ batch: 'independent' }) };
+    const mail = { verdict: verdict(), requirement: requirement() };
     expect(batchesOf(allowedCall('a'), call('b', { judged: mail }))).toEqual([independent, independent]);
     const notAsked = { ...judged, verdict: verdict('allow') };
     expect(batchesOf(allowedCall('a'), call('b', { judged: notAsked }))).toEqual([independent, independent]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Stage } from '@countersign/contracts';
 import { decideStep } from './step.decider.js';
 import type { StepCall, StepFacts } from './step.facts.js';
 import { minute } from './testing/constants.js';
@@ -97,8 +98,8 @@ describe('the approvers that are left', () => {
     { names: ['bob', 'bob@example.com'], groups: ['sales'] },
   ];
   const named = (onBehalfOf: string, change: Parameters<typeof call>[1] = {}) => {
-    const stages = [{ mode: 'quorum', approve: 1, deny: 1, groups: ['ops'] }] as const;
-    const judged = { verdict: verdict(), requirement: requirement({ stages: [...stages] }) };
+    const stages: Stage[] = [{ mode: 'quorum', approve: 1, deny: 1, groups: ['ops'] }];
+    const judged = { verdict: verdict(), requirement: requirement({ stages }) };
     return call('a', { judged, of: { onBehalfOf }, ...change });
   };
 

@@ -114,6 +114,7 @@ describe('the interactive inbox', () => {
     await sees('first_tool   pending');
     const at = new Date().toISOString();
     const response = {
+      number: 1,
       respondedBy: 'bob',
       onBehalfOf: null,
       decision: { type: 'deny' },

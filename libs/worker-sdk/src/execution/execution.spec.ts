@@ -65,6 +65,7 @@ function setUp(setup: Setup = {}) {
   const ports: ExecutionPorts = {
     requester: client,
     resolver: client,
+    requests: { approval: () => Promise.reject(new Error('this test asks no person before a claim')) },
     clock: systemClock,
     log: silentLog,
     resolverId: 'w',
