@@ -71,7 +71,5 @@ function toGrantedCall({ call, approval }: ApprovalOfCall): GrantedCall {
   const { reason, description } = approval;
   const requirement = requirementOfRequest(approval);
   const proposal = { ...request, toolSchema: null, needsApproval: false, reason, description };
-  // The globs of the token are not recorded: another agent than the principal itself may be a free choice.
-  const namesFreely = request.agentId !== request.requestedBy;
-  return { proposal, requirement, namesFreely, policyCall: recordedCall(proposal) };
+  return { proposal, requirement, policyCall: recordedCall(proposal) };
 }

@@ -52,7 +52,7 @@ export async function gatherStep(
   );
   const judged = ports.policies.of(tenant).judge(policyCalls, at);
   const shadow = judgeInShadow(ports, tenant, policyCalls, judged, at);
-  const grants = await grantFactsOf(ports, plans, judged, { namesFreely: asker.namesFreely, isLost, at });
+  const grants = await grantFactsOf(ports, plans, judged, { isLost, at });
   const calls = plans.map(({ callId, state, proposal }, index) => {
     const verdict = judged[index];
     if (verdict === undefined) throw new Error('a policy must judge every call that it is given');
@@ -63,7 +63,6 @@ export async function gatherStep(
     ...{
       at,
       calls,
-      namesFreely: asker.namesFreely,
       quotas: quotasOfStep(ports, asker, plans, judged),
       approvers: approversOf(ports, tenant, plans),
     },

@@ -1,7 +1,7 @@
 import { argumentsDigest, concealAt, hiddenValues, saltedDigest } from '@countersign/contracts';
 import type { GrantTerms } from '@countersign/contracts';
 import { isExhausted, isInReach as reaches } from '@countersign/domain';
-import type { Grant, GrantFacts, GrantedCall as AskedCall, JudgedCall, Responder } from '@countersign/domain';
+import type { Grant, GrantFacts, AskedCall, JudgedCall, Responder } from '@countersign/domain';
 import { budgetOfRequest } from '@countersign/policy';
 import type { Budget, PolicyCall } from '@countersign/policy';
 import { aliasesOf } from './aliases.js';
@@ -17,8 +17,6 @@ export interface GrantedCall extends AskedCall {
 export type IsLost = (grantId: string, callId: string) => boolean;
 
 interface GrantLook {
-  /** The principal chose the agent's name freely. */
-  readonly namesFreely: boolean;
   readonly isLost: IsLost;
   /** Epoch milliseconds. */
   readonly at: number;
@@ -32,7 +30,7 @@ export async function grantFactsOf(
   ports: CommandPorts,
   plans: readonly Plan[],
   judged: readonly JudgedCall[],
-  { namesFreely, isLost, at }: GrantLook,
+  { isLost, at }: GrantLook,
 ): Promise<readonly (readonly GrantFacts[])[]> {
   const budget: Budget = { left: budgetOfRequest };
   const all: (readonly GrantFacts[])[] = [];
@@ -44,7 +42,7 @@ export async function grantFactsOf(
       continue;
     }
     const { proposal, policyCall } = plan;
-    const call: GrantedCall = { proposal, policyCall, namesFreely, requirement: verdict.requirement };
+    const call: GrantedCall = { proposal, policyCall, requirement: verdict.requirement };
     all.push(await matching(ports, call, verdict, live, { calls: plans.length, budget, at }));
   }
   return all;

@@ -22,8 +22,7 @@ const grantTermsSchema = z.strictObject({
   /** Null: every agent. */
   agentId: externalIdSchema.nullable(),
   /**
-   * The principal whose calls are covered. Absent: for every agent, that of any call; for one agent, only a principal that is
-   * the agent, or may use its name because it is listed in full.
+   * The principal whose calls are covered. Absent: every principal that may speak for the agent.
    */
   requestedBy: z.string().exactOptional(),
   reason: z.string(),

@@ -49,7 +49,7 @@ export const createGrantSchema = z
     agentId: externalIdSchema.optional(),
     requestedBy: externalIdSchema.optional().meta({
       description:
-        'The principal whose calls are covered. Without it, a grant for one agent covers only a principal that is the agent or lists its name in full in `agentIds`',
+        'The principal whose calls are covered. Without it, the calls of every principal that may speak for the agent are',
     }),
     expiresInMs: expiresInMsSchema,
     maxUses: maxUsesSchema.optional(),

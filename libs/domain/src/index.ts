@@ -20,7 +20,6 @@ export { decideStep, toJudgement } from './step.decider.js';
 export type { DecidedCall, StepDecision } from './step.decider.js';
 export type { GrantFacts, JudgedCall, StepCall, StepFacts, StepLimits, StepParent } from './step.facts.js';
 export { isInReach } from './step.grants.js';
-export type { GrantedCall } from './step.grants.js';
 export { overQuota, quotaFindings } from './step.quotas.js';
 export type {
   AskedBefore,

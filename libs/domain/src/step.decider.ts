@@ -29,7 +29,7 @@ export type StepDecision =
  * call's own stream then decides once more on its command.
  */
 export function decideStep(facts: StepFacts): StepDecision {
-  const { calls, namesFreely, limits, approvers, quotas, at } = facts;
+  const { calls, limits, approvers, quotas, at } = facts;
   const repeats = calls.map(repeatOf);
   const conflict = tooManyMembers(calls, limits) ?? nestingRefusal(calls, limits) ?? conflictOf(calls, repeats);
   if (conflict !== undefined) return refuse(conflict);
@@ -38,7 +38,7 @@ export function decideStep(facts: StepFacts): StepDecision {
   const noApprover = noApproverLeft(calls, approvers);
   if (noApprover !== undefined) return refuse(noApprover);
   const covered = coverByGrants(
-    calls.map((call, index) => ({ ...call, namesFreely, grants: repeats[index] === 'new' ? call.grants : [] })),
+    calls.map((call, index) => ({ ...call, grants: repeats[index] === 'new' ? call.grants : [] })),
     at,
   );
   const isAsked = (index: number): boolean =>

@@ -10,8 +10,6 @@ export interface StepFacts {
   /** The moment at which the request is decided, epoch milliseconds. */
   readonly at: number;
   readonly calls: readonly StepCall[];
-  /** The principal chose the agent's name freely: only a glob of its token matches it. */
-  readonly namesFreely: boolean;
   /** The quotas of the policy, with every call of the request as a question; null where there are none. */
   readonly quotas: (QuotaFacts & { readonly questions: readonly Question[] }) | null;
   /** The approvers of the tenant; null: they are not known, or no call names a person or a parent. */

@@ -119,21 +119,18 @@ describe('the people of a grant', () => {
 
 describe('the principal of a call', () => {
   const of = { requestedBy: 'billing-service' };
-  const outcomeOf = (terms: Parameters<typeof grantFacts>[0], namesFreely = false) =>
-    outcomesOf(step([call('a', { of, grants: [grantFacts(terms)] })], { namesFreely }));
+  const outcomeOf = (terms: Parameters<typeof grantFacts>[0]) =>
+    outcomesOf(step([call('a', { of, grants: [grantFacts(terms)] })]));
 
   it.each([
     ['names it, for its agent', { requestedBy: 'billing-service' }, 'allow'],
     ['names it, for every agent', { requestedBy: 'billing-service', agentId: null }, 'allow'],
     ['names another, for the same agent', { requestedBy: 'other' }, 'require'],
     ['names another, for every agent', { requestedBy: 'other', agentId: null }, 'require'],
+    ['names none, for its agent', {}, 'allow'],
     ['names none, for every agent', { agentId: null }, 'allow'],
-  ])('is covered by a grant that %s, also where it may name agents freely', (_, terms, outcome) => {
-    expect([outcomeOf(terms), outcomeOf(terms, true)]).toEqual([[outcome], [outcome]]);
-  });
-
-  it('must not have chosen the name of the agent freely, where the grant names no principal', () => {
-    expect([outcomeOf({}), outcomeOf({}, true)]).toEqual([['allow'], ['require']]);
+  ])('decides whether a grant that %s covers it', (_, terms, outcome) => {
+    expect(outcomeOf(terms)).toEqual([outcome]);
   });
 });
 

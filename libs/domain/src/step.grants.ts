@@ -6,16 +6,9 @@ import type { GrantFacts, JudgedCall } from './step.facts.js';
 import { hasCome } from './time.js';
 import type { ToolCallProposal } from './tool-call.commands.js';
 
-/** A call in front of a grant. */
-export interface GrantedCall extends AskedCall {
-  /** See `StepFacts`. */
-  readonly namesFreely: boolean;
-}
-
 /** A call that would be recorded, in front of the grants that may cover it. */
 export interface CoverableCall {
   readonly proposal: ToolCallProposal;
-  readonly namesFreely: boolean;
   readonly judged: JudgedCall;
   readonly grants: readonly GrantFacts[];
 }
@@ -50,8 +43,7 @@ function mayCover(facts: GrantFacts, call: CoverableCall, uses: ReadonlyMap<stri
   if (status !== 'active' || hasCome(terms.expiresAt, at)) return false;
   const isUsed = isExhausted({ terms, uses: uses.get(terms.grantId) ?? grant.uses });
   if (isUsed && !callIds.includes(call.proposal.callId)) return false;
-  const { proposal, namesFreely } = call;
-  return isInReach(facts, { proposal, namesFreely, requirement: call.judged.requirement }, at);
+  return isInReach(facts, { proposal: call.proposal, requirement: call.judged.requirement }, at);
 }
 
 /**
@@ -66,7 +58,7 @@ export function isInReach(
   }: Omit<GrantFacts, 'grant' | 'matches'> & {
     readonly grant: Pick<GrantFacts['grant'], 'terms' | 'confirmed'>;
   },
-  call: GrantedCall,
+  call: AskedCall,
   at: number,
 ): boolean {
   if (!isInScope(terms, call)) return false;
@@ -76,18 +68,20 @@ export function isInReach(
   return confirmer !== null && couldApproveAlone(call, { ...creator, ...confirmer }, at);
 }
 
-function isInScope(terms: GrantTerms, call: GrantedCall): boolean {
+function isInScope(terms: GrantTerms, call: AskedCall): boolean {
   const { toolName, runId, risk } = terms;
   if (toolName !== call.proposal.toolName) return false;
   if (runId !== null && runId !== call.proposal.runId) return false;
   return isOfAgent(terms, call) && isWithinRisk(call.requirement.risk, risk);
 }
 
-/** Attack: a principal whose token has a glob takes the name of another's agent, for which a person made a grant. */
-function isOfAgent({ agentId, requestedBy }: GrantTerms, { proposal, namesFreely }: GrantedCall): boolean {
+/**
+ * Attack: a principal whose token allows any agent takes the name of another's agent. A grant that was remembered with a call
+ * is for the principal of the call alone; one that names an agent alone is for all who may speak for that agent.
+ */
+function isOfAgent({ agentId, requestedBy }: GrantTerms, { proposal }: AskedCall): boolean {
   if (requestedBy !== undefined && requestedBy !== proposal.requestedBy) return false;
-  if (agentId === null) return true;
-  return agentId === proposal.agentId && (requestedBy !== undefined || !namesFreely);
+  return agentId === null || agentId === proposal.agentId;
 }
 
 function uncovered(usable: readonly GrantFacts[], judged: JudgedCall): JudgedCall {

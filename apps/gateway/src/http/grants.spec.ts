@@ -134,7 +134,7 @@ describe('a standing grant', () => {
     expect((await refund(5)).state).toBe('awaiting_approval');
     expect((await refund(5, { runId: 'the-run' })).state).toBe('allowed');
     await revoke(ofRun.grantId);
-    const ofAgent = await created({ agentId: 'billing-1', requestedBy: 'agent' });
+    const ofAgent = await created({ agentId: 'billing-1' });
     expect((await refund(5)).state).toBe('awaiting_approval');
     expect((await refund(5, { agentId: 'billing-1' })).state).toBe('allowed');
     await revoke(ofAgent.grantId);
