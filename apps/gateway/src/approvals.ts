@@ -6,6 +6,7 @@ import { toApprovalView } from '@countersign/read-model';
 import type { ApprovalOfCall } from '@countersign/read-model';
 import { toProblem } from '@countersign/shell';
 import { ok, refused } from './answer.js';
+import { previewOf } from './approval-preview.js';
 import type { Answer } from './answer.js';
 import { pageOf } from './call-lists.js';
 import { conclude } from './conclude.js';
@@ -33,9 +34,19 @@ export function createApprovals(ports: GatewayPorts): Approvals {
   const { commands, readModel } = ports;
   return {
     list: (actor, query) => {
-      const page = pageOf(readModel.listApprovals(actor.tenant, query));
-      const approvals = page.rows.map((row) => viewFor(ports, actor, row));
-      return ok({ approvals, nextCursor: page.nextCursor, position: page.position });
+      const { preview, ...wanted } = query;
+      const page = pageOf(readModel.listApprovals(actor.tenant, wanted));
+      const { rows, position } = page;
+      const approvals = fitting(rows, (row) => {
+        const view = viewFor(ports, actor, row);
+        return preview === undefined ? view : previewOf(view);
+      });
+      const isWhole = approvals.length === rows.length;
+      // Nothing else runs in between: the shorter page shows the same log, and knows where the next one begins.
+      const end = isWhole
+        ? page
+        : pageOf(readModel.listApprovals(actor.tenant, { ...wanted, limit: approvals.length }));
+      return ok({ approvals, nextCursor: end.nextCursor, position });
     },
     get: (actor, approvalId) => {
       const row = readModel.approval(actor.tenant, approvalId);
@@ -87,6 +98,22 @@ function approvalView({ readModel }: GatewayPorts, actor: Actor, approvalId: str
   const row = readModel.approval(actor.tenant, approvalId);
   if (row === undefined) throw new Error(`the read model has reached a write of ${approvalId} but does not know it`);
   return toApprovalView(row, approvalVisibilityFor(actor, row.call));
+}
+
+/** A list is one answer, which others wait for: it ends early beyond this many bytes, and its cursor leads on. */
+const pageBytesMax = 1_000_000;
+
+/** The views of the first rows that fit together, at least one. */
+function fitting<Row, View>(rows: readonly Row[], toView: (row: Row) => View): View[] {
+  const views: View[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const view = toView(row);
+    bytes += Buffer.byteLength(JSON.stringify(view)) + 1;
+    if (bytes > pageBytesMax && views.length > 0) return views;
+    views.push(view);
+  }
+  return views;
 }
 
 /** An approval as this caller sees it, with what they may do. */

@@ -27,6 +27,9 @@ export const listApprovalsQuerySchema = z.strictObject({
   agentId: externalIdSchema.optional(),
   group: externalIdSchema.optional(),
   order: z.enum(['oldest', 'newest']).optional(),
+  preview: z.literal('true').optional().meta({
+    description: 'Cut what is long, for a list: such an approval says `isPreview`, and is read whole on its own.',
+  }),
   limit: intString(1, limits.pageSizeMax).optional(),
   cursor: z.string().min(1).max(64).optional(),
 });

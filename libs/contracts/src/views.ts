@@ -192,6 +192,9 @@ export const approvalViewSchema = z
     /** In order of time; empty when the approval has ended. */
     upcoming: z.array(upcomingSchema),
     mayDecide: mayDecideSchema.exactOptional(),
+    isPreview: z.literal(true).exactOptional().meta({
+      description: 'Parts are cut, with marks in their places. `GET /v1/approvals/{approvalId}` has the whole.',
+    }),
     callState: z.enum(toolCallStates).meta({ description: 'The state of the call now: whether it ran.' }),
     resolution: z.enum(['approved', 'denied', 'expired', 'cancelled']).nullable(),
     resolvedAt: timeSchema.nullable(),

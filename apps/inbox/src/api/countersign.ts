@@ -67,12 +67,12 @@ export interface Wanted {
   readonly signal?: AbortSignal;
 }
 
-/** A page of the approvals in a state. */
+/** A page of the approvals in a state. Large ones are previews. */
 export const listApprovals = (
   state: ApprovalState,
   { order, cursor, limit, signal }: Wanted,
 ): Promise<ApprovalPage> => {
-  const page = { state, order, limit: String(limit), ...(typeof cursor === 'string' && { cursor }) };
+  const page = { state, order, preview: 'true', limit: String(limit), ...(typeof cursor === 'string' && { cursor }) };
   const query = new URLSearchParams(page);
   return send('GET', `/v1/approvals?${query.toString()}`, { signal });
 };

@@ -18,15 +18,25 @@ export interface ShownApproval {
 export function useApproval(approvalId: string): ShownApproval {
   const { byId } = usePending();
   const store = usePendingStore();
-  const pending = byId.get(approvalId);
+  const { pending, key } = wholeOf(approvalId, byId.get(approvalId));
+  const { value, problem, reload } = useLoaded(key, () =>
+    pending === undefined ? readApproval(approvalId) : Promise.resolve(pending),
+  );
   const last = useRef(pending);
   if (pending !== undefined) last.current = pending;
-  const isPending = pending !== undefined;
-  const { value, problem, reload } = useLoaded(`${approvalId} ${isPending ? 'pending' : 'read'}`, () =>
-    isPending ? Promise.resolve(pending) : readApproval(approvalId),
-  );
+  else if (value?.state === 'pending') last.current = value;
   useEffect(() => store.onEnded((id) => id === approvalId && reload()), [store, approvalId, reload]);
   // The read may be newer than the list: the approval may have ended while the list was loading.
   const isRead = value !== undefined && (pending === undefined || value.state !== 'pending');
   return { approval: isRead ? value : (pending ?? last.current), problem };
+}
+
+/** A preview is for the list: the card shows the whole, which is read, or nothing yet. */
+function wholeOf(
+  approvalId: string,
+  listed: ApprovalView | undefined,
+): { readonly pending: ApprovalView | undefined; readonly key: string } {
+  if (listed === undefined) return { pending: undefined, key: `${approvalId} read` };
+  if (listed.isPreview === true) return { pending: undefined, key: `${approvalId} read ${listed.shownDigest}` };
+  return { pending: listed, key: `${approvalId} pending` };
 }
