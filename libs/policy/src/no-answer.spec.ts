@@ -51,6 +51,42 @@ describe('an amount that is no number', () => {
     expect(outcomeOf(policyOf(when, '{ block: too much }', 'allow'), amount)).toBe('require');
   });
 
+  const strict = '{ require: { quorum: { approve: 2, of: [security] }, risk: high, requireReason: [approve] } }';
+  const judged = (then: string, otherwise: string) =>
+    policyOf('double(args.amount) <= 50.0', then, otherwise).judge([callWith('ten')], nowMs)[0];
+
+  it('needs the people of a strict rule too, where a light one before it has no answer', () => {
+    const light = '{ require: { anyOf: [support], expiresIn: 5m } }';
+    expect(judged(light, strict)).toMatchObject({
+      verdict: { outcome: 'require', ruleId: 'tried' },
+      requirement: {
+        stages: [
+          { approve: 1, groups: ['support'] },
+          { approve: 2, groups: ['security'] },
+        ],
+        ...{ risk: 'high', requireReason: ['approve'], onTimeout: 'deny', expiresInMs: 300_000 },
+      },
+    });
+  });
+
+  it('asks no stage twice that another one implies', () => {
+    expect(judged(require, strict)?.requirement.stages).toMatchObject([{ approve: 2, groups: ['security'] }]);
+  });
+
+  it('is denied by silence where a light rule before the strict one would have let silence approve', () => {
+    const light = '{ require: { onTimeout: allow, allowOnTimeout: i-understand } }';
+    expect(judged(light, strict)?.requirement).toMatchObject({ onTimeout: 'deny' });
+    expect(judged(light, light)?.requirement).toMatchObject({ onTimeout: 'allow' });
+  });
+
+  it('is blocked where a rule that only asks has no answer, and the next one blocks', () => {
+    expect(judged(require, '{ block: too much }')?.verdict).toMatchObject({ outcome: 'block', ruleId: 'other' });
+  });
+
+  it('says in the verdict why more people are asked', () => {
+    expect(judged(require, strict)?.verdict.why).toContain('rule "other" counts too, because "tried" might not match');
+  });
+
   it.each(unreadable)('is covered by no grant: %j', (amount) => {
     const { holds } = createConditions(celEngine);
     const isCovered = (when: string): boolean => holds(when, callWith(amount), nowMs, { left: budgetOfRequest });

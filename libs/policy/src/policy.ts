@@ -12,6 +12,8 @@ import type { PolicyContent } from './policy-file.js';
 import type { PolicyCall } from './policy-call.js';
 import type { Quotas } from './quotas.js';
 import { defaultRequirement } from './rule.js';
+import { deniedBySilence, withUnsure } from './ruled.js';
+import type { Ruled, Unsure } from './ruled.js';
 import type { Rule, Then } from './rule.js';
 
 /** A verdict, and what it requires; `requirement` is what would be asked, also for a verdict of `allow`. */
@@ -106,13 +108,6 @@ function findingsOf({ rules }: PolicyContent, inspected: Inspected): readonly Ru
   });
 }
 
-interface Ruled {
-  readonly then: Then;
-  readonly ruleId: string;
-  readonly why: readonly string[];
-  readonly mightBeBlockedBy?: string;
-}
-
 function judgeBy(content: PolicyContent, rules: readonly Rule[], inspected: Inspected): Judgement {
   const { call } = inspected;
   const ruled = stricterIfAsked(content, call, firstMatch(content, rules, inspected));
@@ -138,12 +133,13 @@ function onePerson(content: PolicyContent, ruleId: string, why: readonly string[
 }
 
 function firstMatch(content: PolicyContent, rules: readonly Rule[], inspected: Inspected): Ruled {
-  const { rule, doubted, why } = walk(content, rules, inspected);
+  const { rule, unsure, doubted, why } = walk(content, rules, inspected);
   const listed = byLists(content, inspected.call.toolName);
-  const ruled: Ruled =
+  const matched: Ruled =
     rule === undefined
       ? { then: thenOf(content, listed.outcome), ruleId: listed.ruleId, why: [...why, ...listed.why] }
       : { then: rule.then, ruleId: rule.id, why };
+  const ruled = withUnsure(matched, unsure, why);
   if (doubted === undefined || ruled.then.outcome === 'block') return ruled;
   const mightBeBlockedBy = doubted.id;
   if (ruled.then.outcome === 'require') return { ...deniedBySilence(ruled, doubted), mightBeBlockedBy };
@@ -151,18 +147,12 @@ function firstMatch(content: PolicyContent, rules: readonly Rule[], inspected: I
   return { ...onePerson(content, doubted.id, [...ruled.why, doubt]), mightBeBlockedBy };
 }
 
-/** Where a possible block was not decided, only a person approves: no answer in time never does. */
-function deniedBySilence({ then, why, ...ruled }: Ruled, { id }: Rule): Ruled {
-  if (then.outcome !== 'require' || then.requirement.onTimeout !== 'allow') return { then, why, ...ruled };
-  const silence = `no answer in time means denied, because "${id}" might block the call`;
-  const requirement: Requirement = { ...then.requirement, onTimeout: 'deny' };
-  return { ...ruled, then: { ...then, requirement }, why: [...why, silence] };
-}
-
 /** The result of all rules for a call. */
 interface Walk {
   /** The first rule that matches. */
   readonly rule: Rule | undefined;
+  /** The rules before it that ask people, and whose expressions have no answer. */
+  readonly unsure: readonly Unsure[];
   /** A rule before it that might block the call. */
   readonly doubted: Rule | undefined;
   readonly why: readonly string[];
@@ -173,12 +163,13 @@ const notedMax = 10;
 
 /**
  * Finds the first rule that matches. An expression without an answer must not make a call laxer: a `require` counts as
- * matched, an `allow` does not, and a `block` means that a person decides unless a later rule is stricter than an
- * `allow`.
+ * matched together with the next match, an `allow` does not, and a `block` means that a person decides unless a later
+ * rule is stricter than an `allow`.
  */
 function walk({ celVersion, usesRun }: PolicyContent, rules: readonly Rule[], inspected: Inspected): Walk {
   const failed: string[] = [];
   let failures = 0;
+  const unsure: Unsure[] = [];
   let doubted: Rule | undefined;
   let isEvaluated = false;
   // An expression that is false has read the run as well.
@@ -188,17 +179,18 @@ function walk({ celVersion, usesRun }: PolicyContent, rules: readonly Rule[], in
     const more = failures > failed.length ? [`${String(failures - failed.length)} more rules have no answer`] : [];
     const run = hasLooked ? seenOfRun(usesRun, inspected.call) : [];
     const engine = [...run, ...(isEvaluated ? [`expressions: ${celVersion ?? 'none'}`] : [])];
-    return { rule, doubted, why: [...failed, ...more, ...decisive, ...engine] };
+    return { rule, unsure, doubted, why: [...failed, ...more, ...decisive, ...engine] };
   };
   for (const rule of rules) {
     const finding = inspect(rule, inspected);
     hasLooked ||= finding.cost !== undefined;
     if (finding.status === 'not-matched') continue;
     isEvaluated ||= finding.cost !== undefined;
-    if (decides(rule, finding)) return end(rule, [noteOf(rule, finding)]);
+    if (finding.status === 'matched') return end(rule, [noteOf(rule, finding)]);
     failures += 1;
     if (failures <= notedMax) failed.push(noteOf(rule, finding));
     if (rule.then.outcome === 'block') doubted ??= rule;
+    if (rule.then.outcome === 'require') unsure.push({ ruleId: rule.id, asked: rule.then });
   }
   return end();
 }
