@@ -14,7 +14,8 @@ export async function openViews(process: RoleProcess, { store, vault }: LedgerSt
   const file = join(config.dataFolder, 'read-model.db');
   const readModel = await untilDone(process, 'read-model', isStoreAway, () => {
     check(createProjectorCheck(() => ({ status: 'starting' })));
-    const open = (seal?: SealedTexts): Promise<FileReadModel> => openReadModel({ file, source: store, log, seal });
+    const open = (seal?: SealedTexts, onProgress?: () => void): Promise<FileReadModel> =>
+      openReadModel({ file, source: store, log, seal, onProgress });
     return vault === null ? open() : vault.openRows(open);
   });
   onStop(() => {

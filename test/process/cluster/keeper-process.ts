@@ -9,6 +9,8 @@ import type { Server } from '../harness/server.js';
 /** Short, so that a process that is stopped or gone delays nothing for long. */
 export const loanMs = 3000;
 const token = 'a-token-of-the-processes-of-this-test-cluster';
+/** The keeper knows it too, and no process uses it. */
+export const anotherToken = 'another-token-that-no-process-of-this-test-has';
 
 export type Settings = Readonly<Record<string, string>>;
 
@@ -49,7 +51,7 @@ export async function openKeeper(
     COUNTERSIGN_KEYS_FOLDER: keysFolder,
     COUNTERSIGN_KEEPER_PORT: keeperPort,
     COUNTERSIGN_KEEPER_LOAN_MS: String(loanMs),
-    COUNTERSIGN_KEEPER_TOKENS_FILE: file('tokens', `another-token-that-no-process-of-this-test-has\n${token}\n`),
+    COUNTERSIGN_KEEPER_TOKENS_FILE: file('tokens', `${anotherToken}\n${token}\n`),
     COUNTERSIGN_KEEPER_TLS_CERT_FILE: file('cert.pem', cert),
     COUNTERSIGN_KEEPER_TLS_KEY_FILE: file('key.pem', key),
   };

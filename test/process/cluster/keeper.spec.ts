@@ -1,4 +1,5 @@
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
@@ -7,8 +8,9 @@ import type { ErasureView } from '@countersign/contracts';
 import { cleanUpAfterEach, temporaryFolder } from '../harness/cleanup.js';
 import type { Server } from '../harness/server.js';
 import { eventually } from '../harness/wait.js';
-import { loanMs, openKeeper } from './keeper-process.js';
+import { anotherToken, loanMs, openKeeper } from './keeper-process.js';
 import { openKept } from './kept-world.js';
+import type { KeptWorld } from './kept-world.js';
 import { openStoreServer, readAfter, storeUrl } from './roles.js';
 import {
   erase,
@@ -163,4 +165,41 @@ test('a keeper whose keys.db lacks a key that the log names does not start, unti
   await accepting.stop();
   await (await startKeeper()).ready();
   await untilRecorded(a, 'later');
+}, 120_000);
+
+/** Asks the keeper as a process of the cluster could. Returns the status. */
+function askKeeper({ borrowing }: KeptWorld, name: string, body: object): Promise<number> {
+  const url = new URL(`/v1/${name}`, borrowing['COUNTERSIGN_KEEPER_URL']);
+  const ca = readFileSync(borrowing['COUNTERSIGN_KEEPER_CA_FILE'] ?? '');
+  const headers = { authorization: `Bearer ${anotherToken}`, 'content-type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    const asking = request(url, { method: 'POST', ca, headers }, (response) => {
+      response.resume();
+      response.once('end', () => {
+        resolve(response.statusCode ?? 0);
+      });
+    });
+    asking.on('error', reject).end(JSON.stringify({ session: 'rogue', body }));
+  });
+}
+
+test('a session that asks on and never confirms holds up an erasure for one loan, gets no more keys, and the log names it', async () => {
+  const world = await openKept();
+  await playSecrets(world);
+  const statuses: number[] = [];
+  const over = new AbortController();
+  const asking = (async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      statuses.push(await askKeeper(world, 'follow', { confirmed: { epoch: '', dropped: 0, rewritten: 0 } }));
+      await sleep(loanMs / 6);
+    }
+  })();
+  const answer = await erase(world.a);
+  expect([answer.status, answer.body]).toMatchObject([200, { status: 'erased' }]);
+  expect(await askKeeper(world, 'current', { tenant: 'default', subject })).toBe(503);
+  over.abort();
+  await asking;
+  expect([statuses[0], statuses.at(-1)]).toEqual([200, 503]);
+  expect(world.keeper.output()).toMatch(/rogue.*does not confirm a change|does not confirm a change.*rogue/);
+  for (const gateway of [world.a, world.b]) expect(await viewOn(gateway)).toMatchObject(erased);
 }, 120_000);

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createSecretKey } from 'node:crypto';
+import { hostname } from 'node:os';
 import { createRequestHash, createSealedStore, requestsOwner } from '@countersign/event-store';
 import type { ErasureKeys, EventStore, RequestHash, SealedStore, SubjectKey } from '@countersign/event-store';
 import type { RuntimePorts } from '@countersign/shell';
@@ -47,7 +48,9 @@ export async function borrowVault(
   { connection, dataFolder }: { readonly connection: KeeperConnection; readonly dataFolder: string },
   raw: EventStore,
 ): Promise<Vault> {
-  const client = createKeeperClient(connection, randomUUID(), clock);
+  // The keeper's log names a session that does not confirm.
+  const session = `${hostname().slice(0, 100)}/${String(process.pid)}/${randomUUID()}`;
+  const client = createKeeperClient(connection, session, clock);
   const loan = createLoan({ client, clock, log, stopping });
   const keys = createBorrowedKeys(loan);
   const store = createSealedStore(raw, { keys, log });
@@ -72,6 +75,7 @@ export async function borrowVault(
           throw error;
         }
       },
+      progress: copies.progress,
       ended: () => {
         copies.ended();
         hashes.forget();

@@ -11,12 +11,14 @@ import type { Loan } from './loan.js';
 /** The copies of values that a process keeps: one key for them all, which every erasure replaces. */
 export interface BorrowedCopies {
   /** Opens the copy in a file. Until that is done, no rewriting begins. */
-  readonly openRows: <Rows extends { readonly rebuild: () => Promise<unknown> }>(
-    open: (texts: SealedTexts) => Promise<Rows>,
+  readonly openRows: <Rows extends { readonly rebuild: (onProgress: () => void) => Promise<unknown> }>(
+    open: (texts: SealedTexts, onProgress: () => void) => Promise<Rows>,
   ) => Promise<Rows>;
   /** Adds a copy in memory, or one that is simply forgotten. */
   readonly keep: (rewrite: () => Promise<void>) => void;
   readonly rewrite: () => Promise<void>;
+  /** Changes while a file is written. */
+  readonly progress: () => number;
   /** Forgets the keys. */
   readonly ended: () => void;
 }
@@ -36,7 +38,9 @@ export function createBorrowedCopies({ keys, loan, dataFolder, clock, stopping }
   const copies: (() => Promise<void>)[] = [];
   let owner: string | undefined;
   let opening: Promise<unknown> = Promise.resolve();
-  let rebuild: (() => Promise<unknown>) | undefined;
+  let rebuild: ((onProgress: () => void) => Promise<unknown>) | undefined;
+  let progress = 0;
+  const onProgress = (): void => void (progress += 1);
   /** The key of the file, and the one before while the file is written again. */
   let key: SubjectKey | undefined;
   let before: SubjectKey | undefined;
@@ -61,7 +65,7 @@ export function createBorrowedCopies({ keys, loan, dataFolder, clock, stopping }
     const next = await keys.copyKey(owner);
     if (next.id !== key?.id) [before, key] = [key, next];
     if (builtUnder === next.id) return;
-    await rebuild();
+    await rebuild(onProgress);
     [before, builtUnder] = [undefined, next.id];
   };
   return {
@@ -72,7 +76,7 @@ export function createBorrowedCopies({ keys, loan, dataFolder, clock, stopping }
         owner ??= ownerIn(dataFolder);
         key = await keys.copyKey(owner);
         builtUnder = key.id;
-        const rows = await open(texts);
+        const rows = await open(texts, onProgress);
         rebuild = rows.rebuild;
         return rows;
       } finally {
@@ -94,6 +98,7 @@ export function createBorrowedCopies({ keys, loan, dataFolder, clock, stopping }
         await sleep(clock, retryMs, stopping);
       }
     },
+    progress: () => progress,
     ended: () => {
       [key, before] = [undefined, undefined];
     },

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   EventStoreUnavailableError,
   KeysUnavailableError,
@@ -9,8 +9,8 @@ import {
   openSubjectKeys,
 } from '@countersign/event-store';
 import type { RequestsKey, FileKeys } from '@countersign/event-store';
-import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
-import type { VirtualClock } from '@countersign/runtime/testing';
+import { createCollectingLog, createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
+import type { CollectingLog, VirtualClock } from '@countersign/runtime/testing';
 import { createErasing } from './erasing.js';
 import type { Erasing } from './erasing.js';
 import { createKeeper } from './keeper.js';
@@ -29,6 +29,7 @@ const body = Buffer.from('{}');
 let clock: VirtualClock;
 let erasing: Erasing;
 let keeper: Keeper;
+let log: CollectingLog;
 /** The end of the log; undefined: it cannot be read. */
 let head: number | undefined;
 
@@ -42,16 +43,17 @@ function readHead(): Promise<number> {
 async function start(isFirst = true): Promise<void> {
   keys = openSubjectKeys({ folder, rootKeyFile: null, log: createSilentLog() });
   keys.confirm();
-  const sessions = createSessions(clock, { loanMs, stopping: new AbortController().signal });
+  const sessions = createSessions(clock, { loanMs, stopping: new AbortController().signal, log });
   requestsKey = await openRequestsKey(keys);
   erasing = createErasing({ keys, requestsKey, sessions, clock, loanMs, head: readHead });
-  keeper = createKeeper({ keys, sessions, erasing, loanMs });
+  keeper = createKeeper({ keys, sessions, erasing });
   if (isFirst) await clock.advanceAsync(longMs);
 }
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-keeper-'));
   clock = createVirtualClock();
+  log = createCollectingLog();
   head = 0;
   await start();
 });
@@ -62,9 +64,9 @@ afterEach(() => {
 
 const current = async (session: string): Promise<string> => (await keeper.handlers.current(session, owner)).id;
 
-const confirm = (session: string, part: { dropped?: number; rewritten?: number }): unknown =>
+const confirm = (session: string, part: { dropped?: number; rewritten?: number; progress?: number }): unknown =>
   keeper.handlers.follow(session, {
-    confirmed: { epoch: erasing.version().epoch, dropped: 0, rewritten: 0, ...part },
+    confirmed: { epoch: erasing.version().epoch, dropped: 0, rewritten: 0, progress: 0, ...part },
   });
 
 /** Returns whether a promise settles without more time than this. */
@@ -99,6 +101,93 @@ it('waits for a process that is silent until its loan has ended, counted from it
   expect(await settles(retired, 1000)).toBe(true);
 });
 
+describe('a session that asks on and does not confirm', () => {
+  /** Asks twice a second, as often as it is answered, for so long. Returns whether the work is over, and how often it was refused. */
+  async function askOn(session: string, work: Promise<unknown>, ms: number, part = {}): Promise<[boolean, number]> {
+    let [isOver, refused] = [false, 0];
+    void work.finally(() => (isOver = true));
+    for (let spent = 0; spent < ms; spent += 500) {
+      await clock.advanceAsync(500);
+      try {
+        confirm(session, part);
+      } catch (error) {
+        expect(error).toBeInstanceOf(EventStoreUnavailableError);
+        refused += 1;
+      }
+    }
+    return [isOver, refused];
+  }
+
+  it('holds up an erasure for one loan, gets no more keys, and is named in the log', async () => {
+    await current('rogue');
+    const retired = erasing.retire(owner.tenant, owner.subject);
+    expect(await askOn('rogue', retired, loanMs - 1000)).toEqual([false, 0]);
+    expect(await askOn('rogue', retired, 2000)).toEqual([true, 3]);
+    await expect(async () => current('rogue')).rejects.toThrow('did not confirm a change of the keys');
+    const lines = log.entries.map(({ level, fields }) => [
+      level,
+      fields['session'],
+      fields['dropped'],
+      fields['version'],
+    ]);
+    expect(lines).toEqual([['warn', 'rogue', 1, 2]]);
+    expect((await askOn('rogue', retired, 5 * loanMs))[1]).toBe((10 * loanMs) / 1000);
+    expect(await settles(erasing.retire(owner.tenant, 'another'))).toBe(true);
+  });
+
+  it('gets a loan that ends one loan after the change', async () => {
+    await current('rogue');
+    void erasing.retire(owner.tenant, owner.subject);
+    // The clock of a process counts parts of a millisecond.
+    await clock.advanceAsync(loanMs - 1000.5);
+    expect(confirm('rogue', {})).toEqual({ loanMs: 1000 });
+  });
+
+  it('gets keys again once it has confirmed what it was told, after its loan', async () => {
+    await current('slow');
+    const retired = erasing.retire(owner.tenant, owner.subject);
+    await askOn('slow', retired, loanMs + 1000);
+    expect(() => confirm('slow', { dropped: 1 })).toThrow('did not confirm');
+    expect(confirm('slow', { dropped: 2 })).toEqual({ loanMs });
+    expect(await current('slow')).toEqual(expect.any(String));
+  });
+
+  it('is waited for while it makes progress with its copies, and not when that stands still', async () => {
+    const id = await current('a');
+    erasing.recorded([id], 1);
+    const finished = erasing.finish([id]);
+    const { number } = erasing.version();
+    for (let progress = 1; progress <= 5; progress += 1) {
+      const [isOver] = await askOn('a', finished, loanMs - 1000, { dropped: number, progress });
+      expect(isOver).toBe(false);
+    }
+    expect((await askOn('a', finished, 3000, { dropped: number, progress: 5 }))[0]).toBe(true);
+    expect(keys.findForCopies(id)).toBeUndefined();
+    expect(log.entries.map(({ fields }) => [fields['session'], fields['rewritten']])).toEqual([['a', 1]]);
+  });
+
+  it('is not waited for without end although it claims progress', async () => {
+    const id = await current('a');
+    erasing.recorded([id], 1);
+    const finished = erasing.finish([id]);
+    let isOver = false;
+    let progress = 0;
+    for (; !isOver && progress < 30; progress += 1) {
+      [isOver] = await askOn('a', finished, loanMs / 2, { dropped: erasing.version().number, progress });
+    }
+    expect([isOver, progress]).toEqual([true, 21]);
+  });
+
+  it('is not waited for under new names, which have no keys from before the change', async () => {
+    await current('a');
+    const retired = erasing.retire(owner.tenant, owner.subject);
+    const { number } = erasing.version();
+    for (let name = 0; name < 5; name += 1) await current(`new ${String(name)}`);
+    confirm('a', { dropped: number });
+    expect(await settles(retired)).toBe(true);
+  });
+});
+
 it('does not wait for a process that has taken its leave', async () => {
   await current('a');
   const retired = erasing.retire(owner.tenant, owner.subject);
@@ -112,14 +201,16 @@ it('waits after a start for the loans of the keeper before, and counts no confir
   keys.close();
   await start(false);
   const retired = erasing.retire(owner.tenant, owner.subject);
-  await keeper.handlers.follow('a', { confirmed: { epoch, dropped: number + 10, rewritten: number + 10 } });
+  await keeper.handlers.follow('a', {
+    confirmed: { epoch, dropped: number + 10, rewritten: number + 10, progress: 0 },
+  });
   expect(await settles(retired, loanMs)).toBe(false);
   expect(await settles(retired, 1000)).toBe(true);
 });
 
 it('counts no number that a process has confirmed to another keeper', async () => {
   const id = await current('a');
-  await keeper.handlers.follow('a', { confirmed: { epoch: 'another', dropped: 100, rewritten: 100 } });
+  await keeper.handlers.follow('a', { confirmed: { epoch: 'another', dropped: 100, rewritten: 100, progress: 0 } });
   const retired = erasing.retire(owner.tenant, owner.subject);
   expect(await settles(retired)).toBe(false);
   confirm('a', { dropped: erasing.version().number });

@@ -55,7 +55,9 @@ export function createErasing({ keys, requestsKey, sessions, clock, loanMs, head
 
   const changed = (): number => {
     erased = keys.erasedKeys();
-    return (number += 1);
+    number += 1;
+    sessions.changed(number);
+    return number;
   };
   const isLeft = (id: string): boolean => keys.findForCopies(id) !== undefined;
   const begin = (ids: readonly string[]): void => {

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { KeysUnavailableError } from '@countersign/event-store';
 import { encodingRefusal, unencodedHeaders } from '@countersign/http-client';
 import type { Clock, Secret } from '@countersign/runtime';
-import { envelope, requests } from './protocol.js';
+import { envelope, problemSchema, requests } from './protocol.js';
 import type { Answer, Body, RequestName, Version } from './protocol.js';
 
 /** The keeper, and how a process shows that it may ask. */
@@ -56,7 +56,7 @@ export function createKeeperClient({ url, token, ca }: KeeperConnection, session
       const text = JSON.stringify({ session, body });
       const { status, bytes } = await exchange(open(name, text), text, (giveUp) => clock.setTimer(timeoutMs, giveUp));
       if (status === 401) throw new KeeperRefusedError(refused);
-      if (status !== 200) throw away(`it answered with status ${String(status)}`);
+      if (status !== 200) throw away(whyNot(status, bytes));
       const { version, answer } = envelope.answer.parse(JSON.parse(bytes.toString('utf8')));
       return { version, answer: requests[name].answer.parse(answer) as Answer<typeof name> };
     },
@@ -64,6 +64,20 @@ export function createKeeperClient({ url, token, ca }: KeeperConnection, session
       agent.destroy();
     },
   };
+}
+
+/** The keeper says why it is unavailable. Any other answer may come from something else. */
+function whyNot(status: number, bytes: Buffer): string {
+  const problem = status === 503 ? problemSchema.safeParse(parsed(bytes)) : undefined;
+  return problem?.success === true ? problem.data.detail : `it answered with status ${String(status)}`;
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 const refused =

@@ -8,8 +8,6 @@ export interface KeeperPorts {
   readonly keys: FileKeys;
   readonly sessions: Sessions;
   readonly erasing: Erasing;
-  /** How long a process may use keys after it asked last. */
-  readonly loanMs: number;
 }
 
 type Handlers = {
@@ -24,22 +22,13 @@ export interface Keeper {
 }
 
 /** The keeper over the keys of its folder. */
-export function createKeeper({ keys, sessions, erasing, loanMs }: KeeperPorts): Keeper {
+export function createKeeper({ keys, sessions, erasing }: KeeperPorts): Keeper {
   let keysLent = 0;
   const lend = ({ id, key }: SubjectKey): Answer<'current'> => {
     keysLent += 1;
     return { id, bytes: key.export().toString('base64') };
   };
-  const handlers: Handlers = {
-    follow: (session, { confirmed }) => {
-      // The numbers of another keeper's life mean nothing.
-      if (confirmed.epoch === erasing.version().epoch) sessions.confirm(session, confirmed);
-      return { loanMs };
-    },
-    leave: (session) => {
-      sessions.leave(session);
-      return {};
-    },
+  const lending: Omit<Handlers, 'follow' | 'leave'> = {
     current: async (_session, { tenant, subject }) => lend(await keys.current(tenant, subject)),
     keys: (_session, { ids }) => {
       const found = ids.map((id) => [id, keys.find(id)] as const);
@@ -69,12 +58,24 @@ export function createKeeper({ keys, sessions, erasing, loanMs }: KeeperPorts): 
     },
   };
   // A process counts its loan from before it asks, so the one that is counted here ends later.
-  const touching = Object.entries(handlers).map(([name, handle]) => [
+  const touching = Object.entries(lending).map(([name, handle]) => [
     name,
     (session: string, body: never) => {
       sessions.touch(session);
       return handle(session, body);
     },
   ]);
-  return { handlers: Object.fromEntries(touching) as Handlers, keysLent: () => keysLent };
+  const following: Pick<Handlers, 'follow' | 'leave'> = {
+    follow: (session, { confirmed }) => {
+      // The numbers of another keeper's life mean nothing.
+      if (confirmed.epoch === erasing.version().epoch) sessions.confirm(session, confirmed);
+      return { loanMs: sessions.touch(session) };
+    },
+    leave: (session) => {
+      sessions.leave(session);
+      return {};
+    },
+  };
+  const handlers = { ...following, ...(Object.fromEntries(touching) as typeof lending) };
+  return { handlers, keysLent: () => keysLent };
 }

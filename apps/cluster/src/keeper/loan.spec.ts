@@ -66,6 +66,7 @@ const borrower: Borrower = {
     steps.push('rewrite');
     await setImmediate();
   },
+  progress: () => 7,
   ended: () => void steps.push('ended'),
 };
 
@@ -161,23 +162,23 @@ describe('a change of the keys', () => {
     settling = append.promise;
     change();
     steps.length = 0;
-    expect(await newest()).toEqual({ epoch: 'one', dropped: 1, rewritten: 1 });
+    expect(await newest()).toEqual({ epoch: 'one', dropped: 1, rewritten: 1, progress: 7 });
     expect(steps).toEqual(['drop']);
     append.resolve(undefined);
-    expect(await newest()).toEqual({ epoch: 'one', dropped: 2, rewritten: 2 });
+    expect(await newest()).toEqual({ epoch: 'one', dropped: 2, rewritten: 2, progress: 7 });
     expect(steps).toEqual(['drop', 'settled']);
   });
 
   it('has the copies written again when other values read as erased, after the keys were dropped', async () => {
     change({ erased: 'key-1' });
     steps.length = 0;
-    expect(await newest()).toEqual({ epoch: 'one', dropped: 2, rewritten: 2 });
+    expect(await newest()).toEqual({ epoch: 'one', dropped: 2, rewritten: 2, progress: 7 });
     expect(steps).toEqual(['drop', 'forget', 'settled', 'rewrite']);
   });
 
   it('counts from its beginning at a keeper that was started again', async () => {
     change({ epoch: 'two', number: 1 });
-    expect(await newest()).toEqual({ epoch: 'two', dropped: 1, rewritten: 1 });
+    expect(await newest()).toEqual({ epoch: 'two', dropped: 1, rewritten: 1, progress: 7 });
   });
 });
 

@@ -14,6 +14,8 @@ export interface Borrower {
   readonly forget: () => void;
   /** Writes the other copies again. Resolves when none has a value that reads as erased. */
   readonly rewrite: () => Promise<void>;
+  /** A number that changes while the copies are written. */
+  readonly progress: () => number;
   /** The loan has ended: forgets the keys of copies too. */
   readonly ended: () => void;
 }
@@ -103,7 +105,8 @@ export function createLoan({ client, clock, log, stopping }: LoanPorts): Loan {
   };
   const follow = async (): Promise<void> => {
     const asking = { monotonic: clock.monotonic(), wall: clock.now() };
-    const confirmed = { epoch: seen?.epoch ?? '', dropped: confirm(dropped), rewritten: confirm(rewritten) };
+    const progress = borrower?.progress() ?? 0;
+    const confirmed = { epoch: seen?.epoch ?? '', dropped: confirm(dropped), rewritten: confirm(rewritten), progress };
     const { version, answer } = await client.ask('follow', { confirmed });
     // A loan that has ended while this request was on its way has ended: its keys are dropped first.
     isLive();

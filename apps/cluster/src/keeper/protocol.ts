@@ -14,14 +14,22 @@ const versionSchema = z.object({ epoch: id, number, erased: z.string() });
 
 export type Version = z.output<typeof versionSchema>;
 
-/** A process's confirmation: up to which version it has dropped its keys, and has written its copies again. */
-const confirmedSchema = z.object({ epoch: z.string().max(200), dropped: number, rewritten: number });
+/**
+ * A process's confirmation: up to which version it has dropped its keys, and has written its copies again. `progress` changes
+ * while it writes them.
+ */
+const confirmedSchema = z.object({
+  epoch: z.string().max(200),
+  dropped: number,
+  rewritten: number,
+  progress: number.default(0),
+});
 
 export type Confirmed = z.output<typeof confirmedSchema>;
 
 /** The requests of the keeper: each is `POST /v1/<name>`, and names the session of the process that asks. */
 export const requests = {
-  /** The session goes on, and the process learns of changes. */
+  /** The session goes on, and the process learns of changes. `loanMs`: how long its loan lasts from here on. */
   follow: { body: z.object({ confirmed: confirmedSchema }), answer: z.object({ loanMs: number }) },
   /** The process ends, and has no key any more. */
   leave: { body: z.object({}), answer: z.object({}) },
@@ -49,3 +57,6 @@ export const envelope = {
   request: z.object({ session: id, body: z.unknown() }),
   answer: z.object({ version: versionSchema, answer: z.unknown() }),
 };
+
+/** The keeper's words for an answer that is none. */
+export const problemSchema = z.object({ detail: z.string().max(1000) });

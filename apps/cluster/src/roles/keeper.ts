@@ -24,9 +24,9 @@ export function readKeeper({ keys: inFolder, keeperServer }: RoleConfig): Promis
     onStop(keys.close);
     const requestsKey = await openRequestsKey(keys);
     const { loanMs } = keeperServer;
-    const sessions = createSessions(clock, { loanMs, stopping });
+    const sessions = createSessions(clock, { loanMs, stopping, log });
     const erasing = createErasing({ keys, requestsKey, sessions, clock, loanMs, head: raw.head });
-    const keeper = createKeeper({ keys, sessions, erasing, loanMs });
+    const keeper = createKeeper({ keys, sessions, erasing });
     const gauge = createGauges(registry);
     gauge('countersign_keeper_sessions', 'Processes that may have keys.', sessions.count);
     gauge('countersign_keeper_keys_lent', 'Keys that were lent since the start.', keeper.keysLent);
