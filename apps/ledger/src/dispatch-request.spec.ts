@@ -37,6 +37,7 @@ function whileAnIdenticalCallIsPending(): CommandPorts {
         pendingOf: () => 1,
         denialsInARow: () => [],
         pendingCalls: () => [pending],
+        callsOfBatch: () => [],
         factsOfRun: () => ({ calls: 1, denied: 0, startedAt: null }),
       },
       inTurn: async (_key, work) => work(),

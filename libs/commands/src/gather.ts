@@ -10,7 +10,7 @@ import type { IsLost } from './grant-facts.js';
 import { planCall } from './plan-call.js';
 import type { Plan } from './plan-call.js';
 import type { CommandPorts } from './ports.js';
-import { questionOf, quotaFacts } from './quotas.js';
+import { namesBatch, questionOf, quotaFacts } from './quotas.js';
 import type { Asker } from './quotas.js';
 import { withRunFacts } from './run-facts.js';
 import { judgeInShadow } from './shadow.js';
@@ -66,10 +66,23 @@ export async function gatherStep(
       quotas: quotasOfStep(ports, asker, plans, judged),
       approvers: approversOf(ports, tenant, plans),
     },
+    inBatch: callsInBatch(ports, actor, request.body),
     limits: { batchMembersMax: limits.batchMembersMax, nestingMax },
   };
   const seen = Math.max(0, ...loaded.map(({ position }) => position));
   return { facts, plans, shadow, seen, writeOnly };
+}
+
+/** Nothing is looked up where the request names no all-or-nothing batch. */
+function callsInBatch(
+  { asking }: CommandPorts,
+  { tenant, principal: requestedBy }: Actor,
+  body: RequestToolCalls,
+): StepFacts['inBatch'] {
+  const { runId, batchId } = body;
+  if (!namesBatch(body) || batchId === undefined) return [];
+  // One more than a request can have: the others are not needed.
+  return asking?.history.callsOfBatch(tenant, { requestedBy, runId, batchId }, limits.batchMembersMax + 1) ?? null;
 }
 
 /** The parents that the calls of a request name. Each is read once. */

@@ -267,7 +267,7 @@ describe('a request that is repeated', () => {
 });
 
 describe('a request that a quota refuses', () => {
-  const history = { pendingOf: () => 1, denialsInARow: () => [], pendingCalls: () => [] };
+  const history = { pendingOf: () => 1, denialsInARow: () => [], pendingCalls: () => [], callsOfBatch: () => [] };
   const factsOfRun = () => ({ calls: 0, denied: 0, startedAt: null });
   const ports = () => processOver(store, { history: { ...history, factsOfRun } });
   const requestAll = async (...calls: readonly string[]): Promise<string> => {

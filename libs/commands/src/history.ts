@@ -14,6 +14,13 @@ export interface PendingCall {
   readonly requestedBy: string;
 }
 
+/** An all-or-nothing batch by the id that its principal gave it. */
+export interface BatchOfRun {
+  readonly requestedBy: string;
+  readonly runId: string;
+  readonly batchId: string;
+}
+
 /**
  * The recorded history, for quotas and for expressions over the run. In a cluster it is a replica, which may lack the
  * latest events.
@@ -28,5 +35,7 @@ export interface History {
     tenant: string,
     of: Counted & { readonly runId: string; readonly toolName: string },
   ) => readonly PendingCall[] | null;
+  /** The ids of the calls of an all-or-nothing batch that the principal named so in a run, `atMost` of them. */
+  readonly callsOfBatch: (tenant: string, batch: BatchOfRun, atMost: number) => readonly string[];
   readonly factsOfRun: (tenant: string, runId: string) => RunFacts;
 }

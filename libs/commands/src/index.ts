@@ -9,7 +9,7 @@ export { createCommandHandler } from './handle-command.js';
 export type { CommandHandler, CommandHandlerOptions, CommandMeta, CommandResult } from './handle-command.js';
 export type { GrantIndex, GrantPorts, GrantSources } from './grant-ports.js';
 export type { GrantedCall } from './grant-facts.js';
-export type { History, PendingCall } from './history.js';
+export type { BatchOfRun, History, PendingCall } from './history.js';
 export { createKeyedQueue } from './keyed-queue.js';
 export type { KeyedQueue } from './keyed-queue.js';
 export { quotasOf } from './quotas.js';

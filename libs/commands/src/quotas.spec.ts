@@ -42,6 +42,7 @@ async function look(): Promise<History> {
     pendingOf: (_tenant, _agent, atMost) => Math.min(pending.length, atMost),
     denialsInARow: (_tenant, _agent, atMost) => latest.slice(0, atMost),
     pendingCalls: () => pending,
+    callsOfBatch: () => [],
     factsOfRun: () => ({ calls: 0, denied: 0, startedAt: null }),
   };
 }
@@ -58,6 +59,7 @@ async function open(quotas: string, reach = (store: EventStore): EventStore => s
     denialsInARow: (...given) => of().denialsInARow(...given),
     pendingCalls: (...given) => of().pendingCalls(...given),
     factsOfRun: (...given) => of().factsOfRun(...given),
+    callsOfBatch: () => [],
   };
   commands = world.another({ history, store: reach(world.store) });
   const { asking } = commands;
@@ -163,7 +165,7 @@ describe('an expression that counts the calls of the run', () => {
     world.activate('rules: [{ id: many, when: run.calls >= 2, then: { block: enough } }]');
     let reads = 0;
     const history = {
-      ...({ pendingOf: () => 0, denialsInARow: () => [], pendingCalls: () => [] } as const),
+      ...({ pendingOf: () => 0, denialsInARow: () => [], pendingCalls: () => [], callsOfBatch: () => [] } as const),
       factsOfRun: () => ({ calls: reads++, denied: 0, startedAt: null }),
     };
     const by = world.another({ history });
@@ -183,7 +185,7 @@ describe('an expression that counts the calls of the run', () => {
     const statesNow = () => Promise.all(names.map((one) => world.stateOf(callId(one))));
     let calls = 0;
     const history = {
-      ...({ pendingOf: () => 0, denialsInARow: () => [], pendingCalls: () => [] } as const),
+      ...({ pendingOf: () => 0, denialsInARow: () => [], pendingCalls: () => [], callsOfBatch: () => [] } as const),
       factsOfRun: () => ({ calls, denied: 0, startedAt: null }),
     };
     const { asking, ...others } = world.another({ history });

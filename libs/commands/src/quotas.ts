@@ -1,4 +1,5 @@
 import { hiddenValues, jcsDigest } from '@countersign/contracts';
+import type { RequestToolCalls } from '@countersign/contracts';
 import { quotaFindings } from '@countersign/domain';
 import type {
   AskedBefore,
@@ -57,6 +58,25 @@ export function inTurnOfRun<T>(
 ): Promise<T> {
   if (asking === undefined || !policies.of(tenant).usesRun) return work();
   return asking.inTurn(JSON.stringify(['run', tenant, runId]), work);
+}
+
+/** Returns whether a request names an all-or-nothing batch, which no other request may name. */
+export function namesBatch({ batchId, batchMode }: RequestToolCalls): boolean {
+  return batchMode === 'all-or-nothing' && batchId !== undefined;
+}
+
+/**
+ * Runs `work`, which records calls of a batch, after the earlier requests that name the batch: otherwise two requests at the
+ * same moment would each find it empty. Enter it between the turns of the run and of the asker.
+ */
+export function inTurnOfBatch<T>(
+  { asking }: CommandPorts,
+  { tenant, principal }: Actor,
+  body: RequestToolCalls,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (asking === undefined || !namesBatch(body)) return work();
+  return asking.inTurn(JSON.stringify(['batch', tenant, principal, body.runId, body.batchId]), work);
 }
 
 /** The call of a question. `requestedBy`: null for a person who may not see its hidden values. */

@@ -17,7 +17,7 @@ import { withShadowVerdict } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
 import { createUses } from './take-uses.js';
 import { applyRule } from './with-tool-call.js';
-import { askerOf, inTurnOfAsker, inTurnOfRun } from './quotas.js';
+import { askerOf, inTurnOfAsker, inTurnOfBatch, inTurnOfRun } from './quotas.js';
 import { mayNotSpeakFor } from './result.js';
 import type { Result } from './result.js';
 import { onRecorded } from './plan-call.js';
@@ -50,7 +50,9 @@ export async function requestToolCalls(
   const { tenant } = actor;
   const callIds = body.calls.map((call) => deriveCallId(tenant, body.runId, call.toolCallId));
   const deciding = () => decide(ports, actor, { body, agentId, callIds, checked }, commandId);
-  return inTurnOfRun(ports, tenant, body.runId, () => inTurnOfAsker(ports, askerOf(actor, agentId), deciding));
+  return inTurnOfRun(ports, tenant, body.runId, () =>
+    inTurnOfBatch(ports, actor, body, () => inTurnOfAsker(ports, askerOf(actor, agentId), deciding)),
+  );
 }
 
 /** Gathers, decides, takes the uses of grants, and records. If a use was lost meanwhile, it begins again without it. */

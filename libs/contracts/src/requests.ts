@@ -113,7 +113,10 @@ export const requestToolCallsSchema = z
     onBehalfOf: externalIdSchema
       .meta({ description: 'The person for whom the agent acts: that person cannot approve the calls' })
       .optional(),
-    batchId: externalIdSchema.optional(),
+    batchId: externalIdSchema.optional().meta({
+      description:
+        'A name of the step, shown with its calls. All calls of an all-or-nothing batch are in one request: another one of the same run and principal with this `batchId` is refused',
+    }),
     batchMode: z.enum(batchModes).optional(),
     calls: z.array(requestedCallSchema).min(1).max(limits.callsPerRequestMax),
   })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { decideStep } from './step.decider.js';
 import type { StepCall } from './step.facts.js';
 import { requirement, verdict } from './testing/fixtures.js';
 import { acceptedCalls, allowedCall, call, outcomesOf, recorded, step } from './testing/step-fixtures.js';
@@ -66,6 +67,38 @@ describe('a rule that makes the step all-or-nothing', () => {
 });
 
 describe('a batch that the agent made all-or-nothing', () => {
+  const of = { ...all, batchId: 'pay-all', batchCallIds: ['id-of-a', 'id-of-b'] };
+  const named = ['a', 'b'].map((one) => allowedCall(one, { of }));
+
+  it('is refused when other calls are recorded in it', () => {
+    expect(outcomesOf(step(named, { inBatch: [] }))).toEqual(['allow', 'allow']);
+    expect(decideStep(step(named, { inBatch: ['id-of-c'] }))).toMatchObject({
+      refusal: {
+        code: 'invalid-request',
+        errors: [
+          {
+            path: 'batchId',
+            message:
+              '"pay-all" is an all-or-nothing batch of this run that has other calls: request all calls of a batch at once',
+          },
+        ],
+      },
+    });
+  });
+
+  it('may be repeated, and completed after a part of it was recorded', () => {
+    const state = recorded(call('a', { of }));
+    expect(
+      outcomesOf(step([allowedCall('a', { of, state }), allowedCall('b', { of })], { inBatch: ['id-of-a'] })),
+    ).toEqual(['nothing', 'allow']);
+  });
+
+  it('is refused by a process that does not know the calls of a batch, unless it has no id', () => {
+    expect(outcomesOf(step(named, { inBatch: null }))).toBe('unavailable');
+    const unnamed = ['a', 'b'].map((one) => allowedCall(one, { of: { ...of, batchId: null } }));
+    expect(outcomesOf(step(unnamed, { inBatch: null }))).toEqual(['allow', 'allow']);
+  });
+
   it('has at most so many calls as each of them can list', () => {
     const calls = ['a', 'b', 'c', 'd', 'e'].map((one) => allowedCall(one, { of: all }));
     expect(outcomesOf(step(calls.slice(0, 4)))).toHaveLength(4);

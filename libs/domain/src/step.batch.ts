@@ -1,5 +1,5 @@
 import type { FieldError, Refusal } from '@countersign/contracts';
-import type { StepCall, StepLimits } from './step.facts.js';
+import type { StepCall, StepFacts, StepLimits } from './step.facts.js';
 import { invalidRequest } from './step.conflicts.js';
 import type { ToolCallProposal } from './tool-call.commands.js';
 
@@ -13,6 +13,26 @@ export function tooManyMembers(calls: Step, { batchMembersMax }: StepLimits): Re
   const isTooLarge =
     calls.length > batchMembersMax && calls.some((call) => call.proposal.batchMode === 'all-or-nothing');
   return isTooLarge ? tooMany(`an all-or-nothing batch has at most ${String(batchMembersMax)} calls`) : undefined;
+}
+
+/**
+ * Refuses a batch that arrives in more than one request. Its members record the list of all when they are requested, so a
+ * later request would be a batch of its own: the first one runs although the second is denied.
+ */
+export function splitBatch(calls: Step, inBatch: StepFacts['inBatch']): Refusal | undefined {
+  const first = calls.find(({ state, proposal }) => state.status === 'unrequested' && hasBatchId(proposal));
+  if (first === undefined) return undefined;
+  if (inBatch === null) {
+    return { code: 'unavailable', detail: 'this process does not know which calls are in an all-or-nothing batch' };
+  }
+  if (inBatch.every((callId) => calls.some(({ proposal }) => proposal.callId === callId))) return undefined;
+  const message = `"${String(first.proposal.batchId)}" is an all-or-nothing batch of this run that has other calls: request all calls of a batch at once`;
+  return invalidRequest([{ path: 'batchId', message }]);
+}
+
+/** Returns whether the agent made a batch all-or-nothing and named it. */
+function hasBatchId({ batchId, batchMode, batchRuleId }: ToolCallProposal): boolean {
+  return batchMode === 'all-or-nothing' && batchRuleId === undefined && batchId !== null;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Refusal } from '@countersign/contracts';
 import { assert } from './assert.js';
 import type { UseGrant } from './grant.decider.js';
 import { noApproverLeft } from './step.approvers.js';
-import { joinedByRule, tooManyMembers } from './step.batch.js';
+import { joinedByRule, splitBatch, tooManyMembers } from './step.batch.js';
 import { conflictOf, nestingRefusal, repeatOf } from './step.conflicts.js';
 import type { JudgedCall, StepFacts } from './step.facts.js';
 import { coverByGrants } from './step.grants.js';
@@ -31,7 +31,7 @@ export type StepDecision =
 export function decideStep(facts: StepFacts): StepDecision {
   const { calls, limits, approvers, quotas, at } = facts;
   const repeats = calls.map(repeatOf);
-  const conflict = tooManyMembers(calls, limits) ?? nestingRefusal(calls, limits) ?? conflictOf(calls, repeats);
+  const conflict = againstTheLog(facts, repeats);
   if (conflict !== undefined) return refuse(conflict);
   const proposals = joinedByRule(calls, limits);
   if ('code' in proposals) return refuse(proposals);
@@ -51,6 +51,19 @@ export function decideStep(facts: StepFacts): StepDecision {
     at,
   );
   return over === undefined ? { status: 'accepted', calls: decided(facts, repeats, proposals, covered) } : refuse(over);
+}
+
+/** Why these calls do not fit to each other, or to what is recorded. */
+function againstTheLog(
+  { calls, limits, inBatch }: StepFacts,
+  repeats: readonly (Repeat | 'new')[],
+): Refusal | undefined {
+  return (
+    tooManyMembers(calls, limits) ??
+    nestingRefusal(calls, limits) ??
+    conflictOf(calls, repeats) ??
+    splitBatch(calls, inBatch)
+  );
 }
 
 function refuse(refusal: Refusal): StepDecision {

@@ -12,6 +12,8 @@ export interface StepFacts {
   readonly calls: readonly StepCall[];
   /** The quotas of the policy, with every call of the request as a question; null where there are none. */
   readonly quotas: (QuotaFacts & { readonly questions: readonly Question[] }) | null;
+  /** The recorded calls that the principal put into an all-or-nothing batch of this id in the run; null: not known. */
+  readonly inBatch: readonly string[] | null;
   /** The approvers of the tenant; null: they are not known, or no call names a person or a parent. */
   readonly approvers: readonly PossibleApprover[] | null;
   readonly limits: StepLimits;

@@ -117,6 +117,13 @@ export interface Applied {
 /** Whose approvals are counted: those that a principal requested for one agent, or for any agent. */
 export type Counted = { readonly requestedBy: string; readonly agentId?: string };
 
+/** An all-or-nothing batch by the id that its principal gave it, which is unique in its run. */
+export interface BatchOfRun {
+  readonly requestedBy: string;
+  readonly runId: string;
+  readonly batchId: string;
+}
+
 /** Figures for metrics and readiness, over all tenants. */
 export interface ReadModelStats {
   readonly checkpoint: number;
@@ -173,6 +180,8 @@ export interface ReadModel {
   readonly runBytes: (tenant: string, runId: string) => number;
   /** The calls of a run that are not settled, and those that the same principal requested inside the run. */
   readonly openCallsOfRun: (tenant: string, runId: string) => OpenCallsOfRun;
+  /** The ids of the calls of an all-or-nothing batch, the oldest first, `atMost` of them. */
+  readonly callsOfBatch: (tenant: string, batch: BatchOfRun, atMost: number) => readonly string[];
   /** The number of pending approvals of an agent or a principal, counted up to `atMost`. */
   readonly pendingOf: (tenant: string, of: Counted, atMost: number) => number;
   /**

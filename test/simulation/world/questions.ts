@@ -57,11 +57,13 @@ export function watchQuestions(
         denialsInARow: (...of) => history().denialsInARow(...of),
         pendingCalls: (...of) => history().pendingCalls(...of),
         factsOfRun: (...of) => history().factsOfRun(...of),
+        callsOfBatch: (...of) => createHistory(readModelOf()).callsOfBatch(...of),
       },
       // All calls are of one agent, so one request at a time counts.
       inTurn: (key, work) =>
         queue(key, () => {
-          counted = undefined;
+          // The turn of a batch is taken before it, by requests that have not counted yet.
+          if (!key.startsWith('["batch"')) counted = undefined;
           return work();
         }),
     },

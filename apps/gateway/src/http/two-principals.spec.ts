@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { celEngine } from '@countersign/cel';
-import { createWriteSide } from '@countersign/commands';
+import { createKeyedQueue, createWriteSide } from '@countersign/commands';
 import type { GrantView, ToolCallView } from '@countersign/contracts';
 import { createPolicies, loadPolicy } from '@countersign/policy';
 import { createHistory, loadConditions } from '@countersign/shell';
@@ -17,15 +17,24 @@ let api: Api;
 async function open(quotas: string): Promise<void> {
   const content = loadPolicy('countersign.policy.yaml', `version: 1\n${quotas}\n${rules}\n`, celEngine);
   world = await openWorld({
-    change: (ports) => ({
-      ...ports,
-      commands: createWriteSide({
-        ...{ store: ports.store, clock: ports.clock, ids: ports.ids, log: ports.log, tools: ports.commands.tools },
-        policies: createPolicies([content]),
-        grants: { index: ports.readModel.grants, conditions: loadConditions },
-        history: createHistory(ports.readModel),
-      }),
-    }),
+    change: (ports) => {
+      const { store, readModel, clock, ids, log } = ports;
+      const inTurn = createKeyedQueue();
+      const commands = createWriteSide({
+        ...{ store, clock, ids, log, tools: ports.commands.tools, policies: createPolicies([content]) },
+        grants: { index: readModel.grants, conditions: loadConditions },
+      });
+      const asking = {
+        history: createHistory(readModel),
+        // As in one process, whose views show each write before the next request is decided.
+        inTurn: <Value>(key: string, work: () => Promise<Value>) =>
+          inTurn(key, async () => {
+            await readModel.reached(await store.head());
+            return work();
+          }),
+      };
+      return { ...ports, commands: { ...commands, asking } };
+    },
   });
   api = createApi(world);
 }
@@ -102,5 +111,44 @@ describe('a grant for an agent', () => {
     expect((await grant({ agentId: 'agent-2', requestedBy: 'agent' })).body).toMatchObject({ requestedBy: 'agent' });
     expect(await stateAs('agent', 'a')).toBe('allowed');
     expect(await stateAs('agent2', 'b')).toBe('awaiting_approval');
+  });
+});
+
+describe('an all-or-nothing batch that arrives in two requests', () => {
+  beforeEach(() => open(''));
+
+  const batch = (names: readonly string[], more: object = {}, as = 'agent') =>
+    api.send<Answer & { readonly errors?: readonly { readonly path: string }[] }>('POST', '/v1/tool-calls', {
+      as,
+      body: {
+        ...{ runId: 'run', batchId: 'pay-all', batchMode: 'all-or-nothing' },
+        calls: names.map((toolCallId) => ({ toolCallId, toolName: 'read', arguments: {} })),
+        ...more,
+      },
+    });
+  const refusal = { status: 400, body: { code: 'invalid-request', errors: [{ path: 'batchId' }] } };
+
+  it.each([[['a']], [['a', 'b']]])('is refused at the second one, after %s', async (first) => {
+    expect((await batch(first)).status).toBe(201);
+    expect(await batch(['c'])).toMatchObject(refusal);
+    expect(await batch(['c', 'd'])).toMatchObject(refusal);
+    const calls = await api.send<{ calls: ToolCallView[] }>('GET', '/v1/tool-calls?runId=run', { as: 'auditor' });
+    expect(calls.body.calls.map(({ toolCallId }) => toolCallId).toSorted()).toEqual(first);
+  });
+
+  it('is refused also when both come at the same moment', async () => {
+    const both = await Promise.all([batch(['a', 'b']), batch(['c', 'd'])]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([201, 400]);
+  });
+
+  it('may be repeated, and its id is free for other runs, other principals and independent calls', async () => {
+    await batch(['a', 'b']);
+    expect((await batch(['b', 'a'])).status).toBe(200);
+    expect((await batch(['a'], { runId: 'run-2' })).status).toBe(201);
+    expect((await batch(['x', 'y'], {}, 'agent2')).status).toBe(201);
+    expect((await batch(['e'], { batchMode: 'independent' })).status).toBe(201);
+    expect((await batch(['f', 'g'], { batchId: 'pay-others' })).status).toBe(201);
+    expect((await batch(['h', 'i'], { batchId: undefined })).status).toBe(201);
+    expect((await batch(['j', 'k'], { batchId: undefined })).status).toBe(201);
   });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createArgumentSchemas, createCommandHandler } from '@countersign/commands';
+import { createArgumentSchemas, createCommandHandler, createKeyedQueue } from '@countersign/commands';
 import type { Actor, CommandPorts, ServiceTools } from '@countersign/commands';
 import { batchDecider, grantDecider, toolCallDecider } from '@countersign/domain';
 import { openEmbeddedEventStore } from '@countersign/event-store';
@@ -15,7 +15,7 @@ import { createSystemIds, systemClock } from '@countersign/runtime';
 import type { Clock, Ids } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
-import { loadConditions } from '@countersign/shell';
+import { createHistory, loadConditions } from '@countersign/shell';
 import { createGatewayApp } from '../http/gateway-app.js';
 import type { GatewayApp } from '../http/gateway-app.js';
 import type { InboxOptions } from '../inbox/add-inbox.js';
@@ -98,6 +98,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     policies: options.policies ?? createPolicies([]),
     tools: options.tools ?? { find: () => undefined },
     schemas: createArgumentSchemas(),
+    asking: { history: createHistory(readModel), inTurn: createKeyedQueue() },
     clock,
     ids,
     log,

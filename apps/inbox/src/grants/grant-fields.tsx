@@ -41,7 +41,7 @@ const texts = [
   {
     name: 'requestedBy',
     label: 'Principal',
-    hint: '(the name of the agent’s token; needed for an agent that its token only lists by a pattern)',
+    hint: '(empty: every principal that may speak for the agent)',
     required: false,
   },
   { name: 'runId', label: 'Run', hint: '(empty: every run)', required: false },

@@ -6,12 +6,13 @@ const comparedMax = 1000;
 
 /** The recorded history from this process's read model. */
 export function createHistory(
-  readModel: Pick<ReadModel, 'pendingOf' | 'denialsInARow' | 'factsOfRun' | 'listApprovals'>,
+  readModel: Pick<ReadModel, 'pendingOf' | 'denialsInARow' | 'factsOfRun' | 'callsOfBatch' | 'listApprovals'>,
 ): History {
   return {
     pendingOf: (...of) => readModel.pendingOf(...of),
     denialsInARow: (...of) => readModel.denialsInARow(...of),
     factsOfRun: (...of) => readModel.factsOfRun(...of),
+    callsOfBatch: (...of) => readModel.callsOfBatch(...of),
     pendingCalls: (tenant, of) => {
       const page = readModel.listApprovals(tenant, { ...of, limit: comparedMax });
       if (page.status !== 'page' || page.nextCursor !== null) return null;

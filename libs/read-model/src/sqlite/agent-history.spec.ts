@@ -48,6 +48,29 @@ describe('the history of an agent', () => {
     model.close();
   });
 
+  it('lists the calls of an all-or-nothing batch by its id, within its principal and run', async () => {
+    const log = createTestLog();
+    const inBatch = { batchId: 'pay-all', batchMode: 'all-or-nothing' } as const;
+    const requested = (name: string, of: object = {}, change: object = {}) => {
+      const call = log.call(name, of);
+      call.record('ToolCallRequested', { ...inBatch, ...change });
+      call.record('ToolCallAllowed');
+      return call;
+    };
+    const a = requested('a');
+    requested('b', {}, { batchMode: 'independent' });
+    requested('c', {}, { batchId: 'others' });
+    requested('d', { runId: 'run-2' });
+    requested('e', {}, { requestedBy: 'another' });
+    requested('f', { tenant: 'other' });
+    const g = requested('g');
+    const model = await modelOf(log);
+    const batch = { requestedBy: 'agent', runId: 'run-1', batchId: 'pay-all' };
+    expect(model.callsOfBatch('default', batch, 10)).toEqual([a.callId, g.callId]);
+    expect(model.callsOfBatch('default', batch, 1)).toEqual([a.callId]);
+    model.close();
+  });
+
   it('knows how many calls a run has, how many were denied, and when it began', async () => {
     const log = createTestLog();
     decide(log, 'a', 'deny', 1);

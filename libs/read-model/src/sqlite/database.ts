@@ -5,11 +5,12 @@ import { keepPrivate } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
-export const schemaVersion = 10;
+export const schemaVersion = 11;
 
 /**
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
- * `nested` has a row for each other run of the same principal inside which a call runs. `approvals` has only the columns
+ * `nested` has a row for each other run of the same principal inside which a call runs, `batches` one for each call of an
+ * all-or-nothing batch with an id. `approvals` has only the columns
  * that lists filter by. Every `seq` is a position of the log, so new rows are next to the last ones. The indexes of
  * approvals contain every filtered column: a filter without matches reads no row, and a page of 100,000 pending takes
  * milliseconds. The index of calls is read once per state, and the states are merged. `runs` has one row for each agent
@@ -45,6 +46,9 @@ const tables = `
     status TEXT NOT NULL, expires_at TEXT NOT NULL, progress ANY NOT NULL
   ) STRICT;
   CREATE TABLE nested (seq INTEGER NOT NULL, tenant TEXT NOT NULL, outer_run TEXT NOT NULL) STRICT;
+  CREATE TABLE batches (
+    seq INTEGER PRIMARY KEY, tenant TEXT NOT NULL, requested_by TEXT NOT NULL, run_id TEXT NOT NULL, batch_id TEXT NOT NULL
+  ) STRICT;
   CREATE UNIQUE INDEX calls_by_id ON calls (call_id);
   CREATE UNIQUE INDEX grants_by_id ON grants (grant_id);
   CREATE INDEX grants_by_tenant ON grants (tenant, seq);
@@ -53,6 +57,7 @@ const tables = `
     ON calls (tenant, state, seq, tool_name, run_id, agent_id, requested_by, requested_at);
   CREATE INDEX runs_open ON runs (tenant, seq, agent_id, requested_by, open_calls) WHERE open_calls > 0;
   CREATE INDEX nested_by_run ON nested (tenant, outer_run, seq);
+  CREATE INDEX batches_by_id ON batches (tenant, requested_by, run_id, batch_id, seq);
   CREATE INDEX calls_by_due ON calls (due_at) WHERE due_at IS NOT NULL;
   CREATE INDEX approvals_pending ON approvals (tenant, seq, tool_name, run_id, agent_id, asked) WHERE state = 'pending';
   CREATE INDEX approvals_ended ON approvals (tenant, state, seq, tool_name, run_id, agent_id, asked) WHERE state <> 'pending';

@@ -11,7 +11,7 @@ import { createStatements, isDiskFull } from './database.js';
 import { createGrantRows } from './grant-rows.js';
 import type { RowSeal } from './database.js';
 import { createDeadlines } from './deadlines.js';
-import { bytesOfRun, callsOfRun, openCallsOfRun } from './runs.js';
+import { bytesOfRun, callsOfBatch, callsOfRun, openCallsOfRun } from './runs.js';
 import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
 import { createWorkingSet } from './working-set.js';
@@ -26,6 +26,7 @@ export interface Engine extends Pick<
   | 'run'
   | 'runBytes'
   | 'openCallsOfRun'
+  | 'callsOfBatch'
   | 'pendingOf'
   | 'denialsInARow'
   | 'factsOfRun'
@@ -100,6 +101,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
     pendingOf: (...of) => fromFile(() => pendingOf(prepare, ...of)),
     denialsInARow: (...of) => fromFile(() => denialsInARow(prepare, ...of)),
     factsOfRun: (...of) => fromFile(() => factsOfRun(prepare, ...of)),
+    callsOfBatch: (...of) => fromFile(() => callsOfBatch(prepare, ...of)),
     openCallsOfRun: (tenant, runId) => fromFile(() => openCallsOfRun(prepare, tenant, runId)),
     listApprovals: (tenant, query) => fromFile(() => listApprovals(prepare, tenant, query, rows.checkpoint().position)),
     listCalls: (tenant, query) => fromFile(() => listCalls(prepare, tenant, query, rows.checkpoint().position)),

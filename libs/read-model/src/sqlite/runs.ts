@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import { isSettled, toolCallStates } from '@countersign/contracts';
 import type { CallRow } from '../call-row.js';
-import type { OpenCallsOfRun } from '../read-model.js';
+import type { BatchOfRun, OpenCallsOfRun } from '../read-model.js';
 import { rowBytes, rowColumns, toCallRow } from './stored-row.js';
 
 type Prepare = (sql: string) => StatementSync;
@@ -23,6 +23,15 @@ export function bytesOfRun(prepare: Prepare, tenant: string, runId: string): num
   const counted = `SELECT ${rowBytes} AS bytes ${inOrder} LIMIT ${String(countedMax)}`;
   const found = prepare(`SELECT coalesce(sum(bytes), 0) AS bytes FROM (${counted})`).get(tenant, runId);
   return Number(found?.['bytes']);
+}
+
+/** The calls of an all-or-nothing batch by its id, the oldest first, `atMost` of them. */
+export function callsOfBatch(prepare: Prepare, tenant: string, batch: BatchOfRun, atMost: number): readonly string[] {
+  const isOf = 'b.tenant = ? AND b.requested_by = ? AND b.run_id = ? AND b.batch_id = ?';
+  const from = 'FROM batches AS b INDEXED BY batches_by_id CROSS JOIN calls ON calls.seq = b.seq';
+  return prepare(`SELECT call_id ${from} WHERE ${isOf} ORDER BY b.seq LIMIT ?`)
+    .all(tenant, batch.requestedBy, batch.runId, batch.batchId, atMost)
+    .map((columns) => String(columns['call_id']));
 }
 
 /** The open calls of a run and of those that run inside it, and every principal that has a call in the run. */

@@ -103,6 +103,7 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     openCallsOfRun: (tenant, runId) => engine.openCallsOfRun(tenant, runId),
     pendingOf: (...of) => engine.pendingOf(...of),
     denialsInARow: (...of) => engine.denialsInARow(...of),
+    callsOfBatch: (...of) => engine.callsOfBatch(...of),
     factsOfRun: (...of) => engine.factsOfRun(...of),
     listApprovals: (tenant, query) => engine.listApprovals(tenant, query),
     listCalls: (tenant, query) => engine.listCalls(tenant, query),

@@ -52,6 +52,9 @@ function writeCall(prepare: Prepare, seal: RowSeal | undefined, entry: Entry): v
   prepare('INSERT INTO requests VALUES (?, ?)').run(row.seq, request);
   for (const outer of outerRuns(row.request))
     prepare('INSERT INTO nested VALUES (?, ?, ?)').run(row.seq, tenant, outer);
+  const { batchId, batchMode } = row.request;
+  if (batchMode === 'all-or-nothing' && batchId !== null)
+    prepare('INSERT INTO batches VALUES (?, ?, ?, ?, ?)').run(row.seq, tenant, requestedBy, runId, batchId);
 }
 
 /**
