@@ -23,11 +23,11 @@ it('requests, lists, approves and audits over a real server', async () => {
   const { data } = await me.GET('/v1/approvals', { params: { query: { state: 'pending' } } });
   const [approval]: readonly ApiSchemas['Approval'][] = data?.approvals ?? [];
   expect(approval).toMatchObject({ toolName: 'delete_file', arguments: { path: '/etc/hosts' } });
-  const { approvalId = '', actionDigest = '', callId = '' } = approval ?? {};
+  const { approvalId = '', proposal, callId = '' } = approval ?? {};
   const answer = (type: 'approve' | 'deny') =>
     me.POST('/v1/approvals/{approvalId}/responses', {
       params: { path: { approvalId } },
-      body: { decision: { type }, reason: 'seen', actionDigest },
+      body: { decision: { type }, reason: 'seen', proposalDigest: proposal?.digest ?? '' },
     });
   expect((await answer('approve')).data).toMatchObject({ state: 'approved' });
   expect(await answer('deny')).toMatchObject({ error: { code: 'already-resolved' }, response: { status: 409 } });

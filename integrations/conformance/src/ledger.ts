@@ -61,10 +61,10 @@ export function openRun({ url, agentToken, approverToken }: LedgerAddress, runId
   const until: RunInLedger['until'] = (toolCallId, ...states) =>
     untilTrue(toolCallId, states.join(' or '), ({ state }) => states.includes(state));
   const respond = async (approval: ApprovalView, decision: ScriptedDecision): Promise<void> => {
-    const { approvalId, actionDigest } = approval;
+    const { approvalId, proposal } = approval;
     const reason = decision.type === 'deny' ? { reason: decision.reason } : {};
     const body = decision.type === 'deny' ? { type: decision.type } : decision;
-    await approver.respond(approvalId, { decision: body, actionDigest, ...reason });
+    await approver.respond(approvalId, { decision: body, proposalDigest: proposal.digest, ...reason });
   };
   return {
     callOf,

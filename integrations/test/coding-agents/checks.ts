@@ -90,13 +90,13 @@ async function respond(client: Client, type: DecisionType, signal: AbortSignal):
   while (!signal.aborted) {
     const [approval] = (await client.listApprovals({ state: 'pending' })).approvals;
     if (approval !== undefined) {
-      const { approvalId, callId, actionDigest } = approval;
+      const { approvalId, callId, proposal } = approval;
       const { arguments: args } = await client.getToolCall(callId);
       const decision =
         type === 'edit'
           ? { type, arguments: JSON.parse(JSON.stringify(args).replace('written', 'edited')) as JsonObject }
           : { type };
-      await client.respond(approvalId, { decision, reason, actionDigest });
+      await client.respond(approvalId, { decision, reason, proposalDigest: proposal.digest });
       return approval;
     }
     await sleep(50);

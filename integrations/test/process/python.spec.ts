@@ -58,8 +58,12 @@ async function decide(runId: string, decision: Decision, reason?: string): Promi
     const { approvals } = await me.listApprovals({ runId });
     return approvals[0];
   });
-  const { approvalId, actionDigest } = approval;
-  await me.respond(approvalId, { decision, actionDigest, ...(reason === undefined ? {} : { reason }) });
+  const { approvalId, proposal } = approval;
+  await me.respond(approvalId, {
+    decision,
+    proposalDigest: proposal.digest,
+    ...(reason === undefined ? {} : { reason }),
+  });
 }
 
 if (hasPython) {

@@ -6,10 +6,11 @@ const client = createClient({ url: 'http://127.0.0.1:7400', token: process.env['
 for await (const event of client.events({ types: ['ApprovalRequested'] })) {
   const { approval } = await client.getToolCall(event.callId ?? '');
   if (approval?.state !== 'pending' || approval.arguments['environment'] !== 'production') continue;
-  // The digest of what was looked at: if the arguments have changed since, the response is refused.
-  const { approvalId, actionDigest } = approval;
+  // The digest of what was looked at: if people have proposed something else since, the response is refused.
+  const { approvalId, proposal } = approval;
+  const shown = { proposalDigest: proposal.digest };
   try {
-    await client.respond(approvalId, { decision: { type: 'deny' }, reason: 'Freeze until Monday', actionDigest });
+    await client.respond(approvalId, { decision: { type: 'deny' }, reason: 'Freeze until Monday', ...shown });
   } catch (error) {
     const isLate = error instanceof CountersignError && ['already-resolved', 'expired'].includes(error.code);
     if (!isLate) throw error;

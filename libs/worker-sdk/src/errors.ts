@@ -21,7 +21,7 @@ export interface CountersignErrorDetails {
  *
  * @example
  * try {
- *   await client.respond(approvalId, { decision: { type: 'deny' }, reason: 'Freeze until Monday', actionDigest });
+ *   await client.respond(approvalId, { decision: { type: 'deny' }, reason: 'Freeze until Monday', ...shown });
  * } catch (error) {
  *   const isLate = error instanceof CountersignError && ['already-resolved', 'expired'].includes(error.code);
  *   if (!isLate) throw error;

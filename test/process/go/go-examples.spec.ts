@@ -33,7 +33,7 @@ interface Run {
   readonly outbox: string;
   readonly go: (...options: readonly string[]) => GoProgram;
   /** The approval of the call, as soon as it is there. */
-  readonly approvalOf: (toolCallId: string) => Promise<{ approvalId: string; actionDigest: string }>;
+  readonly approvalOf: (toolCallId: string) => Promise<{ approvalId: string; proposal: { digest: string } }>;
 }
 
 /** A run of the example: a mail to a colleague, and one to the press that needs approval. */
@@ -62,10 +62,10 @@ describeWithGo(() => {
   it('runs what needs no approval at once, and the rest when a person has approved', async () => {
     const run = openRun();
     const program = run.go();
-    const { approvalId, actionDigest } = await run.approvalOf('call_2');
+    const { approvalId, proposal } = await run.approvalOf('call_2');
     await eventually('the first result', 20_000, () => (program.results().length === 1 ? true : undefined));
     expect(mailsIn(run.outbox)).toEqual(['ada@example.com']);
-    await approver.respond(approvalId, { decision: { type: 'approve' }, actionDigest });
+    await approver.respond(approvalId, { decision: { type: 'approve' }, proposalDigest: proposal.digest });
     const { code, results } = await program.ended;
     expect(code).toBe(0);
     expect(results).toMatchObject([

@@ -167,14 +167,14 @@ afterEach(async () => {
 describe('a task with calls that wait for people', () => {
   it('requires input, and a data part says which approvals it waits for', async () => {
     const { countersign, task } = await waiting();
-    const { approval, actionDigest } = countersign.callOf('c1');
+    const { approval } = countersign.callOf('c1');
     const approvalId = approval?.approvalId ?? '';
     const address = `https://inbox.test/approvals/${approvalId}`;
     const first = {
       approvalId,
       toolCallId: 'c1',
       toolName: 'refund',
-      actionDigest,
+      proposalDigest: approval!.proposal.digest,
       description: 'Refund 50?',
       address,
     };

@@ -26,7 +26,8 @@ export interface OpenApproval {
   readonly approvalId: string;
   readonly toolCallId: string;
   readonly toolName: string;
-  readonly actionDigest: string;
+  /** For a response from your own user interface: what was shown. */
+  readonly proposalDigest: string;
   readonly description: string | null;
   readonly expiresAt: string | null;
   readonly address: string | null;
@@ -178,7 +179,7 @@ function part(mediaType: string, content: NonNullable<Part['content']>): Part {
 }
 
 function openApproval(approval: ApprovalView, inboxUrl: string | undefined): OpenApproval {
-  const { approvalId, toolCallId, toolName, actionDigest, description, expiresAt } = approval;
+  const { approvalId, toolCallId, toolName, proposal, description, expiresAt } = approval;
   const address = inboxUrl === undefined ? null : approvalUrl(inboxUrl, approvalId);
-  return { approvalId, toolCallId, toolName, actionDigest, description, expiresAt, address };
+  return { approvalId, toolCallId, toolName, proposalDigest: proposal.digest, description, expiresAt, address };
 }

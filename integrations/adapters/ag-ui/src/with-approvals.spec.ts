@@ -133,7 +133,7 @@ afterEach(async () => {
 describe('an AG-UI run with a call that waits for people', () => {
   it('ends with an interrupt for each pending approval, which says where people decide', async () => {
     const { countersign, interrupts } = await interrupted();
-    const { approval, actionDigest } = countersign.callOf('c1');
+    const { approval } = countersign.callOf('c1');
     const approvalId = approval?.approvalId ?? '';
     expect(interrupts[0]).toMatchObject({
       id: approvalId,
@@ -141,7 +141,11 @@ describe('an AG-UI run with a call that waits for people', () => {
       message: 'Refund 50?',
       toolCallId: 'c1',
       metadata: {
-        countersign: { approvalId, actionDigest, address: `https://inbox.test/approvals/${approvalId}` },
+        countersign: {
+          approvalId,
+          proposalDigest: approval?.proposal.digest,
+          address: `https://inbox.test/approvals/${approvalId}`,
+        },
       },
     });
     expect(ran).toEqual([]);

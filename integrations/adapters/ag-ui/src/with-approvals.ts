@@ -86,7 +86,7 @@ async function cancelLeft(worker: ApprovalsOptions['worker'], runId: string, lef
 }
 
 function interruptOf(approval: ApprovalView, inboxUrl: string | undefined): Interrupt {
-  const { approvalId, toolCallId, toolName, description, actionDigest, allowedDecisions } = approval;
+  const { approvalId, toolCallId, toolName, description, proposal, allowedDecisions } = approval;
   // The deadline is that of the decision. A client refuses to answer an interrupt after it.
   const expiresAt = approval.state === 'pending' ? approval.expiresAt : null;
   const address = inboxUrl === undefined ? {} : { address: approvalUrl(inboxUrl, approvalId) };
@@ -96,6 +96,6 @@ function interruptOf(approval: ApprovalView, inboxUrl: string | undefined): Inte
     message: description ?? `Run ${toolName}?`,
     toolCallId,
     ...(expiresAt === null ? {} : { expiresAt }),
-    metadata: { countersign: { approvalId, actionDigest, allowedDecisions, ...address } },
+    metadata: { countersign: { approvalId, proposalDigest: proposal.digest, allowedDecisions, ...address } },
   };
 }

@@ -172,7 +172,7 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
             while (approval := await self.pending(call_id)) is None:
                 await asyncio.sleep(0.02)
         more = {name: value for name, value in {"reason": reason, "remember": remember}.items() if value is not None}
-        body = {"decision": decision, "actionDigest": approval["actionDigest"], **more}
+        body = {"decision": decision, "proposalDigest": approval["proposal"]["digest"], **more}
         answer = await self.people.post(f"/v1/approvals/{approval['approvalId']}/responses", json=body)
         self.assertEqual(answer.status_code, 200, answer.text)
 

@@ -81,9 +81,9 @@ describe('a gated tool of an MCP server', () => {
       c2: { readOnlyHint: false, destructiveHint: false },
       c3: { readOnlyHint: false, destructiveHint: true },
     });
-    for (const { approvalId, actionDigest, toolCallId } of approvals) {
+    for (const { approvalId, proposal, toolCallId } of approvals) {
       const type = toolCallId === 'c2' ? 'approve' : 'deny';
-      await approver.respond(approvalId, { decision: { type }, actionDigest });
+      await approver.respond(approvalId, { decision: { type }, proposalDigest: proposal.digest });
     }
     await generate((await run.resume(paused)).messages);
     await gate.close();

@@ -92,7 +92,7 @@ function openChat() {
     const [approval] = approvals;
     await approver.respond(approval!.approvalId, {
       decision: { type: decision },
-      actionDigest: approval!.actionDigest,
+      proposalDigest: approval!.proposal.digest,
       ...(reason === undefined ? {} : { reason }),
     });
   };

@@ -58,7 +58,7 @@ async function conversation(decision?: Decision, toolName: Gated = 'refund') {
   const asked: ModelMessage[] = [user, ...(await generate([user])).responseMessages];
   const decide = async (response: Decision): Promise<void> => {
     const [approval] = (await approver.listApprovals({ state: 'pending', runId })).approvals;
-    await approver.respond(approval!.approvalId, { decision: response, actionDigest: approval!.actionDigest });
+    await approver.respond(approval!.approvalId, { decision: response, proposalDigest: approval!.proposal.digest });
   };
   let messages = asked;
   if (decision !== undefined) {

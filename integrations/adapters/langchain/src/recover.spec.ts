@@ -40,8 +40,8 @@ beforeEach(() => {
 async function approvedCall(runId: string): Promise<string> {
   const call = { toolCallId: 'c1', toolName: 'refund', arguments: { amount: 50 } };
   const [approval] = (await gate.worker.ask({ runId, toolCalls: [call] })).pendingApprovals;
-  const { approvalId, actionDigest, callId } = approval!;
-  await approver.respond(approvalId, { decision: { type: 'approve' }, actionDigest });
+  const { approvalId, proposal, callId } = approval!;
+  await approver.respond(approvalId, { decision: { type: 'approve' }, proposalDigest: proposal.digest });
   return callId;
 }
 

@@ -4,15 +4,15 @@ import { agentInboxResponses, hitlResponses, type CountersignInterrupt } from '.
 const interruptFor = (approvalId: string, name: string): CountersignInterrupt => ({
   actionRequests: [{ name, args: { amount: 50, note: 'x', urgent: false } }],
   reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'edit', 'reject', 'respond'] }],
-  countersign: { approvalId, callId: 'tc', toolCallId: 'c1', actionDigest: `digest of ${approvalId}` },
+  countersign: { approvalId, callId: 'tc', toolCallId: 'c1', proposalDigest: `digest of ${approvalId}` },
 });
 const two = [interruptFor('a1', 'refund'), interruptFor('a2', 'refund')];
 
 describe('decisions of the human-in-the-loop middleware', () => {
   it('are for the interrupts in their order, each with the digest that was shown', () => {
     expect(hitlResponses(two, [{ type: 'approve' }, { type: 'reject', message: 'too much' }])).toEqual([
-      { approvalId: 'a1', body: { actionDigest: 'digest of a1', decision: { type: 'approve' } } },
-      { approvalId: 'a2', body: { actionDigest: 'digest of a2', decision: { type: 'deny' }, reason: 'too much' } },
+      { approvalId: 'a1', body: { proposalDigest: 'digest of a1', decision: { type: 'approve' } } },
+      { approvalId: 'a2', body: { proposalDigest: 'digest of a2', decision: { type: 'deny' }, reason: 'too much' } },
     ]);
   });
 

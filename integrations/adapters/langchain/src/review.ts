@@ -13,7 +13,7 @@ export interface CountersignInterrupt {
     readonly approvalId: string;
     readonly callId: string;
     readonly toolCallId: string;
-    readonly actionDigest: string;
+    readonly proposalDigest: string;
   };
 }
 
@@ -35,7 +35,7 @@ export type AgentInboxResponse =
 export interface ReviewedCall {
   readonly approvalId: string;
   readonly body: {
-    readonly actionDigest: string;
+    readonly proposalDigest: string;
     readonly reason?: string;
     readonly decision:
       | { readonly type: 'approve' | 'deny' }
@@ -46,12 +46,12 @@ export interface ReviewedCall {
 
 /** The request of LangChain's middleware for one pending approval. */
 export function interruptOf(approval: ApprovalView): CountersignInterrupt {
-  const { toolName: name, arguments: args, description, approvalId, callId, toolCallId, actionDigest } = approval;
+  const { toolName: name, arguments: args, description, approvalId, callId, toolCallId, proposal } = approval;
   const words = { approve: 'approve', edit: 'edit', deny: 'reject', answer: 'respond' } as const;
   return {
     actionRequests: [{ name, args, ...(description === null ? {} : { description }) }],
     reviewConfigs: [{ actionName: name, allowedDecisions: approval.allowedDecisions.map((type) => words[type]) }],
-    countersign: { approvalId, callId, toolCallId, actionDigest },
+    countersign: { approvalId, callId, toolCallId, proposalDigest: proposal.digest },
   };
 }
 
@@ -123,11 +123,11 @@ function paired<T>(interrupts: readonly CountersignInterrupt[], decisions: reado
 }
 
 function reviewed(
-  { countersign: { approvalId, actionDigest } }: CountersignInterrupt,
+  { countersign: { approvalId, proposalDigest } }: CountersignInterrupt,
   decision: ReviewedCall['body']['decision'],
   reason?: string,
 ): ReviewedCall {
-  return { approvalId, body: { actionDigest, decision, ...(reason === undefined ? {} : { reason }) } };
+  return { approvalId, body: { proposalDigest, decision, ...(reason === undefined ? {} : { reason }) } };
 }
 
 function edited(interrupt: CountersignInterrupt, name: string, args: JsonObject): ReviewedCall['body']['decision'] {

@@ -24,7 +24,8 @@ export interface Failure {
 export interface Suspension {
   readonly approvalId: string;
   readonly toolCallId: string;
-  readonly actionDigest: string;
+  /** For a response from your own user interface: what was shown. */
+  readonly proposalDigest: string;
   readonly description: string | null;
   readonly expiresAt: string | null;
 }
@@ -118,8 +119,8 @@ async function failRun(writer: ToolStream, runId: string, error: unknown): Promi
 
 function suspensionOf(approval: ApprovalView | null): Suspension | undefined {
   if (approval === null) return undefined;
-  const { approvalId, toolCallId, actionDigest, description, expiresAt } = approval;
-  return { approvalId, toolCallId, actionDigest, description, expiresAt };
+  const { approvalId, toolCallId, proposal, description, expiresAt } = approval;
+  return { approvalId, toolCallId, proposalDigest: proposal.digest, description, expiresAt };
 }
 
 function messageOf(thrown: unknown): string {

@@ -76,10 +76,14 @@ describe('countersign acp between an editor and an agent', () => {
     const editor = await openEditor('first');
     const { sessionId } = editor;
     const prompted = editor.prompt('npm test');
-    const { approvalId, actionDigest, toolName, arguments: args, allowedDecisions } = await pendingOf(sessionId);
+    const { approvalId, proposal, toolName, arguments: args, allowedDecisions } = await pendingOf(sessionId);
     const shown = { title: 'npm test', kind: 'execute', rawInput: { command: 'npm test' }, option: 'Once' };
     expect([toolName, args, allowedDecisions]).toEqual(['execute', shown, ['approve', 'deny']]);
-    await ledger.respond(approvalId, { decision: { type: 'approve' }, reason: 'seen', actionDigest });
+    await ledger.respond(approvalId, {
+      decision: { type: 'approve' },
+      reason: 'seen',
+      proposalDigest: proposal.digest,
+    });
     expect(await prompted).toBe('end_turn');
     const text = readFileSync(ran, 'utf8');
     expect(text).toMatch(/^npm test /);

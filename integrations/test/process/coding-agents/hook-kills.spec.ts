@@ -108,11 +108,11 @@ describe('a hook that is killed outright', () => {
     const url = await between(moment, () => process.kill(innerOf(hook.child), 'SIGKILL'));
     const hook = startHook(url, call);
     if (moment.state === 'approved' || moment.state === 'executing') {
-      const { approvalId, actionDigest } = await eventually('an approval', 20_000, async () => {
+      const { approvalId, proposal } = await eventually('an approval', 20_000, async () => {
         const { approvals } = await ledger.listApprovals({ state: 'pending', runId: session });
         return approvals[0];
       });
-      await ledger.respond(approvalId, { decision: { type: 'approve' }, actionDigest });
+      await ledger.respond(approvalId, { decision: { type: 'approve' }, proposalDigest: proposal.digest });
     }
     expect(await hook.end).toEqual({ code: 2, out: '' });
     const { calls } = await ledger.listToolCalls({ runId: session });

@@ -29,8 +29,8 @@ const pendingOf = (runId: string): Promise<ApprovalView> =>
     return approvals[0];
   });
 const respond = async (runId: string, type: 'approve' | 'deny'): Promise<void> => {
-  const { approvalId, actionDigest } = await pendingOf(runId);
-  await ledger.respond(approvalId, { decision: { type }, reason: 'not on Friday', actionDigest });
+  const { approvalId, proposal } = await pendingOf(runId);
+  await ledger.respond(approvalId, { decision: { type }, reason: 'not on Friday', proposalDigest: proposal.digest });
 };
 
 describe.each(configurations)('the hooks of $name', ({ name, before, after, input, result }) => {
@@ -129,9 +129,9 @@ describe('the plugin of OpenCode', () => {
     const plugin = await Countersign({ directory: '/work', env });
     const output = { args: { command: 'make deploy', timeout: 1 } };
     const held = plugin['tool.execute.before'](call('open-1'), output);
-    const { approvalId, actionDigest } = await pendingOf('open-1');
+    const { approvalId, proposal } = await pendingOf('open-1');
     const decision = { type: 'edit', arguments: { command: 'make staging' } } as const;
-    await ledger.respond(approvalId, { decision, reason: 'staging first', actionDigest });
+    await ledger.respond(approvalId, { decision, reason: 'staging first', proposalDigest: proposal.digest });
     await held;
     expect(output.args).toEqual({ command: 'make staging' });
     const ran = { output: 'ok' };

@@ -210,8 +210,12 @@ describe('a token with a maximal assurance', () => {
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     });
-  const respond = ({ approvalId, actionDigest }: ApprovalView, headers: Readonly<Record<string, string>>) =>
-    send(`/v1/approvals/${approvalId}/responses`, { decision: { type: 'approve' }, actionDigest }, headers);
+  const respond = ({ approvalId, proposal }: ApprovalView, headers: Readonly<Record<string, string>>) =>
+    send(
+      `/v1/approvals/${approvalId}/responses`,
+      { decision: { type: 'approve' }, proposalDigest: proposal.digest },
+      headers,
+    );
 
   it('has no more at the API, by any name of the client, or in a session of the inbox', async () => {
     const approval = await pending('launch');

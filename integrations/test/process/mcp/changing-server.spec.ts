@@ -29,7 +29,7 @@ async function approve(amount: number): Promise<void> {
   const { approvals } = await ledger.listApprovals({ state: 'pending', toolName: 'pay' });
   const asked = approvals.find(({ arguments: args }) => args['amount'] === amount);
   if (asked === undefined) throw new Error(`there is no pending approval of ${String(amount)}`);
-  await ledger.respond(asked.approvalId, { decision: { type: 'approve' }, actionDigest: asked.actionDigest });
+  await ledger.respond(asked.approvalId, { decision: { type: 'approve' }, proposalDigest: asked.proposal.digest });
 }
 
 describe('a gate before a server that changes its tool', () => {

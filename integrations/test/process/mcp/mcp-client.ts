@@ -97,8 +97,9 @@ export function pendingOf(ledger: Ledger, toolName?: string): Promise<ApprovalVi
 
 /** Approves it as the person of the ledger. */
 export async function approvePending(ledger: Ledger, toolName?: string): Promise<void> {
-  const { approvalId, actionDigest } = await pendingOf(ledger, toolName);
-  await ledger.respond(approvalId, { decision: { type: 'approve' }, reason: 'seen', actionDigest });
+  const { approvalId, proposal } = await pendingOf(ledger, toolName);
+  const shown = { proposalDigest: proposal.digest };
+  await ledger.respond(approvalId, { decision: { type: 'approve' }, reason: 'seen', ...shown });
 }
 
 /** The command of a gate before a server. */

@@ -105,8 +105,12 @@ describe('a gate before another server', () => {
     await expect(resultOf(client, taskId)).rejects.toMatchObject({ code: -32602 });
     expect((await client.experimental.tasks.listTasks()).tasks).toEqual([]);
     expect(textOf(await client.callTool(pay))).toMatch(/^pending/);
-    const { approvalId, actionDigest } = await pendingOf(ledger, 'pay');
-    await ledger.respond(approvalId, { decision: { type: 'deny' }, reason: 'not here', actionDigest });
+    const { approvalId, proposal } = await pendingOf(ledger, 'pay');
+    await ledger.respond(approvalId, {
+      decision: { type: 'deny' },
+      reason: 'not here',
+      proposalDigest: proposal.digest,
+    });
     expect(textOf(await client.callTool(pay))).toMatch(/denied/);
     expect(textOf(await first.client.callTool(pay))).toBe('paid 9');
     expect([readFileSync(sandbox, 'utf8'), existsSync(production)]).toEqual(['paid 8\npaid 9\n', false]);
