@@ -74,6 +74,14 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
     ...([identify, { type: 'remove', person: 'cleo' }, { type: 'remove', person: 'ben' }] as const),
     ...[{ ...request(300), onBehalfOf: 'amy' } as Command, wait(31), claim()],
   ],
+  'people are asked again when only the person whom the agent names is left': [
+    ...[
+      { ...request(1_500), onBehalfOf: 'dan' } as Command,
+      wait(21),
+      { type: 'remove', person: 'cleo' } as const,
+      ask,
+    ],
+  ],
   'a tool that writes into its arguments': [request(5), approve('amy'), claim(), wait(1), claim('k2')],
   'an old claim is asked for again': [
     ...[request(5, null, 2), { ...approve('amy'), call: 2 } as Command],

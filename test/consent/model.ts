@@ -124,7 +124,6 @@ export class ConsentModel {
     if (this.#calls.has(id)) return this.#follow(answer, id, null);
     this.#nothingElse(answer, id);
     if (answer.refused !== null) return;
-    if (onBehalfOf !== null) this.#leavesApprovers(amount, onBehalfOf);
     this.#calls.set(id, { amount, onBehalfOf, rounds: [], state: 'awaiting_approval', approved: null, claims: [] });
     this.#opened(id, expiresIn, answer);
   }
@@ -150,6 +149,7 @@ export class ConsentModel {
     const call = this.#calls.get(id);
     const shown = answer.calls.get(id);
     must(call !== undefined && shown !== undefined, 1, 'a call that was requested is not shown');
+    if (call.onBehalfOf !== null) this.#leavesApprovers(call.amount, call.onBehalfOf);
     const rule = this.#ruleOf(call.amount);
     const content = { kind: 'run', amount: call.amount } as const;
     const proposal: Proposal = { content, rules: [rule], by: null, at: this.#now, votes: [], escalated: new Map() };

@@ -4,6 +4,7 @@ import { isBatchMember, nextRound, overQuota, toolCallRules } from '@countersign
 import type { RequestApproval, ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import { reachOf } from './actor.js';
+import { approversOf } from './approvers.js';
 import { doneByWord, fateOf, inBatch, settleBatch } from './batch.js';
 import { withoutValue } from './execution.js';
 import { judgeRecorded } from './judge-recorded.js';
@@ -43,6 +44,7 @@ async function askPeople(
     toolCallRules.requestApproval,
     (call, at) => {
       const round = nextRound(call);
+      const approvers = approversOf(ports, call.request.tenant, [call.request]);
       const command = {
         type: 'RequestApproval',
         at,
@@ -57,6 +59,7 @@ async function askPeople(
         description: body.description ?? null,
         requestedBy: actor.principal,
         reach: reachOf(actor),
+        ...(approvers !== null && { approvers }),
       } as const;
       return overQuotaBy(ports, actor, call, command) ?? inBatch(ports, call, command, commandId);
     },

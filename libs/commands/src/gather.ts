@@ -1,9 +1,9 @@
 import { approvalIdOf, limits, nestingMax, toolCallStream } from '@countersign/contracts';
 import type { RequestToolCalls } from '@countersign/contracts';
 import { initialState } from '@countersign/domain';
-import type { JudgedCall, PossibleApprover, StepFacts, StepParent, ToolCallState } from '@countersign/domain';
+import type { JudgedCall, StepFacts, StepParent, ToolCallState } from '@countersign/domain';
 import type { Actor } from './actor.js';
-import { aliasesOf } from './aliases.js';
+import { approversOf } from './approvers.js';
 import type { CheckedRequest } from './check-calls.js';
 import { grantFactsOf } from './grant-facts.js';
 import type { IsLost } from './grant-facts.js';
@@ -64,7 +64,11 @@ export async function gatherStep(
       at,
       calls,
       quotas: quotasOfStep(ports, asker, plans, judged),
-      approvers: approversOf(ports, tenant, plans),
+      approvers: approversOf(
+        ports,
+        tenant,
+        plans.map(({ proposal }) => proposal),
+      ),
     },
     inBatch: callsInBatch(ports, actor, request.body),
     limits: { batchMembersMax: limits.batchMembersMax, nestingMax },
@@ -124,19 +128,4 @@ function quotasOfStep(
     proposals.filter((_, index) => judged[index]?.verdict.outcome === 'require'),
   );
   return facts && { ...facts, questions: proposals.map(questionOf) };
-}
-
-/**
- * The approvers, where a call names people or a parent. Null also where a sign-in provider gives the role, or the process
- * has no tokens file: then they are not known.
- */
-function approversOf(ports: CommandPorts, tenant: string, plans: readonly Plan[]): readonly PossibleApprover[] | null {
-  const { people, policies } = ports;
-  const isNamed = plans.some(({ proposal: { onBehalfOf, chain } }) => onBehalfOf !== undefined || chain !== undefined);
-  const ids = isNamed ? people?.approvers(tenant) : undefined;
-  if (ids === undefined) return null;
-  return ids.map((id) => ({
-    names: [id, ...aliasesOf(ports, tenant, id)],
-    groups: [...(people?.approver(tenant, id)?.groups ?? []), ...policies.of(tenant).groupsOf(id)],
-  }));
 }

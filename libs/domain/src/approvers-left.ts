@@ -1,13 +1,7 @@
-import type { Requirement } from '@countersign/contracts';
+import type { Requirement, Verdict } from '@countersign/contracts';
 import { normalised } from './identity.js';
 import { seatsOf } from './requirement.js';
-import type { ToolCallProposal } from './tool-call.commands.js';
-
-/** An approver as known now, under all their names. */
-export interface PossibleApprover {
-  readonly names: readonly string[];
-  readonly groups: readonly string[];
-}
+import type { PossibleApprover, ToolCallProposal } from './tool-call.commands.js';
 
 type Lineage = Pick<ToolCallProposal, 'requestedBy' | 'owner' | 'onBehalfOf' | 'chain'>;
 
@@ -33,6 +27,11 @@ export function stageWithoutApprovers(
     seatsOf(stage).some((groups) => before.some(takes(groups)) && !left.some(takes(groups))),
   );
   return emptied === -1 ? undefined : emptied;
+}
+
+/** Says which stage of a rule lacks approvers. */
+export function noApproverDetail(stage: number, { ruleId }: Pick<Verdict, 'ruleId'>): string {
+  return `onBehalfOf and parentCallId leave too few approvers for stage ${String(stage + 1)} of "${ruleId}"`;
 }
 
 /** Returns whether a person, given by their groups, may take a seat. */

@@ -1,5 +1,4 @@
 export { areEqualJson } from './json-equality.js';
-export type { PossibleApprover } from './approvers-left.js';
 export { answerableAtMs, defaultPace, isFast, readingMs } from './attention.js';
 export type { Pace } from './attention.js';
 export { businessSpans } from './business-hours.js';
@@ -40,6 +39,7 @@ export type {
   ExpireApproval,
   Judgement,
   LapseApproval,
+  PossibleApprover,
   RemindApprovers,
   DescribeApproval,
   RequestApproval,

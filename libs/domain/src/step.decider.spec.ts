@@ -122,6 +122,14 @@ describe('the approvers that are left', () => {
     expect(outcomesOf(step([named('alice', { judged })], { approvers }))).toEqual(['allow']);
   });
 
+  it('must be enough for a stricter repeat as well, which asks people', () => {
+    const allowed = recorded(call('a', { of: { needsApproval: false, onBehalfOf: 'alice' } }));
+    const state = { ...allowed, permission: { status: 'allowed' } } as typeof allowed;
+    const stricter = named('alice', { state, of: { needsApproval: true, onBehalfOf: 'alice' } });
+    expect(outcomesOf(step([stricter], { approvers }))).toBe('no-approver-left');
+    expect(outcomesOf(step([named('alice', { state: allowed })], { approvers }))).toEqual(['nothing']);
+  });
+
   it('are judged before a grant is used', () => {
     const facts = step([named('alice', { grants: [grantFacts()] })], { approvers });
     expect(outcomesOf(facts)).toBe('no-approver-left');

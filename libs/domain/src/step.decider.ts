@@ -35,7 +35,10 @@ export function decideStep(facts: StepFacts): StepDecision {
   if (conflict !== undefined) return refuse(conflict);
   const proposals = joinedByRule(calls, limits);
   if ('code' in proposals) return refuse(proposals);
-  const noApprover = noApproverLeft(calls, approvers);
+  const noApprover = noApproverLeft(
+    calls.map((call, index) => ({ ...call, isAddition: repeats[index] !== 'equal' })),
+    approvers,
+  );
   if (noApprover !== undefined) return refuse(noApprover);
   const covered = coverByGrants(
     calls.map((call, index) => ({ ...call, grants: repeats[index] === 'new' ? call.grants : [] })),

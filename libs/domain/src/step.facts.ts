@@ -1,8 +1,7 @@
 import type { Requirement, Verdict } from '@countersign/contracts';
-import type { PossibleApprover } from './approvers-left.js';
 import type { Grant } from './grant.state.js';
 import type { Question, QuotaFacts } from './step.quotas.js';
-import type { Responder, ToolCallProposal } from './tool-call.commands.js';
+import type { PossibleApprover, Responder, ToolCallProposal } from './tool-call.commands.js';
 import type { ToolCall, ToolCallState } from './tool-call.state.js';
 
 /** All that is known about the calls of one request when it is decided. Its calls are in the order of the request. */

@@ -53,6 +53,8 @@ export interface RequestApproval extends ByOwner {
   readonly reason: string | null;
   readonly description: string | null;
   readonly requestedBy: string;
+  /** The approvers of the tenant. Default: they are not known, or the call names no person and no parent. */
+  readonly approvers?: readonly PossibleApprover[];
   /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }
@@ -77,6 +79,12 @@ export interface Responder {
   readonly aliases?: readonly string[];
   /** The people in whose place this person may respond now, with their groups. Default: none. */
   readonly delegators?: readonly Delegator[];
+}
+
+/** An approver as known now, under all their names. */
+export interface PossibleApprover {
+  readonly names: readonly string[];
+  readonly groups: readonly string[];
 }
 
 /** A person who has delegated their responses. */

@@ -204,6 +204,31 @@ describe('RequestApproval', () => {
       .thenRefused('already-resolved', { state });
   });
 
+  describe('and the names that the agent chose', () => {
+    const named = history(requestAllowed({ onBehalfOf: 'dave' }));
+    const dave = { names: ['dave'], groups: [] };
+    const erin = { names: ['erin'], groups: [] };
+
+    it('is refused when they leave too few approvers', () => {
+      given(named)
+        .when(ask({ approvers: [dave] }))
+        .thenRefusal({
+          code: 'no-approver-left',
+          detail: 'onBehalfOf and parentCallId leave too few approvers for stage 1 of "refunds".',
+        });
+      given(history(requestAllowed()))
+        .when(ask({ approvers: [dave] }))
+        .thenAccepted({ round: 1 });
+    });
+
+    it('is accepted when others are left, or the approvers are not known', () => {
+      given(named)
+        .when(ask({ approvers: [dave, erin] }))
+        .thenAccepted({ round: 1 });
+      given(named).when(ask()).thenAccepted({ round: 1 });
+    });
+  });
+
   it('breaks an invariant when its round is not the next one', () => {
     expect(() => {
       given(history(requestAllowed())).when(ask({ round: 2 }));

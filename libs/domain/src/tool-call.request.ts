@@ -1,4 +1,5 @@
 import type { Requirement, ToolCallEvent, Verdict } from '@countersign/contracts';
+import { noApproverDetail, stageWithoutApprovers } from './approvers-left.js';
 import { assert } from './assert.js';
 import { historyLimits } from './bounds.js';
 import { expiryAfter, recordedReminders } from './deadline-times.js';
@@ -101,7 +102,8 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
     notOwner(state, command.requestedBy, command.reach) ??
     notAskable(state) ??
     decidedByBatch(command.verdict.outcome, command.batch, state) ??
-    noMoreRounds(state);
+    noMoreRounds(state) ??
+    tooFewApprovers(command, state);
   if (refusal !== undefined) return refusal;
   assert(command.round === nextRound(state), 'a further approval is the next round');
   const { approvalId, round, verdict, requirement, requestedBy, at } = command;
@@ -112,6 +114,16 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
   const words = withFirstWords(command, state);
   const question = { approvalId, round, actionDigest, verdict, requirement, ...wordsOf(words), requestedBy };
   return accepted(approvalRequested(question, at));
+}
+
+/** Attack: people are asked only after those have left whom the agent did not exclude by the names that it chose. */
+function tooFewApprovers(
+  { approvers, requirement, verdict }: RequestApproval,
+  { request }: ToolCall,
+): RuleResult<never> | undefined {
+  if (approvers === undefined || verdict.outcome === 'block') return undefined;
+  const stage = stageWithoutApprovers(requirement, request, approvers);
+  return stage === undefined ? undefined : refused('no-approver-left', `${noApproverDetail(stage, verdict)}.`);
 }
 
 function noMoreRounds(call: ToolCall): RuleResult<never> | undefined {
