@@ -29,6 +29,7 @@ export { parseStrictJson } from './input/parse-json.js';
 export type { ParsedJson } from './input/parse-json.js';
 export { oversizeCalls, oversizeEdit } from './input/size-limits.js';
 export { watchForChanges } from './input/watch-for-changes.js';
+export { createPrincipalRate, requestsPerSecondDefault } from './limits/principal-rate.js';
 export { guardEdge } from './process/edge-guard.js';
 export type { RuntimePorts } from './process/runtime-ports.js';
 export { complain, endSoon, printJson, reasonOf, say, stopSignal } from './process/process-entry.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createRateLimit } from './rate-limit.js';
+import { createRateLimit, createTokenBuckets } from './rate-limit.js';
 import { createVirtualClock } from './virtual-clock.js';
 
 const passed = (mayPass: (key: string) => boolean, key: string, count: number): number =>
@@ -14,6 +14,16 @@ describe('a rate limit', () => {
     expect(passed(mayPass, 'a', 100)).toBe(2);
     clock.advance(3_600_000);
     expect(passed(mayPass, 'a', 100)).toBe(10);
+  });
+
+  it('says how long a key without a token waits for the next one', () => {
+    const clock = createVirtualClock(0);
+    const take = createTokenBuckets({ burst: 2, perSecond: 4 }, clock);
+    expect([take('a'), take('a'), take('a'), take('b')]).toEqual([0, 0, 250, 0]);
+    clock.advance(100);
+    expect(take('a')).toBe(150);
+    clock.advance(150);
+    expect([take('a'), take('a')]).toEqual([0, 250]);
   });
 
   it('counts each key by itself', () => {

@@ -21,10 +21,23 @@ const keysMaxDefault = 10_000;
  * const mayPass = createRateLimit({ burst: 20, perSecond: 1 }, clock);
  */
 export function createRateLimit(
+  rate: Rate,
+  clock: Pick<Clock, 'monotonic'>,
+  keysMax = keysMaxDefault,
+): (key: string) => boolean {
+  const take = createTokenBuckets(rate, clock, keysMax);
+  return (key) => take(key) === 0;
+}
+
+/**
+ * Returns a function that takes a token of this key and returns 0. When the key has none, it takes nothing and returns after
+ * how many ms it has one.
+ */
+export function createTokenBuckets(
   { burst, perSecond }: Rate,
   { monotonic }: Pick<Clock, 'monotonic'>,
   keysMax = keysMaxDefault,
-): (key: string) => boolean {
+): (key: string) => number {
   const buckets = new Map<string, Bucket>();
   const shared: Bucket = { tokens: burst, at: monotonic() };
   const fullAfterMs = (burst / perSecond) * 1000;
@@ -50,8 +63,8 @@ export function createRateLimit(
     const bucket = bucketOf(key, now);
     bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
     bucket.at = now;
-    if (bucket.tokens < 1) return false;
+    if (bucket.tokens < 1) return Math.ceil(((1 - bucket.tokens) / perSecond) * 1000);
     bucket.tokens -= 1;
-    return true;
+    return 0;
   };
 }

@@ -2,7 +2,7 @@ import { principalKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { createRateLimit } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
-import { ProblemError } from '@countersign/shell';
+import { createPrincipalRate, ProblemError, requestsPerSecondDefault } from '@countersign/shell';
 import { createFairTurns } from './fair-turns.js';
 import type { FairTurns } from './fair-turns.js';
 import { createQuota } from './quota.js';
@@ -28,7 +28,6 @@ export interface Caps {
   readonly waits: Quota;
 }
 
-export const requestsPerSecondDefault = 5000;
 const streamsMax = 256;
 const waitsMax = 1024;
 /** A page of the inbox asks for ten files. The figures of `/metrics` cost some milliseconds. */
@@ -41,7 +40,7 @@ const strangersPerSecond: Readonly<Record<StrangerRequest, number>> = {
 
 /** The quotas of one process. It reads the clock at each request and has no timers. */
 export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = requestsPerSecondDefault): Caps {
-  const mayRequest = createRateLimit({ burst: requestsPerSecond, perSecond: requestsPerSecond }, clock);
+  const countRequest = createPrincipalRate(clock, requestsPerSecond);
   const mayAsk = Object.fromEntries(
     Object.entries(strangersPerSecond).map(([kind, rate]) => [
       kind,
@@ -50,7 +49,7 @@ export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = 
   ) as Readonly<Record<StrangerRequest, (address: string) => boolean>>;
   return {
     countRequest: (actor) => {
-      if (mayRequest(principalKey(actor))) return;
+      if (countRequest(principalKey(actor)) === 0) return;
       throw new ProblemError(
         'too-many-requests',
         `a principal may send ${String(requestsPerSecond)} requests per second`,

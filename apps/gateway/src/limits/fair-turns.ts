@@ -1,3 +1,5 @@
+import { createFairQueue } from '@countersign/runtime';
+
 /** Work that is done a few pieces at a time, fairly between the holders that want it. */
 export interface FairTurns {
   /** Runs the work when it is this holder's turn, and settles as it does. */
@@ -6,25 +8,19 @@ export interface FairTurns {
 
 /** A fair semaphore for `atOnce` jobs. A holder with hundreds of waiting jobs delays another holder by one job. */
 export function createFairTurns(atOnce: number): FairTurns {
-  // In the order of their turns.
-  const queues = new Map<string, (() => void)[]>();
+  const queue = createFairQueue<() => void>();
   let running = 0;
   const beginNext = (): void => {
-    const [first] = queues;
-    if (first === undefined || running >= atOnce) return;
-    const [holder, waiting] = first;
-    queues.delete(holder);
-    const begin = waiting.shift();
-    if (waiting.length > 0) queues.set(holder, waiting);
+    if (running >= atOnce) return;
+    const begin = queue.shift();
+    if (begin === undefined) return;
     running += 1;
-    begin?.();
+    begin();
   };
   return {
     run: async (holder, work) => {
       await new Promise<void>((resolve) => {
-        const waiting = queues.get(holder) ?? [];
-        waiting.push(resolve);
-        queues.set(holder, waiting);
+        queue.push(holder, resolve);
         beginNext();
       });
       try {

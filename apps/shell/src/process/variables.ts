@@ -22,7 +22,7 @@ export const processVariables = {
 
 const perSecond = 'must be a whole number from 1 to 1000000';
 
-/** For processes that serve the API. */
+/** For processes that receive requests. */
 export const servingVariables = {
   COUNTERSIGN_REQUESTS_PER_SECOND: z
     .string()
