@@ -1,55 +1,37 @@
-import type { Clock, Log } from '@countersign/runtime';
-import { describeError, judgeFailure, retryDelayMs } from './failure.js';
-import type { Failure, Failures, RetryOptions } from './failure.js';
-import type { Message, SubscribeOptions } from './message-bus.js';
-import { crashFailure } from './probation.js';
+import { createFairQueue } from '@countersign/runtime';
+import { Attempts } from './attempts.js';
+import type { AttemptsOptions } from './attempts.js';
+import { Lane } from './lane.js';
+import type { Item } from './lane.js';
+import type { Message, Place, SubscribeOptions } from './message-bus.js';
 import type { Trial } from './probation.js';
-import { Turns } from './turns.js';
+import { Room } from './room.js';
 
 /** How a consumer group handles messages, for every bus. */
-export interface DispatcherOptions {
-  readonly consumer: RetryOptions & Pick<SubscribeOptions, 'onMessage' | 'concurrency' | 'inFlightMax'>;
-  /** Parks a message in the dead letters. MUST resolve only when it is stored; a rejection is retried. */
-  readonly park: (message: Message, failure: Failure) => Promise<void>;
-  /** Among the dispatchers of one process, one message is on trial at a time. */
-  readonly trials?: Turns;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface DispatcherOptions extends Omit<AttemptsOptions, 'signal'> {
+  readonly consumer: AttemptsOptions['consumer'] &
+    Pick<SubscribeOptions, 'concurrency' | 'inFlightMax' | 'inFlightBytesMax' | 'placeOf' | 'takeTurn'>;
 }
 
-/** How many messages a group holds in memory. */
-export const inFlightMaxDefault = 1024;
-
-interface Item {
-  readonly message: Message;
-  readonly settled: () => void;
-  readonly trial: Trial | undefined;
-  failures: Failures;
-  /** Set once no further try is left. */
-  parking?: Failure;
-}
-
-/** The messages of one key. The first one runs, or waits for its retry or for a free place. */
-interface Lane {
-  readonly key: unknown;
-  readonly items: Item[];
-}
-
-/** Runs a group's handler: in order within a key, side by side across keys, until each message is handled or parked. */
+/**
+ * Runs a group's handler: in order within a lane, side by side across lanes, in turn between holders, until each message is
+ * handled or parked.
+ */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #trials: Turns;
+  readonly #attempts: Attempts;
   readonly #concurrency: number;
-  readonly #inFlightMax: number;
+  readonly #room: Room;
   readonly #lanes = new Map<unknown, Lane>();
-  readonly #ready: Lane[] = [];
-  readonly #cancelRetries = new Set<() => void>();
+  readonly #ready = createFairQueue<Lane>();
+  /** Lanes that are ready, of holders that have used up their turns for now. */
+  readonly #resting = new Map<string, Lane[]>();
+  readonly #cancelTimers = new Set<() => void>();
   readonly #abort = new AbortController();
-  readonly #waitingForRoom: (() => void)[] = [];
   readonly #waitingForIdle: (() => void)[] = [];
-  /** A message that can neither be handled nor parked now, and the reason. */
-  readonly #stuck = new Map<Item, string>();
-  #inFlight = 0;
+  /** Messages get their places in the order of arrival. */
+  #placed: Promise<void> = Promise.resolve();
+  #arrived = 0;
   #running = 0;
   /** A message on trial is being handled. */
   #isAlone = false;
@@ -58,20 +40,19 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#trials = options.trials ?? new Turns();
+    this.#attempts = new Attempts({ ...options, signal: this.#abort.signal });
     this.#concurrency = options.consumer.concurrency ?? 16;
-    this.#inFlightMax = options.consumer.inFlightMax ?? inFlightMaxDefault;
+    this.#room = new Room(options.consumer);
   }
 
   /** Messages received and not yet handled or parked. */
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#room.count;
   }
 
   /** Why a message can neither be handled nor put aside, where that is so: it is tried again, its key waits. */
   get stuck(): string | undefined {
-    for (const why of this.#stuck.values()) return why;
-    return undefined;
+    return this.#attempts.stuck;
   }
 
   get stopping(): boolean {
@@ -88,9 +69,8 @@ export class Dispatcher {
    * promise means that the buffer is full: await it before the next message.
    */
   submit(message: Message, settled: () => void): Promise<void> | undefined {
-    this.#add({ message, settled, trial: undefined, failures: { counted: 0, transient: 0 } });
-    if (this.#inFlight < this.#inFlightMax || this.stopping) return undefined;
-    return new Promise((resolve) => this.#waitingForRoom.push(resolve));
+    this.#add(message, settled, undefined);
+    return this.#room.isFull && !this.stopping ? this.#room.untilFree() : undefined;
   }
 
   /**
@@ -106,145 +86,140 @@ export class Dispatcher {
         settled();
         resolve();
       };
-      this.#add({ message, settled: end, trial, failures: { counted: 0, transient: 0 } });
+      this.#add(message, end, trial);
       if (signal.aborted) resolve();
       else signal.addEventListener('abort', release, { once: true });
     });
   }
 
-  #add(item: Item): void {
-    const { message } = item;
-    // A message without a key waits for no other.
-    const key: unknown = message.key ?? Symbol();
-    const lane = this.#lanes.get(key);
-    this.#inFlight += 1;
-    if (lane === undefined) this.#open({ key, items: [item] });
-    else lane.items.push(item);
+  #add(message: Message, settled: () => void, trial: Trial | undefined): void {
+    const { placeOf } = this.#options.consumer;
+    const item = { number: this.#arrived, message, settled, trial, failures: { counted: 0, transient: 0 } };
+    this.#arrived += 1;
+    this.#room.take(message.bytes ?? 0);
+    if (placeOf === undefined) {
+      this.#enter(item, { holder: '', lane: message.key });
+      return;
+    }
+    const place = placeOf(message);
+    this.#placed = this.#placed.then(async () => this.#enter(item, await place));
+  }
+
+  #enter(item: Item, { holder, lane: name }: Place): void {
+    const key: unknown = name === null ? Symbol() : `${String(holder.length)}:${holder}${name}`;
+    const lane = this.#lanes.get(key) ?? new Lane(key, holder);
+    this.#lanes.set(key, lane);
+    lane.push(item);
+    this.#makeReady(lane);
+    this.#pump();
   }
 
   /** Starts no more handlers and waits for the running ones. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#abort.abort();
-    for (const cancel of this.#cancelRetries) cancel();
-    this.#cancelRetries.clear();
-    for (const resolve of this.#waitingForRoom.splice(0)) resolve();
+    for (const cancel of this.#cancelTimers) cancel();
+    this.#cancelTimers.clear();
+    this.#room.release();
     if (this.#running > 0) await new Promise<void>((resolve) => this.#waitingForIdle.push(resolve));
   }
 
-  #open(lane: Lane): void {
-    this.#lanes.set(lane.key, lane);
-    this.#ready.push(lane);
-    this.#pump();
+  /** A lane that has messages, none of which is being handled or waits already. */
+  #makeReady(lane: Lane): void {
+    if (lane.isBusy || lane.first === undefined) return;
+    lane.isBusy = true;
+    this.#queue(lane);
+  }
+
+  #queue(lane: Lane): void {
+    const resting = this.#resting.get(lane.holder);
+    if (resting === undefined) this.#ready.push(lane.holder, lane);
+    else resting.push(lane);
   }
 
   #pump(): void {
-    while (!this.stopping && !this.#isAlone && this.#running < this.#concurrency) {
-      const [lane] = this.#ready;
-      const item = lane?.items[0];
-      if (lane === undefined || item === undefined) return;
-      // It waits for the running handlers, and the others wait for it.
-      if (item.trial !== undefined && this.#running > 0) return;
-      this.#isAlone = item.trial !== undefined;
-      this.#ready.shift();
-      this.#running += 1;
-      void this.#run(lane, item);
+    for (;;) {
+      const lane = this.#ready.next();
+      const item = lane?.first;
+      if (lane === undefined || item === undefined || !this.#mayStart(item)) return;
+      const restMs = this.#options.consumer.takeTurn?.(lane.holder) ?? 0;
+      if (restMs > 0) this.#rest(lane.holder, restMs);
+      else this.#start(lane, item);
     }
   }
 
+  #mayStart({ trial }: Item): boolean {
+    if (this.stopping || this.#isAlone || this.#running >= this.#concurrency) return false;
+    // A message on trial waits for the running handlers, and the others wait for it.
+    return trial === undefined || this.#running === 0;
+  }
+
+  #start(lane: Lane, item: Item): void {
+    this.#isAlone = item.trial !== undefined;
+    this.#ready.shift();
+    this.#running += 1;
+    lane.isRunning = true;
+    void this.#run(lane, item);
+  }
+
+  /** A holder has used up its turns: its messages wait, and those of the others do not. */
+  #rest(holder: string, restMs: number): void {
+    this.#resting.set(holder, [...this.#ready.takeAll(holder)]);
+    this.#later(restMs, () => {
+      const lanes = this.#resting.get(holder) ?? [];
+      this.#resting.delete(holder);
+      for (const lane of lanes) this.#queue(lane);
+    });
+  }
+
   async #run(lane: Lane, item: Item): Promise<void> {
-    const retryAfterMs = await this.#step(item);
+    const outcome = await this.#attempts.make(lane, item);
     this.#running -= 1;
     this.#isAlone = false;
-    if (retryAfterMs === undefined) this.#settle(lane, item);
-    else this.#runLater(lane, retryAfterMs);
+    lane.isRunning = false;
+    if (outcome.status === 'settled') this.#settle(lane, item);
+    else if (outcome.status === 'early') this.#setApart(lane, item, outcome);
+    else this.#later(outcome.afterMs, () => this.#queue(lane));
     this.#pump();
     if (this.#running === 0) for (const resolve of this.#waitingForIdle.splice(0)) resolve();
   }
 
-  /** Resolves with the pause before the next try, or nothing when the message is settled. */
-  #step(item: Item): Promise<number | undefined> {
-    if (item.parking !== undefined) return this.#park(item, item.parking);
-    return item.trial === undefined ? this.#handle(item) : this.#handleAlone(item, item.trial);
-  }
-
-  async #handleAlone(item: Item, trial: Trial): Promise<number | undefined> {
-    const failure = crashFailure(trial.crashes);
-    if (failure !== undefined) return this.#giveUp(item, failure);
-    const endTurn = await this.#trials.take();
-    try {
-      if (this.stopping) return 0;
-      await trial.begin();
-      return await this.#handle(item);
-    } catch (error) {
-      this.#options.log.warn({ error }, `a message on trial was not started, retrying: ${describeError(error)}`);
-      return retryDelayMs(Number.MAX_SAFE_INTEGER, this.#options.consumer);
-    } finally {
-      await trial.end();
-      endTurn();
-    }
-  }
-
-  async #handle(item: Item): Promise<number | undefined> {
-    const { consumer, log } = this.#options;
-    try {
-      await consumer.onMessage(item.message, { attempt: item.failures.counted + 1, signal: this.#abort.signal });
-      return undefined;
-    } catch (error) {
-      // A handler that stopped on its signal has not failed: the message comes again.
-      if (this.stopping) return 0;
-      const verdict = judgeFailure(error, item.failures, consumer);
-      const where = { topic: item.message.topic, offset: item.message.offset };
-      if (verdict.action === 'retry') {
-        log.warn({ ...where, error, retryAfterMs: verdict.afterMs }, 'a message was not handled; retrying');
-        item.failures = verdict.failures;
-        return verdict.afterMs;
-      }
-      return this.#giveUp(item, verdict.failure, error);
-    }
-  }
-
-  #giveUp(item: Item, failure: Failure, error?: unknown): Promise<number | undefined> {
-    const { topic, partition, offset } = item.message;
-    const { code, detail, attempts } = failure;
-    const why = error === undefined ? { detail } : { error };
-    this.#options.log.error({ topic, partition, offset, code, attempts, ...why }, 'a message is parked');
-    item.parking = failure;
-    return this.#park(item, failure);
-  }
-
-  /** A message that can neither be handled nor parked stays where it is: the group's progress never passes it. */
-  async #park(item: Item, failure: Failure): Promise<number | undefined> {
-    try {
-      await this.#options.park(item.message, failure);
-      this.#stuck.delete(item);
-      return undefined;
-    } catch (error) {
-      const { topic, partition, offset } = item.message;
-      const where = `${topic} ${String(partition)}@${offset}`;
-      this.#stuck.set(item, `${where} (${failure.code}) cannot be put aside: ${describeError(error)}`);
-      this.#options.log.error({ error }, `a message cannot be parked, retrying: ${describeError(error)}`);
-      return retryDelayMs(Number.MAX_SAFE_INTEGER, this.#options.consumer);
-    }
-  }
-
   #settle(lane: Lane, item: Item): void {
     item.settled();
-    lane.items.shift();
-    if (lane.items.length > 0) this.#ready.push(lane);
-    else this.#lanes.delete(lane.key);
-    this.#inFlight -= 1;
-    if (this.#inFlight < this.#inFlightMax) this.#waitingForRoom.shift()?.();
+    lane.settle(item);
+    this.#goOn(lane);
+    this.#room.giveBack(item.message.bytes ?? 0);
   }
 
-  /** Its key waits outside the running ones, so a failing message takes no place from other keys. */
-  #runLater(lane: Lane, delayMs: number): void {
+  /** The message waits apart; the lane goes on. */
+  #setApart(
+    lane: Lane,
+    item: Item,
+    { subject, afterMs }: { readonly subject: string; readonly afterMs: number },
+  ): void {
+    if (lane.setApart(item, subject)) {
+      this.#later(afterMs, () => {
+        lane.takeBack(item);
+        this.#makeReady(lane);
+      });
+    }
+    this.#goOn(lane);
+  }
+
+  #goOn(lane: Lane): void {
+    lane.isBusy = false;
+    if (lane.isEmpty) this.#lanes.delete(lane.key);
+    else this.#makeReady(lane);
+  }
+
+  /** Messages that wait take no place of the running ones. */
+  #later(delayMs: number, then: () => void): void {
     if (this.stopping) return;
     const cancel = this.#options.clock.setTimer(delayMs, () => {
-      this.#cancelRetries.delete(cancel);
-      this.#ready.push(lane);
+      this.#cancelTimers.delete(cancel);
+      then();
       this.#pump();
     });
-    this.#cancelRetries.add(cancel);
+    this.#cancelTimers.add(cancel);
   }
 }

@@ -5,7 +5,7 @@ export type { LogReader } from './embedded/log-reader.js';
 export { eventHeaders, eventKey, eventValue, parseEventMessage, toEventMessage } from './event-message.js';
 export { FencedError } from './exclusive-progress.js';
 export type { ExclusiveProgress, Turn } from './exclusive-progress.js';
-export { MessageTooLargeError, PoisonMessageError } from './message-bus.js';
+export { EarlyMessageError, MessageTooLargeError, PoisonMessageError } from './message-bus.js';
 export type {
   DeadLetter,
   DeadLetters,
@@ -15,6 +15,7 @@ export type {
   MessagePublisher,
   OnParked,
   OutgoingMessage,
+  Place,
   SubscribeOptions,
   Subscription,
   SubscriptionStatus,

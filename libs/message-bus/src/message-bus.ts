@@ -20,6 +20,16 @@ export interface Message {
   readonly headers: Readonly<Record<string, string>>;
   /** The event that `value` is the text of, where the bus has it at hand. */
   readonly event?: EventView;
+  /** How many bytes of memory are the message's own. Absent: it shares those of the log. */
+  readonly bytes?: number;
+}
+
+/** Where a message waits for its turn. */
+export interface Place {
+  /** Whose turn it takes. Holders take turns, so one with thousands of messages delays another by one message at a time. */
+  readonly holder: string;
+  /** The messages of one lane of a holder are handled in order. Null: the message waits for no other. */
+  readonly lane: string | null;
 }
 
 /** One try to handle a message. */
@@ -28,6 +38,8 @@ export interface Delivery {
   readonly attempt: number;
   /** Aborts when the subscription stops: finish what must not be cut off, and start nothing long. */
   readonly signal: AbortSignal;
+  /** Returns whether an earlier message of the lane still waits that came too early for this subject. */
+  readonly isBehind: (subject: string) => boolean;
 }
 
 /** The messages of one consumer group, and the limits of its concurrency and memory. */
@@ -42,10 +54,16 @@ export interface SubscribeOptions {
    * message.
    */
   readonly onMessage: (message: Message, delivery: Delivery) => void | Promise<void>;
-  /** How many handlers run at once, each for another key. Default: 16. */
+  /** Returns the place of a message. MUST NOT reject. Default: one holder for all, and the lane of its key. */
+  readonly placeOf?: (message: Message) => Promise<Place>;
+  /** Takes a turn of a holder and returns 0; or returns after how many ms it may take one. Default: always 0. */
+  readonly takeTurn?: (holder: string) => number;
+  /** How many handlers run at once, each for another lane. Default: 16. */
   readonly concurrency?: number;
   /** How many messages are held in memory, waiting ones included; then reading pauses. Default: 1024. */
   readonly inFlightMax?: number;
+  /** How many bytes of messages are held in memory; then reading pauses. Default: 8 MiB. */
+  readonly inFlightBytesMax?: number;
   /** The number of failed attempts after which a message is parked. Default 5. */
   readonly attemptsMax?: number;
   /** The pause after the first failure; it doubles with each further one. Default: 100. */
@@ -130,7 +148,7 @@ export interface MessagePublisher {
  * Delivers messages to consumer groups.
  *
  * MUST for every adapter (the contract suite proves it): each message of a topic reaches each group at least once; the
- * messages of one key are handled in order and never two at a time; a group resumes where it stopped; a message that
+ * messages of one lane are handled in order and never two at a time; a group resumes where it stopped; a message that
  * fails `attemptsMax` times, or crashes the process of its handler three times, is parked with its bytes, key and
  * headers, and the others continue; memory is bounded.
  */
@@ -157,5 +175,19 @@ export class PoisonMessageError extends Error {
   constructor(code: string, detail: string) {
     super(detail);
     this.code = code;
+  }
+}
+
+/**
+ * Thrown by a handler for a message that came before what it is about: it is retried apart from its lane, which goes on.
+ * Later messages of the lane about the same subject stay behind it, if their handler asks `isBehind` and throws this too.
+ */
+export class EarlyMessageError extends Error {
+  override readonly name: string = 'EarlyMessageError';
+  readonly subject: string;
+
+  constructor(subject: string, detail: string) {
+    super(detail);
+    this.subject = subject;
   }
 }

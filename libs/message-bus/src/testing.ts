@@ -1,4 +1,5 @@
-export { Dispatcher, inFlightMaxDefault } from './dispatcher.js';
+export { Dispatcher } from './dispatcher.js';
+export { inFlightMaxDefault } from './room.js';
 export { exclusiveProgressContract } from './exclusive-progress.contract.js';
 export type { ExclusiveProgressHarness } from './exclusive-progress.contract.js';
 export { messageBusContract } from './message-bus.contract.js';

@@ -1,5 +1,6 @@
 import type { Clock, Log } from '@countersign/runtime';
-import { Dispatcher, inFlightMaxDefault } from '../dispatcher.js';
+import { Dispatcher } from '../dispatcher.js';
+import { inFlightMaxDefault } from '../room.js';
 import type { DeadLetter, OnParked, SubscribeOptions, Subscription, SubscriptionStatus } from '../message-bus.js';
 import { Probation } from '../probation.js';
 import type { Turns } from '../turns.js';

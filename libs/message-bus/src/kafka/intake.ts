@@ -44,6 +44,7 @@ export class Intake {
       this.#options.commits.later();
       return undefined;
     }
+    message.keepApart();
     const end = watermark.begin(next);
     const settled = (): void => {
       end();

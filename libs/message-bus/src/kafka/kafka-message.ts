@@ -9,7 +9,8 @@ export class KafkaMessage implements Message {
   readonly partition: number;
   readonly offset: string;
   readonly key: string | null;
-  readonly received: Received;
+  readonly bytes: number;
+  #received: Received;
   readonly #generation: { readonly over: boolean };
   #headers: Readonly<Record<string, string>> | undefined;
 
@@ -19,7 +20,23 @@ export class KafkaMessage implements Message {
     this.partition = partition;
     this.offset = received.offset;
     this.key = received.key?.toString() ?? null;
-    this.received = received;
+    this.bytes = bytesOf(received);
+    this.#received = received;
+  }
+
+  /** As the client has it. */
+  get received(): Received {
+    return this.#received;
+  }
+
+  /**
+   * For a message that waits. The client's bytes are a part of a whole response of a broker, which would stay in memory with
+   * the smallest message of it: then they are copied.
+   */
+  keepApart(): void {
+    const { key, value } = this.#received;
+    const { byteLength } = (value ?? key ?? nothing).buffer;
+    if (byteLength > 2 * this.bytes + smallBytes) this.#received = copyOf(this.#received);
   }
 
   /** A message without a value, which is how Kafka marks a deletion. */
@@ -42,6 +59,48 @@ export class KafkaMessage implements Message {
   get headers(): Readonly<Record<string, string>> {
     return (this.#headers ??= toHeaders(this.received.headers));
   }
+}
+
+/** A response of this size may stay in memory with any message. */
+const smallBytes = 16 * 1024;
+
+/** A header costs this much besides its name and value. */
+const headerBytes = 64;
+
+/** About how much memory all of it takes. */
+function bytesOf({ key, value, headers }: Received): number {
+  const named = Object.entries(headers ?? {}).map(([name, header]) => headerBytes + name.length + lengthOf(header));
+  return lengthOf(key) + lengthOf(value) + named.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+function lengthOf(part: unknown): number {
+  if (Array.isArray(part)) return part.reduce((sum: number, each) => sum + lengthOf(each), 0);
+  return Buffer.isBuffer(part) || typeof part === 'string' ? part.length : 0;
+}
+
+/** A copy with all its bytes in a buffer of its own: those of Node's pool would keep the pool. */
+function copyOf(received: Received): Received {
+  const { key, value, headers } = received;
+  const copied = copierInto(Buffer.allocUnsafeSlow(bytesOf(received)));
+  const named = Object.entries(headers ?? {}).map(([name, header]) => [name, copied(header)] as const);
+  return {
+    ...received,
+    ...{ key: copied(key), value: copied(value) },
+    ...(headers !== undefined && { headers: Object.fromEntries(named) }),
+  } as Received;
+}
+
+/** Copies the bytes of one part after the other into a buffer that has room for all. */
+function copierInto(target: Buffer): (part: unknown) => unknown {
+  let end = 0;
+  const copied = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(copied);
+    if (!Buffer.isBuffer(part)) return part;
+    const start = end;
+    end += part.copy(target, start);
+    return target.subarray(start, end);
+  };
+  return copied;
 }
 
 /** One header as text, without building the others. */

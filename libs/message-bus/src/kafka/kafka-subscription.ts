@@ -1,7 +1,8 @@
 import type { Kafka } from 'kafkajs';
 import { orAborted, sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
-import { Dispatcher, inFlightMaxDefault } from '../dispatcher.js';
+import { Dispatcher } from '../dispatcher.js';
+import { inFlightMaxDefault } from '../room.js';
 import { PoisonMessageError } from '../message-bus.js';
 import type {
   Delivery,
