@@ -41,6 +41,7 @@ const variablesOf = {
     ...consuming,
     ...judgingVariables,
     ...requests,
+    ...servingVariables,
     ...people,
   },
   relay: { ...processVariables, ...eventStore, ...borrowing, ...kafka },

@@ -16,6 +16,12 @@ export interface DispatchPorts extends CancelRunPorts {
   readonly commands: CommandPorts;
 }
 
+/** The recorded call that a request is about; undefined when it requests calls, or cancels a whole run. */
+export function callIdOf({ tenant }: Pick<Actor, 'tenant'>, { type, body }: Request): string | undefined {
+  if (type === 'ToolCallRequested' || body.toolCallId === undefined) return undefined;
+  return deriveCallId(tenant, body.runId, body.toolCallId);
+}
+
 /** Carries out a request. Returns the refusal, or undefined. */
 export async function dispatchRequest(
   ports: DispatchPorts,

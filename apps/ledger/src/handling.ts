@@ -1,7 +1,9 @@
 import { withoutWrites, WouldWriteError } from '@countersign/commands';
 import type { Refusal } from '@countersign/contracts';
+import { EarlyMessageError } from '@countersign/message-bus';
+import type { Delivery } from '@countersign/message-bus';
 import { EventTooLargeError } from '@countersign/event-store';
-import { dispatchRequest } from './dispatch-request.js';
+import { callIdOf, dispatchRequest } from './dispatch-request.js';
 import type { DispatchPorts } from './dispatch-request.js';
 import type { Envelope } from './envelope.js';
 import type { Request } from './parse-request.js';
@@ -9,8 +11,14 @@ import type { Refuse } from './refuse.js';
 import { commandIdOf } from './requester.js';
 import type { LateRequester, ProvenRequester, Requester, Unsigned, UnverifiedRequester } from './requester.js';
 
-/** The call of a request is not recorded: the message may have overtaken the one that requests it. */
-export class NotYetRequestedError extends Error {
+/** A try of a message, as far as the ledger needs to know. Without `isBehind` no other message waits. */
+export type Try = Pick<Delivery, 'attempt'> & Partial<Pick<Delivery, 'isBehind'>>;
+
+/**
+ * The call of a request is not recorded: the message may have overtaken the one that requests it. It waits apart from its
+ * run, so that it delays no other call. Later messages of its sender about the same call wait behind it.
+ */
+export class NotYetRequestedError extends EarlyMessageError {
   override readonly name = 'NotYetRequestedError';
 }
 
@@ -24,7 +32,7 @@ export interface Asked<R extends Requester> {
 
 export interface Handling {
   /** Carries out a request, or refuses it. @throws NotYetRequestedError when the call may still come. */
-  readonly carryOut: (asked: Asked<ProvenRequester>, request: Request, attempt: number) => Promise<'done' | 'refused'>;
+  readonly carryOut: (asked: Asked<ProvenRequester>, request: Request, one: Try) => Promise<'done' | 'refused'>;
   /** Tells a redelivery from a new request. A redelivery of a recorded one adds nothing, however old its signature is. */
   readonly recognise: (asked: Asked<LateRequester>, request: Request) => Promise<'done' | 'refused'>;
 }
@@ -42,12 +50,16 @@ export function createHandling(options: HandlingOptions): Handling {
   const { refuse, refuseStranger, notRequestedTries = 4 } = options;
   const readers = withoutWrites(options);
   return {
-    carryOut: async (asked, request, attempt) => {
+    carryOut: async (asked, request, { attempt, isBehind }) => {
       const { envelope, requester } = asked;
+      const { actor } = requester;
+      const callId = callIdOf(actor, request);
+      const mayWait = callId !== undefined && attempt < notRequestedTries;
+      if (mayWait && isBehind?.(callId) === true) throw new NotYetRequestedError(callId, behindAnother);
       const commandId = commandIdOf(envelope, requester);
-      const refusal = await dispatchRequest(options, requester.actor, request, commandId).catch(tooLarge);
+      const refusal = await dispatchRequest(options, actor, request, commandId).catch(tooLarge);
       if (refusal === undefined) return 'done';
-      if (refusal.code === 'not-found' && attempt < notRequestedTries) throw new NotYetRequestedError(refusal.detail);
+      if (refusal.code === 'not-found' && mayWait) throw new NotYetRequestedError(callId, refusal.detail);
       return refuse({ ...asked, refusal: asNotRequested(refusal) });
     },
     recognise: async (asked, request) => {
@@ -63,6 +75,8 @@ export function createHandling(options: HandlingOptions): Handling {
     },
   };
 }
+
+const behindAnother = 'an earlier message about this call still waits for the one that requests the call';
 
 function asNotRequested(refusal: Refusal): Refusal {
   return refusal.code === 'not-found' ? { ...refusal, code: 'not-requested' } : refusal;

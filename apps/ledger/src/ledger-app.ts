@@ -19,6 +19,9 @@ export interface LedgerAppOptions {
 /** How many runs are handled at once. The requests of one run are handled in order. */
 const runsAtOnce = 64;
 
+/** So many requests of one producer may wait before those behind them are not seen. Small ones: the bytes are bounded too. */
+const requestsInMemory = 4096;
+
 /** The ledger parses the data itself, with the strict parser. */
 const leaveUnread = (message: Message): Message => message;
 
@@ -32,6 +35,9 @@ export function createLedgerApp({ ledger, bus, topic, log, tracing }: LedgerAppO
     group: 'ledger',
     topics: [topic],
     concurrency: runsAtOnce,
+    inFlightMax: requestsInMemory,
+    placeOf: ledger.placeOf,
+    takeTurn: ledger.takeTurn,
     parse: leaveUnread,
     isTransient: isTransientFailure,
   });

@@ -32,7 +32,7 @@ describe('the ledger in a Nest application', () => {
     expect(consumer?.types).toBeUndefined();
     const signal = new AbortController().signal;
     const hand = async (...given: Parameters<typeof requestMessage>): Promise<void> =>
-      consumer?.onMessage(requestMessage(...given), { attempt: 1, signal });
+      consumer?.onMessage(requestMessage(...given), { attempt: 1, signal, isBehind: () => false });
     await hand('ToolCallRequested', { runId: 'run-1', calls: [callOf('a')] });
     await hand('ApprovalResponded', {});
     expect(await world.types()).toEqual(['ToolCallRequested', 'ApprovalRequested', 'RequestRefused']);

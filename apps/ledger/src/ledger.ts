@@ -2,21 +2,22 @@ import type { Refusal } from '@countersign/contracts';
 import { isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { PoisonMessageError } from '@countersign/message-bus';
-import type { Delivery, Message, SubscribeOptions } from '@countersign/message-bus';
+import type { Message, SubscribeOptions } from '@countersign/message-bus';
 import { crashPoint, createLimitedLog } from '@countersign/runtime';
 import type { Log, Rate } from '@countersign/runtime';
 import { createHandling } from './handling.js';
+import type { Try } from './handling.js';
 import type { DispatchPorts } from './dispatch-request.js';
 import { isRequestType, readEnvelope, typeLabel } from './envelope.js';
 import type { Envelope } from './envelope.js';
 import type { LedgerMetrics } from './metrics.js';
-import { ViewsBehindError } from '@countersign/shell';
+import { createPrincipalRate, ViewsBehindError } from '@countersign/shell';
 import { checkSize, misplaced, parseRequest, toolCallIdsOf } from './parse-request.js';
 import { createRefusals } from './refusals.js';
 import { createRefuse } from './refuse.js';
 import type { RequestKeys } from './request-keys.js';
 import type { SignatureWindow } from './request-signature.js';
-import { findRequester } from './requester.js';
+import { createPlaces } from './places.js';
 import type { Unsigned, UnverifiedRequester } from './requester.js';
 
 export interface LedgerOptions extends DispatchPorts {
@@ -32,6 +33,8 @@ export interface LedgerOptions extends DispatchPorts {
    * Default: a burst of 100, then 10 a second.
    */
   readonly refusalRate?: Rate;
+  /** How many requests of one principal are handled per second. Default: 5,000, as over HTTP. */
+  readonly requestsPerSecond?: number | undefined;
   /** How often a request for an unknown call is retried before it is refused. Default: 4. */
   readonly notRequestedTries?: number;
 }
@@ -45,7 +48,11 @@ export interface Ledger {
    * @throws PoisonMessageError when there is no sender to notify; NotYetRequestedError when the call may still come;
    *   errors for which `isTransientFailure` holds when the event store is unavailable.
    */
-  readonly handle: (message: Message, delivery: Pick<Delivery, 'attempt'>) => Promise<void>;
+  readonly handle: (message: Message, delivery: Try) => Promise<void>;
+  /** Messages wait by their proven principal. See {@link SubscribeOptions}. */
+  readonly placeOf: NonNullable<SubscribeOptions['placeOf']>;
+  /** The rate of each principal. Beyond it messages wait: none is refused or lost. See {@link SubscribeOptions}. */
+  readonly takeTurn: NonNullable<SubscribeOptions['takeTurn']>;
 }
 
 /**
@@ -70,11 +77,12 @@ export function createLedger(options: LedgerOptions): Ledger {
     return refuse({ envelope, requester, refusal: { code: 'unauthenticated', detail: requester.why } });
   };
   const handling = createHandling({ ...options, refuse, refuseStranger });
+  const places = createPlaces(options);
 
-  const judge = async (envelope: Envelope, message: Message, attempt: number): Promise<'done' | 'refused'> => {
+  const judge = async (envelope: Envelope, message: Message, one: Try): Promise<'done' | 'refused'> => {
     const { value } = message;
     checkSize(value);
-    const requester = await findRequester(envelope, value, options);
+    const requester = await places.requesterOf(envelope, message);
     const { type } = envelope;
     if (!isRequestType(type)) {
       metrics?.forged(typeLabel(type));
@@ -89,20 +97,20 @@ export function createLedger(options: LedgerOptions): Ledger {
     crashPoint(`ledger.request.${envelope.id}`);
     return requester.status === 'late'
       ? handling.recognise({ ...asked, requester }, request)
-      : handling.carryOut({ ...asked, requester }, request, attempt);
+      : handling.carryOut({ ...asked, requester }, request, one);
   };
-  const handle: Ledger['handle'] = async (message, { attempt }) => {
+  const handle: Ledger['handle'] = async (message, one) => {
     const startedAt = clock.monotonic();
     const ended = (outcome: 'done' | 'refused' | 'poison' | 'failed'): void =>
       metrics?.requestEnded(typeLabel(message.headers['ce_type'] ?? ''), outcome, clock.monotonic() - startedAt);
     try {
-      ended(await judge(readEnvelope(message), message, attempt));
+      ended(await judge(readEnvelope(message), message, one));
     } catch (error) {
       ended(error instanceof PoisonMessageError ? 'poison' : 'failed');
       throw error;
     }
   };
-  return { handle };
+  return { handle, placeOf: places.of, takeTurn: createPrincipalRate(clock, options.requestsPerSecond) };
 }
 
 /** Attack: a producer writes an event that only a person or only the log may write. */

@@ -2,7 +2,7 @@ import type { Actor } from '@countersign/commands';
 import { uuidV5 } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import type { Envelope } from './envelope.js';
-import type { RequestKeys } from './request-keys.js';
+import type { RequestKey, RequestKeys } from './request-keys.js';
 import { verifyRequest } from './request-signature.js';
 import type { SignatureWindow } from './request-signature.js';
 
@@ -17,6 +17,8 @@ export interface Unsigned {
 export interface ProvenRequester {
   readonly status: 'signed' | 'unsigned';
   readonly actor: Actor;
+  /** The key that signed. */
+  readonly key?: RequestKey;
 }
 
 /** A signature of this principal that is too old: a redelivery, or a copy that anybody may have kept. */
@@ -72,7 +74,7 @@ export async function findRequester(
   const verified = await verifyRequest(envelope, value, keys, clock.now(), window);
   switch (verified.status) {
     case 'verified':
-      return { status: 'signed', actor: toActor(verified.key) };
+      return { status: 'signed', actor: toActor(verified.key), key: verified.key };
     case 'late':
       return { status: 'late', actor: toActor(verified.key), why: verified.why };
     case 'unverified':

@@ -6,10 +6,10 @@ import { createWriteSide } from '@countersign/commands';
 import type { WriteSidePorts } from '@countersign/commands';
 import type { RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
-import { createLedger, createLedgerApp } from '@countersign/ledger';
+import { createLedger, createLedgerApp, createRequestKeys } from '@countersign/ledger';
 import { createPolicies, loadPolicy } from '@countersign/policy';
 import { createHistory, createOpenCalls } from '@countersign/shell';
-import type { Ledger } from '@countersign/ledger';
+import type { Ledger, RequestKeyEntry, RequestKeys } from '@countersign/ledger';
 import type { MessageBus } from '@countersign/message-bus';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { createRelay } from '@countersign/relay';
@@ -42,7 +42,13 @@ export interface LedgerCluster {
 
 const world = { clock: systemClock, ids: createSystemIds(), log: createSilentLog() };
 
-export async function openLedgerCluster({ partitions = 2, policy = 'version: 1' } = {}): Promise<LedgerCluster> {
+/** `keys`: with them requests must be signed. */
+export async function openLedgerCluster({
+  partitions = 2,
+  policy = 'version: 1',
+  keys = [] as readonly RequestKeyEntry[],
+} = {}): Promise<LedgerCluster> {
+  const requestKeys = keys.length === 0 ? null : await createRequestKeys(keys);
   const folder = mkdtempSync(join(tmpdir(), 'countersign-ledgers-'));
   const topicPrefix = freshPrefix();
   const stores = await openStores(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world);
@@ -63,7 +69,7 @@ export async function openLedgerCluster({ partitions = 2, policy = 'version: 1' 
     kafka,
     startLedger: async () => {
       const openCalls = createOpenCalls({ store, readModel, ...world });
-      const started = await startLedger({ topicPrefix, topic: requests, store, openCalls, judging });
+      const started = await startLedger({ topicPrefix, topic: requests, store, openCalls, judging, keys: requestKeys });
       processes.push(started);
       return started;
     },
@@ -91,9 +97,17 @@ interface StartOptions {
   readonly store: EventStore;
   readonly openCalls: ReturnType<typeof createOpenCalls>;
   readonly judging: Pick<WriteSidePorts, 'policies' | 'history'>;
+  readonly keys: RequestKeys | null;
 }
 
-async function startLedger({ topicPrefix, topic, store, openCalls, judging }: StartOptions): Promise<LedgerProcess> {
+async function startLedger({
+  topicPrefix,
+  topic,
+  store,
+  openCalls,
+  judging,
+  keys,
+}: StartOptions): Promise<LedgerProcess> {
   const { socketFactory, clock, cut } = severable();
   const kafka = await openedKafka({ topicPrefix, socketFactory, clock, patienceMs: 4_000 });
   const writes = createGate();
@@ -110,7 +124,7 @@ async function startLedger({ topicPrefix, topic, store, openCalls, judging }: St
   };
   const begun: string[] = [];
   const real = createLedger({
-    ...{ ...world, store: own, openCalls, keys: null },
+    ...{ ...world, store: own, openCalls, keys },
     commands: createWriteSide({
       store: own,
       tools: { find: () => undefined },
@@ -118,7 +132,7 @@ async function startLedger({ topicPrefix, topic, store, openCalls, judging }: St
       writeOnly: true,
       ...world,
     }),
-    unsigned: { mode: 'allow', tenant: 'default', principal: 'kafka' },
+    unsigned: { mode: keys === null ? 'allow' : 'refuse', tenant: 'default', principal: 'kafka' },
   });
   const ledger: Ledger = {
     ...real,

@@ -46,11 +46,11 @@ describe('the compose file', () => {
     expect(isValid.errors).not.toBeNull();
   });
 
-  test('gives the limit of requests to the gateways, which enforce it, and to nothing else', () => {
+  test('gives the limit of requests to the gateways and ledgers, which enforce it, and to nothing else', () => {
     const limited = readCompose().services.filter(
       ({ environment }) => environment['COUNTERSIGN_REQUESTS_PER_SECOND'] !== undefined,
     );
-    expect(limited.map(({ name }) => name)).toEqual(['gateway-1', 'gateway-2']);
+    expect(limited.map(({ name }) => name).toSorted()).toEqual(['gateway-1', 'gateway-2', 'ledger']);
   });
 
   test('starts every role, those that share their work twice', () => {

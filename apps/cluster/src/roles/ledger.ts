@@ -42,7 +42,9 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
     const { clock } = commands;
     const metrics = createLedgerMetrics(registry);
     const openCalls = createOpenCalls({ store, readModel, clock });
-    const ledger = createLedger({ commands, store, openCalls, keys, unsigned, clock, ids, log, metrics });
+    const ports = { commands, store, openCalls, clock, ids, log, metrics };
+    const requestsPerSecond = config.requestsPerSecond ?? undefined;
+    const ledger = createLedger({ ...ports, keys, unsigned, requestsPerSecond });
     const app = await createLedgerApp({ ledger, bus, topic: names.requests, log, tracing });
     onStop(() => app.close());
     await app.listen();
