@@ -3,7 +3,13 @@ import type { EventStore } from '@countersign/event-store';
 import { connectOf, mayDelete, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb';
 import { orAborted, sleep } from '@countersign/runtime';
-import { createClockCheck, createStoreCheck, createTracedStore, observeClock } from '@countersign/shell';
+import {
+  createClockCheck,
+  createKeysCheck,
+  createStoreCheck,
+  createTracedStore,
+  observeClock,
+} from '@countersign/shell';
 import type { RuntimePorts, ReadinessCheck } from '@countersign/shell';
 import type { Registry } from 'prom-client';
 import type { RoleConfig } from './config.js';
@@ -86,6 +92,7 @@ export async function openEventStore(
   if (connection === null) return { store: createKeylessStore(raw, process.fail), vault: null };
   const borrow = (): Promise<Vault> => borrowVault(process, { connection, dataFolder }, raw);
   const vault = await untilDone(process, 'keys', isStoreAway, borrow);
+  process.check(createKeysCheck(vault.store.missingKeys));
   return { store: vault.store, vault };
 }
 

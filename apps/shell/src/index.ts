@@ -45,6 +45,7 @@ export {
   tellingVariables,
 } from './process/variables.js';
 export { createClockCheck, observeClock } from './stores/clock-check.js';
+export { createKeysCheck } from './stores/keys-check.js';
 export { createHistory } from './stores/history.js';
 export { createOpenCalls, ViewsBehindError } from './stores/open-calls.js';
 export type { CallViews } from './stores/open-calls.js';

@@ -204,5 +204,5 @@ it('refuses to start with new keys over encrypted values, unless they are given 
     await expect(open()).rejects.toThrow('the log has values that were encrypted with its keys');
   }
   await open({ COUNTERSIGN_ACCEPT_LOST_KEYS: 'yes' });
-  expect(viewOf('a').arguments).toEqual({ password: '[erased]' });
+  expect(viewOf('a').arguments).toEqual({ password: '[key missing]' });
 });

@@ -5,7 +5,7 @@ import { openSubjectKeys, rotateRootKey } from '@countersign/event-store';
 import { verifyReadModel } from '@countersign/read-model';
 import { prepareErasing, secret } from './testing/erasing.js';
 
-const { log, open, request, run, erase, viewOf, filesWith, folder, stores } = prepareErasing();
+const { log, open, request, claimOf, run, erase, viewOf, filesWith, folder, stores } = prepareErasing();
 
 /** Stops, keeps a copy of the folder, and starts again. */
 async function backUp(): Promise<void> {
@@ -107,7 +107,11 @@ describe('an older keys.db that lacks a key which the log names', () => {
       'the root key that belongs to it',
     );
     await open(accept);
-    expect(viewOf('a').arguments).toEqual({ password: secret });
+    expect([viewOf('a').arguments, viewOf('b').arguments]).toEqual([
+      { password: secret },
+      { password: '[key missing]' },
+    ]);
+    expect(stores().readModel.run('default', 'run-1')).toHaveLength(2);
   });
 
   it('is accepted once, and then belongs to the log', async () => {
@@ -149,7 +153,7 @@ it('looks again through a log that another one has replaced', async () => {
   expect(stores().vault.keys.checkedTo()?.position).toBe(await stores().store.head());
 });
 
-it('reads values whose loss was accepted as erased', async () => {
+it('reads values whose loss was accepted as under a missing key, which can be neither approved nor run', async () => {
   await request('a');
   await backUp();
   await request('b', { labels: { subject: 'customer-43' } });
@@ -157,8 +161,20 @@ it('reads values whose loss was accepted as erased', async () => {
   await restore((name) => name.startsWith('keys.db'), { COUNTERSIGN_ACCEPT_LOST_KEYS: 'yes' });
   expect([viewOf('a'), viewOf('b')].map(({ arguments: args }) => args)).toEqual([
     { password: secret },
-    { password: '[erased]' },
+    { password: '[key missing]' },
   ]);
+  expect([viewOf('b').missingValues, viewOf('b').erasedValues]).toEqual([['/arguments/password'], undefined]);
+  expect(viewOf('a')).not.toHaveProperty('missingValues');
+  expect(stores().vault.keys.lost()).toBe(1);
+  expect(await claimOf('b')).toMatchObject({
+    refusal: { code: 'digest-mismatch', detail: expect.stringContaining('their key is missing') as unknown },
+  });
+  expect(await request('b', { labels: { subject: 'customer-43' } })).toMatchObject({
+    refusal: {
+      code: 'tool-call-mismatch',
+      detail: expect.stringContaining('values that can no longer be read') as unknown,
+    },
+  });
   await request('c', { labels: { subject: 'customer-43' } });
   expect(viewOf('c').arguments).toEqual({ password: secret });
 });

@@ -18,7 +18,7 @@ import { topicNames } from '@countersign/message-bus';
 import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
 import { isLoopback, keepPrivate } from '@countersign/runtime';
-import { countParked, createOpenCalls, warnOfUnsafeNode } from '@countersign/shell';
+import { countParked, createKeysCheck, createOpenCalls, warnOfUnsafeNode } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig, StandalonePorts } from './config.js';
 import { refuseUsedPort } from './free-port.js';
@@ -142,7 +142,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       clock,
       ids,
       log,
-      checks: [createProjectorCheck(projector.health)],
+      checks: [createProjectorCheck(projector.health), createKeysCheck(vault.keys.lost)],
       requestsPerSecond: config.requestsPerSecond,
       tracing,
     },

@@ -32,6 +32,7 @@ export function toEventView(event: RecordedEvent): EventView {
     recordedAt: event.recordedAt,
     data: event.data,
     ...(event.metadata.erased !== undefined && { erased: [...event.metadata.erased] }),
+    ...(event.metadata.missing !== undefined && { missing: [...event.metadata.missing] }),
   };
 }
 

@@ -191,6 +191,8 @@ export interface EventMetadata {
    * reading.
    */
   readonly erased?: readonly string[];
+  /** Like `erased`, of values whose key is lost; `[key missing]` stands in their places. */
+  readonly missing?: readonly string[];
 }
 
 /** Encrypted values of one event, a stored format: docs/privacy.md. */

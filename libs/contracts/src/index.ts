@@ -175,7 +175,8 @@ export {
   unmask,
 } from './sensitive.js';
 export type { HiddenValue, MarkedPlaces } from './sensitive.js';
-export { eraseSecrets, erasedPointers, putSecrets, secretPointers, takeSecrets } from './sealed-values.js';
+export { markSecrets, putSecrets, secretPointers, takeSecrets, valuePointers } from './sealed-values.js';
+export type { Unreadable } from './sealed-values.js';
 export type { SecretValues } from './sealed-values.js';
 export { erasedMark, isMask, maskOf } from './sensitive-mask.js';
 export { subjectNameOf, subjectOf, subjectOfGrant, subjectStream } from './subject-events.js';

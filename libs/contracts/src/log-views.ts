@@ -26,6 +26,10 @@ export const eventViewSchema = z
       description:
         'JSON pointers of values in `data` that were erased: `[erased]` stands in their places. Absent: none.',
     }),
+    missing: z.array(z.string()).exactOptional().meta({
+      description:
+        'JSON pointers of values in `data` whose key is lost: `[key missing]` stands in their places. Absent: none.',
+    }),
   })
   .meta({ id: 'Event', description: 'One recorded event.' });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { LedgerEvent } from './events.js';
 import type { JsonObject, JsonValue } from './json.js';
-import { eraseSecrets, erasedPointers, putSecrets, secretPointers, takeSecrets } from './sealed-values.js';
+import { markSecrets, putSecrets, secretPointers, takeSecrets, valuePointers } from './sealed-values.js';
 
 const requested = (args: JsonObject, sensitive: readonly string[] = []): Pick<LedgerEvent, 'type' | 'data'> =>
   ({ type: 'ToolCallRequested', data: { arguments: args, sensitive, salt: 'aa' } }) as never;
@@ -39,7 +39,7 @@ describe('the secret values of an event', () => {
     const { value } = fc.letrec<{ value: JsonValue }>((tie) => ({
       value: fc.oneof(
         { maxDepth: 4 },
-        fc.constantFrom<JsonValue[]>(null, 1, 'x', '[erased]', '[sealed]'),
+        fc.constantFrom<JsonValue[]>(null, 1, 'x', '[erased]', '[key missing]', '[sealed]'),
         fc.array(tie('value'), { maxLength: 3 }),
         fc.array(fc.tuple(key, tie('value')), { maxLength: 4 }).map((members) => Object.fromEntries(members)),
       ),
@@ -62,11 +62,11 @@ describe('the secret values of an event', () => {
     const taken = takeSecrets(data, ['/arguments/password', '/arguments/list/0/token', '/salt', '/nothing/there']);
     expect(JSON.stringify(taken.data)).not.toContain('hunter2');
     expect(taken.values).toEqual(['hunter2', 'hunter2', 'hunter2']);
-    expect(eraseSecrets(taken.data, taken.pointers)).toEqual({
+    expect(markSecrets(taken.data, taken.pointers, 'erased')).toEqual({
       arguments: { password: '[erased]', list: [{ token: '[erased]' }], n: 1 },
       salt: null,
     });
-    expect(erasedPointers(taken.pointers)).toEqual(['/arguments/password', '/arguments/list/0/token']);
+    expect(valuePointers(taken.pointers)).toEqual(['/arguments/password', '/arguments/list/0/token']);
   });
 
   it('are taken out of a list of thousands in one walk', () => {

@@ -1,6 +1,6 @@
 import type { LedgerEvent } from './events.js';
 import type { JsonObject, JsonValue } from './json.js';
-import { erasedMark } from './sensitive-mask.js';
+import { erasedMark, keyMissingMark } from './sensitive-mask.js';
 import { isContainer, membersOf } from './sensitive-members.js';
 import { hiddenValues, sensitivePointers } from './sensitive.js';
 
@@ -88,13 +88,17 @@ export function putSecrets<T extends JsonObject>(data: T, { pointers, values }: 
   return replaceAt(data, pointers, (_, index) => values[index] ?? null);
 }
 
-/** Returns the data with the mark of an erased value at each pointer. An erased salt is null. */
-export function eraseSecrets<T extends JsonObject>(data: T, pointers: readonly string[]): T {
-  return replaceAt(data, pointers, (_, index) => (isSalt(pointers[index]) ? null : erasedMark));
+/** Why a sealed value cannot be read: its key was destroyed, or is lost. */
+export type Unreadable = 'erased' | 'missing';
+
+/** Returns the data with a mark that says why at each pointer. The salt is null. */
+export function markSecrets<T extends JsonObject>(data: T, pointers: readonly string[], why: Unreadable): T {
+  const mark = why === 'erased' ? erasedMark : keyMissingMark;
+  return replaceAt(data, pointers, (_, index) => (isSalt(pointers[index]) ? null : mark));
 }
 
-/** Returns the pointers of the erased values among those of an event: all but the salt. */
-export function erasedPointers(pointers: readonly string[]): readonly string[] {
+/** Returns the pointers of the values among those of an event: all but the salt. */
+export function valuePointers(pointers: readonly string[]): readonly string[] {
   return pointers.filter((pointer) => !isSalt(pointer));
 }
 

@@ -5,6 +5,8 @@ import type { JsonValue } from './json.js';
 const maskPattern = /^\[masked(?: sha256:[0-9a-f]{16})?\]$/;
 /** The text in the place of a value whose key was destroyed. It needs no mask. */
 export const erasedMark = '[erased]';
+/** The text in the place of a value whose key is lost. It needs no mask. */
+export const keyMissingMark = '[key missing]';
 
 const masksWithHash = /\[masked sha256:[0-9a-f]{16}\]/g;
 
@@ -18,7 +20,7 @@ export function isMask(value: JsonValue | undefined): boolean {
  * masks, and the salt prevents guessing. Without a salt the mask has no hash.
  */
 export function maskOf(value: JsonValue, salt: string | null): string {
-  if (value === erasedMark) return erasedMark;
+  if (value === erasedMark || value === keyMissingMark) return value;
   if (salt === null) return '[masked]';
   return `[masked sha256:${hash('sha256', `${salt}${canonicalize(value) ?? ''}`, 'hex').slice(0, 16)}]`;
 }

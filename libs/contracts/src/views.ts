@@ -239,6 +239,10 @@ export const toolCallViewSchema = z
       description:
         "JSON pointers, into the data of the call's events, of values that were erased: `[erased]` stands in their places. Absent: none.",
     }),
+    missingValues: z.array(z.string()).exactOptional().meta({
+      description:
+        "JSON pointers, into the data of the call's events, of values whose key is lost: `[key missing]` stands in their places. Absent: none.",
+    }),
   })
   .meta({ id: 'ToolCall', description: 'One proposed call of a tool by an agent run.' });
 

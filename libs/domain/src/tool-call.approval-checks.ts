@@ -111,6 +111,18 @@ const hasReason: Check = ({ edited, command: { decision, reason } }) =>
     ? no('reason-required', `"${decision.type}" needs a reason.`)
     : undefined;
 
+/** Attack: a person approves what cannot be read. The arguments are erased or their key is lost, so they cannot run. */
+const isReadable: Check = ({ approval, command: { decision } }) => {
+  const { kind, action } = currentProposal(approval);
+  const wouldRun = decision.type === 'edit' || (decision.type === 'approve' && kind === 'run');
+  return wouldRun && action.salt === null
+    ? no(
+        'digest-mismatch',
+        'Values of this tool call cannot be read, because they are erased or their key is missing: it can be denied.',
+      )
+    : undefined;
+};
+
 /**
  * Attack: the proposal changed after the approver looked, or another approver added an instruction to the agent. The
  * digests that they saw must be the current ones.
@@ -208,6 +220,7 @@ export const responseChecks: readonly Check[] = [
   isNotOwnRequest,
   isAllowedDecision,
   hasReason,
+  isReadable,
   isSeen,
   isFirstVote,
   isUnblocked,

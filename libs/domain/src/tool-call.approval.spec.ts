@@ -47,6 +47,18 @@ describe('RespondToApproval', () => {
       .then([responded('alice')]);
   });
 
+  it('neither approves nor edits what cannot be read, and denies it', () => {
+    const unreadable = history(request()).map((event) =>
+      event.type === 'ToolCallRequested' ? { ...event, data: { ...event.data, salt: null } } : event,
+    );
+    for (const command of [respond('alice'), editBy('alice')]) {
+      given(unreadable).when(command).thenRefused('digest-mismatch');
+    }
+    given(unreadable)
+      .when(deny('alice'))
+      .then([responded('alice', { decision: { type: 'deny' }, resolution: 'denied', executeBy: null })]);
+  });
+
   it('gives an approved call no end where `never` is written out', () => {
     given(history(request({ executeByMs: 'never' })))
       .when(respond('alice'))

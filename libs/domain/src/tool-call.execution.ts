@@ -81,6 +81,7 @@ export function claimExecution(command: ClaimExecution, state: ToolCallState): R
   if (request.clientExecuted) return refused('not-approved', 'The client executes this tool call itself.');
   // Attack: arguments swapped between the approval and the run. Only the approved arguments run.
   if (command.actionDigest !== digestToRun(state)) {
+    if (action.salt === null) return refused('digest-mismatch', unreadable);
     return refused('digest-mismatch', 'These are not the arguments that were approved.', {
       actionDigest: action.actionDigest,
     });
@@ -95,6 +96,9 @@ export function claimExecution(command: ClaimExecution, state: ToolCallState): R
     data: { attempt, resolverId, claimedBy, actionDigest, idempotencyKey, claimId, ...times },
   });
 }
+
+const unreadable =
+  'Values of this tool call cannot be read, because they are erased or their key is missing: it can no longer run.';
 
 function digestToRun({ permission, action }: ToolCall): string {
   return permission.status === 'approved' ? permission.actionDigest : action.actionDigest;

@@ -36,7 +36,7 @@ function differenceOf(proposal: ToolCallProposal, request: ToolCall['request']):
     [request.toolName !== proposal.toolName, 'for another tool'],
     [hasOnlyOtherSchema(proposal, request), otherSchema],
     // The digest of the request, not of an edit: the agent repeats what it asked.
-    [request.actionDigest !== proposal.actionDigest, 'with other arguments'],
+    [request.actionDigest !== proposal.actionDigest, request.salt === null ? unreadable : 'with other arguments'],
     [request.idempotent !== proposal.idempotent, 'with another `idempotent`'],
     [request.clientExecuted !== proposal.clientExecuted, 'with another `clientExecuted`'],
     [request.onBehalfOf !== proposal.onBehalfOf, 'with another `onBehalfOf`'],
@@ -45,6 +45,9 @@ function differenceOf(proposal: ToolCallProposal, request: ToolCall['request']):
   ];
   return differences.find(([isDifferent]) => isDifferent)?.[1];
 }
+
+/** Without the salt no digest can be compared: the values are erased, or their key is lost. */
+const unreadable = 'with values that can no longer be read';
 
 function hasOnlyOtherSchema(proposal: ToolCallProposal, request: ToolCall['request']): boolean {
   const hasOther = request.toolSchemaHash !== proposal.toolSchemaHash;

@@ -26,6 +26,8 @@ export interface CallRow extends Omit<ToolCall, 'request'> {
   readonly sealKey: string | null;
   /** JSON pointers, into the data of its events, of the values that were erased. */
   readonly erased: readonly string[];
+  /** Like `erased`, of the values whose key is lost. */
+  readonly missing: readonly string[];
 }
 
 /**

@@ -34,12 +34,20 @@ export function evolve(row: CallRow | undefined, event: RecordedEvent): CallRow 
   };
 }
 
-function sealingOf(row: CallRow | undefined, { metadata }: RecordedEvent): Pick<CallRow, 'sealKey' | 'erased'> {
-  const { sealKey = null, erased = [] } = row ?? {};
+function sealingOf(
+  row: CallRow | undefined,
+  { metadata }: RecordedEvent,
+): Pick<CallRow, 'sealKey' | 'erased' | 'missing'> {
+  const { sealKey = null, erased = [], missing = [] } = row ?? {};
   return {
     sealKey: metadata.sealed?.key ?? sealKey,
-    erased: metadata.erased === undefined ? erased : [...new Set([...erased, ...metadata.erased])],
+    erased: union(erased, metadata.erased),
+    missing: union(missing, metadata.missing),
   };
+}
+
+function union(known: readonly string[], more: readonly string[] | undefined): readonly string[] {
+  return more === undefined ? known : [...new Set([...known, ...more])];
 }
 
 /** The row of a call after all events of its stream, as the event store has them; undefined when there are none. */

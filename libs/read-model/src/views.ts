@@ -254,6 +254,7 @@ export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallV
     settledAt: call.settledAt,
     revision: call.revision,
     ...(call.erased.length > 0 && { erasedValues: [...call.erased] }),
+    ...(call.missing.length > 0 && { missingValues: [...call.missing] }),
   };
 }
 

@@ -2,7 +2,7 @@ import type { SubjectEvent } from '@countersign/contracts';
 import { findLostKeys, lockFolder, openRequestsKey, openSubjectKeys } from '@countersign/event-store';
 import type { EventStore, LostKeys } from '@countersign/event-store';
 import { makeFolderOf, sleep } from '@countersign/runtime';
-import { createGauges } from '@countersign/shell';
+import { createGauges, createKeysCheck } from '@countersign/shell';
 import { openKeeperApp } from '../keeper/keeper-app.js';
 import { createKeeper } from '../keeper/keeper.js';
 import { tellOfFirstKeys } from '../keeper/first-keys.js';
@@ -38,6 +38,7 @@ export function readKeeper({ keys: inFolder, keeperServer }: RoleConfig): Promis
       host: config.host,
     });
     onStop(app.close);
+    check(createKeysCheck(keys.lost));
     check({ name: 'keeper', check: () => ({ status: 'ok', note: 'lends keys' }) });
     void tidyUp(process, erasing);
   });

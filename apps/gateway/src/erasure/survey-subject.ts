@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { erasedPointers, secretPointers, subjectNameOf, subjectOf } from '@countersign/contracts';
+import { secretPointers, subjectNameOf, subjectOf, valuePointers } from '@countersign/contracts';
 import type { EraseSubject, EventData, RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 
@@ -80,10 +80,10 @@ function count(counted: Counted, event: RecordedEvent, { tenant, named, keys }: 
   if (owner !== tenant || callId === null) return;
   if (requestOf(event, named) !== undefined) counted.ofSubject.add(callId);
   if (sealed === undefined) {
-    if (counted.ofSubject.has(callId)) counted.clearValues += erasedPointers(secretPointers(event)).length;
+    if (counted.ofSubject.has(callId)) counted.clearValues += valuePointers(secretPointers(event)).length;
   } else if (keys.has(sealed.key)) {
     counted.sealedCalls.add(callId);
-    counted.values += erasedPointers(sealed.pointers).length;
+    counted.values += valuePointers(sealed.pointers).length;
   }
 }
 

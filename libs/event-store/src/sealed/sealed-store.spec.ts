@@ -159,7 +159,7 @@ it('refuses values that were moved to another event, or altered', async () => {
   }
 });
 
-it('reads values whose key is lost as erased, and says so once', async () => {
+it('reads values whose key is lost as under a missing key, and says so once', async () => {
   await sealed().append('toolCall-1', noStream, [requested(secret)]);
   const other = mkdtempSync(join(tmpdir(), 'countersign-sealed-'));
   keys.close();
@@ -168,8 +168,10 @@ it('reads values whose key is lost as erased, and says so once', async () => {
   const before = log.entries.length;
   await store.readAll(0, 10);
   const [event] = await store.readAll(0, 10);
-  expect((dataOf(event)['arguments'] as JsonObject)['password']).toBe('[erased]');
+  expect(dataOf(event)).toMatchObject({ arguments: { password: '[key missing]' }, salt: null });
+  expect([event?.metadata.missing, event?.metadata.erased]).toEqual([['/arguments/password'], undefined]);
   expect(log.entries.length - before).toBe(1);
+  expect(store.missingKeys()).toBe(1);
   rmSync(other, { recursive: true });
 });
 

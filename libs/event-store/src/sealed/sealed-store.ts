@@ -1,11 +1,11 @@
 import {
-  erasedPointers,
-  eraseSecrets,
+  markSecrets,
   putSecrets,
   secretPointers,
   subjectOf,
   subjectOfGrant,
   takeSecrets,
+  valuePointers,
 } from '@countersign/contracts';
 import type {
   EventData,
@@ -15,6 +15,7 @@ import type {
   NewEvent,
   RecordedEvent,
   SealedValues,
+  Unreadable,
 } from '@countersign/contracts';
 import type { KeyObject } from 'node:crypto';
 import { createLruMap } from '@countersign/runtime';
@@ -30,6 +31,8 @@ export type SealedStore<Store extends EventStore> = Store & {
   readonly settled: () => Promise<void>;
   /** The log as it is stored: values sealed. */
   readonly raw: Store;
+  /** The number of keys that events name and that are lost, among those that were asked for so far. */
+  readonly missingKeys: () => number;
 };
 
 const subjectsKept = 4096;
@@ -43,7 +46,8 @@ export function createSealedStore<Store extends EventStore>(
   store: Store,
   { keys, log }: { readonly keys: StoreKeys; readonly log: Log },
 ): SealedStore<Store> {
-  const open = createPageOpener(keys, log);
+  const missing = new Set<string>();
+  const open = createPageOpener(keys, missing, log);
   const subjects = createLruMap<Subject>(subjectsKept);
   const underWay = new Set<Promise<AppendResult>>();
 
@@ -75,6 +79,7 @@ export function createSealedStore<Store extends EventStore>(
   return {
     ...store,
     raw: store,
+    missingKeys: () => missing.size,
     settled: async () => {
       await Promise.allSettled(underWay);
     },
@@ -155,8 +160,8 @@ function sealEvent({ event, pointers, secrets }: Part, stream: string, { id, key
 type Page = readonly RecordedEvent[];
 
 /** Opens the events of a page: at once where the keys are here, as a synchronous subscriber needs it. */
-function createPageOpener(keys: StoreKeys, log: Log): (events: Page) => Page | Promise<Page> {
-  const open = createOpener(log);
+function createPageOpener(keys: StoreKeys, missing: Set<string>, log: Log): (events: Page) => Page | Promise<Page> {
+  const open = createOpener(missing, log);
   return (events) => {
     const ids = new Set(events.flatMap(({ metadata: { sealed } }) => (sealed === undefined ? [] : [sealed.key])));
     if (ids.size === 0) return events;
@@ -166,13 +171,12 @@ function createPageOpener(keys: StoreKeys, log: Log): (events: Page) => Page | P
   };
 }
 
-/** Decrypts an event, or marks its values as erased. @throws EventStoreDamagedError when the stored bytes were altered. */
-function createOpener(log: Log): (event: RecordedEvent, find: FindKey) => RecordedEvent {
-  const missing = new Set<string>();
+/** Decrypts an event, or marks its values as erased or as under a missing key. @throws EventStoreDamagedError when the stored bytes were altered. */
+function createOpener(missing: Set<string>, log: Log): (event: RecordedEvent, find: FindKey) => RecordedEvent {
   const warnOnce = (keyId: string): void => {
     if (missing.has(keyId)) return;
     missing.add(keyId);
-    log.error({ keyId }, 'a key is missing from keys.db, so its values read as erased: restore keys.db from a backup');
+    log.error({ keyId }, 'a key is missing from keys.db, so its values cannot be read: restore keys.db from a backup');
   };
   return (event, find) => {
     const { sealed } = event.metadata;
@@ -180,7 +184,7 @@ function createOpener(log: Log): (event: RecordedEvent, find: FindKey) => Record
     const key = find(sealed.key);
     if (typeof key === 'string') {
       if (key === 'missing') warnOnce(sealed.key);
-      return erasedEvent(event, sealed.pointers);
+      return unreadableEvent(event, sealed.pointers, key);
     }
     const values = valuesIn(event, key, sealed);
     return {
@@ -202,9 +206,9 @@ function valuesIn(event: RecordedEvent, key: KeyObject, sealed: SealedValues): r
   }
 }
 
-function erasedEvent(event: RecordedEvent, pointers: readonly string[]): RecordedEvent {
+function unreadableEvent(event: RecordedEvent, pointers: readonly string[], why: Unreadable): RecordedEvent {
   const { sealed: _gone, ...metadata } = event.metadata;
-  const data = eraseSecrets(event.data as JsonObject, pointers) as RecordedEvent['data'];
-  const erased = erasedPointers(pointers);
-  return { ...event, data, metadata: erased.length === 0 ? metadata : { ...metadata, erased } };
+  const data = markSecrets(event.data as JsonObject, pointers, why) as RecordedEvent['data'];
+  const values = valuePointers(pointers);
+  return { ...event, data, metadata: values.length === 0 ? metadata : { ...metadata, [why]: values } };
 }

@@ -1,4 +1,4 @@
-import { EventStoreUnavailableError } from '../event-store.js';
+import { KeysUnavailableError } from '../event-store.js';
 import { closeBox, openBox } from './box.js';
 import type { SubjectKeys } from './subject-keys.js';
 
@@ -23,7 +23,7 @@ export function createSealedTexts(keys: Pick<SubjectKeys, 'findForCopies' | 'key
     const key = keys.findForCopies(id);
     if (key !== undefined) return key;
     // In a cluster another process destroys the key while this one may still build its copies again.
-    throw new EventStoreUnavailableError(
+    throw new KeysUnavailableError(
       `the key ${id} of a stored copy is destroyed or missing: the copy is built again, at the latest by a restart`,
     );
   };

@@ -18,6 +18,7 @@ function packCallProgress(row: CallRow) {
     row.dueAt,
     row.sealKey,
     row.erased,
+    row.missing,
   ] as const;
 }
 
@@ -41,6 +42,7 @@ function unpackCallRow(
     dueAt,
     sealKey,
     erased,
+    missing,
   ]: PackedProgress,
 ): CallRow {
   const { arguments: args, sensitive, salt, actionDigest } = request;
@@ -64,6 +66,7 @@ function unpackCallRow(
     dueAt,
     sealKey,
     erased,
+    missing,
   };
 }
 
