@@ -1,4 +1,4 @@
-import { crashPoint } from '@countersign/runtime';
+import { crashPoint, startStopwatch } from '@countersign/runtime';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ClaimedCall } from './execution.js';
 import type { ExecutionAnswer, Executions } from './executions.js';
@@ -41,16 +41,16 @@ export async function claimCall(own: OwnCall, ports: ClaimPorts): Promise<ClaimR
   // that may have run the tool already.
   const request = { resolverId, leaseMs, commandId: ids.uuid() };
   crashPoint('resolver.before-claim');
-  let askedAt = clock.monotonic();
+  let sinceAskedMs = startStopwatch(clock);
   const answer = await retryUntilAnswered(() => executions.claim(tenant, callId, request), ports);
   if (answer.status === 'refused') return refused(callId, answer.refusal.code, log);
   crashPoint('resolver.after-claim');
   const { claim } = answer;
   const renew = (): Promise<ExecutionAnswer> => executions.renew(tenant, callId, { attempt: claim.attempt, leaseMs });
-  if (clock.monotonic() - askedAt > leaseMs / 3) {
+  if (sinceAskedMs() > leaseMs / 3) {
     // The response was slow, so the lease may be nearly over: renew it before anything runs.
     const renewed = await retryUntilAnswered(() => {
-      askedAt = clock.monotonic();
+      sinceAskedMs = startStopwatch(clock);
       return renew();
     }, ports);
     if (renewed.status === 'refused') return refused(callId, renewed.refusal.code, log);
@@ -58,7 +58,7 @@ export async function claimCall(own: OwnCall, ports: ClaimPorts): Promise<ClaimR
   const lost = new AbortController();
   const lease = new Lease({
     leaseMs,
-    askedAt,
+    sinceAskedMs,
     renew,
     onLost: () => lost.abort(new Error('the claim is lost')),
     clock,

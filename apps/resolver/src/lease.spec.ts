@@ -1,23 +1,28 @@
+import { startStopwatch } from '@countersign/runtime';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import type { ExecutionAnswer } from './executions.js';
 import { Lease } from './lease.js';
 
 function open(answer: () => Promise<ExecutionAnswer>) {
   const clock = createVirtualClock();
+  let suspendedMs = 0;
+  const machine = { ...clock, now: () => clock.now() + suspendedMs };
   const renewals: number[] = [];
   let lost = 0;
   const lease = new Lease({
     leaseMs: 600,
-    askedAt: clock.monotonic(),
+    sinceAskedMs: startStopwatch(machine),
     renew: () => {
       renewals.push(clock.monotonic());
       return answer();
     },
     onLost: () => void (lost += 1),
-    clock,
+    clock: machine,
     log: createSilentLog(),
   });
-  return { clock, renewals, lease, lost: () => lost };
+  /** The machine sleeps: its monotonic clock stands still, its wall clock does not. */
+  const suspend = (forMs: number): void => void (suspendedMs += forMs);
+  return { clock, renewals, lease, suspend, lost: () => lost };
 }
 
 describe('a lease', () => {
@@ -50,6 +55,16 @@ describe('a lease', () => {
     expect([lease.holds(), lost()]).toEqual([false, 0]);
     down = false;
     await clock.advanceAsync(200);
+    expect(lease.holds()).toBe(true);
+    lease.end();
+  });
+
+  it('holds no longer after the machine was suspended, until it is renewed', async () => {
+    const { clock, lease, suspend } = open(async () => ({ status: 'recorded' }));
+    await clock.advanceAsync(100);
+    suspend(500);
+    expect(lease.holds()).toBe(false);
+    await clock.advanceAsync(100);
     expect(lease.holds()).toBe(true);
     lease.end();
   });

@@ -1,10 +1,11 @@
+import { startStopwatch } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { ExecutionAnswer } from './executions.js';
 
 export interface LeaseOptions {
   readonly leaseMs: number;
-  /** When the claim was asked for, on the monotonic clock: its lease cannot end earlier than `leaseMs` after that. */
-  readonly askedAt: number;
+  /** How many ms ago the claim was asked for: its lease cannot end earlier than `leaseMs` after that. */
+  readonly sinceAskedMs: () => number;
   readonly renew: () => Promise<ExecutionAnswer>;
   /** Another process has the claim. */
   readonly onLost: () => void;
@@ -15,19 +16,19 @@ export interface LeaseOptions {
 /** Renews a claim while its tool runs and its outcome is not recorded. */
 export class Lease {
   readonly #options: LeaseOptions;
-  #until: number;
+  #sinceAskedMs: () => number;
   #cancel: (() => void) | undefined;
   #ended = false;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
-    this.#until = options.askedAt + options.leaseMs;
+    this.#sinceAskedMs = options.sinceAskedMs;
     this.#later(options.leaseMs / 3);
   }
 
-  /** Returns whether the lease certainly holds: a process that was suspended must not begin to execute. */
+  /** Returns whether the lease certainly holds: a process or machine that was suspended must not begin to execute. */
   holds(): boolean {
-    return !this.#ended && this.#options.clock.monotonic() < this.#until;
+    return !this.#ended && this.#sinceAskedMs() < this.#options.leaseMs;
   }
 
   /** Stops renewing. */
@@ -42,7 +43,7 @@ export class Lease {
 
   async #renew(): Promise<void> {
     const { leaseMs, renew, onLost, clock, log } = this.#options;
-    const askedAt = clock.monotonic();
+    const sinceAskedMs = startStopwatch(clock);
     let delayMs = leaseMs / 3;
     try {
       const answer = await renew();
@@ -53,7 +54,7 @@ export class Lease {
         onLost();
         return;
       }
-      this.#until = askedAt + leaseMs;
+      this.#sinceAskedMs = sinceAskedMs;
     } catch (error) {
       // The tool continues: its outcome can still be reported, even after the lease.
       log.warn({ error }, 'the claim could not be renewed; retrying');

@@ -128,4 +128,17 @@ describe('the clock of a store on another machine', () => {
     tell();
     expect(time.mustAsk()).toBe(false);
   });
+
+  it('has a problem while every event is recorded at another time than the store tells, as behind a wrong proxy', () => {
+    const { time, tell, record } = setUp();
+    tell();
+    for (let nth = 1; nth <= 5; nth += 1) {
+      expect(time.problem()).toBeUndefined();
+      record(60_000);
+      tell();
+    }
+    expect(time.problem()).toMatch(/at another time than the event store tells/);
+    record();
+    expect(time.problem()).toBeUndefined();
+  });
 });

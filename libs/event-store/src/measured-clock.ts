@@ -36,7 +36,12 @@ interface Bounds {
   readonly high: number;
 }
 
+/** A repeat of an append is answered with the time of the first one; so many in a row are no repeats. */
+const surprisesMax = 5;
+
 const notTold = 'the event store has not told its time yet';
+const otherTime =
+  'events are recorded at another time than the event store tells: a proxy in front of it may replace the Date header';
 const contradicted = "the event store's time differs from what it was: it is asked again";
 
 /**
@@ -49,11 +54,12 @@ export function createMeasuredClock(clock: Clock): MeasuredClock {
   const ownOffset = (): number => clock.now() - clock.monotonic();
   let known: { readonly offset: number; readonly bounds: Bounds; readonly own: number } | undefined;
   let contradiction: Bounds | undefined;
-  let isOutOfBounds = false;
+  let isSurprised = false;
+  let surprises = 0;
 
   const settle = (bounds: Bounds, offset: number): boolean => {
     known = { offset, bounds, own: ownOffset() };
-    [contradiction, isOutOfBounds] = [undefined, false];
+    [contradiction, isSurprised] = [undefined, false];
     return true;
   };
   const jumpedMs = (): number => (known === undefined ? 0 : ownOffset() - known.own);
@@ -74,14 +80,18 @@ export function createMeasuredClock(clock: Clock): MeasuredClock {
     doubt,
     problem: () => {
       const ahead = aheadMs();
-      return doubt() ?? (Math.abs(ahead) > skewMsMax ? skewed(ahead) : undefined);
+      if (Math.abs(ahead) > skewMsMax) return doubt() ?? skewed(ahead);
+      return doubt() ?? (surprises < surprisesMax ? undefined : otherTime);
     },
     told: ({ time: { earliest, latest }, asked: { sentAt, answeredAt } }) => {
       const told = { low: earliest - answeredAt, high: latest - sentAt };
       const expected = known?.offset ?? ownOffset();
       if (nearest(told, expected) === expected) return settle(told, expected);
       const both = contradiction && overlap(told, contradiction);
-      if (both !== undefined) return settle(both, (both.low + both.high) / 2);
+      if (both !== undefined) {
+        surprises = 0;
+        return settle(both, (both.low + both.high) / 2);
+      }
       contradiction = told;
       return false;
     },
@@ -90,10 +100,15 @@ export function createMeasuredClock(clock: Clock): MeasuredClock {
       // A recorded time is cut: by one of the vendor's clients to whole seconds.
       const cutMs = recordedAt % 1000 === 0 ? 1000 : 1;
       const both = overlap({ low: recordedAt - answeredAt, high: recordedAt + cutMs - sentAt }, known.bounds);
-      if (both === undefined) isOutOfBounds = true;
-      else known = { ...known, offset: nearest(both, known.offset) };
+      if (both === undefined) {
+        isSurprised = true;
+        surprises += 1;
+        return;
+      }
+      surprises = 0;
+      known = { ...known, offset: nearest(both, known.offset) };
     },
-    mustAsk: () => doubt() !== undefined || isOutOfBounds,
+    mustAsk: () => doubt() !== undefined || isSurprised,
   };
 }
 

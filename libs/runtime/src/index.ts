@@ -1,5 +1,5 @@
 export { atMost, orAborted, within } from './bounded-wait.js';
-export { sleep, systemClock } from '@countersign/contracts/clock';
+export { sleep, startStopwatch, systemClock } from '@countersign/contracts/clock';
 export type { Clock } from '@countersign/contracts/clock';
 export { ConfigError, readConfig, Secret } from './config.js';
 export type { ConfigProblem } from './config.js';

@@ -1,4 +1,4 @@
-import { sleep } from '@countersign/runtime';
+import { sleep, startStopwatch } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { away } from './keeper-client.js';
 import type { KeeperClient } from './keeper-client.js';
@@ -53,7 +53,7 @@ export function createLoan({ client, clock, log, stopping }: LoanPorts): Loan {
   let borrower: Borrower | undefined;
   let loanMs = 0;
   let number = 1;
-  let askedAt: Moment | undefined;
+  let sinceAskedMs: (() => number) | undefined;
   /** The newest version that the keeper has told. */
   let seen: Version | undefined;
   /** The newest one without a key from before it. */
@@ -93,9 +93,9 @@ export function createLoan({ client, clock, log, stopping }: LoanPorts): Loan {
     catchUp();
   };
   const isLive = (): boolean => {
-    if (askedAt === undefined) return false;
-    if (sinceMs(clock, askedAt) < loanMs) return true;
-    askedAt = undefined;
+    if (sinceAskedMs === undefined) return false;
+    if (sinceAskedMs() < loanMs) return true;
+    sinceAskedMs = undefined;
     number += 1;
     copiesFor = undefined;
     borrower?.drop();
@@ -104,14 +104,14 @@ export function createLoan({ client, clock, log, stopping }: LoanPorts): Loan {
     return false;
   };
   const follow = async (): Promise<void> => {
-    const asking = { monotonic: clock.monotonic(), wall: clock.now() };
+    const asking = startStopwatch(clock);
     const progress = borrower?.progress() ?? 0;
     const confirmed = { epoch: seen?.epoch ?? '', dropped: confirm(dropped), rewritten: confirm(rewritten), progress };
     const { version, answer } = await client.ask('follow', { confirmed });
     // A loan that has ended while this request was on its way has ended: its keys are dropped first.
     isLive();
     loanMs = answer.loanMs;
-    askedAt = asking;
+    sinceAskedMs = asking;
     if (seen === undefined) copiesFor = version.erased;
     see(version);
     rewrite();
@@ -165,14 +165,4 @@ function once(work: () => Promise<void>): () => void {
     };
     work().then(end, end);
   };
-}
-
-interface Moment {
-  readonly monotonic: number;
-  readonly wall: number;
-}
-
-/** The longer of two measures: the monotonic clock may stand still while a machine sleeps, and the wall clock can be put back. */
-function sinceMs(clock: Clock, { monotonic, wall }: Moment): number {
-  return Math.max(clock.monotonic() - monotonic, clock.now() - wall);
 }

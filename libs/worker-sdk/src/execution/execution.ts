@@ -6,7 +6,7 @@ import {
   type RequestApprovalBody,
   type ToolCallView,
 } from '@countersign/contracts';
-import { sleepOrThrow } from '@countersign/contracts/clock';
+import { sleepOrThrow, startStopwatch } from '@countersign/contracts/clock';
 import { CountersignError, isRefusal, messageOf } from '../errors.js';
 import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { questionBefore } from './must-ask.js';
@@ -32,7 +32,7 @@ export async function executeCall(ports: ExecutionPorts, request: ExecutionReque
   const claimKey = randomUUID();
   const { resolverId, leaseMs } = ports;
   const waiting = { attempts: Infinity, signal: ports.stopped };
-  const claimedAt = ports.clock.monotonic();
+  const sinceClaimedMs = startStopwatch(ports.clock);
   let claim: ClaimView;
   try {
     claim = await ports.resolver.claim(call.callId, { resolverId, leaseMs }, { ...waiting, idempotencyKey: claimKey });
@@ -42,8 +42,7 @@ export async function executeCall(ports: ExecutionPorts, request: ExecutionReque
       return 'not-claimable';
     throw error;
   }
-  const isExpired = ports.clock.monotonic() - claimedAt >= leaseMs;
-  if (isExpired && !(await isStillOurs(ports, call.callId, claim.attempt))) return 'not-claimable';
+  if (sinceClaimedMs() >= leaseMs && !(await isStillOurs(ports, call.callId, claim.attempt))) return 'not-claimable';
   return inTraceOf(claim, () => runAndReport(ports, request, claim));
 }
 
