@@ -1,4 +1,5 @@
 import { currentApproval, dueCommand, toolCallDecider } from '@countersign/domain';
+import { skewMsMax } from '@countersign/event-store';
 import { inBatch, settleBatch } from './batch.js';
 import { withToolCall } from './with-tool-call.js';
 import { refused } from './result.js';
@@ -6,17 +7,20 @@ import type { CommandPorts } from './ports.js';
 import { votersOf } from './voters.js';
 
 /**
- * Fires a call's deadline if it is due: expiry, escalation, reminder, lapse of the right to run, lapse of a claim.
+ * Fires a call's deadline if it is due: expiry, escalation, reminder, lapse of the right to run, lapse of a claim. A limit
+ * counts from the record of the event that began it, where that is later than the event says: the machine may have been
+ * suspended together with its clocks.
  * Returns the log's position afterwards, or null when nothing was due.
  */
 export async function fireDue(ports: CommandPorts, tenant: string, callId: string): Promise<number | null> {
   const commandId = ports.ids.uuid();
-  const outcome = await withToolCall(ports, { tenant, callId, commandId }, toolCallDecider.decide, (call, at) => {
-    const due = dueCommand(call, at);
+  const target = { tenant, callId, commandId };
+  const outcome = await withToolCall(ports, target, toolCallDecider.decide, (call, now, lateMs) => {
+    const due = dueCommand(call, lateMs > skewMsMax ? now - lateMs : now);
     if (due === null) return refused('not-due', 'nothing is due');
     switch (due.type) {
       case 'ExpireApproval': {
-        const voters = votersOf(ports, tenant, currentApproval(call), at);
+        const voters = votersOf(ports, tenant, currentApproval(call), now);
         return inBatch(ports, call, { ...due, ...voters }, commandId);
       }
       case 'LapseApproval':

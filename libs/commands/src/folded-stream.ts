@@ -4,6 +4,7 @@ import type { Fold } from '@countersign/domain';
 import { noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createLruMap } from '@countersign/runtime';
+import { lateMsOf } from './late-ms.js';
 
 /** A stream and its folded state. Immutable. */
 export interface FoldedStream<State> {
@@ -19,6 +20,8 @@ export interface FoldedStream<State> {
   readonly traceparent: string | undefined;
   /** The ids of the commands that made its events, the oldest first. */
   readonly commandIds: readonly string[];
+  /** How many ms after their own times its events were recorded, at most. */
+  readonly lateMs: number;
   /** About how many bytes of JSON its events have. */
   readonly weight: number;
   /** How often the streams had been forgotten when its first event was read. */
@@ -85,6 +88,7 @@ export function createFoldedStreams<State, Event extends LedgerEvent>(
       tool: known.tool ?? calledToolOf(event),
       traceparent: known.revision === noStream ? traceparent : known.traceparent,
       commandIds: known.commandIds.at(-1) === commandId ? known.commandIds : [...known.commandIds, commandId],
+      lateMs: Math.max(known.lateMs, lateMsOf(event)),
       weight: known.weight + weigh(event),
       generation: known.generation,
     };
@@ -99,6 +103,7 @@ export function createFoldedStreams<State, Event extends LedgerEvent>(
     tool: undefined,
     traceparent: undefined,
     commandIds: [],
+    lateMs: 0,
     weight: 0,
     generation,
   });

@@ -9,8 +9,11 @@ import { createFoldedStreams } from './folded-stream.js';
 import type { FoldedStream } from './folded-stream.js';
 import { createKeyedQueue } from './keyed-queue.js';
 
-/** Decides on a state; called again when the state has changed meanwhile. */
-export type Decide<State, Event> = (state: State) => RuleResult<Event> | Promise<RuleResult<Event>>;
+/**
+ * Decides on a state; called again when the state has changed meanwhile. `lateMs`: how many ms after their own times its
+ * events were recorded, at most.
+ */
+export type Decide<State, Event> = (state: State, lateMs: number) => RuleResult<Event> | Promise<RuleResult<Event>>;
 
 /** The metadata of a command's events. */
 export interface CommandMeta {
@@ -170,7 +173,7 @@ type Answer<State, Event> = CommandResult<State> | { readonly status: 'append'; 
 
 /** The decision about a command on a stream. A promise only when `decide` needs one: most commands are decided synchronously. */
 export function decideOn<State, Event>(
-  { state, revision, position, commandIds, traceparent }: FoldedStream<State>,
+  { state, revision, position, commandIds, traceparent, lateMs }: FoldedStream<State>,
   decide: Decide<State, Event>,
   meta: CommandMeta,
 ): Answer<State, Event> | Promise<Answer<State, Event>> {
@@ -181,7 +184,7 @@ export function decideOn<State, Event>(
     const { events } = decision;
     return events.length === 0 ? { ...nothing, repeated: false } : { status: 'append', events };
   };
-  const decided = decide(state);
+  const decided = decide(state, lateMs);
   return decided instanceof Promise ? decided.then(answer) : answer(decided);
 }
 

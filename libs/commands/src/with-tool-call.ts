@@ -24,15 +24,15 @@ export async function withToolCall<Command extends ToolCallCommand>(
   ports: CommandPorts,
   target: { readonly tenant: string; readonly callId: string; readonly commandId: string },
   rule: Rule<Command>,
-  build: (call: ToolCall, at: number) => Command | Refused | Promise<Command | Refused>,
+  build: (call: ToolCall, at: number, lateMs: number) => Command | Refused | Promise<Command | Refused>,
 ): Promise<Result<ToolCall>> {
   const { tenant, callId, commandId } = target;
   if (!isCallId(callId)) return noSuchCall(callId);
-  const decide = (state: ToolCallState) => {
+  const decide = (state: ToolCallState, lateMs: number) => {
     const apply = (built: Command | Refused): RuleResult<ToolCallEvent> =>
       'refusal' in built ? built : applyRule(ports, rule, built, state);
     const call = callOf(state, tenant);
-    const built = call === undefined ? noSuchCall(callId) : build(call, ports.clock.now());
+    const built = call === undefined ? noSuchCall(callId) : build(call, ports.clock.now(), lateMs);
     return built instanceof Promise ? built.then(apply) : apply(built);
   };
   const handled = await ports.handler.handleCommand(toolCallStream(callId), decide, { tenant, callId, commandId });
