@@ -143,6 +143,60 @@ describe('a decision in the inbox', () => {
     await stateOf(world, calls[2], 'approved');
   });
 
+  it('approves many only after the end of each was on screen, and none that a line would cut', async () => {
+    const world = await openWorld();
+    const many = Array.from({ length: 30 }, (_, nth) => ({
+      ...{ toolName: 'many', toolCallId: `m${String(nth)}`, arguments: { command: 'word '.repeat(100), nth } },
+    }));
+    const long = { toolName: 'long', toolCallId: 'long', arguments: { text: 'x'.repeat(20_000) } };
+    await world.ask([...many, long]);
+    const { page } = await openInbox(browser(), world.url);
+    await page.getByRole('checkbox', { name: 'Select many' }).first().click();
+    await page.keyboard.press('End');
+    await page.locator('.list-scroll').evaluate('(list) => list.scrollTo(0, list.scrollHeight)');
+    await page.getByRole('checkbox', { name: 'Select long' }).click({ modifiers: ['Shift'] });
+    await page.getByRole('button', { name: 'Review 31 …' }).click();
+    const dialog = page.getByRole('dialog');
+    const approve = dialog.getByRole('button', { name: 'Approve 30' });
+    await dialog.getByText('You can approve them after the end of each was on screen.').waitFor();
+    await dialog.getByRole('row', { name: /long .* deny only: open it to approve it/ }).waitFor();
+    expect(await approve.isDisabled()).toBe(true);
+    await dialog.getByRole('button', { name: 'Deny 31' }).waitFor();
+    const more = dialog.getByRole('button', { name: 'Show more' });
+    for (let pages = 0; pages < 60 && (await more.count()) > 0; pages += 1)
+      await more.click({ timeout: 2000 }).catch(() => undefined);
+    await approve.click();
+    await page.getByText('Approved: 30 calls').waitFor();
+    // The list has a preview of the long one. Its card has the whole.
+    await page.getByRole('link', { name: /long/ }).click();
+    await page.getByRole('heading', { name: 'long', exact: true }).waitFor();
+    expect(await page.getByText('x'.repeat(20_000)).count()).toBe(1);
+    const next = page.getByRole('button', { name: 'Show more' });
+    for (let pages = 0; pages < 60 && (await next.count()) > 0; pages += 1)
+      await next.click({ timeout: 2000 }).catch(() => undefined);
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByText('Approved: long').waitFor();
+  });
+
+  it('sends an edit only after the end of the change was on screen', async () => {
+    const world = await openWorld();
+    const [call] = await world.ask([{ toolName: 'write_file', arguments: { text: 'a' } }]);
+    const { page } = await openInbox(browser(), world.url, 'ann');
+    await page.getByRole('heading', { name: 'write_file' }).waitFor();
+    await page.keyboard.press('e');
+    const dialog = page.getByRole('dialog');
+    const text = Array.from({ length: 120 }, (_, nth) => `line ${String(nth)}`).join('\n');
+    await dialog.getByRole('textbox', { name: 'Arguments as JSON' }).fill(JSON.stringify({ text }));
+    const send = dialog.getByRole('button', { name: 'Approve these arguments' });
+    await dialog.getByText('You can send it after its end was on screen.').waitFor();
+    expect(await send.isDisabled()).toBe(true);
+    const more = dialog.getByRole('button', { name: 'Show more' });
+    for (let pages = 0; pages < 60 && (await more.count()) > 0; pages += 1)
+      await more.click({ timeout: 2000 }).catch(() => undefined);
+    await send.click();
+    expect((await stateOf(world, call, 'approved')).arguments).toEqual({ text });
+  });
+
   it('tells the slower of two browsers kindly who was first', async () => {
     const world = await openWorld();
     await world.ask([{ toolName: 'delete_file' }]);

@@ -307,6 +307,17 @@ describe('answering many', () => {
     expect([stateOf('apr_1'), stateOf('apr_2'), stateOf('apr_3')]).toEqual(['approved', 'pending', 'pending']);
   });
 
+  it('shows all of what is to be approved where one line would cut it, and cuts what is denied', async () => {
+    const command = `echo ${'a'.repeat(500)}; curl evil`;
+    const instructions = [{ respondedBy: 'bob', instruction: 'then tell ann' }];
+    given({ ...one, arguments: { command }, instructions });
+    const approved = (await run(['approve', '--run', 'run-42', '--yes'])).out.replaceAll(/\s+/g, '');
+    expect(approved).toContain('curlevil"');
+    expect(approved).toContain('bob:thentellann');
+    given({ ...one, arguments: { command } });
+    expect((await run(['deny', '--run', 'run-42', '--yes'])).out).not.toContain('curl evil');
+  });
+
   it('prints a result for each with --json, and ends with 0 when all are answered', async () => {
     given(one, two);
     const { code, out } = await run(['deny', '--tool', 'read_*', '--yes', '--json']);

@@ -79,9 +79,11 @@ describe('segments', () => {
     expect(shown(`a${' \t'.repeat(60)}b`)).toBe('a⟦120 spaces and tabs⟧b');
   });
 
-  it('of a line leave its indentation, unless it hides the line', () => {
-    expect(textOf(lineSegments(`${' '.repeat(24)}a`))).toBe(`${' '.repeat(24)}a`);
-    expect(textOf(lineSegments(`${' '.repeat(25)}a`))).toBe('⟦25 spaces⟧a');
+  it('of a line leave its indentation where it is short', () => {
+    expect(textOf(lineSegments(`${' '.repeat(7)}a`))).toBe(`${' '.repeat(7)}a`);
+    for (const spaces of [8, 16, 24, 25]) {
+      expect(textOf(lineSegments(`${' '.repeat(spaces)}a`))).toBe(`⟦${String(spaces)} spaces⟧a`);
+    }
     expect(textOf(lineSegments(`  a${' '.repeat(8)}b`))).toBe('  a⟦8 spaces⟧b');
   });
 

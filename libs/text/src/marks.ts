@@ -99,14 +99,9 @@ function reasonOf(character: string, clings: boolean, poses: boolean): MarkReaso
   return character === ours || unseen.test(character) ? 'unseen' : undefined;
 }
 
-/** A deeper indentation is marked like any other run of spaces. */
-const indentMax = 24;
-
-/** The segments of one line of a text. Its indentation stays, so that code reads as code. */
+/** The segments of one line of a text. An indentation is marked like any other run of spaces. */
 export function lineSegments(line: string): readonly Segment[] {
-  const indent = /^ */.exec(line)?.[0] ?? '';
-  if (indent === '' || indent.length > indentMax) return segmentsOf(line, { partedBy: '\t' });
-  return [{ kind: 'text', text: indent }, ...segmentsOf(line.slice(indent.length), { partedBy: '\t' })];
+  return segmentsOf(line, { partedBy: '\t' });
 }
 
 /** The visible mark of a character that is not shown as itself: `⟦U+202E⟧`. */

@@ -5,7 +5,8 @@ import { localError, usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
-import { cut } from '../text/width.js';
+import { cut, widthOf } from '../text/width.js';
+import { agreedLines } from '../view/approval-card.js';
 import { compactJson } from '../view/approval-summary.js';
 import type { Line } from '../view/line.js';
 import { wrapped } from '../view/line.js';
@@ -45,7 +46,7 @@ export async function respondToMany(
   }
   const preview = await send(invocation, type, approvals, { ...options, dryRun: true });
   const possible = approvals.filter((_, index) => preview[index]?.status === 'possible');
-  invocation.print(...approvals.flatMap((approval, index) => rowLines(invocation, approval, preview[index])));
+  invocation.print(...approvals.flatMap((approval, index) => rowLines(invocation, type, approval, preview[index])));
   const question = `${type === 'approve' ? 'Approve' : 'Deny'} ${String(possible.length)} of ${String(approvals.length)}?`;
   if (possible.length > 0 && isAsking && !(await isConfirmed(invocation, question))) {
     invocation.note('Nothing was sent.');
@@ -120,20 +121,35 @@ async function send(
   return results;
 }
 
-function rowLines({ columns, client }: Invocation, approval: ApprovalView, result: Result | undefined): Line[] {
+/** A row is one line, unless it would cut what is to be approved: then all of it is shown. */
+function rowLines(
+  { columns, client }: Invocation,
+  type: 'approve' | 'deny',
+  approval: ApprovalView,
+  result: Result | undefined,
+): Line[] {
   const facts = [
     ...(approval.risk === null ? [] : [`risk ${approval.risk}`]),
     `asked by ${requesterWords(approval, 80)}`,
     `agent ${printable(approval.agentId, 80)}`,
     `run ${printable(approval.runId, 80)}`,
   ];
-  const call = `${printable(approval.toolName)} ${compactJson(approval.arguments, columns)}`;
+  const name = printable(approval.toolName);
+  const isShownBelow = type === 'approve' && result?.status === 'possible' && !fitsOneLine(approval, columns);
+  const call = isShownBelow ? name : `${name} ${compactJson(approval.arguments, columns)}`;
   const why = result?.problem === undefined ? '' : problemWords(result.problem, client.serverNow());
   return [
     { text: cut(call, columns), tone: 'bold' },
     { text: cut(`  ${facts.join(' · ')}`, columns), tone: 'dim' },
+    ...(isShownBelow ? agreedLines(approval, columns) : []),
     ...(why === '' ? [] : wrapped(`  left out: ${why}`, columns, 'yellow', 2)),
   ];
+}
+
+/** Returns whether one line shows all that a person agrees to. */
+function fitsOneLine({ toolName, arguments: args, proposal, instructions }: ApprovalView, columns: number): boolean {
+  if (proposal.kind !== 'run' || instructions.length > 0) return false;
+  return widthOf(`${printable(toolName)} ${compactJson(args, Number.POSITIVE_INFINITY)}`) <= columns;
 }
 
 function tell(

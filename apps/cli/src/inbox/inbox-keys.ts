@@ -13,7 +13,7 @@ export function pressKey(state: InboxState, message: KeyMessage): Step {
   if (key.name === 'interrupt') return { state, effect: { type: 'quit' } };
   if (key.name === 'redraw') return { state, effect: { type: 'redraw' } };
   if (state.sendingId !== undefined) return { state };
-  const calm = { ...state, notice: undefined };
+  const calm = { ...state, ...seenIn(state, message), notice: undefined };
   switch (state.view.kind) {
     case 'list':
       return inList(calm, key, message.page);
@@ -22,6 +22,19 @@ export function pressKey(state: InboxState, message: KeyMessage): Step {
     case 'form':
       return inForm(calm, state.view.form, state.view.scroll, message);
   }
+}
+
+/** What the last frame showed to its end. */
+function seenIn(state: InboxState, { isEndShown }: KeyMessage): Pick<InboxState, 'seenEndOf'> {
+  const { view } = state;
+  if (view.kind === 'list' || !isEndShown) return state;
+  const seenEndOf = view.kind === 'form' ? shownIn(view.form) : selectedOf(state)?.shownDigest;
+  return { seenEndOf };
+}
+
+/** What a form shows: the card, or the change of an edit. */
+function shownIn({ approval, edited }: Form): string {
+  return edited === undefined ? approval.shownDigest : `${approval.shownDigest} ${edited.text}`;
 }
 
 const decisionKeys: Readonly<Record<string, DecisionType>> = { a: 'approve', e: 'edit', d: 'deny', r: 'answer' };
@@ -122,6 +135,11 @@ function submit(state: InboxState, form: Form, scroll: number): Step {
     const view = { kind: 'form', scroll, form: { ...form, active } } as const;
     return { state: { ...state, view, notice: { text: filled.missing, tone: 'red' } } };
   }
-  const { approval } = form;
+  const { approval, type } = form;
+  // What was cut off the screen is not approved unseen.
+  if ((type === 'approve' || type === 'edit') && state.seenEndOf !== shownIn(form)) {
+    const text = 'Its end was not on the screen yet: PgDn shows the rest.';
+    return { state: { ...state, notice: { text, tone: 'yellow' } } };
+  }
   return { state: { ...state, sendingId: approval.approvalId }, effect: { type: 'respond', approval, ...filled } };
 }

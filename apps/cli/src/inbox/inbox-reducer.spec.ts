@@ -31,8 +31,8 @@ function play(approvals: readonly ApprovalView[] = [one, two, three]) {
     state: () => state,
     press: (...texts: readonly string[]) => {
       for (const text of texts) {
-        const { scrollMax, page } = renderInbox(state, size);
-        for (const key of read(text)) tell({ type: 'key', key, scrollMax, page });
+        const { scrollMax, page, isEndShown } = renderInbox(state, size);
+        for (const key of read(text)) tell({ type: 'key', key, scrollMax, page, isEndShown });
       }
     },
     screen: () => renderInbox(state, size).lines.map(({ text }) => text.trimEnd()),
@@ -306,6 +306,52 @@ describe('an answer', () => {
     inbox.press('a', 'x');
     inbox.tell({ type: 'changed', approval: { ...one, round: 1 }, nowMs });
     expect(inbox.state().view.kind).toBe('form');
+  });
+});
+
+describe('what does not fit on the screen', () => {
+  const long = approvalOf({ approvalId: 'apr_9', arguments: { command: 'echo\n'.repeat(60) } });
+  const unseen = 'Its end was not on the screen yet: PgDn shows the rest.';
+
+  it('is approved only after its end was on the screen', () => {
+    const inbox = play([long]);
+    inbox.press('a', '\r');
+    expect(inbox.has(unseen)).toBe(true);
+    expect(inbox.effects).toEqual([]);
+    inbox.press(...Array.from({ length: 20 }, () => pageDown), '\r');
+    expect(inbox.effects).toMatchObject([{ type: 'respond', decision: { type: 'approve' } }]);
+  });
+
+  it('may be read on the card before', () => {
+    const inbox = play([long]);
+    inbox.press('\r', 'G', 'k', 'a', '\r');
+    expect(inbox.effects).toMatchObject([{ type: 'respond', decision: { type: 'approve' } }]);
+  });
+
+  it('has to be seen again when it has changed', () => {
+    const inbox = play([long]);
+    inbox.press('\r', 'G', 'g');
+    inbox.tell({ type: 'changed', approval: { ...long, shownDigest: `sha256:${'ef'.repeat(32)}` }, nowMs });
+    inbox.press('a', '\r');
+    expect(inbox.has(unseen)).toBe(true);
+    expect(inbox.effects).toEqual([]);
+  });
+
+  it('may be denied unseen', () => {
+    const inbox = play([long]);
+    inbox.press('d', '\r');
+    expect(inbox.effects).toMatchObject([{ decision: { type: 'deny' } }]);
+  });
+
+  it('of an edit is the change, which has to be seen too', () => {
+    const inbox = play([long]);
+    inbox.press('e');
+    const value = { command: 'other\n'.repeat(60) };
+    inbox.tell({ type: 'edited', approval: long, value, text: JSON.stringify(value) });
+    inbox.press('\r');
+    expect(inbox.effects.filter(({ type }) => type === 'respond')).toEqual([]);
+    inbox.press(...Array.from({ length: 30 }, () => pageDown), '\r');
+    expect(inbox.effects.at(-1)).toMatchObject({ type: 'respond', decision: { type: 'edit' } });
   });
 });
 

@@ -2,7 +2,7 @@ import type { ApprovalView } from '@countersign/contracts';
 import { ageWords, deadlineWords, printable } from '@countersign/text';
 import { codePointsOf } from '../text/printable.js';
 import { cut, fit, widthOf } from '../text/width.js';
-import { approvalCard } from '../view/approval-card.js';
+import { agreedEndOf, approvalCard } from '../view/approval-card.js';
 import { changeLines } from '../view/argument-lines.js';
 import type { Line } from '../view/line.js';
 import { wrapped } from '../view/line.js';
@@ -24,6 +24,8 @@ export interface Frame {
   readonly lines: readonly Line[];
   readonly scrollMax: number;
   readonly page: number;
+  /** The end of what a person agrees to is on the screen. */
+  readonly isEndShown: boolean;
 }
 
 /** Renders the inbox. Pure. */
@@ -52,30 +54,34 @@ function bodyOf(state: InboxState, size: ScreenSize, rows: number): Frame {
       return listBody(state, selected, size, rows);
     case 'card':
       return selected === undefined
-        ? { lines: [], scrollMax: 0, page: rows }
-        : scrolling(approvalCard(selected, size), state.view.scroll, rows);
+        ? { lines: [], scrollMax: 0, page: rows, isEndShown: false }
+        : scrolling(approvalCard(selected, size), state.view.scroll, rows, agreedEndOf(selected, size));
     case 'form':
       return formBody(state.view.form, state.view.scroll, size, rows);
   }
 }
 
 /** A window over lines. It shows how many lines are above and below, so that a part is not mistaken for the whole. */
-function scrolling(lines: readonly Line[], scroll: number, rows: number): Frame {
-  if (lines.length <= rows) return { lines, scrollMax: 0, page: rows };
+function scrolling(lines: readonly Line[], scroll: number, rows: number, end: number): Frame {
+  if (lines.length <= rows) return { lines, scrollMax: 0, page: rows, isEndShown: true };
   const page = Math.max(1, rows - 1);
   const scrollMax = lines.length - page;
   const top = Math.max(0, Math.min(scroll, scrollMax));
   const below = lines.length - top - page;
   const where = `── lines ${String(top + 1)}–${String(top + page)} of ${String(lines.length)}${below > 0 ? `, ${String(below)} more below (PgDn)` : ''} ──`;
-  return { lines: [...lines.slice(top, top + page), { text: where, tone: 'yellow' }], scrollMax, page };
+  return {
+    lines: [...lines.slice(top, top + page), { text: where, tone: 'yellow' }],
+    scrollMax,
+    page,
+    isEndShown: top + page >= end,
+  };
 }
 
 function listBody(state: InboxState, selected: ApprovalView | undefined, size: ScreenSize, rows: number): Frame {
   if (selected === undefined)
     return {
       lines: [{ text: '' }, { text: '  Nothing waits for an answer. New requests appear here.', tone: 'dim' }],
-      scrollMax: 0,
-      page: rows,
+      ...{ scrollMax: 0, page: rows, isEndShown: false },
     };
   const place = state.approvals.indexOf(selected);
   const listRows = Math.max(1, Math.min(state.approvals.length, Math.max(3, Math.floor((rows - 2) / 2)), rows - 2));
@@ -86,7 +92,12 @@ function listBody(state: InboxState, selected: ApprovalView | undefined, size: S
   });
   const titles: Line = { text: columnsText(['  AGE', 'DEADLINE', 'TOOL', 'AGENT', 'RUN'], size.columns), tone: 'dim' };
   const left = rows - entries.length - 2;
-  return { lines: [titles, ...entries, { text: '' }, ...preview(selected, size, left)], scrollMax: 0, page: listRows };
+  return {
+    lines: [titles, ...entries, { text: '' }, ...preview(selected, size, left)],
+    scrollMax: 0,
+    page: listRows,
+    isEndShown: false,
+  };
 }
 
 function preview(approval: ApprovalView, size: ScreenSize, rows: number): Line[] {
@@ -136,7 +147,8 @@ function formBody(form: Form, scroll: number, size: ScreenSize, rows: number): F
     ...resultHint(form),
   ];
   const subject = edited === undefined ? approvalCard(approval, size) : editLines(approval, edited.value, size.columns);
-  const above = scrolling(subject, scroll, Math.max(2, rows - bottom.length));
+  const end = edited === undefined ? agreedEndOf(approval, size) : subject.length;
+  const above = scrolling(subject, scroll, Math.max(2, rows - bottom.length), end);
   return { ...above, lines: [...above.lines, ...bottom] };
 }
 

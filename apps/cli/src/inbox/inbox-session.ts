@@ -55,7 +55,7 @@ function createSession(invocation: Invocation, filters: ApprovalFilters, quit: (
   const screen = createScreen(stdout, style);
   const readKeys = createKeyReader();
   let state = initialInboxState;
-  let frame: Frame = { lines: [], scrollMax: 0, page: 1 };
+  let frame: Frame = { lines: [], scrollMax: 0, page: 1, isEndShown: false };
   let work: Promise<unknown> = Promise.resolve();
 
   const draw = (force = false): void => {
@@ -106,7 +106,10 @@ function createSession(invocation: Invocation, filters: ApprovalFilters, quit: (
     }
   };
   const onData = (piece: string): void => {
-    for (const key of readKeys(piece)) tell({ type: 'key', key, scrollMax: frame.scrollMax, page: frame.page });
+    for (const key of readKeys(piece)) {
+      const { scrollMax, page, isEndShown } = frame;
+      tell({ type: 'key', key, scrollMax, page, isEndShown });
+    }
   };
   const onResize = (): void => draw(true);
   const open = (): void => {

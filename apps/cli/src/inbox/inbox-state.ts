@@ -12,6 +12,8 @@ export interface InboxState {
   readonly hasMore: boolean;
   readonly selectedId: string | undefined;
   readonly view: View;
+  /** The `shownDigest` of the approval whose end was on the screen; for an edit that of the change. */
+  readonly seenEndOf: string | undefined;
   /** Shown until the next key. */
   readonly notice: Notice | undefined;
   readonly connection: 'live' | 'lost';
@@ -33,8 +35,17 @@ export interface Notice {
 
 /** The inputs of the inbox. */
 export type Message =
-  /** `scrollMax` and `page` are how far the last frame could be scrolled, and how many lines it showed. */
-  | { readonly type: 'key'; readonly key: Key; readonly scrollMax: number; readonly page: number }
+  /**
+   * `scrollMax` and `page` are how far the last frame could be scrolled, and how many lines it showed; `isEndShown`:
+   * with the end of what a person agrees to.
+   */
+  | {
+      readonly type: 'key';
+      readonly key: Key;
+      readonly scrollMax: number;
+      readonly page: number;
+      readonly isEndShown: boolean;
+    }
   | { readonly type: 'loaded'; readonly approvals: readonly ApprovalView[]; readonly hasMore: boolean }
   | { readonly type: 'changed'; readonly approval: ApprovalView; readonly nowMs: number }
   | { readonly type: 'sent'; readonly approval: ApprovalView; readonly words: string }
@@ -72,6 +83,7 @@ export const initialInboxState: InboxState = {
   hasMore: false,
   selectedId: undefined,
   view: { kind: 'list' },
+  seenEndOf: undefined,
   notice: undefined,
   connection: 'live',
   sendingId: undefined,

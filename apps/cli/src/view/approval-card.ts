@@ -39,6 +39,23 @@ const ownLinesMax = 20;
  */
 export function approvalCard(approval: ApprovalView, options: CardOptions): Line[] {
   const { columns } = options;
+  return [
+    ...upperLines(approval, options),
+    { text: '' },
+    ...fact('approval', printable(approval.approvalId), columns),
+    ...fact('call', printable(approval.callId), columns),
+    ...fact('digest', printable(approval.actionDigest), columns),
+    ...ownWords(approval, columns),
+  ];
+}
+
+/** How many lines of the card a person must see before they approve: all but the ids and the agent's own words. */
+export function agreedEndOf(approval: ApprovalView, options: CardOptions): number {
+  return upperLines(approval, options).length;
+}
+
+function upperLines(approval: ApprovalView, options: CardOptions): Line[] {
+  const { columns } = options;
   const name = printable(approval.toolName);
   const risk = approval.risk === null ? '' : `   risk ${approval.risk}`;
   return [
@@ -46,14 +63,7 @@ export function approvalCard(approval: ApprovalView, options: CardOptions): Line
     ...whoAndWhen(approval, options),
     { text: '' },
     { text: 'Arguments', tone: 'bold' },
-    ...argumentLines(approval.arguments, columns, approval.hiddenValues),
-    ...hiddenLines(approval, columns),
-    ...toldLines(approval, columns),
-    { text: '' },
-    ...fact('approval', printable(approval.approvalId), columns),
-    ...fact('call', printable(approval.callId), columns),
-    ...fact('digest', printable(approval.actionDigest), columns),
-    ...ownWords(approval, columns),
+    ...agreedLines(approval, columns),
   ];
 }
 
@@ -113,6 +123,15 @@ function toldLines({ proposal, instructions }: ApprovalView, columns: number): L
     ),
   );
   return [...answer, { text: '' }, { text: 'The agent is told', tone: 'bold' }, ...lines];
+}
+
+/** All that a person agrees to: the arguments, and what the agent gets besides. Nothing is cut. */
+export function agreedLines(approval: ApprovalView, columns: number): Line[] {
+  return [
+    ...argumentLines(approval.arguments, columns, approval.hiddenValues),
+    ...hiddenLines(approval, columns),
+    ...toldLines(approval, columns),
+  ];
 }
 
 function answerLines({ proposedBy, output }: ApprovalView['proposal'], columns: number): Line[] {

@@ -15,8 +15,9 @@ export function ArgumentsChange({ before, after }: { before: JsonValue; after: J
 }
 
 /**
- * Formatted as an editor shows it. Long texts are split into lines, so that a change in one line is a one-line diff.
+ * Long texts are split into lines, so that a change in one line is a one-line diff. One space a level: a deeper layout
+ * would be marked like the spaces of a text.
  */
 function textOf(value: JsonValue): string {
-  return JSON.stringify(value, null, 2).replaceAll('\\n', '\\n\n');
+  return JSON.stringify(value, null, 1).replaceAll('\\n', '\\n\n');
 }

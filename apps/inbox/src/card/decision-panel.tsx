@@ -13,6 +13,7 @@ import { useToast } from '../ui/toast.js';
 import { AnswerDialog } from './answer-dialog.js';
 import { RemarkFields } from './remark-fields.js';
 import { RememberFields, canRemember } from './remember.js';
+import { Unseen } from './seen.js';
 import type { SeenState } from './seen.js';
 import type { Change } from './use-change.js';
 
@@ -78,7 +79,9 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
           {canRemember(approval) && (
             <RememberFields key={approval.actionDigest} {...{ approval, remember }} onChange={setRemember} />
           )}
-          <Unseen approval={approval} seen={seen} />
+          {approval.allowedDecisions.includes('approve') && (
+            <Unseen seen={seen} words="What will run goes on below. You can approve it after its end was on screen." />
+          )}
           <div className="actions">
             <Choice {...choice} type="deny" shortcut="d" ref={buttons.deny} onChoose={() => decide({ type: 'deny' })}>
               Deny
@@ -190,19 +193,6 @@ function useRemember(digest: string): readonly [Remember | undefined, (chosen: R
   const [chosen, setChosen] = useState<{ readonly digest: string; readonly remember: Remember | undefined }>();
   const remember = chosen?.digest === digest ? chosen.remember : undefined;
   return [remember, (next) => setChosen({ digest, remember: next })];
-}
-
-/** Approve is off: a part of what will run was not on screen yet. */
-function Unseen({ approval, seen }: { approval: ApprovalView; seen: SeenState }): ReactNode {
-  if (seen.isAll || !approval.allowedDecisions.includes('approve')) return null;
-  return (
-    <p className="more-below">
-      What will run goes on below. You can approve it after its end was on screen.{' '}
-      <button type="button" className="button quiet" onClick={seen.pageOn}>
-        Show more
-      </button>
-    </p>
-  );
 }
 
 /** One person has one vote. It can be withdrawn while others are still needed. */

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
-import type { JsonObject } from '@countersign/contracts';
+import type { ApprovalView, JsonObject } from '@countersign/contracts';
 import { printable } from '@countersign/text';
 import { readToolSchema } from '../api/call-events.js';
 import { useLoaded } from '../live/use-loaded.js';
@@ -8,6 +8,7 @@ import type { Loaded } from '../live/use-loaded.js';
 import { ArgumentsChange } from './arguments-change.js';
 import { JsonEditor } from './json-editor.js';
 import { parseObject, schemaProblems } from './schema-problems.js';
+import { SeenParts, Unseen, useSeen } from './seen.js';
 import { SendingDialog } from './sending-dialog.js';
 import type { SendingProps } from './sending-dialog.js';
 
@@ -17,17 +18,12 @@ export default function EditDialog(props: SendingProps<JsonObject>): ReactNode {
   // The arguments that the person saw. The text is compared with them, and is sent only while they have not changed.
   const original = change?.before ?? approval.arguments;
   const [text, setText] = useState(() => JSON.stringify(original, null, 2));
-  const hidden = useMemo(() => approval.hiddenValues.map(({ pointer }) => pointer), [approval.hiddenValues]);
-  const schema = useLoaded(approval.callId, (signal) => readToolSchema(approval.callId, signal));
-  const parsed = useMemo(() => parseObject(text), [text]);
-  const problems = useMemo(
-    () => (parsed.status === 'ok' ? schemaProblems(parsed.value, schema.value ?? null, hidden) : [parsed.problem]),
-    [parsed, schema.value, hidden],
-  );
-  const isSame = parsed.status === 'ok' && JSON.stringify(parsed.value) === JSON.stringify(original);
-  const canSend = parsed.status === 'ok' && problems.length === 0 && !isSame && !isBusy && change === undefined;
+  const { edited, problems, schema } = useEdited(text, approval, original);
+  // What runs is the text as it is now: each change of it has to be on screen to its end.
+  const { state: seen, context } = useSeen(text);
+  const canSend = edited?.isFine === true && seen.isAll && !isBusy && change === undefined;
   const send = (): void => {
-    if (canSend) void onSend(parsed.value);
+    if (canSend) void onSend(edited.value);
   };
   return (
     <SendingDialog
@@ -41,22 +37,49 @@ export default function EditDialog(props: SendingProps<JsonObject>): ReactNode {
       <div className="edit-grid">
         <section aria-label="Arguments as JSON">
           <JsonEditor text={text} onChange={setText} onSubmit={send} />
-          <div role="status">
-            <ul className="problems" aria-label="Problems">
-              {problems.slice(0, 8).map((words) => (
-                <li key={words}>{printable(words, 400)}</li>
-              ))}
-              {problems.length === 0 && <li data-fine>{fineWords(schema)}</li>}
-            </ul>
-          </div>
+          <Problems problems={problems} fine={fineWords(schema)} />
         </section>
         <section aria-label="The change">
           <h3>The change</h3>
-          {parsed.status === 'ok' && <ArgumentsChange before={original} after={parsed.value} />}
+          {edited !== undefined && (
+            <SeenParts context={context}>
+              <ArgumentsChange before={original} after={edited.value} />
+            </SeenParts>
+          )}
         </section>
       </div>
+      {edited?.isFine === true && (
+        <Unseen seen={seen} words="The change goes on below. You can send it after its end was on screen." />
+      )}
     </SendingDialog>
   );
+}
+
+function Problems({ problems, fine }: { problems: readonly string[]; fine: string }): ReactNode {
+  return (
+    <div role="status">
+      <ul className="problems" aria-label="Problems">
+        {problems.slice(0, 8).map((words) => (
+          <li key={words}>{printable(words, 400)}</li>
+        ))}
+        {problems.length === 0 && <li data-fine>{fine}</li>}
+      </ul>
+    </div>
+  );
+}
+
+/** The arguments that a text has, and what is wrong with them; undefined: it is no JSON yet. */
+function useEdited(text: string, { callId, hiddenValues }: ApprovalView, original: JsonObject) {
+  const hidden = useMemo(() => hiddenValues.map(({ pointer }) => pointer), [hiddenValues]);
+  const schema = useLoaded(callId, (signal) => readToolSchema(callId, signal));
+  const parsed = useMemo(() => parseObject(text), [text]);
+  const problems = useMemo(
+    () => (parsed.status === 'ok' ? schemaProblems(parsed.value, schema.value ?? null, hidden) : [parsed.problem]),
+    [parsed, schema.value, hidden],
+  );
+  if (parsed.status !== 'ok') return { edited: undefined, problems, schema };
+  const isSame = JSON.stringify(parsed.value) === JSON.stringify(original);
+  return { edited: { value: parsed.value, isFine: problems.length === 0 && !isSame }, problems, schema };
 }
 
 /** The result for arguments without a problem. */

@@ -56,6 +56,19 @@ function scrollTowards(end: HTMLElement): void {
   }
 }
 
+/** Says that the button is off until the rest was on screen, and shows more of it; nothing once all was. */
+export function Unseen({ seen, words }: { seen: SeenState; words: string }): ReactNode {
+  if (seen.isAll) return null;
+  return (
+    <p className="more-below">
+      {words}{' '}
+      <button type="button" className="button quiet" onClick={seen.pageOn}>
+        Show more
+      </button>
+    </p>
+  );
+}
+
 /** The parts in it are watched; undefined: they are not. */
 export function SeenParts({ context, children }: { context: Seen | undefined; children: ReactNode }): ReactNode {
   return <SeenContext value={context}>{children}</SeenContext>;

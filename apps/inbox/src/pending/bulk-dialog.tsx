@@ -5,7 +5,8 @@ import { useAccount } from '../live/use-account.js';
 import { countWords } from '../text/words.js';
 import { Dialog } from '../ui/dialog.js';
 import { useToast } from '../ui/toast.js';
-import { BulkTable } from './bulk-table.js';
+import { SeenParts, Unseen, useSeen } from '../card/seen.js';
+import { BulkTable, isShownWhole } from './bulk-table.js';
 import { useBulkPreview, useBulkSending } from './use-bulk.js';
 import type { BulkPreview, BulkType } from './use-bulk.js';
 
@@ -21,6 +22,7 @@ export function BulkDialog(props: {
   const [isTogether, setTogether] = useState(false);
   const isApprover = useAccount().roles.includes('approver');
   const preview = useBulkPreview(approvals, isApprover);
+  const { state: seen, context } = useSeen('bulk');
   const toast = useToast();
   const finish = (): void => {
     props.onDone();
@@ -39,7 +41,9 @@ export function BulkDialog(props: {
       description={introOf(approvals)}
       onClose={props.onClose}
     >
-      <BulkTable approvals={approvals} preview={preview} results={results} />
+      <SeenParts context={results === undefined ? context : undefined}>
+        <BulkTable approvals={approvals} preview={preview} results={results} />
+      </SeenParts>
       <p className="problem-line" role="alert">
         {problem}
       </p>
@@ -47,9 +51,20 @@ export function BulkDialog(props: {
       {isApprover && results === undefined && (
         <>
           <BulkFields {...{ approvals, reason, setReason, isTogether, setTogether }} />
+          {possibleIn(approvals, preview, 'approve').length > 0 && (
+            <Unseen
+              seen={seen}
+              words="There are more lines. You can approve them after the end of each was on screen."
+            />
+          )}
           <div className="actions">
             {(['deny', 'approve'] as const).map((type) => (
-              <BulkButton key={type} {...{ type, isBusy, approvals, preview }} onChoose={choose(type)} />
+              <BulkButton
+                key={type}
+                {...{ type, approvals, preview }}
+                isOff={isBusy || (type === 'approve' && !seen.isAll)}
+                onChoose={choose(type)}
+              />
             ))}
           </div>
         </>
@@ -73,7 +88,9 @@ function introOf(approvals: readonly ApprovalView[]): string {
 }
 
 function possibleIn(approvals: readonly ApprovalView[], preview: BulkPreview, type: BulkType): readonly ApprovalView[] {
-  return approvals.filter(({ approvalId }) => preview[type]?.has(approvalId) !== true);
+  return approvals.filter(
+    (approval) => preview[type]?.has(approval.approvalId) !== true && (type === 'deny' || isShownWhole(approval)),
+  );
 }
 
 function BulkFields(props: {
@@ -104,16 +121,16 @@ function BulkFields(props: {
 
 function BulkButton(props: {
   type: BulkType;
-  isBusy: boolean;
+  isOff: boolean;
   approvals: readonly ApprovalView[];
   preview: BulkPreview;
   onChoose: () => void;
 }): ReactNode {
-  const { type, isBusy, approvals, preview, onChoose } = props;
+  const { type, isOff, approvals, preview, onChoose } = props;
   const count = possibleIn(approvals, preview, type).length;
   const isReady = preview[type] !== undefined && count > 0;
   return (
-    <button className={`button ${type}`} type="button" disabled={isBusy || !isReady} onClick={onChoose}>
+    <button className={`button ${type}`} type="button" disabled={isOff || !isReady} onClick={onChoose}>
       {type === 'approve' ? 'Approve' : 'Deny'} {count}
     </button>
   );

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { printable, requesterWords } from '@countersign/text';
 import type { BulkResult } from '../api/countersign.js';
+import { End } from '../card/seen.js';
 import { glanceOf } from '../text/json-tree.js';
 import { problemWords } from '../text/words.js';
 import { RiskBadge } from '../ui/badges.js';
@@ -10,6 +11,17 @@ import { ScrollTable } from '../ui/table.js';
 import type { BulkPreview } from './use-bulk.js';
 
 const columns = ['Tool', 'Arguments', 'Risk', 'Asked by', 'Agent'];
+
+const glanceMax = 2000;
+
+/**
+ * Returns whether a row shows all that a person agrees to. What it would cut, an answer in place of the run and the
+ * instructions of others are approved on their own card.
+ */
+export function isShownWhole({ isPreview, arguments: args, proposal, instructions }: ApprovalView): boolean {
+  if (isPreview === true || proposal.kind !== 'run' || instructions.length > 0) return false;
+  return JSON.stringify(args).length <= glanceMax;
+}
 
 /** The approvals of a bulk response: before it which of them can be decided, after it the result of each. */
 export function BulkTable(props: {
@@ -26,7 +38,8 @@ export function BulkTable(props: {
             <Marked text={approval.toolName} />
           </th>
           <td className="mono wrap">
-            <Marked text={glanceOf(approval.arguments, 2000)} />
+            <Marked text={glanceOf(approval.arguments, glanceMax)} />
+            {results === undefined && isShownWhole(approval) && <End />}
           </td>
           <td>
             <RiskBadge risk={approval.risk} />
@@ -51,6 +64,9 @@ function PreviewCell(props: { approval: ApprovalView; preview: BulkPreview }): R
   const { approve, deny } = props.preview;
   if (approve === undefined || deny === undefined) return <td className="muted">…</td>;
   const [noApproval, noDenial] = [approve.get(approvalId), deny.get(approvalId)];
+  if (noApproval === undefined && noDenial === undefined && !isShownWhole(props.approval)) {
+    return <td>deny only: open it to approve it, because not all of it is shown here</td>;
+  }
   const words = (problem: typeof noApproval) => (problem === undefined ? '' : problemWords(problem, Date.now()));
   if (noApproval === undefined && noDenial === undefined) return <td data-status="done">possible</td>;
   if (noDenial === undefined) return <td>deny only: {words(noApproval)}</td>;
