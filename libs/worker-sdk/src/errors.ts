@@ -16,8 +16,9 @@ export interface CountersignErrorDetails {
 /**
  * Everything that Countersign answers with "no", or that keeps it from answering.
  *
- * `code` is stable: the codes of the HTTP contract (`tool-call-mismatch`, `already-resolved`, …), and two of the SDK's
- * own: `unreachable` (no answer after all attempts) and `unreadable-response` (an answer that is not Countersign's).
+ * `code` is stable: the codes of the HTTP contract (`tool-call-mismatch`, `already-resolved`, …), and those of the SDK's
+ * own, such as `unreachable` (no answer after all attempts), `unreadable-response` (an answer that is not Countersign's)
+ * and `state-not-bound` (a state of another user).
  *
  * @example
  * try {
