@@ -3,7 +3,6 @@ import type { RequestToolCalls } from '@countersign/contracts';
 import { decideStep, isLateQuestion, toolCallRules } from '@countersign/domain';
 import type { RequestToolCall, StepDecision, ToolCall, ToolCallProposal, ToolCallState } from '@countersign/domain';
 import { uuidV5 } from '@countersign/runtime';
-import { allEnded } from './all-ended.js';
 import { speaksFor } from './actor.js';
 import type { Actor } from './actor.js';
 import { unlessDecided } from './ask-and-cancel.js';
@@ -99,6 +98,15 @@ async function record(
   const settled = await settle(ports, plans, handled, position);
   if (settled.status === 'refused') return settled;
   return { ...settled, value: { callIds: plans.map((plan) => plan.callId), isNew } };
+}
+
+/**
+ * The results of work that runs side by side, like `Promise.all`. A failure is thrown only when all of it has ended: no part of it
+ * still records something while the next request counts.
+ */
+async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
 }
 
 /** Brings the batches of the recorded calls in line, and closes a question that came too late for its batch. */
