@@ -14,7 +14,7 @@ import type { Policies, Policy } from '@countersign/policy';
 import { createSystemIds } from '@countersign/runtime';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import type { Actor, Role } from './actor.js';
-import { createArgumentSchemas } from './argument-schema.js';
+import { createArgumentSchemas } from './request/argument-schema.js';
 import * as api from './commands.js';
 import { createCommandHandler } from './handle-command.js';
 import { serviceResolver } from './execution.js';

@@ -1,14 +1,14 @@
 // Every command of the ledger, one function each.
-export { cancelToolCall, describeApproval, requestApproval } from './ask-and-cancel.js';
-export { cancelRun, notCancelledOf } from './cancel-run.js';
-export { endRun } from './end-run.js';
+export { cancelToolCall, describeApproval, requestApproval } from './people/ask-and-cancel.js';
+export { cancelRun, notCancelledOf } from './people/cancel-run.js';
+export { endRun } from './people/end-run.js';
 export { closeBatch } from './batch.js';
 export { abandonClaim, claim, reconcile, renewClaim, reportExecution, submitClientOutput } from './execution.js';
 export { fireDue } from './fire-due.js';
-export { confirmGrant, createGrant, noSuchGrant, respondAndRemember, revokeGrant } from './grants.js';
-export { isInReach, matchesArguments } from './grant-facts.js';
-export { planGrant } from './plan-grant.js';
+export { confirmGrant, createGrant, noSuchGrant, respondAndRemember, revokeGrant } from './grants/grants.js';
+export { isInReach, matchesArguments } from './grants/grant-facts.js';
+export { planGrant } from './grants/plan-grant.js';
 export { findCall } from './with-tool-call.js';
-export { requestToolCalls } from './request-tool-calls.js';
-export { respondInBulk } from './respond-in-bulk.js';
-export { respond, reveal, withdraw } from './respond.js';
+export { requestToolCalls } from './request/request-tool-calls.js';
+export { respondInBulk } from './people/respond-in-bulk.js';
+export { respond, reveal, withdraw } from './people/respond.js';

@@ -7,7 +7,7 @@ import type { Actor } from './actor.js';
 import { closeBatch, inBatch } from './batch.js';
 import { withToolCall } from './with-tool-call.js';
 import { refused } from './result.js';
-import { oversizeResult } from './output-size.js';
+import { oversizeResult } from './people/output-size.js';
 import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
 

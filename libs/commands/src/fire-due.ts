@@ -4,7 +4,7 @@ import { inBatch, settleBatch } from './batch.js';
 import { withToolCall } from './with-tool-call.js';
 import { refused } from './result.js';
 import type { CommandPorts } from './ports.js';
-import { votersOf } from './voters.js';
+import { votersOf } from './people/voters.js';
 
 /**
  * Fires a call's deadline if it is due: expiry, escalation, reminder, lapse of the right to run, lapse of a claim. A limit

@@ -1,18 +1,18 @@
 export { principalKey, roles } from './actor.js';
 export type { Actor, Role } from './actor.js';
-export { createArgumentSchemas, SchemaEngineError } from './argument-schema.js';
-export type { ArgumentSchemas, SchemaCheck, SchemaEngine } from './argument-schema.js';
-export type { CancelRunPorts, OpenCall, OpenCalls, OpenCallsOfRun } from './cancel-run.js';
+export { createArgumentSchemas, SchemaEngineError } from './request/argument-schema.js';
+export type { ArgumentSchemas, SchemaCheck, SchemaEngine } from './request/argument-schema.js';
+export type { CancelRunPorts, OpenCall, OpenCalls, OpenCallsOfRun } from './people/cancel-run.js';
 export * from './commands.js';
 export { serviceResolver } from './execution.js';
 export { createCommandHandler } from './handle-command.js';
 export type { CommandHandler, CommandHandlerOptions, CommandMeta, CommandResult } from './handle-command.js';
-export type { GrantIndex, GrantPorts, GrantSources } from './grant-ports.js';
-export type { GrantedCall } from './grant-facts.js';
+export type { GrantIndex, GrantPorts, GrantSources } from './grants/grant-ports.js';
+export type { GrantedCall } from './grants/grant-facts.js';
 export type { BatchOfRun, History, PendingCall } from './history.js';
 export { createKeyedQueue } from './keyed-queue.js';
 export type { KeyedQueue } from './keyed-queue.js';
-export { quotasOf } from './quotas.js';
+export { quotasOf } from './request/quotas.js';
 export { noSuchCall, refused } from './result.js';
 export type { Result } from './result.js';
 export type {
@@ -25,9 +25,9 @@ export type {
   ToolCallHandler,
 } from './ports.js';
 export { recordPolicy, recordShadowPolicy, shadowPolicyStream } from './policy-activation.js';
-export type { RequestedToolCalls } from './request-tool-calls.js';
-export type { BulkResult } from './respond-in-bulk.js';
+export type { RequestedToolCalls } from './request/request-tool-calls.js';
+export type { BulkResult } from './people/respond-in-bulk.js';
 export { createWriteSide, forgetStreams } from './write-side.js';
 export type { WriteSidePorts } from './write-side.js';
 export { withoutWrites, WouldWriteError } from './without-writes.js';
-export { mayDecide } from './may-decide.js';
+export { mayDecide } from './people/may-decide.js';

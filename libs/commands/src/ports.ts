@@ -11,8 +11,8 @@ import type {
 } from '@countersign/domain';
 import type { Policies, ShadowPolicy } from '@countersign/policy';
 import type { Clock, Ids, Log } from '@countersign/runtime';
-import type { ArgumentSchemas } from './argument-schema.js';
-import type { GrantPorts } from './grant-ports.js';
+import type { ArgumentSchemas } from './request/argument-schema.js';
+import type { GrantPorts } from './grants/grant-ports.js';
 import type { CommandHandler } from './handle-command.js';
 import type { History } from './history.js';
 import type { KeyedQueue } from './keyed-queue.js';

@@ -1,4 +1,4 @@
-import type { CancelRunPorts } from './cancel-run.js';
+import type { CancelRunPorts } from './people/cancel-run.js';
 import { decideOn } from './handle-command.js';
 import type { CommandHandler } from './handle-command.js';
 import type { CommandPorts } from './ports.js';

@@ -4,9 +4,9 @@ import { isExhausted, isInReach as reaches } from '@countersign/domain';
 import type { Grant, GrantFacts, AskedCall, JudgedCall, Responder } from '@countersign/domain';
 import { budgetOfRequest } from '@countersign/policy';
 import type { Budget, PolicyCall } from '@countersign/policy';
-import { aliasesOf } from './aliases.js';
-import type { Plan } from './plan-call.js';
-import type { CommandPorts } from './ports.js';
+import { aliasesOf } from '../people/aliases.js';
+import type { Plan } from '../request/plan-call.js';
+import type { CommandPorts } from '../ports.js';
 
 /** A call in front of grants. */
 export interface GrantedCall extends AskedCall {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { approvalIdOf, deriveCallId, runCancellationStream } from '@countersign/contracts';
 import { EventStoreUnavailableError } from '@countersign/event-store';
-import * as api from './commands.js';
-import { actor, agent, alice, codeOf, done, openPolicyWorld, step } from './testing/policy-world.js';
-import type { PolicyWorld } from './testing/policy-world.js';
+import * as api from '../commands.js';
+import { actor, agent, alice, codeOf, done, openPolicyWorld, step } from '../testing/policy-world.js';
+import type { PolicyWorld } from '../testing/policy-world.js';
 
 let world: PolicyWorld;
 /** Everything that was requested, by principal: the read model's part. */

@@ -12,11 +12,11 @@ import { createConditions, createLivePolicies, loadPolicy } from '@countersign/p
 import type { LivePolicies } from '@countersign/policy';
 import { createSystemIds } from '@countersign/runtime';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
-import type { Actor, Role } from './actor.js';
-import { confirmGrant, createGrant, requestToolCalls, revokeGrant } from './commands.js';
-import type { CommandPorts } from './ports.js';
-import { createWriteSide } from './write-side.js';
-import type { WriteSidePorts } from './write-side.js';
+import type { Actor, Role } from '../actor.js';
+import { confirmGrant, createGrant, requestToolCalls, revokeGrant } from '../commands.js';
+import type { CommandPorts } from '../ports.js';
+import { createWriteSide } from '../write-side.js';
+import type { WriteSidePorts } from '../write-side.js';
 
 const actor = (principal: string, ...roles: Role[]): Actor => ({
   ...{ tenant: 'default', principal, roles: new Set(roles), groups: [], agentIds: ['*'] },

@@ -1,6 +1,6 @@
 import { comparedIdentity, identitiesIn } from '@countersign/contracts';
 import type { Identities } from '@countersign/contracts';
-import type { CommandPorts } from './ports.js';
+import type { CommandPorts } from '../ports.js';
 
 /** All names of one person: the id and the identities. */
 type Names = readonly string[];

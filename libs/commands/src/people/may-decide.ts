@@ -1,8 +1,8 @@
 import type { ApprovalView } from '@countersign/contracts';
 import { toolCallRules } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
-import type { Actor } from './actor.js';
-import type { CommandPorts } from './ports.js';
+import type { Actor } from '../actor.js';
+import type { CommandPorts } from '../ports.js';
 import { responderOf } from './respond.js';
 import { votersOf } from './voters.js';
 

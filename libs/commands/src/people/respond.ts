@@ -18,16 +18,16 @@ import type {
   ToolCall,
   WithdrawResponse,
 } from '@countersign/domain';
-import type { Actor } from './actor.js';
+import type { Actor } from '../actor.js';
 import { aliasesOf } from './aliases.js';
-import type { SchemaCheck } from './argument-schema.js';
-import { commitToBatch, doneByWord, inBatch, settleBatch } from './batch.js';
-import { judgeRecorded, toDomainJudgement } from './judge-recorded.js';
-import { withToolCall } from './with-tool-call.js';
-import { refused } from './result.js';
-import type { Result } from './result.js';
+import type { SchemaCheck } from '../request/argument-schema.js';
+import { commitToBatch, doneByWord, inBatch, settleBatch } from '../batch.js';
+import { judgeRecorded, toDomainJudgement } from '../request/judge-recorded.js';
+import { withToolCall } from '../with-tool-call.js';
+import { refused } from '../result.js';
+import type { Result } from '../result.js';
 import { oversizeResult } from './output-size.js';
-import type { CommandPorts } from './ports.js';
+import type { CommandPorts } from '../ports.js';
 import { votersOf } from './voters.js';
 
 /** Records the actor's response to an approval. */

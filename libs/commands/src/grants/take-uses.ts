@@ -3,7 +3,7 @@ import { grantDecider, holdsUse } from '@countersign/domain';
 import type { DecidedCall, GrantState } from '@countersign/domain';
 import { crashPoint } from '@countersign/runtime';
 import type { IsLost } from './grant-facts.js';
-import type { CommandPorts } from './ports.js';
+import type { CommandPorts } from '../ports.js';
 
 /** How many grants may turn out to have ended while a request takes their uses. Beyond that people decide. */
 const lostMax = 10;

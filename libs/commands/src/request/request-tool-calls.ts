@@ -3,25 +3,25 @@ import type { RequestToolCalls } from '@countersign/contracts';
 import { decideStep, isLateQuestion, toolCallRules } from '@countersign/domain';
 import type { RequestToolCall, StepDecision, ToolCall, ToolCallProposal, ToolCallState } from '@countersign/domain';
 import { uuidV5 } from '@countersign/runtime';
-import { speaksFor } from './actor.js';
-import type { Actor } from './actor.js';
-import { unlessDecided } from './ask-and-cancel.js';
-import { inBatch, settleRequested } from './batch.js';
+import { speaksFor } from '../actor.js';
+import type { Actor } from '../actor.js';
+import { unlessDecided } from '../people/ask-and-cancel.js';
+import { inBatch, settleRequested } from '../batch.js';
 import { checkCalls, together } from './check-calls.js';
 import type { CheckedRequest } from './check-calls.js';
 import { gatherStep } from './gather.js';
 import type { Gathered } from './gather.js';
-import type { CommandMeta, CommandResult } from './handle-command.js';
+import type { CommandMeta, CommandResult } from '../handle-command.js';
 import { withShadowVerdict } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
-import { createUses } from './take-uses.js';
-import { applyRule } from './with-tool-call.js';
+import { createUses } from '../grants/take-uses.js';
+import { applyRule } from '../with-tool-call.js';
 import { askerOf, inTurnOfAsker, inTurnOfBatch, inTurnOfRun } from './quotas.js';
-import { mayNotSpeakFor } from './result.js';
-import type { Result } from './result.js';
+import { mayNotSpeakFor } from '../result.js';
+import type { Result } from '../result.js';
 import { onRecorded } from './plan-call.js';
 import type { Plan } from './plan-call.js';
-import type { CommandPorts } from './ports.js';
+import type { CommandPorts } from '../ports.js';
 
 /** The calls of one request, in its order. */
 export interface RequestedToolCalls {

@@ -2,20 +2,20 @@ import { approvalIdOf, limits, nestingMax, toolCallStream } from '@countersign/c
 import type { RequestToolCalls } from '@countersign/contracts';
 import { initialState } from '@countersign/domain';
 import type { JudgedCall, StepFacts, StepParent, ToolCallState } from '@countersign/domain';
-import type { Actor } from './actor.js';
+import type { Actor } from '../actor.js';
 import { approversOf } from './approvers.js';
 import type { CheckedRequest } from './check-calls.js';
-import { grantFactsOf } from './grant-facts.js';
-import type { IsLost } from './grant-facts.js';
+import { grantFactsOf } from '../grants/grant-facts.js';
+import type { IsLost } from '../grants/grant-facts.js';
 import { planCall } from './plan-call.js';
 import type { Plan } from './plan-call.js';
-import type { CommandPorts } from './ports.js';
+import type { CommandPorts } from '../ports.js';
 import { namesBatch, questionOf, quotaFacts } from './quotas.js';
 import type { Asker } from './quotas.js';
 import { withRunFacts } from './run-facts.js';
 import { judgeInShadow } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
-import { callOf } from './with-tool-call.js';
+import { callOf } from '../with-tool-call.js';
 
 /** All that is known about a request, and what is needed to record it. */
 export interface Gathered {

@@ -3,9 +3,9 @@ import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
 import { chainInside, recordedSalt } from '@countersign/domain';
 import type { StepParent, ToolCall, ToolCallProposal, ToolCallState } from '@countersign/domain';
 import type { PolicyCall } from '@countersign/policy';
-import type { Actor } from './actor.js';
+import type { Actor } from '../actor.js';
 import type { CheckedRequest } from './check-calls.js';
-import type { CommandPorts, ServiceTool } from './ports.js';
+import type { CommandPorts, ServiceTool } from '../ports.js';
 
 /** One call of a request: what to record, and what the policy judges. */
 export interface Plan {

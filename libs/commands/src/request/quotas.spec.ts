@@ -4,12 +4,12 @@ import { approvalIdOf, deriveCallId, toolCallStream } from '@countersign/contrac
 import { currentApproval } from '@countersign/domain';
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
-import type { Actor } from './actor.js';
-import * as api from './commands.js';
-import type { History, PendingCall } from './history.js';
-import { agent, alice, codeOf, done, openPolicyWorld, step } from './testing/policy-world.js';
-import type { PolicyWorld } from './testing/policy-world.js';
-import type { CommandPorts } from './ports.js';
+import type { Actor } from '../actor.js';
+import * as api from '../commands.js';
+import type { History, PendingCall } from '../history.js';
+import { agent, alice, codeOf, done, openPolicyWorld, step } from '../testing/policy-world.js';
+import type { PolicyWorld } from '../testing/policy-world.js';
+import type { CommandPorts } from '../ports.js';
 
 const policyOf = (quotas: string): string => `
 quotas: { ${quotas} }

@@ -2,10 +2,10 @@ import { parseApprovalId, toolCallStream } from '@countersign/contracts';
 import type { RespondBody, RespondInBulkBody, Refusal } from '@countersign/contracts';
 import { toolCallRules } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
-import type { Actor } from './actor.js';
-import { callOf } from './with-tool-call.js';
-import type { Result } from './result.js';
-import type { CommandPorts } from './ports.js';
+import type { Actor } from '../actor.js';
+import { callOf } from '../with-tool-call.js';
+import type { Result } from '../result.js';
+import type { CommandPorts } from '../ports.js';
 import { oversizeResult } from './output-size.js';
 import { answer, toResponse } from './respond.js';
 

@@ -2,19 +2,19 @@ import { approvalIdOf, isCallId } from '@countersign/contracts';
 import type { RequestApprovalBody } from '@countersign/contracts';
 import { isBatchMember, nextRound, overQuota, toolCallRules } from '@countersign/domain';
 import type { RequestApproval, ToolCall } from '@countersign/domain';
-import type { Actor } from './actor.js';
-import { reachOf } from './actor.js';
-import { approversOf } from './approvers.js';
-import { doneByWord, fateOf, inBatch, settleBatch } from './batch.js';
-import { withoutValue } from './execution.js';
-import { judgeRecorded } from './judge-recorded.js';
-import { askerOf, inTurnOfAsker, questionOf, quotaFacts } from './quotas.js';
-import type { Asker } from './quotas.js';
-import { findCall, withToolCall } from './with-tool-call.js';
-import type { Refused } from './with-tool-call.js';
-import { refused } from './result.js';
-import type { Result } from './result.js';
-import type { CommandPorts } from './ports.js';
+import type { Actor } from '../actor.js';
+import { reachOf } from '../actor.js';
+import { approversOf } from '../request/approvers.js';
+import { doneByWord, fateOf, inBatch, settleBatch } from '../batch.js';
+import { withoutValue } from '../execution.js';
+import { judgeRecorded } from '../request/judge-recorded.js';
+import { askerOf, inTurnOfAsker, questionOf, quotaFacts } from '../request/quotas.js';
+import type { Asker } from '../request/quotas.js';
+import { findCall, withToolCall } from '../with-tool-call.js';
+import type { Refused } from '../with-tool-call.js';
+import { refused } from '../result.js';
+import type { Result } from '../result.js';
+import type { CommandPorts } from '../ports.js';
 
 /** Requests approval of a recorded call, or requests it again after it expired. */
 export async function requestApproval(

@@ -1,6 +1,6 @@
 import type { Refusal } from '@countersign/contracts';
 import { limits } from '@countersign/contracts';
-import { refused } from './result.js';
+import { refused } from '../result.js';
 
 /**
  * Returns the refusal of a result that is too large to record; undefined when it fits. `at` is its path in the request.

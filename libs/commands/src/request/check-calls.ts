@@ -1,6 +1,6 @@
 import type { RequestToolCalls, RequestedCall, Refusal } from '@countersign/contracts';
 import { invalidRequest } from '@countersign/domain';
-import type { CommandPorts } from './ports.js';
+import type { CommandPorts } from '../ports.js';
 
 /** The facts about one call of a request before it is judged. */
 export interface CheckedCall {

@@ -2,16 +2,16 @@ import { deriveGrantId, grantStream, isGrantId, parseApprovalId } from '@counter
 import type { CreateGrantBody, Remember, RespondBody } from '@countersign/contracts';
 import { currentProposal, grantDecider } from '@countersign/domain';
 import type { Grant, GrantCommand, GrantState } from '@countersign/domain';
-import type { Actor } from './actor.js';
-import { aliasesOf } from './aliases.js';
+import type { Actor } from '../actor.js';
+import { aliasesOf } from '../people/aliases.js';
 import type { GrantPorts } from './grant-ports.js';
 import { mayConfirm, planGrant, planRemembered } from './plan-grant.js';
 import type { PlannedGrant } from './plan-grant.js';
-import type { CommandPorts } from './ports.js';
-import { refused } from './result.js';
-import type { Result } from './result.js';
-import { respond } from './respond.js';
-import { findCall } from './with-tool-call.js';
+import type { CommandPorts } from '../ports.js';
+import { refused } from '../result.js';
+import type { Result } from '../result.js';
+import { respond } from '../people/respond.js';
+import { findCall } from '../with-tool-call.js';
 
 /** Creates a standing grant. Above the risk tier it waits for a second person. */
 export async function createGrant(

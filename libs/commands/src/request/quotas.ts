@@ -11,10 +11,10 @@ import type {
   WaitingCall,
 } from '@countersign/domain';
 import type { Quotas } from '@countersign/policy';
-import type { Actor } from './actor.js';
-import { namesFreely } from './actor.js';
-import type { History, PendingCall } from './history.js';
-import type { CommandPorts } from './ports.js';
+import type { Actor } from '../actor.js';
+import { namesFreely } from '../actor.js';
+import type { History, PendingCall } from '../history.js';
+import type { CommandPorts } from '../ports.js';
 
 /** An agent that asks people, and the principal that speaks for it. */
 export interface Asker {

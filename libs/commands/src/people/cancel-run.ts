@@ -5,11 +5,11 @@ import { appendUntilKnown, noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { sideBySide, uuidV5 } from '@countersign/runtime';
 import type { Clock, Ids } from '@countersign/runtime';
-import { reachOf } from './actor.js';
-import type { Actor } from './actor.js';
+import { reachOf } from '../actor.js';
+import type { Actor } from '../actor.js';
 import { cancelToolCall } from './ask-and-cancel.js';
-import type { Result } from './result.js';
-import type { CommandPorts } from './ports.js';
+import type { Result } from '../result.js';
+import type { CommandPorts } from '../ports.js';
 
 /** A call that is not settled, and the principal that requested it. */
 export interface OpenCall {

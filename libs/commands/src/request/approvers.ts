@@ -1,6 +1,6 @@
 import type { PossibleApprover, ToolCallProposal } from '@countersign/domain';
-import { aliasesOf } from './aliases.js';
-import type { CommandPorts } from './ports.js';
+import { aliasesOf } from '../people/aliases.js';
+import type { CommandPorts } from '../ports.js';
 
 /**
  * The approvers, where one of these calls names people or a parent. Null otherwise, and also where a sign-in provider

@@ -2,7 +2,7 @@ import type { EventData, ToolCallEvent } from '@countersign/contracts';
 import type { RuleResult } from '@countersign/domain';
 import { differences } from '@countersign/policy';
 import type { Judgement, PolicyCall } from '@countersign/policy';
-import type { CommandPorts } from './ports.js';
+import type { CommandPorts } from '../ports.js';
 
 /** A candidate's verdicts on the calls of one request, in its order; undefined where there is none. */
 export type ShadowVerdicts = readonly (EventData<'ToolCallShadowJudged'> | undefined)[];

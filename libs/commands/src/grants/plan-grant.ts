@@ -2,12 +2,12 @@ import { argumentsDigest, grantLimits, hiddenValues, saltedDigest, subjectOf } f
 import type { CreateGrantBody, GrantMatch, GrantTerms, Remember, Requirement, Risk } from '@countersign/contracts';
 import { currentProposal, couldApproveAlone, highestRisk, isWithinRisk, requirementOf } from '@countersign/domain';
 import type { Approval, Responder, ToolCall, ToolCallProposal } from '@countersign/domain';
-import type { Actor } from './actor.js';
+import type { Actor } from '../actor.js';
 import type { GrantIndex } from './grant-ports.js';
-import type { CommandPorts } from './ports.js';
-import { refused } from './result.js';
-import type { Result } from './result.js';
-import { responderOf } from './respond.js';
+import type { CommandPorts } from '../ports.js';
+import { refused } from '../result.js';
+import type { Result } from '../result.js';
+import { responderOf } from '../people/respond.js';
 
 /** A grant before it has an id. */
 export type PlannedGrant = Omit<GrantTerms, 'grantId'>;

@@ -1,7 +1,7 @@
 import type { ToolCall } from '@countersign/domain';
 import { recordedCall } from '@countersign/policy';
 import type { Judgement, PolicyCall } from '@countersign/policy';
-import type { CommandPorts } from './ports.js';
+import type { CommandPorts } from '../ports.js';
 import { withRunFacts } from './run-facts.js';
 
 /** The policy's verdict on a recorded call with some changes. */

@@ -1,5 +1,5 @@
 import type { PolicyCall } from '@countersign/policy';
-import type { CommandPorts } from './ports.js';
+import type { CommandPorts } from '../ports.js';
 
 /**
  * The calls of one step with what is known of their run, where an expression of the policy may look at it. Each call counts

@@ -1,6 +1,6 @@
 import type { Approval, VoterNow, Vote } from '@countersign/domain';
 import { aliasesOf } from './aliases.js';
-import type { CommandPorts } from './ports.js';
+import type { CommandPorts } from '../ports.js';
 
 type VoterPorts = Pick<CommandPorts, 'policies' | 'people'>;
 
