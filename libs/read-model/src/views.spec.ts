@@ -130,8 +130,10 @@ describe('every view', () => {
       instruction: null,
       settledAt: null,
     });
-    // The gateway adds what the caller may decide.
-    const approvalKeys = Object.keys(approvalViewSchema.shape).filter((key) => key !== 'mayDecide');
+    // The gateway adds what the caller may decide, and a list that a card is cut.
+    const approvalKeys = Object.keys(approvalViewSchema.shape).filter(
+      (key) => key !== 'mayDecide' && key !== 'isPreview',
+    );
     expect(Object.keys(pending?.approval ?? {}).sort()).toEqual(approvalKeys.sort());
     expect(pending?.approval).toMatchObject({ reason: null, expiresAt: null, resolution: null, resolvedAt: null });
   });
