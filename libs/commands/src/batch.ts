@@ -20,9 +20,9 @@ import type {
   ToolCallCommand,
   ToolCallState,
 } from '@countersign/domain';
-import type { CommandResult } from './handle-command.js';
-import { callOf, withToolCall } from './with-tool-call.js';
-import type { Refused } from './with-tool-call.js';
+import type { CommandResult } from './stream/handle-command.js';
+import { callOf, withToolCall } from './stream/with-tool-call.js';
+import type { Refused } from './stream/with-tool-call.js';
 import { refused } from './result.js';
 import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';

@@ -16,7 +16,7 @@ import { createSilentLog, createVirtualClock } from '@countersign/runtime/testin
 import type { Actor, Role } from './actor.js';
 import { createArgumentSchemas } from './request/argument-schema.js';
 import * as api from './commands.js';
-import { createCommandHandler } from './handle-command.js';
+import { createCommandHandler } from './stream/handle-command.js';
 import { serviceResolver } from './execution.js';
 import type { Result } from './result.js';
 import type { CommandPorts, ServiceTool, ToolCallHandler } from './ports.js';

@@ -8,7 +8,7 @@ export { fireDue } from './fire-due.js';
 export { confirmGrant, createGrant, noSuchGrant, respondAndRemember, revokeGrant } from './grants/grants.js';
 export { isInReach, matchesArguments } from './grants/grant-facts.js';
 export { planGrant } from './grants/plan-grant.js';
-export { findCall } from './with-tool-call.js';
+export { findCall } from './stream/with-tool-call.js';
 export { requestToolCalls } from './request/request-tool-calls.js';
 export { respondInBulk } from './people/respond-in-bulk.js';
 export { respond, reveal, withdraw } from './people/respond.js';

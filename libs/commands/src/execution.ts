@@ -5,7 +5,7 @@ import type { Outcome as ExecutionOutcome, ToolCall } from '@countersign/domain'
 import { reachOf } from './actor.js';
 import type { Actor } from './actor.js';
 import { closeBatch, inBatch } from './batch.js';
-import { withToolCall } from './with-tool-call.js';
+import { withToolCall } from './stream/with-tool-call.js';
 import { refused } from './result.js';
 import { oversizeResult } from './people/output-size.js';
 import type { Result } from './result.js';

@@ -1,7 +1,7 @@
 import { currentApproval, dueCommand, toolCallDecider } from '@countersign/domain';
 import { skewMsMax } from '@countersign/event-store';
 import { inBatch, settleBatch } from './batch.js';
-import { withToolCall } from './with-tool-call.js';
+import { withToolCall } from './stream/with-tool-call.js';
 import { refused } from './result.js';
 import type { CommandPorts } from './ports.js';
 import { votersOf } from './people/voters.js';

@@ -5,13 +5,13 @@ export type { ArgumentSchemas, SchemaCheck, SchemaEngine } from './request/argum
 export type { CancelRunPorts, OpenCall, OpenCalls, OpenCallsOfRun } from './people/cancel-run.js';
 export * from './commands.js';
 export { serviceResolver } from './execution.js';
-export { createCommandHandler } from './handle-command.js';
-export type { CommandHandler, CommandHandlerOptions, CommandMeta, CommandResult } from './handle-command.js';
+export { createCommandHandler } from './stream/handle-command.js';
+export type { CommandHandler, CommandHandlerOptions, CommandMeta, CommandResult } from './stream/handle-command.js';
 export type { GrantIndex, GrantPorts, GrantSources } from './grants/grant-ports.js';
 export type { GrantedCall } from './grants/grant-facts.js';
 export type { BatchOfRun, History, PendingCall } from './history.js';
-export { createKeyedQueue } from './keyed-queue.js';
-export type { KeyedQueue } from './keyed-queue.js';
+export { createKeyedQueue } from './stream/keyed-queue.js';
+export type { KeyedQueue } from './stream/keyed-queue.js';
 export { quotasOf } from './request/quotas.js';
 export { noSuchCall, refused } from './result.js';
 export type { Result } from './result.js';

@@ -13,9 +13,9 @@ import type { Policies, ShadowPolicy } from '@countersign/policy';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ArgumentSchemas } from './request/argument-schema.js';
 import type { GrantPorts } from './grants/grant-ports.js';
-import type { CommandHandler } from './handle-command.js';
+import type { CommandHandler } from './stream/handle-command.js';
 import type { History } from './history.js';
-import type { KeyedQueue } from './keyed-queue.js';
+import type { KeyedQueue } from './stream/keyed-queue.js';
 
 /** A tool that the service itself executes. Its facts come from the operator's file, not from the agent. */
 export interface ServiceTool {

@@ -1,6 +1,6 @@
 import type { CancelRunPorts } from './people/cancel-run.js';
-import { decideOn } from './handle-command.js';
-import type { CommandHandler } from './handle-command.js';
+import { decideOn } from './stream/handle-command.js';
+import type { CommandHandler } from './stream/handle-command.js';
 import type { CommandPorts } from './ports.js';
 
 /** A command that was only to be recognised would record something. */

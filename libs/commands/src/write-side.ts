@@ -6,9 +6,9 @@ import type { Policies } from '@countersign/policy';
 import type { Ids, Log } from '@countersign/runtime';
 import { createArgumentSchemas } from './request/argument-schema.js';
 import type { GrantSources } from './grants/grant-ports.js';
-import { createCommandHandler } from './handle-command.js';
+import { createCommandHandler } from './stream/handle-command.js';
 import type { History } from './history.js';
-import { createKeyedQueue } from './keyed-queue.js';
+import { createKeyedQueue } from './stream/keyed-queue.js';
 import type { CommandPorts, People, ServiceTools } from './ports.js';
 
 /** The dependencies of a process that writes to the ledger. */

@@ -1,7 +1,7 @@
 import type { GrantEvent } from '@countersign/contracts';
 import type { Grant, GrantState } from '@countersign/domain';
 import type { Conditions } from '@countersign/policy';
-import type { CommandHandler } from '../handle-command.js';
+import type { CommandHandler } from '../stream/handle-command.js';
 
 /** Finds grants. It may lag: the stream of a grant decides. Times are epoch milliseconds. */
 export interface GrantIndex {

@@ -11,7 +11,7 @@ import type { CommandPorts } from '../ports.js';
 import { refused } from '../result.js';
 import type { Result } from '../result.js';
 import { respond } from '../people/respond.js';
-import { findCall } from '../with-tool-call.js';
+import { findCall } from '../stream/with-tool-call.js';
 
 /** Creates a standing grant. Above the risk tier it waits for a second person. */
 export async function createGrant(

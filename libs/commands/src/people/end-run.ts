@@ -1,5 +1,5 @@
 import { requirementOf } from '@countersign/domain';
-import { findCall } from '../with-tool-call.js';
+import { findCall } from '../stream/with-tool-call.js';
 import type { Actor } from '../actor.js';
 import { cancelRun } from './cancel-run.js';
 import type { CancelRunPorts } from './cancel-run.js';

@@ -3,7 +3,7 @@ import type { RespondBody, RespondInBulkBody, Refusal } from '@countersign/contr
 import { toolCallRules } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
 import type { Actor } from '../actor.js';
-import { callOf } from '../with-tool-call.js';
+import { callOf } from '../stream/with-tool-call.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
 import { oversizeResult } from './output-size.js';

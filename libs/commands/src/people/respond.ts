@@ -23,7 +23,7 @@ import { aliasesOf } from './aliases.js';
 import type { SchemaCheck } from '../request/argument-schema.js';
 import { commitToBatch, doneByWord, inBatch, settleBatch } from '../batch.js';
 import { judgeRecorded, toDomainJudgement } from '../request/judge-recorded.js';
-import { withToolCall } from '../with-tool-call.js';
+import { withToolCall } from '../stream/with-tool-call.js';
 import { refused } from '../result.js';
 import type { Result } from '../result.js';
 import { oversizeResult } from './output-size.js';

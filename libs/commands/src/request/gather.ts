@@ -15,7 +15,7 @@ import type { Asker } from './quotas.js';
 import { withRunFacts } from './run-facts.js';
 import { judgeInShadow } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
-import { callOf } from '../with-tool-call.js';
+import { callOf } from '../stream/with-tool-call.js';
 
 /** All that is known about a request, and what is needed to record it. */
 export interface Gathered {

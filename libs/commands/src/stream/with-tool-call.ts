@@ -1,9 +1,9 @@
 import { isCallId, toolCallStream } from '@countersign/contracts';
 import type { Refusal, ToolCallEvent } from '@countersign/contracts';
 import type { RuleResult, Rule, ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
-import { noSuchCall } from './result.js';
-import type { Result } from './result.js';
-import type { CommandPorts } from './ports.js';
+import { noSuchCall } from '../result.js';
+import type { Result } from '../result.js';
+import type { CommandPorts } from '../ports.js';
 
 /** A refusal before any rule was applied. */
 export interface Refused {

@@ -4,7 +4,7 @@ import type { Fold } from '@countersign/domain';
 import { noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createLruMap } from '@countersign/runtime';
-import { lateMsOf } from './late-ms.js';
+import { lateMsOf } from '../late-ms.js';
 
 /** A stream and its folded state. Immutable. */
 export interface FoldedStream<State> {
