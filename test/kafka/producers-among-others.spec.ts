@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Message, OutgoingMessage, Subscription } from '@countersign/message-bus';
 import { eventually } from '@countersign/message-bus/testing';
-import { signRequest } from '../../apps/ledger/src/testing/sign-request.ts';
+import { createRequestSignature } from '@countersign/ledger/testing';
 import { openLedgerCluster } from './ledger/ledger-cluster.ts';
 import type { LedgerCluster } from './ledger/ledger-cluster.ts';
 import { freshPrefix, openedWithTopics } from './opened.ts';
@@ -28,7 +28,11 @@ describe('a producer among others on Kafka', () => {
     const value = JSON.stringify(data);
     const ce_id = `${kid}-${String((sent += 1))}`;
     const claims = { ce_id, ce_type, iat: Math.floor(Date.now() / 1000), aud: `default/${requests}` };
-    const signature = await signRequest(value, claims, { kid, alg: 'EdDSA', privateKey: pairs[kid].privateKey });
+    const signature = await createRequestSignature(value, claims, {
+      kid,
+      alg: 'EdDSA',
+      privateKey: pairs[kid].privateKey,
+    });
     const event = { 'content-type': 'application/json', ce_specversion: '1.0', ce_source: '/test', ce_id, ce_type };
     return { key, value, headers: { ...event, 'countersign-signature': signature } };
   };
