@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readable } from '@countersign/event-store/testing';
 import type { RecordedEvent } from '@countersign/contracts';
 import { openKafka } from '@countersign/message-bus/kafka';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
@@ -134,7 +135,7 @@ async function eventsOfOneRequest(engines: Engines, bus: KafkaBus): Promise<read
   await bus.publisher.publish(bus.topics.names.requests, [message]);
   const store = await openStore(engines.storeUrl);
   let events: readonly RecordedEvent[] = [];
-  while (events.length === 0) events = await store.readStream(`toolCall-${callId}`);
+  while (events.length === 0) events = readable(await store.readStream(`toolCall-${callId}`));
   await store.close();
   return events;
 }

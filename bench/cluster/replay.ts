@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readable } from '@countersign/event-store/testing';
 import type { RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
@@ -28,7 +29,7 @@ export async function followLog(
   const subscription = store.subscribe(0, {
     onEvents: (some) => {
       events += some.length;
-      if (sample.length < 1000) sample.push(...some);
+      if (sample.length < 1000) sample.push(...readable(some));
     },
     onCaughtUp: () => caughtUp.resolve(undefined),
     onError: caughtUp.reject,

@@ -225,7 +225,7 @@ describe('a worker with kafka', () => {
     const others = other.step({ runId: newRun(), requestId, toolCalls }).catch(() => undefined);
     const token = 'auditing-agent-token';
     for await (const { data } of createClient({ url: ledger.url, token }).events({ types: ['RequestRefused'] }))
-      if (data['requestId'] === requestId) break;
+      if (data?.['requestId'] === requestId) break;
     await ledger.stopLedger();
     const paths: string[] = [];
     const noting: typeof fetch = (input, init) => {

@@ -1,3 +1,4 @@
+import { readable } from '@countersign/event-store/testing';
 import type { KnownRequest } from '@countersign/gateway';
 import { startAgents } from './actors/agent.ts';
 import { startApprovers } from './actors/approver.ts';
@@ -181,7 +182,7 @@ function startCheckers(
   ];
   world.log.readers.add({
     publish: (events) => {
-      for (const event of events) {
+      for (const event of readable(events)) {
         world.trace.add('log', `${event.position} ${event.type} ${event.stream.slice(9, 16)} r${event.revision}`);
         for (const { onRecorded } of all) onRecorded?.(event);
       }

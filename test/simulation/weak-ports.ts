@@ -1,3 +1,4 @@
+import { readable } from '@countersign/event-store/testing';
 import { actionDigest } from '@countersign/contracts';
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
 import type { GrantIndex, History, People } from '@countersign/commands';
@@ -67,7 +68,7 @@ export function withoutDedupe(store: EventStore, uuid: () => string): EventStore
     events.map((event) => ({ ...event, metadata: { ...event.metadata, commandId: event.eventId } }));
   return {
     ...store,
-    readStream: async (...given) => hide(await store.readStream(...given)),
+    readStream: async (...given) => hide(readable(await store.readStream(...given))),
     append: async (stream, revision, events) => {
       const renamed = events.map((event): NewEvent => ({ ...event, eventId: uuid() }));
       const result = await store.append(stream, revision, renamed);

@@ -1,13 +1,15 @@
-import { createDecidingClock, EventStoreUnavailableError } from '@countersign/event-store';
-import type { EventStore } from '@countersign/event-store';
+import { createDecidingClock, createUnreadableWatch, EventStoreUnavailableError } from '@countersign/event-store';
+import type { EventStore, UnreadableWatch } from '@countersign/event-store';
 import { connectOf, mayDelete, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb';
 import { orAborted, sleep } from '@countersign/runtime';
 import {
   createClockCheck,
+  createGauges,
   createKeysCheck,
   createStoreCheck,
   createTracedStore,
+  createUnreadableCheck,
   observeClock,
 } from '@countersign/shell';
 import type { RuntimePorts, ReadinessCheck } from '@countersign/shell';
@@ -80,6 +82,8 @@ export function isStoreAway(error: unknown): boolean {
 export interface LedgerStore {
   readonly store: EventStore;
   readonly vault: Vault | null;
+  /** The streams that this process found to be set aside. */
+  readonly unreadable: UnreadableWatch;
 }
 
 /** The event store, with the keys of sensitive values where this process borrows them. */
@@ -87,23 +91,39 @@ export async function openEventStore(
   process: RoleProcess,
   options: Pick<EventStoreDbOptions, 'writeOnly'> = {},
 ): Promise<LedgerStore> {
-  const raw = await openRawStore(process, options);
+  const raw = await openStoreOf(process, options);
+  const unreadable = watchUnreadable(process);
   const { keeper: connection, dataFolder } = process.config;
-  if (connection === null) return { store: createKeylessStore(raw, process.fail), vault: null };
+  if (connection === null) {
+    return { store: unreadable.over(createKeylessStore(raw, process.fail)), vault: null, unreadable };
+  }
   const borrow = (): Promise<Vault> => borrowVault(process, { connection, dataFolder }, raw);
   const vault = await untilDone(process, 'keys', isStoreAway, borrow);
   process.check(createKeysCheck(vault.store.missingKeys));
-  return { store: vault.store, vault };
+  return { store: unreadable.over(vault.store), vault, unreadable };
+}
+
+/** The events that cannot be read, for the log, the metric and the readiness of a role. */
+function watchUnreadable({ log, registry, check }: RoleProcess): UnreadableWatch {
+  const watch = createUnreadableWatch(log);
+  check(createUnreadableCheck(watch.streams));
+  createGauges(registry)(
+    'countersign_unreadable_streams',
+    'Streams that are set aside, because an event in them cannot be read.',
+    () => watch.streams().length,
+  );
+  return watch;
 }
 
 /**
  * Returns the event store, with values as they are stored, after its first response. A client that stops responding, even after replacement, ends the
  * process; one that never responded waits.
  */
-export async function openRawStore(
-  process: RoleProcess,
-  options: Pick<EventStoreDbOptions, 'writeOnly'> = {},
-): Promise<EventStore> {
+export async function openRawStore(process: RoleProcess): Promise<EventStore> {
+  return watchUnreadable(process).over(await openStoreOf(process, {}));
+}
+
+async function openStoreOf(process: RoleProcess, options: Pick<EventStoreDbOptions, 'writeOnly'>): Promise<EventStore> {
   const { config, clock, log, ids, fail, check, onStop } = process;
   let hasAnswered = false;
   const url = config.eventStoreUrl.reveal();

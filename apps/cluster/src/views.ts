@@ -8,7 +8,7 @@ import { isStoreAway, untilDone } from './role-process.js';
 import type { LedgerStore, RoleProcess } from './role-process.js';
 
 /** The process's own replica of the read model, following the store; it has caught up when this resolves. */
-export async function openViews(process: RoleProcess, { store, vault }: LedgerStore): Promise<ReadModel> {
+export async function openViews(process: RoleProcess, { store, vault, unreadable }: LedgerStore): Promise<ReadModel> {
   const { config, clock, log, check, onStop, stopping } = process;
   makeFolderOf('COUNTERSIGN_DATA', config.dataFolder);
   const file = join(config.dataFolder, 'read-model.db');
@@ -21,6 +21,7 @@ export async function openViews(process: RoleProcess, { store, vault }: LedgerSt
   onStop(() => {
     readModel.close();
   });
+  unreadable.know(readModel.unreadable.all());
   const projector = createProjector({ store, readModel, clock, log });
   check(createProjectorCheck(projector.health));
   onStop(() => projector.stop());

@@ -1,6 +1,7 @@
 import {
   approvalViewSchema,
   eventViewSchema,
+  unreadableStreamSchema,
   openRunViewSchema,
   grantViewSchema,
   problemSchema,
@@ -90,6 +91,10 @@ export const auditedCallSchema = z
     toolCall: toolCallViewSchema.nullable(),
   })
   .meta({ id: 'AuditedCall', description: 'The events of a call up to a moment, and the call as it stood then.' });
+
+export const unreadableSchema = z
+  .strictObject({ streams: z.array(unreadableStreamSchema) })
+  .meta({ id: 'UnreadableStreams', description: 'The streams that are set aside, in the order of the log.' });
 
 export const healthSchema = z
   .strictObject({

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { toEventView, toolCallStream, isCallId } from '@countersign/contracts';
-import type { RecordedEvent } from '@countersign/contracts';
+import { toLogEventView, toolCallStream, isCallId } from '@countersign/contracts';
+import type { LogEvent, UnreadableStream, UnreadableStreamView } from '@countersign/contracts';
 import { noSuchCall } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { foldCall, toToolCallView } from '@countersign/read-model';
@@ -12,6 +12,8 @@ import type { GatewayPorts } from './ports.js';
 export interface Audit {
   /** A call's stream up to a time, and the state of the call at that time. */
   readonly callEvents: (actor: Actor, callId: string, asOf: string | undefined) => Promise<Answer>;
+  /** The streams of the tenant that are set aside, in the order of the log. */
+  readonly unreadable: (actor: Actor) => Answer;
   /** The tenant's log in order, one JSON line per event. */
   readonly log: (actor: Actor, after: number, limit: number) => AsyncGenerator<string, void>;
 }
@@ -19,18 +21,27 @@ export interface Audit {
 const pageSize = 200;
 
 /** The audit side of the gateway. */
-export function createAudit({ store }: GatewayPorts): Audit {
+export function createAudit(ports: GatewayPorts): Audit {
+  const { store } = ports;
+  const unreadable = unreadableIn(ports);
   return {
+    unreadable: ({ tenant }) =>
+      // A stream whose tenant cannot be read may be of any.
+      ok({
+        streams: unreadable()
+          .filter((one) => one.tenant === tenant || one.tenant === null)
+          .map(toStreamView),
+      }),
     callEvents: async (actor, callId, asOf) => {
       const stream = isCallId(callId) ? await store.readStream(toolCallStream(callId)) : [];
-      const all = stream.filter(({ metadata }) => metadata.tenant === actor.tenant);
-      if (all.length === 0) return refused(noSuchCall(callId).refusal);
+      const all = stream.filter(({ metadata }) => metadata.tenant === actor.tenant || metadata.tenant === null);
+      if (all.every(({ metadata }) => metadata.tenant === null)) return refused(noSuchCall(callId).refusal);
       const until = asOf === undefined ? Infinity : Date.parse(asOf);
       const events = all.filter(({ recordedAt }) => Date.parse(recordedAt) <= until);
       const call = foldCall(events);
       return ok({
         callId,
-        events: events.map(toEventView),
+        events: events.map(toLogEventView),
         toolCall: call === undefined ? null : toToolCallView(call, 'whole'),
       });
     },
@@ -53,6 +64,15 @@ export function createAudit({ store }: GatewayPorts): Audit {
   };
 }
 
-function toLine(event: RecordedEvent): string {
-  return `${JSON.stringify(toEventView(event))}\n`;
+/** The streams that are set aside: those that the process met, by default those of its read model. */
+export function unreadableIn({ unreadable, readModel }: GatewayPorts): () => readonly UnreadableStream[] {
+  return unreadable ?? readModel.unreadable.all;
+}
+
+function toStreamView({ tenant: _tenant, ...stream }: UnreadableStream): UnreadableStreamView {
+  return stream;
+}
+
+function toLine(event: LogEvent): string {
+  return `${JSON.stringify(toLogEventView(event))}\n`;
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Actor } from '@countersign/commands';
+import { isReadable } from '@countersign/contracts';
 import type { Backtest as BacktestBody, EventData, FieldError, RecordedEvent } from '@countersign/contracts';
 import { createBacktest, createPolicy, loadPolicyInSteps, PolicyFileError } from '@countersign/policy';
 import type { JudgedCall, PolicyContent } from '@countersign/policy';
@@ -70,7 +71,7 @@ async function* judgedCalls(store: GatewayPorts['store'], tenant: string): Async
     if (last === undefined) return;
     position = last.position;
     for (const event of page) {
-      if (event.metadata.tenant !== tenant) continue;
+      if (!isReadable(event) || event.metadata.tenant !== tenant) continue;
       const judged = withVerdict(waiting, event);
       if (judged !== undefined) yield judged;
     }

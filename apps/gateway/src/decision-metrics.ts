@@ -1,3 +1,4 @@
+import { isReadable } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
 import { answerableAtMs, currentProposal, defaultPace, isFast, readingMs } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
@@ -56,7 +57,7 @@ export function observeDecisions(registry: Registry, sources: DecisionSources): 
   const startedAt = new Date(clock.now()).toISOString();
   readModel.onApplied((applied) => {
     for (const event of applied.events) {
-      if (event.recordedAt < startedAt) continue;
+      if (!isReadable(event) || event.recordedAt < startedAt) continue;
       const happening = happenings[event.type];
       if (happening !== undefined) events.inc({ event: happening });
       const decided = decisionOf(readModel, event);

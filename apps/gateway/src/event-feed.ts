@@ -1,5 +1,5 @@
-import { grantEventTypes, toEventView, toMaskedEventView } from '@countersign/contracts';
-import type { RecordedEvent } from '@countersign/contracts';
+import { grantEventTypes, isReadable, toLogEventView, toMaskedLogEventView } from '@countersign/contracts';
+import type { LogEvent, RecordedEvent } from '@countersign/contracts';
 import { principalKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { createEventReader } from './event-reader.js';
@@ -83,7 +83,7 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
       const giveBack = quota.take(actor);
       const sink = openSink();
       const position = selection.after === 'now' ? news.head : selection.after;
-      const frameOf = (event: RecordedEvent) => (wants(actor, selection, event) ? frameFor(actor, event) : null);
+      const frameOf = (event: LogEvent) => (wants(actor, selection, event) ? frameFor(actor, event) : null);
       const { callId } = selection;
       const readWanted = callId === undefined ? undefined : () => readEventsOfCall(store, callId);
       const reader = createEventReader({
@@ -138,18 +138,18 @@ function mayReadPolicy({ roles }: Actor): boolean {
 }
 
 /** A refusal is read by its own sender, auditors and admins: it names requests, calls and runs of that sender. */
-function mayReadRefusal({ roles, principal }: Actor, { data }: RecordedEvent): boolean {
-  const isOwn = 'principal' in data && data.principal === principal;
+function mayReadRefusal({ roles, principal }: Actor, event: LogEvent): boolean {
+  const isOwn = isReadable(event) && 'principal' in event.data && event.data.principal === principal;
   return isOwn || roles.has('auditor') || roles.has('admin');
 }
 
-function mayRead(actor: Actor, event: RecordedEvent): boolean {
+function mayRead(actor: Actor, event: LogEvent): boolean {
   if (event.metadata.tenant !== actor.tenant) return false;
   if (event.type === 'RequestRefused') return mayReadRefusal(actor, event);
   return !policyTypes.has(event.type) || mayReadPolicy(actor);
 }
 
-function wants(actor: Actor, selection: EventSelection, event: RecordedEvent): boolean {
+function wants(actor: Actor, selection: EventSelection, event: LogEvent): boolean {
   const { type, metadata } = event;
   return (
     mayRead(actor, event) &&
@@ -160,21 +160,21 @@ function wants(actor: Actor, selection: EventSelection, event: RecordedEvent): b
 }
 
 /** The text of an event, rendered once for all readers with the same view. */
-function createFrames(ports: GatewayPorts): (actor: Actor, event: RecordedEvent) => string {
-  const frames = new WeakMap<RecordedEvent, { whole?: string; masked?: string }>();
+function createFrames(ports: GatewayPorts): (actor: Actor, event: LogEvent) => string {
+  const frames = new WeakMap<LogEvent, { whole?: string; masked?: string }>();
   return (actor, event) => {
     const made = frames.get(event) ?? {};
     frames.set(event, made);
-    if (mayReadWhole(ports, actor, event)) return (made.whole ??= frameOf(event, toEventView(event)));
-    return (made.masked ??= frameOf(event, toMaskedEventView(event)));
+    if (mayReadWhole(ports, actor, event)) return (made.whole ??= frameOf(event, toLogEventView(event)));
+    return (made.masked ??= frameOf(event, toMaskedLogEventView(event)));
   };
 }
 
-function frameOf({ position, type }: RecordedEvent, view: unknown): string {
+function frameOf({ position, type }: LogEvent, view: unknown): string {
   return `id: ${position}\nevent: ${type}\ndata: ${JSON.stringify(view)}\n\n`;
 }
 
-function mayReadWhole({ readModel }: GatewayPorts, actor: Actor, { metadata }: RecordedEvent): boolean {
+function mayReadWhole({ readModel }: GatewayPorts, actor: Actor, { metadata }: LogEvent): boolean {
   if (actor.roles.has('auditor')) return true;
   if (!actor.roles.has('agent') || metadata.callId === null) return false;
   return readModel.requesterOf(actor.tenant, metadata.callId) === actor.principal;

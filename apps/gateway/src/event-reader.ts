@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import type { Applied } from '@countersign/read-model';
 
@@ -30,9 +30,9 @@ export interface EventReaderOptions {
    * Everything recorded that this reader can want, at least up to `news.head`, in order: so that it need not look through
    * the whole log for it. Undefined: it does look.
    */
-  readonly readWanted?: (() => Promise<readonly RecordedEvent[]>) | undefined;
+  readonly readWanted?: (() => Promise<readonly LogEvent[]>) | undefined;
   /** The text of an event, or null when this reader does not want it. */
-  readonly frameOf: (event: RecordedEvent) => string | null;
+  readonly frameOf: (event: LogEvent) => string | null;
   readonly monotonic: () => number;
   /** Does a piece of the work of catching up when it is this reader's turn. */
   readonly inTurn: (work: () => Promise<void>) => Promise<void>;
@@ -87,7 +87,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
    * Writes the events that this reader has not received, up to `end`. It stops when the socket is full and reads the
    * rest again later, so that a slow reader keeps no page of large events in memory.
    */
-  const writeAll = async (events: readonly RecordedEvent[], end: number): Promise<number> => {
+  const writeAll = async (events: readonly LogEvent[], end: number): Promise<number> => {
     let taken = 0;
     for (const event of events) {
       if (event.position <= position) continue;

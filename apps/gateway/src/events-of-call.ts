@@ -1,5 +1,5 @@
-import { deliveryStream, isCallId, toolCallStream } from '@countersign/contracts';
-import type { RecordedEvent } from '@countersign/contracts';
+import { deliveryStream, isCallId, isReadable, toolCallStream } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 
 /**
@@ -12,10 +12,10 @@ import type { EventStore } from '@countersign/event-store';
 export async function readEventsOfCall(
   store: Pick<EventStore, 'readStream'>,
   callId: string,
-): Promise<readonly RecordedEvent[]> {
+): Promise<readonly LogEvent[]> {
   if (!isCallId(callId)) return [];
   const own = await store.readStream(toolCallStream(callId));
-  const approvalIds = own.flatMap(({ type, data }) => {
+  const approvalIds = own.filter(isReadable).flatMap(({ type, data }) => {
     const { approvalId } = data as { readonly approvalId?: unknown };
     return type === 'ApprovalRequested' && typeof approvalId === 'string' ? [approvalId] : [];
   });

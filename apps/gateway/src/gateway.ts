@@ -1,8 +1,8 @@
-import { createStoreCheck } from '@countersign/shell';
+import { createStoreCheck, createUnreadableCheck } from '@countersign/shell';
 import type { ReadinessCheck } from '@countersign/shell';
 import { createApprovals } from './approvals.js';
 import type { Approvals } from './approvals.js';
-import { createAudit } from './audit.js';
+import { createAudit, unreadableIn } from './audit.js';
 import type { Audit } from './audit.js';
 import { createCallLists } from './call-lists.js';
 import type { CallLists } from './call-lists.js';
@@ -49,7 +49,12 @@ export function createGateway(ports: GatewayPorts): Gateway {
   const caps = createCaps(ports.clock, ports.requestsPerSecond);
   const waiters = createWaiters({ ...ports, quota: caps.waits });
   const events = createEventFeed({ ...ports, quota: caps.streams });
-  ports.metrics.observe({ ...ports, longPollWaiters: waiters.count, eventStreams: events.count });
+  ports.metrics.observe({
+    ...ports,
+    unreadable: unreadableIn(ports),
+    longPollWaiters: waiters.count,
+    eventStreams: events.count,
+  });
   return {
     toolCalls: createToolCalls(ports, waiters),
     lists: createCallLists(ports.readModel),
@@ -67,7 +72,12 @@ export function createGateway(ports: GatewayPorts): Gateway {
       log: ports.log,
       requestHash: ports.requestHash,
     }),
-    checks: [createStoreCheck(ports.store), projectionCheck(ports), ...(ports.checks ?? [])],
+    checks: [
+      createStoreCheck(ports.store),
+      projectionCheck(ports),
+      createUnreadableCheck(unreadableIn(ports)),
+      ...(ports.checks ?? []),
+    ],
     metricsText: () => ports.metrics.registry.metrics(),
     close: () => {
       waiters.close();

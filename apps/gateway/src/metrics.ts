@@ -1,3 +1,4 @@
+import type { UnreadableStream } from '@countersign/contracts';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 import { createDeadlineLag, createDurations, createGauges, createMetricsRegistry } from '@countersign/shell';
@@ -10,6 +11,7 @@ import type { Registry } from 'prom-client';
 export interface MetricSources {
   readonly readModel: Pick<ReadModel, 'stats' | 'checkpoint' | 'nextDueAt'> & DecisionSources['readModel'];
   readonly store: DecisionSources['store'];
+  readonly unreadable: () => readonly UnreadableStream[];
   readonly clock: Clock;
   readonly longPollWaiters: () => number;
   readonly eventStreams: () => number;
@@ -99,7 +101,7 @@ function createStoreMetrics(registry: Registry): GatewayMetrics['storeCommitted'
 }
 
 function observeSources(registry: Registry, sources: MetricSources): void {
-  const { readModel, store, clock } = sources;
+  const { readModel, store, clock, unreadable } = sources;
   const gauge = createGauges(registry);
   const ageSeconds = (atMs: number | null): number => (atMs === null ? 0 : Math.max(0, clock.now() - atMs) / 1000);
   gauge('countersign_pending_approvals', 'Approvals that wait for people.', () => readModel.stats().pendingApprovals);
@@ -111,6 +113,11 @@ function observeSources(registry: Registry, sources: MetricSources): void {
     'countersign_unknown_outcomes',
     'Calls whose outcome is unknown and that wait for a person to reconcile them.',
     () => readModel.stats().unknownOutcomes,
+  );
+  gauge(
+    'countersign_unreadable_streams',
+    'Streams that are set aside, because an event in them cannot be read.',
+    () => unreadable().length,
   );
   gauge('countersign_tool_calls', 'Tool calls known to the read model.', () => readModel.stats().calls);
   gauge('countersign_projection_lag_positions', 'How far the read model is behind the log.', async () =>

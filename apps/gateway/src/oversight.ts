@@ -1,6 +1,6 @@
 import type { Actor } from '@countersign/commands';
-import { toolCallStream } from '@countersign/contracts';
-import type { OversightQuery, OversightReport, RecordedEvent } from '@countersign/contracts';
+import { isReadable, toolCallStream } from '@countersign/contracts';
+import type { LogEvent, OversightQuery, OversightReport, RecordedEvent } from '@countersign/contracts';
 import { defaultPace } from '@countersign/domain';
 import type { Pace } from '@countersign/domain';
 import { positionBefore } from '@countersign/event-store';
@@ -90,11 +90,9 @@ async function readPeriod(
     const page = await store.readAll(after, pageSize);
     for (const event of page) {
       if (event.recordedAt >= endsAt) return null;
-      if (event.metadata.tenant !== tenant) continue;
-      if (oversight.isLost(event)) await recall(store, oversight, event);
-      oversight.add(event);
+      if (isOfOther(tenant, event)) continue;
       // A promise for each of a million events would take a second.
-      const others = breathe();
+      const others = addOne(store, oversight, event) ?? breathe();
       if (others !== undefined) await others;
     }
     await breathe();
@@ -105,6 +103,26 @@ async function readPeriod(
     if (looked >= eventsMax && after < head) return Math.min(toMs, Date.parse(last.recordedAt));
   }
   return null;
+}
+
+/** An event whose tenant cannot be read may be of any. */
+function isOfOther(tenant: string, { metadata }: LogEvent): boolean {
+  return metadata.tenant !== tenant && metadata.tenant !== null;
+}
+
+/** A promise only where the stream of the call must be read. */
+function addOne(store: GatewayPorts['store'], oversight: Oversight, event: LogEvent): Promise<void> | undefined {
+  if (!isReadable(event)) {
+    oversight.setAside(event);
+    return undefined;
+  }
+  if (oversight.isLost(event)) {
+    return recall(store, oversight, event).then(() => {
+      oversight.add(event);
+    });
+  }
+  oversight.add(event);
+  return undefined;
 }
 
 /** The approval was requested before the period: its call's own stream tells how it stood. */

@@ -1,6 +1,6 @@
 import { requirementOfRequest } from '@countersign/domain';
 import type { Actor } from '@countersign/commands';
-import { hiddenValues, toolCallStream } from '@countersign/contracts';
+import { hiddenValues, isReadable, toolCallStream } from '@countersign/contracts';
 import type { EventData, PolicySuggestions, PolicySuggestionsQuery } from '@countersign/contracts';
 import { createPolicy, createSuggestions, loadPolicy, recordedCall, ruleYaml } from '@countersign/policy';
 import type { AskedCall, PeoplesDecision, Policy, Suggestion } from '@countersign/policy';
@@ -118,7 +118,7 @@ async function tryInFront(
 ): Promise<{ readonly asked: number; readonly allowed: number } | undefined> {
   const requests = await sideBySide(callIds, readsAtOnce, async (callId) => {
     const [first] = await store.readStream(toolCallStream(callId));
-    return first?.data as EventData<'ToolCallRequested'> | undefined;
+    return first === undefined || !isReadable(first) ? undefined : (first.data as EventData<'ToolCallRequested'>);
   });
   const outcomes = requests.flatMap((request) => {
     if (request === undefined) return [];

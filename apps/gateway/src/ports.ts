@@ -1,5 +1,6 @@
 import type { ChannelsConfig, PeopleNow } from '@countersign/channels';
 import type { CommandPorts } from '@countersign/commands';
+import type { UnreadableStream } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock, Ids, Log } from '@countersign/runtime';
@@ -16,6 +17,8 @@ export interface GatewayPorts {
   readonly commands: CommandPorts;
   readonly readModel: ReadModel;
   readonly store: EventStore;
+  /** The streams that this process found to be set aside. Default: those of the read model. */
+  readonly unreadable?: (() => readonly UnreadableStream[]) | undefined;
   readonly tokens: Tokens;
   readonly idempotency: IdempotencyStore;
   /** Hashes requests with an idempotency key. Default: without a key. */

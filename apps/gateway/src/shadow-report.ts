@@ -1,5 +1,6 @@
 import { shadowPolicyStream } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
+import { isReadable } from '@countersign/contracts';
 import type { ChangedCall, EventData, PolicyEvent, RecordedEvent, ShadowReport } from '@countersign/contracts';
 import { createBreather } from './limits/breather.js';
 import type { FairTurns } from './limits/fair-turns.js';
@@ -25,7 +26,7 @@ const nothing: ShadowReport = {
  */
 export function shadowReport(ports: Ports, turns: FairTurns, actor: Actor, signal: AbortSignal): Promise<ShadowReport> {
   return turns.run(`${actor.tenant}\n${actor.principal}`, async () => {
-    const activated = (await ports.store.readStream(shadowPolicyStream(actor.tenant))).at(-1);
+    const activated = (await ports.store.readStream(shadowPolicyStream(actor.tenant))).findLast(isReadable);
     if (activated === undefined) return nothing;
     const { policyVersion, content, activatedAt } = activated.data as PolicyEvent['data'];
     const tally = createTally(ruleIdsOf(content));
@@ -54,7 +55,7 @@ async function readOn(
   for (let looked = 0; after < head;) {
     signal.throwIfAborted();
     const page = await store.readAll(after, pageSize);
-    page.forEach(add);
+    page.filter(isReadable).forEach(add);
     await breathe();
     const last = page.at(-1);
     if (last === undefined) return true;

@@ -2,6 +2,7 @@ import { withoutWrites, WouldWriteError } from '@countersign/commands';
 import type { Refusal } from '@countersign/contracts';
 import { EarlyMessageError } from '@countersign/message-bus';
 import type { Delivery } from '@countersign/message-bus';
+import { UnreadableStreamError } from '@countersign/commands';
 import { EventTooLargeError } from '@countersign/event-store';
 import { callIdOf, dispatchRequest } from './dispatch-request.js';
 import type { DispatchPorts } from './dispatch-request.js';
@@ -57,7 +58,7 @@ export function createHandling(options: HandlingOptions): Handling {
       const mayWait = callId !== undefined && attempt < notRequestedTries;
       if (mayWait && isBehind?.(callId) === true) throw new NotYetRequestedError(callId, behindAnother);
       const commandId = commandIdOf(envelope, requester);
-      const refusal = await dispatchRequest(options, actor, request, commandId).catch(tooLarge);
+      const refusal = await dispatchRequest(options, actor, request, commandId).catch(refusalIn);
       if (refusal === undefined) return 'done';
       if (refusal.code === 'not-found' && mayWait) throw new NotYetRequestedError(callId, refusal.detail);
       return refuse({ ...asked, refusal: asNotRequested(refusal) });
@@ -66,7 +67,9 @@ export function createHandling(options: HandlingOptions): Handling {
       const { envelope, requester } = asked;
       const { actor, why } = requester;
       try {
-        const refusal = await dispatchRequest(readers, actor, request, commandIdOf(envelope, requester));
+        const refusal = await dispatchRequest(readers, actor, request, commandIdOf(envelope, requester)).catch(
+          refusalIn,
+        );
         return refusal === undefined ? 'done' : await refuse({ ...asked, refusal: asNotRequested(refusal) });
       } catch (error) {
         if (!(error instanceof WouldWriteError)) throw error;
@@ -83,7 +86,8 @@ function asNotRequested(refusal: Refusal): Refusal {
 }
 
 /** An append that the store will never accept is a refusal, not a failure to retry. */
-function tooLarge(error: unknown): Refusal {
+function refusalIn(error: unknown): Refusal {
+  if (error instanceof UnreadableStreamError) return error.refusal;
   if (error instanceof EventTooLargeError) return { code: 'payload-too-large', detail: error.message };
   throw error;
 }

@@ -17,6 +17,7 @@ export async function copyKeys(
 ): Promise<readonly MessageKey[]> {
   if (approval === null || channel.update === undefined) return [];
   const sent = await deliveries.load(subjectOf(call, approval.approvalId));
+  if (sent === undefined) return [];
   const what = { messageId: '', kind: 'requested', nth: 0, recipient: null } as const;
   const now = stateShown(noticeOf(call, approval, what));
   const copies = [...sent.values()].filter(

@@ -1,6 +1,6 @@
 import { channelRecordOf } from '@countersign/channels';
 import { createCommandHandler } from '@countersign/commands';
-import { backoffMs, channelStream, deliveryStream } from '@countersign/contracts';
+import { backoffMs, channelStream, deliveryStream, readablePart } from '@countersign/contracts';
 import type { CalledTool, DeliveryEvent } from '@countersign/contracts';
 import { deliveryDecider } from '@countersign/domain';
 import type { Deliveries, DeliveryCommand, MessageKey } from '@countersign/domain';
@@ -22,7 +22,8 @@ export interface Subject {
 
 /** The sent messages in the event store. */
 export interface DeliveryLog {
-  readonly load: (subject: Subject) => Promise<Deliveries>;
+  /** Undefined when the record has an event that cannot be read: then nothing more is sent. */
+  readonly load: (subject: Subject) => Promise<Deliveries | undefined>;
   /** Claims the sending of a message. Returns false when another notifier has it. */
   readonly claim: (subject: Subject, key: MessageKey) => Promise<boolean>;
   /**
@@ -68,7 +69,10 @@ export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
     });
   };
   return {
-    load: async (subject) => (await handler.load(deliveryStream(subject))).state,
+    load: async (subject) => {
+      const { state, unreadable } = await handler.look(deliveryStream(subject));
+      return unreadable === undefined ? state : undefined;
+    },
     claim: async (subject, key) => {
       if (notifierId === undefined) return true;
       const now = clock.now();
@@ -103,8 +107,10 @@ export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
       return recorded?.position ?? 0;
     },
     whyOff: async (channelId, endpoint) => {
-      const events = (await store.readStream(channelStream(channelId))) as unknown as readonly DeliveryEvent[];
-      const record = channelRecordOf(events, endpoint);
+      const { events, unreadable } = readablePart(await store.readStream(channelStream(channelId)));
+      // It may say that the channel was switched off.
+      if (unreadable !== undefined) return `its record in the log cannot be read: ${unreadable.unreadable}`;
+      const record = channelRecordOf(events as unknown as readonly DeliveryEvent[], endpoint);
       return record.status === 'off' ? record.reason : null;
     },
     switchOff: async ({ tenant, ...off }) => {

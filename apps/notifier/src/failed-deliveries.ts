@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DeliveryEvent, RecordedEvent } from '@countersign/contracts';
+import { isReadable } from '@countersign/contracts';
+import type { DeliveryEvent, LogEvent } from '@countersign/contracts';
 import { positionBefore } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { Clock } from '@countersign/runtime';
@@ -12,10 +13,11 @@ export interface Retry {
 }
 
 /** The retry that a recorded failure announces; undefined for any other event. */
-export function retryOf(event: Pick<RecordedEvent, 'type' | 'data' | 'metadata'>): Retry | undefined {
+export function retryOf(event: LogEvent): Retry | undefined {
+  if (!isReadable(event)) return undefined;
   const { callId } = event.metadata;
   if (event.type !== 'NotificationFailed' || callId === null) return undefined;
-  const { data } = event as Extract<DeliveryEvent, { type: 'NotificationFailed' }>;
+  const { data } = event as unknown as Extract<DeliveryEvent, { type: 'NotificationFailed' }>;
   if (data.nextAttemptAt === null) return undefined;
   const { approvalId, channelId, kind, nth, recipient, nextAttemptAt } = data;
   const key = { channelId, kind, nth, recipient };

@@ -1,4 +1,4 @@
-import { toCalledTool, toolCallStream } from '@countersign/contracts';
+import { isReadable, toCalledTool, toolCallStream } from '@countersign/contracts';
 import type { NotificationKind } from '@countersign/contracts';
 import type { Notice, Person, Routed } from '@countersign/channels';
 import { currentProposal, groupsOfProposal, normalised, requirementOf } from '@countersign/domain';
@@ -9,7 +9,7 @@ import type { CallRow } from '@countersign/read-model';
 import type { Subject } from './delivery-log.js';
 
 /**
- * Reads a call of the tenant from its own stream. Returns undefined when there is none.
+ * Reads a call of the tenant from its own stream. Returns undefined when there is none that can be read.
  *
  * Attack: a message on the events topic names this tenant and another tenant's call. The call's own events name its
  * tenant; otherwise the other tenant's card would be sent here.
@@ -21,7 +21,9 @@ export async function readCall(
 ): Promise<TracedCall | undefined> {
   const events = await store.readStream(toolCallStream(callId));
   const call = foldCall(events);
-  return call?.request.tenant === tenant ? { ...call, traceparent: events[0]?.metadata.traceparent } : undefined;
+  // Nothing is decided on a call that cannot be read, so nothing is sent about it.
+  if (call?.request.tenant !== tenant || call.unreadable !== null) return undefined;
+  return { ...call, traceparent: events.find(isReadable)?.metadata.traceparent };
 }
 
 /** A call, and the trace that it belongs to. */

@@ -1,3 +1,4 @@
+import { readable } from '@countersign/event-store/testing';
 import type { Route } from '@countersign/channels';
 import { eventually } from '@countersign/message-bus/testing';
 import { createRecordingChannel } from './testing/recording-channel.js';
@@ -40,7 +41,7 @@ describe('the notifier', () => {
     await world.notify({ channels: [createRecordingChannel()], routes: [route()] });
     await world.ask('call-1');
     await eventually(async () => expect(await recorded()).toContain('NotificationDelivered requested'));
-    const events = (await world.store.readAll(0, 1000)).filter(({ metadata }) => metadata.callId !== null);
+    const events = readable(await world.store.readAll(0, 1000)).filter(({ metadata }) => metadata.callId !== null);
     const tool = { toolCallId: 'call-1', toolName: 'delete_file', agentId: 'agent' };
     expect(events.map(({ type, metadata }) => [type, metadata.tool])).toEqual(
       ['ToolCallRequested', 'ApprovalRequested', 'NotificationDelivered'].map((type) => [type, tool]),

@@ -1,5 +1,5 @@
 import { stateShown } from '@countersign/channels';
-import type { Channel, Notice, PeopleNow, SendResult } from '@countersign/channels';
+import type { Channel, Notice, PeopleNow, Person, SendResult } from '@countersign/channels';
 import type { DeliveryEvent } from '@countersign/contracts';
 import { keyText } from '@countersign/domain';
 import type { Deliveries, Delivery, MessageKey } from '@countersign/domain';
@@ -49,10 +49,10 @@ export async function planMessage(
   if (call === undefined) return undefined;
   const { kind, nth, recipient: recipientId } = job.key;
   const recipient = ports.people().find(({ id }) => id === recipientId) ?? null;
-  // A person who was removed from the channels file gets no more messages.
-  if (recipientId !== null && recipient === null) return undefined;
   const subject = subjectOf(call, job.approvalId);
   const sent = await ports.deliveries.load(subject);
+  // A record that cannot be read may say that the message was sent. A person who was removed gets no more messages.
+  if (sent === undefined || isGone(recipientId, recipient)) return undefined;
   const messageId = uuidV5(messageIds, `${job.approvalId ?? job.callId}:${keyText(job.key)}`);
   const notice = noticeOf(call, approvalOf(call, job.approvalId), { messageId, kind, nth, recipient });
   const isWanted =
@@ -64,6 +64,10 @@ export async function planMessage(
   const question = questionCopy(sent, job.key);
   const messageRef = refOf(before);
   return { job, subject, notice, before, messageRef, inReplyTo: refOf(question) };
+}
+
+function isGone(recipientId: string | null, recipient: Person | null): boolean {
+  return recipientId !== null && recipient === null;
 }
 
 /** The record of what became of an action. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readable } from '@countersign/event-store/testing';
 import { parseApprovalId } from '@countersign/contracts';
 import type { EventView } from '@countersign/contracts';
 import { eventually } from '@countersign/message-bus/testing';
@@ -20,7 +21,7 @@ describe('a notifier of one tenant', () => {
     const routes = [{ tools: ['*'], agents: ['*'], events: ['requested' as const], to: [channel.id] }];
     const { notifier } = await world.notify({ channels: [channel], routes, tenant: 'acme' });
     const approvalId = await world.ask('call-of-default');
-    const [requested] = (await world.store.readAll(0, 100)).filter(({ type }) => type === 'ApprovalRequested');
+    const [requested] = readable(await world.store.readAll(0, 100)).filter(({ type }) => type === 'ApprovalRequested');
     const callId = parseApprovalId(approvalId)?.callId ?? '';
     const forged = { ...requested, tenant: 'acme', callId, data: { ...requested?.data, tenant: 'acme' } };
     await notifier.handle(channel.id, forged as unknown as EventView);

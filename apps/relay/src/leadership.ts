@@ -1,5 +1,5 @@
-import { UnreadableEventError, eventTypes } from '@countersign/contracts';
-import type { RecordedEvent } from '@countersign/contracts';
+import { isReadable } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import type { Subscription } from '@countersign/event-store';
 import { FencedError, toEventMessage } from '@countersign/message-bus';
 import type { Turn } from '@countersign/message-bus';
@@ -9,7 +9,6 @@ import type { Place } from './outbox.js';
 import { publishAll } from './publishing.js';
 import type { RelayOptions } from './relay-options.js';
 
-const known: ReadonlySet<string> = new Set(eventTypes);
 const beginning: Place = { position: 0, previous: 0, eventId: '' };
 const reopenAfterMs = 1_000;
 
@@ -157,7 +156,7 @@ export class Leadership {
     }
   }
 
-  async #take(events: readonly RecordedEvent[], generation: number): Promise<void> {
+  async #take(events: readonly LogEvent[], generation: number): Promise<void> {
     for (const event of events) {
       if (generation !== this.#generation || this.#outbox.closed) return;
       this.#notRead = undefined;
@@ -166,16 +165,12 @@ export class Leadership {
     }
   }
 
-  #takeOne(event: RecordedEvent): Promise<void> | undefined {
+  #takeOne(event: LogEvent): Promise<void> | undefined {
     const place = { position: event.position, previous: this.#read.position, eventId: event.eventId };
-    // A store may hold what others wrote: it is none of our topic's business.
-    if (!isOfLedger(event)) {
-      this.#read = place;
-      return undefined;
-    }
-    if (!known.has(event.type)) throw new UnreadableEventError(`${event.type} is unknown: upgrade Countersign`);
-    const message = toEventMessage(event);
     this.#read = place;
+    // A store may hold what others wrote, which the topic does not carry.
+    if (isReadable(event) && !isOfLedger(event)) return undefined;
+    const message = toEventMessage(event);
     return this.#outbox.add({ message, bytes: bytesOf(message.value), place, recordedAt: event.recordedAt });
   }
 

@@ -14,8 +14,10 @@ const largeBytes = 1024;
  */
 export function shorten(message: OutgoingMessage, how: 'large' | 'all'): OutgoingMessage {
   const view = JSON.parse(Buffer.from(message.value).toString()) as {
-    readonly data: Readonly<Record<string, unknown>>;
+    readonly data: Readonly<Record<string, unknown>> | null;
   };
+  // An event that cannot be read has no data.
+  if (view.data === null) return message;
   const data = Object.fromEntries(
     Object.entries(view.data).flatMap(([name, value]) => {
       const text = JSON.stringify(value);

@@ -54,6 +54,7 @@ export type { Reachable } from './stores/reached-within.js';
 export { createStoreCheck } from './stores/store-check.js';
 export { openTracing } from './tracing/open-tracing.js';
 export { callAttributes, toolSpan } from './tracing/call-attributes.js';
+export { createUnreadableCheck } from './stores/unreadable-check.js';
 export { createTracedStore } from './tracing/traced-store.js';
 export { inSpan } from './tracing/tracing.js';
 export type { SpanOptions, TracedAnswer, TracedRequest, Tracing, TracingOptions } from './tracing/tracing.js';

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { readable } from '@countersign/event-store/testing';
 import { requestToolCalls } from '@countersign/commands';
 import type { JsonObject, RequestedCall } from '@countersign/contracts';
 import { deriveCallId } from '@countersign/contracts';
@@ -70,7 +71,7 @@ it('leaves no byte of a value or of its salt in any file', async () => {
   idempotency.close();
   await request('a', { arguments: { password: secret, note: `the text ${subject}` } });
   await run('a');
-  const events = await stores().store.readAll(0, 100);
+  const events = readable(await stores().store.readAll(0, 100));
   const salts = events.flatMap(({ data }) => ((data as JsonObject)['salt'] as string | undefined) ?? []);
   expect(salts).toHaveLength(1);
   const forms = [secret, ...salts].flatMap((text) => [

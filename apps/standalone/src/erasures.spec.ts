@@ -1,5 +1,6 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readable } from '@countersign/event-store/testing';
 import { reconcile, reportExecution, respondAndRemember } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import type { ErasureView, SubjectEvent } from '@countersign/contracts';
@@ -27,7 +28,7 @@ it('makes every value of the subject unreadable in the log, the read model and t
     erasedValues: ['/arguments/password', '/output/token'],
   });
   expect(viewOf('other').arguments).toEqual({ password: secret });
-  const [proof] = await stores().store.readStream(view.stream ?? '');
+  const [proof] = readable(await stores().store.readStream(view.stream ?? ''));
   const data = proof?.data as SubjectEvent['data'];
   expect(data).toMatchObject({ calls: 1, values: 2, erasedBy: 'me', reason: 'asked' });
   expect(JSON.stringify(data)).not.toContain(subject);
@@ -122,7 +123,7 @@ it('makes the hash useless that a remembered approval keeps of the values', asyn
   await request('b');
   expect(viewOf('b').verdict.outcome).toBe('allow');
   await run('b');
-  const recorded = await stores().vault.store.raw.readAll(0, 1000);
+  const recorded = readable(await stores().vault.store.raw.readAll(0, 1000));
   expect(recorded.filter(({ type }) => type === 'GrantCreated').map(({ data }) => data)).toMatchObject([
     { subject: JSON.stringify(['me', subject]), match: { salt: '[sealed]' } },
   ]);

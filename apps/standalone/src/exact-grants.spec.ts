@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readable } from '@countersign/event-store/testing';
 import { createGrant } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { argumentsDigest } from '@countersign/contracts';
@@ -32,7 +33,7 @@ async function grantByHand(): Promise<string> {
 it('keeps the salt of an exact grant that was made by hand encrypted in every file', async () => {
   await grantByHand();
   stores().readModel.flush();
-  const events = await stores().store.readAll(0, 100);
+  const events = readable(await stores().store.readAll(0, 100));
   const created = events.find(({ type }) => type === 'GrantCreated')?.data as JsonObject;
   const { salt } = created['match'] as { readonly salt: string };
   expect(salt).toMatch(/^[0-9a-f]{32}$/);

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { createWriteSide, recordPolicy, recordShadowPolicy } from '@countersign/commands';
 import type { CommandPorts, People } from '@countersign/commands';
-import { openEmbeddedEventStore } from '@countersign/event-store';
-import type { CommitMetrics, EmbeddedEventStore } from '@countersign/event-store';
+import { createUnreadableWatch, openEmbeddedEventStore } from '@countersign/event-store';
+import type { CommitMetrics, EmbeddedEventStore, UnreadableWatch } from '@countersign/event-store';
 import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
 import type { MessageBus, OnParked } from '@countersign/message-bus';
 import { createLivePolicies } from '@countersign/policy';
@@ -34,6 +34,8 @@ export interface Stores {
   readonly store: EmbeddedEventStore;
   /** The keys of sensitive values. */
   readonly vault: Vault;
+  /** The streams that this process found to be set aside. */
+  readonly unreadable: UnreadableWatch;
   readonly readModel: FileReadModel;
   readonly projector: Projector;
   readonly commands: CommandPorts;
@@ -69,9 +71,11 @@ export async function openStores(
     const vault = await openVault(config, raw, log);
     stops.push(vault.close);
     const { texts: seal } = vault;
-    const store = createTracedStore(vault.store, world.tracing);
+    const unreadable = createUnreadableWatch(log);
+    const store = unreadable.over(createTracedStore(vault.store, world.tracing));
     const readModel = await openReadModel({ file: join(config.dataFolder, 'read-model.db'), source: store, log, seal });
     stops.push(readModel.close);
+    unreadable.know(readModel.unreadable.all());
     const projector = createProjector({ store, readModel, clock, log });
     stops.push(projector.stop);
     await projector.start();
@@ -98,7 +102,7 @@ export async function openStores(
     const topics = { [topicNames().events]: store };
     const bus = createEmbeddedMessageBus({ folder: config.dataFolder, topics, clock, log, ...metrics });
     stops.push(bus.close);
-    return { store, vault, readModel, projector, commands, tools, bus, close };
+    return { store, vault, unreadable, readModel, projector, commands, tools, bus, close };
   } catch (error) {
     await close();
     throw error;

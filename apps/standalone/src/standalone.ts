@@ -97,7 +97,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   const counted = { onCommit: metrics.storeCommitted, onParked: countParked(metrics.registry) };
   const stores = await openStores(config, world, counted, people);
   stops.push(stores.close);
-  const { bus, commands, readModel, store, projector, vault } = stores;
+  const { bus, commands, readModel, store, projector, vault, unreadable } = stores;
 
   if (isFirstStart) createTokensFile(tokensFile);
   else if (config.tokensFile === null) keepPrivate(tokensFile);
@@ -130,6 +130,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       commands,
       readModel,
       store,
+      unreadable: unreadable.streams,
       tokens,
       sessions,
       oidc,

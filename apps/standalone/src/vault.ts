@@ -7,7 +7,7 @@ import {
   refuseLostKeys,
 } from '@countersign/event-store';
 import type { SubjectEvent } from '@countersign/contracts';
-import { subjectStream } from '@countersign/contracts';
+import { isReadable, subjectStream } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
 import type { StandaloneConfig } from './config.js';
 
@@ -64,8 +64,8 @@ async function finishErasures(
   requestsKey: RequestsKey,
   log: Log,
 ): Promise<void> {
-  const recorded = await recordedKeys(store);
-  keys.keep(keys.erasing().filter((id) => !recorded.has(id)));
+  const { recorded, isWhole } = await recordedKeys(store);
+  if (isWhole) keys.keep(keys.erasing().filter((id) => !recorded.has(id)));
   const left = [...recorded].filter((id) => keys.findForCopies(id) !== undefined);
   if (left.length === 0) return;
   await requestsKey.renew();
@@ -73,13 +73,18 @@ async function finishErasures(
   log.warn({ keys: left.length }, 'keys whose erasure is recorded were still there: they are destroyed');
 }
 
-/** The ids of all keys whose erasure the log proves. */
-async function recordedKeys(store: EmbeddedEventStore): Promise<ReadonlySet<string>> {
-  const ids = new Set<string>();
+/** The ids of all keys whose erasure the log proves. `isWhole`: every proof could be read. */
+async function recordedKeys(
+  store: EmbeddedEventStore,
+): Promise<{ readonly recorded: ReadonlySet<string>; readonly isWhole: boolean }> {
+  const recorded = new Set<string>();
+  let isWhole = true;
   for (const stream of store.streamsWith(subjectStream(''))) {
-    for (const { data } of await store.readStream(stream)) {
-      for (const id of (data as SubjectEvent['data']).keys) ids.add(id);
+    for (const event of await store.readStream(stream)) {
+      // It may prove an erasure that was interrupted: then the keys of that are neither kept nor destroyed.
+      if (!isReadable(event)) isWhole = false;
+      else for (const id of (event.data as SubjectEvent['data']).keys) recorded.add(id);
     }
   }
-  return ids;
+  return { recorded, isWhole };
 }

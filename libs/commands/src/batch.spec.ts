@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readable } from '@countersign/event-store/testing';
 import { approvalIdOf, toolCallStream } from '@countersign/contracts';
 import type { NewEvent, RequestedCall } from '@countersign/contracts';
 import { callState } from '@countersign/domain';
@@ -380,7 +381,7 @@ describe('the calls of another principal', () => {
     const attack = { ...bodyOf([{ toolCallId: 'own' }, { toolCallId: 'theirs' }]), agentId: 'agent' };
     const racing = processOver(before('ToolCallRequested', () => api.requestToolCalls(commands, agent, alone, id())));
     expect(codeOf(await api.requestToolCalls(racing, mallory, attack, id()))).toBe('tool-call-mismatch');
-    const requested = (await store.readAll(0, 100)).filter(({ type }) => type === 'ToolCallRequested');
+    const requested = readable(await store.readAll(0, 100)).filter(({ type }) => type === 'ToolCallRequested');
     const idOf = (name: string) =>
       requested.find(({ data }) => (data as { toolCallId?: string }).toolCallId === name)?.metadata.callId ?? '';
     expect(codeOf(await api.claim(commands, worker, idOf('own'), { resolverId: 'w' }, id()))).toBe('batch-incomplete');
@@ -404,7 +405,10 @@ describe('the cost of a batch', () => {
     expect(codeOf(await api.requestToolCalls(commands, agent, bodyOf(calls(64)), id()))).toBe('done');
     const independent = { ...bodyOf(calls(256), 'run-2'), batchMode: 'independent' as const };
     done(await api.requestToolCalls(commands, agent, independent, id()));
-    const bytes = (await store.readAll(0, 1000)).reduce((sum, event) => sum + JSON.stringify(event.data).length, 0);
+    const bytes = readable(await store.readAll(0, 1000)).reduce(
+      (sum, event) => sum + JSON.stringify(event.data).length,
+      0,
+    );
     expect(bytes).toBeLessThan(700_000);
   });
 

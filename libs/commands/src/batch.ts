@@ -26,6 +26,7 @@ import type { Refused } from './stream/with-tool-call.js';
 import { refused } from './result.js';
 import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
+import { UnreadableStreamError } from './stream/unreadable-stream.js';
 
 /** The commands whose result may depend on the batch of the call. */
 type BatchBound = Extract<ToolCallCommand, { readonly batch?: BatchFate }>;
@@ -132,7 +133,9 @@ async function membersOf(ports: CommandPorts, call: ToolCall): Promise<BatchMemb
   return Promise.all(
     batchCallIds.map(async (memberId): Promise<BatchMember> => {
       if (memberId === callId) return { callId, standing: standingOf(call) };
-      const { state } = await ports.handler.load(toolCallStream(memberId));
+      const { state, unreadable } = await ports.handler.look(toolCallStream(memberId));
+      // Whether it was denied since is unknown, so the batch does not begin.
+      if (unreadable !== undefined) return { callId: memberId, standing: 'missing' };
       return { callId: memberId, standing: isMemberOf(state, call) ? standingOf(state) : 'missing' };
     }),
   );
@@ -163,9 +166,15 @@ export async function settleBatch(ports: CommandPorts, call: ToolCall): Promise<
 
 /** Like `settleBatch`, for a member that may still be open because its process crashed after the batch was settled. */
 export async function closeBatch(ports: CommandPorts, tenant: string, callId: string): Promise<number> {
-  const { state } = await ports.handler.load(toolCallStream(callId));
-  const call = callOf(state, tenant);
-  return call === undefined || !isBatchMember(call) ? 0 : settle(ports, call);
+  const { state, unreadable } = await ports.handler.look(toolCallStream(callId));
+  const call = unreadable === undefined ? callOf(state, tenant) : undefined;
+  return call === undefined || !isBatchMember(call) ? 0 : settle(ports, call).catch(nothingIfUnreadable);
+}
+
+/** A batch whose word cannot be read is set aside: there is nothing to close. */
+function nothingIfUnreadable(error: unknown): number {
+  if (error instanceof UnreadableStreamError) return 0;
+  throw error;
 }
 
 /** Like `settleBatch`, for the calls of one request, as they were found and as they were recorded. */

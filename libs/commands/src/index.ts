@@ -27,6 +27,7 @@ export type {
 export { recordPolicy, recordShadowPolicy, shadowPolicyStream } from './policy-activation.js';
 export type { RequestedToolCalls } from './request/request-tool-calls.js';
 export type { BulkResult } from './people/respond-in-bulk.js';
+export { UnreadableStreamError } from './stream/unreadable-stream.js';
 export { createWriteSide, forgetStreams } from './write-side.js';
 export type { WriteSidePorts } from './write-side.js';
 export { withoutWrites, WouldWriteError } from './without-writes.js';

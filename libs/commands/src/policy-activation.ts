@@ -1,5 +1,5 @@
-import type { NewEvent, PolicyEvent } from '@countersign/contracts';
-import { currentSchemaVersion } from '@countersign/contracts';
+import type { LogEvent, NewEvent, PolicyEvent } from '@countersign/contracts';
+import { currentSchemaVersion, isReadable } from '@countersign/contracts';
 import { EventStoreUnavailableError, noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { builtInPolicyContent } from '@countersign/policy';
@@ -61,7 +61,7 @@ async function recordOnce(store: PolicyStore, activated: Activation, isDefault =
   for (let tries = 0; tries < triesMax; tries += 1) {
     const events = await store.readStream(stream);
     const last = events.at(-1);
-    const lastVersion = last === undefined ? undefined : (last.data as PolicyEvent['data']).policyVersion;
+    const lastVersion = last === undefined ? undefined : versionOf(last);
     if (lastVersion === version || (lastVersion === undefined && isDefault)) return;
     const revision = last?.revision ?? noStream;
     const result = await store.append(stream, revision, [toEvent(activated, revision)]);
@@ -69,6 +69,11 @@ async function recordOnce(store: PolicyStore, activated: Activation, isDefault =
     if (result.status === 'committed') return;
   }
   throw new EventStoreUnavailableError('the policy could not be recorded: the event store did not say what it wrote');
+}
+
+/** One that cannot be read is another version than every known one: what is in force is recorded after it. */
+function versionOf(activation: LogEvent): string {
+  return isReadable(activation) ? (activation.data as PolicyEvent['data']).policyVersion : '';
 }
 
 function toEvent(

@@ -46,6 +46,7 @@ export const edgeCodes = [
   'idempotency-key-reused',
   'calls-open',
   'not-supported',
+  'unreadable',
   'too-many-requests',
   'internal-error',
   'unavailable',

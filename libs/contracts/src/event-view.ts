@@ -4,7 +4,9 @@ import type { EventData, NewEvent, RecordedEvent } from './events.js';
 import type { GrantTerms } from './grant-events.js';
 import type { JsonObject } from './json.js';
 import { maskAt, maskByName, maskEdited } from './sensitive.js';
-import type { EventView } from './log-views.js';
+import { isReadable } from './log-event.js';
+import type { LogEvent, UnreadableEvent } from './log-event.js';
+import type { EventView, LogEventView } from './log-views.js';
 
 /**
  * The tool that an event is about. Undefined when the event belongs to no call. Older versions recorded the tool in the
@@ -19,21 +21,31 @@ export function calledToolOf({ type, data, metadata }: NewEvent): CalledTool | u
 export function toEventView(event: RecordedEvent): EventView {
   const { toolCallId = null, toolName = null, agentId = null } = calledToolOf(event) ?? {};
   return {
-    eventId: event.eventId,
-    type: event.type,
-    position: event.position,
-    callId: event.metadata.callId,
-    toolCallId,
-    toolName,
-    agentId,
-    runId: event.metadata.runId,
-    tenant: event.metadata.tenant,
-    revision: event.revision,
-    recordedAt: event.recordedAt,
-    data: event.data,
+    ...placeOf(event),
+    ...{ toolCallId, toolName, agentId, data: event.data },
     ...(event.metadata.erased !== undefined && { erased: [...event.metadata.erased] }),
     ...(event.metadata.missing !== undefined && { missing: [...event.metadata.missing] }),
   };
+}
+
+/** An event of the log as auditors read it: whole, or as one that cannot be read. */
+export function toLogEventView(event: LogEvent): LogEventView {
+  return isReadable(event) ? toEventView(event) : unreadableView(event);
+}
+
+/** An event of the log as everybody else reads it. */
+export function toMaskedLogEventView(event: LogEvent): LogEventView {
+  return isReadable(event) ? toMaskedEventView(event) : unreadableView(event);
+}
+
+function unreadableView(event: UnreadableEvent): LogEventView {
+  const { unreadable } = event;
+  return { ...placeOf(event), toolCallId: null, toolName: null, agentId: null, data: null, unreadable };
+}
+
+function placeOf({ eventId, type, position, revision, recordedAt, metadata }: LogEvent) {
+  const { callId, runId, tenant } = metadata;
+  return { eventId, type, position, callId, runId, tenant: tenant ?? '', revision, recordedAt };
 }
 
 /** A recorded event as everybody else reads it: sensitive values masked, the salt left out (it would make them guessable). */

@@ -220,6 +220,8 @@ export interface RecordedEvent extends NewEvent {
   /** Grows over the whole log; gaps are allowed. */
   readonly position: number;
   readonly recordedAt: string;
+  /** Only an event that cannot be read has it. */
+  readonly unreadable?: never;
 }
 
 /** The fold's input out of a recorded event. The stored pair (type, data) was validated when it was written. */

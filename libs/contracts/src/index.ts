@@ -16,7 +16,7 @@ export { otherSchema } from './refusal-words.js';
 export type { OtherSchema } from './refusal-words.js';
 export { plainWords } from './plain-words.js';
 export type { CalledTool } from './called-tool.js';
-export { calledToolOf, toEventView, toMaskedEventView } from './event-view.js';
+export { calledToolOf, toEventView, toLogEventView, toMaskedEventView, toMaskedLogEventView } from './event-view.js';
 export { weigh } from './event-weight.js';
 export {
   currentSchemaVersion,
@@ -37,6 +37,8 @@ export type {
   ToolCallEvent,
   ToolCallEventType,
 } from './events.js';
+export { asUnreadable, isReadable, readablePart, toLogEvent, unreadableStreamOf } from './log-event.js';
+export type { LogEvent, StoredEvent, UnreadableEvent, UnreadableStream } from './log-event.js';
 export { grantEventTypes, grantStream } from './grant-events.js';
 export type { GrantEvent, GrantEventType, GrantMatch, GrantTerms } from './grant-events.js';
 export {
@@ -183,8 +185,8 @@ export { subjectNameOf, subjectOf, subjectOfGrant, subjectStream } from './subje
 export type { SubjectEvent } from './subject-events.js';
 export { isShownText } from './sensitive-text.js';
 export { isTimeZone } from './time-zone.js';
-export { UnreadableEventError, upcast } from './upcasters.js';
-export { erasureViewSchema, eventViewSchema } from './log-views.js';
+export { upcast } from './upcasters.js';
+export { erasureViewSchema, eventViewSchema, unreadableStreamSchema } from './log-views.js';
 export {
   approvalStates,
   approvalViewSchema,
@@ -197,7 +199,7 @@ export {
   toolCallStates,
   toolCallViewSchema,
 } from './views.js';
-export type { ErasureView, EventView } from './log-views.js';
+export type { ErasureView, EventView, LogEventView, UnreadableStreamView } from './log-views.js';
 export type {
   ApprovalState,
   ApprovalView,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonObjectSchema } from './json.js';
+import type { JsonObject } from './json.js';
 import { timeSchema } from './primitives.js';
 
 /** A message that an older version published has no such member, and stays readable. */
@@ -21,7 +22,10 @@ export const eventViewSchema = z
     tenant: z.string(),
     revision: z.int(),
     recordedAt: timeSchema,
-    data: jsonObjectSchema,
+    data: jsonObjectSchema.nullable().meta({ description: 'Null where `unreadable` says why it cannot be read.' }),
+    unreadable: z.string().exactOptional().meta({
+      description: 'Why the version that sends this cannot read the event. Absent: it can.',
+    }),
     erased: z.array(z.string()).exactOptional().meta({
       description:
         'JSON pointers of values in `data` that were erased: `[erased]` stands in their places. Absent: none.',
@@ -33,7 +37,34 @@ export const eventViewSchema = z
   })
   .meta({ id: 'Event', description: 'One recorded event.' });
 
-export type EventView = z.infer<typeof eventViewSchema>;
+/** An event as it is sent, which a version may not be able to read. */
+export type LogEventView = z.infer<typeof eventViewSchema>;
+
+/** An event as it is sent, with its data. */
+export type EventView = Omit<LogEventView, 'data' | 'unreadable'> & {
+  readonly data: JsonObject;
+  readonly unreadable?: never;
+};
+
+export const unreadableStreamSchema = z
+  .strictObject({
+    stream: z.string(),
+    callId: z.string().nullable(),
+    runId: z.string().nullable(),
+    eventId: z.string(),
+    type: z.string(),
+    revision: z.int(),
+    position: z.int(),
+    recordedAt: timeSchema,
+    why: z.string(),
+  })
+  .meta({
+    id: 'UnreadableStream',
+    description:
+      'A stream of the log that is set aside, and its first event that this version cannot read. Nothing is decided or run on it.',
+  });
+
+export type UnreadableStreamView = z.infer<typeof unreadableStreamSchema>;
 
 export const erasureViewSchema = z
   .strictObject({

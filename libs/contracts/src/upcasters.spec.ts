@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { currentSchemaVersion, eventSchemas, eventTypes } from './events.js';
 import type { RecordedEvent } from './events.js';
-import { UnreadableEventError, upcast } from './upcasters.js';
+import { toLogEvent } from './log-event.js';
+import { upcast } from './upcasters.js';
 
 const folder = join(import.meta.dirname, 'golden');
 
@@ -13,6 +14,7 @@ const corpus = readdirSync(folder)
 
 describe('the golden corpus', () => {
   it.each(corpus)('$file is read as an event of today', ({ event }) => {
+    expect(toLogEvent(event)).toBe(event);
     const today = upcast(event);
     expect(today.metadata.schemaVersion).toBe(currentSchemaVersion);
     expect(eventSchemas[today.type].parse(today.data)).toEqual(today.data);
@@ -50,11 +52,5 @@ describe('upcast', () => {
 
   it('keeps the data of a type that did not change between versions', () => {
     expect(upcast(sample(), {}, 2).data).toEqual(sample().data);
-  });
-
-  it('stops at what a newer version wrote, rather than skip it', () => {
-    expect(() => upcast(sample({ schemaVersion: currentSchemaVersion + 1 }))).toThrow(UnreadableEventError);
-    expect(() => upcast(sample({ schemaVersion: 2 }), {}, 1)).toThrow('newer than 1: upgrade Countersign');
-    expect(() => upcast(sample({}, 'SomethingNew'))).toThrow('event type "SomethingNew" at position 7 is unknown');
   });
 });

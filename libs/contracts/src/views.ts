@@ -243,6 +243,19 @@ export const toolCallViewSchema = z
       description:
         "JSON pointers, into the data of the call's events, of values whose key is lost: `[key missing]` stands in their places. Absent: none.",
     }),
+    unreadable: z
+      .strictObject({
+        eventId: z.string(),
+        position: z.int(),
+        revision: z.int(),
+        type: z.string(),
+        why: z.string(),
+      })
+      .exactOptional()
+      .meta({
+        description:
+          'The first event of the call that this version cannot read. The view shows the state before it, and nothing is decided or run. Absent: all can be read.',
+      }),
   })
   .meta({ id: 'ToolCall', description: 'One proposed call of a tool by an agent run.' });
 

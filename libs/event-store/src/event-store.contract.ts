@@ -3,7 +3,7 @@ import type { NewEvent } from '@countersign/contracts';
 import type { AppendResult, EventStore } from './event-store.js';
 import { EventStoreUnavailableError, noStream } from './event-store.js';
 import { describeReads } from './reads.contract.js';
-import { sampleEvent, sampleEvents, sampleStream } from './sample-events.js';
+import { readable, sampleEvent, sampleEvents, sampleStream } from './sample-events.js';
 import { skewMsMax } from './store-clock.js';
 import { describeSubscriptions } from './subscription.contract.js';
 
@@ -145,7 +145,7 @@ function describeAppends(store: () => EventStore): void {
       const appending = store().append(stream, noStream, [event]);
       (event.data as { reason: string }).reason = 'after';
       await appending;
-      expect((await store().readStream(stream))[0]?.data).toMatchObject({ reason: 'before' });
+      expect(readable(await store().readStream(stream))[0]?.data).toMatchObject({ reason: 'before' });
     });
 
     it.each([

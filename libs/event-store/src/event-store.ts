@@ -1,4 +1,4 @@
-import type { NewEvent, RecordedEvent } from '@countersign/contracts';
+import type { LogEvent, NewEvent, RecordedEvent } from '@countersign/contracts';
 import type { StoreClock } from './store-clock.js';
 
 /** The expected revision of a stream that must not exist. */
@@ -25,7 +25,7 @@ export interface SubscriptionHandler {
    * At least one event, in log order, without gaps or duplicates. On the embedded store a synchronous handler sees each
    * commit before its writer is acknowledged; an asynchronous one may lag.
    */
-  readonly onEvents: (events: readonly RecordedEvent[]) => void | Promise<void>;
+  readonly onEvents: (events: readonly LogEvent[]) => void | Promise<void>;
   /** The subscription has read all that was recorded. Called again each time it catches up. */
   readonly onCaughtUp?: () => void;
   /** The handler threw or the log could not be read: the subscription is over. */
@@ -46,7 +46,8 @@ export type StoreHealth =
  *
  * MUST for every adapter (the contract suite proves it): a committed event is durable, ordered, never altered; an
  * append is atomic; exactly one of several appends with the same expected revision commits; a retry of a committed
- * append (same ids, same expected revision) returns `committed` with the first revision and writes nothing.
+ * append (same ids, same expected revision) returns `committed` with the first revision and writes nothing. An event
+ * that this version cannot read is returned as such, in its place: it ends no read and no subscription.
  */
 export interface EventStore {
   /**
@@ -56,12 +57,12 @@ export interface EventStore {
    */
   readonly append: (stream: string, expectedRevision: number, events: readonly NewEvent[]) => Promise<AppendResult>;
   /** The events of a stream in order, from `fromRevision` (default 0); empty when there is no such stream. */
-  readonly readStream: (stream: string, fromRevision?: number) => Promise<readonly RecordedEvent[]>;
+  readonly readStream: (stream: string, fromRevision?: number) => Promise<readonly LogEvent[]>;
   /**
    * At most `limit` events of the whole log after a position (exclusive), in order; fewer when they are large. Empty only
    * at the end of the log.
    */
-  readonly readAll: (after: number, limit: number) => Promise<readonly RecordedEvent[]>;
+  readonly readAll: (after: number, limit: number) => Promise<readonly LogEvent[]>;
   /** Everything after a position (exclusive), first recorded, then live. */
   readonly subscribe: (after: number, handler: SubscriptionHandler) => Subscription;
   /** The position of the last recorded event; 0 for an empty log. */

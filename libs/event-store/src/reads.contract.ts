@@ -1,8 +1,8 @@
 /// <reference types="jest" />
-import type { NewEvent, RecordedEvent } from '@countersign/contracts';
+import type { JsonValue, LogEvent, NewEvent } from '@countersign/contracts';
 import type { EventStore } from './event-store.js';
 import { noStream } from './event-store.js';
-import { sampleEvent, sampleEvents, sampleStream } from './sample-events.js';
+import { readable, sampleEvent, sampleEvents, sampleStream } from './sample-events.js';
 
 /** Reads of one stream and of the whole log. */
 export function describeReads(store: () => EventStore): void {
@@ -21,7 +21,7 @@ export function describeReads(store: () => EventStore): void {
       for (const revision of [noStream, 0]) {
         await Promise.all(streams.map((stream) => store().append(stream, revision, sampleEvents(1))));
       }
-      const [all, paged]: [readonly RecordedEvent[], RecordedEvent[]] = [await store().readAll(start, 100), []];
+      const [all, paged]: [readonly LogEvent[], LogEvent[]] = [await store().readAll(start, 100), []];
       for (let after = start; ; after = paged.at(-1)?.position ?? start) {
         const page = await store().readAll(after, 3);
         expect(page.length).toBeLessThanOrEqual(3);
@@ -44,15 +44,17 @@ export function describeReads(store: () => EventStore): void {
         noStream,
         reasons.map((reason) => sampleEvent(reason)),
       );
-      const events = await store().readStream(stream);
+      const events = readable(await store().readStream(stream));
       expect(events.map(({ data }) => (data as { reason: string }).reason)).toEqual(reasons);
     });
 
     it('brings back a member called __proto__ as a member', async () => {
       const stream = sampleStream();
-      const data = JSON.parse('{"__proto__":{"polluted":true},"deep":[[[{"a":null}]]]}') as NewEvent['data'];
-      await store().append(stream, noStream, [{ ...sampleEvent(), data }]);
-      expect(JSON.stringify((await store().readStream(stream))[0]?.data)).toBe(JSON.stringify(data));
+      const output = JSON.parse('{"__proto__":{"polluted":true},"deep":[[[{"a":null}]]]}') as JsonValue;
+      const reported = { attempt: 1, executedBy: 'resolver', reportedBy: 'r', reportedAt: '2030-01-01T00:00:00.000Z' };
+      const data = { ...reported, output } as NewEvent['data'];
+      await store().append(stream, noStream, [{ ...sampleEvent(), type: 'ExecutionSucceeded', data }]);
+      expect(JSON.stringify(readable(await store().readStream(stream))[0]?.data)).toBe(JSON.stringify(data));
     });
   });
 }

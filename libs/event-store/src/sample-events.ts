@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { NewEvent, ToolCallEvent } from '@countersign/contracts';
-import { currentSchemaVersion } from '@countersign/contracts';
+import type { LogEvent, NewEvent, RecordedEvent, ToolCallEvent } from '@countersign/contracts';
+import { currentSchemaVersion, isReadable } from '@countersign/contracts';
 
 /** A valid event for tests. `reason` distinguishes events. */
 export function sampleEvent(reason = 'a test', eventId: string = randomUUID()): NewEvent<ToolCallEvent> {
@@ -26,4 +26,12 @@ export function sampleEvents(count: number): readonly NewEvent<ToolCallEvent>[] 
 /** A stream that no other test uses. */
 export function sampleStream(): string {
   return `toolCall-test-${randomUUID()}`;
+}
+
+/** The same events, all of which can be read. @throws for one that cannot. */
+export function readable(events: readonly LogEvent[]): readonly RecordedEvent[] {
+  return events.map((event) => {
+    if (isReadable(event)) return event;
+    throw new Error(`${event.stream} has an event that cannot be read: ${event.unreadable}`);
+  });
 }

@@ -34,6 +34,12 @@ export interface SimulatedEventStoreOptions {
 /** How long a server lets the caller of a dropped duplicate wait. */
 const dropMs = 2_500;
 
+/** A store that returns the objects that it was given: it decodes nothing, so all of them can be read. */
+export interface SimulatedEventStore extends EventStore {
+  readonly readStream: (stream: string, fromRevision?: number) => Promise<readonly RecordedEvent[]>;
+  readonly readAll: (after: number, limit: number) => Promise<readonly RecordedEvent[]>;
+}
+
 /** A log for simulated stores. */
 export function createSimulatedLog(): SimulatedLog {
   return { events: [], streams: new Map(), readers: new Set(), onTheirWay: new Set() };
@@ -43,7 +49,7 @@ export function createSimulatedLog(): SimulatedLog {
  * The in-memory event store for tests and simulations. Like a real server it drops a duplicate of an append in flight,
  * and later returns `unknown` for it. Nothing survives the process.
  */
-export function createSimulatedEventStore(options: SimulatedEventStoreOptions): EventStore {
+export function createSimulatedEventStore(options: SimulatedEventStoreOptions): SimulatedEventStore {
   const { clock, log = createSimulatedLog(), fault = () => 'none', latencyMs = () => 0 } = options;
   const readAll = (after: number, limit: number): readonly RecordedEvent[] => log.events.slice(after, after + limit);
   const subscriptions = createSubscriptions({ head: () => log.events.length, readAll });

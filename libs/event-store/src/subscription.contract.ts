@@ -1,6 +1,6 @@
 /// <reference types="jest" />
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RecordedEvent } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import type { EventStore, Subscription, SubscriptionHandler } from './event-store.js';
 import { noStream } from './event-store.js';
 import { sampleEvents, sampleStream } from './sample-events.js';
@@ -8,13 +8,13 @@ import { sampleEvents, sampleStream } from './sample-events.js';
 /** A subscription and what it has seen. */
 interface Watch {
   readonly subscription: Subscription;
-  readonly seen: RecordedEvent[];
+  readonly seen: LogEvent[];
   readonly errors: unknown[];
   readonly caughtUp: () => number;
 }
 
 function watch(store: EventStore, after: number, handler: Partial<SubscriptionHandler> = {}): Watch {
-  const [seen, errors]: [RecordedEvent[], unknown[]] = [[], []];
+  const [seen, errors]: [LogEvent[], unknown[]] = [[], []];
   let caughtUp = 0;
   const subscription = store.subscribe(after, {
     onEvents: (events) => {

@@ -1,19 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { RecordedEvent } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import type { Subscription, SubscriptionHandler } from './event-store.js';
 
 /** The log as subscriptions read it: synchronous, so that nothing can be recorded between a look and what follows it. */
 export interface ReadableLog {
   readonly head: () => number;
   /** At most `limit` events after a position, in order. */
-  readonly readAll: (after: number, limit: number) => readonly RecordedEvent[];
+  readonly readAll: (after: number, limit: number) => readonly LogEvent[];
 }
 
 /** The subscriptions on a log in this process. */
 export interface Subscriptions {
   readonly subscribe: (after: number, handler: SubscriptionHandler) => Subscription;
   /** Passes newly committed events to all live subscribers, synchronously. */
-  readonly publish: (events: readonly RecordedEvent[]) => void;
+  readonly publish: (events: readonly LogEvent[]) => void;
   /** Ends all subscriptions; no handler is called again. */
   readonly close: () => void;
 }
@@ -25,7 +25,7 @@ const pagesPerTurn = 10;
 
 /** A subscriber in the process of the log. `publish` reports whether it wants the next commit. */
 interface Subscriber {
-  readonly publish: (events: readonly RecordedEvent[]) => void;
+  readonly publish: (events: readonly LogEvent[]) => void;
   readonly end: () => void;
 }
 
@@ -74,7 +74,7 @@ function createSubscriber(
     });
   };
   /** Passes events on. Returns the promise of an asynchronous handler. */
-  const deliver = (events: readonly RecordedEvent[]): Promise<void> | undefined => {
+  const deliver = (events: readonly LogEvent[]): Promise<void> | undefined => {
     position = events.at(-1)?.position ?? position;
     return handler.onEvents(events) ?? undefined;
   };

@@ -1,8 +1,13 @@
 export { createSimulatedEventStore, createSimulatedLog } from './simulated-event-store.js';
-export type { AppendFault, SimulatedEventStoreOptions, SimulatedLog } from './simulated-event-store.js';
+export type {
+  AppendFault,
+  SimulatedEventStore,
+  SimulatedEventStoreOptions,
+  SimulatedLog,
+} from './simulated-event-store.js';
 export { eventStoreContract } from './event-store.contract.js';
 export type { EventStoreContractOptions, OpenedEventStore } from './event-store.contract.js';
-export { sampleEvent, sampleEvents, sampleStream } from './sample-events.js';
+export { readable, sampleEvent, sampleEvents, sampleStream } from './sample-events.js';
 export { createMeasuredClock } from './measured-clock.js';
 export { watchTime } from './time-watch.js';
 export { isRecentSqlite } from './embedded/database.js';

@@ -28,6 +28,17 @@ export interface CallRow extends Omit<ToolCall, 'request'> {
   readonly erased: readonly string[];
   /** Like `erased`, of the values whose key is lost. */
   readonly missing: readonly string[];
+  /** The first event of its stream that could not be read: the row shows what was before it. Null: all could be read. */
+  readonly unreadable: UnreadableMark | null;
+}
+
+/** The event that set a call aside. */
+export interface UnreadableMark {
+  readonly eventId: string;
+  readonly position: number;
+  readonly revision: number;
+  readonly type: string;
+  readonly why: string;
 }
 
 /**
@@ -35,6 +46,6 @@ export interface CallRow extends Omit<ToolCall, 'request'> {
  * the events of one append one by one, and between two of them the call would wait for an approval that does not exist
  * yet.
  */
-export function isShown({ state, approvals }: CallRow): boolean {
-  return state !== 'awaiting_approval' || approvals.length > 0;
+export function isShown({ state, approvals, unreadable }: CallRow): boolean {
+  return state !== 'awaiting_approval' || approvals.length > 0 || unreadable !== null;
 }

@@ -1,5 +1,5 @@
-import { toToolCallEvent, upcast } from '@countersign/contracts';
-import type { RecordedEvent } from '@countersign/contracts';
+import { readablePart, toToolCallEvent, upcast } from '@countersign/contracts';
+import type { LogEvent, RecordedEvent, UnreadableEvent } from '@countersign/contracts';
 import { callState, dueAt, toolCallDecider } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { CallRow } from './call-row.js';
@@ -31,6 +31,7 @@ export function evolve(row: CallRow | undefined, event: RecordedEvent): CallRow 
     state: callState(call) ?? 'awaiting_approval',
     dueAt: dueAt(call)?.atMs ?? null,
     ...sealingOf(row, event),
+    unreadable: null,
   };
 }
 
@@ -50,9 +51,16 @@ function union(known: readonly string[], more: readonly string[] | undefined): r
   return more === undefined ? known : [...new Set([...known, ...more])];
 }
 
+/** The row of a call whose next event cannot be read: its state stays, and no deadline of it is due. */
+export function setAside(row: CallRow, { eventId, position, revision, type, unreadable }: UnreadableEvent): CallRow {
+  return { ...row, dueAt: null, unreadable: { eventId, position, revision, type, why: unreadable } };
+}
+
 /** The row of a call after all events of its stream, as the event store has them; undefined when there are none. */
-export function foldCall(events: readonly RecordedEvent[]): CallRow | undefined {
-  return events.reduce<CallRow | undefined>((row, event) => evolve(row, upcast(event)), undefined);
+export function foldCall(events: readonly LogEvent[]): CallRow | undefined {
+  const { events: read, unreadable } = readablePart(events);
+  const row = read.reduce<CallRow | undefined>((before, event) => evolve(before, upcast(event)), undefined);
+  return row === undefined || unreadable === undefined ? row : setAside(row, unreadable);
 }
 
 function first(call: ToolCall, { position }: RecordedEvent): Pick<CallRow, 'request' | 'seq' | 'approvalSeqs'> {

@@ -18,6 +18,7 @@ export type {
   ReadModelStats,
   RunFacts,
   RunsQuery,
+  UnreadableReads,
 } from './read-model.js';
 export type { RowSeal } from './sqlite/database.js';
 export type { OnProgress, Progress } from './sqlite/catch-up.js';

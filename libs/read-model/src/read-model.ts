@@ -1,4 +1,4 @@
-import type { ApprovalState, RecordedEvent, ToolCallState } from '@countersign/contracts';
+import type { ApprovalState, LogEvent, ToolCallState, UnreadableStream } from '@countersign/contracts';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from './call-row.js';
 import type { GrantReads } from './grants.js';
@@ -108,7 +108,7 @@ export interface DueCall {
 
 /** The events that `apply` has just made visible. */
 export interface Applied {
-  readonly events: readonly RecordedEvent[];
+  readonly events: readonly LogEvent[];
   /** The calls that they changed, each once. */
   readonly callIds: readonly string[];
   readonly position: number;
@@ -155,10 +155,9 @@ export interface ReadModel {
   readonly checkpoint: () => number;
   /**
    * Folds events of the log, in order. Those at or below the checkpoint are passed over; those of other streams only
-   * move the checkpoint.
-   * @throws UnreadableEventError for an event of a newer version: nothing of the group is applied.
+   * move the checkpoint. An event that cannot be read sets its stream aside: no later event of the stream is folded.
    */
-  readonly apply: (events: readonly RecordedEvent[]) => void;
+  readonly apply: (events: readonly LogEvent[]) => void;
   /**
    * Resolves once the checkpoint is at `position`, at once when it already is; rejects when the model is closed or
    * `signal` aborts.
@@ -197,6 +196,7 @@ export interface ReadModel {
   /** The runs that have open calls, one row for each agent and principal; the run whose first call is the latest first. */
   readonly listRuns: (tenant: string, query: RunsQuery) => Page<OpenRun>;
   readonly grants: GrantReads;
+  readonly unreadable: UnreadableReads;
   /** The calls of all tenants whose deadline is at or before `atMs`, the earliest first. */
   readonly due: (atMs: number, limit: number) => readonly DueCall[];
   /** The earliest deadline of all, epoch milliseconds; null when there is none. Cheap enough to ask after every `apply`. */
@@ -209,10 +209,17 @@ export interface ReadModel {
   readonly close: () => void;
 }
 
+/** The streams that are set aside. They are few, so all of them are in memory. */
+export interface UnreadableReads {
+  readonly find: (stream: string) => UnreadableStream | undefined;
+  /** Of all tenants, in the order of the log. */
+  readonly all: () => readonly UnreadableStream[];
+}
+
 /** A source of the log: an event store, or a part of one. */
 export interface LogSource {
   /** At most `limit` events after a position (exclusive), in order; empty only at the end of the log. */
-  readonly readAll: (after: number, limit: number) => Promise<readonly RecordedEvent[]>;
+  readonly readAll: (after: number, limit: number) => Promise<readonly LogEvent[]>;
   /** The position of the last recorded event; 0 for an empty log. */
   readonly head: () => Promise<number>;
 }

@@ -255,6 +255,7 @@ export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallV
     revision: call.revision,
     ...(call.erased.length > 0 && { erasedValues: [...call.erased] }),
     ...(call.missing.length > 0 && { missingValues: [...call.missing] }),
+    ...(call.unreadable !== null && { unreadable: call.unreadable }),
   };
 }
 

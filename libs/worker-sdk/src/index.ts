@@ -59,4 +59,12 @@ export { problemOfClaim } from './execution/verify-claim.js';
 export type { ClaimProblem } from './execution/verify-claim.js';
 export { createWorker } from './worker.js';
 export type { RunOptions, Worker, WorkerOptions } from './worker-options.js';
-export type { ApprovalView, EventView, JsonObject, JsonValue, RunView, ToolCallView } from '@countersign/contracts';
+export type {
+  ApprovalView,
+  EventView,
+  JsonObject,
+  JsonValue,
+  LogEventView,
+  RunView,
+  ToolCallView,
+} from '@countersign/contracts';

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readable } from '@countersign/event-store/testing';
 import { createWriteSide } from '@countersign/commands';
 import type { WriteSidePorts } from '@countersign/commands';
 import type { RecordedEvent } from '@countersign/contracts';
@@ -80,7 +81,7 @@ export async function openLedgerCluster({
       };
       return kafka.publisher.publish(requests, [{ key: runId, value: JSON.stringify({ runId, ...data }), headers }]);
     },
-    events: () => store.readAll(0, 10_000),
+    events: async () => readable(await store.readAll(0, 10_000)),
     close: async () => {
       await Promise.all(processes.map((each) => each.close()));
       await relay.stop();

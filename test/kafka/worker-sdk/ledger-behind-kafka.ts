@@ -87,7 +87,7 @@ export async function openLedgerBehindKafka(
   const world = { clock: systemClock, ids: createSystemIds(), log: createCollectingLog() };
   const stores = await openStores(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world);
   const { commands, readModel, store } = stores;
-  const gateway = await openGateway(folder, { ...stores, ...world });
+  const gateway = await openGateway(folder, { ...stores, ...world, unreadable: stores.unreadable.streams });
   const kafka = openKafka({ brokers, clientId: 'test-ledger', topicPrefix: prefix, ...world });
   const topics = topicNames(prefix);
   await kafka.topics.create({ partitions: 3, replication: 1 });

@@ -97,7 +97,7 @@ export function readAuditLines(text: string): readonly EventView[] {
   return text
     .split('\n')
     .filter(Boolean)
-    .map((line) => eventViewSchema.parse(JSON.parse(line)));
+    .map((line) => eventViewSchema.parse(JSON.parse(line)) as EventView);
 }
 
 /** The differences between the log over HTTP and the log in the file. */

@@ -1,3 +1,4 @@
+import { readable } from '@countersign/event-store/testing';
 import type { RecordedEvent } from '@countersign/contracts';
 import { at, eventsOf } from '../checkers/checker.ts';
 import type { Site } from '../world/cluster.ts';
@@ -24,7 +25,7 @@ export function startMeddler(site: Site, doors: Doors): void {
   };
   world.log.readers.add({
     publish: (events) => {
-      for (const event of events) look(event);
+      for (const event of readable(events)) look(event);
     },
     subscribe: () => ({ stop: async () => undefined }),
     close: () => undefined,

@@ -1,7 +1,7 @@
 import type { JsonObject, RecordedEvent } from '@countersign/contracts';
 import { createOwnStoreClock, EventStoreUnavailableError } from '@countersign/event-store';
 import type { AppendResult, EventStore, StoreClock, Subscription, SubscriptionHandler } from '@countersign/event-store';
-import { createMeasuredClock, createSimulatedEventStore, watchTime } from '@countersign/event-store/testing';
+import { createMeasuredClock, createSimulatedEventStore, readable, watchTime } from '@countersign/event-store/testing';
 import type { AppendFault } from '@countersign/event-store/testing';
 import type { Machine } from './machine.ts';
 import type { World } from './world.ts';
@@ -68,7 +68,7 @@ export function createStoreClient(world: World, servers: StoreServers, machine: 
   return {
     append: (...given) => machine.call(() => append(...given)),
     readStream: (stream, from) =>
-      machine.call(() => read(async () => tamper(world, machine, await store.readStream(stream, from)))),
+      machine.call(() => read(async () => tamper(world, machine, readable(await store.readStream(stream, from))))),
     readAll: (after, limit) => machine.call(() => read(() => store.readAll(after, limit))),
     head: () => machine.call(() => read(() => store.head())),
     subscribe: (after, handler) => subscribe(world, store, machine, after, handler),

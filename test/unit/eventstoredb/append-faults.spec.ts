@@ -1,12 +1,7 @@
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import {
-  EventStoreDamagedError,
-  EventStoreUnavailableError,
-  EventTooLargeError,
-  noStream,
-} from '@countersign/event-store';
+import { EventStoreUnavailableError, EventTooLargeError, noStream } from '@countersign/event-store';
 import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import type { AppendFault } from '../../eventstoredb-server/faults.ts';
 import { scheme } from '../../eventstoredb-server/client-under-test.ts';
@@ -158,11 +153,11 @@ describe('an append of which certainly nothing was written', () => {
     expect(await store.append(sampleStream(), noStream, sampleEvents(1))).toMatchObject({ status: 'committed' });
   });
 
-  it('says so when the stream was deleted', async () => {
+  it('is a conflict when the stream was deleted, as a read of it then says', async () => {
     const server = await startServer();
     const { store } = await openReadyStore(server.url);
     server.setFaults({ append: 'stream-deleted' });
-    await expect(store.append(sampleStream(), noStream, sampleEvents(1))).rejects.toThrow(EventStoreDamagedError);
+    expect(await store.append(sampleStream(), noStream, sampleEvents(1))).toMatchObject({ status: 'conflict' });
   });
 });
 

@@ -15,6 +15,7 @@ import {
   reveal,
   submitClientOutput,
 } from '@countersign/commands';
+import { readable } from '@countersign/event-store/testing';
 import type { Actor, CommandPorts } from '@countersign/commands';
 import {
   approvalIdOf,
@@ -104,7 +105,7 @@ async function open(): Promise<Opened> {
     for (;;) {
       const page = await store.readAll(events.at(-1)?.position ?? 0, 100);
       if (page.length === 0) return events;
-      events.push(...page);
+      events.push(...readable(page));
     }
   };
   return { store, commands, ports, recorded };
@@ -207,7 +208,9 @@ const heaviest: Partial<Record<EventType, (opened: Opened) => Promise<unknown>>>
       expect(notCancelledOf(await cancelRun(cancelling, agent, { runId: id('run'), reason: text }, 'cancel'))).toEqual(
         [],
       );
-    const stream = (await store.readStream('runCancellation-cancel')).map(({ data }) => data as { callIds: string[] });
+    const stream = readable(await store.readStream('runCancellation-cancel')).map(
+      ({ data }) => data as { callIds: string[] },
+    );
     expect(stream.flatMap(({ callIds }) => callIds)).toEqual(open);
     expect(stream).toHaveLength(3);
   },

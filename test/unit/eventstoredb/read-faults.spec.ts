@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { EventStoreDamagedError, EventStoreUnavailableError, noStream } from '@countersign/event-store';
+import { EventStoreUnavailableError, noStream } from '@countersign/event-store';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import type { ReadFault } from '../../eventstoredb-server/faults.ts';
 import { metadataLikeOurs, writeForeign } from './foreign-events.js';
@@ -48,23 +48,27 @@ describe('a read', () => {
     const server = await startServer();
     const { store } = await openReadyStore(server.url);
     server.setFaults({ read: 'stream-deleted' });
-    await expect(store.readStream(sampleStream())).rejects.toThrow(EventStoreDamagedError);
+    const stream = sampleStream();
+    expect(await store.readStream(stream)).toMatchObject([{ stream, unreadable: expect.stringContaining('deleted') }]);
   });
 
   it.each([
     ['was written by another application', {}],
     ['has metadata that are no JSON', { metadata: '{' }],
     ['has data that are no JSON', { data: 'not JSON', metadata: metadataLikeOurs }],
-  ])('refuses a stream of ours in which an event %s', async (_, texts) => {
+  ])('reads a stream of ours, in which an event %s, with that event as one that cannot be read', async (_, texts) => {
     const server = await startServer();
     const { store } = await openReadyStore(server.url);
     const stream = sampleStream();
     await store.append(stream, noStream, sampleEvents(1));
     writeForeign(server, stream, texts);
-    await expect(store.readStream(stream)).rejects.toThrow(EventStoreDamagedError);
+    const [first, second, ...rest] = await store.readStream(stream);
+    expect(rest).toEqual([]);
+    expect(first?.unreadable).toBeUndefined();
+    expect(second).toMatchObject({ stream, revision: 1, unreadable: expect.any(String) });
   });
 
-  it('refuses a stream that has lost its beginning', async () => {
+  it('reads a stream that has lost its beginning with the gap as an event that cannot be read', async () => {
     const server = await startServer();
     const { store } = await openReadyStore(server.url);
     const stream = sampleStream();
@@ -75,7 +79,12 @@ describe('a read', () => {
       readStream: (...args: Parameters<typeof readStream>) =>
         readStream(...args).filter(({ position }) => position !== first?.position),
     });
-    await expect(store.readStream(stream)).rejects.toThrow(EventStoreDamagedError);
+    const [gap, ...rest] = await store.readStream(stream);
+    expect(gap).toMatchObject({
+      revision: 0,
+      unreadable: expect.stringContaining('revision 0 of the stream is missing'),
+    });
+    expect(rest.map(({ revision }) => revision)).toEqual([1, 2]);
   });
 
   it('gives a long stream whole', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { EventStore } from '@countersign/event-store';
-import { EventStoreDamagedError, noStream } from '@countersign/event-store';
+import { noStream } from '@countersign/event-store';
 import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import { openServerLog } from '../../eventstoredb-server/log.ts';
 import { metadataLikeOurs, writeForeign } from './foreign-events.js';
@@ -185,14 +185,17 @@ describe('a subscription', () => {
     expect(watched.errors).toEqual([]);
   });
 
-  it('ends when an event of ours cannot be read', async () => {
+  it('delivers an event of ours that cannot be read as such, in its place, and goes on', async () => {
     const server = await startServer();
     const { store } = await openReadyStore(server.url);
     const position = writeForeign(server, sampleStream(), { data: 'not JSON', metadata: metadataLikeOurs });
+    await store.append(sampleStream(), noStream, sampleEvents(1));
     const watched = watch(store);
-    await until(() => watched.errors.length > 0, 'the error');
-    expect(watched.errors[0]).toBeInstanceOf(EventStoreDamagedError);
-    expect(watched.errors[0]).toMatchObject({ position });
+    await until(() => watched.seen.length > 1, 'the events');
+    expect(watched.errors).toEqual([]);
+    expect(watched.seen[0]).toBe(position);
+    const why: unknown = expect.stringContaining('not a JSON object');
+    expect(await store.readAll(0, 10)).toMatchObject([{ position, unreadable: why }, { type: 'ToolCallCancelled' }]);
   });
 
   it('holds the server back while its handler is slow', async () => {

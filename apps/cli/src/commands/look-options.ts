@@ -15,6 +15,7 @@ export function addLookCommands(program: Command, runner: Runner): void {
   addShowAndRun(program, runner);
   addTail(program, runner);
   addOversight(program, runner);
+  addLog(program, runner);
   program
     .command('status')
     .description('show whether the server is ready, its version, and the number and age of pending approvals')
@@ -108,6 +109,29 @@ Examples:
     )
     .action(async (options: TailOptions, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./tail.js')).tail(invocation, options)),
+    );
+}
+
+function addLog(program: Command, runner: Runner): void {
+  program
+    .command('log')
+    .description('look at the log of the server')
+    .helpCommand(false)
+    .addHelpText('after', '\nExamples:\n  countersign log unreadable')
+    .command('unreadable')
+    .description('list the streams with an event that the server cannot read; nothing is decided or run on them')
+    .addHelpText(
+      'after',
+      `
+For auditors and admins. A later version of Countersign may have written such
+an event: upgrade the server. Otherwise restore the store from a backup.
+
+Examples:
+  countersign log unreadable
+  countersign log unreadable --json | jq -r .stream`,
+    )
+    .action(async (_options: unknown, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./unreadable.js')).unreadable(invocation)),
     );
 }
 

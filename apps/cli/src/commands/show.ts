@@ -1,4 +1,4 @@
-import type { EventView, ToolCallView } from '@countersign/contracts';
+import type { EventView, LogEventView, ToolCallView } from '@countersign/contracts';
 import { CliError } from '../cli-error.js';
 import { followEvents } from '../connection/event-stream.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
@@ -33,7 +33,8 @@ function callOfApproval(id: string): string | undefined {
 async function auditedEvents(client: LedgerClient, call: ToolCallView): Promise<readonly EventView[] | undefined> {
   try {
     const path = `/v1/audit/tool-calls/${encodeURIComponent(call.callId)}/events`;
-    return (await client.get<{ readonly events: readonly EventView[] }>(path)).events;
+    const { events } = await client.get<{ readonly events: readonly LogEventView[] }>(path);
+    return events.filter((event): event is EventView => event.data !== null);
   } catch (error) {
     if (error instanceof CliError && error.problem.status === 403) return undefined;
     throw error;
@@ -49,7 +50,9 @@ async function followedEvents(
   const signal = AbortSignal.any([interrupted, AbortSignal.timeout(catchUpMsMax)]);
   const events: EventView[] = [];
   for await (const event of followEvents(client, { after: 0, callId: call.callId, signal })) {
-    events.push(event);
+    // The card says that the call has an event that cannot be read.
+    if (event.data === null) break;
+    events.push({ ...event, data: event.data } as EventView);
     if (event.revision >= call.revision) break;
   }
   return events;

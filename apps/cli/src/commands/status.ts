@@ -22,6 +22,8 @@ interface Status {
    * `on`, `off`, or `unserved` if no notifier has ever sent to it.
    */
   readonly channels: Readonly<Record<string, string>>;
+  /** The streams with an event that the server cannot read. Null: the server does not tell. */
+  readonly unreadableStreams: number | null;
   readonly signedIn: boolean;
   /** Null: the token may not see approvals. */
   readonly pending: number | null;
@@ -42,9 +44,9 @@ interface ServerNode {
 export async function status(invocation: Invocation): Promise<ExitCode> {
   const { client } = invocation;
   const [readiness, version, node] = await Promise.all([readReadiness(client), readVersion(client), readNode(client)]);
-  const channels = readiness.ready ? await readChannels(client) : {};
+  const { channels, unreadableStreams } = readiness.ready ? await readMetrics(client) : nothingMeasured;
   const pending = readiness.ready ? await readPending(client) : { ...nothingSeen, signedIn: true };
-  const found: Status = { url: client.url, ...readiness, version, node, channels, ...pending };
+  const found: Status = { url: client.url, ...readiness, version, node, channels, unreadableStreams, ...pending };
   invocation.printJson(found);
   invocation.print(...statusLines(found, client.serverNow()));
   if (!found.ready) return exitCodes.notReady;
@@ -99,14 +101,20 @@ async function readVersion(client: LedgerClient): Promise<string | null> {
 const recordedState = /^countersign_channel_recorded\{channel="([^"]+)",state="(unserved|on|off)"\} 1$/gm;
 const sendingState = /^countersign_channel_state\{channel="([^"]+)",state="(ok|failing|off)"\} 1$/gm;
 
-/** A failing channel does not make the server unready. It is reported here. */
-async function readChannels(client: LedgerClient): Promise<Readonly<Record<string, string>>> {
+type Measured = Pick<Status, 'channels' | 'unreadableStreams'>;
+
+const nothingMeasured: Measured = { channels: {}, unreadableStreams: null };
+
+/** Neither a failing channel nor a stream that is set aside makes the server unready. They are reported here. */
+async function readMetrics(client: LedgerClient): Promise<Measured> {
   const { ok, text } = await client.look('/metrics');
-  if (!ok) return {};
+  if (!ok) return nothingMeasured;
+  const count = /^countersign_unreadable_streams (\d+)$/m.exec(text)?.[1];
   const statesIn = (pattern: RegExp) =>
     Object.fromEntries([...text.matchAll(pattern)].map(([, channel = '', state = '']) => [channel, state]));
   // The process that sends to a channel knows more about it than the log does.
-  return { ...statesIn(recordedState), ...statesIn(sendingState) };
+  const channels = { ...statesIn(recordedState), ...statesIn(sendingState) };
+  return { channels, unreadableStreams: count === undefined ? null : Number(count) };
 }
 
 function nodeLines(node: Status['node']): Line[] {
@@ -116,6 +124,13 @@ function nodeLines(node: Status['node']): Line[] {
   return [
     { text: `${text}: has known security flaws, update to ${printable(node.update ?? 'a newer one')}`, tone: 'red' },
   ];
+}
+
+function unreadableLines(streams: Status['unreadableStreams']): Line[] {
+  if (streams === null || streams === 0) return [];
+  const count = streams === 1 ? '1 stream has' : `${String(streams)} streams have`;
+  const text = `  log       ${count} an event that cannot be read: see countersign log unreadable`;
+  return [{ text, tone: 'red' }];
 }
 
 function channelLines(channels: Status['channels']): Line[] {
@@ -162,6 +177,7 @@ function statusLines(found: Status, nowMs: number): Line[] {
     { text: `  API       ${printable(found.version ?? 'unknown')}` },
     ...nodeLines(found.node),
     { text: `  pending   ${pendingWords(found, nowMs)}` },
+    ...unreadableLines(found.unreadableStreams),
     ...channelLines(found.channels),
   ];
 }

@@ -1,4 +1,4 @@
-import type { EventView } from '@countersign/contracts';
+import type { EventView, LogEventView } from '@countersign/contracts';
 import { printable } from '@countersign/text';
 import { type CliError, usageError } from '../cli-error.js';
 import { followEvents } from '../connection/event-stream.js';
@@ -61,14 +61,20 @@ function connectionNotes(invocation: Invocation): (lost: CliError | undefined) =
   };
 }
 
-function eventLines(event: EventView, columns: number): Line[] {
+function eventLines(event: LogEventView, columns: number): Line[] {
   const time = printable(event.recordedAt.slice(11));
   const where = [event.runId === null ? '' : `run ${printable(event.runId)}`, printable(event.callId ?? '')].filter(
     (part) => part !== '',
   );
   return [
     ...wrapped(`${time}  ${printable(event.type)}  #${String(event.position)}`, columns, 'bold'),
-    ...wrapped(`  ${eventWords(event)}`, columns, undefined, 2),
+    ...wrapped(`  ${wordsOf(event)}`, columns, undefined, 2),
     ...(where.length === 0 ? [] : wrapped(`  ${where.join(', ')}`, columns, 'dim', 2)),
   ];
+}
+
+function wordsOf(event: LogEventView): string {
+  return event.data === null
+    ? printable(`cannot be read: ${event.unreadable ?? 'it has no data'}`)
+    : eventWords(event as EventView);
 }

@@ -1,4 +1,4 @@
-import type { EventView } from '@countersign/contracts';
+import type { LogEventView } from '@countersign/contracts';
 import { followStream } from '@countersign/http-client';
 import { type CliError, localError, toCliError } from '../cli-error.js';
 import { exitCodes } from '../exit-codes.js';
@@ -24,7 +24,7 @@ export interface FollowOptions {
  * the connection breaks. Throws when the first connection fails (unless the server is known) and when the server
  * refuses.
  */
-export async function* followEvents(client: LedgerClient, options: FollowOptions): AsyncGenerator<EventView, void> {
+export async function* followEvents(client: LedgerClient, options: FollowOptions): AsyncGenerator<LogEventView, void> {
   const { after, runId, callId, types, signal, onConnection } = options;
   let wasConnected = options.isKnown === true;
   const open = async (lastEventId: string | undefined, over: AbortSignal): Promise<AsyncIterable<Uint8Array>> => {
@@ -61,9 +61,9 @@ function isPassing(error: CliError): boolean {
   return exitCode === exitCodes.unreachable || exitCode === exitCodes.notReady || error.problem.status >= 500;
 }
 
-function toEvent(data: string): EventView {
+function toEvent(data: string): LogEventView {
   try {
-    return JSON.parse(data) as EventView;
+    return JSON.parse(data) as LogEventView;
   } catch {
     throw localError('unexpected', 'not-countersign', 'An event of the stream is not JSON.');
   }

@@ -104,7 +104,7 @@ async function listen(
 ): Promise<void> {
   const onConnection = (lost: CliError | undefined): void => listener.connection(lost === undefined ? 'live' : 'lost');
   for await (const event of followEvents(client, { after, types: relevant, signal, isKnown: true, onConnection }))
-    changes.add(event);
+    if (event.data !== null) changes.add(event as EventView);
 }
 
 /** A read that fails during a short outage is repeated when the list is read again. */

@@ -35,7 +35,7 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const { ids, log, tracing, onStop } = roleProcess;
     onStop(tokens.close);
     const ledgerStore = await openEventStore(roleProcess);
-    const { store, vault } = ledgerStore;
+    const { store, vault, unreadable } = ledgerStore;
     const { clock } = store;
     const readModel = await openViews(roleProcess, ledgerStore);
     const grants = { index: readModel.grants, conditions: loadConditions };
@@ -47,8 +47,10 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc, { clock, log });
     const metrics = createGatewayMetrics();
     observeClock(metrics.registry, clock);
-    const checks = roleProcess.checks().filter(({ name }) => name !== 'event-store' && name !== 'read-model');
-    const views = { commands, readModel, store };
+    const checks = roleProcess
+      .checks()
+      .filter(({ name }) => name !== 'event-store' && name !== 'read-model' && name !== 'unreadable-events');
+    const views = { commands, readModel, store, unreadable: unreadable.streams };
     const people = createChannelPeople(channels?.people ?? [], commands.policies, known, clock);
     const door = { tokens, sessions, oidc, channels, people, idempotency };
     const ports = { ...views, ...door, metrics, clock, ids, log, checks, tracing };

@@ -1,3 +1,4 @@
+import { isReadable } from '@countersign/contracts';
 import type { SubjectEvent } from '@countersign/contracts';
 import { findLostKeys, lockFolder, openRequestsKey, openSubjectKeys } from '@countersign/event-store';
 import type { EventStore, LostKeys } from '@countersign/event-store';
@@ -115,5 +116,7 @@ async function tidyUp({ clock, log, stopping }: RoleProcess, { tidy }: Pick<Eras
 
 /** The keys that the proofs among these events name. */
 function erasedKeysOf(events: Awaited<ReturnType<EventStore['readAll']>>): readonly string[] {
-  return events.flatMap(({ type, data }) => (type === 'SubjectErased' ? (data as SubjectEvent['data']).keys : []));
+  return events
+    .filter(isReadable)
+    .flatMap(({ type, data }) => (type === 'SubjectErased' ? (data as SubjectEvent['data']).keys : []));
 }

@@ -1,6 +1,6 @@
 import { channelRecordOf, endpointOf } from '@countersign/channels';
 import type { ChannelConfig, ChannelRecord } from '@countersign/channels';
-import { channelStream } from '@countersign/contracts';
+import { channelStream, isReadable } from '@countersign/contracts';
 import type { DeliveryEvent } from '@countersign/contracts';
 import { Gauge } from 'prom-client';
 import type { GatewayPorts } from '../ports.js';
@@ -18,7 +18,7 @@ export function observeChannels(
   const known = new Map<string, Promise<ChannelRecord>>();
   const read = async (channel: ChannelConfig): Promise<ChannelRecord> => {
     const events = await store.readStream(channelStream(channel.id));
-    return channelRecordOf(events as unknown as readonly DeliveryEvent[], endpointOf(channel));
+    return channelRecordOf(events.filter(isReadable) as unknown as readonly DeliveryEvent[], endpointOf(channel));
   };
   const recordOf = async (channel: ChannelConfig): Promise<ChannelRecord | undefined> => {
     const reading = known.get(channel.id) ?? read(channel);
@@ -46,7 +46,7 @@ export function observeChannels(
     }),
   );
   return readModel.onApplied(({ events }) => {
-    for (const { type, data } of events) {
+    for (const { type, data } of events.filter(isReadable)) {
       const isOfChannel = type === 'ChannelActivated' || type === 'ChannelSwitchedOff';
       if (isOfChannel) known.delete((data as { readonly channelId: string }).channelId);
     }

@@ -1,7 +1,7 @@
 import type { Actor, CommandPorts, Result } from '@countersign/commands';
 import { cancelToolCall } from '@countersign/commands';
 import type { EraseSubject, ErasureView, NewEvent, SubjectEvent } from '@countersign/contracts';
-import { currentSchemaVersion, isSettled, subjectStream } from '@countersign/contracts';
+import { currentSchemaVersion, isReadable, isSettled, subjectStream } from '@countersign/contracts';
 import { appendUntilKnown, EventStoreUnavailableError, noStream } from '@countersign/event-store';
 import type { ErasureKeys, EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
@@ -115,7 +115,7 @@ async function lastProof(
   named: NamedSubject,
 ): Promise<Partial<Pick<ErasureView, 'stream' | 'erasedAt'>>> {
   const stream = subjectStream(await keys.hashOf(tenant, proofNameOf(named)));
-  const last = (await store.readStream(stream)).at(-1)?.data as SubjectEvent['data'] | undefined;
+  const last = (await store.readStream(stream)).findLast(isReadable)?.data as SubjectEvent['data'] | undefined;
   return last === undefined ? {} : { stream, erasedAt: last.erasedAt };
 }
 
@@ -156,7 +156,9 @@ async function record(
     metadata: { tenant, callId: null, runId: null, schemaVersion: currentSchemaVersion, commandId: ids.uuid() },
   };
   const earlier = await store.readStream(stream);
-  const same = earlier.find(({ data }) => keyIds.every((id) => (data as SubjectEvent['data']).keys.includes(id)));
+  const same = earlier
+    .filter(isReadable)
+    .find(({ data }) => keyIds.every((id) => (data as SubjectEvent['data']).keys.includes(id)));
   if (same !== undefined) {
     return { stream, erasedAt: (same.data as SubjectEvent['data']).erasedAt, position: same.position };
   }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { secretPointers, subjectNameOf, subjectOf, valuePointers } from '@countersign/contracts';
-import type { EraseSubject, EventData, RecordedEvent } from '@countersign/contracts';
+import { isReadable, secretPointers, subjectNameOf, subjectOf, valuePointers } from '@countersign/contracts';
+import type { EraseSubject, EventData, LogEvent, RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 
 /** The log's entries about a subject. */
@@ -46,7 +46,7 @@ export async function subjectsIn(
 ): Promise<readonly string[]> {
   const subjects = new Set(named.requestedBy === undefined ? [named.subject] : []);
   for await (const event of eventsOf(raw)) {
-    const request = event.metadata.tenant === tenant ? requestOf(event, named) : undefined;
+    const request = isReadable(event) && event.metadata.tenant === tenant ? requestOf(event, named) : undefined;
     if (request !== undefined) subjects.add(subjectOf(request));
   }
   return [...subjects];
@@ -57,7 +57,7 @@ export function proofNameOf({ subject, requestedBy }: NamedSubject): string {
   return requestedBy === undefined ? subject : JSON.stringify([requestedBy, subject]);
 }
 
-async function* eventsOf(raw: Pick<EventStore, 'readAll'>): AsyncGenerator<RecordedEvent, void> {
+async function* eventsOf(raw: Pick<EventStore, 'readAll'>): AsyncGenerator<LogEvent, void> {
   for (let position = 0; ;) {
     const page = await raw.readAll(position, pageSize);
     yield* page;
@@ -75,12 +75,13 @@ interface Counted {
   clearValues: number;
 }
 
-function count(counted: Counted, event: RecordedEvent, { tenant, named, keys }: SurveyedSubject): void {
+function count(counted: Counted, event: LogEvent, { tenant, named, keys }: SurveyedSubject): void {
   const { sealed, callId, tenant: owner } = event.metadata;
   if (owner !== tenant || callId === null) return;
-  if (requestOf(event, named) !== undefined) counted.ofSubject.add(callId);
+  if (isReadable(event) && requestOf(event, named) !== undefined) counted.ofSubject.add(callId);
   if (sealed === undefined) {
-    if (counted.ofSubject.has(callId)) counted.clearValues += valuePointers(secretPointers(event)).length;
+    if (isReadable(event) && counted.ofSubject.has(callId))
+      counted.clearValues += valuePointers(secretPointers(event)).length;
   } else if (keys.has(sealed.key)) {
     counted.sealedCalls.add(callId);
     counted.values += valuePointers(sealed.pointers).length;

@@ -56,6 +56,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'GET /v1/events': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
   'GET /v1/audit/tool-calls/:callId/events': ['auditor'],
   'GET /v1/audit/events': ['auditor'],
+  'GET /v1/unreadable': ['auditor', 'admin'],
 };
 const guarded = allRoutes.filter((route) => route.roles !== 'public');
 const matrix = guarded.flatMap(({ method, path }) => roles.map((role) => [method, path, role] as const));

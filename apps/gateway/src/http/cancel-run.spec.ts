@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readable } from '@countersign/event-store/testing';
 import type { ToolCallView } from '@countersign/contracts';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
@@ -24,7 +25,7 @@ const cancel = (runId: string, as: string, headers: Record<string, string> = {})
   api.send<Cancelled>('POST', `/v1/runs/${runId}/cancel`, { as, body: { reason: 'stop' }, headers });
 const stateOf = async (callId: string) => (await api.send<ToolCallView>('GET', `/v1/tool-calls/${callId}`)).body.state;
 const recordedOf = async (runId: string) =>
-  (await world.store.readAll(0, 10_000))
+  readable(await world.store.readAll(0, 10_000))
     .filter(({ type, metadata }) => type === 'RunCancelled' && metadata.runId === runId)
     .map(({ data }) => data);
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readable } from '@countersign/event-store/testing';
 import type { RecordedEvent } from '@countersign/contracts';
 import { systemClock } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
@@ -44,7 +45,7 @@ const open = async (query = '', as = 'auditor', headers = {}) => {
   return stream;
 };
 const settle = () => new Promise((resolve) => setTimeout(resolve, 30));
-const log = (): Promise<readonly RecordedEvent[]> => world.store.readAll(0, 10_000);
+const log = async (): Promise<readonly RecordedEvent[]> => readable(await world.store.readAll(0, 10_000));
 const idsOf = (messages: readonly Message[]) => messages.map(({ id }) => Number(id));
 
 /** A refused request of a sender, or of none that was proven, and then an event that everybody may read. */

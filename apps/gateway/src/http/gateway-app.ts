@@ -1,7 +1,7 @@
 import type { Refusal } from '@countersign/contracts';
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
-import { SchemaEngineError } from '@countersign/commands';
+import { SchemaEngineError, UnreadableStreamError } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { limits } from '@countersign/contracts';
 import { createLimitedLog } from '@countersign/runtime';
@@ -195,6 +195,7 @@ function detailOfOutage(error: Error): string {
 }
 
 function knownError({ log }: GatewayPorts, error: unknown): Refusal | undefined {
+  if (error instanceof UnreadableStreamError) return error.refusal;
   if (isStoreOutage(error)) {
     log.warn({ error }, 'the event store could not be written');
     return { code: 'unavailable', detail: detailOfOutage(error) };

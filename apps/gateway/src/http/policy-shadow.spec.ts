@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readable } from '@countersign/event-store/testing';
 import { celEngine } from '@countersign/cel';
 import { recordPolicy, recordShadowPolicy } from '@countersign/commands';
 import type { PolicyVersions, ShadowReport } from '@countersign/contracts';
@@ -56,7 +57,7 @@ describe('a candidate policy beside the one in force', () => {
     await activate();
     const small = await api.request({ toolName: 'pay', arguments: { amount: 5 } });
     expect(small).toMatchObject({ state: 'awaiting_approval', verdict: { ruleId: 'requireApprovalTools' } });
-    const events = await world.store.readStream(`toolCall-${small.callId}`);
+    const events = readable(await world.store.readStream(`toolCall-${small.callId}`));
     expect(events.map(({ type }) => type)).toEqual(['ToolCallRequested', 'ApprovalRequested', 'ToolCallShadowJudged']);
     expect(events.at(-1)?.data).toMatchObject({
       ...{ policyVersion: candidate.version, outcome: 'allow', ruleId: 'small', differs: ['outcome'] },
@@ -139,7 +140,7 @@ describe('a candidate policy beside the one in force', () => {
     const { callId, state } = await api.request({ toolName: 'pay', arguments: { l: list } });
     expect(performance.now() - before).toBeLessThan(3000);
     expect(state).toBe('awaiting_approval');
-    const last = (await world.store.readStream(`toolCall-${callId}`)).at(-1);
+    const last = readable(await world.store.readStream(`toolCall-${callId}`)).at(-1);
     expect(last).toMatchObject({ type: 'ToolCallShadowJudged', data: { outcome: 'allow', ruleId: 'default' } });
     expect((last?.data as { why: string[] }).why).toHaveLength(10);
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readable } from '@countersign/event-store/testing';
 import { celEngine } from '@countersign/cel';
 import { recordPolicy } from '@countersign/commands';
 import type { ApprovalView, ExplanationView, PolicyView, ToolCallView } from '@countersign/contracts';
@@ -76,7 +77,7 @@ describe('a policy with rules', () => {
     expect((await api.send<ApprovalView>('POST', path, { as: 'ann', ...approve })).body.state).toBe('pending');
     // The tokens file gives Bob no group.
     expect((await api.send<ApprovalView>('POST', path, { as: 'bob', ...approve })).body.state).toBe('approved');
-    const events = await world.store.readStream(`toolCall-${callId}`);
+    const events = readable(await world.store.readStream(`toolCall-${callId}`));
     expect(events.map(({ data }) => data).at(-1)).toMatchObject({ respondedBy: 'bob', groups: ['security'] });
   });
 

@@ -5,6 +5,7 @@ import type { ApprovalView, ClaimView, GrantView } from '@countersign/contracts'
 import { createApi } from '../testing/api.js';
 import type { Api, Reply } from '../testing/api.js';
 import { openWorld } from '../testing/world.js';
+import { readable } from '@countersign/event-store/testing';
 import type { World } from '../testing/world.js';
 
 let world: World;
@@ -142,7 +143,7 @@ describe('a repeat with the same idempotency key', () => {
 
 describe('a cancelled run', () => {
   const runsCancelled = async (runId: string) =>
-    (await world.store.readAll(0, 10_000)).filter(
+    readable(await world.store.readAll(0, 10_000)).filter(
       ({ type, metadata }) => type === 'RunCancelled' && metadata.runId === runId,
     );
   const request = async (runId: string, id: string) => {

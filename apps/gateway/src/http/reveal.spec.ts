@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readable } from '@countersign/event-store/testing';
 import type { ApprovalView } from '@countersign/contracts';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
@@ -20,7 +21,7 @@ const args = { host: 'db', password: secret, card: secret };
 const toolSchema = { type: 'object', properties: { card: { type: 'string', 'x-sensitive': true } } };
 const pending = () => api.pending({ arguments: args, toolSchema, labels: { env: 'prod' } });
 const looks = async (approvalId: string) =>
-  (await world.store.readAll(0, 10_000)).filter(
+  readable(await world.store.readAll(0, 10_000)).filter(
     ({ type, data }) => type === 'ValuesRevealed' && 'approvalId' in data && data.approvalId === approvalId,
   );
 const reveal = (approvalId: string, as: string, headers: Readonly<Record<string, string>> = {}) =>

@@ -48,6 +48,12 @@ export class StreamsController {
     return read(this.#http, request, reply, (actor) => audit.callEvents(actor, paramOf(request, 'callId'), asOf));
   }
 
+  @Endpoint(routes.listUnreadable)
+  unreadable(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { audit } = this.#http.gateway;
+    return read(this.#http, request, reply, (actor) => Promise.resolve(audit.unreadable(actor)));
+  }
+
   @Endpoint(routes.auditLog)
   auditLog(@Req() request: ApiRequest, @Res() reply: FastifyReply): void {
     const { after = 0, limit = Infinity } = queryOf(routes.auditLog, request);

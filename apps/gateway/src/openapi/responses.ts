@@ -13,7 +13,7 @@ function codesOf(route: Route): readonly ErrorCode[] {
     'too-many-requests',
     'misdirected-request',
     ...(route.method === 'GET' ? [] : (['payload-too-large', 'unsupported-media-type'] as const)),
-    ...(route.method === 'POST' ? (['idempotency-key-reused'] as const) : []),
+    ...(route.method === 'POST' ? (['idempotency-key-reused', 'unreadable'] as const) : []),
     ...route.codes,
     'internal-error',
     'unavailable',

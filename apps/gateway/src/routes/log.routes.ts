@@ -1,5 +1,5 @@
 import { auditEventsQuerySchema, auditToolCallQuerySchema, eventsQuerySchema } from '@countersign/contracts';
-import { auditedCallSchema } from '../answer-schemas.js';
+import { auditedCallSchema, unreadableSchema } from '../answer-schemas.js';
 import { anyRole, defineRoute } from '../route.js';
 
 /** The log, for programs and auditors. */
@@ -35,6 +35,16 @@ export const logRoutes = {
     roles: ['auditor'],
     query: auditEventsQuerySchema,
     stream: 'application/x-ndjson',
+    codes: [],
+  }),
+  listUnreadable: defineRoute({
+    id: 'listUnreadable',
+    method: 'GET',
+    path: '/v1/unreadable',
+    tag: 'Events and audit',
+    summary: 'List the streams that are set aside, with the event that this version cannot read',
+    roles: ['auditor', 'admin'],
+    answers: { 200: unreadableSchema },
     codes: [],
   }),
 } as const;

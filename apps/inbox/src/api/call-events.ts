@@ -1,4 +1,4 @@
-import type { EventView, JsonObject, ToolCallState } from '@countersign/contracts';
+import type { EventView, JsonObject, LogEventView, ToolCallState } from '@countersign/contracts';
 import { createSseParser } from '@countersign/http-client';
 import { isObject } from '../text/json-tree.js';
 import { http, orUnreachable, ourHeaders, refusalOf } from './http.js';
@@ -91,7 +91,10 @@ async function recordedIn(reader: ReadableStreamDefaultReader<string>): Promise<
   while (!comments.includes('caught up')) {
     const { value, done } = await reader.read();
     if (done) throw new UnreachableError('the stream broke off');
-    for (const { data } of parse(value)) if (data !== undefined) events.push(JSON.parse(data) as EventView);
+    for (const { data } of parse(value)) {
+      const event = data === undefined ? undefined : (JSON.parse(data) as LogEventView);
+      if (event !== undefined && event.data !== null) events.push(event as EventView);
+    }
   }
   return events;
 }

@@ -1,4 +1,4 @@
-import type { EventView } from '@countersign/contracts';
+import type { EventView, LogEventView } from '@countersign/contracts';
 
 /** The state of the event stream. */
 export type Connection = 'connecting' | 'live' | 'lost';
@@ -53,9 +53,9 @@ export function followEvents(options: StreamOptions, listener: StreamListener): 
     };
     for (const type of options.types) {
       source.addEventListener(type, ({ data }: MessageEvent<string>) => {
-        const event = JSON.parse(data) as EventView;
+        const event = JSON.parse(data) as LogEventView;
         after = event.position;
-        listener.onEvent(event);
+        if (event.data !== null) listener.onEvent(event as EventView);
       });
     }
   };

@@ -11,6 +11,7 @@ import type { EventStore } from '@countersign/event-store';
 import { PoisonMessageError } from '@countersign/message-bus';
 import type { Message } from '@countersign/message-bus';
 import { createSystemIds, systemClock } from '@countersign/runtime';
+import { readable } from '@countersign/event-store/testing';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
 import { createLedger, isTransientFailure } from '../ledger.js';
@@ -114,7 +115,7 @@ export async function openLedgerWorld(options: Partial<LedgerOptions> = {}): Pro
     ...world,
   });
   const metrics = createLedgerMetrics();
-  const events = (): Promise<readonly RecordedEvent[]> => store.readAll(0, 10_000);
+  const events = async (): Promise<readonly RecordedEvent[]> => readable(await store.readAll(0, 10_000));
   const stateOf = async (callId: string, tenant = 'default'): Promise<string | null> => {
     const call = await findCall(commands, tenant, callId);
     return call === undefined ? null : callState(call);

@@ -16,6 +16,7 @@ import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
 import { createSystemIds, systemClock } from '@countersign/runtime';
 import type { Clock, Ids } from '@countersign/runtime';
+import { readable } from '@countersign/event-store/testing';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
 import { createNotifierApp } from '../notifier-app.js';
@@ -119,7 +120,8 @@ export async function openWorld(given?: string): Promise<World> {
       running.add(one);
       return one;
     },
-    deliveries: async () => (await store.readAll(0, 100_000)).filter(isDelivery) as unknown as readonly DeliveryEvent[],
+    deliveries: async () =>
+      readable(await store.readAll(0, 100_000)).filter(isDelivery) as unknown as readonly DeliveryEvent[],
     close: async () => {
       await Promise.all([...running].map((one) => one.stop()));
       await bus.close();

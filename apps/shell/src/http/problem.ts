@@ -53,6 +53,7 @@ const table: Readonly<Record<ErrorCode, readonly [status: number, title: string]
   'too-many': [409, 'The history is full'],
   'calls-open': [409, 'Calls of the subject are open'],
   'not-supported': [409, 'Not supported here'],
+  unreadable: [409, 'The log has an event that cannot be read'],
   'idempotency-key-reused': [409, 'The idempotency key was used for another request'],
 };
 

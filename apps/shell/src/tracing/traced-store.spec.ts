@@ -1,7 +1,7 @@
 import type { NewEvent } from '@countersign/contracts';
 import { noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
-import { createSimulatedEventStore, sampleEvents } from '@countersign/event-store/testing';
+import { createSimulatedEventStore, sampleEvents, readable } from '@countersign/event-store/testing';
 import type { AppendFault } from '@countersign/event-store/testing';
 import { systemClock } from '@countersign/runtime';
 import { createTracedStore } from './traced-store.js';
@@ -24,7 +24,7 @@ it('records the active span with events that have no trace yet, and leaves the o
   const [first, second] = sampleEvents(2) as [NewEvent, NewEvent];
   const traced = { ...second, metadata: { ...second.metadata, traceparent: earlier } };
   await store.append('toolCall-a', noStream, [first, traced]);
-  const stored = await raw.readStream('toolCall-a');
+  const stored = readable(await raw.readStream('toolCall-a'));
   expect(stored.map(({ metadata }) => metadata.traceparent)).toEqual([traceparent, earlier]);
   expect(recorded.map(({ eventId }) => eventId)).toEqual([first.eventId, second.eventId]);
 });

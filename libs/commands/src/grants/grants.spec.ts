@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readable } from '@countersign/event-store/testing';
 import { celEngine } from '@countersign/cel';
 import type { CreateGrantBody, NewEvent, RecordedEvent } from '@countersign/contracts';
 import { argumentsDigest, deriveCallId, grantLimits } from '@countersign/contracts';
@@ -92,7 +93,7 @@ async function typesOf(toolCallId: string): Promise<string> {
 const allowed = 'ToolCallRequested,ToolCallAllowed';
 const asked = 'ToolCallRequested,ApprovalRequested';
 const grantEvents = async ({ terms: { grantId } }: Grant): Promise<readonly RecordedEvent['type'][]> =>
-  (await store.readStream(`grant-${grantId}`)).map(({ type }) => type);
+  readable(await store.readStream(`grant-${grantId}`)).map(({ type }) => type);
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-grants-'));

@@ -1,4 +1,4 @@
-import { currentSchemaVersion, runCancellationStream } from '@countersign/contracts';
+import { currentSchemaVersion, readablePart, runCancellationStream } from '@countersign/contracts';
 import type { NewEvent, RunEvent, Refusal } from '@countersign/contracts';
 import { notOwner } from '@countersign/domain';
 import { appendUntilKnown, noStream } from '@countersign/event-store';
@@ -10,6 +10,7 @@ import type { Actor } from '../actor.js';
 import { cancelToolCall } from './ask-and-cancel.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
+import { UnreadableStreamError } from '../stream/unreadable-stream.js';
 
 /** A call that is not settled, and the principal that requested it. */
 export interface OpenCall {
@@ -159,7 +160,8 @@ interface Recorded {
 }
 
 async function recordedIn(store: Pick<EventStore, 'readStream'>, stream: string): Promise<Recorded> {
-  const recorded = await store.readStream(stream);
+  const { events: recorded, unreadable } = readablePart(await store.readStream(stream));
+  if (unreadable !== undefined) throw new UnreadableStreamError(unreadable);
   const events = recorded.map(({ data }) => data as RunEvent['data']);
   const last = events.at(-1);
   return {

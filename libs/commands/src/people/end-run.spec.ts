@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readable } from '@countersign/event-store/testing';
 import { approvalIdOf, deriveCallId, runCancellationStream } from '@countersign/contracts';
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import * as api from '../commands.js';
@@ -57,7 +58,7 @@ describe('a denial that ends the run', () => {
     done(await answer('a', 'deny'));
     await endRun('a');
     expect(await states('a', 'b', 'c')).toEqual(['denied', 'cancelled', 'cancelled']);
-    const cancelled = (await world.store.readStream(`toolCall-${callId('b')}`)).at(-1);
+    const cancelled = readable(await world.store.readStream(`toolCall-${callId('b')}`)).at(-1);
     const reason = `the call ${callId('a')} of this run was denied, which ends the run`;
     expect(cancelled?.data).toMatchObject({ reason, cancelledBy: 'countersign' });
   });

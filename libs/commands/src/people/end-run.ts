@@ -1,8 +1,10 @@
+import { toolCallStream } from '@countersign/contracts';
 import { requirementOf } from '@countersign/domain';
-import { findCall } from '../stream/with-tool-call.js';
+import { callOf } from '../stream/with-tool-call.js';
 import type { Actor } from '../actor.js';
 import { cancelRun } from './cancel-run.js';
 import type { CancelRunPorts } from './cancel-run.js';
+import { UnreadableStreamError } from '../stream/unreadable-stream.js';
 
 /**
  * Cancels the other open calls of a run after the denial of a call whose rule says `denyEndsRun`; otherwise it does
@@ -10,14 +12,19 @@ import type { CancelRunPorts } from './cancel-run.js';
  * repeat concerns the same calls.
  */
 export async function endRun(ports: CancelRunPorts, tenant: string, callId: string): Promise<void> {
-  const call = await findCall(ports.commands, tenant, callId);
+  const { state, unreadable } = await ports.commands.handler.look(toolCallStream(callId));
+  const call = unreadable === undefined ? callOf(state, tenant) : undefined;
   const approval = call?.approvals.at(-1);
   if (call === undefined || approval?.resolution.status !== 'denied') return;
   if (requirementOf(approval).denyEndsRun !== true) return;
   const { runId, requestedBy } = call.request;
   const reason = `the call ${callId} of this run was denied, which ends the run`;
   // Attack: an agent names the run of another principal, to have its calls cancelled. Only its own calls are.
-  await cancelRun(ports, policyOf(tenant), { runId, reason, requestedBy }, `endRun:${approval.approvalId}`);
+  const run = { runId, reason, requestedBy };
+  await cancelRun(ports, policyOf(tenant), run, `endRun:${approval.approvalId}`).catch((error: unknown) => {
+    // Its own list cannot be read: which calls it was about is not known.
+    if (!(error instanceof UnreadableStreamError)) throw error;
+  });
 }
 
 /** The policy acts in its own name: it owns no call, and may cancel every one. */

@@ -8,6 +8,7 @@ import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
 import { oversizeResult } from './output-size.js';
 import { answer, toResponse } from './respond.js';
+import { unreadableRefusal } from '../stream/unreadable-stream.js';
 
 /**
  * The result for one of many approvals. `skipped`: all-or-nothing, and another one was refused. `possible`: a dry run,
@@ -86,7 +87,7 @@ async function hasBegun(ports: CommandPorts, approvalIds: readonly string[], com
   const begun = await sideBySide(approvalIds, atOnce, async (approvalId) => {
     const target = parseApprovalId(approvalId);
     if (target === undefined) return false;
-    const { commandIds } = await ports.handler.load(toolCallStream(target.callId));
+    const { commandIds } = await ports.handler.look(toolCallStream(target.callId));
     return commandIds.includes(commandId);
   });
   return begun.includes(true);
@@ -109,7 +110,8 @@ async function check(
   breathe: Breathe | undefined,
 ): Promise<Refusal | undefined> {
   const target = parseApprovalId(approvalId);
-  const stream = target === undefined ? undefined : await ports.handler.load(toolCallStream(target.callId));
+  const stream = target === undefined ? undefined : await ports.handler.look(toolCallStream(target.callId));
+  if (stream?.unreadable !== undefined) return unreadableRefusal(stream.unreadable);
   const call = stream === undefined ? undefined : callOf(stream.state, actor.tenant);
   if (call === undefined) return { code: 'unknown-approval', detail: `there is no approval ${approvalId}` };
   const decision = await inTurn(breathe, () => {

@@ -1,5 +1,5 @@
-import type { CalledTool, LedgerEvent, RecordedEvent } from '@countersign/contracts';
-import { calledToolOf, upcast, weigh } from '@countersign/contracts';
+import type { CalledTool, LedgerEvent, LogEvent, RecordedEvent, UnreadableEvent } from '@countersign/contracts';
+import { calledToolOf, readablePart, upcast, weigh } from '@countersign/contracts';
 import type { Fold } from '@countersign/domain';
 import { noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
@@ -24,6 +24,8 @@ export interface FoldedStream<State> {
   readonly lateMs: number;
   /** About how many bytes of JSON its events have. */
   readonly weight: number;
+  /** The first event that cannot be read. The state is that before it, and nothing may be decided on it. */
+  readonly unreadable?: UnreadableEvent | undefined;
   /** How often the streams had been forgotten when its first event was read. */
   readonly generation: number;
 }
@@ -43,11 +45,7 @@ export interface FoldedStreams<State> {
   /** The current stream in the store, read from the cached revision. */
   readonly refresh: (stream: string, known?: FoldedStream<State>) => Promise<FoldedStream<State>>;
   /** Folds events that follow, and keeps the result. */
-  readonly extend: (
-    stream: string,
-    known: FoldedStream<State>,
-    events: readonly RecordedEvent[],
-  ) => FoldedStream<State>;
+  readonly extend: (stream: string, known: FoldedStream<State>, events: readonly LogEvent[]) => FoldedStream<State>;
   readonly drop: (stream: string) => void;
   /** Drops every cached stream. Streams that were read before are not cached again. */
   readonly forget: () => void;
@@ -93,8 +91,14 @@ export function createFoldedStreams<State, Event extends LedgerEvent>(
       generation: known.generation,
     };
   };
-  const extend = (stream: string, known: FoldedStream<State>, events: readonly RecordedEvent[]): FoldedStream<State> =>
-    keep(stream, events.reduce(fold, known));
+  const extend = (stream: string, known: FoldedStream<State>, events: readonly LogEvent[]): FoldedStream<State> => {
+    const { events: read, unreadable } = readablePart(events);
+    const folded = read.reduce(fold, known);
+    if (unreadable === undefined) return keep(stream, folded);
+    // Not kept: the store may be mended while this process runs.
+    kept.delete(stream);
+    return { ...folded, unreadable };
+  };
   const nothing = (): FoldedStream<State> => ({
     state: initialState(),
     revision: noStream,

@@ -6,6 +6,7 @@ import type { EventStore } from '@countersign/event-store';
 import type { Clock, Ids } from '@countersign/runtime';
 import { sleep, uuidV5 } from '@countersign/runtime';
 import { createFoldedStreams } from './folded-stream.js';
+import { UnreadableStreamError, unreadableRefusal } from './unreadable-stream.js';
 import type { FoldedStream } from './folded-stream.js';
 import { createKeyedQueue } from './keyed-queue.js';
 
@@ -65,6 +66,7 @@ export interface CommandHandlerOptions<State, Event extends LedgerEvent> {
 export interface CommandHandler<State, Event> {
   /**
    * Load, decide, append at the expected revision; again from the load after a conflict.
+   * A stream with an event that cannot be read is refused as `unreadable`, a repeated command on it too.
    * @throws EventStoreUnavailableError when nothing was written, OutcomeUnknownError when that is not known. Repeating
    * the command with the same id is safe after either.
    * @example
@@ -75,8 +77,13 @@ export interface CommandHandler<State, Event> {
     decide: Decide<State, Event>,
     meta: CommandMeta,
   ) => Promise<CommandResult<State>>;
-  /** A stream as the store has it now. It does not wait for commands in progress, so `decide` may call it. */
+  /**
+   * A stream as the store has it now. It does not wait for commands in progress, so `decide` may call it.
+   * @throws UnreadableStreamError
+   */
   readonly load: (stream: string) => Promise<FoldedStream<State>>;
+  /** Like `load`, for readers that say themselves what an event that cannot be read means for them. */
+  readonly look: (stream: string) => Promise<FoldedStream<State>>;
   /** Drops every cached stream: values in them were erased from the log. */
   readonly forget: () => void;
 }
@@ -110,7 +117,7 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
       } else {
         // A decision without events meets no conflict, so an outdated state would go unnoticed: it needs a fresh read.
         const latest = isFresh ? folded : await streams.refresh(stream, folded);
-        if (latest.revision === folded.revision) return answer;
+        if (isSame(latest, folded)) return answer;
         folded = latest;
       }
       isFresh = true;
@@ -119,7 +126,7 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
   };
   const reload = async (stream: string, folded: FoldedStream<State>): Promise<FoldedStream<State>> => {
     const latest = await streams.refresh(stream, folded);
-    if (latest.revision > folded.revision) return latest;
+    if (latest.revision > folded.revision || latest.unreadable !== undefined) return latest;
     // A conflict without news: the store was put back to an older state, and what is kept never happened.
     streams.drop(stream);
     return streams.refresh(stream);
@@ -159,24 +166,37 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
       throw error;
     }
   };
+  const look = async (stream: string): Promise<FoldedStream<State>> => {
+    const { folded, isFresh } = await streams.get(stream);
+    return isFresh ? folded : streams.refresh(stream, folded);
+  };
   return {
     handleCommand: (stream, decide, meta) => inTurn(stream, () => handleCommand(stream, decide, meta)),
     load: async (stream) => {
-      const { folded, isFresh } = await streams.get(stream);
-      return isFresh ? folded : streams.refresh(stream, folded);
+      const folded = await look(stream);
+      if (folded.unreadable !== undefined) throw new UnreadableStreamError(folded.unreadable);
+      return folded;
     },
+    look,
     forget: streams.forget,
   };
 }
 
 type Answer<State, Event> = CommandResult<State> | { readonly status: 'append'; readonly events: readonly Event[] };
 
+function isSame<State>(one: FoldedStream<State>, other: FoldedStream<State>): boolean {
+  return one.revision === other.revision && one.unreadable?.revision === other.unreadable?.revision;
+}
+
 /** The decision about a command on a stream. A promise only when `decide` needs one: most commands are decided synchronously. */
 export function decideOn<State, Event>(
-  { state, revision, position, commandIds, traceparent, lateMs }: FoldedStream<State>,
+  folded: FoldedStream<State>,
   decide: Decide<State, Event>,
   meta: CommandMeta,
 ): Answer<State, Event> | Promise<Answer<State, Event>> {
+  const { state, revision, position, commandIds, traceparent, unreadable, lateMs } = folded;
+  // Fail closed: what the event means is unknown, so nothing is decided on the state before it.
+  if (unreadable !== undefined) return { status: 'refused', refusal: unreadableRefusal(unreadable), state, revision };
   const nothing = { status: 'accepted', state, revision, position, traceparent, events: [] } as const;
   if (commandIds.includes(meta.commandId)) return { ...nothing, repeated: true };
   const answer = (decision: RuleResult<Event>): Answer<State, Event> => {

@@ -4,6 +4,7 @@ import type { RuleResult, Rule, ToolCall, ToolCallCommand, ToolCallState } from 
 import { noSuchCall } from '../result.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
+import { UnreadableStreamError } from './unreadable-stream.js';
 
 /** A refusal before any rule was applied. */
 export interface Refused {
@@ -35,7 +36,9 @@ export async function withToolCall<Command extends ToolCallCommand>(
     const built = call === undefined ? noSuchCall(callId) : build(call, ports.clock.now(), lateMs);
     return built instanceof Promise ? built.then(apply) : apply(built);
   };
-  const handled = await ports.handler.handleCommand(toolCallStream(callId), decide, { tenant, callId, commandId });
+  const handled = await ports.handler
+    .handleCommand(toolCallStream(callId), decide, { tenant, callId, commandId })
+    .catch(refusedIfUnreadable);
   if (handled.status === 'accepted') {
     // A repeat is recognised by its id before the command is built, so the tenant is looked at here as well.
     const call = callOf(handled.state, tenant);
@@ -44,6 +47,12 @@ export async function withToolCall<Command extends ToolCallCommand>(
     return { status: 'done', value: call, position, traceparent };
   }
   return { status: 'refused', refusal: handled.refusal };
+}
+
+/** The refusal of a command that needs another stream, such as its batch's, which cannot be read. */
+function refusedIfUnreadable(error: unknown): Refused {
+  if (error instanceof UnreadableStreamError) return { status: 'refused', refusal: error.refusal };
+  throw error;
 }
 
 /** A rule's result for a command in a state. */

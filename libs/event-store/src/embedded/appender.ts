@@ -1,4 +1,5 @@
-import type { NewEvent, RecordedEvent } from '@countersign/contracts';
+import { isReadable } from '@countersign/contracts';
+import type { LogEvent, NewEvent, RecordedEvent } from '@countersign/contracts';
 import { createLruMap } from '@countersign/runtime';
 import type { AppendResult } from '../event-store.js';
 import { noStream } from '../event-store.js';
@@ -95,7 +96,7 @@ export function createAppender(log: LogFile, reader: LogReader, leafHash: LeafHa
   };
 
   /** The events of an append that was committed before: the same ids right after the same expected revision. */
-  const findRepeat = ({ stream, expectedRevision, events }: AppendRequest): readonly RecordedEvent[] | undefined => {
+  const findRepeat = ({ stream, expectedRevision, events }: AppendRequest): readonly LogEvent[] | undefined => {
     const found = reader.readStream(stream, expectedRevision + 1, events.length);
     const isSame =
       found.length === events.length && found.every((each, index) => each.eventId === events[index]?.event.eventId);
@@ -133,8 +134,10 @@ export function createAppender(log: LogFile, reader: LogReader, leafHash: LeafHa
   };
 }
 
-function toCommitted(events: readonly RecordedEvent[]): AppendResult {
+function toCommitted(events: readonly LogEvent[]): AppendResult {
   const last = events.at(-1);
   if (last === undefined) throw new RangeError('an append has at least one event');
-  return { status: 'committed', revision: last.revision, position: last.position, events };
+  // Those of a retry were recorded before, perhaps by a later version.
+  const shown = events.every(isReadable) ? events : [];
+  return { status: 'committed', revision: last.revision, position: last.position, events: shown };
 }

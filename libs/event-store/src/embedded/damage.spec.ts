@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { NewEvent, RecordedEvent } from '@countersign/contracts';
+import type { LogEvent, NewEvent } from '@countersign/contracts';
 import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { EventStoreDamagedError, noStream } from '../event-store.js';
@@ -18,7 +18,7 @@ import { createVerification } from './verification.js';
 interface Image {
   readonly main: Buffer;
   readonly wal: Buffer;
-  readonly events: readonly RecordedEvent[];
+  readonly events: readonly LogEvent[];
   /** The number of events in the log after each commit. */
   readonly commits: readonly number[];
   /** The length of the write-ahead log after each commit. */
@@ -28,8 +28,7 @@ interface Image {
 /** The nightly form tries every place. A step of 3 meets each bit of a byte, and each field of a frame, in turn. */
 const step = process.env['COUNTERSIGN_TEST_NIGHTLY'] === '1' ? 1 : 3;
 
-type Outcome =
-  { readonly status: 'opened'; readonly events: readonly RecordedEvent[] } | { readonly status: 'refused' };
+type Outcome = { readonly status: 'opened'; readonly events: readonly LogEvent[] } | { readonly status: 'refused' };
 
 // Thousands of logs are opened.
 jest.setTimeout(300_000);
@@ -54,7 +53,12 @@ function put(main: Buffer, wal: Buffer): void {
 
 function smallEvent(reason: string): NewEvent {
   const metadata = { tenant: 't', callId: null, runId: null, schemaVersion: 1, commandId: 'c' };
-  return { eventId: reason, type: 'ToolCallBlocked', data: { reason } as NewEvent['data'], metadata };
+  return {
+    eventId: reason,
+    type: 'ExecutionLapsed',
+    data: { attempt: 1, lapsedAt: '2030-01-01T00:00:00.000Z' },
+    metadata,
+  };
 }
 
 /** A log of several commits in the smallest pages there are, so that every byte of it can be tried. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { NewEvent, RecordedEvent } from '@countersign/contracts';
+import type { LogEvent, NewEvent, RecordedEvent } from '@countersign/contracts';
 import type { Clock, Log } from '@countersign/runtime';
 import { checkAppend } from '../append-checks.js';
 import type { EventStore } from '../event-store.js';
@@ -136,7 +136,7 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
   const guard = createWriteGuard(clock.monotonic);
   const checkpoints = createCheckpoints({ logFile, guard, clock, log });
   const recent = createRecentEvents();
-  const readAll = (after: number, limit: number): readonly RecordedEvent[] =>
+  const readAll = (after: number, limit: number): readonly LogEvent[] =>
     recent.readAll(after, limit) ?? reader.readAll(after, limit);
   const subscriptions = createSubscriptions({ head: () => appender.head().position, readAll });
   const publish = (events: readonly RecordedEvent[], bytes: number): void => {

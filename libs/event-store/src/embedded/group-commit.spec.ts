@@ -7,7 +7,7 @@ import { createSilentLog, createVirtualClock } from '@countersign/runtime/testin
 import { expectCommitted } from '../event-store.contract.js';
 import type { AppendResult } from '../event-store.js';
 import { noStream } from '../event-store.js';
-import { sampleEvent, sampleEvents, sampleStream } from '../sample-events.js';
+import { readable, sampleEvent, sampleEvents, sampleStream } from '../sample-events.js';
 import type { AppendRequest } from './appender.js';
 import type { CommitMeasure } from './commit.js';
 import { openEmbeddedEventStore } from './embedded-event-store.js';
@@ -69,7 +69,7 @@ describe('a group commit', () => {
       'committed',
     ]);
     expect(store.stats().commits).toBe(1);
-    expect((await store.readAll(0, 10)).map(({ data }) => (data as { reason: string }).reason)).toEqual([
+    expect(readable(await store.readAll(0, 10)).map(({ data }) => (data as { reason: string }).reason)).toEqual([
       'first',
       'second',
       'third',
@@ -96,7 +96,7 @@ describe('a group commit', () => {
     const seen: RecordedEvent[] = [];
     await new Promise<void>((resolve) => {
       store.subscribe(0, {
-        onEvents: (events) => void seen.push(...events),
+        onEvents: (events) => void seen.push(...readable(events)),
         onCaughtUp: resolve,
         onError: () => undefined,
       });

@@ -1,8 +1,8 @@
-import type { RecordedEvent } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
 import type { LogFile } from './log-file.js';
 import { isSqliteError, messageOf, sqliteCodes } from './sqlite-errors.js';
-import { checkLeaf, toRecordedEvent } from './stored-event.js';
+import { checkLeaf, toStoredLogEvent } from './stored-event.js';
 import type { LeafHash } from './stored-event.js';
 
 /** Attack: thousands of events with large arguments. A page of them is read at a time, and held in memory by many readers. */
@@ -11,9 +11,9 @@ const pageBytesMax = 2 * 1024 * 1024;
 /** Reads events and proves each by its leaf. */
 export interface LogReader {
   /** @throws EventStoreDamagedError naming position and stream of the first event that is not what was recorded. */
-  readonly readStream: (stream: string, fromRevision: number, limit?: number) => readonly RecordedEvent[];
+  readonly readStream: (stream: string, fromRevision: number, limit?: number) => readonly LogEvent[];
   /** @throws EventStoreDamagedError, as `readStream`; also when an event is missing. */
-  readonly readAll: (after: number, limit: number) => readonly RecordedEvent[];
+  readonly readAll: (after: number, limit: number) => readonly LogEvent[];
 }
 
 /** A reader of an opened log. */
@@ -25,17 +25,17 @@ export function createLogReader(log: LogFile, leafHash: LeafHash): LogReader {
           checkLeaf(leafHash, row);
           if (row[2] !== fromRevision + index)
             throw missing(`revision ${fromRevision + index} of stream "${stream}"`, row[0]);
-          return toRecordedEvent(row);
+          return toStoredLogEvent(row);
         }),
       ),
     readAll: (after, limit) =>
       reading(() => {
-        const events: RecordedEvent[] = [];
+        const events: LogEvent[] = [];
         let [next, bytes] = [after + 1, 0];
         for (const row of log.readAll(after, lastOf(after + 1, limit))) {
           checkLeaf(leafHash, row);
           if (row[0] !== next) throw missing(`the event at position ${next}`, next);
-          events.push(toRecordedEvent(row));
+          events.push(toStoredLogEvent(row));
           next += 1;
           bytes += row[7].length;
           if (bytes > pageBytesMax) return events;

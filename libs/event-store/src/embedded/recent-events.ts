@@ -1,11 +1,11 @@
-import type { RecordedEvent } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 
 /** The end of the log in memory, so that those who follow it closely cost no queries. */
 export interface RecentEvents {
   /** A committed group; it continues the previous one. */
-  readonly add: (events: readonly RecordedEvent[], bytes: number) => void;
+  readonly add: (events: readonly LogEvent[], bytes: number) => void;
   /** At most `limit` events after a position, or `undefined` when they are not all here. */
-  readonly readAll: (after: number, limit: number) => readonly RecordedEvent[] | undefined;
+  readonly readAll: (after: number, limit: number) => readonly LogEvent[] | undefined;
 }
 
 // A few groups of a busy log. A reader that is further behind reads the file; keeping more would burden the garbage
@@ -14,7 +14,7 @@ const bytesMax = 500_000;
 const groupsMax = 256;
 
 interface Group {
-  readonly events: readonly RecordedEvent[];
+  readonly events: readonly LogEvent[];
   readonly first: number;
   readonly bytes: number;
 }
@@ -35,7 +35,7 @@ export function createRecentEvents(): RecentEvents {
     readAll: (after, limit) => {
       let index = groups.findLastIndex((group) => group.first <= after + 1);
       if (index === -1) return undefined;
-      const page: RecordedEvent[] = [];
+      const page: LogEvent[] = [];
       for (; index < groups.length && page.length < limit; index += 1) {
         const { events = [], first = 0 } = groups[index] ?? {};
         const skipped = Math.max(0, after + 1 - first);

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import type { EventMetadata, RecordedEvent } from '@countersign/contracts';
+import { toLogEvent } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import { EventStoreDamagedError } from '../event-store.js';
 
 /** A row of the log as SQLite gives it; the chain only where it was asked for. */
@@ -106,18 +107,26 @@ function isAsRecorded(leafHash: LeafHash, row: StoredRow): boolean {
   }
 }
 
-/** The event of a checked row. */
-export function toRecordedEvent(row: StoredRow): RecordedEvent {
+/** The event of a checked row. Its bytes are what was recorded, and a later version may have recorded them. */
+export function toStoredLogEvent(row: StoredRow): LogEvent {
   const [position, stream, revision, eventId, type, recordedAt, metadata, data] = row;
-  return {
+  return toLogEvent({
     eventId,
-    // Validated when it was written, and proved unaltered by its leaf.
-    type: type as RecordedEvent['type'],
-    data: JSON.parse(data) as RecordedEvent['data'],
-    metadata: JSON.parse(metadata) as EventMetadata,
+    type,
+    data: parsed(data),
+    metadata: parsed(metadata),
     stream,
     revision,
     position,
     recordedAt,
-  };
+  });
+}
+
+/** Undefined for a text that is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

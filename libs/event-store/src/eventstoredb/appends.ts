@@ -1,4 +1,5 @@
-import type { NewEvent, RecordedEvent } from '@countersign/contracts';
+import { isReadable } from '@countersign/contracts';
+import type { LogEvent, NewEvent } from '@countersign/contracts';
 import { checkAppend } from '../append-checks.js';
 import type { AppendResult, EventStore } from '../event-store.js';
 import { EventStoreDamagedError, EventStoreUnavailableError, EventTooLargeError, noStream } from '../event-store.js';
@@ -113,7 +114,7 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
   };
 }
 
-type Recorded = readonly RecordedEvent[];
+type Recorded = readonly LogEvent[];
 
 type Conflict = Extract<AppendResult, { readonly status: 'conflict' }>;
 type Unknown = Extract<AppendResult, { readonly status: 'unknown' }>;
@@ -148,9 +149,10 @@ function createTimeLessons({ recorded }: Pick<MeasuredClock, 'recorded'>): (even
 
 function committed(events: Recorded, isShown: boolean): AppendResult {
   const { revision = noStream, position = 0 } = events.at(-1) ?? {};
-  return isShown
+  // Those of a retry were recorded before, perhaps by a later version.
+  return isShown && events.every(isReadable)
     ? { status: 'committed', revision, position, events }
-    : { status: 'committed', revision, position: 0, events: [] };
+    : { status: 'committed', revision, position: isShown ? position : 0, events: [] };
 }
 
 /** Classifies a failed append. @throws when certainly nothing was written. */
@@ -169,7 +171,8 @@ function outcomeOf(error: unknown, stream: string): Conflict | Unknown {
         cause: error,
       });
     case 'stream-deleted':
-      throw new EventStoreDamagedError(`${stream} was deleted`, { stream, cause: error });
+      // A read of it says that it was deleted.
+      return { status: 'conflict', actualRevision: noStream };
     case 'stream-not-found':
     case 'unknown':
       return { status: 'unknown', cause: error };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { deriveCallId } from '@countersign/contracts';
 import type { NewEvent } from '@countersign/contracts';
-import { EventStoreDamagedError } from '../event-store.js';
 import { sampleEvent } from '../sample-events.js';
 import type { ClientEvent, ClientNewEvent } from './client.js';
 import { withoutSecrets } from './connection-string.js';
@@ -56,8 +56,18 @@ describe('an event on the wire', () => {
     expect(fromClientEvent(recorded(sampleEvent(), changes), prefixes)).toBeUndefined();
   });
 
-  it.each([['a text'], [new Uint8Array(2)], [null], [[1]]])('is damaged with our metadata and data %j', (data) => {
-    expect(() => fromClientEvent(recorded(sampleEvent(), { data }), prefixes)).toThrow(EventStoreDamagedError);
+  it.each([['a text'], [new Uint8Array(2)], [null], [[1]]])('cannot be read with our metadata and data %j', (data) => {
+    const read = fromClientEvent(recorded(sampleEvent(), { data }), prefixes);
+    expect(read).toMatchObject({ type: 'ToolCallCancelled', unreadable: expect.stringContaining('not a JSON object') });
+  });
+
+  it('cannot be read in the stream of a call that others wrote to', () => {
+    const streamId = `toolCall-${deriveCallId('default', 'run-1', 'call-1')}`;
+    const read = fromClientEvent(recorded(sampleEvent(), { streamId, metadata: undefined }), prefixes);
+    expect(read).toMatchObject({
+      metadata: { tenant: null, callId: streamId.slice('toolCall-'.length) },
+      unreadable: expect.stringContaining('not written by Countersign'),
+    });
   });
 
   it('has a position that a number can hold, or none', () => {

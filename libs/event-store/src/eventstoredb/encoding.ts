@@ -1,5 +1,6 @@
-import type { EventMetadata, NewEvent, RecordedEvent } from '@countersign/contracts';
-import { EventStoreDamagedError, EventTooLargeError } from '../event-store.js';
+import { asUnreadable, isCallId, toLogEvent, toolCallStream } from '@countersign/contracts';
+import type { EventMetadata, LogEvent, NewEvent, StoredEvent, UnreadableEvent } from '@countersign/contracts';
+import { EventTooLargeError } from '../event-store.js';
 import type { ClientEvent, ClientNewEvent } from './client.js';
 
 /** The default append limit of a server of version 24 (`--max-append-size`); later versions accept more. */
@@ -36,27 +37,52 @@ function toClientEvent({ eventId, type, data, metadata }: NewEvent): { event: Cl
 }
 
 /** The event if it is one of ours: other applications may use the same store, with similar names. */
-export function fromClientEvent(event: ClientEvent, prefixes: readonly string[]): RecordedEvent | undefined {
-  if (!prefixes.some((prefix) => event.streamId.startsWith(prefix)) || !isOurs(event.metadata)) return undefined;
-  const { id, type, data, metadata, streamId, revision, created } = event;
-  const position = positionOf(event);
-  if (!isObject(data)) {
-    throw new EventStoreDamagedError('the data of an event are not JSON', { stream: streamId, position });
-  }
+export function fromClientEvent(event: ClientEvent, prefixes: readonly string[]): LogEvent | undefined {
+  if (!prefixes.some((prefix) => event.streamId.startsWith(prefix))) return undefined;
+  if (isOurs(event.metadata)) return toLogEvent(toStored(event));
+  return isCallStream(event.streamId) ? foreignEvent(event) : undefined;
+}
+
+/** An event in one of our streams that Countersign did not write: the state of the stream is not known after it. */
+export function foreignEvent(event: ClientEvent): UnreadableEvent {
+  return asUnreadable(toStored(event), `it was not written by Countersign; ${restore}`);
+}
+
+/** In the place of revisions that a stream has lost: it was truncated, or has a limit on its age or count. */
+export function missingEvent(stream: string, revision: number, next: ClientEvent): UnreadableEvent {
+  const why = `revision ${String(revision)} of the stream is missing, and revision ${String(next.revision)} follows; ${restore}`;
+  return asUnreadable({ ...toStored(next), type: '', stream, revision }, why);
+}
+
+/** In the place of a stream that was deleted. */
+export function deletedStream(stream: string): UnreadableEvent {
+  const place = { eventId: '', type: '', stream, revision: 0, position: 0, recordedAt: new Date(0).toISOString() };
+  return asUnreadable({ ...place, metadata: {} }, `the stream was deleted; ${restore}`);
+}
+
+const restore = 'restore the store from a backup';
+
+function toStored({ id, type, data, metadata, streamId, revision, created, ...event }: ClientEvent): StoredEvent {
   return {
     eventId: id,
     type,
-    data,
+    // The clients return a text or bytes for data that are no JSON.
+    data: isObject(data) ? data : undefined,
     metadata,
     stream: streamId,
     revision: toNumber(revision),
-    position,
+    position: positionOf(event),
     recordedAt: created.toISOString(),
-  } as unknown as RecordedEvent;
+  };
+}
+
+function isCallStream(stream: string): boolean {
+  const prefix = toolCallStream('');
+  return stream.startsWith(prefix) && isCallId(stream.slice(prefix.length));
 }
 
 /** The event's place in the whole log. */
-export function positionOf(event: ClientEvent): number {
+export function positionOf(event: Pick<ClientEvent, 'position'>): number {
   if (event.position === undefined)
     throw new Error('the server does not tell positions: it needs version 22.6 or later');
   return toNumber(event.position.commit);

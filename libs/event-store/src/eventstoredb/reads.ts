@@ -1,10 +1,10 @@
-import { weigh } from '@countersign/contracts';
-import type { RecordedEvent } from '@countersign/contracts';
-import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
+import { isReadable, weigh } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
+import { EventStoreUnavailableError } from '../event-store.js';
 import type { ClientEvent, ClientPosition, EventStoreClient } from './client.js';
 import type { Connection } from './connection.js';
 import { whyOf } from './denied.js';
-import { fromClientEvent, positionOf } from './encoding.js';
+import { deletedStream, foreignEvent, fromClientEvent, missingEvent, positionOf } from './encoding.js';
 import { meaningOf } from './errors.js';
 import { withRetries } from './retries.js';
 import type { RetryPorts } from './retries.js';
@@ -18,8 +18,8 @@ export interface ReadPorts extends RetryPorts {
 
 /** The reads of the port. */
 export interface Reads {
-  readonly readStream: (stream: string, fromRevision: number, limit?: number) => Promise<readonly RecordedEvent[]>;
-  readonly readAll: (after: number, limit: number) => Promise<readonly RecordedEvent[]>;
+  readonly readStream: (stream: string, fromRevision: number, limit?: number) => Promise<readonly LogEvent[]>;
+  readonly readAll: (after: number, limit: number) => Promise<readonly LogEvent[]>;
   readonly head: () => Promise<number>;
 }
 
@@ -36,42 +36,88 @@ const firstHeadPage = 16;
 /** Reads that end: each page by its deadline, tried again when the server was only restarting or not the leader. */
 export function createReads(ports: ReadPorts): Reads {
   const page = createPages(ports);
-  const own = (event: ClientEvent): RecordedEvent | undefined => fromClientEvent(event, ports.prefixes);
+  const own = (event: ClientEvent): LogEvent | undefined => fromClientEvent(event, ports.prefixes);
   return {
     readStream: async (stream, fromRevision, limit = Infinity) => {
-      const events: RecordedEvent[] = [];
+      const events: LogEvent[] = [];
+      let next = fromRevision;
       while (events.length < limit) {
         const count = Math.min(pageSize, limit - events.length);
-        const found = await page.ofStream(stream, fromRevision + events.length, count);
-        for (const event of found) events.push(nextOf(stream, fromRevision + events.length, own(event)));
+        const found = await page.ofStream(stream, next, count);
+        if (found === 'deleted') return [...events, deletedStream(stream)];
+        for (const event of found) {
+          if (Number(event.revision) > next) events.push(missingEvent(stream, next, event));
+          events.push(own(event) ?? foreignEvent(event));
+          next = Number(event.revision) + 1;
+        }
         if (found.length < count) break;
       }
       return events;
     },
     readAll: async (after, limit) => {
-      const events: RecordedEvent[] = [];
-      // The server cannot filter a read. It begins at its position: what is there has been read before.
-      let [from, passed] = [startAt(after), after];
-      // One more than wanted, because the first one was read before; larger pages when the events are small.
-      let [count, bytes] = [Math.min(firstPage, limit + 1), 0];
-      while (events.length < limit && bytes < bytesMax) {
-        const found = await page.ofAll(from, 'forwards', count);
-        for (const event of found) {
-          if (positionOf(event) <= passed) continue;
-          passed = positionOf(event);
-          const recorded = own(event);
-          if (recorded === undefined || events.length === limit) continue;
-          events.push(recorded);
-          bytes += weigh(recorded);
-        }
-        if (found.length < count) break;
-        from = found.at(-1)?.position ?? from;
-        count = Math.min(pageSize, Math.max(firstPage, Math.floor((events.length * bytesMax) / Math.max(1, bytes))));
+      const wanted = new Wanted(own, after, limit);
+      while (wanted.isOpen) {
+        const found = await page.ofAll(wanted.from, 'forwards', wanted.count);
+        if (wanted.take(found)) break;
       }
-      return events;
+      return wanted.events;
     },
     head: createHead(page.ofAll, own),
   };
+}
+
+/** What a read of the log still wants, page by page. The server cannot filter a read. */
+class Wanted {
+  readonly events: LogEvent[] = [];
+  readonly #own: (event: ClientEvent) => LogEvent | undefined;
+  readonly #limit: number;
+  #passed: number;
+  #bytes = 0;
+  /** It begins at its position: what is there has been read before. */
+  from: ClientPosition | 'start';
+  /** One more than wanted, because the first one was read before. */
+  count: number;
+
+  constructor(own: (event: ClientEvent) => LogEvent | undefined, after: number, limit: number) {
+    this.#own = own;
+    this.#limit = limit;
+    this.#passed = after;
+    this.from = startAt(after);
+    this.count = Math.min(firstPage, limit + 1);
+  }
+
+  get isOpen(): boolean {
+    return this.events.length < this.#limit && this.#bytes < bytesMax;
+  }
+
+  /** Takes a page. Returns whether it was the last of the log. */
+  take(found: readonly ClientEvent[]): boolean {
+    const before = this.events.length;
+    for (const event of found) {
+      if (positionOf(event) <= this.#passed) continue;
+      this.#passed = positionOf(event);
+      const recorded = this.events.length < this.#limit ? this.#own(event) : undefined;
+      if (recorded !== undefined) this.#add(recorded);
+    }
+    this.from = found.at(-1)?.position ?? this.from;
+    const isLast = found.length < this.count;
+    this.count = this.#nextCount(this.events.length - before);
+    return isLast;
+  }
+
+  #add(event: LogEvent): void {
+    this.events.push(event);
+    // An event without data takes little room.
+    this.#bytes += isReadable(event) ? weigh(event) : 0;
+  }
+
+  /** What is left, in larger pages where most events are of others, and in smaller ones where ours are large. */
+  #nextCount(taken: number): number {
+    const left = this.#limit - this.events.length + 1;
+    const fitting = Math.floor((this.events.length * bytesMax) / Math.max(1, this.#bytes));
+    const sparse = taken * 2 < this.count ? this.count * 4 : 0;
+    return Math.min(pageSize, Math.max(left, sparse), Math.max(firstPage, fitting));
+  }
 }
 
 /** A start position: before its first event the server knows only the start. */
@@ -79,16 +125,8 @@ export function startAt(after: number): ClientPosition | 'start' {
   return after === 0 ? 'start' : { commit: BigInt(after), prepare: BigInt(after) };
 }
 
-function nextOf(stream: string, revision: number, event: RecordedEvent | undefined): RecordedEvent {
-  if (event?.revision === revision) return event;
-  const what =
-    event === undefined ? 'was not written by Countersign' : `is missing; revision ${event.revision} follows`;
-  // A truncated stream or a limit on its age or count loses history; a foreign event among ours makes any fold a guess.
-  throw new EventStoreDamagedError(`revision ${revision} of ${stream} ${what}`, { stream });
-}
-
 interface Pages {
-  readonly ofStream: (stream: string, from: number, count: number) => Promise<readonly ClientEvent[]>;
+  readonly ofStream: (stream: string, from: number, count: number) => Promise<readonly ClientEvent[] | 'deleted'>;
   readonly ofAll: (
     from: ClientPosition | 'start' | 'end',
     direction: 'forwards' | 'backwards',
@@ -114,7 +152,9 @@ function createPages(ports: ReadPorts): Pages {
         try {
           return await page((client, signal) => client.readStream(stream, BigInt(from), count, signal));
         } catch (error) {
-          if (meaningOf(error).kind === 'stream-not-found') return [];
+          const { kind } = meaningOf(error);
+          if (kind === 'stream-not-found') return [];
+          if (kind === 'stream-deleted') return 'deleted';
           throw error;
         }
       }, stream),
@@ -129,12 +169,6 @@ function isTransient(verdict: ReturnType<typeof meaningOf>): boolean {
 
 function readError(error: unknown, stream: string | undefined): unknown {
   if (error instanceof EventStoreUnavailableError) return error;
-  if (meaningOf(error).kind === 'stream-deleted') {
-    return new EventStoreDamagedError(`${stream ?? 'a stream'} was deleted`, {
-      ...(stream === undefined ? {} : { stream }),
-      cause: error,
-    });
-  }
   return new EventStoreUnavailableError(
     `the event store could not be read: ${whyOf(error, `read ${stream ?? '$all'}`)}`,
     { cause: error },
@@ -145,10 +179,7 @@ function readError(error: unknown, stream: string | undefined): unknown {
  * The position of our last event. The last events of the log may be other applications', so it searches backwards until
  * one of ours, or until the start of the previous search.
  */
-function createHead(
-  ofAll: Pages['ofAll'],
-  own: (event: ClientEvent) => RecordedEvent | undefined,
-): () => Promise<number> {
+function createHead(ofAll: Pages['ofAll'], own: (event: ClientEvent) => LogEvent | undefined): () => Promise<number> {
   let known = { end: 0, head: 0 };
   /** Where the search ends in a page: at an event of ours, or at the start of the previous search. */
   const endIn = (page: readonly ClientEvent[], floor: number): ClientEvent | undefined =>

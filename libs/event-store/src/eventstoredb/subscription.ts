@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import type { Clock, Log } from '@countersign/runtime';
 import { sleep } from '@countersign/runtime';
 import { storeBackoffMs } from '../append-until-known.js';
@@ -133,7 +133,7 @@ function createDelivery(
   let resumeAt = startAt(after);
   let isBehind = true;
 
-  const deliver = async (events: readonly RecordedEvent[], source: ClientSubscription): Promise<void> => {
+  const deliver = async (events: readonly LogEvent[], source: ClientSubscription): Promise<void> => {
     if (events.length === 0 || ended.aborted) return;
     position = events.at(-1)?.position ?? position;
     resumeAt = startAt(position);
@@ -157,7 +157,7 @@ function createDelivery(
     },
     caughtUp,
     handOver: async (items, source) => {
-      let events: RecordedEvent[] = [];
+      let events: LogEvent[] = [];
       for (const item of items) {
         if (item.kind === 'event') {
           const event = fromClientEvent(item.event, prefixes);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import type { RecordedEvent, SubjectEvent } from '@countersign/contracts';
+import { isReadable } from '@countersign/contracts';
+import type { LogEvent, SubjectEvent } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
 import type { EventStore } from '../event-store.js';
 import type { FileKeys } from './keys-file.js';
@@ -19,7 +20,7 @@ export interface KeysPlace {
 /** The search for keys that the log names and `keys.db` does not have. */
 export interface LostKeys {
   /** Looks at events as they are stored, in the order of the log. */
-  readonly look: (events: readonly RecordedEvent[]) => void;
+  readonly look: (events: readonly LogEvent[]) => void;
   /**
    * Ends the search. From then on `keys.db` belongs to the log.
    * @throws LostKeysError when keys are lost and the operator has not accepted it.
@@ -33,10 +34,11 @@ type Keys = Pick<FileKeys, 'isNew' | 'confirm' | 'isKnown' | 'markErased' | 'acc
 export function findLostKeys(keys: Keys, place: KeysPlace): LostKeys {
   const missing = new Map<string, number>();
   const erased = new Set<string>();
-  let last: RecordedEvent | undefined;
+  let last: LogEvent | undefined;
   return {
     look: (events) => {
-      for (const { type, data, position, metadata } of events) {
+      // What an event that cannot be read names proves nothing about the keys.
+      for (const { type, data, position, metadata } of events.filter(isReadable)) {
         const id = metadata.sealed?.key;
         if (id !== undefined && !missing.has(id) && !keys.isKnown(id)) missing.set(id, position);
         if (type === 'SubjectErased') for (const key of (data as SubjectEvent['data']).keys) erased.add(key);

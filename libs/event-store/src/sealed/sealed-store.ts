@@ -1,4 +1,6 @@
 import {
+  asUnreadable,
+  isReadable,
   markSecrets,
   putSecrets,
   secretPointers,
@@ -12,6 +14,7 @@ import type {
   GrantEvent,
   JsonObject,
   JsonValue,
+  LogEvent,
   NewEvent,
   RecordedEvent,
   SealedValues,
@@ -20,7 +23,7 @@ import type {
 import type { KeyObject } from 'node:crypto';
 import { createLruMap } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
-import { EventStoreDamagedError, EventStoreUnavailableError, KeysUnavailableError } from '../event-store.js';
+import { EventStoreUnavailableError, KeysUnavailableError } from '../event-store.js';
 import type { AppendResult, EventStore } from '../event-store.js';
 import { closeBox, openBox } from './box.js';
 import type { FindKey, StoreKeys, SubjectKey } from './subject-keys.js';
@@ -52,7 +55,10 @@ export function createSealedStore<Store extends EventStore>(
   const underWay = new Set<Promise<AppendResult>>();
 
   const subjectIn = async (stream: string, events: readonly NewEvent[]): Promise<Subject> => {
-    const known = firstSubject(events) ?? subjects.get(stream) ?? firstSubject(await store.readStream(stream));
+    const known =
+      firstSubject(events) ??
+      subjects.get(stream) ??
+      firstSubject((await store.readStream(stream)).slice(0, 1).filter(isReadable));
     if (known === undefined) throw new EventStoreUnavailableError(`${stream} has no call: nothing was recorded`);
     subjects.set(stream, known);
     return known;
@@ -69,7 +75,8 @@ export function createSealedStore<Store extends EventStore>(
     const result = await store.append(stream, expectedRevision, sealed);
     if (result.status !== 'committed') return result;
     try {
-      return { ...result, events: await open(result.events) };
+      const opened = await open(result.events);
+      return { ...result, events: opened.every(isReadable) ? opened : [] };
     } catch (cause) {
       // It is recorded, although its values cannot be read back now: a repetition finds it.
       if (cause instanceof KeysUnavailableError) return { status: 'unknown', cause };
@@ -157,7 +164,7 @@ function sealEvent({ event, pointers, secrets }: Part, stream: string, { id, key
   return { ...event, metadata: { ...event.metadata, sealed: { key: id, pointers, box: box.toString('base64url') } } };
 }
 
-type Page = readonly RecordedEvent[];
+type Page = readonly LogEvent[];
 
 /** Opens the events of a page: at once where the keys are here, as a synchronous subscriber needs it. */
 function createPageOpener(keys: StoreKeys, missing: Set<string>, log: Log): (events: Page) => Page | Promise<Page> {
@@ -171,8 +178,8 @@ function createPageOpener(keys: StoreKeys, missing: Set<string>, log: Log): (eve
   };
 }
 
-/** Decrypts an event, or marks its values as erased or as under a missing key. @throws EventStoreDamagedError when the stored bytes were altered. */
-function createOpener(missing: Set<string>, log: Log): (event: RecordedEvent, find: FindKey) => RecordedEvent {
+/** Decrypts an event, or marks its values as erased or as under a missing key. One whose sealed values do not open cannot be read. */
+function createOpener(missing: Set<string>, log: Log): (event: LogEvent, find: FindKey) => LogEvent {
   const warnOnce = (keyId: string): void => {
     if (missing.has(keyId)) return;
     missing.add(keyId);
@@ -180,13 +187,14 @@ function createOpener(missing: Set<string>, log: Log): (event: RecordedEvent, fi
   };
   return (event, find) => {
     const { sealed } = event.metadata;
-    if (sealed === undefined) return event;
+    if (sealed === undefined || !isReadable(event)) return event;
     const key = find(sealed.key);
     if (typeof key === 'string') {
       if (key === 'missing') warnOnce(sealed.key);
       return unreadableEvent(event, sealed.pointers, key);
     }
     const values = valuesIn(event, key, sealed);
+    if (values === undefined) return asUnreadable(event, notSealed);
     return {
       ...event,
       data: putSecrets(event.data as JsonObject, { pointers: sealed.pointers, values }) as RecordedEvent['data'],
@@ -194,15 +202,15 @@ function createOpener(missing: Set<string>, log: Log): (event: RecordedEvent, fi
   };
 }
 
-function valuesIn(event: RecordedEvent, key: KeyObject, sealed: SealedValues): readonly JsonValue[] {
+const notSealed = 'its sealed values are not those that were recorded; restore the store from a backup';
+
+/** The values in the box; undefined when they are not those that were sealed. */
+function valuesIn(event: RecordedEvent, key: KeyObject, sealed: SealedValues): readonly JsonValue[] | undefined {
   try {
     const bound = boundTo(event, event.stream, sealed.key, sealed.pointers);
     return JSON.parse(openBox(key, bound, Buffer.from(sealed.box, 'base64url')).toString('utf8')) as JsonValue[];
-  } catch (error) {
-    throw new EventStoreDamagedError(
-      `the sealed values of the event at position ${String(event.position)} are not those that were recorded: restore the store from a backup`,
-      { position: event.position, stream: event.stream, cause: error },
-    );
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,4 +1,5 @@
-import type { RecordedEvent } from '@countersign/contracts';
+import { isReadable } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Dispatcher } from '../dispatcher.js';
 import { Probation } from '../probation.js';
@@ -126,7 +127,7 @@ export class TopicReader {
     this.#probation = probation;
   }
 
-  async #take(events: readonly RecordedEvent[]): Promise<void> {
+  async #take(events: readonly LogEvent[]): Promise<void> {
     const { dispatcher } = this.#options;
     for (const event of events) {
       if (dispatcher.stopping) return;
@@ -135,10 +136,11 @@ export class TopicReader {
     }
   }
 
-  #takeOne(event: RecordedEvent): Promise<void> | undefined {
+  #takeOne(event: LogEvent): Promise<void> | undefined {
     const { topic, types } = this.#options;
     const place = { position: event.position, eventId: event.eventId };
-    if (types !== undefined && !types.has(event.type)) {
+    // No handler of ours can do anything with an event that cannot be read.
+    if (!isReadable(event) || types?.has(event.type) === false) {
       this.#watermark?.pass(place);
       this.#saveLater();
       return undefined;

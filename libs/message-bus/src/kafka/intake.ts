@@ -2,6 +2,7 @@ import { atMost, orAborted } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Dispatcher } from '../dispatcher.js';
 import type { Commits } from './commits.js';
+import { unreadableHeader } from '../event-message.js';
 import { isReplayForOther } from './dead-letter-headers.js';
 import { after } from './generation.js';
 import type { Generation, Partition } from './generation.js';
@@ -72,7 +73,14 @@ export class Intake {
   #isWanted({ received }: KafkaMessage): boolean {
     const { types, group } = this.#options;
     return (
-      (types === undefined || types.has(headerOf(received, 'ce_type') ?? '')) && !isReplayForOther(received, group)
+      (types === undefined || types.has(headerOf(received, 'ce_type') ?? '')) &&
+      !isReplayForOther(received, group) &&
+      !isUnreadableEvent(received)
     );
   }
+}
+
+/** A recorded event whose data the relay could not read. Requests have no sequence, so none of them is passed over. */
+function isUnreadableEvent(received: KafkaMessage['received']): boolean {
+  return headerOf(received, unreadableHeader) !== undefined && headerOf(received, 'ce_sequence') !== undefined;
 }

@@ -1,10 +1,12 @@
-import { toToolCallEvent, upcast } from '@countersign/contracts';
+import { isReadable, toToolCallEvent, upcast } from '@countersign/contracts';
 import type {
   EventData,
+  LogEvent,
   OversightGrouping,
   OversightReport,
   RecordedEvent,
   ToolCallEvent,
+  UnreadableEvent,
 } from '@countersign/contracts';
 import { answerableAtMs, isFast, normalised, readingMs, toolCallDecider } from '@countersign/domain';
 import type { Approval, Pace, ToolCallState, Vote } from '@countersign/domain';
@@ -28,7 +30,9 @@ export interface Oversight {
   /** True for an event that means nothing without the earlier events of its stream: give them to `recall` first. */
   readonly isLost: (event: RecordedEvent) => boolean;
   /** Takes the earlier events of a call's stream, and counts nothing. */
-  readonly recall: (events: readonly RecordedEvent[]) => void;
+  readonly recall: (events: readonly LogEvent[]) => void;
+  /** Follows the call of an event that cannot be read no further. */
+  readonly setAside: (event: UnreadableEvent) => void;
   readonly add: (event: RecordedEvent) => void;
   /** The sums so far. `breathe` may give others their turn between two rows. */
   readonly rows: (
@@ -68,6 +72,8 @@ class OversightFold implements Oversight {
   readonly #options: OversightOptions;
   readonly #sums = new SumsByKey();
   readonly #followed = new Map<string, Followed>();
+  /** The calls with an event that cannot be read. */
+  readonly #aside = new Set<string>();
 
   constructor(options: OversightOptions) {
     this.#options = options;
@@ -75,12 +81,22 @@ class OversightFold implements Oversight {
 
   readonly isLost = ({ type, data, metadata: { callId } }: RecordedEvent): boolean =>
     callId !== null &&
+    !this.#aside.has(callId) &&
     approvalEvents.has(type) &&
     !this.#followed.has(callId) &&
     (data as { readonly approvalId: string | null }).approvalId !== null;
 
-  readonly recall = (events: readonly RecordedEvent[]): void => {
-    for (const event of events) this.#follow(event);
+  readonly recall = (events: readonly LogEvent[]): void => {
+    for (const event of events) {
+      if (isReadable(event)) this.#follow(event);
+      else this.setAside(event);
+    }
+  };
+
+  readonly setAside = ({ metadata: { callId } }: UnreadableEvent): void => {
+    if (callId === null) return;
+    this.#followed.delete(callId);
+    this.#aside.add(callId);
   };
 
   readonly add = (event: RecordedEvent): void => {
@@ -103,7 +119,7 @@ class OversightFold implements Oversight {
     const { type, metadata } = recorded;
     const callId = metadata.callId ?? '';
     const before = this.#followed.get(callId) ?? (type === 'ToolCallRequested' ? unrequested : undefined);
-    if (before === undefined || !followedEvents.has(type)) return undefined;
+    if (before === undefined || this.#aside.has(callId) || !followedEvents.has(type)) return undefined;
     const after = followedAfter(before, toToolCallEvent(upcast(recorded)));
     if (isOver(after.state, type)) this.#followed.delete(callId);
     else this.#followed.set(callId, after);

@@ -1,5 +1,5 @@
-import { upcast } from '@countersign/contracts';
-import type { RecordedEvent } from '@countersign/contracts';
+import { isReadable, upcast } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import type { LogSource } from '../read-model.js';
 import { LogRewoundError } from '../read-model.js';
 import type { Checkpoint } from './working-set.js';
@@ -17,7 +17,7 @@ export type OnProgress = (progress: Progress) => void;
 /** The target of a fold. */
 export interface Target {
   readonly checkpoint: () => { readonly position: number };
-  readonly apply: (events: readonly RecordedEvent[]) => void;
+  readonly apply: (events: readonly LogEvent[]) => void;
 }
 
 const eventsPerPage = 5000;
@@ -62,7 +62,7 @@ export async function assertContinues(
 }
 
 /** The events after the checkpoint, in today's form. */
-export function fresh(events: readonly RecordedEvent[], after: number): readonly RecordedEvent[] {
+export function fresh(events: readonly LogEvent[], after: number): readonly LogEvent[] {
   const first = events.findIndex(({ position }) => position > after);
-  return first === -1 ? [] : events.slice(first).map((event) => upcast(event));
+  return first === -1 ? [] : events.slice(first).map((event) => (isReadable(event) ? upcast(event) : event));
 }

@@ -3,9 +3,10 @@ import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { keepPrivate } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
+import { readerVersion } from './unreadable-rows.js';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
-export const schemaVersion = 11;
+export const schemaVersion = 13;
 
 /**
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
@@ -44,6 +45,9 @@ const tables = `
   CREATE TABLE grants (
     seq INTEGER PRIMARY KEY, grant_id TEXT NOT NULL, tenant TEXT NOT NULL, tool_name TEXT NOT NULL,
     status TEXT NOT NULL, expires_at TEXT NOT NULL, progress ANY NOT NULL
+  ) STRICT;
+  CREATE TABLE unreadable (
+    stream TEXT PRIMARY KEY, position INTEGER NOT NULL, reader TEXT NOT NULL, mark TEXT NOT NULL
   ) STRICT;
   CREATE TABLE nested (seq INTEGER NOT NULL, tenant TEXT NOT NULL, outer_run TEXT NOT NULL) STRICT;
   CREATE TABLE batches (
@@ -161,6 +165,17 @@ function reasonInSeal(db: DatabaseSync, seal: RowSeal): string | undefined {
   return erased === seal.erasedKeys() ? undefined : 'values were erased since it was built';
 }
 
+/** Why streams that were set aside when the file was written may be readable now. */
+function reasonInUnreadable(db: DatabaseSync): string | undefined {
+  const { reader } = db.prepare('SELECT reader FROM unreadable LIMIT 1').get() ?? {};
+  const isOther = reader !== undefined && reader !== readerVersion();
+  return isOther ? 'another version set streams aside that this one may be able to read' : undefined;
+}
+
+function reasonInRows(db: DatabaseSync, seal: RowSeal): string | undefined {
+  return reasonInSeal(db, seal) ?? reasonInUnreadable(db);
+}
+
 /** Why a file cannot be used, or the database in it. */
 function openExisting(file: string, seal = noSeal): DatabaseSync | string {
   const db = connect(file, seal);
@@ -172,7 +187,7 @@ function openExisting(file: string, seal = noSeal): DatabaseSync | string {
     if (version !== schemaVersion) reason = `its schema version is ${String(version)}, not ${String(schemaVersion)}`;
     else if (check !== 'ok') reason = `it is damaged: ${String(check)}`;
     else if (db.prepare('SELECT position FROM meta').get() === undefined) reason = 'it is damaged: no checkpoint';
-    else reason = reasonInSeal(db, seal);
+    else reason = reasonInRows(db, seal);
   } catch (error) {
     if (!isDamage(error)) throw error;
     reason = `it is damaged: ${error.message}`;

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { parseApprovalId } from '@countersign/contracts';
-import type { RecordedEvent } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import { isShown } from '../call-row.js';
 import type { CallRow } from '../call-row.js';
 import type { ApprovalOfCall, ReadModel } from '../read-model.js';
@@ -14,6 +14,7 @@ import { createDeadlines } from './deadlines.js';
 import { bytesOfRun, callsOfBatch, callsOfRun, openCallsOfRun } from './runs.js';
 import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
+import { createUnreadableRows } from './unreadable-rows.js';
 import { createWorkingSet } from './working-set.js';
 import type { Bounds, Checkpoint } from './working-set.js';
 
@@ -34,6 +35,7 @@ export interface Engine extends Pick<
   | 'listCalls'
   | 'listRuns'
   | 'grants'
+  | 'unreadable'
   | 'due'
   | 'nextDueAt'
   | 'stats'
@@ -43,7 +45,7 @@ export interface Engine extends Pick<
 > {
   readonly checkpoint: () => Checkpoint;
   /** Folds events that lie after the checkpoint, and collects the ids of the calls that they changed. */
-  readonly apply: (events: readonly RecordedEvent[], changed: Set<string>) => void;
+  readonly apply: (events: readonly LogEvent[], changed: Set<string>) => void;
 }
 
 type Prepare = (sql: string) => StatementSync;
@@ -51,8 +53,9 @@ type Prepare = (sql: string) => StatementSync;
 /** Everything over an opened database, which it closes in the end. */
 export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): Engine {
   const prepare = createStatements(db);
-  const grants = createGrantRows(prepare, seal);
-  const rows = createWorkingSet(db, prepare, bounds, grants, seal);
+  const unreadable = createUnreadableRows(prepare);
+  const grants = createGrantRows(prepare, unreadable, seal);
+  const rows = createWorkingSet(db, prepare, bounds, { grants, unreadable }, seal);
   const deadlines = createDeadlines(prepare, rows);
 
   const flush = (): void => {
@@ -110,6 +113,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
       ...grants,
       list: (...given) => fromFile(() => grants.list(rows.checkpoint().position, ...given)),
     },
+    unreadable,
     due: (atMs, limit) => fromFile(() => deadlines.due(atMs, limit)),
     nextDueAt: deadlines.nextDueAt,
     stats: () =>

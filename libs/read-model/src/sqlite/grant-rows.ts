@@ -1,9 +1,10 @@
 import type { StatementSync } from 'node:sqlite';
-import { grantEventTypes } from '@countersign/contracts';
+import { grantEventTypes, grantStream } from '@countersign/contracts';
 import type { GrantEvent, RecordedEvent } from '@countersign/contracts';
 import { grantDecider, isExhausted } from '@countersign/domain';
 import type { Grant } from '@countersign/domain';
 import type { GrantReads } from '../grants.js';
+import type { UnreadableReads } from '../read-model.js';
 import { toStoredText } from './database.js';
 import type { RowSeal } from './database.js';
 import { grantColumns, listGrants, toGrantRow } from './grants-list.js';
@@ -39,8 +40,12 @@ const callIdsMax = 20;
 const upsert = `INSERT INTO grants VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (seq) DO UPDATE SET status = excluded.status, progress = excluded.progress`;
 
-/** The grants over an opened file, whose salts are encrypted there. */
-export function createGrantRows(prepare: Prepare, seal?: RowSeal): GrantRows {
+/** The grants over an opened file, whose salts are encrypted there. One whose stream is set aside is not live. */
+export function createGrantRows(
+  prepare: Prepare,
+  unreadable: Pick<UnreadableReads, 'find'>,
+  seal?: RowSeal,
+): GrantRows {
   const dirty = new Map<string, Row>();
   /** By tenant and tool; undefined until the first query. */
   let live: Map<string, Map<string, Row>> | undefined;
@@ -76,6 +81,7 @@ export function createGrantRows(prepare: Prepare, seal?: RowSeal): GrantRows {
     const long = new Date(atMs - keptMs).toISOString();
     const grants: Grant[] = [];
     for (const [grantId, { grant }] of ofTool) {
+      if (unreadable.find(grantStream(grantId)) !== undefined) continue;
       if (grant.terms.expiresAt > now) grants.push(grant);
       else if (grant.terms.expiresAt < long) ofTool.delete(grantId);
     }

@@ -1,6 +1,8 @@
+import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import { UnreadableEventError } from '@countersign/contracts';
+import { isReadable, toLogEvent } from '@countersign/contracts';
+import type { RecordedEvent, UnreadableEvent } from '@countersign/contracts';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { applyAll, opened, recordPending } from '../testing/opened.js';
 import { scratchFolder } from '../testing/scratch-folder.js';
@@ -8,6 +10,14 @@ import { createTestLog, minute } from '../testing/test-log.js';
 import type { TestCall } from '../testing/test-log.js';
 
 const path = scratchFolder();
+
+/** The event as a process sees it that is older than the one that wrote it. */
+function asLater(event: RecordedEvent | undefined): UnreadableEvent {
+  if (event === undefined) throw new Error('nothing is recorded');
+  const read = toLogEvent({ ...event, metadata: { ...event.metadata, schemaVersion: 99 } });
+  if (isReadable(read)) throw new Error('a later version can be read');
+  return read;
+}
 
 describe('apply', () => {
   it('shows at once what it was given', async () => {
@@ -67,17 +77,61 @@ describe('apply', () => {
     expect((await opened(path('m.db'), log)).checkpoint()).toBe(1);
   });
 
-  it('stops before an event that this version cannot read, and applies nothing of its group', async () => {
+  it('sets a call aside at an event that this version cannot read: its state stays, and no deadline is due', async () => {
     const log = createTestLog();
+    const call = recordPending(log);
     const model = await opened(path('m.db'), log);
-    recordPending(log);
-    const [first, second] = log.events;
-    const newer = { ...second, metadata: { ...second?.metadata, schemaVersion: 99 } } as (typeof log.events)[number];
-    expect(() => {
-      model.apply([...(first === undefined ? [] : [first]), newer]);
-    }).toThrow(UnreadableEventError);
-    expect(model.checkpoint()).toBe(0);
+    applyAll(model, log);
+    expect(model.nextDueAt()).not.toBeNull();
+    call.record('ApprovalResponded');
+    const later = asLater(log.events.at(-1));
+    model.apply([later]);
+    const why: unknown = expect.stringContaining('schema version 99');
+    const mark = { eventId: later.eventId, position: later.position, revision: later.revision, why };
+    expect(model.toolCall('default', call.callId)).toMatchObject({ state: 'awaiting_approval', unreadable: mark });
+    expect(model.unreadable.all()).toMatchObject([
+      { stream: later.stream, callId: call.callId, tenant: 'default', why },
+    ]);
+    expect(model.nextDueAt()).toBeNull();
+    expect(model.due(Number.MAX_SAFE_INTEGER, 10)).toEqual([]);
+    expect(model.checkpoint()).toBe(later.position);
     model.close();
+    const again = await opened(path('m.db'), log);
+    expect(again.toolCall('default', call.callId)).toMatchObject({ state: 'awaiting_approval', unreadable: mark });
+    expect(again.unreadable.find(later.stream)).toMatchObject({ why });
+    again.close();
+  });
+
+  it('folds nothing that follows an event that cannot be read, and everything of other calls', async () => {
+    const log = createTestLog();
+    const [call, other] = [recordPending(log, 'call_1'), recordPending(log, 'call_2')];
+    const model = await opened(path('m.db'), log);
+    applyAll(model, log);
+    call.record('ValuesRevealed');
+    const later = asLater(log.events.at(-1));
+    call.record('ApprovalResponded');
+    other.record('ApprovalResponded');
+    model.apply([later, ...log.events.slice(later.position)]);
+    expect(model.toolCall('default', call.callId)?.state).toBe('awaiting_approval');
+    expect(model.toolCall('default', other.callId)?.state).toBe('approved');
+    model.close();
+  });
+
+  it('takes a stream up again when a version that reads more opens the file', async () => {
+    const log = createTestLog();
+    const call = recordPending(log);
+    const model = await opened(path('m.db'), log);
+    applyAll(model, log);
+    call.record('ApprovalResponded');
+    model.apply([asLater(log.events.at(-1))]);
+    model.close();
+    const db = new DatabaseSync(path('m.db'));
+    db.exec("UPDATE unreadable SET reader = 'an older version'");
+    db.close();
+    const again = await opened(path('m.db'), log);
+    expect(again.toolCall('default', call.callId)).toMatchObject({ state: 'approved', unreadable: null });
+    expect(again.unreadable.all()).toEqual([]);
+    again.close();
   });
 
   it('never changes a row that a reader holds', async () => {

@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
 import type { LogSource, ReadModel } from '../read-model.js';
 import { createAppliedFeed } from './applied-feed.js';
@@ -70,10 +70,10 @@ async function openWithRows(options: ReadModelOptions, head: number): Promise<En
 function createReadModel(opened: Engine, options: ReadModelOptions): FileReadModel {
   let engine = opened;
   /** The events of each `apply` while a rebuild is about to switch over. */
-  let missed: RecordedEvent[] | undefined;
+  let missed: LogEvent[] | undefined;
   const feed = createAppliedFeed(() => engine.checkpoint().position, options.log);
 
-  const apply = (recorded: readonly RecordedEvent[]): void => {
+  const apply = (recorded: readonly LogEvent[]): void => {
     const before = engine.checkpoint().position;
     const events = fresh(recorded, before);
     if (events.length === 0) return;
@@ -113,6 +113,10 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
       liveCount: (...given) => engine.grants.liveCount(...given),
       find: (...given) => engine.grants.find(...given),
       list: (...given) => engine.grants.list(...given),
+    },
+    unreadable: {
+      find: (stream) => engine.unreadable.find(stream),
+      all: () => engine.unreadable.all(),
     },
     due: (atMs, limit) => engine.due(atMs, limit),
     nextDueAt: () => engine.nextDueAt(),

@@ -19,6 +19,7 @@ function packCallProgress(row: CallRow) {
     row.sealKey,
     row.erased,
     row.missing,
+    row.unreadable,
   ] as const;
 }
 
@@ -43,6 +44,7 @@ function unpackCallRow(
     sealKey,
     erased,
     missing,
+    unreadable,
   ]: PackedProgress,
 ): CallRow {
   const { arguments: args, sensitive, salt, actionDigest } = request;
@@ -67,6 +69,7 @@ function unpackCallRow(
     sealKey,
     erased,
     missing,
+    unreadable,
   };
 }
 

@@ -1,14 +1,15 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { isSettled, toolCallEventTypes, weigh } from '@countersign/contracts';
-import type { RecordedEvent } from '@countersign/contracts';
+import { isReadable, isSettled, toolCallEventTypes, weigh } from '@countersign/contracts';
+import type { LogEvent, RecordedEvent, UnreadableEvent } from '@countersign/contracts';
 import type { CallRow } from '../call-row.js';
-import { evolve } from '../evolve.js';
+import { evolve, setAside } from '../evolve.js';
 import { inTransaction } from './database.js';
 import type { GrantRows } from './grant-rows.js';
 import type { RowSeal } from './database.js';
 import { createRecentRows } from './recent-rows.js';
 import type { Entry } from './recent-rows.js';
 import { rowColumns, toCallRow } from './stored-row.js';
+import type { UnreadableRows } from './unreadable-rows.js';
 import { writeEntry } from './write-entry.js';
 import type { Counts } from './write-entry.js';
 
@@ -42,7 +43,7 @@ export const defaultBounds: Bounds = {
 export interface WorkingSet {
   readonly checkpoint: () => Checkpoint;
   /** Folds one event. Returns its row when it is a tool call's event. The caller checks `isFull` afterwards. */
-  readonly fold: (event: RecordedEvent) => CallRow | undefined;
+  readonly fold: (event: LogEvent) => CallRow | undefined;
   readonly isFull: () => boolean;
   /**
    * Writes the changed rows and the checkpoint in one transaction; when that fails, all of it remains to be written.
@@ -66,30 +67,22 @@ export function createWorkingSet(
   db: DatabaseSync,
   prepare: Prepare,
   bounds: Bounds,
-  grants: GrantRows,
+  { grants, unreadable }: { readonly grants: GrantRows; readonly unreadable: UnreadableRows },
   seal?: RowSeal,
 ): WorkingSet {
   const stored = readMeta(prepare);
   let checkpoint: Checkpoint = stored.checkpoint;
   let counts: Counts = stored.counts;
   let storedPosition = checkpoint.position;
-  let pendingEvents = 0;
-  let pendingBytes = 0;
+  let [pendingEvents, pendingBytes] = [0, 0];
   const dirty = new Map<string, Entry>();
   const recent = createRecentRows(bounds.recentRows, bounds.recentBytes);
 
-  const load = (callId: string): Entry | undefined => {
-    const found = prepare(`SELECT ${rowColumns} FROM calls JOIN requests USING (seq) WHERE call_id = ?`).get(callId);
-    if (found === undefined) return undefined;
-    const row = toCallRow(found);
-    const { request, progress } = found;
-    const [requestBytes, progressBytes] = [String(request).length, String(progress).length];
-    return { row, stored: row, lastEventAt: '', requestBytes, progressBytes };
-  };
-
+  const known = (callId: string): Entry | undefined =>
+    dirty.get(callId) ?? recent.take(callId) ?? loadEntry(prepare, callId);
   const foldCall = (callId: string, event: RecordedEvent): CallRow | undefined => {
     // The first event of a stream has nothing to be looked for.
-    const entry = event.revision === 0 ? undefined : (dirty.get(callId) ?? recent.take(callId) ?? load(callId));
+    const entry = event.revision === 0 ? undefined : known(callId);
     const row = evolve(entry?.row, event);
     if (row === undefined) return undefined;
     pendingBytes += weigh(event);
@@ -99,18 +92,33 @@ export function createWorkingSet(
     }
     // A small event of a large call keeps the whole call in memory until it is written.
     if (!dirty.has(callId)) pendingBytes += entry.requestBytes + entry.progressBytes;
-    entry.row = row;
-    entry.lastEventAt = event.recordedAt;
+    Object.assign(entry, { row, lastEventAt: event.recordedAt });
     dirty.set(callId, entry);
     return row;
+  };
+
+  /** The row of a call whose stream is set aside: it keeps the state of what could be read. */
+  const foldUnreadable = (event: UnreadableEvent): CallRow | undefined => {
+    const { callId, tenant } = event.metadata;
+    const entry = callId === null ? undefined : known(callId);
+    unreadable.add(event, tenant ?? entry?.row.request.tenant ?? null);
+    if (callId === null || entry === undefined) return undefined;
+    Object.assign(entry, { row: setAside(entry.row, event), lastEventAt: event.recordedAt });
+    dirty.set(callId, entry);
+    return entry.row;
+  };
+  const foldOne = (event: LogEvent): CallRow | undefined => {
+    if (unreadable.find(event.stream) !== undefined) return undefined;
+    if (!isReadable(event)) return foldUnreadable(event);
+    grants.fold(event);
+    const { callId } = event.metadata;
+    return callId !== null && types.has(event.type) ? foldCall(callId, event) : undefined;
   };
 
   return {
     checkpoint: () => checkpoint,
     fold: (event) => {
-      const { callId } = event.metadata;
-      grants.fold(event);
-      const row = callId !== null && types.has(event.type) ? foldCall(callId, event) : undefined;
+      const row = foldOne(event);
       checkpoint = { position: event.position, previous: checkpoint.position, eventId: event.eventId };
       pendingEvents += 1;
       return row;
@@ -122,11 +130,13 @@ export function createWorkingSet(
       inTransaction(db, () => {
         for (const entry of dirty.values()) after = writeEntry(prepare, seal, entry, after);
         grants.write();
+        unreadable.write();
         writeMeta(prepare, storedPosition, checkpoint, after);
         if (seal !== undefined) prepare('UPDATE seal SET keys_made = ?').run(seal.keysMade());
       });
       counts = after;
       grants.flushed();
+      unreadable.flushed();
       storedPosition = checkpoint.position;
       pendingEvents = 0;
       pendingBytes = 0;
@@ -152,13 +162,22 @@ export function createWorkingSet(
     find: (callId) => {
       const kept = dirty.get(callId) ?? recent.get(callId);
       if (kept !== undefined) return kept.row;
-      const entry = load(callId);
+      const entry = loadEntry(prepare, callId);
       if (entry !== undefined) recent.put(callId, entry);
       return entry?.row;
     },
     unflushed: () => dirty,
     counts: () => counts,
   };
+}
+
+function loadEntry(prepare: Prepare, callId: string): Entry | undefined {
+  const found = prepare(`SELECT ${rowColumns} FROM calls JOIN requests USING (seq) WHERE call_id = ?`).get(callId);
+  if (found === undefined) return undefined;
+  const row = toCallRow(found);
+  const { request, progress } = found;
+  const [requestBytes, progressBytes] = [String(request).length, String(progress).length];
+  return { row, stored: row, lastEventAt: '', requestBytes, progressBytes };
 }
 
 function readMeta(prepare: Prepare): { checkpoint: Checkpoint; counts: Counts } {

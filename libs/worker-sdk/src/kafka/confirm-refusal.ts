@@ -26,7 +26,9 @@ export function createRefusalCheck(
     try {
       const types = ['RequestRefused'];
       const after = Math.max(0, position - 1);
-      for await (const event of client.events({ types, after, signal: stream.signal })) onRefusal(event);
+      for await (const event of client.events({ types, after, signal: stream.signal })) {
+        if (event.data !== null) onRefusal(event as EventView);
+      }
     } catch (error) {
       if (!stream.signal.aborted) onError(error);
     } finally {

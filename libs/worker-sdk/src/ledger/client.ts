@@ -2,7 +2,7 @@ import type {
   ApprovalView,
   ClaimView,
   ClientOutputBody,
-  EventView,
+  LogEventView,
   OutcomeBody,
   RequestApprovalBody,
   RequestToolCalls,
@@ -119,7 +119,7 @@ export interface Client {
   /** The result of a client-executed tool. Role agent. */
   readonly submitOutput: (callId: string, body: ClientOutputBody, options?: CallOptions) => Promise<unknown>;
   /** The recorded events in order, without end. Reconnects when the connection breaks. */
-  readonly events: (options?: EventsOptions) => AsyncGenerator<EventView, void>;
+  readonly events: (options?: EventsOptions) => AsyncGenerator<LogEventView, void>;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { EventView } from '@countersign/contracts';
+import type { LogEventView } from '@countersign/contracts';
 import { followStream, retryAfterMs } from '@countersign/http-client';
 import { CountersignError, errorOfAnswer, messageOf } from '../errors.js';
 import { unreadable, type Transport } from './transport.js';
@@ -27,7 +27,7 @@ export async function* readEvents(
   transport: Transport,
   token: string,
   options: EventsOptions,
-): AsyncGenerator<EventView, void> {
+): AsyncGenerator<LogEventView, void> {
   const { clock, random } = transport;
   let serverWaitMs = 0;
   const open = async (lastEventId: string | undefined, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> => {
@@ -45,7 +45,7 @@ export async function* readEvents(
     return waitMs;
   };
   for await (const data of followStream({ open, onLost, signal: options.signal, clock, random })) {
-    yield JSON.parse(data) as EventView;
+    yield JSON.parse(data) as LogEventView;
   }
 }
 

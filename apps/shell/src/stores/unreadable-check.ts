@@ -1,0 +1,18 @@
+import type { UnreadableStream } from '@countersign/contracts';
+import type { ReadinessCheck } from '../http/health.js';
+
+/** Says how many streams are set aside. The process is ready: it serves all other calls. */
+export function createUnreadableCheck(streams: () => readonly UnreadableStream[]): ReadinessCheck {
+  return {
+    name: 'unreadable-events',
+    check: () => {
+      const found = streams();
+      const [first] = found;
+      if (first === undefined) return { status: 'ok' };
+      const count = found.length === 1 ? '1 stream is' : `${String(found.length)} streams are`;
+      const where = `revision ${String(first.revision)} of ${first.stream} at position ${String(first.position)}`;
+      const note = `${count} set aside, with an event that cannot be read, first ${where}: ${first.why}`;
+      return { status: 'ok', note: `${note}. \`countersign log unreadable\` lists them` };
+    },
+  };
+}
