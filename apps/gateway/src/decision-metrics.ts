@@ -100,10 +100,14 @@ function observePendingByAge(registry: Registry, { readModel, store, clock }: De
     labelNames: ['than'],
     registers: [registry],
     async collect() {
-      const head = await store.head();
+      this.reset();
+      // One figure that cannot be read now does not take the others with it.
+      const head = await store.head().catch(() => undefined);
+      if (head === undefined) return;
       for (const [than, ageMs] of Object.entries(ages)) {
         const since = new Date(clock.now() - ageMs).toISOString();
-        this.set({ than }, readModel.pendingUpTo(await positionBefore(store, since, head)));
+        const position = await positionBefore(store, since, head).catch(() => undefined);
+        if (position !== undefined) this.set({ than }, readModel.pendingUpTo(position));
       }
     },
   });

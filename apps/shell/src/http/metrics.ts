@@ -61,7 +61,12 @@ export function createGauges(
       help,
       registers: [registry],
       async collect() {
-        this.set(await read());
+        try {
+          this.set(await read());
+        } catch {
+          // One figure that cannot be read now does not take the others with it.
+          this.reset();
+        }
       },
     });
   };
