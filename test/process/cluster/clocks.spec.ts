@@ -69,7 +69,8 @@ async function metricOf({ http }: Server, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
 }
 
-const seconds = /(599|600|601)\.\d s/;
+/** Told by a server in whole seconds, and later on a busy machine. */
+const seconds = /(59[4-9]|60[0-6])\.\d s/;
 
 test('a projector that is 10 minutes ahead fires nothing, and says so; one whose clock is right does', async () => {
   const env = await openEnvironment();
