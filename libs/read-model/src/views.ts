@@ -253,9 +253,20 @@ export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallV
     requestedAt: request.requestedAt,
     settledAt: call.settledAt,
     revision: call.revision,
-    ...(call.erased.length > 0 && { erasedValues: [...call.erased] }),
-    ...(call.missing.length > 0 && { missingValues: [...call.missing] }),
-    ...(call.unreadable !== null && { unreadable: call.unreadable }),
+    ...withoutValues(call),
+  };
+}
+
+/** What of the call cannot be shown, and why. */
+function withoutValues({
+  erased,
+  missing,
+  unreadable,
+}: CallRow): Pick<ToolCallView, 'erasedValues' | 'missingValues' | 'unreadable'> {
+  return {
+    ...(erased.length > 0 && { erasedValues: [...erased] }),
+    ...(missing.length > 0 && { missingValues: [...missing] }),
+    ...(unreadable !== null && { unreadable }),
   };
 }
 

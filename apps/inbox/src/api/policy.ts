@@ -7,6 +7,7 @@ export interface AskedCall {
   readonly arguments: JsonObject;
   readonly agentId?: string;
   readonly runId?: string;
+  readonly requestedBy?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly needsApproval?: boolean;
 }

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { ExplanationView, JsonObject } from '@countersign/contracts';
 import { readCall } from '../api/countersign.js';
 import { explain } from '../api/policy.js';
+import type { AskedCall } from '../api/policy.js';
 import { problemOf } from '../api/problem.js';
 import { isObject } from '../text/json-tree.js';
 import { problemWords } from '../text/words.js';
@@ -22,7 +23,7 @@ export function ExplainPanel({ callId }: { callId: string | undefined }): ReactN
   const [form, setForm] = useState(emptyForm);
   const [explanation, setExplanation] = useState<ExplanationView>();
   const [problem, setProblem] = useState('');
-  const ask = async (asked: Form, more: { runId?: string; labels?: Readonly<Record<string, string>> } = {}) => {
+  const ask = async (asked: Form, more: Partial<Pick<AskedCall, 'runId' | 'labels' | 'requestedBy'>> = {}) => {
     setProblem('');
     try {
       const { toolName, agentId, needsApproval } = asked;
@@ -39,7 +40,8 @@ export function ExplainPanel({ callId }: { callId: string | undefined }): ReactN
       ({ toolName, agentId, runId, arguments: args, approval }) => {
         const asked = { ...emptyForm, toolName, agentId, args: JSON.stringify(args, null, 2) };
         setForm(asked);
-        void ask(asked, { runId, ...(approval !== null && { labels: approval.labels }) });
+        const of = approval === null ? {} : { labels: approval.labels, requestedBy: approval.requestedBy };
+        void ask(asked, { runId, ...of });
       },
       (error: unknown) => setProblem(problemWords(problemOf(error), Date.now())),
     );
