@@ -27,7 +27,7 @@ const stateOfPager = async (): Promise<string | undefined> => {
 async function record(type: string, data: object): Promise<void> {
   const stream = channelStream('pager');
   const { length } = await world.store.readStream(stream);
-  const metadata = { commandId: type, tenant: 'default', callId: null, runId: null };
+  const metadata = { commandId: type, schemaVersion: 1, tenant: 'default', callId: null, runId: null };
   const eventId = world.ports.ids.uuid();
   const event = { eventId, type, data: { channelId: 'pager', ...data }, metadata } as unknown;
   const appended = await world.store.append(stream, length - 1, [event as never]);
