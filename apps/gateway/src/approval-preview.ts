@@ -7,7 +7,7 @@ const wholeMax = 8 * 1024;
 const textMax = 400;
 const membersMax = 12;
 const levelsMax = 4;
-/** Of the arguments: they are what people look for in a list. */
+/** The most characters of the arguments. They get more room than other members, because people look for them in a list. */
 const argumentsMax = 3000;
 
 /**

@@ -199,15 +199,13 @@ export {
   toolCallStates,
   toolCallViewSchema,
 } from './views.js';
+export type { ResponseView, StageProgress, Upcoming } from './approval-parts.js';
 export type { ErasureView, EventView, LogEventView, UnreadableStreamView } from './log-views.js';
 export type {
   ApprovalState,
   ApprovalView,
   ClaimView,
   OpenRunView,
-  ResponseView,
-  StageProgress,
-  Upcoming,
   RevealedView,
   RunView,
   ToolCallState,

@@ -1,7 +1,18 @@
 import { z } from 'zod';
+import {
+  batchViewSchema,
+  endedProposalSchema,
+  hiddenValueSchema,
+  instructionSchema,
+  mayDecideSchema,
+  proposalViewSchema,
+  responseViewSchema,
+  stageProgressSchema,
+  upcomingSchema,
+} from './approval-parts.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
 import { chainLinkViewSchema } from './nesting.js';
-import { batchModes, decisionTypeSchema, riskSchema, timeSchema } from './primitives.js';
+import { decisionTypeSchema, riskSchema, timeSchema } from './primitives.js';
 import { requirementSchema, verdictSchema } from './requirement.js';
 
 export const toolCallStates = [
@@ -35,110 +46,6 @@ export const approvalStates = ['pending', 'approved', 'denied', 'expired', 'canc
 
 /** The state or the outcome of an approval. */
 export type ApprovalState = (typeof approvalStates)[number];
-
-export const decisionViewSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('approve') }),
-  z.strictObject({ type: z.literal('edit'), arguments: jsonObjectSchema }),
-  z.strictObject({ type: z.literal('deny') }),
-  z.strictObject({ type: z.literal('answer'), output: jsonValueSchema }),
-]);
-
-export const responseViewSchema = z.strictObject({
-  number: z
-    .int()
-    .meta({ description: 'Its place among all responses to the approval, from 1: a withdrawal names it.' }),
-  respondedBy: z.string(),
-  onBehalfOf: z.string().nullable().meta({ description: 'The person in whose place a delegate responded' }),
-  decision: decisionViewSchema,
-  reason: z.string().nullable(),
-  respondedAt: timeSchema,
-  via: z.string(),
-  counted: z.boolean().meta({
-    description: 'False: void, because the arguments were edited after it, or because the person responded again.',
-  }),
-});
-export type ResponseView = z.infer<typeof responseViewSchema>;
-
-const hiddenValueSchema = z.strictObject({
-  pointer: z.string().meta({ description: 'JSON pointer (RFC 6901) of a value in `arguments`.' }),
-  why: z
-    .enum(['schema', 'name'])
-    .meta({ description: "Who hides it: the tool schema that the agent sent, or the value's name." }),
-});
-
-const batchViewSchema = z.strictObject({
-  batchId: z.string().nullable(),
-  mode: z.enum(batchModes),
-  callIds: z.array(z.string()),
-});
-
-const stageProgressSchema = z
-  .strictObject({
-    approvedBy: z.array(z.string()),
-    deniedBy: z.array(z.string()),
-    missing: z.int().meta({ description: 'How many more people must agree.' }),
-    missingOf: z
-      .array(z.string())
-      .nullable()
-      .meta({ description: 'The groups that they come from, with those it was escalated to; null: every approver.' }),
-  })
-  .meta({ id: 'StageProgress', description: 'How far one stage of the requirement is.' });
-
-/** How far one stage of the requirement is. */
-export type StageProgress = z.infer<typeof stageProgressSchema>;
-
-const upcomingSchema = z
-  .strictObject({
-    kind: z.enum(['reminder', 'escalation', 'expiry', 'hold', 'automatic-approval']),
-    at: timeSchema,
-    to: z.array(z.string()).meta({ description: 'The groups that are asked as well after an escalation.' }),
-  })
-  .meta({ id: 'Upcoming', description: 'What happens automatically to a pending approval without a response.' });
-
-/** The automatic steps of a pending approval without a response. */
-export type Upcoming = z.infer<typeof upcomingSchema>;
-
-const proposalViewSchema = z
-  .strictObject({
-    number: z.int().meta({ description: "1 is the agent's request." }),
-    digest: z.string().meta({ description: 'Send it as `proposalDigest` with the response.' }),
-    kind: z.enum(['run', 'answer']).meta({
-      description: '`run`: the tool with `arguments`. `answer`: the result `output` in its place.',
-    }),
-    output: jsonValueSchema.meta({ description: 'The proposed answer; null for a run.' }),
-    proposedBy: z.string(),
-    proposedAt: timeSchema,
-    replaces: z.int().nullable().meta({ description: 'The number of the proposal before it.' }),
-  })
-  .meta({
-    id: 'Proposal',
-    description: 'What people are asked to agree to. It never changes; an edit or an answer adds the next one.',
-  });
-
-const mayDecideSchema = z
-  .discriminatedUnion('now', [
-    z.strictObject({ now: z.literal(true) }),
-    z.strictObject({ now: z.literal(false), why: z.string(), detail: z.string() }),
-  ])
-  .meta({
-    id: 'MayDecide',
-    description:
-      'Whether the caller may respond now, by all rules but those about the content; otherwise the code and the words of the refusal. Only where approvals are read: `GET /v1/approvals` and `GET /v1/approvals/{approvalId}`.',
-  });
-
-const instructionSchema = z
-  .strictObject({ respondedBy: z.string(), instruction: z.string() })
-  .meta({ id: 'Instruction', description: 'What the agent is told if the proposal is approved.' });
-
-const endedProposalSchema = z
-  .strictObject({
-    approvalId: z.string(),
-    number: z.int(),
-    kind: z.enum(['run', 'answer']),
-    proposedBy: z.string(),
-    proposedAt: timeSchema,
-  })
-  .meta({ id: 'EndedProposal', description: 'An edit or an answer that ended without an approval.' });
 
 export const approvalViewSchema = z
   .strictObject({

@@ -24,7 +24,7 @@ export function pressKey(state: InboxState, message: KeyMessage): Step {
   }
 }
 
-/** What the last frame showed to its end. */
+/** Remembers the card or the form whose last line was on the screen in the last frame. */
 function seenIn(state: InboxState, { isEndShown }: KeyMessage): Pick<InboxState, 'seenEndOf'> {
   const { view } = state;
   if (view.kind === 'list' || !isEndShown) return state;
@@ -32,7 +32,7 @@ function seenIn(state: InboxState, { isEndShown }: KeyMessage): Pick<InboxState,
   return { seenEndOf };
 }
 
-/** What a form shows: the card, or the change of an edit. */
+/** Names what a form shows: the card, and the new arguments of an edit. */
 function shownIn({ approval, edited }: Form): string {
   return edited === undefined ? approval.shownDigest : `${approval.shownDigest} ${edited.text}`;
 }
@@ -136,7 +136,7 @@ function submit(state: InboxState, form: Form, scroll: number): Step {
     return { state: { ...state, view, notice: { text: filled.missing, tone: 'red' } } };
   }
   const { approval, type } = form;
-  // What was cut off the screen is not approved unseen.
+  // A person approves only what was on the screen as a whole.
   if ((type === 'approve' || type === 'edit') && state.seenEndOf !== shownIn(form)) {
     const text = 'Its end was not on the screen yet: PgDn shows the rest.';
     return { state: { ...state, notice: { text, tone: 'yellow' } } };

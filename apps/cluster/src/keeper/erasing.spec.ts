@@ -102,7 +102,7 @@ it('waits for a process that is silent until its loan has ended, counted from it
 });
 
 describe('a session that asks on and does not confirm', () => {
-  /** Asks twice a second, as often as it is answered, for so long. Returns whether the work is over, and how often it was refused. */
+  /** Asks every 500 ms for `ms`. Returns whether the work is over, and how many requests were refused. */
   async function askOn(session: string, work: Promise<unknown>, ms: number, part = {}): Promise<[boolean, number]> {
     let [isOver, refused] = [false, 0];
     void work.finally(() => (isOver = true));

@@ -65,15 +65,15 @@ describe('a refused request', () => {
     ['another agent', 'agent2', []],
     ['an approver', 'ann', []],
     ['a resolver', 'worker', []],
-    ['an auditor', 'auditor', ['own', 'of another', 'of nobody']],
-    ['an admin', 'admin', ['own', 'of another', 'of nobody']],
+    ['an auditor', 'auditor', ['own', 'of another', 'without a principal']],
+    ['an admin', 'admin', ['own', 'of another', 'without a principal']],
     ['the same name in another tenant', 'other', ['of another tenant']],
   ])('is shown to its sender, auditors and admins alone: %s', async (_, reader, shown) => {
     await recordRefusal('own', { principal: 'agent' });
     await recordRefusal('of another', { principal: 'billing' });
-    await recordRefusal('of nobody', {});
+    await recordRefusal('without a principal', {});
     await recordRefusal('of another tenant', { tenant: 'other', principal: 'agent' });
-    // What everybody of the tenant may read comes last.
+    // Every reader of the tenant gets these events, so the stream has a known end.
     const body = { runId: 'run-1', calls: [{ toolCallId: 'call-1', toolName: 'browse', arguments: {} }] };
     await api.send('POST', '/v1/tool-calls', { as: reader === 'other' ? 'other' : 'agent', body });
     for (const query of ['', '?runId=run-1']) {

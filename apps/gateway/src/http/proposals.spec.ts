@@ -230,7 +230,7 @@ describe('a vote after an instruction', () => {
     expect(await inBulk({ shownDigests: { [approvalId]: shownDigest } })).toMatchObject([{ status: 'done' }]);
   });
 
-  it('needs no proof of an instruction that was taken back, and none of one that nobody gave', async () => {
+  it('counts without shownDigest where there is no instruction, and where it was withdrawn', async () => {
     const approval = await ask('wire', { to: 'supplier' });
     const { digest: proposalDigest } = approval.proposal;
     await approve(approval, 'alice', told);

@@ -26,7 +26,7 @@ async function open(quotas: string): Promise<void> {
       });
       const asking = {
         history: createHistory(readModel),
-        // As in one process, whose views show each write before the next request is decided.
+        // In one process, the views show each write before the next request is decided.
         inTurn: <Value>(key: string, work: () => Promise<Value>) =>
           inTurn(key, async () => {
             await readModel.reached(await store.head());
