@@ -24,6 +24,7 @@ export type {
   AskedBefore,
   Counted,
   Question,
+  QuestionFacts,
   QuotaFacts,
   QuotaFinding,
   QuotaLimits,

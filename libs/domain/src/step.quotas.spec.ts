@@ -1,6 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { overQuota, quotaFindings } from './step.quotas.js';
-import { minute, minuteMs, startMs, stored } from './testing/constants.js';
+import {
+  ask,
+  firstApproval,
+  minute,
+  minuteMs,
+  request,
+  requestAllowed,
+  secondApproval,
+  startMs,
+  stored,
+  verdict,
+} from './testing/fixtures.js';
+import { given, history } from './testing/given.js';
 import { before, question, quotas, waiting } from './testing/quota-fixtures.js';
 
 describe('pendingPerAgent', () => {
@@ -150,5 +162,32 @@ describe('the findings of the quotas', () => {
       ['pendingPerAgent', 5, 0, null],
     ]);
     expect(findings.every(({ refusal }) => refusal === undefined)).toBe(true);
+  });
+});
+
+describe('a later question about a recorded call', () => {
+  const full = { ...quotas({ pendingPerAgent: 2 }, before({ pending: 2 })), question: question('call_1') };
+  const allowed = history(requestAllowed());
+
+  it('is refused by the quotas like a request, also by a process that cannot count', () => {
+    const free = { ...full, before: [before({ pending: 1 })] };
+    given(allowed).when(ask({ quotas: free })).thenAccepted({ approvalId: firstApproval, round: 1 });
+    given(allowed).when(ask({ quotas: full })).thenRefused('too-many-requests');
+    given(allowed)
+      .when(ask({ quotas: { ...full, before: null } }))
+      .thenRefused('unavailable');
+  });
+
+  it('is refused for its own reason first, and counts for nothing where the policy asks no person', () => {
+    const second = { quotas: full, round: 2, approvalId: secondApproval };
+    given(history(request()))
+      .when(ask(second))
+      .thenRefused('already-pending');
+    given(allowed)
+      .when(ask({ quotas: full, requestedBy: 'other' }))
+      .thenRefused('forbidden');
+    given(allowed)
+      .when(ask({ quotas: full, verdict: verdict('block') }))
+      .thenAccepted({ blockedAt: stored(1) });
   });
 });

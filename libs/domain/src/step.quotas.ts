@@ -54,6 +54,11 @@ export interface QuotaFacts {
   readonly before: readonly AskedBefore[] | null;
 }
 
+/** The quotas in front of one question about a recorded call. */
+export interface QuestionFacts extends QuotaFacts {
+  readonly question: Question;
+}
+
 /** What one quota counts, and the refusal when people may not be asked. */
 export interface QuotaFinding {
   readonly quota: 'coolDown' | 'coalesceIdentical' | 'pendingPerAgent';

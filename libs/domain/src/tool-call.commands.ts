@@ -7,6 +7,7 @@ import type {
   Requirement,
   Verdict,
 } from '@countersign/contracts';
+import type { QuestionFacts } from './step.quotas.js';
 import type { BatchFate, ByOwner, Timed } from './tool-call.command-base.js';
 import type {
   ClaimExecution,
@@ -55,6 +56,8 @@ export interface RequestApproval extends ByOwner {
   readonly requestedBy: string;
   /** The approvers of the tenant. Default: they are not known, or the call names no person and no parent. */
   readonly approvers?: readonly PossibleApprover[];
+  /** The quotas of the policy in front of this question. Default: the policy has none. */
+  readonly quotas?: QuestionFacts;
   /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }

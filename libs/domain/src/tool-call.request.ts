@@ -6,6 +6,7 @@ import { expiryAfter, recordedReminders } from './deadline-times.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
 import { notOwner } from './ownership.js';
+import { overQuota } from './step.quotas.js';
 import { toStored } from './time.js';
 import { hasBegun, heldByBatch, isBatchMember } from './tool-call.batch.js';
 import type { BatchFate } from './tool-call.command-base.js';
@@ -109,6 +110,8 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
   const { approvalId, round, verdict, requirement, requestedBy, at } = command;
   // A person must not be asked for what the policy forbids: it may have changed since the call was allowed.
   if (verdict.outcome === 'block') return accepted(blocked(verdict, blockReason(verdict), at));
+  const over = command.quotas && overQuota(command.quotas, [command.quotas.question], at);
+  if (over !== undefined) return { status: 'refused', refusal: over };
   // An edit that was not approved has ended with its round.
   const { actionDigest } = state.request;
   const words = withFirstWords(command, state);

@@ -1,6 +1,6 @@
 import { approvalIdOf, isCallId } from '@countersign/contracts';
 import type { RequestApprovalBody } from '@countersign/contracts';
-import { isBatchMember, nextRound, overQuota, toolCallRules } from '@countersign/domain';
+import { isBatchMember, nextRound, toolCallRules } from '@countersign/domain';
 import type { RequestApproval, ToolCall } from '@countersign/domain';
 import type { Actor } from '../actor.js';
 import { reachOf } from '../actor.js';
@@ -8,10 +8,9 @@ import { approversOf } from '../request/approvers.js';
 import { doneByWord, fateOf, inBatch, settleBatch } from '../batch.js';
 import { withoutValue } from '../execution.js';
 import { judgeRecorded } from '../request/judge-recorded.js';
-import { askerOf, inTurnOfAsker, questionOf, quotaFacts } from '../request/quotas.js';
+import { askerOf, inTurnOfAsker, questionFacts } from '../request/quotas.js';
 import type { Asker } from '../request/quotas.js';
 import { findCall, withToolCall } from '../stream/with-tool-call.js';
-import type { Refused } from '../stream/with-tool-call.js';
 import { refused } from '../result.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
@@ -25,65 +24,54 @@ export async function requestApproval(
   commandId: string,
 ): Promise<Result> {
   const { tenant } = actor;
+  const ask = async (): Promise<Result> => {
+    const outcome = await withToolCall(ports, { tenant, callId, commandId }, toolCallRules.requestApproval, (call, at) =>
+      inBatch(ports, call, toQuestion(ports, actor, call, body, at), commandId),
+    );
+    return outcome.status === 'refused' ? outcome : afterQuestion(ports, outcome);
+  };
   const hasQuotas = ports.policies.of(tenant).quotas !== null;
   const call = hasQuotas && isCallId(callId) ? await findCall(ports, tenant, callId) : undefined;
-  const ask = (): Promise<Result> => askPeople(ports, actor, callId, body, commandId);
   return call === undefined ? ask() : inTurnOfAsker(ports, askerAbout(actor, call), ask);
 }
 
-async function askPeople(
+/** The question about a call as it is recorded now, with all that is known about it. */
+function toQuestion(
   ports: CommandPorts,
   actor: Actor,
-  callId: string,
+  call: ToolCall,
   body: RequestApprovalBody,
-  commandId: string,
-): Promise<Result> {
-  const outcome = await withToolCall(
-    ports,
-    { tenant: actor.tenant, callId, commandId },
-    toolCallRules.requestApproval,
-    (call, at) => {
-      const round = nextRound(call);
-      const approvers = approversOf(ports, call.request.tenant, [call.request]);
-      const command = {
-        type: 'RequestApproval',
-        at,
-        round,
-        approvalId: approvalIdOf(callId, round),
-        ...judgeRecorded(ports, call, {
-          needsApproval: true,
-          expiresInMs: body.expiresInMs ?? null,
-          allowedDecisions: body.allowedDecisions ?? null,
-        }),
-        reason: body.reason ?? null,
-        description: body.description ?? null,
-        requestedBy: actor.principal,
-        reach: reachOf(actor),
-        ...(approvers !== null && { approvers }),
-      } as const;
-      return overQuotaBy(ports, actor, call, command) ?? inBatch(ports, call, command, commandId);
-    },
-  );
-  if (outcome.status === 'refused') return outcome;
-  const { permission } = outcome.value;
-  if (permission.status === 'blocked') {
-    await settleBatch(ports, outcome.value);
-    return refused('blocked-by-policy', `the policy blocks this tool call: ${permission.reason}`);
-  }
-  if (!isBatchMember(outcome.value)) return withoutValue(outcome);
-  return unlessDecided(ports, outcome.value, outcome.position);
+  at: number,
+): RequestApproval {
+  const { request } = call;
+  const { principal: requestedBy } = actor;
+  const round = nextRound(call);
+  const approvers = approversOf(ports, request.tenant, [request]);
+  const isOwn = request.requestedBy === requestedBy;
+  const quotas = questionFacts(ports, askerAbout(actor, call), isOwn ? request : { ...request, requestedBy: null });
+  return {
+    ...{ type: 'RequestApproval', at, round, approvalId: approvalIdOf(request.callId, round) },
+    ...judgeRecorded(ports, call, {
+      needsApproval: true,
+      expiresInMs: body.expiresInMs ?? null,
+      allowedDecisions: body.allowedDecisions ?? null,
+    }),
+    ...{ reason: body.reason ?? null, description: body.description ?? null, requestedBy, reach: reachOf(actor) },
+    ...(approvers !== null && { approvers }),
+    ...(quotas !== null && { quotas }),
+  };
 }
 
-/** Quotas do not concern a question that the rule refuses or that adds no event. */
-function overQuotaBy(ports: CommandPorts, actor: Actor, call: ToolCall, command: RequestApproval): Refused | undefined {
-  const decision = toolCallRules.requestApproval(command, call);
-  const asks = decision.status === 'accepted' && decision.events.some(({ type }) => type === 'ApprovalRequested');
-  if (!asks) return undefined;
-  const isOwn = call.request.requestedBy === actor.principal;
-  const asked = isOwn ? call.request : { ...call.request, requestedBy: null };
-  const facts = quotaFacts(ports, askerAbout(actor, call), [asked]);
-  const refusal = facts === null ? undefined : overQuota(facts, [questionOf(asked)], ports.clock.now());
-  return refusal && { status: 'refused', refusal };
+async function afterQuestion(
+  ports: CommandPorts,
+  outcome: Result<ToolCall> & { readonly status: 'done' },
+): Promise<Result> {
+  const { value: call, position } = outcome;
+  if (call.permission.status === 'blocked') {
+    await settleBatch(ports, call);
+    return refused('blocked-by-policy', `the policy blocks this tool call: ${call.permission.reason}`);
+  }
+  return isBatchMember(call) ? unlessDecided(ports, call, position) : withoutValue(outcome);
 }
 
 /** An admin who asks about the call of another principal is no agent that names agents. */

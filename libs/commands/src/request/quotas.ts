@@ -5,6 +5,7 @@ import type {
   AskedBefore,
   Counted,
   Question,
+  QuestionFacts,
   QuotaFacts,
   QuotaFinding,
   ToolCallProposal,
@@ -106,6 +107,12 @@ export function quotaFacts(
   return { limits, before: all.map((counted) => askedBefore(asking.history, tenant, counted, limits, questions)) };
 }
 
+/** The quotas in front of one question about a recorded call. Null where the policy has none. */
+export function questionFacts(ports: CommandPorts, asker: Asker, asked: AskedAbout): QuestionFacts | null {
+  const facts = quotaFacts(ports, asker, [asked]);
+  return facts && { ...facts, question: questionOf(asked) };
+}
+
 function askedBefore(
   history: History,
   tenant: string,
@@ -139,6 +146,6 @@ function hides(call: Pick<PendingCall, 'arguments'>, sensitive: readonly string[
 
 /** Returns the verdict of each quota of the policy about a call. Empty where it has none, or this process cannot count. */
 export function quotasOf(ports: CommandPorts, asker: Asker, call: AskedAbout): readonly QuotaFinding[] {
-  const facts = quotaFacts(ports, asker, [call]);
-  return facts === null ? [] : quotaFindings(facts, [questionOf(call)], ports.clock.now());
+  const facts = questionFacts(ports, asker, call);
+  return facts === null ? [] : quotaFindings(facts, [facts.question], ports.clock.now());
 }
