@@ -1,35 +1,33 @@
 import { batchStream, toolCallStream } from '@countersign/contracts';
 import {
-  dueCommand,
-  endingOf,
-  hasSameMembers,
-  isBatchMember,
-  isLateQuestion,
-  standingOf,
   batchDecider,
+  callToSettle,
+  closingOf,
+  concernsBatch,
+  isBatchMember,
+  neededWord,
+  settlementOf,
+  standingIn,
+  standingOf,
   toolCallDecider,
   toolCallRules,
 } from '@countersign/domain';
 import type {
+  BatchBound,
   BatchCommand,
-  BatchFate,
   BatchMember,
   BatchState,
+  BrokenBatch,
   Ending,
   ToolCall,
-  ToolCallCommand,
   ToolCallState,
 } from '@countersign/domain';
 import type { CommandResult } from './stream/handle-command.js';
 import { callOf, withToolCall } from './stream/with-tool-call.js';
 import type { Refused } from './stream/with-tool-call.js';
-import { refused } from './result.js';
 import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
 import { UnreadableStreamError } from './stream/unreadable-stream.js';
-
-/** The commands whose result may depend on the batch of the call. */
-type BatchBound = Extract<ToolCallCommand, { readonly batch?: BatchFate }>;
 
 /**
  * Settles the batch of a call before a command that depends on it: a member runs only in a batch that has begun, and a
@@ -42,41 +40,22 @@ export function inBatch<Command extends BatchBound>(
   command: Command,
   commandId: string,
 ): Command | Promise<Command | Refused> {
-  return isBatchMember(call) && !call.committed ? askBatch(ports, call, command, commandId) : command;
-}
-
-async function askBatch<Command extends BatchBound>(
-  ports: CommandPorts,
-  call: ToolCall,
-  command: Command,
-  commandId: string,
-): Promise<Command | Refused> {
-  const decision = toolCallDecider.decide(command, call);
-  const code = decision.status === 'refused' ? decision.refusal.code : undefined;
-  if (code === 'batch-incomplete') {
-    const begun = await begin(ports, call, commandId);
-    return begun.status === 'accepted' ? { ...command, batch: 'begun' } : { status: 'refused', refusal: begun.refusal };
+  const needed = neededWord(command, call);
+  switch (needed.word) {
+    case 'nothing':
+      return command;
+    case 'begin':
+      return begin(ports, call, commandId).then((begun) =>
+        begun.status === 'accepted' ? { ...command, batch: 'begun' } : { status: 'refused', refusal: begun.refusal },
+      );
+    case 'break':
+      return breakBatch(ports, call, needed.ending, commandId).then(({ status }) => ({
+        ...command,
+        batch: status === 'accepted' ? 'broken' : 'begun',
+      }));
+    case 'look':
+      return fateOf(ports, call).then(({ status: batch }) => ({ ...command, batch }));
   }
-  if (code === 'batch-begun') {
-    const ending = endingAfter(call, { ...command, batch: 'broken' });
-    const broken = ending === undefined ? undefined : await breakBatch(ports, call, ending, commandId);
-    return { ...command, batch: broken?.status === 'accepted' ? 'broken' : 'begun' };
-  }
-  // In a batch that has begun, a request for approval may be too late, and the right to run does not lapse.
-  const looks = isQuestion(command) || code === 'approval-lapsed';
-  return looks ? { ...command, batch: (await fateOf(ports, call)).status } : command;
-}
-
-function isQuestion({ type }: BatchBound): boolean {
-  return type === 'RequestApproval' || type === 'RequestToolCall';
-}
-
-/** How the call would have ended by the command. */
-function endingAfter(call: ToolCall, command: BatchBound): Ending | undefined {
-  const decision = toolCallDecider.decide(command, call);
-  if (decision.status === 'refused') return undefined;
-  const after = decision.events.reduce<ToolCallState>((state, event) => toolCallDecider.evolve(state, event), call);
-  return after.status === 'recorded' ? endingOf(after) : undefined;
 }
 
 /** The state of the call's batch, from its stream. */
@@ -134,23 +113,8 @@ async function membersOf(ports: CommandPorts, call: ToolCall): Promise<BatchMemb
     batchCallIds.map(async (memberId): Promise<BatchMember> => {
       if (memberId === callId) return { callId, standing: standingOf(call) };
       const { state, unreadable } = await ports.handler.look(toolCallStream(memberId));
-      // Whether it was denied since is unknown, so the batch does not begin.
-      if (unreadable !== undefined) return { callId: memberId, standing: 'missing' };
-      return { callId: memberId, standing: isMemberOf(state, call) ? standingOf(state) : 'missing' };
+      return { callId: memberId, standing: standingIn(unreadable === undefined ? state : null, call) };
     }),
-  );
-}
-
-/**
- * Attack: a batch names the calls of another principal, to block or to cancel them. Only calls that the same principal
- * requested with the same list are members.
- */
-function isMemberOf(state: ToolCallState, { request }: ToolCall): state is ToolCall {
-  return (
-    isMemberState(state) &&
-    state.request.tenant === request.tenant &&
-    state.request.requestedBy === request.requestedBy &&
-    hasSameMembers(state.request.batchCallIds, request.batchCallIds)
   );
 }
 
@@ -160,8 +124,7 @@ function isMemberOf(state: ToolCallState, { request }: ToolCall): state is ToolC
  * afterwards, 0 when there was nothing to do.
  */
 export async function settleBatch(ports: CommandPorts, call: ToolCall): Promise<number> {
-  const concerns = isBatchMember(call) && (endingOf(call) !== undefined || isLateQuestion(call));
-  return concerns ? settle(ports, call) : 0;
+  return concernsBatch(call) ? settle(ports, call) : 0;
 }
 
 /** Like `settleBatch`, for a member that may still be open because its process crashed after the batch was settled. */
@@ -183,30 +146,24 @@ export async function settleRequested(
   found: readonly ToolCallState[],
   recorded: readonly ToolCallState[],
 ): Promise<number> {
-  const ended = [...found, ...recorded].find((state) => isMemberState(state) && endingOf(state) !== undefined);
-  // A retry may have completed a batch that broke before all of its calls were recorded.
-  const call = ended ?? found.find(isMemberState);
-  return call !== undefined && isMemberState(call) ? settle(ports, call) : 0;
-}
-
-function isMemberState(state: ToolCallState): state is ToolCall {
-  return state.status === 'recorded' && isBatchMember(state);
+  const call = callToSettle(found, recorded);
+  return call === undefined ? 0 : settle(ports, call);
 }
 
 async function settle(ports: CommandPorts, call: ToolCall): Promise<number> {
-  const before = await fateOf(ports, call);
-  const ending = endingOf(call);
-  const fate =
-    before.status === 'open' && ending !== undefined
-      ? (await breakBatch(ports, call, ending, `batch:${call.request.callId}`)).state
-      : before;
-  switch (fate.status) {
-    case 'open':
+  let settlement = settlementOf(call, await fateOf(ports, call));
+  if (settlement.step === 'break') {
+    const spoken = await breakBatch(ports, call, settlement.ending, `batch:${call.request.callId}`);
+    settlement = settlementOf(call, spoken.state);
+  }
+  switch (settlement.step) {
+    case 'close-question':
+      return commitToBatch(ports, call.request);
+    case 'close-members':
+      return closeMembers(ports, call, settlement.fate);
+    case 'none':
+    case 'break':
       return 0;
-    case 'begun':
-      return isLateQuestion(call) ? commitToBatch(ports, call.request) : 0;
-    case 'broken':
-      return closeMembers(ports, call, fate);
   }
 }
 
@@ -224,32 +181,18 @@ export async function commitToBatch(
   return outcome.status === 'done' ? outcome.position : 0;
 }
 
-type Broken = Extract<BatchState, { readonly status: 'broken' }>;
-
-async function closeMembers(ports: CommandPorts, call: ToolCall, fate: Broken): Promise<number> {
+async function closeMembers(ports: CommandPorts, call: ToolCall, fate: BrokenBatch): Promise<number> {
   const siblings = fate.callIds.filter((callId) => callId !== fate.callId);
   const positions = await Promise.all(siblings.map((callId) => closeMember(ports, call, fate, callId)));
   // Last: the process that settled the batch is most likely about to end this member.
   return Math.max(0, ...positions, await closeMember(ports, call, fate, fate.callId));
 }
 
-async function closeMember(ports: CommandPorts, call: ToolCall, fate: Broken, callId: string): Promise<number> {
+async function closeMember(ports: CommandPorts, call: ToolCall, fate: BrokenBatch, callId: string): Promise<number> {
   const { tenant } = call.request;
   const target = { tenant, callId, commandId: `batch:${fate.callId}` };
   const outcome = await withToolCall(ports, target, toolCallDecider.decide, (member, at) =>
-    isMemberOf(member, call) ? closing(member, fate, at) : refused('forbidden', 'the call belongs to another batch'),
+    closingOf(member, call, fate, at),
   );
   return outcome.status === 'done' ? outcome.position : 0;
-}
-
-/** The member that broke the batch ends as its own process meant it to; the others are cancelled. */
-function closing(member: ToolCall, fate: Broken, at: number): ToolCallCommand {
-  if (member.request.callId !== fate.callId) {
-    const reason = `the call ${fate.callId} of the same all-or-nothing batch was ${fate.state}`;
-    return { type: 'CancelToolCall', at, reason, cancelledBy: 'countersign', reach: 'any', batch: 'broken' };
-  }
-  const due = fate.state === 'expired' ? dueCommand(member, at) : null;
-  return due?.type === 'ExpireApproval' || due?.type === 'LapseApproval'
-    ? { ...due, batch: 'broken' }
-    : { type: 'CancelToolCall', at, reason: fate.reason, cancelledBy: fate.brokenBy, reach: 'any', batch: 'broken' };
 }

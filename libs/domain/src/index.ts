@@ -1,6 +1,8 @@
 export { areEqualJson } from './json-equality.js';
 export { answerableAtMs, defaultPace, isFast, readingMs } from './attention.js';
 export type { Pace } from './attention.js';
+export { callToSettle, closingOf, concernsBatch, neededWord, settlementOf, standingIn } from './batch.settlement.js';
+export type { BatchBound, BrokenBatch, NeededWord, Settlement } from './batch.settlement.js';
 export { businessSpans } from './business-hours.js';
 export { batchDecider, standingOf } from './batch.decider.js';
 export type { BatchCommand, BatchMember, BatchState, Standing } from './batch.decider.js';
@@ -17,8 +19,8 @@ export type { Grant, GrantState } from './grant.state.js';
 export { chainInside, invalidRequest } from './step.conflicts.js';
 export { decideStep, toJudgement } from './step.decider.js';
 export type { DecidedCall, StepDecision } from './step.decider.js';
-export type { GrantFacts, JudgedCall, StepCall, StepFacts, StepLimits, StepParent } from './step.facts.js';
-export { isInReach } from './step.grants.js';
+export type { GrantFacts, JudgedCall, MatchFacts, StepCall, StepFacts, StepLimits, StepParent } from './step.facts.js';
+export { isInReach, matchesArguments, suffices } from './step.grants.js';
 export { overQuota, quotaFindings } from './step.quotas.js';
 export type {
   AskedBefore,

@@ -57,13 +57,21 @@ export interface JudgedCall {
   readonly mightBeBlockedBy?: string;
 }
 
+/** The arguments of a call in front of what a grant permits. */
+export interface MatchFacts {
+  /** The digest of tool and arguments, in the form in which the grant names one; null: it names none. */
+  readonly digest: string | null;
+  /** Whether the expression of the grant is true of the arguments that people see; null: it has none, or was not asked. */
+  readonly holds: boolean | null;
+  /** The arguments have hidden values. */
+  readonly hidesValues: boolean;
+}
+
 /** A live grant of the tool, and the people behind it as they are now. */
-export interface GrantFacts {
+export interface GrantFacts extends MatchFacts {
   readonly grant: Pick<Grant, 'status' | 'terms' | 'confirmed' | 'uses' | 'callIds'>;
   /** Null: the creator may grant nothing any more. */
   readonly creator: Responder | null;
   /** The names of the second person; null: there is none, or they are no approver any more. */
   readonly confirmer: Pick<Responder, 'principal' | 'aliases'> | null;
-  /** The digest or the expression of the grant is true of the call's arguments. */
-  readonly matches: boolean;
 }

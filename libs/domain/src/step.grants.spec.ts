@@ -3,6 +3,10 @@ import { minute, stored } from './testing/constants.js';
 import { requirement, responder, verdict } from './testing/fixtures.js';
 import { acceptedCalls, call, grantFacts, outcomesOf, step } from './testing/step-fixtures.js';
 import type { GrantFacts } from './step.facts.js';
+import { suffices } from './step.grants.js';
+
+const small = { match: { when: 'args.amount <= 50' } };
+const exactly = (digest: string, approvalId: string | null = null) => ({ match: { digest, salt: null }, approvalId });
 
 const coveredBy = (...grants: readonly GrantFacts[]) => outcomesOf(step([call('a', { grants })]));
 
@@ -28,7 +32,10 @@ describe('a call that a grant covers', () => {
     ['of another tool', grantFacts({ toolName: 'ship' })],
     ['of another run', grantFacts({ runId: 'run-2' })],
     ['of another agent', grantFacts({ agentId: 'other' })],
-    ['whose digest or expression is not true of the arguments', grantFacts({}, { matches: false })],
+    ['for other arguments', grantFacts(exactly('one'), { digest: 'other' })],
+    ['for other arguments, where nothing is known of these', grantFacts(exactly('one'))],
+    ['whose expression is not true of the arguments', grantFacts(small, { holds: false })],
+    ['whose expression was not evaluated', grantFacts(small)],
     ['that waits for a second person', grantFacts({}, { status: 'pending' })],
     ['that was revoked', grantFacts({}, { status: 'revoked' })],
     ['that was revoked after the call took a use', grantFacts({}, { status: 'revoked', callIds: ['id-of-a'] })],
@@ -71,7 +78,7 @@ describe('a call that a grant covers', () => {
       return [decided?.command.judgement.outcome, decided?.use, decided?.command.judgement.verdict.why.at(-1)];
     };
     const why = 'no grant covers it, because "no-drop" might block the call';
-    expect(whyWith([grantFacts({}, { matches: false })])).toEqual(['require', null, why]);
+    expect(whyWith([grantFacts(small)])).toEqual(['require', null, why]);
     expect(whyWith([grantFacts({ runId: 'run-2' })])).toEqual(['require', null, 'amount above 50']);
   });
 
@@ -153,5 +160,33 @@ describe('the calls of one request', () => {
     expect(acceptedCalls(step(calls)).map((one) => one?.use?.grantId ?? null)).toEqual([
       ...['grn_aaaaaaaaaaaaaaaaaaaaaaaaaa', 'grn_second', null],
     ]);
+  });
+});
+
+describe('what a grant permits', () => {
+  it('is the tool, these arguments, or those of which its expression is true', () => {
+    expect(coveredBy(grantFacts({ match: { any: true } }))).toEqual(['allow']);
+    expect(coveredBy(grantFacts(exactly('one'), { digest: 'one' }))).toEqual(['allow']);
+    expect(coveredBy(grantFacts(small, { holds: true }))).toEqual(['allow']);
+  });
+
+  it('never tells whether a hidden value was guessed: only the digest of a remembered approval is compared', () => {
+    expect(coveredBy(grantFacts(exactly('one'), { digest: 'one', hidesValues: true }))).toEqual(['require']);
+    const remembered = grantFacts(exactly('one', 'approval-of-b'), { digest: 'one', hidesValues: true });
+    expect(coveredBy(remembered)).toEqual(['allow']);
+  });
+});
+
+describe('a grant that suffices', () => {
+  const sufficesFor = (calls: number, ...given: Parameters<typeof grantFacts>) =>
+    suffices(grantFacts(...given), 'id-of-a', calls);
+
+  it('matches, and has a use for every call of the request or one of this call', () => {
+    expect(sufficesFor(256)).toBe(true);
+    expect(sufficesFor(2, { maxUses: 3 }, { uses: 1 })).toBe(true);
+    expect(sufficesFor(3, { maxUses: 3 }, { uses: 1 })).toBe(false);
+    expect(sufficesFor(3, { maxUses: 3 }, { uses: 3, callIds: ['id-of-a'] })).toBe(true);
+    expect(sufficesFor(1, small, { holds: false })).toBe(false);
+    expect(sufficesFor(1, {}, { status: 'pending' })).toBe(false);
   });
 });

@@ -2,7 +2,7 @@ import type { GrantTerms } from '@countersign/contracts';
 import { couldApproveAlone, isWithinRisk } from './grant.coverage.js';
 import type { AskedCall } from './grant.coverage.js';
 import { isExhausted } from './grant.state.js';
-import type { GrantFacts, JudgedCall } from './step.facts.js';
+import type { GrantFacts, JudgedCall, MatchFacts } from './step.facts.js';
 import { hasCome } from './time.js';
 import type { ToolCallProposal } from './tool-call.commands.js';
 
@@ -28,7 +28,7 @@ export function coverByGrants(calls: readonly CoverableCall[], at: number): read
     const usable = grants.filter((facts) => mayCover(facts, call, uses, at));
     // Attack: arguments on which the expression of a blocking rule has no answer, so that a grant covers the call.
     if (judged.mightBeBlockedBy !== undefined) return { judged: uncovered(usable, judged), grantId: null };
-    const first = usable.find(({ matches }) => matches)?.grant;
+    const first = usable.find((facts) => matchesArguments(facts.grant.terms, facts))?.grant;
     if (first === undefined) return { judged, grantId: null };
     const { grantId } = first.terms;
     if (!first.callIds.includes(call.proposal.callId)) uses.set(grantId, (uses.get(grantId) ?? first.uses) + 1);
@@ -46,6 +46,27 @@ function mayCover(facts: GrantFacts, call: CoverableCall, uses: ReadonlyMap<stri
   return isInReach(facts, { proposal: call.proposal, requirement: call.judged.requirement }, at);
 }
 
+/** Returns whether the arguments of a call are those that a grant permits. */
+export function matchesArguments(
+  { match, approvalId }: Pick<GrantTerms, 'match' | 'approvalId'>,
+  { digest, holds, hidesValues }: MatchFacts,
+): boolean {
+  if ('any' in match) return true;
+  // Attack: grants for the digests of guesses. The one that is used tells the hidden value. A remembered digest is ours.
+  if ('digest' in match) return (approvalId !== null || !hidesValues) && match.digest === digest;
+  return holds === true;
+}
+
+/**
+ * Returns whether no grant after this one is needed: it covers the call, however many of the `calls` of the request it
+ * covers. Then the expressions of the others need not be evaluated.
+ */
+export function suffices(facts: GrantFacts, callId: string, calls: number): boolean {
+  const { grant } = facts;
+  if (grant.status !== 'active' || !matchesArguments(grant.terms, facts)) return false;
+  return grant.callIds.includes(callId) || !isExhausted({ ...grant, uses: grant.uses + calls - 1 });
+}
+
 /**
  * Returns whether a grant is about this call at all: its tool, run, agent and risk, a creator who could approve it alone,
  * and no second person who is a requester. Both people must be approvers now.
@@ -55,7 +76,7 @@ export function isInReach(
     grant: { terms, confirmed },
     creator,
     confirmer,
-  }: Omit<GrantFacts, 'grant' | 'matches'> & {
+  }: Pick<GrantFacts, 'creator' | 'confirmer'> & {
     readonly grant: Pick<GrantFacts['grant'], 'terms' | 'confirmed'>;
   },
   call: AskedCall,

@@ -171,8 +171,12 @@ describe('a later question about a recorded call', () => {
 
   it('is refused by the quotas like a request, also by a process that cannot count', () => {
     const free = { ...full, before: [before({ pending: 1 })] };
-    given(allowed).when(ask({ quotas: free })).thenAccepted({ approvalId: firstApproval, round: 1 });
-    given(allowed).when(ask({ quotas: full })).thenRefused('too-many-requests');
+    given(allowed)
+      .when(ask({ quotas: free }))
+      .thenAccepted({ approvalId: firstApproval, round: 1 });
+    given(allowed)
+      .when(ask({ quotas: full }))
+      .thenRefused('too-many-requests');
     given(allowed)
       .when(ask({ quotas: { ...full, before: null } }))
       .thenRefused('unavailable');
@@ -180,9 +184,7 @@ describe('a later question about a recorded call', () => {
 
   it('is refused for its own reason first, and counts for nothing where the policy asks no person', () => {
     const second = { quotas: full, round: 2, approvalId: secondApproval };
-    given(history(request()))
-      .when(ask(second))
-      .thenRefused('already-pending');
+    given(history(request())).when(ask(second)).thenRefused('already-pending');
     given(allowed)
       .when(ask({ quotas: full, requestedBy: 'other' }))
       .thenRefused('forbidden');

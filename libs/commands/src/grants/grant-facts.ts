@@ -1,7 +1,7 @@
 import { argumentsDigest, concealAt, hiddenValues, saltedDigest } from '@countersign/contracts';
 import type { GrantTerms } from '@countersign/contracts';
-import { isExhausted, isInReach as reaches } from '@countersign/domain';
-import type { Grant, GrantFacts, AskedCall, JudgedCall, Responder } from '@countersign/domain';
+import { isInReach as reaches, matchesArguments as isMatch, suffices } from '@countersign/domain';
+import type { Grant, GrantFacts, AskedCall, JudgedCall, MatchFacts, Responder } from '@countersign/domain';
 import { budgetOfRequest } from '@countersign/policy';
 import type { Budget, PolicyCall } from '@countersign/policy';
 import { aliasesOf } from '../people/aliases.js';
@@ -43,7 +43,7 @@ export async function grantFactsOf(
     }
     const { proposal, policyCall } = plan;
     const call: GrantedCall = { proposal, policyCall, requirement: verdict.requirement };
-    all.push(await matching(ports, call, verdict, live, { calls: plans.length, budget, at }));
+    all.push(await inReach(ports, call, verdict, live, { calls: plans.length, budget, at }));
   }
   return all;
 }
@@ -62,10 +62,10 @@ function candidatesOf(
 }
 
 /**
- * The grants in reach, up to the first that matches and has a use for every call of the request: those after it are never
- * needed, and their expressions would cost the budget of the calls that follow.
+ * The grants in reach, up to the first that suffices: the expressions of those after it would cost the budget of the calls
+ * that follow. Where a rule might block the call, a person decides, and no expression is evaluated.
  */
-async function matching(
+async function inReach(
   ports: CommandPorts,
   call: GrantedCall,
   judged: JudgedCall,
@@ -73,24 +73,17 @@ async function matching(
   { calls, budget, at }: { readonly calls: number; readonly budget: Budget; readonly at: number },
 ): Promise<readonly GrantFacts[]> {
   const found: GrantFacts[] = [];
+  const hidesValues = hides(call);
+  const isAsked = judged.mightBeBlockedBy === undefined;
   for (const grant of live) {
     const people = peopleOf(ports, grant);
     if (!reaches({ grant, ...people }, call, at)) continue;
-    if (judged.mightBeBlockedBy !== undefined) {
-      // A person decides: no expression is evaluated.
-      found.push({ grant, ...people, matches: false });
-    } else if (await matchesArguments(ports, grant.terms, call, budget)) {
-      found.push({ grant, ...people, matches: true });
-      if (suffices(grant, call.proposal.callId, calls)) break;
-    }
+    const matched = await matchFactsOf(ports, grant.terms, call, isAsked ? budget : null);
+    const facts = { grant, ...people, ...matched, hidesValues };
+    found.push(facts);
+    if (isAsked && suffices(facts, call.proposal.callId, calls)) break;
   }
   return found;
-}
-
-/** Returns whether the grant covers the call, however many of the calls of the request it covers. */
-function suffices(grant: Grant, callId: string, calls: number): boolean {
-  if (grant.status !== 'active') return false;
-  return grant.callIds.includes(callId) || !isExhausted({ ...grant, uses: grant.uses + calls - 1 });
 }
 
 type People = Pick<GrantFacts, 'creator' | 'confirmer'>;
@@ -135,25 +128,40 @@ export function isInReach(
   return reaches({ grant, ...peopleOf(ports, grant) }, call, at);
 }
 
-/**
- * Resolves to whether the arguments of a call are those that a grant permits. An expression that reads a hidden value has
- * no answer: the person who wrote it did not see the value, and learns nothing about it.
- */
+type Terms = Pick<GrantTerms, 'match' | 'toolName' | 'approvalId'>;
+type Matched = Pick<GrantedCall, 'proposal' | 'policyCall'>;
+
+/** Resolves to whether the arguments of a call are those that a grant permits. */
 export async function matchesArguments(
-  { grants, clock }: CommandPorts,
-  { match, toolName, approvalId }: Pick<GrantTerms, 'match' | 'toolName' | 'approvalId'>,
-  { proposal, policyCall }: Pick<GrantedCall, 'proposal' | 'policyCall'>,
+  ports: CommandPorts,
+  terms: Terms,
+  call: Matched,
   budget: Budget,
 ): Promise<boolean> {
-  if ('any' in match) return true;
+  return isMatch(terms, { ...(await matchFactsOf(ports, terms, call, budget)), hidesValues: hides(call) });
+}
+
+function hides({ proposal }: Pick<GrantedCall, 'proposal'>): boolean {
+  return hiddenValues(proposal.arguments, proposal.sensitive).length > 0;
+}
+
+/**
+ * The arguments of a call in front of a grant. An expression that reads a hidden value has no answer: the person who wrote
+ * it did not see the value, and learns nothing about it. Without a budget no expression is evaluated.
+ */
+async function matchFactsOf(
+  { grants, clock }: CommandPorts,
+  { match, toolName }: Terms,
+  { proposal: { arguments: args, sensitive }, policyCall }: Matched,
+  budget: Budget | null,
+): Promise<Omit<MatchFacts, 'hidesValues'>> {
   if ('digest' in match) {
-    // Attack: grants for the digests of guesses. The one that is used tells the hidden value. A remembered digest is ours.
-    if (approvalId === null && hiddenValues(proposal.arguments, proposal.sensitive).length > 0) return false;
-    const digest = argumentsDigest(toolName, proposal.arguments);
-    return match.digest === (match.salt === null ? digest : saltedDigest(digest, match.salt));
+    const digest = argumentsDigest(toolName, args);
+    return { digest: match.salt === null ? digest : saltedDigest(digest, match.salt), holds: null };
   }
+  if (!('when' in match) || budget === null) return { digest: null, holds: null };
   const conditions = await grants?.conditions();
   // Attack: an agent hides a value by its own schema or by a name, and `args.path != "/etc"` is true of the mask.
-  const shown = concealAt(proposal.arguments, proposal.sensitive);
-  return conditions?.holds(match.when, { ...policyCall, arguments: shown }, clock.now(), budget) ?? false;
+  const shown = { ...policyCall, arguments: concealAt(args, sensitive) };
+  return { digest: null, holds: conditions?.holds(match.when, shown, clock.now(), budget) ?? false };
 }

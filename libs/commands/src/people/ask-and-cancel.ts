@@ -25,8 +25,11 @@ export async function requestApproval(
 ): Promise<Result> {
   const { tenant } = actor;
   const ask = async (): Promise<Result> => {
-    const outcome = await withToolCall(ports, { tenant, callId, commandId }, toolCallRules.requestApproval, (call, at) =>
-      inBatch(ports, call, toQuestion(ports, actor, call, body, at), commandId),
+    const outcome = await withToolCall(
+      ports,
+      { tenant, callId, commandId },
+      toolCallRules.requestApproval,
+      (call, at) => inBatch(ports, call, toQuestion(ports, actor, call, body, at), commandId),
     );
     return outcome.status === 'refused' ? outcome : afterQuestion(ports, outcome);
   };

@@ -59,10 +59,17 @@ export const grantFacts = (
   change: Partial<GrantFacts['grant']['terms']> = {},
   more: Partial<GrantFacts['grant']> & Partial<Omit<GrantFacts, 'grant'>> = {},
 ): GrantFacts => {
-  const { creator = responder('alice'), confirmer = null, matches = true, ...grant } = more;
+  const {
+    creator = responder('alice'),
+    confirmer = null,
+    digest = null,
+    holds = null,
+    hidesValues = false,
+    ...grant
+  } = more;
   return {
     grant: { ...{ status: 'active', confirmed: null, uses: 0, callIds: [] }, terms: terms(change), ...grant },
-    ...{ creator, confirmer, matches },
+    ...{ creator, confirmer, digest, holds, hidesValues },
   };
 };
 
