@@ -48,9 +48,12 @@ describe('countersign store, with wrong settings', () => {
     },
   );
 
-  it("leaves another admin's password alone, and says that the service needs its own user", async () => {
+  it.each([
+    ['another', 'hidden'],
+    ['the same', 'of-root'],
+  ])("refuses another admin as the service's user, with %s password, and changes nothing", async (_, password) => {
     server.users.create('root', 'of-root', ['$admins']);
-    const { code, text } = await run(as('root:hidden'), 'secure');
+    const { code, text } = await run(as(`root:${password}`), 'secure');
     expect(code).toBe(2);
     expect(text).toContain('names root, a member of $admins: give the service its own user. Nothing was changed');
     expect([server.users.find('root')?.password, written()]).toEqual(['of-root', 0]);
@@ -61,10 +64,10 @@ describe('countersign store, with wrong settings', () => {
     expect((await run(as('countersign:new'), 'secure')).code).toBe(0);
   });
 
-  it('names a user that is disabled, and changes nothing', async () => {
+  it.each(['new', 'old'])('names a user that is disabled, and changes nothing: password %s', async (password) => {
     server.users.create('countersign', 'old', []);
     server.users.find('countersign')!.isDisabled = true;
-    const { code, text } = await run(as('countersign:new'), 'secure');
+    const { code, text } = await run(as(`countersign:${password}`), 'secure');
     expect(code).toBe(2);
     expect(text).toContain('the user countersign is disabled: enable it first');
     expect([server.users.find('countersign')?.password, written()]).toEqual(['old', 0]);

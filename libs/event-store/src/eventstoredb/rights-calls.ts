@@ -22,8 +22,17 @@ export class RightsUnknownError extends Error {
   override readonly name = 'RightsUnknownError';
 }
 
-/** `conflict`: allowed, and nothing was written, because the expected revision is not there. */
-export type CallResult = 'done' | 'conflict' | 'denied' | 'not-authenticated' | 'exists';
+/**
+ * `conflict`: allowed, and nothing was written, because the expected revision is not there. `exists`: a user of that name
+ * has another password; `missing`: there is no such user.
+ */
+export type CallResult = 'done' | 'conflict' | 'denied' | 'not-authenticated' | 'exists' | 'missing';
+
+/** A user's details; undefined unless the result is `done`. */
+export interface UserFound {
+  readonly result: CallResult;
+  readonly details: { readonly groups: readonly string[]; readonly isDisabled: boolean } | undefined;
+}
 
 /** Calls about rights, as one user, to the leader. They need no client of a vendor. */
 export interface RightsCalls {
@@ -32,10 +41,10 @@ export interface RightsCalls {
   readonly tombstone: (stream: string, expected: ExpectedRevision) => Promise<CallResult>;
   /** Reads the last event of a stream or of `$all`; its data as JSON, undefined when there is none. */
   readonly readLast: (stream: string) => Promise<{ readonly result: CallResult; readonly data: unknown }>;
+  /** Also `done` for a user that exists with this password. */
   readonly createUser: (name: string, password: string) => Promise<CallResult>;
   readonly resetPassword: (name: string, password: string) => Promise<CallResult>;
-  /** The groups of a user that exists. */
-  readonly user: (name: string) => Promise<{ readonly groups: readonly string[]; readonly isDisabled: boolean }>;
+  readonly user: (name: string) => Promise<UserFound>;
   readonly close: () => void;
 }
 
@@ -70,10 +79,11 @@ export async function openRightsCalls(url: string, clock: Clock): Promise<Rights
     createUser: (name, password) => one(`${users}/Create`, createUserRequest(name, password)),
     resetPassword: (name, password) => one(`${users}/ResetPassword`, resetPasswordRequest(name, password)),
     user: async (name) => {
-      const { answers } = await call(`${users}/Details`, [userDetailsRequest(name)]);
+      const { result, answers } = await call(`${users}/Details`, [userDetailsRequest(name)]);
       const [details] = answers;
+      if (result !== 'done') return { result, details: undefined };
       if (details === undefined) throw new RightsUnknownError(`${server} does not describe the user ${name}`);
-      return userIn(details);
+      return { result, details: userIn(details) };
     },
     close: () => {
       client.close();
@@ -145,5 +155,7 @@ function resultOf({ code, metadata }: ServiceError): CallResult | undefined {
   if (exception === 'wrong-expected-version') return 'conflict';
   if (code === status.PERMISSION_DENIED || exception === 'access-denied') return 'denied';
   if (code === status.UNAUTHENTICATED) return 'not-authenticated';
-  return code === status.ALREADY_EXISTS ? 'exists' : undefined;
+  if (exception === 'user-not-found') return 'missing';
+  // A busy server answers DEADLINE_EXCEEDED with the same exception.
+  return exception === 'user-conflict' && code === status.FAILED_PRECONDITION ? 'exists' : undefined;
 }

@@ -63,20 +63,24 @@ export async function secureStore(adminUrl: string, url: string, clock: Clock): 
   }
 }
 
-/** Creates the user, or sets its password. */
+/**
+ * Creates the user, or sets the password of one that may be the service's. Its details are asked first: a server that has
+ * a user with this password reports that it was created, whatever its groups are.
+ */
 async function makeUser(admin: RightsCalls, user: string, password: string): Promise<void> {
-  const created = await admin.createUser(user, password);
-  if (created !== 'exists') {
-    must(created, `create the user ${user}`);
+  const { result, details } = await admin.user(user);
+  if (result === 'missing') {
+    must(await admin.createUser(user, password), `create the user ${user}`);
     return;
   }
-  const { groups, isDisabled } = await admin.user(user);
+  must(result, `read the user ${user}`);
   // Someone's account with all rights: a new password would lock its owner out, and no ACL could limit it.
-  if (groups.includes(admins))
+  if (details?.groups.includes(admins) === true)
     throw new RangeError(
       `COUNTERSIGN_EVENTSTORE_URL names ${user}, a member of ${admins}: give the service its own user. Nothing was changed`,
     );
-  if (isDisabled) throw new RangeError(`the user ${user} is disabled: enable it first. Nothing was changed`);
+  if (details?.isDisabled === true)
+    throw new RangeError(`the user ${user} is disabled: enable it first. Nothing was changed`);
   must(await admin.resetPassword(user, password), `set the password of ${user}`);
 }
 
@@ -158,6 +162,8 @@ function foundBy(result: CallResult): RightTried['found'] {
 
 function must(result: CallResult, what: string): void {
   if (result === 'done') return;
+  if (result === 'exists')
+    throw new RightsUnknownError(`another admin has just done it: could not ${what}. Run it again`);
   const why = result === 'not-authenticated' ? 'the name or password is wrong' : 'its user is no admin';
   throw new RightsUnknownError(`COUNTERSIGN_EVENTSTORE_ADMIN_URL may not ${what}: ${why}`);
 }
