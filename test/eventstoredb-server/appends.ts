@@ -23,7 +23,7 @@ import {
   proposedIn,
   textOf,
 } from './messages.ts';
-import { commitTimeout, failure, failureOf, notLeading, tooLarge } from './status-errors.ts';
+import { commitTimeout, failure, failureOf, notLeading, streamDeleted, tooLarge } from './status-errors.ts';
 
 const defaultMaxAppendBytes = 1024 * 1024;
 
@@ -72,7 +72,7 @@ async function answerAppend(
   await membership.thawed();
   const leader = membership.leader();
   if (leader === undefined || (isForLeader && leader !== context.port())) return void answer(notLeading(leader));
-  const refusal = failureOf(fault, faults.current()) ?? sizeError(context, proposal.events);
+  const refusal = failureOf(fault, faults.current()) ?? refusalOf(context, proposal);
   if (refusal === undefined && !(await untilCommitted(context, proposal))) return void answer(commitTimeout());
   const written = isWritten(fault, refusal) ? write(context, proposal, fault) : undefined;
   if (fault === 'hang' || fault === 'write-then-hang') return;
@@ -128,7 +128,12 @@ async function answerBatch(
     call.write(batchError(answer, 'google.protobuf.Empty', new shared.Empty().serializeBinary(), message));
     return;
   }
-  const refusal = failureOf(fault, context.faults.current()) ?? sizeError(context, events);
+  const refusal = failureOf(fault, context.faults.current()) ?? refusalOf(context, proposal);
+  if (refusal === undefined && !(await untilCommitted(context, proposal))) {
+    // The same error as of `Append`, without its text.
+    call.write(batchError(answer, 'event_store.client.Timeout', new shared.Timeout().serializeBinary(), ''));
+    return;
+  }
   const written = isWritten(fault, refusal) ? write(context, proposal, fault) : undefined;
   if (fault === 'hang' || fault === 'write-then-hang') return;
   if (refusal !== undefined) call.emit('error', refusal);
@@ -149,6 +154,10 @@ function write(
   const written = context.log.append(stream, expected, events, options);
   for (const subscription of context.subscriptions) subscription.wake();
   return written;
+}
+
+function refusalOf(context: ServerContext, { stream, events }: Proposal): ServiceError | undefined {
+  return context.log.isTombstoned(stream) ? streamDeleted(stream) : sizeError(context, events);
 }
 
 function sizeError({ faults }: ServerContext, events: readonly ProposedEvent[]): ServiceError | undefined {

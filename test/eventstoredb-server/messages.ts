@@ -12,6 +12,7 @@ import type {
   ReadResp,
 } from '@eventstore/db-client/generated/streams_pb.js';
 import type { StreamIdentifier, UUID } from '@eventstore/db-client/generated/shared_pb.js';
+import { tombstoneRevision } from './log.ts';
 import type { Expected, ProposedEvent, StoredEvent, Written } from './log.ts';
 
 /** .NET counts time in ticks of 100 ns. */
@@ -158,7 +159,7 @@ export function eventAnswer(event: StoredEvent): ReadResp {
   const recorded = new pb.ReadResp.ReadEvent.RecordedEvent();
   recorded.setId(uuid(event.id));
   recorded.setStreamIdentifier(identifier(event.stream));
-  recorded.setStreamRevision(String(event.revision));
+  recorded.setStreamRevision(event.revision === tombstoneRevision ? '9223372036854775807' : String(event.revision));
   recorded.setCommitPosition(String(event.position));
   recorded.setPreparePosition(String(event.position));
   recorded.getMetadataMap().set('type', event.type);

@@ -7,7 +7,7 @@ import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_
 import type { ServerContext } from './context.ts';
 import type { Direction, StoredEvent } from './log.ts';
 import { caughtUp, checkpoint, confirmation, eventAnswer, nameOf, notFoundAnswer } from './messages.ts';
-import { failure, failureOf, notLeading } from './status-errors.ts';
+import { failure, failureOf, invalidPlace, invalidStart, notLeading, streamDeleted } from './status-errors.ts';
 
 type ReadCall = ServerWritableStream<ReadReq, ReadResp>;
 
@@ -48,13 +48,20 @@ async function readOnce(
   if (isForLeader && leader !== context.port()) return void call.emit('error', notLeading(leader));
   const error = failureOf(fault, context.faults.current());
   if (error !== undefined) return void call.emit('error', error);
-  if (stream !== undefined && context.log.revisionOf(stream) < 0) {
+  if (stream !== undefined && context.log.isTombstoned(stream)) return void call.emit('error', streamDeleted(stream));
+  if (stream !== undefined && !context.log.isFound(stream)) {
     call.write(notFoundAnswer(stream));
     call.end();
     return;
   }
   const count = Math.min(Number(options.getCount()), last);
   const direction: Direction = options.getReadDirection() === backwards ? 'backwards' : 'forwards';
+  const place = stream === undefined ? placeIn(options) : undefined;
+  if (place !== undefined && !isReadableFrom(context, place, direction))
+    return void call.emit(
+      'error',
+      invalidPlace(direction === 'backwards' && place > context.log.end() ? 'Error' : 'InvalidPosition'),
+    );
   for (const event of found(context, options, stream, direction, count)) {
     call.write(eventAnswer(event));
     if (fault === 'hang-midway') return;
@@ -76,9 +83,18 @@ function found(
 }
 
 function positionIn(options: ReadReq.Options, direction: Direction): number {
+  return placeIn(options) ?? (options.getAll()?.hasEnd() === true || direction === 'backwards' ? last : 0);
+}
+
+/** The place in `$all` that the client names; undefined: its start or its end. */
+function placeIn(options: ReadReq.Options): number | undefined {
   const all = options.getAll();
-  if (all?.hasPosition() === true) return Number(all.getPosition()?.getCommitPosition());
-  return all?.hasEnd() === true || direction === 'backwards' ? last : 0;
+  return all?.hasPosition() === true ? Number(all.getPosition()?.getCommitPosition()) : undefined;
+}
+
+/** A real server reads `$all` from where an event begins, from 0 and, forwards, from behind the end; from nowhere else. */
+function isReadableFrom({ log }: ServerContext, place: number, direction: Direction): boolean {
+  return place === 0 || log.isPlace(place) || (direction === 'forwards' && place > log.end());
 }
 
 function subscribeToAll(context: ServerContext, call: ReadCall, options: ReadReq.Options): void {
@@ -90,11 +106,15 @@ function subscribeToAll(context: ServerContext, call: ReadCall, options: ReadReq
   const isOurs = filterOf(options);
   const filter = options.getFilter();
   const skippedMax = (filter?.getMax() || 32) * (filter?.getCheckpointintervalmultiplier() || 1);
-  const all = options.getAll();
+  const place = placeIn(options);
+  if (place !== undefined && !isReadableFrom(context, place, 'forwards')) {
+    call.write(confirmation(randomUUID()));
+    return void call.emit('error', invalidStart());
+  }
   // Reads begin at their position, subscriptions after it.
-  let next = all?.hasPosition() === true ? Number(all.getPosition()?.getCommitPosition()) + 1 : 0;
+  let next = place === undefined ? 0 : place + 1;
   if (fault === 'from-the-start') next = 0;
-  if (all?.hasEnd() === true) next = (context.log.readAll(last, 'backwards', 1)[0]?.position ?? 0) + 1;
+  if (options.getAll()?.hasEnd() === true) next = context.log.end() + 1;
   let [skipped, isBlocked, hasCaughtUp] = [0, false, fault === 'without-caught-up'];
 
   /** False when the client accepts no more for now. */
@@ -109,6 +129,9 @@ function subscribeToAll(context: ServerContext, call: ReadCall, options: ReadReq
     return call.write(checkpoint(event.position));
   };
   const pump = (): void => {
+    // Also a running subscription ends when its user was disabled, or has another password by now.
+    const refusal = context.rights.refusal(call.metadata, '$r', '$all');
+    if (refusal !== undefined) return void call.emit('error', refusal);
     while (!isBlocked && !call.cancelled && !context.membership.isFrozen()) {
       const page = context.log.readAll(next, 'forwards', pageSize);
       for (const event of page) {

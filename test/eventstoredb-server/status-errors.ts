@@ -29,10 +29,7 @@ export function failureOf(fault: AppendFault | ReadFault | undefined, faults: Fa
     case 'access-denied':
       return failure(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
     case 'stream-deleted':
-      return failure(status.FAILED_PRECONDITION, 'Event stream is deleted.', {
-        exception: 'stream-deleted',
-        'stream-name': 'gone',
-      });
+      return streamDeleted('gone');
     case 'internal':
       return failure(status.INTERNAL, 'Unexpected error');
     case 'cancelled':
@@ -64,4 +61,22 @@ export function tooLarge(maxBytes: number): ServiceError {
     exception: 'maximum-append-size-exceeded',
     'maximum-append-size': String(maxBytes),
   });
+}
+
+/** A read or an append of a stream that has a tombstone. */
+export function streamDeleted(stream: string): ServiceError {
+  return failure(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, {
+    exception: 'stream-deleted',
+    'stream-name': stream,
+  });
+}
+
+/** A read of `$all` from a place where no event begins. */
+export function invalidPlace(result: 'InvalidPosition' | 'Error'): ServiceError {
+  return failure(status.UNKNOWN, `Unexpected ReadAllResult: ${result}`);
+}
+
+/** The end of a subscription to `$all` that was to begin at such a place. */
+export function invalidStart(): ServiceError {
+  return failure(status.INVALID_ARGUMENT, 'Trying to read from an invalid position.');
 }

@@ -45,7 +45,8 @@ export function fromClientEvent(event: ClientEvent, prefixes: readonly string[])
 
 /** An event in one of our streams that Countersign did not write: the state of the stream is not known after it. */
 export function foreignEvent(event: ClientEvent): UnreadableEvent {
-  return asUnreadable(toStored(event), `it was not written by Countersign; ${restore}`);
+  const why = event.type === tombstoneType ? 'the stream was deleted' : 'it was not written by Countersign';
+  return asUnreadable(toStored(event), `${why}; ${restore}`);
 }
 
 /** In the place of revisions that a stream has lost: it was truncated, or has a limit on its age or count. */
@@ -61,6 +62,8 @@ export function deletedStream(stream: string): UnreadableEvent {
 }
 
 const restore = 'restore the store from a backup';
+/** The last event of a stream that was deleted for good. Its revision is the largest 64-bit number. */
+const tombstoneType = '$streamDeleted';
 
 function toStored({ id, type, data, metadata, streamId, revision, created, ...event }: ClientEvent): StoredEvent {
   return {
@@ -70,7 +73,7 @@ function toStored({ id, type, data, metadata, streamId, revision, created, ...ev
     data: isObject(data) ? data : undefined,
     metadata,
     stream: streamId,
-    revision: toNumber(revision),
+    revision: type === tombstoneType ? Number.MAX_SAFE_INTEGER : toNumber(revision),
     position: positionOf(event),
     recordedAt: created.toISOString(),
   };

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { toolCallStream } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
+import { noStream } from '@countersign/event-store';
+import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
+import type { TestServer } from '../../eventstoredb-server/server.ts';
+import { deleteSoftly } from '../../eventstoredb-server/users.ts';
+import { cleanUpAfterEach, openReadyStore, startServer, until } from './harness.js';
+
+cleanUpAfterEach();
+
+/** Metadata of a stream, as an admin writes them. */
+function setMetadata({ log }: TestServer, stream: string, metadata: object): void {
+  const data = Buffer.from(JSON.stringify(metadata));
+  const event = { id: randomUUID(), type: '$metadata', contentType: 'application/json', data, metadata: data };
+  log.append(`$$${stream}`, 'any', [event], { createdMs: Date.now(), recognisesRepeats: true });
+}
+
+async function world() {
+  const server = await startServer();
+  const { store } = await openReadyStore(server.url);
+  const [stream, other] = [toolCallStream(`tc_${'a'.repeat(26)}`), sampleStream()];
+  await store.append(stream, noStream, sampleEvents(3));
+  const seen: LogEvent[] = [];
+  const errors: unknown[] = [];
+  store.subscribe(0, { onEvents: (events) => void seen.push(...events), onError: (error) => errors.push(error) });
+  await until(() => seen.length === 3, 'the events');
+  return { server, store, stream, other, seen, errors };
+}
+
+describe("a call's stream that an admin", () => {
+  it('deleted softly is read as missing its beginning once something is appended, which succeeds', async () => {
+    const { server, store, stream } = await world();
+    deleteSoftly(server.log, stream, Date.now());
+    expect(await store.readStream(stream)).toEqual([]);
+    expect(await store.append(stream, 2, sampleEvents(1))).toMatchObject({ status: 'committed', revision: 3 });
+    const [gap, ...rest] = await store.readStream(stream);
+    expect(gap).toMatchObject({ unreadable: expect.stringContaining('revision 0 of the stream is missing') });
+    expect(rest.map(({ revision }) => revision)).toEqual([3]);
+  });
+
+  it('limited to a number of events is read as missing its beginning', async () => {
+    const { server, store, stream } = await world();
+    setMetadata(server, stream, { $maxCount: 2 });
+    const [gap, ...rest] = await store.readStream(stream);
+    expect(gap).toMatchObject({ revision: 0, unreadable: expect.stringContaining('is missing') });
+    expect(rest.map(({ revision }) => revision)).toEqual([1, 2]);
+  });
+
+  it('deleted for good is set aside, and every other stream goes on', async () => {
+    const { server, store, stream, other, seen, errors } = await world();
+    server.log.tombstone(stream, Date.now());
+    await store.append(other, noStream, sampleEvents(1));
+    await until(() => seen.length === 5, 'the end of the stream, and the other one');
+    expect(seen.slice(3)).toMatchObject([
+      { stream, type: '$streamDeleted', unreadable: expect.stringContaining('the stream was deleted') },
+      { stream: other, revision: 0 },
+    ]);
+    expect(errors).toEqual([]);
+    expect(await store.readStream(stream)).toMatchObject([{ stream, unreadable: expect.any(String) }]);
+    expect(await store.append(stream, 2, sampleEvents(1))).toMatchObject({ status: 'conflict' });
+    expect(await store.readAll(0, 10)).toHaveLength(5);
+  });
+});
