@@ -124,7 +124,9 @@ describe('a decision in the inbox', () => {
   it('answers many after one look at all of them', async () => {
     const world = await openWorld();
     const calls = await world.ask(
-      [1, 2, 3].map((nth) => ({ toolName: `tool_${nth}`, toolCallId: `c${nth}`, arguments: { nth } })),
+      [1, 2, 3].map((nth) => ({
+        ...{ toolName: `tool_${nth}`, toolCallId: `c${nth}`, arguments: { nth }, labels: { cwd: `/srv/${nth}` } },
+      })),
     );
     const { page } = await openInbox(browser(), world.url);
     await page.getByRole('checkbox', { name: 'Select tool_1' }).click();
@@ -133,6 +135,8 @@ describe('a decision in the inbox', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByText('calls of 3 different tools').waitFor();
     expect(await dialog.getByRole('row').count()).toBe(4);
+    // The folder of a call is a part of it.
+    await dialog.getByRole('row', { name: /tool_3 .* cwd: \/srv\/3 / }).waitFor();
     // Another person decides one of them meanwhile: the others are recorded, and the result names that one.
     const lost = calls[1]?.approval?.approvalId ?? '';
     await world.send('bob', 'POST', `/v1/approvals/${lost}/responses`, { decision: { type: 'deny' } });

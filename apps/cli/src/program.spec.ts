@@ -318,6 +318,14 @@ describe('answering many', () => {
     expect((await run(['deny', '--run', 'run-42', '--yes'])).out).not.toContain('curl evil');
   });
 
+  it('shows the folder of each call, and the whole name of a tool', async () => {
+    const toolName = `t_${'x'.repeat(200)}_delete`;
+    given({ ...one, toolName, labels: { cwd: '/srv/production' } });
+    const { out } = await run(['approve', '--run', 'run-42', '--yes']);
+    expect(out).toContain('labels: cwd: /srv/production');
+    expect(out.replaceAll(/\s+/g, '')).toContain(toolName);
+  });
+
   it('prints a result for each with --json, and ends with 0 when all are answered', async () => {
     given(one, two);
     const { code, out } = await run(['deny', '--tool', 'read_*', '--yes', '--json']);

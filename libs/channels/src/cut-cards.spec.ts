@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '@countersign/contracts';
 import { digestStartOf } from './answer-token.js';
 import { cardOf } from './card/card.js';
-import { stateShown } from './channel.js';
+import { stateShown, type Notice } from './channel.js';
 import { messageOf } from './slack/blocks.js';
 import { answerModal } from './slack/modal.js';
 import { createSlackTokens } from './slack/slack-channel.js';
@@ -21,18 +21,29 @@ const slackTokens = createSlackTokens({ ...slackConfig, apiUrl: '' });
 const telegramTokens = createTelegramTokens({ ...telegramConfig, apiUrl: '' });
 
 function inSlack(args: JsonObject): readonly string[] {
-  return messageOf(noticeOf(args), slackTokens, null).blocks.flatMap((block) =>
+  return slackButtonsOf(noticeOf(args));
+}
+
+function slackButtonsOf(notice: Notice): readonly string[] {
+  return messageOf(notice, slackTokens, null).blocks.flatMap((block) =>
     block.type === 'actions' ? block.elements.map((one) => ('action_id' in one ? (one.action_id ?? '') : '')) : [],
   );
 }
 
 function inModal(args: JsonObject): string {
-  const { approval } = noticeOf(args);
+  return modalOf(noticeOf(args));
+}
+
+function modalOf({ approval }: Notice): string {
   return approval === null ? '' : JSON.stringify(answerModal(approval, 'token').blocks);
 }
 
 function inTelegram(args: JsonObject): readonly string[] {
-  const { reply_markup: markup } = telegramMessageOf(noticeOf(args), telegramTokens, null);
+  return telegramButtonsOf(noticeOf(args));
+}
+
+function telegramButtonsOf(notice: Notice): readonly string[] {
+  const { reply_markup: markup } = telegramMessageOf(notice, telegramTokens, null);
   return markup.inline_keyboard.flat().map(({ text }) => text);
 }
 
@@ -106,5 +117,35 @@ describe('arguments that a message does not show whole', () => {
 
   it('stand in the modal of "More…", which binds them', () => {
     expect(inModal({ to: 'supplier', amount: 10 })).toContain('\\"to\\": \\"supplier\\"');
+  });
+});
+
+describe('the tool and the labels, which have the folder and the server of a call', () => {
+  const toolName = `${'t'.repeat(245)}_delete_all`;
+  const cwd = `/work/${'d'.repeat(492)}/production`;
+
+  it('are shown whole where the call can be approved', () => {
+    const notice = sampleNotice({ toolName, approval: { labels: { cwd } } });
+    const shown = [
+      JSON.stringify(messageOf(notice, slackTokens, null).blocks),
+      telegramMessageOf(notice, telegramTokens, null).text,
+      modalOf(notice),
+    ];
+    for (const text of shown) {
+      expect(text).toContain(toolName);
+      expect(text).toContain(`cwd: ${cwd}`);
+    }
+    expect(slackButtonsOf(notice)).toContain('approve');
+    expect(telegramButtonsOf(notice)).toContain('✅ Approve');
+  });
+
+  it.each([
+    ['many labels', Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`label${String(n)}`, 'x'.repeat(500)]))],
+    ['labels of characters that are marked', { cwd: '\u200b'.repeat(500) }],
+  ])('do not let a call be approved where they are cut: %s', (_, labels) => {
+    const notice = sampleNotice({ approval: { labels } });
+    expect(slackButtonsOf(notice)).toEqual(['deny', 'more']);
+    expect(telegramButtonsOf(notice)).toEqual(['❌ Deny']);
+    expect(modalOf(notice)).not.toContain('Approve as it is');
   });
 });

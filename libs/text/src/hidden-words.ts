@@ -41,10 +41,3 @@ export function writtenMasks(value: JsonValue, hidden: readonly HiddenPlace[]): 
   visit(value, '');
   return found;
 }
-
-/** Labels in words: `env: prod, team: ops`, by `show`; empty when there are none. */
-export function labelWords(labels: Readonly<Record<string, string>>, show: (text: string) => string): string {
-  return Object.entries(labels)
-    .map(([name, value]) => `${show(name)}: ${show(value)}`)
-    .join(', ');
-}

@@ -5,15 +5,16 @@ export { toCsv } from './csv.js';
 export { decidedWords, doneWords } from './decision-words.js';
 export { eventWordsOf, withLateness, withWhy } from './event-words.js';
 export type { EventWords, ReadMember } from './event-words.js';
-export { hiddenWords, labelWords, looksHidden, writtenMaskNote, writtenMasks } from './hidden-words.js';
+export { hiddenWords, looksHidden, writtenMaskNote, writtenMasks } from './hidden-words.js';
 export type { HiddenPlace } from './hidden-words.js';
 export { membersOf } from './json-members.js';
 export type { Member } from './json-members.js';
+export { labelWords, plainLabelWords } from './label-words.js';
 export { lineDiff } from './line-diff.js';
 export type { DiffLine } from './line-diff.js';
 export { lineSegments, markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } from './marks.js';
 export type { MarkReason, Segment, SegmentOptions } from './marks.js';
-export { chainWords, requesterWords, responderRead, responderWords } from './people-words.js';
+export { chainWords, nameWords, requesterWords, responderRead, responderWords } from './people-words.js';
 export type { OuterCall } from './people-words.js';
 export {
   defaultWords,
@@ -26,6 +27,8 @@ export {
 export type { RecordedRequirement, WrittenQuotas, WrittenRequire, WrittenRule } from './policy-words.js';
 export { progressLines, upcomingWords } from './progress-words.js';
 export type { ProgressLine, StageProgress } from './progress-words.js';
+export { endedProposalWords } from './proposal-words.js';
+export type { EndedProposal } from './proposal-words.js';
 export { refusalWords } from './refusal-words.js';
 export { requirementWords } from './requirement-words.js';
 export { safeJson } from './safe-json.js';

@@ -35,6 +35,20 @@ describe('the people of a card', () => {
     );
   });
 
+  it.each([
+    ['billing (owner carol)', '"billing (owner carol)"'],
+    ['bob for alice', '"bob for alice"'],
+    ['a, requested by alice', '"a, requested by alice"'],
+    ['x" of planner', '"x\\" of planner"'],
+    ['', '""'],
+    ['support-desk#kim@corp', 'support-desk#kim@corp'],
+  ])('quotes a name that could be read as a part of the sentence: %s', (name, quoted) => {
+    expect(responderWords({ respondedBy: name, onBehalfOf: null })).toBe(quoted);
+    expect(requesterWords({ requestedBy: 'agent', owner: null, onBehalfOf: name })).toBe(
+      `agent (says it acts for ${quoted})`,
+    );
+  });
+
   it('shows characters that would not be visible', () => {
     expect(responderWords({ respondedBy: 'bob\u202e', onBehalfOf: 'al\u200bice' })).not.toMatch(/[\u202e\u200b]/);
   });

@@ -1,13 +1,29 @@
 import type { ReadMember } from './event-words.js';
 import { printable } from './marks.js';
 
+/** Our sentences are made of these. */
+const sentenceParts = /^$|[\s,;"()›]/u;
+
+/**
+ * A foreign name inside a sentence of ours, in quotes where it could be read as a part of that sentence. The attack: an
+ * agent calls itself `a, requested by alice`, or gives a label the value `staging, cwd: /srv`.
+ */
+export function nameWords(name: string, nameMax?: number): string {
+  return printable(quotedName(name), nameMax);
+}
+
+/** The name as in `nameWords`, for a page that marks unseen characters itself. */
+export function quotedName(name: string): string {
+  return sentenceParts.test(name) ? JSON.stringify(name) : name;
+}
+
 /** The people of a response: `bob`, or `bob for alice` when bob responded as her delegate. */
 export function responderWords(
   { respondedBy, onBehalfOf }: { readonly respondedBy: string; readonly onBehalfOf: string | null },
   nameMax?: number,
 ): string {
-  const name = printable(respondedBy, nameMax);
-  return onBehalfOf === null ? name : `${name} for ${printable(onBehalfOf, nameMax)}`;
+  const name = nameWords(respondedBy, nameMax);
+  return onBehalfOf === null ? name : `${name} for ${nameWords(onBehalfOf, nameMax)}`;
 }
 
 /** The people of a recorded response, out of its event. */
@@ -22,7 +38,7 @@ export function requesterWords(
   nameMax?: number,
 ): string {
   const more = behindWords(request, nameMax);
-  const name = printable(request.requestedBy, nameMax);
+  const name = nameWords(request.requestedBy, nameMax);
   return more.length === 0 ? name : `${name} (${more.join(', ')})`;
 }
 
@@ -31,8 +47,8 @@ function behindWords(
   nameMax?: number,
 ): readonly string[] {
   return [
-    ...(owner === null ? [] : [`owner ${printable(owner, nameMax)}`]),
-    ...(onBehalfOf === null ? [] : [`says it acts for ${printable(onBehalfOf, nameMax)}`]),
+    ...(owner === null ? [] : [`owner ${nameWords(owner, nameMax)}`]),
+    ...(onBehalfOf === null ? [] : [`says it acts for ${nameWords(onBehalfOf, nameMax)}`]),
   ];
 }
 
@@ -52,7 +68,7 @@ export interface OuterCall {
  * Each link also names its agent's owner and the person for whom it says that it acts: four eyes exclude them.
  */
 export function chainWords(chain: readonly OuterCall[], requestedBy: string, nameMax?: number): string {
-  const name = (text: string): string => printable(text, nameMax);
+  const name = (text: string): string => nameWords(text, nameMax);
   return chain
     .map((link) => {
       const asker = link.requestedBy === requestedBy ? [] : [`asked by ${name(link.requestedBy)}`];

@@ -1,5 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
-import { doneWords, printable, requesterWords } from '@countersign/text';
+import { chainWords, doneWords, labelWords, nameWords, printable, requesterWords } from '@countersign/text';
 import type { Problem } from '../cli-error.js';
 import { localError, usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
@@ -131,19 +131,28 @@ function rowLines(
   const facts = [
     ...(approval.risk === null ? [] : [`risk ${approval.risk}`]),
     `asked by ${requesterWords(approval, 80)}`,
-    `agent ${printable(approval.agentId, 80)}`,
-    `run ${printable(approval.runId, 80)}`,
+    `agent ${nameWords(approval.agentId, 80)}`,
+    `run ${nameWords(approval.runId, 80)}`,
   ];
-  const name = printable(approval.toolName);
   const isShownBelow = type === 'approve' && result?.status === 'possible' && !fitsOneLine(approval, columns);
-  const call = isShownBelow ? name : `${name} ${compactJson(approval.arguments, columns)}`;
   const why = result?.problem === undefined ? '' : problemWords(result.problem, client.serverNow());
   return [
-    { text: cut(call, columns), tone: 'bold' },
+    ...(isShownBelow ? wrapped(printable(approval.toolName), columns, 'bold') : [callLine(approval, columns)]),
     { text: cut(`  ${facts.join(' · ')}`, columns), tone: 'dim' },
+    ...placeLines(approval, columns),
     ...(isShownBelow ? agreedLines(approval, columns) : []),
     ...(why === '' ? [] : wrapped(`  left out: ${why}`, columns, 'yellow', 2)),
   ];
+}
+
+function callLine({ toolName, arguments: args }: ApprovalView, columns: number): Line {
+  return { text: cut(`${printable(toolName)} ${compactJson(args, columns)}`, columns), tone: 'bold' };
+}
+
+/** The labels have the folder and the server of a call: the same command in another folder is another call. */
+function placeLines({ labels, chain, requestedBy }: ApprovalView, columns: number): Line[] {
+  const facts = Object.entries({ labels: labelWords(labels), inside: chainWords(chain, requestedBy) });
+  return facts.flatMap(([name, words]) => (words === '' ? [] : wrapped(`  ${name}: ${words}`, columns, undefined, 4)));
 }
 
 /** Returns whether one line shows all that a person agrees to. */

@@ -33,6 +33,13 @@ describe('the card of an approval', () => {
     ]);
   });
 
+  it('says that an earlier edit was not approved, and quotes labels that read like several', () => {
+    const ended = { approvalId: 'apr_0', number: 2, kind: 'run', proposedBy: 'bob', proposedAt: '' } as const;
+    const lines = cardOf({ endedProposals: [ended], labels: { env: 'staging, cwd: /srv' } });
+    expect(lines).toContain('before   edit by bob: not approved');
+    expect(lines).toContain('labels   env: "staging, cwd: /srv"');
+  });
+
   it.each([
     ['forged facts', 'harmless\n\nArguments\n{\n  "path": "/tmp/x"\n}\nrisk low'],
     ['an escape sequence that moves up', 'x\u001b[20A\u001b[2Kdelete_nothing'],

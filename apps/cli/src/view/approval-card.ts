@@ -5,9 +5,11 @@ import {
   chainWords,
   deadlineWords,
   decidedWords,
+  endedProposalWords,
   hiddenWords,
   labelWords,
   moreCharacters,
+  nameWords,
   ordinal,
   progressLines,
   printable,
@@ -71,7 +73,7 @@ function upperLines(approval: ApprovalView, options: CardOptions): Line[] {
 function whoAndWhen(approval: ApprovalView, { columns, nowMs }: CardOptions): Line[] {
   const round = approval.round > 1 ? `, for the ${ordinal(approval.round)} time` : '';
   const facts: [string, string][] = [
-    ['agent', `${printable(approval.agentId)} in run ${printable(approval.runId)}`],
+    ['agent', `${nameWords(approval.agentId)} in run ${nameWords(approval.runId)}`],
     ['asked by', requesterWords(approval)],
     ...(approval.chain.length === 0 ? [] : [chainFact(approval)]),
     ...(Object.keys(approval.labels).length === 0 ? [] : [labelFact(approval)]),
@@ -79,6 +81,7 @@ function whoAndWhen(approval: ApprovalView, { columns, nowMs }: CardOptions): Li
     ...peopleFacts(approval, nowMs),
     ['allowed', approval.allowedDecisions.join(' · ')],
     ...batchFact(approval),
+    ...endedFact(approval),
     ...approval.responses.map((response): [string, string] => ['response', responseWords(response, nowMs)]),
   ];
   return facts.flatMap(([label, text]) => fact(label, text, columns));
@@ -109,8 +112,14 @@ function batchFact({ batch, callId }: ApprovalView): [string, string][] {
   return words === '' ? [] : [['batch', printable(words)]];
 }
 
+/** Edits and answers of people that the question is no longer about. */
+function endedFact({ endedProposals }: ApprovalView): [string, string][] {
+  const words = endedProposalWords(endedProposals);
+  return words === '' ? [] : [['before', `${words}: not approved`]];
+}
+
 function labelFact({ labels }: ApprovalView): [string, string] {
-  return ['labels', labelWords(labels, printable)];
+  return ['labels', labelWords(labels)];
 }
 
 /** The rest of what a person agrees to: an answer in place of the run, and the instructions to the agent. */

@@ -1,5 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
-import { ageWords, agoWords, deadlineWords, printable } from '@countersign/text';
+import { ageWords, agoWords, deadlineWords, nameWords, printable } from '@countersign/text';
 import { cut } from '../text/width.js';
 import type { CardOptions } from './approval-card.js';
 import type { Line } from './line.js';
@@ -9,7 +9,7 @@ export function approvalSummary(approval: ApprovalView, { columns, nowMs }: Card
   const risk = approval.risk === null ? '' : `, risk ${approval.risk}`;
   const id = printable(approval.approvalId);
   const call = `${printable(approval.toolName)} ${compactJson(approval.arguments, columns)}`;
-  const who = `agent ${printable(approval.agentId)}, run ${printable(approval.runId)}`;
+  const who = `agent ${nameWords(approval.agentId)}, run ${nameWords(approval.runId)}`;
   return [
     { text: cut(`${id}  ${whenWords(approval, nowMs)}${risk}`, Math.max(columns, id.length)), tone: 'bold' },
     { text: cut(`  ${call}`, columns) },

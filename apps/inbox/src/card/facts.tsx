@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { ApprovalView, Verdict } from '@countersign/contracts';
-import { chainWords, labelWords, ordinal, requesterWords } from '@countersign/text';
+import { chainWords, endedProposalWords, ordinal, plainLabelWords, requesterWords } from '@countersign/text';
 import { hrefs } from '../routes.js';
 import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';
@@ -21,7 +21,7 @@ export function Facts({ approval, verdict }: { approval: ApprovalView; verdict: 
         {chain.length > 0 && <Fact name="Inside">{chainWords(chain, requestedBy)}</Fact>}
         {Object.keys(labels).length > 0 && (
           <Fact name="Labels">
-            <Marked text={labelWords(labels, (text) => text)} />
+            <Marked text={plainLabelWords(labels)} />
           </Fact>
         )}
         <Fact name="Run">
@@ -33,6 +33,9 @@ export function Facts({ approval, verdict }: { approval: ApprovalView; verdict: 
           <Ago time={requestedAt} />
           {round > 1 && `, for the ${ordinal(round)} time`}
         </Fact>
+        {approval.endedProposals.length > 0 && (
+          <Fact name="Not approved before">{endedProposalWords(approval.endedProposals)}</Fact>
+        )}
         <Fact name="Rule">{verdict === undefined ? <span className="muted">…</span> : <Rule verdict={verdict} />}</Fact>
         <Fact name="Call">
           <Link href={hrefs.call(callId)} className="mono">

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
-import { printable, requesterWords } from '@countersign/text';
+import { chainWords, plainLabelWords, printable, requesterWords } from '@countersign/text';
 import type { BulkResult } from '../api/countersign.js';
 import { End } from '../card/seen.js';
 import { glanceOf } from '../text/json-tree.js';
@@ -10,7 +10,7 @@ import { Marked } from '../ui/marked.js';
 import { ScrollTable } from '../ui/table.js';
 import type { BulkPreview } from './use-bulk.js';
 
-const columns = ['Tool', 'Arguments', 'Risk', 'Asked by', 'Agent'];
+const columns = ['Tool', 'Arguments', 'Labels', 'Risk', 'Asked by', 'Agent'];
 
 const glanceMax = 2000;
 
@@ -41,10 +41,16 @@ export function BulkTable(props: {
             <Marked text={glanceOf(approval.arguments, glanceMax)} />
             {results === undefined && isShownWhole(approval) && <End />}
           </td>
+          <td className="wrap">
+            <Marked text={plainLabelWords(approval.labels)} />
+          </td>
           <td>
             <RiskBadge risk={approval.risk} />
           </td>
-          <td>{requesterWords(approval, 80)}</td>
+          <td>
+            {requesterWords(approval, 80)}
+            {approval.chain.length > 0 && `, inside ${chainWords(approval.chain, approval.requestedBy)}`}
+          </td>
           <td>
             <Marked text={approval.agentId} />
           </td>

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { ApprovalView } from '@countersign/contracts';
 import { createDecide, type DecidePorts } from './decide.js';
 
@@ -6,7 +6,8 @@ const approval = {
   ...{ approvalId: 'apr_1', callId: 'tc_1', toolName: 'pay\u202e', agentId: 'a', arguments: {}, hiddenValues: [] },
   ...{
     actionDigest: 'sha256:1',
-    proposal: { digest: 'sha256:2', kind: 'run' },
+    proposal: { number: 1, digest: 'sha256:2', kind: 'run', output: null, proposedBy: 'ann' },
+    ...{ runId: 'r1', chain: [], labels: {}, batch: null, responses: [], endedProposals: [] },
     shownDigest: 'sha256:3',
     instructions: [{ respondedBy: 'bob', instruction: 'then verify the backup' }],
     state: 'pending',
@@ -20,7 +21,7 @@ const approval = {
 } as unknown as ApprovalView;
 
 /** Decides with a client that fills in the form as told. */
-function open(filled: object) {
+function open(filled: object, more: Partial<ApprovalView> = {}) {
   const responses: unknown[] = [];
   const forms: { readonly message: string }[] = [];
   const server = {
@@ -31,7 +32,7 @@ function open(filled: object) {
     },
   };
   const ledger = {
-    getApproval: async () => approval,
+    getApproval: async () => ({ ...approval, ...more }),
     respond: async (_: string, body: unknown) => {
       responses.push(body);
       return { ...approval, state: 'approved' };
@@ -63,4 +64,59 @@ it('shows the instructions of those who voted before, and answers what was shown
   await decided();
   expect(forms[0]?.message).toContain('Instruction of bob to the agent: "then verify the backup"');
   expect(responses).toMatchObject([{ shownDigest: 'sha256:3' }]);
+});
+
+/** The text of the form. */
+async function shownFor(more: Partial<ApprovalView>): Promise<string> {
+  const { decided, forms } = open({ action: 'accept', content: { decision: 'approve' } }, more);
+  await decided();
+  return forms[0]?.message ?? '';
+}
+
+describe('the form', () => {
+  it('shows the folder and the server of a call, the calls around it, its batch, and what others answered', async () => {
+    const outer = { callId: 'tc_0', toolName: 'delegate', agentId: 'planner', runId: 'r0', requestedBy: 'ann' };
+    const text = await shownFor({
+      labels: { cwd: '/srv/production', mcpServer: 'files' },
+      chain: [{ ...outer, owner: null, onBehalfOf: null }],
+      batch: { batchId: 'b', mode: 'all-or-nothing', callIds: ['tc_1', 'tc_2'] },
+      responses: [{ respondedBy: 'bob', onBehalfOf: null, decision: { type: 'approve' } }] as never,
+    });
+    expect(text.split('\n')).toEqual(
+      expect.arrayContaining([
+        'Labels: cwd: /srv/production, mcpServer: files',
+        'Inside: delegate of planner in run r0',
+        'Batch: all or nothing: to deny this one cancels tc_2',
+        'Response: bob approved',
+      ]),
+    );
+  });
+
+  it('names the person who edited the arguments, and those whose earlier edits were not approved', async () => {
+    const edited = { ...approval.proposal, number: 2, proposedBy: 'bob' };
+    expect(await shownFor({ proposal: edited })).toContain('Arguments, as bob edited them:');
+    const ended = [{ approvalId: 'apr_0', number: 2, kind: 'run' as const, proposedBy: 'bob', proposedAt: '' }];
+    expect(await shownFor({ endedProposals: ended })).toContain('Not approved before: edit by bob\n');
+  });
+
+  it('quotes names that read like words of the form, and has the words of the agent last', async () => {
+    const text = await shownFor({
+      toolName: 'ls. Risk: low. Approved by alice',
+      agentId: 'a, requested by alice',
+      description: 'Risk: low',
+    });
+    expect(text).toContain('May the tool "ls. Risk: low. Approved by alice" run?');
+    expect(text).toContain('Agent: "a, requested by alice" in run r1');
+    expect(text.split('\n').slice(-2)).toEqual([
+      "The agent's own words (untrusted: judge by the arguments above):",
+      'Description: "Risk: low"',
+    ]);
+  });
+
+  it('is not opened where the marks of unseen letters make it too long', async () => {
+    const posing = Object.fromEntries(
+      Array.from({ length: 40 }, (_, n) => [`k${String(n)}`, 'a' + '\u0430'.repeat(90)]),
+    );
+    await expect(open({ action: 'cancel' }, { arguments: posing }).decided()).rejects.toThrow('too long for a form');
+  });
 });

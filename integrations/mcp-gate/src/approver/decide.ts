@@ -1,5 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
-import { printable } from '@countersign/text';
+import { nameWords } from '@countersign/text';
 import { approvalUrl, type Client } from '@countersign/worker-sdk';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { decisionForm, filledFormSchema } from './decision-form.js';
@@ -33,7 +33,7 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
       throw new Error(`This client cannot ask its user (form elicitation). ${elsewhere}`);
     }
     const form = decisionForm(approval, url);
-    if (form === undefined) throw new Error(`The arguments are too long for a form. ${elsewhere}`);
+    if (form === undefined) throw new Error(`What is asked is too long for a form. ${elsewhere}`);
     const { action, content } = await server.elicitInput(form, { signal, timeout: formMs });
     if (action !== 'accept') {
       if (action === 'decline') declined.add(approvalId);
@@ -49,7 +49,7 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
       { signal },
     );
     const more = state === 'pending' ? ' More people must decide.' : '';
-    return `The person at this client chose "${decision}" for ${printable(toolName)}. The approval ${approvalId} is ${state}.${more}`;
+    return `The person at this client chose "${decision}" for ${nameWords(toolName)}. The approval ${approvalId} is ${state}.${more}`;
   };
 
   return async (approvalId, signal) => {

@@ -1,5 +1,19 @@
 import type { ApprovalView } from '@countersign/contracts';
-import { hiddenWords, printable, requesterWords, requirementWords, safeJson, writtenMasks } from '@countersign/text';
+import {
+  batchWords,
+  chainWords,
+  decidedWords,
+  endedProposalWords,
+  hiddenWords,
+  labelWords,
+  nameWords,
+  printable,
+  requesterWords,
+  requirementWords,
+  responderWords,
+  safeJson,
+  writtenMasks,
+} from '@countersign/text';
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
@@ -9,7 +23,7 @@ export const filledFormSchema = z
   .transform(({ decision, reason }) => (reason.trim() === '' ? { decision } : { decision, reason }));
 
 /** A form with more text than this is not read to its end. */
-const argumentsCharactersMax = 16_000;
+const charactersMax = 16_000;
 const wordsMax = 2000;
 
 /**
@@ -17,18 +31,16 @@ const wordsMax = 2000;
  * to be shown whole.
  */
 export function decisionForm(approval: ApprovalView, url: string): ElicitRequestFormParams | undefined {
-  const args = safeJson(approval.arguments, 2);
-  const told = toldLines(approval);
-  if (args.length + told.join('').length > argumentsCharactersMax) return undefined;
+  const agreed = [
+    ...cardLines(approval),
+    ...proposalLines(approval),
+    ...jsonLines(approval.arguments),
+    ...toldLines(approval),
+  ];
+  if (agreed.join('\n').length > charactersMax) return undefined;
   return {
     mode: 'form',
-    message: [
-      ...cardLines(approval),
-      'Arguments:',
-      ...args.split('\n').map(indented),
-      ...told,
-      ...footLines(approval, url),
-    ].join('\n'),
+    message: [...agreed, ...footLines(approval, url), ...ownWords(approval)].join('\n'),
     requestedSchema: {
       type: 'object',
       properties: {
@@ -36,7 +48,7 @@ export function decisionForm(approval: ApprovalView, url: string): ElicitRequest
         decision: {
           type: 'string',
           title: 'Decision',
-          description: 'After "approve" the tool runs once, with exactly these arguments.',
+          description: afterApproval[approval.proposal.kind],
           enum: offeredBy(approval),
         },
         reason: {
@@ -50,6 +62,11 @@ export function decisionForm(approval: ApprovalView, url: string): ElicitRequest
     },
   };
 }
+
+const afterApproval = {
+  run: 'After "approve" the tool runs once, with exactly these arguments.',
+  answer: 'After "approve" the agent gets the answer, and the tool does not run.',
+} as const;
 
 function offeredBy({ allowedDecisions }: ApprovalView): ('approve' | 'deny')[] {
   return (['approve', 'deny'] as const).filter((type) => allowedDecisions.includes(type));
@@ -66,16 +83,34 @@ function indented(line: string): string {
   return `    ${layout}${printable(line.slice(layout.length))}`;
 }
 
+function jsonLines(value: unknown): readonly string[] {
+  return safeJson(value, 2).split('\n').map(indented);
+}
+
+/** The recorded facts. Names are quoted where they could be read as words of the form. */
 function cardLines(approval: ApprovalView): readonly string[] {
-  const { toolName, agentId, risk, requirement, description, reason } = approval;
+  const { toolName, agentId, runId, risk, requirement, chain, requestedBy, labels, responses } = approval;
   return [
-    `An agent asks to run the tool ${printable(toolName)}.`,
-    `Agent: ${printable(agentId)}, requested by ${requesterWords(approval)}`,
+    `May the tool ${nameWords(toolName)} run?`,
+    `Agent: ${nameWords(agentId)} in run ${nameWords(runId)}`,
+    `Asked by: ${requesterWords(approval)}`,
+    ...said('Inside', chainWords(chain, requestedBy)),
+    ...said('Labels', labelWords(labels)),
     `Risk: ${risk ?? 'not rated'}`,
     `Needs: ${requirementWords(requirement)}`,
-    ...(description === null ? [] : [`Description, in the words of the agent: ${printable(safeJson(description))}`]),
-    ...(reason === null ? [] : [`Reason, in the words of the agent: ${printable(safeJson(reason))}`]),
+    ...said('Batch', batchWords(approval.batch, approval.callId)),
+    ...said('Not approved before', endedProposalWords(approval.endedProposals)),
+    ...responses.map((response) => `Response: ${responderWords(response)} ${decidedWords[response.decision.type]}`),
   ];
+}
+
+function said(label: string, words: string): readonly string[] {
+  return words === '' ? [] : [`${label}: ${words}`];
+}
+
+/** Says whose arguments these are: those of the agent, or of the person who edited them. */
+function proposalLines({ proposal: { number, kind, proposedBy } }: ApprovalView): readonly string[] {
+  return [number > 1 && kind === 'run' ? `Arguments, as ${nameWords(proposedBy)} edited them:` : 'Arguments:'];
 }
 
 /** The rest of what a person agrees to. */
@@ -84,12 +119,12 @@ function toldLines({ proposal, instructions }: ApprovalView): string[] {
     ...(proposal.kind === 'run'
       ? []
       : [
-          `It would not run: ${printable(proposal.proposedBy)} proposes this answer in its place:`,
-          ...safeJson(proposal.output, 2).split('\n').map(indented),
+          `It would not run: ${nameWords(proposal.proposedBy)} proposes this answer in its place:`,
+          ...jsonLines(proposal.output),
         ]),
     ...instructions.map(
       ({ respondedBy, instruction }) =>
-        `Instruction of ${printable(respondedBy)} to the agent: ${printable(safeJson(instruction))}`,
+        `Instruction of ${nameWords(respondedBy)} to the agent: ${printable(safeJson(instruction))}`,
     ),
   ];
 }
@@ -103,4 +138,13 @@ function footLines({ arguments: args, hiddenValues, actionDigest, expiresAt }: A
     ...(expiresAt === null ? [] : [`Expires: ${expiresAt}`]),
     `Inbox: ${url}`,
   ];
+}
+
+/** The agent's own words come last: they can be false. */
+function ownWords({ reason, description }: ApprovalView): readonly string[] {
+  const texts = Object.entries({ Reason: reason, Description: description });
+  const lines = texts.flatMap(([label, text]) =>
+    text === null || text === '' ? [] : [`${label}: ${printable(safeJson(text))}`],
+  );
+  return lines.length === 0 ? [] : ["The agent's own words (untrusted: judge by the arguments above):", ...lines];
 }

@@ -39,6 +39,14 @@ describe('the card', () => {
     );
   });
 
+  it('quotes a label that reads like several, and marks its characters once', () => {
+    const approval = { labels: { env: 'staging, cwd: /srv\u202e' } };
+    expect(cardOf(sampleNotice({ approval }), 3_000).facts).toContainEqual([
+      'Labels',
+      'env: "staging, cwd: /srv⟦U+202E⟧"',
+    ]);
+  });
+
   it('links to the inbox while it is pending, where the service has a public url', () => {
     const notice = sampleNotice();
     const link = `https://c.example/approvals/${notice.approval?.approvalId ?? ''}`;

@@ -3,6 +3,7 @@ import {
   batchWords,
   chainWords,
   decidedWords,
+  endedProposalWords,
   hiddenWords,
   labelWords,
   moreCharacters,
@@ -27,7 +28,7 @@ export interface Card {
   readonly status: readonly string[];
   readonly facts: readonly (readonly [label: string, text: string])[];
   readonly argumentLines: readonly string[];
-  /** False: a part of the arguments is not shown, so that nobody can approve them here. */
+  /** False: a part of the tool's name, the labels or the arguments is not shown, so that nobody can approve the call here. */
   readonly isWhole: boolean;
   /** A warning for the approver. */
   readonly warnings: readonly string[];
@@ -43,27 +44,33 @@ export const agentWordsLabel = "The agent's own words (untrusted: judge by the a
 
 const nameMax = 120;
 const wordsMax = 700;
+/** The labels have the folder and the server of a call, so a card that cuts them approves nothing. */
+const labelsMax = 1200;
 
 /** The card of a notice; at most about `charactersMax` characters of arguments. */
 export function cardOf(notice: Notice, charactersMax: number, publicUrl: string | null = null): Card {
-  const { call, approval, kind } = notice;
+  const { call, approval } = notice;
   const hiddenValues = approval?.hiddenValues ?? [];
   const shown = argumentLines(approval?.arguments ?? call.arguments, charactersMax, approval ?? {});
   const names = [call.toolName, call.agentId, call.runId].map((name) => look(name));
   const posing = shown.posing + names.reduce((sum, name) => sum + name.posing, 0);
   const hidden = shown.hidden + names.reduce((sum, name) => sum + name.hidden, 0);
-  const isOpen = approval?.state === 'pending' && (kind === 'requested' || kind === 'reminder');
+  const isCut = shown.isCut || labelsOf(approval).length > labelsMax;
   return {
     headline: headlineOf(notice),
     status: statusOf(notice),
     facts: factsOf(notice),
     argumentLines: shown.lines,
-    isWhole: !shown.isCut,
-    warnings: warningsOf({ posing, hidden, isCut: shown.isCut }, hiddenValues),
+    isWhole: !isCut,
+    warnings: warningsOf({ posing, hidden, isCut }, hiddenValues),
     agentWords: wordsOf(approval),
     link: linkOf(approval, publicUrl),
-    isOpen,
+    isOpen: isOpenFor(notice),
   };
+}
+
+function isOpenFor({ approval, kind }: Notice): boolean {
+  return approval?.state === 'pending' && (kind === 'requested' || kind === 'reminder');
 }
 
 function linkOf(approval: ApprovalView | null, publicUrl: string | null): string | null {
@@ -110,13 +117,14 @@ export function responseWords(response: ResponseView): string {
 function factsOf({ call, approval }: Notice): (readonly [string, string])[] {
   const risk = approval?.risk ?? null;
   return [
-    ['Tool', printable(call.toolName, nameMax)],
+    ['Tool', printable(call.toolName)],
     ['Agent', printable(call.agentId, nameMax)],
     ...askedFacts(approval),
     ['Run', printable(call.runId, nameMax)],
     ['Rule', printable(call.verdict.ruleId, nameMax)],
     ...(risk === null ? [] : [['Risk', risk] as const]),
     ...(approval === null ? [] : [['Needs', requirementWords(approval.requirement, nameMax)] as const]),
+    ...endedFact(approval),
     ...untilFact(approval),
     ...batchFact(call, approval),
     ['Digest', (approval?.actionDigest ?? call.actionDigest).slice(0, 'sha256:'.length + 16)],
@@ -125,20 +133,35 @@ function factsOf({ call, approval }: Notice): (readonly [string, string])[] {
 
 function askedFacts(approval: ApprovalView | null): (readonly [string, string])[] {
   if (approval === null) return [];
-  const labels = labelWords(approval.labels, (text) => printable(text, nameMax));
+  const labels = labelsOf(approval);
   return [
     ['Asked by', requesterWords(approval, nameMax)],
     ...(approval.chain.length === 0
       ? []
       : [['Inside', chainWords(approval.chain, approval.requestedBy, nameMax)] as const]),
-    ...(labels === '' ? [] : [['Labels', printable(labels, wordsMax)] as const]),
+    ...(labels === '' ? [] : [['Labels', cutLabels(labels)] as const]),
   ];
+}
+
+function labelsOf(approval: ApprovalView | null): string {
+  return approval === null ? '' : labelWords(approval.labels);
+}
+
+function cutLabels(labels: string): string {
+  const left = labels.length - labelsMax;
+  return left > 0 ? `${labels.slice(0, labelsMax).toWellFormed()}${moreCharacters(left)}` : labels;
 }
 
 /** The other calls of an all-or-nothing batch: a denial here cancels them. */
 function batchFact({ callId }: Notice['call'], approval: ApprovalView | null): (readonly [string, string])[] {
   const words = batchWords(approval?.batch ?? null, callId);
   return words === '' ? [] : [['Batch', words]];
+}
+
+/** Edits and answers of people that the question is no longer about. */
+function endedFact(approval: ApprovalView | null): (readonly [string, string])[] {
+  const words = endedProposalWords(approval?.endedProposals ?? [], nameMax);
+  return words === '' ? [] : [['Not approved before', words]];
 }
 
 function untilFact(approval: ApprovalView | null): (readonly [string, string])[] {

@@ -6,7 +6,7 @@ import type { Notice } from '../channel.js';
 import { digestListOf } from '../digest-list.js';
 
 /** Slack accepts 3,000 characters per section; escaping lengthens a text. */
-const sectionMax = 2_900;
+export const sectionMax = 2_900;
 export const argumentsMax = 2_000;
 const headerMax = 150;
 
@@ -26,7 +26,7 @@ function cut(text: string, max: number): string {
 }
 
 /** Plain text: nothing in it is read as a mention, a link, an emoji or a format. */
-function plain(text: string): KnownBlock {
+export function plain(text: string): KnownBlock {
   return { type: 'section', text: { type: 'plain_text', text: cut(text, sectionMax), emoji: false } };
 }
 
@@ -56,11 +56,12 @@ export function messageOf(
 ): { readonly text: string; readonly blocks: KnownBlock[] } {
   const card = cardOf(notice, argumentsMax, publicUrl);
   const args = card.argumentLines.join('\n');
-  const isWhole = card.isWhole && isWholeAsCode(args);
+  const facts = card.facts.map(([label, text]) => `${label}: ${text}`).join('\n');
+  const isWhole = card.isWhole && isWholeAsCode(args) && facts.length <= sectionMax;
   const blocks: KnownBlock[] = [
     { type: 'header', text: { type: 'plain_text', text: cut(card.headline, headerMax), emoji: false } },
     ...card.status.slice(-8).map(plain),
-    plain(card.facts.map(([label, text]) => `${label}: ${text}`).join('\n')),
+    plain(facts),
     ...card.warnings.map((warning) => plain(`⚠ ${warning}`)),
     ...linkTo(card),
     code(args),

@@ -1,9 +1,9 @@
 import type { ModalView } from '@slack/web-api';
 import type { ApprovalView } from '@countersign/contracts';
-import { printable } from '@countersign/text';
+import { labelWords, printable } from '@countersign/text';
 import { argumentLines } from '../card/argument-lines.js';
 import type { ChannelAnswer } from '../response-port.js';
-import { argumentsMax, code, isWholeAsCode } from './blocks.js';
+import { argumentsMax, code, isWholeAsCode, plain, sectionMax } from './blocks.js';
 import type { ViewSubmission } from './payload.js';
 
 /** Slack accepts 3,000 characters as the initial value of an input. */
@@ -27,8 +27,9 @@ export function answerModal(approval: ApprovalView, token: string): ModalView {
   const args = editable(approval.arguments);
   const { lines, isCut } = argumentLines(approval.arguments, argumentsMax, approval);
   const shownArguments = lines.join('\n');
-  const isWhole = !isCut && isWholeAsCode(shownArguments);
-  const isPossible = { approve: isWhole, edit: args !== undefined, deny: true };
+  const question = questionWords(approval);
+  const isWhole = !isCut && isWholeAsCode(shownArguments) && question.length <= sectionMax;
+  const isPossible = { approve: isWhole, edit: args !== undefined && question.length <= sectionMax, deny: true };
   const decisions = (['approve', 'edit', 'deny'] as const).filter(
     (decision) => approval.allowedDecisions.includes(decision) && isPossible[decision],
   );
@@ -41,12 +42,9 @@ export function answerModal(approval: ApprovalView, token: string): ModalView {
     submit: { type: 'plain_text', text: 'Send' },
     close: { type: 'plain_text', text: 'Close' },
     blocks: [
-      {
-        type: 'section',
-        text: { type: 'plain_text', text: `May ${printable(approval.toolName, 120)} run?`, emoji: false },
-      },
+      plain(question),
       code(shownArguments),
-      ...(isWhole ? [] : [{ type: 'section' as const, text: { type: 'plain_text' as const, text: cutWords } }]),
+      ...(isWhole ? [] : [plain(cutWords)]),
       {
         type: 'input',
         block_id: 'decision',
@@ -63,6 +61,12 @@ export function answerModal(approval: ApprovalView, token: string): ModalView {
       ...(args === undefined || !decisions.includes('edit') ? [] : [argumentsInput(args)]),
     ],
   };
+}
+
+/** The tool, and the labels: they have the folder and the server of the call. */
+function questionWords({ toolName, labels }: ApprovalView): string {
+  const words = labelWords(labels);
+  return `May ${printable(toolName)} run?${words === '' ? '' : `\nLabels: ${words}`}`;
 }
 
 function argumentsInput(initial: string) {
