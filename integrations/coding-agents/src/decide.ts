@@ -16,7 +16,7 @@ import { folderIdOf, folderOf } from './folder.js';
 import type { Marks } from './marks.js';
 import type { HookOptions } from './options.js';
 import { attemptMark, findSameCall, hasRun, type KnownCall } from './same-call.js';
-import { alreadyAllowed } from './why.js';
+import { alreadyAllowed, folderChanged } from './why.js';
 
 /** The longest wait of one request, in ms. */
 const pollMs = 50_000;
@@ -34,13 +34,15 @@ export interface HookPorts {
 export async function decide(ports: HookPorts, call: AgentCall): Promise<Decision> {
   const { options, marks, signal } = ports;
   if (options.ungated.some((glob) => matchesGlob(glob, call.toolName))) return { type: 'pass' };
-  const folder = folderOf(call);
+  const placed = { ...call, cwd: await folderOf(call) };
   const client = createClient(options);
-  const known = await findSameCall(client, marks, call, signal);
-  const view = await heldOpen(client, ports, await requested(client, ports, { ...call, cwd: folder }, known));
+  const known = await findSameCall(client, marks, placed, signal);
+  const view = await heldOpen(client, ports, await requested(client, ports, placed, known));
   if (view.state === 'awaiting_approval') return pending(client, ports, view);
-  if (view.state === 'approved' || view.state === 'allowed')
+  if (view.state === 'approved' || view.state === 'allowed') {
+    if ((await folderOf(call)) !== placed.cwd) return { type: 'deny', reason: folderChanged };
     return editRefused(ports, call, view) ?? claimed(ports, call, view);
+  }
   if (hasRun(view)) return { type: 'deny', reason: alreadyAllowed(view.callId) };
   marks.set(view.callId, '');
   const result = resultOf(view);

@@ -1,20 +1,42 @@
 import { jcsDigest } from '@countersign/contracts';
-import { isAbsolute } from 'node:path';
+import { realpath } from 'node:fs/promises';
+import { isAbsolute, resolve } from 'node:path';
 import { HookInputError, type AgentCall } from './agent.js';
 
 /** The longest value of a label. */
 const labelMax = 512;
 const unknownRemedy = 'Check which agent the command names, and begin a new session.';
+const otherRemedy = 'Let the agent work in another folder.';
+/** There is no such folder here. It may be the folder of an agent in a container. */
+const missing = ['ENOENT', 'ENOTDIR'];
 
 /**
- * Returns the folder of a call for people and policy. Throws a `HookInputError` for one that the ledger cannot record whole.
- * The attack: a rule blocks calls in a folder, and the agent makes a folder in it whose path is too long to be recorded.
+ * Resolves to the folder of a call for people and policy, without links and dots. Rejects with a `HookInputError` for one
+ * that the ledger cannot record whole. The attacks: a rule blocks calls in a folder, and the agent makes a folder in it whose
+ * path is too long to be recorded, or a link to it; people approve a call in a folder, and the agent has a link in its place.
  */
-export function folderOf({ cwd }: AgentCall): string {
+export async function folderOf({ cwd }: AgentCall): Promise<string> {
   if (cwd === undefined) throw new HookInputError('the folder ("cwd") of the call is not known', unknownRemedy);
-  const problem = whyUnfit(cwd);
-  if (problem === undefined) return cwd;
-  throw new HookInputError(`the folder in which the agent works ${problem}`, 'Let the agent work in another folder.');
+  const folder = isAbsolute(cwd) && cwd.isWellFormed() ? await withoutLinks(cwd) : cwd;
+  const problem = whyUnfit(folder);
+  if (problem === undefined) return folder;
+  throw new HookInputError(`the folder in which the agent works ${problem}`, otherRemedy);
+}
+
+/** The call in its folder without links, as it is asked for; unchanged where its folder cannot be told. */
+export async function inRealFolder(call: AgentCall): Promise<AgentCall> {
+  const cwd = await folderOf(call).catch(() => call.cwd);
+  return { ...call, cwd };
+}
+
+async function withoutLinks(cwd: string): Promise<string> {
+  try {
+    return await realpath(cwd);
+  } catch (error) {
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    if (missing.includes(code)) return resolve(cwd);
+    throw new HookInputError(`the folder in which the agent works cannot be looked up (${code})`, otherRemedy);
+  }
 }
 
 function whyUnfit(cwd: string): string | undefined {

@@ -2,6 +2,7 @@ import { limits, type JsonValue } from '@countersign/contracts';
 import { createClient, isRefusal } from '@countersign/worker-sdk';
 import type { AgentEnd } from './agent.js';
 import { noteOf, resolverOf, type HookPorts } from './decide.js';
+import { inRealFolder } from './folder.js';
 import { attemptMark, findRunningCall } from './same-call.js';
 import { isOwnDenial } from './why.js';
 
@@ -13,7 +14,7 @@ export async function report(
   { options, marks, signal }: Omit<HookPorts, 'agent'>,
   { call, status, result }: AgentEnd,
 ): Promise<string | null> {
-  const view = await findRunningCall(createClient(options), marks, call, signal);
+  const view = await findRunningCall(createClient(options), marks, await inRealFolder(call), signal);
   const text = textOf(result);
   if (view === undefined || (status === 'failed' && isOwnDenial(text ?? '', view.callId))) return null;
   const resolver = resolverOf(options);

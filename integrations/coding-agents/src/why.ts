@@ -23,6 +23,9 @@ function inPlainWords(cause: string): string {
 
 const notRun = 'The tool did not run.';
 
+/** The attack: while people decide, a link in the path of the folder gets another target. */
+export const folderChanged = `${notRun} The path of the folder leads to another folder since the call was asked for. Call it again: it is another call there.`;
+
 /** Says that the tool did not run, and why. */
 export function didNotRun(error: unknown): string {
   const why = whyOf(error);
