@@ -15,6 +15,7 @@ import { attempts, type GateOptions } from './calls/gate-options.js';
 import { createGatedCalls } from './calls/gated-calls.js';
 import { asForeign } from './server/foreign-words.js';
 import { createInnerRequests } from './server/inner-requests.js';
+import { refusalOfLaterProtocol } from './client/later-protocol.js';
 import { createSession } from './client/session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
 import { createTasks } from './tasks/tasks.js';
@@ -42,7 +43,8 @@ export interface GateFailure {
  * - messages about tasks, and the results of `initialize` and `tools/list` when the gate offers tasks;
  * - a reply of the server to no open request is dropped, as is a `tools/call` that is not a request;
  * - a reply whose id the server changed from a number to a string gets the number again;
- * - a message of the server has nothing that only the gate says: see `asForeign`.
+ * - a message of the server has nothing that only the gate says: see `asForeign`;
+ * - a request of a later version of MCP is refused: see `refusalOfLaterProtocol`.
  *
  * Rejects with the error of a side that cannot be started.
  *
@@ -93,7 +95,10 @@ export async function openGate(
     if (await isUngatedCall(options.ungated, call, catalog)) return undefined;
     return offer.isMade() && 'task' in call.params ? tasks.create(call) : gated.answer(call);
   };
-  const handlerOf = ({ method, params = {} }: JSONRPCRequest): Handler | undefined => {
+  const handlerOf = (request: JSONRPCRequest): Handler | undefined => {
+    const { method, params = {} } = request;
+    const refusal = refusalOfLaterProtocol(request, session.hasBegun());
+    if (refusal !== undefined) return async () => refusal;
     if (method === 'tools/call') return answerTool;
     if (!offer.isMade() || !method.startsWith('tasks/')) return undefined;
     return tasks.handlerOf(method, params) ?? (offer.serverHasTasks() ? undefined : noTask);

@@ -18,6 +18,8 @@ export interface Session {
   /** Returns whether an expected message answers a `tools/list` of the client. */
   readonly lists: (message: JSONRPCMessage) => boolean;
   readonly openIds: () => readonly (string | number)[];
+  /** The client has sent `initialize`. */
+  readonly hasBegun: () => boolean;
   /** The client opens addresses for its user. */
   readonly opensUrls: () => boolean;
   /** The name of the server, for the policy and the approvers. */
@@ -101,6 +103,7 @@ export function createSession(
     isOpen: (id) => open.has(id),
     lists: (message) => isReply(message) && message.id !== undefined && open.get(message.id)?.method === 'tools/list',
     openIds: () => [...open.keys()],
+    hasBegun: () => initializeId !== undefined,
     opensUrls: () => opensUrls,
     labels: () => (serverName === undefined ? {} : { mcpServer: serverName }),
     relatedTo: (message) => {
