@@ -22,6 +22,7 @@ const ops = { stages: [stage({ groups: ['ops'] })] };
 const twoOfOps = { stages: [stage({ approve: 2, deny: 2, groups: ['ops'] })] };
 /** Bob responds for Alice. */
 const bob = delegateOf('bob', 'alice');
+const aliceUnderAnotherName = { principal: 'alice-2', groups: ['ops'], aliases: ['alice'] };
 
 describe('a delegate', () => {
   it("responds in the delegator's place, with the delegator's groups", () => {
@@ -102,6 +103,43 @@ describe('a delegate', () => {
     given(events)
       .when(respond('alice', { actionDigest: digestOf('b') }))
       .thenRefused('already-voted');
+  });
+});
+
+describe('the refusal of a delegator', () => {
+  const dan = responder('dan');
+  const edited = { actionDigest: digestOf('b') };
+
+  it.each([
+    ['themselves', deny('alice')],
+    ['another delegate', deny(delegateOf('carol', 'alice'))],
+  ])('is not undone by an edit of the delegate, given by %s', (_, refusal) => {
+    given(history(request(twoOfOps), refusal))
+      .when(editBy(bob))
+      .thenRefused('already-voted');
+  });
+
+  it('is not undone when the delegate agrees to the edit of another person', () => {
+    const events = history(request(twoOfOps), deny('alice'), editBy(dan));
+    given(events).when(respond(bob, edited)).thenRefused('already-voted');
+    given(events)
+      .when(respond(delegateOf('bob', 'alice-2', { delegators: [aliceUnderAnotherName] }), edited))
+      .thenRefused('already-voted');
+  });
+
+  it('may be changed by the delegator, also where the delegate gave it', () => {
+    given(history(request(twoOfOps), deny('alice'), editBy(dan)))
+      .when(respond('alice', edited))
+      .thenAccepted({ resolution: 'approved' });
+    given(history(request(twoOfOps), deny(bob), editBy(dan)))
+      .when(respond('alice', edited))
+      .thenAccepted({ resolution: 'approved' });
+  });
+
+  it('may be changed by the delegate who gave it', () => {
+    given(history(request(twoOfOps), deny(bob), editBy(dan)))
+      .when(respond(bob, edited))
+      .thenAccepted({ resolution: 'approved' });
   });
 });
 

@@ -326,6 +326,30 @@ describe('a person', () => {
       .thenAccepted({ resolution: 'pending', endedVotes: ['bob@example.com'] });
   });
 
+  it('who agreed and refused under two names, before both were known as theirs, has refused', () => {
+    const names = ['bob', 'bob@example.com'];
+    const voters = names.map((one) => now(one, ['ops'], names));
+    given(history(request(byOps), respond('bob'), deny('bob@example.com')))
+      .when(respond('carol', { voters }))
+      .thenAccepted({ resolution: 'pending', endedVotes: ['bob'] });
+    given(history(request(byOps), deny('bob'), respond('bob@example.com')))
+      .when(respond('carol', { voters }))
+      .thenAccepted({ resolution: 'pending', endedVotes: ['bob@example.com'] });
+  });
+
+  it('who agreed before the request became known as their own does not count, and who refused does', () => {
+    const voters = [now('bob', ['ops'], ['bob', 'Agent'])];
+    given(history(request(byOps), respond('bob')))
+      .when(respond('carol', { voters }))
+      .thenAccepted({ resolution: 'pending', endedVotes: ['bob'] });
+    given(history(request(byOps), deny('bob')))
+      .when(deny('carol', { voters }))
+      .thenAccepted({ resolution: 'denied' });
+    given(history(request({ ...byOps, fourEyes: false }), respond('bob')))
+      .when(respond('carol', { voters }))
+      .thenAccepted({ resolution: 'approved' });
+  });
+
   it('withdraws a vote that they gave under another name', () => {
     const command = { ...withdraw('bob'), aliases: ['bob@example.com'] };
     const events = history(request(byOps), respond('bob@example.com'), command);

@@ -2,11 +2,12 @@ import type { EventData, Refusal, RefusalCode } from '@countersign/contracts';
 import { assert } from './assert.js';
 import { noMoreProposals, noMoreResponses } from './bounds.js';
 import { isBehind, namesOf, normalised, voiceNames } from './identity.js';
+import { requestersOf } from './requesters.js';
 import { reaches } from './requirement.js';
 import { currentProposal, expiresAtOf, isOver, requirementOf } from './proposal.js';
 import type { RespondToApproval } from './tool-call.commands.js';
-import type { Approval, Resolution, ToolCall } from './tool-call.state.js';
-import { groupsAsked, isApprover as isApproverOf, isAsked } from './seats.js';
+import type { Approval, Resolution, ToolCall, Vote } from './tool-call.state.js';
+import { agrees, groupsAsked, isApprover as isApproverOf, isAsked, isCounted } from './seats.js';
 import { instructionsOf } from './voting.js';
 
 type Response = EventData<'ApprovalResponded'>;
@@ -80,13 +81,6 @@ const isAssured: Check = ({ edited, command: { responder } }) => {
         { minAssurance },
       );
 };
-
-/** Everybody whose request it is: the principals that asked, the agents' owners, and the people for whom they act. */
-function requestersOf({ request }: ToolCall, approval: Approval): readonly string[] {
-  const links = [request, ...(request.chain ?? [])];
-  const people = links.flatMap(({ requestedBy, owner, onBehalfOf }) => [requestedBy, owner, onBehalfOf]);
-  return [approval.requestedBy, ...people].filter((one) => one !== undefined);
-}
 
 /** Four eyes: the requesters cannot respond, neither through a delegate nor as one, under none of their names. */
 const isNotOwnRequest: Check = ({ approval, edited, call, response, command: { responder } }) => {
@@ -180,15 +174,24 @@ function isOneOf(names: readonly string[], principal: string): boolean {
   return names.includes(normalised(principal));
 }
 
-/** The earlier vote of this person, or of the one in whose place they respond, for the same proposal, under any name. */
+/**
+ * The earlier vote of this person, or of the one in whose place they respond, for the same proposal, under any name.
+ *
+ * Attack: a person refuses, the proposal is edited, and their delegate agrees in their place. A delegate replaces no
+ * refusal of the delegator, or of another delegate, for any proposal.
+ */
 function earlierVote(approval: Approval, response: Response, responder: RespondToApproval['responder']) {
   const names = voiceNames(responder, response.onBehalfOf);
   return approval.votes.find(
     (vote) =>
-      vote.status === 'counted' &&
-      vote.proposal === response.proposal &&
-      (isOneOf(names, vote.respondedBy) || (vote.onBehalfOf !== null && isOneOf(names, vote.onBehalfOf))),
+      isCounted(vote) &&
+      isOfOneOf(names, vote) &&
+      (vote.proposal === response.proposal || (!agrees(vote) && !isOfOneOf(namesOf(responder), vote))),
   );
+}
+
+function isOfOneOf(names: readonly string[], { respondedBy, onBehalfOf }: Vote): boolean {
+  return isOneOf(names, respondedBy) || (onBehalfOf !== null && isOneOf(names, onBehalfOf));
 }
 
 const isUnblocked: Check = ({ command: { decision } }) =>
@@ -206,9 +209,7 @@ const isValid: Check = ({ command: { decision } }) =>
 
 const isInBounds: Check = ({ approval, edited, command, response }) => {
   const names = voiceNames(command.responder, response.onBehalfOf);
-  const isFirst = !approval.votes.some(
-    ({ respondedBy, onBehalfOf }) => isOneOf(names, respondedBy) || isOneOf(names, onBehalfOf ?? ''),
-  );
+  const isFirst = !approval.votes.some((vote) => isOfOneOf(names, vote));
   return (edited === approval ? undefined : noMoreProposals(approval)) ?? noMoreResponses(approval, command, isFirst);
 };
 

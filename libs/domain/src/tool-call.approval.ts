@@ -127,9 +127,10 @@ function digestOf(decision: ResponseDecision, { proposals }: Approval): string {
 }
 
 /** The response with its resolution, the votes that end with it, and until when the call may be claimed. */
-function resolved({ response: given, command }: Answer, approval: Approval): Response {
+function resolved({ response: given, command }: Answer, found: Found): Response {
   const { at, voters = [] } = command;
-  const ended = [...lostVoters(approval, voters), ...ownVotes(approval, command, given)];
+  const { approval } = found;
+  const ended = [...lostVoters(found, voters), ...ownVotes(approval, command, given)];
   const response = ended.length === 0 ? given : { ...given, endedVotes: [...new Set(ended)] };
   const after = castVote(approval, response);
   const resolution = tally(after);
@@ -154,10 +155,10 @@ export function respondToApproval(command: RespondToApproval, state: ToolCallSta
   if (found === undefined) return refused('unknown-approval', 'No such approval is recorded.');
   const { call, approval } = found;
   // A person who has lost the right to respond since no longer counts.
-  const now = { call, approval: withVotersNow(approval, command) };
+  const now = { call, approval: withVotersNow(found, command) };
   const chosen = chosenAnswer(responseChecks, answersOf(command, now));
   if ('refusal' in chosen) return { status: 'refused', refusal: chosen.refusal };
-  const data = resolved(chosen.answer, approval);
+  const data = resolved(chosen.answer, found);
   const held = data.resolution === 'denied' ? heldByBatch(call, command.batch) : undefined;
   return held ?? accepted({ type: 'ApprovalResponded', data });
 }

@@ -36,7 +36,7 @@ export function expireApproval(command: ExpireApproval, state: ToolCallState): R
   const recorded = pendingApproval(state, approvalId);
   if (state.status === 'unrequested' || recorded === undefined) return notDue;
   // A person who has lost the right to respond since no longer counts.
-  const ended = [...new Set(lostVoters(recorded, voters))];
+  const ended = [...new Set(lostVoters({ call: state, approval: recorded }, voters))];
   const events = onTimeout(withoutVotesOf(recorded, ended), at).map((event) => withEndedVotes(event, ended));
   if (events.length === 0) return notDue;
   const end = events.find(({ type }) => type === 'ApprovalExpired');

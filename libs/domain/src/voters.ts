@@ -1,32 +1,49 @@
 import { isSamePerson, normalised, voiceNames } from './identity.js';
 import type { Voice } from './identity.js';
+import { requirementOf } from './proposal.js';
+import { requestersOf } from './requesters.js';
 import type { RespondToApproval, VoterNow } from './tool-call.commands.js';
-import type { Approval, Vote } from './tool-call.state.js';
-import { isStillApprover } from './seats.js';
+import type { Approval, ToolCall, Vote } from './tool-call.state.js';
+import { agrees, isCounted, isStillApprover } from './seats.js';
 import { withoutVotesOf } from './voting.js';
+
+/** An approval of a call. */
+interface Asked {
+  readonly call: Pick<ToolCall, 'request'>;
+  readonly approval: Approval;
+}
 
 /**
  * The earlier voters whose votes do not count at this decision: they may no longer respond in the stage in which they
- * voted, or an earlier vote is of the same person under another name.
+ * voted, they agreed to a request that is now known as their own, or another vote is of the same person under another
+ * name. A refusal counts before an agreement of the same person.
  */
-export function lostVoters(approval: Approval, voters: readonly VoterNow[]): readonly string[] {
+export function lostVoters(asked: Asked, voters: readonly VoterNow[]): readonly string[] {
   const counted: string[] = [];
   const lost: string[] = [];
-  for (const vote of approval.votes) {
-    if (vote.status !== 'counted') continue;
+  const votes = asked.approval.votes.filter(isCounted);
+  for (const vote of [...votes.filter((one) => !agrees(one)), ...votes.filter(agrees)]) {
     const now = voters.find((one) => one.respondedBy === vote.respondedBy && one.onBehalfOf === vote.onBehalfOf);
     if (now === undefined) continue;
     const names = now.names.map(normalised);
-    const holds = now.groups !== null && isStillApprover(approval, vote, now.groups);
-    if (holds && !names.some((name) => counted.includes(name))) counted.push(...names);
+    const holds = mayStillVote(asked, vote, now) && !names.some((name) => counted.includes(name));
+    if (holds) counted.push(...names);
     else lost.push(vote.respondedBy);
   }
   return lost;
 }
 
+/** Attack: a person agrees to their own request under a name that the files do not know yet as theirs. */
+function mayStillVote({ call, approval }: Asked, vote: Vote, { groups, names }: VoterNow): boolean {
+  if (groups === null || !isStillApprover(approval, vote, groups)) return false;
+  if (!agrees(vote) || !requirementOf(approval).fourEyes) return true;
+  const own = names.map(normalised);
+  return !requestersOf(call, approval).some((one) => own.includes(normalised(one)));
+}
+
 /** The approval with the votes alone that count now. */
-export function withVotersNow(approval: Approval, { voters = [] }: Pick<RespondToApproval, 'voters'>): Approval {
-  return voters.length === 0 ? approval : withoutVotesOf(approval, lostVoters(approval, voters));
+export function withVotersNow(asked: Asked, { voters = [] }: Pick<RespondToApproval, 'voters'>): Approval {
+  return voters.length === 0 ? asked.approval : withoutVotesOf(asked.approval, lostVoters(asked, voters));
 }
 
 /** The earlier votes of the responding person under their other names: the new vote replaces them. */
