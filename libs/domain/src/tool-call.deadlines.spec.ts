@@ -31,6 +31,7 @@ import {
 import { dueAt, dueCommand } from './tool-call.deadlines.js';
 import { toolCallDecider } from './tool-call.decider.js';
 import { callState, currentApproval } from './tool-call.state.js';
+import { toStored } from './time.js';
 import { upcomingOf } from './upcoming.js';
 
 const expired = (n: number) => ({
@@ -192,6 +193,16 @@ describe('ExpireApproval', () => {
 
     it('approves where an approval was there but the quorum was not', () => {
       expect(callState(stateAfter(history(request(two), respond('alice'), expire())))).toBe('approved');
+    });
+
+    it('approves up to five minutes after the deadline, and fails closed later: the server was away', () => {
+      const events = history(request(silent));
+      given(events)
+        .when(expire(minute(65)))
+        .thenAccepted({ automatic: true, resolution: 'approved' });
+      given(events)
+        .when(expire(minute(65) + 1))
+        .thenAccepted({ expiredAt: toStored(minute(65) + 1) });
     });
 
     it('passes on no instruction of a person who was not enough', () => {

@@ -116,15 +116,23 @@ function escalated(approval: Approval, due: Due): ToolCallEvent | undefined {
   return { type: 'ApprovalEscalated', data: escalation(approval, due, isSatisfied ? [] : next.to, expiresAt) };
 }
 
+/** How long after its deadline silence may still approve. */
+const silenceLateMsMax = 5 * 60_000;
+
 /**
  * Silence approves only the first round of a request that nobody objected to, edited or answered, below high risk.
  * Otherwise the call fails closed.
+ *
+ * Attack: the deadline passes while the server is stopped or its machine is suspended, or the clock is set forward. No
+ * person could object, or look within the business hours, so what is recorded long after the deadline is no silence.
  */
 function approvedBySilence(approval: Approval, at: number): ToolCallEvent | undefined {
   const { approvalId, verdict } = approval;
   const { requirements, action, number } = currentProposal(approval);
   const [requirement] = requirements;
-  if (requirement === undefined || !maySilenceApprove(approval)) return undefined;
+  const expiresAt = expiresAtOf(approval);
+  const isLate = expiresAt === null || at - toEpochMs(expiresAt) > silenceLateMsMax;
+  if (requirement === undefined || isLate || !maySilenceApprove(approval)) return undefined;
   return {
     type: 'ApprovalResponded',
     data: {
