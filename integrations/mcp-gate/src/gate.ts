@@ -15,7 +15,7 @@ import { attempts, type GateOptions } from './calls/gate-options.js';
 import { createGatedCalls } from './calls/gated-calls.js';
 import { asForeign } from './server/foreign-words.js';
 import { createInnerRequests } from './server/inner-requests.js';
-import { refusalOfLaterProtocol } from './client/later-protocol.js';
+import { refuserOfLater } from './client/later-protocol.js';
 import { createSession } from './client/session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
 import { createTasks } from './tasks/tasks.js';
@@ -44,7 +44,7 @@ export interface GateFailure {
  * - a reply of the server to no open request is dropped, as is a `tools/call` that is not a request;
  * - a reply whose id the server changed from a number to a string gets the number again;
  * - a message of the server has nothing that only the gate says: see `asForeign`;
- * - a request of a later version of MCP is refused: see `refusalOfLaterProtocol`.
+ * - a request of a later version of MCP is refused: see `refuserOfLater`.
  *
  * Rejects with the error of a side that cannot be started.
  *
@@ -95,10 +95,7 @@ export async function openGate(
     if (await isUngatedCall(options.ungated, call, catalog)) return undefined;
     return offer.isMade() && 'task' in call.params ? tasks.create(call) : gated.answer(call);
   };
-  const handlerOf = (request: JSONRPCRequest): Handler | undefined => {
-    const { method, params = {} } = request;
-    const refusal = refusalOfLaterProtocol(request, session.hasBegun());
-    if (refusal !== undefined) return async () => refusal;
+  const handlerOf = ({ method, params = {} }: JSONRPCRequest): Handler | undefined => {
     if (method === 'tools/call') return answerTool;
     if (!offer.isMade() || !method.startsWith('tasks/')) return undefined;
     return tasks.handlerOf(method, params) ?? (offer.serverHasTasks() ? undefined : noTask);
@@ -106,7 +103,7 @@ export async function openGate(
   client.onmessage = (message) => {
     session.fromClient(message);
     offer.fromClient(message);
-    const handler = isJSONRPCRequest(message) ? handlerOf(message) : undefined;
+    const handler = isJSONRPCRequest(message) ? (refuserOfLater(message, session) ?? handlerOf(message)) : undefined;
     if (isJSONRPCRequest(message) && handler !== undefined) {
       answered.answer(message, handler);
       return;
