@@ -1,7 +1,15 @@
 /** Every variable that some process or command of ours reads. */
 const settingNames: readonly string[] = [
   ...['HOST', 'PORT', 'DATA', 'LOG_LEVEL', 'PUBLIC_URL', 'REQUESTS_PER_SECOND', 'ACCEPT_LOG_END'],
-  ...['KEYS_FOLDER', 'ROOT_KEY_FILE', 'ACCEPT_LOST_KEYS', 'KEEPER_URL', 'KEEPER_TOKEN_FILE', 'KEEPER_CA_FILE'],
+  ...[
+    'KEYS_FOLDER',
+    'ROOT_KEY_FILE',
+    'ACCEPT_LOST_KEYS',
+    'ACCEPT_UNREADABLE_POLICY',
+    'KEEPER_URL',
+    'KEEPER_TOKEN_FILE',
+    'KEEPER_CA_FILE',
+  ],
   ...['KEEPER_PORT', 'KEEPER_TOKENS_FILE', 'KEEPER_TLS_CERT_FILE', 'KEEPER_TLS_KEY_FILE', 'KEEPER_LOAN_MS'],
   ...[
     'POLICY',

@@ -93,6 +93,7 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
     kafka: values.COUNTERSIGN_KAFKA_BROKERS === undefined ? null : toKafka(values, folder),
     policyFile: file(values.COUNTERSIGN_POLICY),
     shadowPolicyFile: file(values.COUNTERSIGN_POLICY_SHADOW),
+    acceptedPolicy: values.COUNTERSIGN_ACCEPT_UNREADABLE_POLICY ?? null,
     toolsFile: file(values.COUNTERSIGN_TOOLS),
     tokensFile: file(values.COUNTERSIGN_TOKENS_FILE),
     channelsFile: file(values.COUNTERSIGN_CHANNELS),

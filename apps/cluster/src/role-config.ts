@@ -66,6 +66,8 @@ export interface RoleConfig {
   readonly kafka: KafkaConfig | null;
   readonly policyFile: string | null;
   readonly shadowPolicyFile: string | null;
+  /** Gateway and ledger: the activation of a policy that cannot be read and is given up, by its event id; null: none. */
+  readonly acceptedPolicy: string | null;
   readonly toolsFile: string | null;
   readonly tokensFile: string | null;
   readonly channelsFile: string | null;

@@ -1,4 +1,4 @@
-import { createWriteSide, forgetStreams, recordPolicy, recordShadowPolicy } from '@countersign/commands';
+import { createWriteSide, forgetStreams, recordAtStart, recordPolicy, recordShadowPolicy } from '@countersign/commands';
 import type { CommandPorts, People, ServiceTools, WriteSidePorts } from '@countersign/commands';
 import { createDecidingClock } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
@@ -14,8 +14,8 @@ type JudgingOptions = Pick<WriteSidePorts, 'writeOnly' | 'grants' | 'history'> &
 };
 
 /** The commands over the log of the process. Their cached streams are copies: an erasure drops them. */
-function createCommands({ store, vault }: LedgerStore, ports: Omit<WriteSidePorts, 'store'>): CommandPorts {
-  const commands = createWriteSide({ store, ...ports });
+function createCommands({ store, vault, unreadable }: LedgerStore, ports: Omit<WriteSidePorts, 'store'>): CommandPorts {
+  const commands = createWriteSide({ store, forbidding: unreadable, ...ports });
   vault?.keepInMemory(() => {
     forgetStreams(commands);
   });
@@ -32,11 +32,16 @@ export async function openJudgingWriteSide(
 ): Promise<CommandPorts> {
   const { ids, log } = process;
   const { store } = ledgerStore;
-  const record = async (content: PolicyContent | null): Promise<void> => recordPolicy(store, content, timeOf(store));
-  await untilDone(process, 'policy', isStoreAway, () => record(policy));
+  const { acceptedPolicy: accepted } = process.config;
+  const record = async (content: PolicyContent | null): Promise<void> =>
+    recordPolicy(store, content, timeOf(store), { accepted });
+  const tenant = policy?.tenant ?? 'default';
+  const forbidding = await untilDone(process, 'policy', isStoreAway, () =>
+    recordAtStart(() => record(policy), tenant, ledgerStore.unreadable, log),
+  );
   const policies = livePolicies(process, policy, record, people);
   const shadow = openShadow(process, store, people);
-  return createCommands(ledgerStore, { policies, shadow, people, tools, ids, log, ...options });
+  return createCommands(ledgerStore, { policies, forbidding, shadow, people, tools, ids, log, ...options });
 }
 
 function openShadow(

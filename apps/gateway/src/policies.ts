@@ -1,5 +1,5 @@
 import type { Actor } from '@countersign/commands';
-import { isReadable, limits } from '@countersign/contracts';
+import { isReadable, limits, policyStream } from '@countersign/contracts';
 import type {
   Backtest,
   ExplainedCall,
@@ -45,7 +45,7 @@ export function createPolicyReads(ports: GatewayPorts, turns: FairTurns): Policy
     backtest: (actor, body) => backtest(ports, actor, body),
     active: async ({ tenant }) => {
       const { version, content } = commands.policies.of(tenant);
-      const event = (await store.readStream(`policy-${tenant}`)).at(-1);
+      const event = (await store.readStream(policyStream(tenant))).at(-1);
       const last = event === undefined || !isReadable(event) ? undefined : (event.data as PolicyEvent['data']);
       const recorded = last?.policyVersion === version ? last : undefined;
       const { activatedAt = null, activatedBy = null } = recorded ?? {};
@@ -53,7 +53,7 @@ export function createPolicyReads(ports: GatewayPorts, turns: FairTurns): Policy
       return ok(view);
     },
     versions: async ({ tenant }, { policyVersion, limit = limits.pageSizeDefault }) => {
-      const recorded = (await store.readStream(`policy-${tenant}`)).filter(isReadable);
+      const recorded = (await store.readStream(policyStream(tenant))).filter(isReadable);
       const activations = recorded.map(({ data }) => data as PolicyEvent['data']);
       const wanted = activations.filter((one) => policyVersion === undefined || one.policyVersion === policyVersion);
       const versions = wanted

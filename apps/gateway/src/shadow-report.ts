@@ -1,6 +1,5 @@
-import { shadowPolicyStream } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
-import { isReadable } from '@countersign/contracts';
+import { isReadable, shadowPolicyStream } from '@countersign/contracts';
 import type { ChangedCall, EventData, PolicyEvent, RecordedEvent, ShadowReport } from '@countersign/contracts';
 import { createBreather } from './limits/breather.js';
 import type { FairTurns } from './limits/fair-turns.js';

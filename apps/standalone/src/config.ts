@@ -30,6 +30,8 @@ export interface StandaloneConfig {
   readonly dataFolder: string;
   readonly policyFile: string | null;
   readonly shadowPolicyFile: string | null;
+  /** The activation of a policy that cannot be read and is given up, by its event id; null: none. */
+  readonly acceptedPolicy: string | null;
   /** The operator's own file; null: `tokens.json` in the data folder, created at the first start. */
   readonly tokensFile: string | null;
   readonly toolsFile: string | null;
@@ -72,6 +74,7 @@ export function readStandaloneConfig(
     dataFolder: resolve(folder, values.COUNTERSIGN_DATA),
     policyFile: file(values.COUNTERSIGN_POLICY),
     shadowPolicyFile: file(values.COUNTERSIGN_POLICY_SHADOW),
+    acceptedPolicy: values.COUNTERSIGN_ACCEPT_UNREADABLE_POLICY ?? null,
     tokensFile: file(values.COUNTERSIGN_TOKENS_FILE),
     toolsFile: file(values.COUNTERSIGN_TOOLS),
     channelsFile: file(values.COUNTERSIGN_CHANNELS),

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createWriteSide, recordPolicy, recordShadowPolicy } from '@countersign/commands';
+import { createWriteSide, recordAtStart, recordPolicy, recordShadowPolicy } from '@countersign/commands';
 import type { CommandPorts, People } from '@countersign/commands';
 import { createUnreadableWatch, openEmbeddedEventStore } from '@countersign/event-store';
 import type { CommitMetrics, EmbeddedEventStore, UnreadableWatch } from '@countersign/event-store';
@@ -79,11 +79,12 @@ export async function openStores(
     const projector = createProjector({ store, readModel, clock, log });
     stops.push(projector.stop);
     await projector.start();
-    await recordPolicy(store, policy, timeOf(clock));
+    const record = (content: PolicyContent | null): Promise<void> =>
+      recordPolicy(store, content, timeOf(clock), { accepted: config.acceptedPolicy });
+    const tenant = policy?.tenant ?? 'default';
+    const forbidding = await recordAtStart(() => record(policy), tenant, unreadable, log);
     const policies = createLivePolicies(policy);
     if (config.policyFile !== null && policy !== null) {
-      const record = (content: PolicyContent): Promise<void> => recordPolicy(store, content, timeOf(clock));
-      const { tenant } = policy;
       stops.push(followPolicyFile({ file: config.policyFile, tenant, policies, people, record, clock, log }).close);
     }
     const shadow = openShadow(config, store, world, people);
@@ -91,6 +92,7 @@ export async function openStores(
     const commands = createWriteSide({
       store,
       policies,
+      forbidding,
       shadow,
       people,
       grants: { index: readModel.grants, conditions: loadConditions },

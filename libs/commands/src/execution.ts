@@ -5,6 +5,7 @@ import type { Outcome as ExecutionOutcome, ToolCall } from '@countersign/domain'
 import { reachOf } from './actor.js';
 import type { Actor } from './actor.js';
 import { closeBatch, inBatch } from './batch.js';
+import { forbidden } from './stream/forbidden.js';
 import { withToolCall } from './stream/with-tool-call.js';
 import { refused } from './result.js';
 import { oversizeResult } from './people/output-size.js';
@@ -39,7 +40,7 @@ export async function claim(
       idempotencyKey: callId,
       claimId: commandId,
     } as const;
-    return inBatch(ports, call, command, commandId);
+    return forbidden(ports, call.request, 'run') ?? inBatch(ports, call, command, commandId);
   });
   if (outcome.status === 'refused') return closedIfBroken(ports, tenant, callId, outcome);
   return toClaim(outcome, { actor, resolverId: body.resolverId, commandId });
@@ -199,6 +200,8 @@ export async function submitClientOutput(
     toolCallRules.submitClientOutput,
     (call, at) => {
       const command = { type: 'SubmitClientOutput', at, outcome: toExecutionOutcome(body) } as const;
+      const refusal = forbidden(ports, call.request, 'run');
+      if (refusal !== undefined) return refusal;
       return inBatch(ports, call, { ...command, submittedBy: actor.principal, reach: reachOf(actor) }, commandId);
     },
   );

@@ -24,7 +24,7 @@ export type {
   ServiceTools,
   ToolCallHandler,
 } from './ports.js';
-export { recordPolicy, recordShadowPolicy, shadowPolicyStream } from './policy-activation.js';
+export { recordAtStart, recordPolicy, recordShadowPolicy } from './policy-activation.js';
 export type { RequestedToolCalls } from './request/request-tool-calls.js';
 export type { BulkResult } from './people/respond-in-bulk.js';
 export { UnreadableStreamError } from './stream/unreadable-stream.js';

@@ -9,6 +9,7 @@ import type {
   ToolCallCommand,
   ToolCallState,
 } from '@countersign/domain';
+import type { Forbidding } from '@countersign/event-store';
 import type { Policies, ShadowPolicy } from '@countersign/policy';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ArgumentSchemas } from './request/argument-schema.js';
@@ -60,6 +61,8 @@ export interface CommandPorts {
   /** For the streams of all-or-nothing batches. */
   readonly batches: BatchHandler;
   readonly policies: Policies;
+  /** The streams that cannot be read and forbid what they cover. Default: none. */
+  readonly forbidding?: Forbidding | undefined;
   /** Without it no call is covered by a standing grant: for processes that record no requests. */
   readonly grants?: GrantPorts;
   /** The candidate policy, which judges each call too and decides nothing. Default: none. */

@@ -16,6 +16,8 @@ export interface WriteSidePorts {
   readonly store: EventStore;
   /** Default: the built-in policy for every tenant. */
   readonly policies?: Policies;
+  /** See {@link CommandPorts}. */
+  readonly forbidding?: CommandPorts['forbidding'];
   /** Default: no grant covers a call. */
   readonly grants?: GrantSources;
   /** See {@link CommandPorts}. Default: none. */
@@ -44,7 +46,7 @@ const grantCacheSize = 256;
  */
 export function createWriteSide(ports: WriteSidePorts): CommandPorts {
   const { store, policies = createPolicies([]), shadow, people, tools, grants, history, writeOnly = false } = ports;
-  const { ids, log } = ports;
+  const { ids, log, forbidding } = ports;
   const clock = createDecidingClock(store.clock);
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
@@ -56,6 +58,7 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
       },
     }),
     policies,
+    forbidding,
     shadow,
     people,
     tools,

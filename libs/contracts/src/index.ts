@@ -137,6 +137,7 @@ export type {
 } from './queries.js';
 export { oversightGroupings, oversightReportSchema } from './oversight-views.js';
 export type { OversightFigures, OversightGrouping, OversightReport, OversightRow } from './oversight-views.js';
+export { lastReplacesAll, policyStream, shadowPolicyStream, tenantOfPolicyStream } from './policy-events.js';
 export type { PolicyEvent } from './policy-events.js';
 export {
   explanationViewSchema,
@@ -164,7 +165,7 @@ export { businessHoursSchema, requirementSchema } from './requirement.js';
 export type { BusinessHours, Requirement, Stage, Verdict } from './requirement.js';
 export { createSchemaRegistry } from './schema-registry.js';
 export type { JsonSchema, SchemaRegistry } from './schema-registry.js';
-export { runCancellationStream, runCancelledSchema } from './run-events.js';
+export { isRunCancellationStream, runCancellationStream, runCancelledSchema } from './run-events.js';
 export type { RunEvent } from './run-events.js';
 export {
   concealAt,

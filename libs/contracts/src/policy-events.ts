@@ -17,6 +17,29 @@ export interface PolicyEvent {
   readonly data: z.infer<typeof policyActivatedSchema>;
 }
 
+/** The stream of the policies that were in force for a tenant. */
+export function policyStream(tenant: string): string {
+  return `${policyPrefix}${tenant}`;
+}
+
+/** The stream of a tenant's candidate policies. */
+export function shadowPolicyStream(tenant: string): string {
+  return `${shadowPrefix}${tenant}`;
+}
+
+const policyPrefix = 'policy-';
+const shadowPrefix = 'shadow-policy-';
+
+/** The tenant whose policy stream this is; undefined for every other stream. */
+export function tenantOfPolicyStream(stream: string): string | undefined {
+  return stream.startsWith(policyPrefix) ? stream.slice(policyPrefix.length) : undefined;
+}
+
+/** Returns whether the last event of a stream replaces all before it, so that one that can be read ends what came before. */
+export function lastReplacesAll(stream: string): boolean {
+  return stream.startsWith(policyPrefix) || stream.startsWith(shadowPrefix);
+}
+
 const { outcome, ruleId } = verdictSchema.shape;
 
 /** The candidate's verdict on a request, recorded with it. It decides nothing. */

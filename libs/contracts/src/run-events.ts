@@ -24,5 +24,12 @@ export interface RunEvent {
 
 /** The stream of one cancellation of a run. */
 export function runCancellationStream(commandId: string): string {
-  return `runCancellation-${commandId}`;
+  return `${prefix}${commandId}`;
+}
+
+const prefix = 'runCancellation-';
+
+/** Returns whether a stream is the cancellation of a run. */
+export function isRunCancellationStream(stream: string): boolean {
+  return stream.startsWith(prefix);
 }

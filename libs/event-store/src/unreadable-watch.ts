@@ -1,10 +1,24 @@
-import { isReadable, unreadableStreamOf } from '@countersign/contracts';
+import {
+  isReadable,
+  isRunCancellationStream,
+  lastReplacesAll,
+  policyStream,
+  unreadableStreamOf,
+} from '@countersign/contracts';
 import type { LogEvent, UnreadableStream } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
 import type { EventStore } from './event-store.js';
 
-/** The streams that a process found to be set aside, for its log, metric, readiness and status. */
-export interface UnreadableWatch {
+/** The streams that forbid what they cover, because an event in them cannot be read: it may be a restriction. */
+export interface Forbidding {
+  /** The policy stream of a tenant, when its last event cannot be read. */
+  readonly policyOf: (tenant: string) => UnreadableStream | undefined;
+  /** A cancellation of the run. */
+  readonly runOf: (tenant: string, runId: string) => UnreadableStream | undefined;
+}
+
+/** The streams that a process found to be set aside, for its commands, log, metric, readiness and status. */
+export interface UnreadableWatch extends Forbidding {
   /** The same store, whose events are looked at on their way to the readers. */
   readonly over: <Store extends EventStore>(store: Store) => Store;
   /** Adds those that a read model found in an earlier process. */
@@ -13,32 +27,65 @@ export interface UnreadableWatch {
   readonly streams: () => readonly UnreadableStream[];
 }
 
-/** Tells of each stream once, by its first event that cannot be read. */
+type Place = Pick<UnreadableStream, 'stream' | 'revision' | 'position'>;
+
+/**
+ * Tells of each stream once, by its first event that cannot be read. A stream whose last event replaces all before it is
+ * set aside by that one, until a later one can be read.
+ */
 export function createUnreadableWatch(log: Log): UnreadableWatch {
   const known = new Map<string, UnreadableStream>();
+  const cancellations = new Map<string, UnreadableStream[]>();
+  /** The last revision seen of the streams of which it alone counts: an event may be read again, in any order. */
+  const last = new Map<string, number>();
   const add = (found: UnreadableStream): void => {
-    if (known.has(found.stream)) return;
     known.set(found.stream, found);
+    const { runId, stream } = found;
+    if (runId !== null && isRunCancellationStream(stream)) {
+      cancellations.set(runId, [...(cancellations.get(runId) ?? []), found]);
+    }
     log.error(
       { ...found },
       'an event of the log cannot be read: its stream is set aside, and nothing is decided or run on it',
     );
   };
+  const isNews = ({ stream, revision, position }: Place): boolean => {
+    if (!lastReplacesAll(stream)) return !known.has(stream);
+    // A stream that was deleted has no position: nothing can follow.
+    const at = position === 0 ? Infinity : revision;
+    if (at <= (last.get(stream) ?? -1)) return false;
+    last.set(stream, at);
+    return true;
+  };
   const look = <Events extends readonly LogEvent[]>(events: Events): Events => {
-    for (const event of events) if (!isReadable(event)) add(unreadableStreamOf(event));
+    for (const event of events) {
+      if (isReadable(event)) {
+        if (lastReplacesAll(event.stream) && isNews(event)) known.delete(event.stream);
+      } else if (isNews(event)) add(unreadableStreamOf(event));
+    }
     return events;
   };
   return {
     over: (store) => ({
       ...store,
+      append: async (stream, ...given) => {
+        const result = await store.append(stream, ...given);
+        if (result.status === 'committed' && lastReplacesAll(stream) && isNews({ stream, ...result })) {
+          known.delete(stream);
+        }
+        return result;
+      },
       readStream: async (...given) => look(await store.readStream(...given)),
       readAll: async (...given) => look(await store.readAll(...given)),
       subscribe: (after, handler) =>
         store.subscribe(after, { ...handler, onEvents: (events) => handler.onEvents(look(events)) }),
     }),
     know: (streams) => {
-      for (const one of streams) add(one);
+      for (const one of streams) if (isNews(one)) add(one);
     },
     streams: () => [...known.values()].toSorted((one, other) => one.position - other.position),
+    policyOf: (tenant) => (known.size === 0 ? undefined : known.get(policyStream(tenant))),
+    runOf: (tenant, runId) =>
+      cancellations.get(runId)?.find((found) => found.tenant === null || found.tenant === tenant),
   };
 }

@@ -1,3 +1,4 @@
+import { UnreadableStreamError } from '@countersign/commands';
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import { createShadowPolicy } from '@countersign/policy';
 import type { KnownPeople, PolicyContent, ShadowPolicy } from '@countersign/policy';
@@ -112,15 +113,18 @@ async function settledContent(followed: FollowedPolicy, signal: AbortSignal): Pr
   }
 }
 
-/** Records the content; waits while the event store is away. */
+/** Records the content; waits while the event store is away, and while the last activation in it cannot be read. */
 async function recorded({ record, clock, log }: FollowedPolicy, content: PolicyContent, signal: AbortSignal) {
-  for (;;) {
+  for (let told = ''; ;) {
     try {
       await record(content);
       return;
     } catch (error) {
-      if (!(error instanceof EventStoreUnavailableError)) throw error;
-      log.warn({ why: error.message }, 'the changed policy waits for the event store');
+      const waits = error instanceof EventStoreUnavailableError || error instanceof UnreadableStreamError;
+      if (!waits) throw error;
+      const { message: why } = error;
+      if (why !== told) log.warn({ why }, 'the changed policy waits for the event store');
+      told = why;
     }
     await sleep(clock, againMs, signal);
     signal.throwIfAborted();

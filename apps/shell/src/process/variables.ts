@@ -36,6 +36,7 @@ export const servingVariables = {
 export const judgingVariables = {
   COUNTERSIGN_POLICY: z.string().optional(),
   COUNTERSIGN_POLICY_SHADOW: z.string().optional(),
+  COUNTERSIGN_ACCEPT_UNREADABLE_POLICY: z.uuid('must be the id of the event that cannot be read').optional(),
   COUNTERSIGN_TOOLS: z.string().optional(),
 };
 

@@ -11,6 +11,7 @@ import type { CommandPorts } from '../ports.js';
 import { refused } from '../result.js';
 import type { Result } from '../result.js';
 import { respond } from '../people/respond.js';
+import { forbidden } from '../stream/forbidden.js';
 import { findCall } from '../stream/with-tool-call.js';
 
 /** Creates a standing grant. Above the risk tier it waits for a second person. */
@@ -22,6 +23,8 @@ export async function createGrant(
 ): Promise<Result<Grant>> {
   const recorded = await recordedBefore(ports, actor, commandId);
   if (recorded !== undefined) return recorded;
+  const refusal = forbidden(ports, { tenant: actor.tenant, runId: body.runId ?? '' }, 'judge');
+  if (refusal !== undefined) return refusal;
   const planned = await planGrant(ports, actor, body);
   if (planned.status === 'refused') return planned;
   return recordGrant(ports, actor, planned.terms, commandId);
@@ -35,6 +38,8 @@ export function confirmGrant(
   commandId: string,
 ): Promise<Result<Grant>> {
   const { principal: confirmedBy, via } = actor;
+  const refusal = forbidden(ports, { tenant: actor.tenant, runId: '' }, 'judge');
+  if (refusal !== undefined) return Promise.resolve(refusal);
   return withGrant(ports, actor, { grantId, commandId }, (grant, at) =>
     mayConfirm(ports, actor, grant.terms)
       ? { type: 'ConfirmGrant', at, confirmedBy, aliases: aliasesOf(ports, actor.tenant, confirmedBy), via }
@@ -68,6 +73,8 @@ export async function respondAndRemember(
   if (recorded !== undefined) return recorded;
   const before = await findApproval(ports, actor, approvalId);
   if (before === undefined) return refused('unknown-approval', `there is no approval ${approvalId}`);
+  const refusal = forbidden(ports, before.call.request, 'judge');
+  if (refusal !== undefined) return refusal;
   const planned = planRemembered(ports, actor, before.call, before.approval, remember, response.reason);
   if (planned.status === 'refused') return planned;
   const responded = await respond(ports, actor, approvalId, response, commandId);

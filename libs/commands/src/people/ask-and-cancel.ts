@@ -10,6 +10,7 @@ import { withoutValue } from '../execution.js';
 import { judgeRecorded } from '../request/judge-recorded.js';
 import { askerOf, inTurnOfAsker, questionFacts } from '../request/quotas.js';
 import type { Asker } from '../request/quotas.js';
+import { forbidden } from '../stream/forbidden.js';
 import { findCall, withToolCall } from '../stream/with-tool-call.js';
 import { refused } from '../result.js';
 import type { Result } from '../result.js';
@@ -29,7 +30,9 @@ export async function requestApproval(
       ports,
       { tenant, callId, commandId },
       toolCallRules.requestApproval,
-      (call, at) => inBatch(ports, call, toQuestion(ports, actor, call, body, at), commandId),
+      (call, at) =>
+        forbidden(ports, call.request, 'judge') ??
+        inBatch(ports, call, toQuestion(ports, actor, call, body, at), commandId),
     );
     return outcome.status === 'refused' ? outcome : afterQuestion(ports, outcome);
   };

@@ -10,7 +10,7 @@ import type { Actor } from '../actor.js';
 import { cancelToolCall } from './ask-and-cancel.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
-import { UnreadableStreamError } from '../stream/unreadable-stream.js';
+import { UnreadableStreamError, unreadableRefusal } from '../stream/unreadable-stream.js';
 
 /** A call that is not settled, and the principal that requested it. */
 export interface OpenCall {
@@ -161,7 +161,7 @@ interface Recorded {
 
 async function recordedIn(store: Pick<EventStore, 'readStream'>, stream: string): Promise<Recorded> {
   const { events: recorded, unreadable } = readablePart(await store.readStream(stream));
-  if (unreadable !== undefined) throw new UnreadableStreamError(unreadable);
+  if (unreadable !== undefined) throw new UnreadableStreamError(unreadableRefusal(unreadable));
   const events = recorded.map(({ data }) => data as RunEvent['data']);
   const last = events.at(-1);
   return {

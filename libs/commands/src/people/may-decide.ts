@@ -1,8 +1,9 @@
-import type { ApprovalView } from '@countersign/contracts';
+import type { ApprovalView, Refusal } from '@countersign/contracts';
 import { toolCallRules } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { Actor } from '../actor.js';
 import type { CommandPorts } from '../ports.js';
+import { forbidden } from '../stream/forbidden.js';
 import { responderOf } from './respond.js';
 import { votersOf } from './voters.js';
 
@@ -11,13 +12,15 @@ import { votersOf } from './voters.js';
  * of the refusal. A denial stands for every response, because every requirement allows it.
  */
 export function mayDecide(
-  ports: Pick<CommandPorts, 'policies' | 'people' | 'clock'>,
+  ports: Pick<CommandPorts, 'policies' | 'people' | 'clock' | 'forbidding'>,
   actor: Actor,
   call: ToolCall,
   approvalId: string,
 ): NonNullable<ApprovalView['mayDecide']> {
   if (!actor.roles.has('approver'))
     return { now: false, why: 'forbidden', detail: 'You do not have the role approver.' };
+  const prohibited = forbidden(ports, call.request, 'judge');
+  if (prohibited !== undefined) return no(prohibited.refusal);
   const at = ports.clock.now();
   const approval = call.approvals.find((one) => one.approvalId === approvalId);
   const decision = toolCallRules.respondToApproval(
@@ -29,7 +32,9 @@ export function mayDecide(
     },
     call,
   );
-  if (decision.status === 'accepted') return { now: true };
-  const { code: why, detail } = decision.refusal;
+  return decision.status === 'accepted' ? { now: true } : no(decision.refusal);
+}
+
+function no({ code: why, detail }: Refusal): NonNullable<ApprovalView['mayDecide']> {
   return { now: false, why, detail };
 }

@@ -3,6 +3,7 @@ import type { RespondBody, RespondInBulkBody, Refusal } from '@countersign/contr
 import { toolCallRules } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
 import type { Actor } from '../actor.js';
+import { forbidden } from '../stream/forbidden.js';
 import { callOf } from '../stream/with-tool-call.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
@@ -114,6 +115,8 @@ async function check(
   if (stream?.unreadable !== undefined) return unreadableRefusal(stream.unreadable);
   const call = stream === undefined ? undefined : callOf(stream.state, actor.tenant);
   if (call === undefined) return { code: 'unknown-approval', detail: `there is no approval ${approvalId}` };
+  const prohibited = forbidden(ports, call.request, 'judge');
+  if (prohibited !== undefined) return prohibited.refusal;
   const decision = await inTurn(breathe, () => {
     // The append itself checks, for each member, that the batch has not begun.
     const command = {

@@ -23,6 +23,7 @@ import { aliasesOf } from './aliases.js';
 import type { SchemaCheck } from '../request/argument-schema.js';
 import { commitToBatch, doneByWord, inBatch, settleBatch } from '../batch.js';
 import { judgeRecorded, toDomainJudgement } from '../request/judge-recorded.js';
+import { forbidden } from '../stream/forbidden.js';
 import { withToolCall } from '../stream/with-tool-call.js';
 import { refused } from '../result.js';
 import type { Result } from '../result.js';
@@ -61,6 +62,7 @@ export async function answer(
     (call) => {
       found = call;
       const build = () =>
+        forbidden(ports, call.request, 'judge') ??
         inBatch(ports, call, toResponse(ports, actor, call, approvalId, body, ports.clock.now()), commandId);
       return inTurn(build);
     },
@@ -115,6 +117,8 @@ export async function reveal(
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.revealValues,
     (call, at) => {
+      const refusal = forbidden(ports, call.request, 'judge');
+      if (refusal !== undefined) return refusal;
       const action = askedAction(call, approvalId);
       const pointers = hiddenValues(action.arguments, action.sensitive).map(({ pointer }) => pointer);
       return { type: 'RevealValues', at, approvalId, pointers, responder: responderOf(ports, actor, at) };

@@ -15,6 +15,7 @@ import type { Asker } from './quotas.js';
 import { withRunFacts } from './run-facts.js';
 import { judgeInShadow } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
+import { assertNotForbidden } from '../stream/forbidden.js';
 import { callOf } from '../stream/with-tool-call.js';
 
 /** All that is known about a request, and what is needed to record it. */
@@ -28,7 +29,10 @@ export interface Gathered {
   readonly writeOnly: boolean;
 }
 
-/** Gathers the facts about a request. Nothing is decided here: `decideStep` refuses what the facts do not allow. */
+/**
+ * Gathers the facts about a request. Nothing is decided here: `decideStep` refuses what the facts do not allow.
+ * @throws UnreadableStreamError when a stream that it must know, or that forbids the request, cannot be read.
+ */
 export async function gatherStep(
   ports: CommandPorts,
   actor: Actor,
@@ -37,6 +41,7 @@ export async function gatherStep(
   isLost: IsLost,
 ): Promise<Gathered> {
   const { tenant } = actor;
+  assertNotForbidden(ports, { tenant, runId: request.body.runId }, 'judge');
   const parents = await parentsOf(ports, tenant, request.body);
   const writeOnly = isWriteOnly(ports, tenant, request.body);
   const loaded = await Promise.all(
@@ -44,6 +49,7 @@ export async function gatherStep(
   );
   const states = request.callIds.map((_, index): ToolCallState => loaded[index]?.state ?? initialState());
   const plans = states.map((state, index) => planCall(ports, actor, request, index, parents[index] ?? null, state));
+  for (const { proposal } of plans) assertNotForbidden(ports, proposal, 'judge');
   const at = ports.clock.now();
   const policyCalls = withRunFacts(
     ports,

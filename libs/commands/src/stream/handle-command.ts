@@ -174,7 +174,7 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
     handleCommand: (stream, decide, meta) => inTurn(stream, () => handleCommand(stream, decide, meta)),
     load: async (stream) => {
       const folded = await look(stream);
-      if (folded.unreadable !== undefined) throw new UnreadableStreamError(folded.unreadable);
+      if (folded.unreadable !== undefined) throw new UnreadableStreamError(unreadableRefusal(folded.unreadable));
       return folded;
     },
     look,

@@ -117,6 +117,21 @@ describe('apply', () => {
     model.close();
   });
 
+  it('sets the policy of a tenant aside by its last activation, until one that can be read follows', async () => {
+    const log = createTestLog();
+    const model = await opened(path('m.db'), log);
+    const [first, second, third] = [log.activatePolicy(), log.activatePolicy(), log.activatePolicy()];
+    model.apply([asLater(first), asLater(second)]);
+    expect(model.unreadable.all()).toMatchObject([{ stream: 'policy-default', eventId: second.eventId }]);
+    model.flush();
+    model.apply([third]);
+    expect(model.unreadable.all()).toEqual([]);
+    model.close();
+    const again = await opened(path('m.db'), log);
+    expect(again.unreadable.all()).toEqual([]);
+    again.close();
+  });
+
   it('takes a stream up again when a version that reads more opens the file', async () => {
     const log = createTestLog();
     const call = recordPending(log);

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { StatementSync } from 'node:sqlite';
-import { currentSchemaVersion, eventSchemas, unreadableStreamOf } from '@countersign/contracts';
+import { currentSchemaVersion, eventSchemas, lastReplacesAll, unreadableStreamOf } from '@countersign/contracts';
 import type { UnreadableEvent, UnreadableStream } from '@countersign/contracts';
 import type { UnreadableReads } from '../read-model.js';
 
 /** The streams that are set aside: those of an opened file, and those that are not in it yet. */
 export interface UnreadableRows extends UnreadableReads {
-  /** Sets a stream aside, unless an earlier event did. */
+  /** Sets a stream aside, unless an earlier event did. Of a stream whose last event replaces all, the last one does. */
   readonly add: (event: UnreadableEvent, tenant: string | null) => void;
+  /** Returns whether nothing that follows in the stream is folded. */
+  readonly isOver: (stream: string) => boolean;
+  /** The stream can be read again. */
+  readonly remove: (stream: string) => void;
   /** Writes the new ones. Call it in a transaction. */
   readonly write: () => void;
   /** Call it when they are in the file. */
@@ -22,28 +26,31 @@ export function createUnreadableRows(prepare: Prepare): UnreadableRows {
   const streams = new Map(
     rows.map(({ stream, mark }) => [String(stream), JSON.parse(String(mark)) as UnreadableStream]),
   );
-  let added: UnreadableStream[] = [];
+  let changed = new Set<string>();
   return {
     find: (stream) => streams.get(stream),
     all: () => [...streams.values()],
     add: (event, tenant) => {
-      if (streams.has(event.stream)) return;
-      const row = { ...unreadableStreamOf(event), tenant };
-      streams.set(event.stream, row);
-      added.push(row);
+      const { stream } = event;
+      if (streams.has(stream) && !lastReplacesAll(stream)) return;
+      streams.set(stream, { ...unreadableStreamOf(event), tenant });
+      changed.add(stream);
+    },
+    isOver: (stream) => streams.has(stream) && !lastReplacesAll(stream),
+    remove: (stream) => {
+      if (streams.delete(stream)) changed.add(stream);
     },
     write: () => {
-      for (const row of added) {
-        prepare('INSERT INTO unreadable VALUES (?, ?, ?, ?)').run(
-          row.stream,
-          row.position,
-          readerVersion(),
-          JSON.stringify(row),
-        );
+      for (const stream of changed) {
+        prepare('DELETE FROM unreadable WHERE stream = ?').run(stream);
+        const row = streams.get(stream);
+        if (row === undefined) continue;
+        const insert = prepare('INSERT INTO unreadable VALUES (?, ?, ?, ?)');
+        insert.run(stream, row.position, readerVersion(), JSON.stringify(row));
       }
     },
     flushed: () => {
-      added = [];
+      changed = new Set();
     },
   };
 }

@@ -108,11 +108,11 @@ export function createWorkingSet(
     return entry.row;
   };
   const foldOne = (event: LogEvent): CallRow | undefined => {
-    if (unreadable.find(event.stream) !== undefined) return undefined;
+    if (unreadable.isOver(event.stream)) return undefined;
     if (!isReadable(event)) return foldUnreadable(event);
+    unreadable.remove(event.stream);
     grants.fold(event);
-    const { callId } = event.metadata;
-    return callId !== null && types.has(event.type) ? foldCall(callId, event) : undefined;
+    return event.metadata.callId !== null && types.has(event.type) ? foldCall(event.metadata.callId, event) : undefined;
   };
 
   return {
