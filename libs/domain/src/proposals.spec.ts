@@ -305,6 +305,28 @@ describe('a person', () => {
       .thenAccepted({ resolution: 'approved' });
   });
 
+  it('who moved between the groups of a stage, or keeps one of them, has still refused', () => {
+    const either = { stages: [stage({ approve: 2, deny: 2, groups: ['ops', 'security'] })] };
+    const both = { stages: [stage({ mode: 'all-of', deny: 2, groups: ['ops', 'security'] })] };
+    const voters = [now('alice', ['security'])];
+    given(history(request(either), deny('alice')))
+      .when(deny('bob', { voters }))
+      .thenAccepted({ resolution: 'denied' });
+    given(history(request(either), respond('alice')))
+      .when(respond('bob', { voters }))
+      .thenAccepted({ resolution: 'approved' });
+    given(history(request(both), deny(responder('alice', { groups: ['ops', 'security'] }))))
+      .when(deny('bob', { voters }))
+      .thenAccepted({ resolution: 'denied' });
+  });
+
+  it('who agreed for two groups and has left one of them no longer counts in a stage of each group', () => {
+    const both = { stages: [stage({ mode: 'all-of', groups: ['ops', 'security'] })] };
+    given(history(request(both), respond(responder('alice', { groups: ['ops', 'security'] }))))
+      .when(respond('bob', { voters: [now('alice', ['security'])] }))
+      .thenAccepted({ resolution: 'pending', endedVotes: ['alice'] });
+  });
+
   it('has one vote under all their names', () => {
     const other = responder('bob@example.com', { aliases: ['bob'] });
     given(history(request(byOps), respond('bob')))

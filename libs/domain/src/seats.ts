@@ -217,8 +217,9 @@ export function isApprover(approval: Approval, groups: readonly string[]): boole
 }
 
 /**
- * Returns whether the author of a vote could still give it with these groups: in a quorum one of the groups that gave
- * the right is enough, a seat of an all-of stage needs each of them.
+ * Returns whether a vote still counts with these groups of its author. They must still be asked in its stage, by any
+ * group: a person who moved between two groups of a quorum keeps the vote. An agreement in an all-of stage needs each
+ * group that gave it a seat. A refusal that was carried over was not given in this stage, and stays.
  */
 export function isStillApprover(approval: Approval, vote: Vote, groups: readonly string[]): boolean {
   const members = columnsNow(approval)[vote.stage]?.members ?? [];
@@ -226,8 +227,8 @@ export function isStillApprover(approval: Approval, vote: Vote, groups: readonly
     const approvers = approversOfStage(approval, member);
     const gave = approvers === null ? [] : vote.groups.filter((group) => approvers.includes(group));
     if (gave.length === 0) return true;
-    const isKept = (group: string): boolean => groups.includes(group);
-    return stageOf(approval, member)?.mode === 'all-of' ? gave.every(isKept) : gave.some(isKept);
+    const isSeat = stageOf(approval, member)?.mode === 'all-of' && agrees(vote);
+    return isSeat ? gave.every((group) => groups.includes(group)) : isApproverOfStage(approval, member, groups);
   });
 }
 

@@ -153,7 +153,7 @@ function answersOf(command: RespondToApproval, { call, approval }: Found): reado
 export function respondToApproval(command: RespondToApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
   const found = findApproval(state, command.approvalId);
   if (found === undefined) return refused('unknown-approval', 'No such approval is recorded.');
-  const { call, approval } = found;
+  const { call } = found;
   // A person who has lost the right to respond since no longer counts.
   const now = { call, approval: withVotersNow(found, command) };
   const chosen = chosenAnswer(responseChecks, answersOf(command, now));
