@@ -1,6 +1,5 @@
-const date = /^\d\d\d\d-[0-1]\d-[0-3]\d$/;
-const zone = '(?:z|[+-]\\d\\d(?::?\\d\\d)?)';
-const clock = '(?:[0-2]\\d:[0-5]\\d:[0-5]\\d|23:59:60)(?:\\.\\d+)?';
+import { isDate, isDateTime, isTime } from './calendar.js';
+
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$/;
 const hostname = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[-0-9a-z]{0,61}[0-9a-z])?)*\.?$/i;
 const email =
@@ -8,7 +7,8 @@ const email =
 const uriTemplate =
   /^(?:(?:[!#$&(-;=?-[\]_a-z~-\uffff]|%[0-9a-f]{2})|\{[+#./;?&=,!@|]?(?:[a-z0-9_]|%[0-9a-f]{2})+(?::[1-9][0-9]{0,3}|\*)?(?:,(?:[a-z0-9_]|%[0-9a-f]{2})+(?::[1-9][0-9]{0,3}|\*)?)*\})*$/i;
 const hexGroup = /^[0-9a-f]{1,4}$/i;
-const urlHost = /^[a-z0-9\u{a1}-\u{ffff}-]+(?:\.[a-z0-9\u{a1}-\u{ffff}-]+)*(?::\d{2,5})?$/iu;
+const urlHost = /^[a-z0-9\u{a1}-\u{ffff}-]+(?:\.[a-z0-9\u{a1}-\u{ffff}-]+)*(?::\d{1,5})?$/iu;
+const urlHostIpv6 = /^\[([^[\]]*)\](?::\d{1,5})?$/;
 
 type TextCheck = (text: string) => boolean;
 
@@ -19,11 +19,11 @@ const matches =
 
 /** The asserted string formats. Every check is linear in the length of the text. */
 const textFormats = new Map<string, TextCheck>([
-  ['date', matches(date)],
-  ['time', matches(new RegExp(`^${clock}${zone}$`, 'i'))],
-  ['date-time', matches(new RegExp(`^\\d\\d\\d\\d-[0-1]\\d-[0-3]\\dt${clock}${zone}$`, 'i'))],
-  ['iso-time', matches(new RegExp(`^${clock}${zone}?$`, 'i'))],
-  ['iso-date-time', matches(new RegExp(`^\\d\\d\\d\\d-[0-1]\\d-[0-3]\\d[t\\s]${clock}${zone}?$`, 'i'))],
+  ['date', isDate],
+  ['time', (text) => isTime(text, 'with offset')],
+  ['date-time', (text) => /^.{10}t/i.test(text) && isDateTime(text, 'with offset')],
+  ['iso-time', (text) => isTime(text)],
+  ['iso-date-time', (text) => /^.{10}[t\s]/i.test(text) && isDateTime(text)],
   ['duration', matches(/^P(?!$)((\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?|(\d+W)?)$/)],
   ['uri', matches(/^[a-z][a-z0-9+\-.]*:\S*$/i)],
   ['uri-reference', matches(/^(?:(?:[a-z][a-z0-9+\-.]*:)?\/?\/)?(?:[^\\\s#][^\s#]*)?(?:#[^\\\s]*)?$/i)],
@@ -62,8 +62,8 @@ function isUrl(text: string): boolean {
   if (rest === undefined) return false;
   const [authority = ''] = rest.split(/[/?#]/, 1);
   const host = authority.slice(authority.lastIndexOf('@') + 1);
-  const [name = ''] = host.split(':', 1);
-  return urlHost.test(host) && (ipv4.test(name) || /\.[a-z\u{a1}-\u{ffff}]{2,}$/iu.test(name));
+  const [, address] = urlHostIpv6.exec(host) ?? [];
+  return address === undefined ? urlHost.test(host) : isIpv6(address);
 }
 
 function isIpv6(text: string): boolean {

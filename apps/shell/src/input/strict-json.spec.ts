@@ -49,6 +49,13 @@ describe('numbers', () => {
     '123456789.125',
     '0e999',
     '100000000000000000000000e-20',
+    // All 17 digits of a double, as C# and many serializers write it.
+    '48.858370000000001',
+    '0.10000000000000001',
+    '19.989999999999998',
+    '3.1415926535897931',
+    '-122.41941550000001',
+    '1.0000000000000001e-7',
   ])('%s is kept as it is', (text) => {
     expect(faultsOf(`[${text}]`)).toEqual([]);
   });
@@ -65,10 +72,19 @@ describe('numbers', () => {
     '1e-400',
     '0.1234567890123456789',
     '3.14159265358979323846',
-    '0.10000000000000001',
+    '0.1000000000000000055511151231257827',
+    '12345678901234567.5',
+    '0.30000000000000001',
     '100000000000000000000000',
   ])('%s would be changed', (text) => {
     expect(pathsOf(`{"n":[${text}]}`)).toEqual(['n.0']);
+  });
+
+  it('of the schema of a tool may be rounded, because they are no values that run', () => {
+    const bound = '{"maximum":9223372036854775807,"multipleOf":0.1000000000000000055511151231257827}';
+    expect(faultsOf(`{"calls":[{"toolSchema":${bound}}]}`)).toEqual([]);
+    expect(pathsOf(`{"calls":[{"toolSchema":{"maximum":1e400}}]}`)).toEqual(['calls.0.toolSchema.maximum']);
+    expect(pathsOf(`{"calls":[{"arguments":{"toolSchema":${bound}}}]}`)).toHaveLength(2);
   });
 
   it('inside strings are text', () => {

@@ -32,7 +32,7 @@ const faultsMax = 1000;
 
 /**
  * Finds what `JSON.parse` would silently change or accept: duplicate keys, integers beyond ±(2^53−1), numbers that lose
- * precision, `__proto__`, lone surrogates, nesting deeper than `depthMax`. One pass over the text, no recursion.
+ * precision (but in the schema of a tool), `__proto__`, lone surrogates, nesting deeper than `depthMax`. One pass over the text, no recursion.
  *
  * It expects valid JSON. For other text its findings mean nothing, but it never throws and never loops, so it can run
  * first and keep a text that is nested a million levels deep away from the parser.
@@ -80,7 +80,7 @@ export function scanJson(text: string, depthMax: number): JsonScan {
   const number = (): void => {
     const start = at;
     while (isNumberPart(text.charCodeAt(at + 1))) at += 1;
-    const problem = judgeNumber(text, start, at + 1);
+    const problem = judgeNumber(text, start, at + 1, isInToolSchema(frames));
     if (problem !== undefined) fault(problem);
   };
 
@@ -156,19 +156,36 @@ function isNumberPart(code: number): boolean {
 /** A double keeps this many digits without an exponent exactly. */
 const exactLengthMax = 15;
 
-function judgeNumber(text: string, start: number, end: number): string | undefined {
+/** The most digits that `toPrecision` needs to tell two doubles apart. */
+const significantMax = 17;
+
+/** A number of a schema, such as a bound, is no value that runs: it may be rounded. */
+function isInToolSchema([request, , call]: readonly Frame[]): boolean {
+  return request?.key === 'calls' && call?.key === 'toolSchema';
+}
+
+function judgeNumber(text: string, start: number, end: number, mayRound: boolean): string | undefined {
   const isShort = end - start <= exactLengthMax;
   if (isShort && !hasExponent(text, start, end)) return undefined;
   const literal = text.slice(start, end);
   const value = Number(literal);
   if (Number.isNaN(value)) return undefined;
   if (!Number.isFinite(value)) return 'is too large for a number; send it as a string';
+  if (mayRound) return undefined;
   const size = Math.abs(value);
   // Below 1e21 a number is printed as an integer again, in any original form.
   if (size > Number.MAX_SAFE_INTEGER && (size < 1e21 || /^-?\d+$/.test(literal))) {
     return 'is an integer beyond ±(2^53−1); send it as a string';
   }
-  return digitsOf(literal) === digitsOf(String(value)) ? undefined : 'would lose precision; send it as a string';
+  return isKept(literal, value) ? undefined : 'would lose precision; send it as a string';
+}
+
+/** The literal is a print of the double: the shortest one, or one with all digits, as other languages write it. */
+function isKept(literal: string, value: number): boolean {
+  const written = digitsOf(literal);
+  if (written === digitsOf(String(value))) return true;
+  const count = written.indexOf('e');
+  return count <= significantMax && written === digitsOf(value.toPrecision(Math.max(1, count)));
 }
 
 function hasExponent(text: string, start: number, end: number): boolean {
