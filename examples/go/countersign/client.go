@@ -128,10 +128,20 @@ func (e *EncodedError) Error() string {
 	return fmt.Sprintf("the server sent a response with content-encoding %q to a request with accept-encoding identity, and it was not read. Turn compression off in the server or the proxy in front of it", e.Encoding)
 }
 
+// The longest time from a request to the end of its response. A read waits for people for 50 seconds of it.
+const answerWithin = 60 * time.Second
+
+// A redirect is not followed: net/http would send the token on to another port or a subdomain, and the arguments to any
+// server.
+var transport = &http.Client{
+	Timeout:       answerWithin,
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
 // do asks for a response without compression, which switches the decoder of net/http off, and refuses another one.
 func do(request *http.Request) (*http.Response, error) {
 	request.Header.Set("accept-encoding", "identity")
-	response, err := http.DefaultClient.Do(request)
+	response, err := transport.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +159,9 @@ func do(request *http.Request) (*http.Response, error) {
 func (c *Client) Request(ctx context.Context, step Step) ([]ToolCall, error) {
 	var answer struct{ Calls []ToolCall }
 	err := c.send(ctx, "POST", "/v1/tool-calls", c.AgentToken, nil, step, &answer)
+	if err == nil && len(answer.Calls) != len(step.Calls) {
+		err = &Refusal{Status: http.StatusOK, Code: unreadable, Detail: "the response does not have the calls of the step"}
+	}
 	return answer.Calls, err
 }
 
@@ -183,12 +196,20 @@ func (c *Client) WaitSettled(ctx context.Context, callID string) (ToolCall, erro
 	return c.wait(ctx, callID, "settled", settled)
 }
 
+// How long to wait between two reads at least. The ledger waits by itself; a proxy in front of it may answer at once.
+const lookPause = 200 * time.Millisecond
+
 func (c *Client) wait(ctx context.Context, callID, until string, reached func(ToolCall) bool) (ToolCall, error) {
 	path := "/v1/tool-calls/" + callID + "?waitMs=50000&until=" + until
 	for {
 		var call ToolCall
 		if err := c.send(ctx, "GET", path, c.AgentToken, nil, nil, &call); err != nil || reached(call) {
 			return call, err
+		}
+		select {
+		case <-ctx.Done():
+			return call, ctx.Err()
+		case <-time.After(lookPause):
 		}
 	}
 }
@@ -245,6 +266,17 @@ func (c *Client) check(token string) error {
 	return CheckToken(name, token)
 }
 
+// The largest response that is read.
+const answerBytesMax = 64 << 20
+
+// The longest wait before the next try, also when the server asks for more.
+const retryAfterMax = time.Minute
+
+// unreadable is the code of a response that is not the ledger's, such as the page of a proxy.
+const unreadable = "unreadable-answer"
+
+const tooLarge = "payload-too-large"
+
 // once returns how long to wait at least before the next try; below zero means that no retry can help.
 func once(request *http.Request, answer any) (time.Duration, error) {
 	response, err := do(request)
@@ -256,23 +288,45 @@ func once(request *http.Request, answer any) (time.Duration, error) {
 		return 0, err
 	}
 	defer response.Body.Close()
-	received, err := io.ReadAll(response.Body)
+	received, err := io.ReadAll(io.LimitReader(response.Body, answerBytesMax+1))
 	if err != nil {
 		return 0, err
 	}
+	if len(received) > answerBytesMax {
+		return -1, &Refusal{Status: response.StatusCode, Code: unreadable, Detail: "the response is larger than 64 MiB"}
+	}
 	if response.StatusCode < 300 {
-		return -1, json.Unmarshal(received, answer)
+		if err := json.Unmarshal(received, answer); err != nil {
+			return -1, &Refusal{Status: response.StatusCode, Code: unreadable, Detail: err.Error()}
+		}
+		return -1, nil
 	}
-	refusal := &Refusal{}
-	if json.Unmarshal(received, refusal) != nil || refusal.Code == "" {
-		refusal = &Refusal{Code: "unreadable-answer", Detail: response.Status}
-	}
-	refusal.Status = response.StatusCode
+	refusal := refusalOf(response, received)
 	if refusal.Status < 500 && refusal.Status != http.StatusTooManyRequests {
 		return -1, refusal
 	}
-	seconds, _ := strconv.Atoi(response.Header.Get("retry-after"))
-	return time.Duration(seconds) * time.Second, refusal
+	return retryAfter(response.Header.Get("retry-after")), refusal
+}
+
+// refusalOf reads the problem of a response. A proxy that takes no body of this size says so without one.
+func refusalOf(response *http.Response, received []byte) *Refusal {
+	refusal := &Refusal{}
+	if json.Unmarshal(received, refusal) != nil || refusal.Code == "" {
+		refusal = &Refusal{Code: unreadable, Detail: response.Status}
+		if response.StatusCode == http.StatusRequestEntityTooLarge {
+			refusal.Code = tooLarge
+		}
+	}
+	refusal.Status = response.StatusCode
+	return refusal
+}
+
+func retryAfter(header string) time.Duration {
+	seconds, err := strconv.Atoi(header)
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(min(seconds, int(retryAfterMax/time.Second))) * time.Second
 }
 
 func newID() string {
@@ -283,7 +337,7 @@ func newID() string {
 	return hex.EncodeToString(id)
 }
 
-func min(a, b time.Duration) time.Duration {
+func min[T int | time.Duration](a, b T) T {
 	if a < b {
 		return a
 	}

@@ -63,20 +63,63 @@ func (c *Client) Execute(ctx context.Context, asked Call, call ToolCall, tool To
 	return c.WaitSettled(ctx, call.CallID)
 }
 
-// report reports how the tool ended. It did run, so an output that cannot be recorded must not hide its end.
+// How long a report goes on after the context of its caller has ended.
+const reportGrace = 30 * time.Second
+
+// How long to wait before a report is sent again after a response that is not the ledger's.
+const reportPause = time.Second
+
+// report reports how the tool ended, also after the end of the context. It did run, so neither an output that cannot be
+// recorded nor the page of a proxy must hide its end.
 func (c *Client) report(ctx context.Context, path string, result outcome) error {
+	ctx, stop := outlive(ctx, reportGrace)
+	defer stop()
 	if _, err := json.Marshal(result); err != nil {
 		result = unrecorded(result, err)
 	}
-	err := c.send(ctx, "POST", path, c.WorkerToken, nil, result, &struct{}{})
+	err := c.reportOnce(ctx, path, result)
 	var refusal *Refusal
-	if errors.As(err, &refusal) && (refusal.Code == "payload-too-large" || refusal.Code == "invalid-request") {
-		err = c.send(ctx, "POST", path, c.WorkerToken, nil, unrecorded(result, err), &struct{}{})
+	if errors.As(err, &refusal) && (refusal.Code == tooLarge || refusal.Code == "invalid-request") {
+		err = c.reportOnce(ctx, path, unrecorded(result, err))
 	}
 	if errors.As(err, &refusal) && refusal.Code == "stale-claim" {
 		return nil
 	}
 	return err
+}
+
+// reportOnce sends a report until the ledger itself has answered.
+func (c *Client) reportOnce(ctx context.Context, path string, result outcome) error {
+	for {
+		err := c.send(ctx, "POST", path, c.WorkerToken, nil, result, &struct{}{})
+		var refusal *Refusal
+		if !errors.As(err, &refusal) || refusal.Code != unreadable || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(reportPause):
+		}
+	}
+}
+
+// outlive returns a context that ends some time after another one.
+func outlive(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	longer, stop := context.WithCancel(context.Background())
+	go func() {
+		select {
+		case <-longer.Done():
+			return
+		case <-ctx.Done():
+		}
+		select {
+		case <-longer.Done():
+		case <-time.After(grace):
+			stop()
+		}
+	}()
+	return longer, stop
 }
 
 func unrecorded(result outcome, why error) outcome {

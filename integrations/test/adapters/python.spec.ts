@@ -26,6 +26,7 @@ if (hasPython) {
     ['a claim of anything but what was approved is refused', 'test_claim.py', 8],
     ['an address, a token or a compressed answer that cannot be used is refused', 'test_client.py', 6],
     ['a resolver token that may not claim is refused before a person is asked', 'test_proof.py', 5],
+    ['a hostile server does no harm, and a report reaches the ledger through a proxy', 'test_hostile.py', 9],
   ])('%s', async (_, file, count) => {
     // A failure rejects with everything that the tests printed.
     const { stderr } = await promisify(execFile)(pythonOf(environment), [join(folder, 'tests', file)]);

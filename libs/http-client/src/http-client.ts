@@ -1,6 +1,7 @@
 import { reasonOf, sleepOrThrow, systemClock, type Clock } from '@countersign/contracts/clock';
 import { linkedController } from './linked-controller.js';
-import { EncodedResponseError, fetchUnencoded } from './unencoded.js';
+import { boundedText, RefusedResponseError } from './refused-response.js';
+import { fetchUnencoded } from './unencoded.js';
 
 /** The server and the defaults of its requests. */
 export interface HttpClientOptions {
@@ -58,11 +59,11 @@ export class NoAnswerError extends Error {
 
 /** Requests to one server. Redirects are not followed, because a token is for the named server only. */
 export interface HttpClient {
-  /** Returns the response with any status. @throws NoAnswerError; EncodedResponseError; the signal's reason. */
+  /** Returns the response with any status. @throws NoAnswerError; RefusedResponseError; the signal's reason. */
   readonly send: (request: HttpRequest) => Promise<Answer>;
   /**
    * Returns the response as soon as it begins, for streams. Only the signal limits its time. @throws NoAnswerError;
-   * EncodedResponseError; the signal's reason.
+   * RefusedResponseError; the signal's reason.
    */
   readonly open: (request: HttpRequest) => Promise<Response>;
 }
@@ -86,7 +87,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       return await read(await fetchOnce(url, init));
     } catch (error) {
       if (request.signal?.aborted === true) throw reasonOf(request.signal);
-      throw error instanceof EncodedResponseError ? error : new NoAnswerError(error);
+      throw error instanceof RefusedResponseError ? error : new NoAnswerError(error);
     }
   };
 
@@ -147,7 +148,7 @@ function queryText(query: HttpRequest['query'] = {}): string {
 
 async function readAnswer(response: Response): Promise<Answer> {
   const { ok, status, headers } = response;
-  const text = await response.text();
+  const text = await boundedText(response);
   return { ok, status, headers, text, body: parseJson(text) };
 }
 

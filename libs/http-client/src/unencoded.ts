@@ -1,5 +1,7 @@
+import { RefusedResponseError } from './refused-response.js';
+
 /** The server compressed its response, although the request forbade it. No byte of the body was decoded. */
-export class EncodedResponseError extends Error {
+export class EncodedResponseError extends RefusedResponseError {
   override readonly name = 'EncodedResponseError';
 
   constructor(encoding: string) {

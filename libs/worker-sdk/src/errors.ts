@@ -49,6 +49,11 @@ export function isRefusal(error: unknown, ...codes: readonly string[]): error is
   return error instanceof CountersignError && codes.includes(error.code);
 }
 
+/** Returns whether another server answered in place of Countersign, such as a proxy with a page of its own. */
+export function isNotOurs(error: unknown): boolean {
+  return error instanceof CountersignError && error.status !== null && error.problem === null;
+}
+
 /** The message of any thrown value, also of one that is no Error. Never throws. */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown.toWellFormed();
@@ -77,7 +82,8 @@ export function errorOfAnswer(status: number, body: unknown): CountersignError {
   const parsed = problemSchema.safeParse(body);
   if (!parsed.success) {
     return new CountersignError({
-      code: `http-${String(status)}`,
+      // A proxy that takes no body of this size says so without a problem.
+      code: status === 413 ? 'payload-too-large' : `http-${String(status)}`,
       status,
       message: isOther(status) ? notOurs(status) : `Countersign answered ${String(status)}`,
     });

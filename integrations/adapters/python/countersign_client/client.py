@@ -1,6 +1,7 @@
 """The HTTP API of Countersign, as an agent and its worker need it."""
 
 import asyncio
+import json
 import random
 import re
 import uuid
@@ -12,6 +13,17 @@ import httpx
 
 _WAIT_MS_MAX = 50_000
 _DELAY_S_MAX = 10.0
+# For one attempt, to the end of its response. A read waits for people for 50 seconds of it.
+_ATTEMPT_S_MAX = 60.0
+# The largest response that is read.
+_ANSWER_BYTES_MAX = 64 * 2**20
+# A read that waits takes at least this long. The ledger waits by itself; a proxy in front of it may answer at once.
+_LOOK_S_MIN = 0.2
+# How long to wait before a report is sent again after a response that is not Countersign's.
+_REPORT_PAUSE_S = 1.0
+# A read is sent this often with the position of our own writes. Later ones are sent without it: a log that was restored
+# from a backup never reaches it.
+_POSITION_ATTEMPTS = 3
 
 
 class CountersignError(Exception):
@@ -26,6 +38,13 @@ class CountersignError(Exception):
         self.detail = detail
         self.status = status
         self.errors = tuple(errors)
+
+
+class _NotOursError(CountersignError):
+    """The response is not Countersign's, such as the page of a proxy."""
+
+    def __init__(self, status: int):
+        super().__init__("unreadable", f"a response with status {status} that is not Countersign's: is the url right?", status)
 
 
 class Client:
@@ -43,7 +62,7 @@ class Client:
             _check_token("resolver_token", resolver_token)
         self._http = httpx.AsyncClient(
             base_url=url.rstrip("/"),
-            timeout=60,
+            timeout=_ATTEMPT_S_MAX,
             headers={"accept-encoding": "identity"},
             event_hooks={"response": [_refuse_encoding]},
         )
@@ -61,16 +80,28 @@ class Client:
     async def request(self, run_id: str, calls: Sequence[dict[str, Any]], **step: Any) -> list[dict[str, Any]]:
         """Requests the calls of one model step and returns them in order. `step`: `agentId`, `batchId`, `batchMode`."""
         body = {"runId": run_id, "calls": list(calls), **step}
-        return (await self._send("POST", "/v1/tool-calls", body))["calls"]
+        answer = await self._send("POST", "/v1/tool-calls", body)
+        recorded = answer.get("calls")
+        if not isinstance(recorded, list) or [_is_call(call) for call in recorded] != [True] * len(calls):
+            raise _NotOursError(200)
+        return recorded
 
     async def tool_call(self, call_id: str, until: str = "decided", wait_s: float = 0) -> dict[str, Any]:
         """Returns a call. Waits up to `wait_s` seconds until it is `decided` or `settled`."""
-        ends_at = asyncio.get_running_loop().time() + wait_s
+        now = asyncio.get_running_loop().time
+        ends_at = now() + wait_s
         while True:
-            left_ms = (ends_at - asyncio.get_running_loop().time()) * 1000
+            asked_at = now()
+            left_ms = (ends_at - asked_at) * 1000
             query = f"?waitMs={max(0, min(int(left_ms), _WAIT_MS_MAX))}&until={until}"
             call = await self._send("GET", f"/v1/tool-calls/{_path(call_id)}{query}")
-            if left_ms <= _WAIT_MS_MAX or _has_reached(call["state"], until):
+            if not _is_call(call):
+                raise _NotOursError(200)
+            if _has_reached(call["state"], until):
+                return call
+            if left_ms > 0:
+                await asyncio.sleep(asked_at + _LOOK_S_MIN - now())
+            if left_ms <= _WAIT_MS_MAX:
                 return call
 
     async def calls_of_run(self, run_id: str) -> list[dict[str, Any]]:
@@ -93,7 +124,11 @@ class Client:
     async def claim(self, call_id: str, resolver_id: str, lease_ms: int) -> dict[str, Any]:
         """Claims the right to run a call once. Raises `already-claimed` when another worker has it."""
         body = {"resolverId": resolver_id, "leaseMs": lease_ms}
-        return await self._send("POST", f"/v1/tool-calls/{_path(call_id)}/claim", body, resolver=True)
+        claim = await self._send("POST", f"/v1/tool-calls/{_path(call_id)}/claim", body, resolver=True)
+        shape = {"attempt": int, "arguments": dict, "actionDigest": str, "digestInput": dict}
+        if not all(isinstance(claim.get(name), kind) for name, kind in shape.items()):
+            raise _NotOursError(200)
+        return claim
 
     async def prove_may_claim(self) -> None:
         """Raises like `claim` while the resolver's token may not claim. Claims nothing.
@@ -121,9 +156,13 @@ class Client:
         await self._send("POST", f"/v1/tool-calls/{_path(call_id)}/claim/renew", body, resolver=True)
 
     async def report(self, call_id: str, outcome: dict[str, Any]) -> dict[str, Any]:
-        """Reports how a tool ended. Retries until the server responds: a tool that ran must not stay unreported."""
+        """Reports how a tool ended. Retries until Countersign responds: a tool that ran must not stay unreported."""
         path = f"/v1/tool-calls/{_path(call_id)}/outcome"
-        return await self._send("POST", path, outcome, resolver=True, attempts=None)
+        while True:
+            try:
+                return await self._send("POST", path, outcome, resolver=True, attempts=None)
+            except _NotOursError:
+                await asyncio.sleep(_REPORT_PAUSE_S)
 
     async def _send(
         self, method: str, path: str, body: Any = None, resolver: bool = False, attempts: int | None = 0
@@ -139,8 +178,8 @@ class Client:
         while True:
             is_last = limit is not None and attempt >= limit
             try:
-                response = await self._http.request(method, path, json=body, headers=headers)
-            except httpx.TransportError as error:
+                response, content = await self._exchange(method, path, body, headers)
+            except (httpx.TransportError, TimeoutError) as error:
                 if is_last:
                     detail = f"no response from {self._http.base_url}: {error!r}. Is Countersign running there?"
                     raise CountersignError("unreachable", detail) from error
@@ -148,16 +187,33 @@ class Client:
             else:
                 if response.is_success:
                     self._position = response.headers.get("countersign-position", self._position)
-                    return response.json()
+                    return _answer(response, content)
                 if is_last or not (response.status_code == 429 or response.status_code >= 500):
-                    raise _refusal(response)
+                    raise _refusal(response, content)
+                if attempt >= _POSITION_ATTEMPTS - 1 and headers.pop("countersign-position", None) == self._position:
+                    self._position = None
                 await asyncio.sleep(_retry_after_s(response) or _delay_s(attempt))
             attempt += 1
+
+    async def _exchange(self, method: str, path: str, body: Any, headers: dict[str, str]) -> tuple[httpx.Response, bytes]:
+        """One attempt. Returns the response and its body, which has a limit: a hostile server sends without end."""
+        async with asyncio.timeout(_ATTEMPT_S_MAX):
+            async with self._http.stream(method, path, json=body, headers=headers) as response:
+                content = bytearray()
+                async for part in response.aiter_bytes():
+                    content += part
+                    if len(content) > _ANSWER_BYTES_MAX:
+                        detail = f"the response is larger than {_ANSWER_BYTES_MAX} bytes, and it was not read to its end"
+                        raise CountersignError("unreadable", detail, response.status_code)
+        return response, bytes(content)
 
 
 def _check_url(url: str) -> None:
     if not re.match("https?://", url, re.IGNORECASE):
         raise ValueError(f"url: the address must begin with http:// or https://, such as http://127.0.0.1:7400. It is {url!r}.")
+    # httpx would send it in place of the token, and errors would show it.
+    if re.match("https?://[^/?#]*@", url, re.IGNORECASE):
+        raise ValueError("url: the address has a user name or a password. Remove it: the token is sent in its own header.")
 
 
 def _check_token(name: str, token: str) -> None:
@@ -189,13 +245,29 @@ def _has_reached(state: str, until: str) -> bool:
     return state not in open_states
 
 
-def _refusal(response: httpx.Response) -> CountersignError:
+def _is_call(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("callId", "state"))
+
+
+def _answer(response: httpx.Response, content: bytes) -> dict[str, Any]:
     try:
-        problem = response.json()
+        answer = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise _NotOursError(response.status_code) from error
+    if not isinstance(answer, dict):
+        raise _NotOursError(response.status_code)
+    return answer
+
+
+def _refusal(response: httpx.Response, content: bytes) -> CountersignError:
+    status = response.status_code
+    try:
+        problem = json.loads(content)
         code, errors = problem["code"], problem.get("errors") or ()
-        return CountersignError(code, problem.get("detail") or code, response.status_code, errors)
-    except (ValueError, KeyError, TypeError):
-        return CountersignError("unreadable", f"the server answered {response.status_code} without a problem", response.status_code)
+        return CountersignError(code, problem.get("detail") or code, status, errors)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        # A proxy that takes no body of this size says so without a problem.
+        return CountersignError("payload-too-large", "a proxy refused the body", status) if status == 413 else _NotOursError(status)
 
 
 def _retry_after_s(response: httpx.Response) -> float:

@@ -155,21 +155,25 @@ def problem_of_claim(claim: Call, recorded: Call, asked: Call, agent_id: str) ->
     claim of anything else is refused.
     """
     schema = asked.get("toolSchema")
+    try:
+        schema_hash = None if schema is None else json_digest(schema)
+    except ValueError as error:
+        return _mismatch(f"The schema of the tool has no RFC 8785 form: {error}")
     own = {
         **claim["digestInput"],
         "agentId": agent_id,
         "runId": recorded["runId"],
         "toolCallId": asked["toolCallId"],
         "toolName": asked["toolName"],
-        "toolSchemaHash": None if schema is None else json_digest(schema),
+        "toolSchemaHash": schema_hash,
     }
-    if own["toolSchemaHash"] != claim["digestInput"]["toolSchemaHash"]:
+    if schema_hash != claim["digestInput"].get("toolSchemaHash"):
         message = f"The tool {asked['toolName']} changed since it was approved: its input schema is another one"
         return {"code": "tool-schema-changed", "message": message}
     try:
         digest = action_digest(own, claim["arguments"])
         asked_digest = json_digest(asked["arguments"])
-    except ValueError as error:
+    except (ValueError, KeyError) as error:
         return _mismatch(f"The arguments to run have no RFC 8785 form: {error}")
     if digest != claim["actionDigest"] or digest != recorded["actionDigest"]:
         return _mismatch("The arguments to run are not those of the approved digest")

@@ -30,7 +30,7 @@ class Proof(unittest.IsolatedAsyncioTestCase):
                 case "GET", "/v1/tool-calls/tc_1":
                     return read
                 case "POST", "/v1/tool-calls":
-                    return httpx.Response(201, json={"calls": [{"callId": "tc_2"}]})
+                    return httpx.Response(201, json={"calls": [{"callId": "tc_2", "state": "awaiting_approval"}]})
 
         client = Client("http://127.0.0.1:7400", "asks", "works")
         client._http = httpx.AsyncClient(base_url="http://127.0.0.1:7400", transport=httpx.MockTransport(respond))

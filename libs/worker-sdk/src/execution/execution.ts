@@ -7,7 +7,7 @@ import {
   type ToolCallView,
 } from '@countersign/contracts';
 import { sleepOrThrow, startStopwatch } from '@countersign/contracts/clock';
-import { CountersignError, isRefusal, messageOf } from '../errors.js';
+import { CountersignError, isNotOurs, isRefusal, messageOf } from '../errors.js';
 import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { questionBefore } from './must-ask.js';
 import { runClaimed } from './run-claimed.js';
@@ -90,8 +90,8 @@ async function isStillOurs(ports: ExecutionPorts, callId: string, attempt: numbe
   }
 }
 
-/** A token that is refused may be accepted again, for example after a change of the tokens. */
-const refusedTokenBackoff = { firstMs: 1000, maxMs: 60_000 } as const;
+/** A token that is refused may be accepted again, for example after a change of the tokens. A proxy's page goes away. */
+const reportBackoff = { firstMs: 1000, maxMs: 60_000 } as const;
 
 /** Reports until it is recorded: the report is accepted also after the lease, when the call is `unknown`. */
 async function report(ports: ExecutionPorts, callId: string, outcome: OutcomeBody): Promise<void> {
@@ -100,11 +100,12 @@ async function report(ports: ExecutionPorts, callId: string, outcome: OutcomeBod
       await reportOnce(ports, callId, outcome);
       return;
     } catch (error) {
-      if (!isRefusal(error, 'unauthenticated', 'forbidden')) throw error;
-      const what =
-        'the outcome is not recorded yet, because the token of the resolver is refused: it is reported again';
+      const why = isNotOurs(error) ? 'the response is not that of Countersign' : 'the token of the resolver is refused';
+      const mayPass = isNotOurs(error) || isRefusal(error, 'unauthenticated', 'forbidden');
+      if (!mayPass || isRefusal(error, 'payload-too-large')) throw error;
+      const what = `the outcome is not recorded yet, because ${why}: it is reported again`;
       if (tries === 1) ports.log.error({ callId, error: messageOf(error) }, what);
-      await sleepOrThrow(ports.clock, backoffMs(tries, refusedTokenBackoff), ports.stopped);
+      await sleepOrThrow(ports.clock, backoffMs(tries, reportBackoff), ports.stopped);
     }
   }
 }

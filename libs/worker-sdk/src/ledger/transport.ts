@@ -3,8 +3,8 @@ import { backoffMs } from '@countersign/contracts';
 import { systemClock, type Clock } from '@countersign/contracts/clock';
 import {
   createHttpClient,
-  EncodedResponseError,
   NoAnswerError,
+  RefusedResponseError,
   retryAfterMs,
   type Answer,
   type HttpRequest,
@@ -195,9 +195,8 @@ function unreachable(base: string, cause: unknown): CountersignError {
   return new CountersignError({ code: 'unreachable', message: `no response from ${base}: ${messageOf(inner)}`, cause });
 }
 
-/** A retry would get another compressed response. */
 function orUnreadable(error: unknown): unknown {
-  if (!(error instanceof EncodedResponseError)) return error;
+  if (!(error instanceof RefusedResponseError)) return error;
   return new CountersignError({ code: 'unreadable-response', message: error.message, cause: error });
 }
 
