@@ -22,7 +22,7 @@ const pageSize = 200;
 
 /** The audit side of the gateway. */
 export function createAudit(ports: GatewayPorts): Audit {
-  const { store } = ports;
+  const { store, readModel } = ports;
   const unreadable = unreadableIn(ports);
   return {
     unreadable: ({ tenant }) =>
@@ -46,14 +46,17 @@ export function createAudit(ports: GatewayPorts): Audit {
       });
     },
     log: async function* (actor, after, limit) {
-      let position = after;
+      // A caller may name any position, and a store reads from that of an event only.
+      let position = readModel.places.upTo(after);
       let left = limit;
       for (;;) {
         const page = await store.readAll(position, pageSize);
         const last = page.at(-1);
         if (last === undefined) return;
         position = last.position;
-        const mine = page.filter(({ metadata }) => metadata.tenant === actor.tenant).slice(0, left);
+        const mine = page
+          .filter((event) => event.position > after && event.metadata.tenant === actor.tenant)
+          .slice(0, left);
         left -= mine.length;
         if (mine.length > 0) yield mine.map(toLine).join('');
         if (left === 0) return;

@@ -1,8 +1,6 @@
 import { isReadable } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
 import { answerableAtMs, currentProposal, defaultPace, isFast, readingMs } from '@countersign/domain';
-import type { EventStore } from '@countersign/event-store';
-import { positionBefore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 import { Counter, Gauge, Histogram } from 'prom-client';
@@ -10,8 +8,7 @@ import type { Registry } from 'prom-client';
 
 /** The dependencies of these metrics. */
 export interface DecisionSources {
-  readonly readModel: Pick<ReadModel, 'onApplied' | 'approval' | 'pendingUpTo'>;
-  readonly store: Pick<EventStore, 'readAll' | 'head'>;
+  readonly readModel: Pick<ReadModel, 'onApplied' | 'approval' | 'pendingSince'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -93,22 +90,14 @@ function decisionOf(
   return { type: vote.decision.type, tookMs, isFast: isFast(vote, tookMs, leastMs) };
 }
 
-function observePendingByAge(registry: Registry, { readModel, store, clock }: DecisionSources): void {
+function observePendingByAge(registry: Registry, { readModel, clock }: DecisionSources): void {
   new Gauge({
     name: 'countersign_pending_approvals_older',
     help: 'Approvals that wait for people since longer than 10 minutes, an hour, a day.',
     labelNames: ['than'],
     registers: [registry],
-    async collect() {
-      this.reset();
-      // One figure that cannot be read now does not take the others with it.
-      const head = await store.head().catch(() => undefined);
-      if (head === undefined) return;
-      for (const [than, ageMs] of Object.entries(ages)) {
-        const since = new Date(clock.now() - ageMs).toISOString();
-        const position = await positionBefore(store, since, head).catch(() => undefined);
-        if (position !== undefined) this.set({ than }, readModel.pendingUpTo(position));
-      }
+    collect() {
+      for (const [than, ageMs] of Object.entries(ages)) this.set({ than }, readModel.pendingSince(clock.now() - ageMs));
     },
   });
 }

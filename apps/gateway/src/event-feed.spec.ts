@@ -54,6 +54,7 @@ function createLog() {
             return () => undefined;
           },
           toolCall: () => undefined,
+          places: { upTo: (position: number) => position },
         },
         tokens: {},
         store: {

@@ -88,6 +88,7 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
       const readWanted = callId === undefined ? undefined : () => readEventsOfCall(store, callId);
       const reader = createEventReader({
         ...{ store, news, sink, position, frameOf, readWanted },
+        readFrom: readModel.places.upTo(position),
         monotonic: clock.monotonic,
         inTurn: (work) => turns.run(principalKey(actor), work),
         breathe,

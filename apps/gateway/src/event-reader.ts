@@ -24,8 +24,10 @@ export interface EventReaderOptions {
   readonly store: Pick<EventStore, 'readAll'>;
   readonly news: Readonly<News>;
   readonly sink: EventSink;
-  /** The last event that it has seen. */
+  /** The last event that it has seen, or any place before the next one. */
   readonly position: number;
+  /** Where the store is read from: 0 or the position of an event, and not after `position`. */
+  readonly readFrom: number;
   /**
    * Everything recorded that this reader can want, at least up to `news.head`, in order: so that it need not look through
    * the whole log for it. Undefined: it does look.
@@ -62,7 +64,7 @@ const caughtUp = ': caught up\n\n';
  */
 export function createEventReader(options: EventReaderOptions): EventReader {
   const { store, news, sink, monotonic, breathe } = options;
-  let { position } = options;
+  let { position, readFrom } = options;
   let isClosed = false;
   let hasCaughtUp = false;
   let fullSince: number | null = null;
@@ -90,16 +92,20 @@ export function createEventReader(options: EventReaderOptions): EventReader {
   const writeAll = async (events: readonly LogEvent[], end: number): Promise<number> => {
     let taken = 0;
     for (const event of events) {
-      if (event.position <= position) continue;
+      if (event.position <= position) {
+        readFrom = Math.max(readFrom, event.position);
+        continue;
+      }
       const breath = breathe();
       if (breath !== undefined) await breath;
       if (closed()) return taken;
       const text = options.frameOf(event);
-      position = event.position;
+      position = readFrom = event.position;
       taken += 1;
       if (text !== null && !write(text)) return taken;
     }
     position = Math.max(position, end);
+    readFrom = Math.max(readFrom, end);
     return taken;
   };
   const writePage = async (): Promise<void> => {
@@ -113,7 +119,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
       );
       return;
     }
-    const page = await store.readAll(position, pageSize);
+    const page = await store.readAll(readFrom, pageSize);
     // Events that reads do not show yet are not sent.
     const shown = page.filter((event) => event.position <= head);
     const isEnd = page.length === 0 || shown.length < page.length;

@@ -61,6 +61,7 @@ function createWorld() {
         return () => undefined;
       },
       toolCall: () => undefined,
+      places: { upTo: (position: number) => position },
     },
     store: {
       readAll: () => {

@@ -1,4 +1,5 @@
 import type { UnreadableStream } from '@countersign/contracts';
+import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 import { createDeadlineLag, createDurations, createGauges, createMetricsRegistry } from '@countersign/shell';
@@ -10,7 +11,7 @@ import type { Registry } from 'prom-client';
 /** Metrics that are read at scrape time. */
 export interface MetricSources {
   readonly readModel: Pick<ReadModel, 'stats' | 'checkpoint' | 'nextDueAt'> & DecisionSources['readModel'];
-  readonly store: DecisionSources['store'];
+  readonly store: Pick<EventStore, 'head'>;
   readonly unreadable: () => readonly UnreadableStream[];
   readonly clock: Clock;
   readonly longPollWaiters: () => number;

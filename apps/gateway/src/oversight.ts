@@ -3,7 +3,6 @@ import { isReadable, toolCallStream } from '@countersign/contracts';
 import type { LogEvent, OversightQuery, OversightReport, RecordedEvent } from '@countersign/contracts';
 import { defaultPace } from '@countersign/domain';
 import type { Pace } from '@countersign/domain';
-import { positionBefore } from '@countersign/event-store';
 import { createOversight } from '@countersign/read-model';
 import type { Oversight } from '@countersign/read-model';
 import { toCsv } from '@countersign/text';
@@ -78,12 +77,12 @@ interface Period {
 
 /** Reads the log of a period into a report. Returns null, or the time up to which it was read when it is too long. */
 async function readPeriod(
-  { store }: Pick<GatewayPorts, 'store'>,
+  { store, readModel }: Pick<GatewayPorts, 'store' | 'readModel'>,
   oversight: Oversight,
   { tenant, fromMs, toMs, signal, breathe }: Period,
 ): Promise<number | null> {
   const head = await store.head();
-  let after = await positionBefore(store, new Date(Math.max(0, fromMs - slackMs)).toISOString(), head);
+  let after = readModel.places.before(new Date(Math.max(0, fromMs - slackMs)).toISOString());
   const endsAt = new Date(toMs + slackMs).toISOString();
   for (let looked = 0; after < head;) {
     signal.throwIfAborted();

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isReadable } from '@countersign/contracts';
 import type { DeliveryEvent, LogEvent } from '@countersign/contracts';
-import { positionBefore } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
+import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 import type { Job } from './planned-message.js';
 import { newsAgeMsMax } from './retry-schedule.js';
@@ -32,15 +32,21 @@ const pageSize = 2_000;
  */
 export async function findFailedDeliveries(
   store: Pick<EventStore, 'readAll' | 'head'>,
-  ports: { readonly clock: Clock; readonly signal: AbortSignal; readonly plan: (job: Job, dueAtMs: number) => void },
+  ports: {
+    readonly clock: Clock;
+    readonly signal: AbortSignal;
+    /** Where to begin; default: at the beginning of the log. */
+    readonly places?: ReadModel['places'] | undefined;
+    readonly plan: (job: Job, dueAtMs: number) => void;
+  },
 ): Promise<void> {
   const since = new Date(ports.clock.now() - newsAgeMsMax).toISOString();
   const head = await store.head();
-  let after = await positionBefore(store, since, head);
+  let after = ports.places?.before(since) ?? 0;
   while (after < head && !ports.signal.aborted) {
     const page = await store.readAll(after, pageSize);
     for (const event of page) {
-      const retry = retryOf(event);
+      const retry = event.recordedAt < since ? undefined : retryOf(event);
       if (retry !== undefined) ports.plan(retry.job, retry.dueAtMs);
     }
     const last = page.at(-1);

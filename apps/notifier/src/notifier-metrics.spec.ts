@@ -11,6 +11,7 @@ it('tells of each channel which one state it is in, what waits for it, and what 
     },
     planned: 3,
     untold: 5,
+    notRecovered: undefined,
   };
   createNotifierMetrics(registry, { status: () => status });
   const lines = async (): Promise<readonly string[]> => (await registry.metrics()).split('\n');
@@ -24,7 +25,12 @@ it('tells of each channel which one state it is in, what waits for it, and what 
       'countersign_requesters_untold_total 5',
     ]),
   );
-  status = { channels: { pager: { state: 'off', waiting: 0, reason: '410' } }, planned: 0, untold: 6 };
+  status = {
+    channels: { pager: { state: 'off', waiting: 0, reason: '410' } },
+    planned: 0,
+    untold: 6,
+    notRecovered: undefined,
+  };
   expect(await lines()).toEqual(
     expect.arrayContaining([
       'countersign_channel_state{channel="pager",state="failing"} 0',

@@ -24,7 +24,7 @@ import { immediateMessages, outcomesOf, questionMessages, untoldRequesters } fro
 export interface NotifierOptions {
   readonly store: EventStore;
   /** The pending approvals. With them later messages survive a restart, and several notifiers replace each other. */
-  readonly readModel?: Pick<ReadModel, 'listApprovals' | 'onApplied'>;
+  readonly readModel?: Pick<ReadModel, 'listApprovals' | 'onApplied' | 'places'>;
   readonly channels: readonly Channel[];
   readonly people: PeopleNow;
   readonly routes: ChannelsConfig['routes'];
@@ -62,6 +62,8 @@ export interface NotifierStatus {
   readonly planned: number;
   /** Outcomes that the person behind a request did not hear of, because the channels file has no address of theirs. */
   readonly untold: number;
+  /** Why the messages whose retry was announced before the start are not planned yet; undefined: they are. */
+  readonly notRecovered: string | undefined;
 }
 
 /** Returns whether `handle` failed for a reason outside the event: the event is delivered again and never parked. */
@@ -73,6 +75,8 @@ const mailTogetherMax = 50;
 /** After a start, the approvals of a digest that is overdue are found within this time. */
 const digestTogether = { gatherMs: 2_000, togetherMax: 200 };
 
+/** The pause before the log is read again for failed deliveries. */
+const recoverAgainMs = 5_000;
 /** How long a message that is being sent at shutdown may take to be recorded. */
 const drainMs = 4_000;
 
@@ -90,6 +94,7 @@ class ChannelNotifier implements Notifier {
   readonly #activations = new Map<string, Promise<number>>();
   readonly #stopping = new AbortController();
   #untold = 0;
+  #notRecovered: string | undefined;
   #background: Promise<unknown> = Promise.resolve();
   #stopListening = (): void => undefined;
 
@@ -131,7 +136,7 @@ class ChannelNotifier implements Notifier {
   };
 
   readonly start = (): void => {
-    const { readModel, log, clock } = this.#options;
+    const { readModel } = this.#options;
     const { signal } = this.#stopping;
     // Starts now and not at the first recorded outcome, which would be old news.
     for (const id of this.channelIds) void this.#activatedAt(id).catch(() => undefined);
@@ -146,19 +151,39 @@ class ChannelNotifier implements Notifier {
           if (retry !== undefined) plan(retry.job, retry.dueAtMs);
         }
       }) ?? this.#stopListening;
-    const recovering = findFailedDeliveries(this.#options.store, { clock, signal, plan }).catch((error: unknown) => {
-      log.error({ error }, 'earlier failures could not be read from the log; they are retried after the next start');
-    });
+    const recovering = this.#recover(plan);
     const sweeping = readModel === undefined ? undefined : sweepPending({ ...this.#options, readModel }, signal, plan);
     this.#background = Promise.all([recovering, sweeping]);
   };
+
+  /** Plans the failed deliveries of before the start. Repeated until the log could be read. */
+  async #recover(plan: (job: Job, dueAtMs: number) => void): Promise<void> {
+    const { store, readModel, log, clock } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        await findFailedDeliveries(store, { clock, signal, plan, places: readModel?.places });
+        this.#notRecovered = undefined;
+        return;
+      } catch (error) {
+        this.#notRecovered = error instanceof Error ? error.message : String(error);
+        log.warn({ error }, 'earlier failures cannot be read from the log now; retrying');
+        await sleep(clock, recoverAgainMs, signal);
+      }
+    }
+  }
 
   readonly status = (): NotifierStatus => {
     const channels = [...this.#lanes].map(([id, lane]) => {
       const status = lane.status();
       return [id, { ...status, waiting: status.waiting + this.#dueOf(id) }] as const;
     });
-    return { channels: Object.fromEntries(channels), planned: this.#agenda.size, untold: this.#untold };
+    return {
+      channels: Object.fromEntries(channels),
+      planned: this.#agenda.size,
+      untold: this.#untold,
+      notRecovered: this.#notRecovered,
+    };
   };
 
   #dueOf(channelId: string): number {

@@ -1,4 +1,4 @@
-import { isReadable } from '@countersign/contracts';
+import { isReadable, QuestionRefusedError } from '@countersign/contracts';
 import type { LogEvent } from '@countersign/contracts';
 import type { Subscription } from '@countersign/event-store';
 import { FencedError, toEventMessage } from '@countersign/message-bus';
@@ -118,7 +118,7 @@ export class Leadership {
     if (place === undefined) log.error({ progress: this.#turn.progress }, 'the stored progress cannot be read');
     while (place !== undefined && place.position > 0 && !this.#over.aborted) {
       try {
-        const [event] = await store.readAll(place.previous, 1);
+        const [event] = await store.readAll(place.previous, 1).catch(noneIfRefused);
         if (event?.position === place.position && event.eventId === place.eventId) return place;
         log.error(
           { position: place.position },
@@ -199,6 +199,12 @@ export class Leadership {
       if (!this.#over.aborted) this.#keepLater();
     }
   }
+}
+
+/** A log that has no event at the position is another one. */
+function noneIfRefused(error: unknown): readonly LogEvent[] {
+  if (error instanceof QuestionRefusedError) return [];
+  throw error;
 }
 
 /** The headers of every event, independent of type and stream. */

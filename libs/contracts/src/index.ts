@@ -37,6 +37,7 @@ export type {
   ToolCallEvent,
   ToolCallEventType,
 } from './events.js';
+export { QuestionRefusedError } from './question-refused.js';
 export { asUnreadable, isReadable, readablePart, toLogEvent, unreadableStreamOf } from './log-event.js';
 export type { LogEvent, StoredEvent, UnreadableEvent, UnreadableStream } from './log-event.js';
 export { grantEventTypes, grantStream } from './grant-events.js';

@@ -60,10 +60,11 @@ export interface EventStore {
   readonly readStream: (stream: string, fromRevision?: number) => Promise<readonly LogEvent[]>;
   /**
    * At most `limit` events of the whole log after a position (exclusive), in order; fewer when they are large. Empty only
-   * at the end of the log.
+   * at the end of the log. The position is 0, that of an event, or one after the end.
+   * @throws QuestionRefusedError for any other position, where the store cannot read from there.
    */
   readonly readAll: (after: number, limit: number) => Promise<readonly LogEvent[]>;
-  /** Everything after a position (exclusive), first recorded, then live. */
+  /** Everything after a position (exclusive; 0, or that of an event), first recorded, then live. */
   readonly subscribe: (after: number, handler: SubscriptionHandler) => Subscription;
   /** The position of the last recorded event; 0 for an empty log. */
   readonly head: () => Promise<number>;

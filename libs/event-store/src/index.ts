@@ -23,7 +23,6 @@ export { createOwnStoreClock, skewMsMax } from './store-clock.js';
 export type { StoreClock } from './store-clock.js';
 export { createUnreadableWatch } from './unreadable-watch.js';
 export type { Forbidding, UnreadableWatch } from './unreadable-watch.js';
-export { positionBefore } from './position-before.js';
 export { findLostKeys, LostKeysError, refuseLostKeys } from './sealed/lost-keys.js';
 export type { LostKeys } from './sealed/lost-keys.js';
 export { lockFolder } from './embedded/folder-lock.js';

@@ -18,6 +18,7 @@ export type {
   ReadModelStats,
   RunFacts,
   RunsQuery,
+  PlaceReads,
   UnreadableReads,
 } from './read-model.js';
 export type { RowSeal } from './sqlite/database.js';

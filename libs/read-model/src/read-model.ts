@@ -202,11 +202,26 @@ export interface ReadModel {
   /** The earliest deadline of all, epoch milliseconds; null when there is none. Cheap enough to ask after every `apply`. */
   readonly nextDueAt: () => number | null;
   readonly stats: () => ReadModelStats;
-  /** How many pending approvals of all tenants were requested at or before a position of the log. */
-  readonly pendingUpTo: (position: number) => number;
+  /** How many pending approvals of all tenants were requested at or before a time, epoch milliseconds. */
+  readonly pendingSince: (atMs: number) => number;
+  readonly places: PlaceReads;
   /** Writes the changes in memory to the file. Reads do not need it; a clean stop (`close`) does it. */
   readonly flush: () => void;
   readonly close: () => void;
+}
+
+/**
+ * Places to read the log from. A store may read its log from the position of an event, and from nowhere else: neither a
+ * position that a client has named nor a time is such a place.
+ */
+export interface PlaceReads {
+  /**
+   * The last known place up to which everything was recorded before a time (a stored time); 0 when there is none. A few
+   * events after it may be earlier, too.
+   */
+  readonly before: (time: string) => number;
+  /** The last known place at or before a position; 0 when there is none. A few events may lie between. */
+  readonly upTo: (position: number) => number;
 }
 
 /** The streams that are set aside. They are few, so all of them are in memory. */
@@ -218,7 +233,10 @@ export interface UnreadableReads {
 
 /** A source of the log: an event store, or a part of one. */
 export interface LogSource {
-  /** At most `limit` events after a position (exclusive), in order; empty only at the end of the log. */
+  /**
+   * At most `limit` events after a position (exclusive), in order; empty only at the end of the log.
+   * @throws QuestionRefusedError when no event has the position and the source cannot read from there.
+   */
   readonly readAll: (after: number, limit: number) => Promise<readonly LogEvent[]>;
   /** The position of the last recorded event; 0 for an empty log. */
   readonly head: () => Promise<number>;

@@ -10,10 +10,11 @@ import {
 } from '@countersign/gateway';
 import type { FileTokens } from '@countersign/gateway';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
+import type { Notifier } from '@countersign/notifier';
 import { ConfigError } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 import { readOptionalPolicy } from '@countersign/shell';
-import type { RuntimePorts } from '@countersign/shell';
+import type { CheckResult, RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
@@ -64,6 +65,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
       notifierId,
     });
     createNotifierMetrics(registry, notifier);
+    check({ name: 'failed-deliveries', check: () => recoveryOf(notifier) });
     const app = await createNotifierApp({ notifier, bus, topic: names.events, log, tracing });
     onStop(() => app.close());
     notifier.start();
@@ -76,6 +78,12 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
     const responses = createResponsePort({ commands, store, isApprover, edits });
     onStop(await fetchAnswers(configured.channels, { responses, people, clock, log, publicUrl }));
   };
+}
+
+/** Whether the messages that failed before the start are planned again. */
+function recoveryOf(notifier: Pick<Notifier, 'status'>): CheckResult {
+  const { notRecovered } = notifier.status();
+  return notRecovered === undefined ? { status: 'ok' } : { status: 'failing', why: notRecovered };
 }
 
 /** The tokens of the gateways, in a process that receives responses: they say who may respond. */

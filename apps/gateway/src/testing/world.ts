@@ -67,6 +67,8 @@ export interface WorldOptions {
   readonly folder?: string;
   /** How long the read model takes to apply an event. Default: no time. */
   readonly projectionMs?: number;
+  /** A store over the embedded one. */
+  readonly over?: (store: EventStore) => EventStore;
   readonly change?: (ports: GatewayPorts) => GatewayPorts;
   readonly inbox?: InboxOptions;
 }
@@ -78,7 +80,8 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const ids = options.ids ?? createSystemIds();
   const log = createCollectingLog();
   const metrics = createGatewayMetrics();
-  const store = await openEmbeddedEventStore({ folder, clock, log, metrics: { onCommit: metrics.storeCommitted } });
+  const embedded = await openEmbeddedEventStore({ folder, clock, log, metrics: { onCommit: metrics.storeCommitted } });
+  const store = options.over?.(embedded) ?? embedded;
   const readModel = await openReadModel({ file: join(folder, 'read-model.db'), source: store, log });
   const projection = store.subscribe(readModel.checkpoint(), {
     onEvents: async (events) => {

@@ -1,4 +1,4 @@
-import { isReadable } from '@countersign/contracts';
+import { isReadable, QuestionRefusedError } from '@countersign/contracts';
 import type { LogEvent, NewEvent } from '@countersign/contracts';
 import { checkAppend } from '../append-checks.js';
 import type { AppendResult, EventStore } from '../event-store.js';
@@ -168,6 +168,10 @@ function outcomeOf(error: unknown, stream: string): Conflict | Unknown {
       });
     case 'too-large':
       throw new EventTooLargeError(`these events are larger than the event store takes: ${String(error)}`, {
+        cause: error,
+      });
+    case 'refused-question':
+      throw new QuestionRefusedError(`the event store refused the append to ${stream}: ${whyOf(error)}`, {
         cause: error,
       });
     case 'stream-deleted':

@@ -27,6 +27,17 @@ describe('the meaning of a client error', () => {
       coded(8, '8 RESOURCE_EXHAUSTED: Received message larger than max'),
       { kind: 'too-large' },
     ],
+    [
+      'a place where no event begins',
+      typed('unknown', '2 UNKNOWN: Unexpected ReadAllResult: InvalidPosition'),
+      { kind: 'refused-question' },
+    ],
+    [
+      'a subscription from there',
+      Object.assign(typed('unknown', 'Trying to read from an invalid position.'), { code: 3 }),
+      { kind: 'refused-question' },
+    ],
+    ['an argument that the server does not take', coded(3), { kind: 'refused-question' }],
     ['no such stream', typed('stream-not-found'), { kind: 'stream-not-found' }],
     ['a deleted stream', typed('stream-deleted'), { kind: 'stream-deleted' }],
     ["the server's own timeout", typed('timeout'), answeredLate],

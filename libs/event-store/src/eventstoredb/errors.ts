@@ -10,6 +10,8 @@ export type ErrorMeaning =
   | { readonly kind: 'too-large' }
   | { readonly kind: 'stream-not-found' }
   | { readonly kind: 'stream-deleted' }
+  /** The server responded: there is no answer to this question. It is well, and no retry helps. */
+  | { readonly kind: 'refused-question' }
   /** It may be written or not: every error without a known meaning. `answered`: the server itself reported it. */
   | { readonly kind: 'unknown'; readonly timedOut: boolean; readonly answered?: true };
 
@@ -27,6 +29,7 @@ const unknown = { kind: 'unknown', timedOut: false } as const;
 const timedOut = { kind: 'unknown', timedOut: true } as const;
 const answeredLate = { kind: 'unknown', timedOut: false, answered: true } as const;
 const turnedAway = { kind: 'not-written', transient: true } as const;
+const refusedQuestion = { kind: 'refused-question' } as const;
 const refused = { kind: 'not-written', transient: false } as const;
 
 /** By the vendor's `type`, if there is one. `unavailable` and `unknown` are too general: the text decides (below). */
@@ -49,6 +52,8 @@ const byText: readonly (readonly [RegExp, ErrorMeaning])[] = [
   [/No connection established|Name resolution failed|ECONNREFUSED|Failed to discover/i, turnedAway],
   // The server took the request off its queue without handling it.
   [/Server Is (Busy|Not Ready)/i, turnedAway],
+  // `$all` is read from where an event begins, and from nowhere else.
+  [/InvalidPosition|invalid position/i, refusedQuestion],
   [
     /MaximumAppend(Event)?SizeExceeded|Maximum Append (Event )?Size|message larger than max|message exceeds the maximum/i,
     { kind: 'too-large' },
@@ -57,6 +62,7 @@ const byText: readonly (readonly [RegExp, ErrorMeaning])[] = [
 
 /** By gRPC's own status code, for errors that reach us raw. */
 const byCode: Readonly<Record<string, ErrorMeaning>> = {
+  3: refusedQuestion,
   4: timedOut,
   10: answeredLate,
   7: refused,

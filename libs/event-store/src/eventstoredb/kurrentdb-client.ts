@@ -54,7 +54,11 @@ export const connectKurrentDb: ConnectClient = (url) => {
     readAll: (fromPosition, direction, maxCount, signal) => {
       const options = { fromPosition, maxCount, requiresLeader: true };
       const way = direction === 'forwards' ? FORWARDS : BACKWARDS;
-      return read(signal, (from) => from.readAll({ ...options, direction: way }));
+      const page = () => read(signal, (from) => from.readAll({ ...options, direction: way }));
+      const end = { fromPosition: 'end', direction: BACKWARDS, maxCount: 1, requiresLeader: true } as const;
+      return typeof fromPosition === 'string'
+        ? page()
+        : unlessRefused(page, () => read(signal, (from) => from.readAll(end)));
     },
     subscribeToAll: (after, prefixes) => subscribe(client, after, prefixes),
     dispose: end,
@@ -92,6 +96,28 @@ async function collect(read: AsyncIterable<ResolvedEvent>, signal: AbortSignal):
     if (event !== undefined) events.push(event);
   }
   return events;
+}
+
+/**
+ * A place where no event begins looks like an unavailable server, too. It is one if the server answers before and after it
+ * refuses that place again.
+ */
+async function unlessRefused<T>(page: () => Promise<T>, end: () => Promise<unknown>): Promise<T> {
+  try {
+    return await page();
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    await end();
+    try {
+      return await page();
+    } catch (again) {
+      if (!isUnavailable(again)) throw again;
+      await end();
+      throw Object.assign(new Error('InvalidPosition: the server reads from other places', { cause: again }), {
+        type: 'unknown',
+      });
+    }
+  }
 }
 
 function isUnavailable(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import { isReadable, weigh } from '@countersign/contracts';
+import { isReadable, QuestionRefusedError, weigh } from '@countersign/contracts';
 import type { LogEvent } from '@countersign/contracts';
 import { EventStoreUnavailableError } from '../event-store.js';
 import type { ClientEvent, ClientPosition, EventStoreClient } from './client.js';
@@ -139,28 +139,46 @@ function createPages(ports: ReadPorts): Pages {
   const page = <T>(work: (client: EventStoreClient, signal: AbortSignal) => Promise<T>): Promise<T> =>
     connection.call(readMs, work);
   /** A timeout is not tried again: the caller has waited long enough. */
-  const read = async <T>(work: () => Promise<T>, stream?: string): Promise<T> => {
+  const read = async <T>(work: () => Promise<T>, what: string, stream?: string): Promise<T> => {
     try {
       return await withRetries(ports, (verdict) => isTransient(verdict), work);
     } catch (error) {
+      if (meaningOf(error).kind === 'refused-question') throw refusedQuestion(what, error);
       throw readError(error, stream);
     }
   };
   return {
     ofStream: (stream, from, count) =>
-      read(async () => {
-        try {
-          return await page((client, signal) => client.readStream(stream, BigInt(from), count, signal));
-        } catch (error) {
-          const { kind } = meaningOf(error);
-          if (kind === 'stream-not-found') return [];
-          if (kind === 'stream-deleted') return 'deleted';
-          throw error;
-        }
-      }, stream),
+      read(
+        async () => {
+          try {
+            return await page((client, signal) => client.readStream(stream, BigInt(from), count, signal));
+          } catch (error) {
+            const { kind } = meaningOf(error);
+            if (kind === 'stream-not-found') return [];
+            if (kind === 'stream-deleted') return 'deleted';
+            throw error;
+          }
+        },
+        `read ${stream} from revision ${String(from)}`,
+        stream,
+      ),
     ofAll: (from, direction, count) =>
-      read(() => page((client, signal) => client.readAll(from, direction, count, signal))),
+      read(
+        () => page((client, signal) => client.readAll(from, direction, count, signal)),
+        `read $all from ${textOf(from)}`,
+      ),
   };
+}
+
+function textOf(from: ClientPosition | 'start' | 'end'): string {
+  return typeof from === 'string' ? `its ${from}` : `position ${String(from.commit)}`;
+}
+
+/** The error of a question that the server does not answer, although it is well. */
+export function refusedQuestion(what: string, cause: unknown): QuestionRefusedError {
+  const why = 'no event of the log is there: it is a position of another log, or of one that was restored';
+  return new QuestionRefusedError(`the event store does not ${what}: ${why}`, { cause });
 }
 
 function isTransient(verdict: ReturnType<typeof meaningOf>): boolean {

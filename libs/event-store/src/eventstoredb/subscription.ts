@@ -6,7 +6,8 @@ import { EventStoreUnavailableError } from '../event-store.js';
 import type { Subscription, SubscriptionHandler } from '../event-store.js';
 import type { ClientItem, ClientPosition, ClientSubscription } from './client.js';
 import { fromClientEvent } from './encoding.js';
-import { startAt } from './reads.js';
+import { meaningOf } from './errors.js';
+import { refusedQuestion, startAt } from './reads.js';
 import type { ReadPorts, Reads } from './reads.js';
 
 /** The dependencies of a subscription. */
@@ -104,7 +105,10 @@ function createFollower(
       if (end < delivery.position()) throw new RangeError(rewoundMessage(delivery.position(), end));
       const source = client.subscribeToAll(delivery.begin(), prefixes);
       try {
-        return await read(source, AbortSignal.any([ended, replaced]));
+        const cause = await read(source, AbortSignal.any([ended, replaced]));
+        if (meaningOf(cause).kind === 'refused-question' && !delivery.backToEvent())
+          throw refusedQuestion(`begin after position ${String(delivery.position())}`, cause);
+        return cause;
       } finally {
         source.stop();
       }
@@ -117,6 +121,8 @@ interface Delivery {
   readonly isBehind: () => boolean;
   /** Where to subscribe; also counts as falling behind. */
   readonly begin: () => ClientPosition | 'start';
+  /** Begins after the last delivered event next time. False: it did so this time. */
+  readonly backToEvent: () => boolean;
   readonly handOver: (items: readonly ClientItem[], source: ClientSubscription) => Promise<void>;
   readonly caughtUp: () => void;
 }
@@ -131,12 +137,13 @@ function createDelivery(
   let position = after;
   /** Further than `position` when the server has looked through others' events. */
   let resumeAt = startAt(after);
+  let isFurther = false;
   let isBehind = true;
 
   const deliver = async (events: readonly LogEvent[], source: ClientSubscription): Promise<void> => {
     if (events.length === 0 || ended.aborted) return;
     position = events.at(-1)?.position ?? position;
-    resumeAt = startAt(position);
+    [resumeAt, isFurther] = [startAt(position), false];
     saw(position);
     const work = handler.onEvents(events);
     if (work === undefined) return;
@@ -155,6 +162,11 @@ function createDelivery(
       isBehind = true;
       return resumeAt;
     },
+    backToEvent: () => {
+      const wasFurther = isFurther;
+      [resumeAt, isFurther] = [startAt(position), false];
+      return wasFurther;
+    },
     caughtUp,
     handOver: async (items, source) => {
       let events: LogEvent[] = [];
@@ -167,7 +179,7 @@ function createDelivery(
         await deliver(events, source);
         events = [];
         if (item.kind === 'caught-up') caughtUp();
-        else resumeAt = item.position;
+        else [resumeAt, isFurther] = [item.position, true];
       }
       await deliver(events, source);
     },

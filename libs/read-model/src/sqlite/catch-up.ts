@@ -1,4 +1,4 @@
-import { isReadable, upcast } from '@countersign/contracts';
+import { isReadable, QuestionRefusedError, upcast } from '@countersign/contracts';
 import type { LogEvent } from '@countersign/contracts';
 import type { LogSource } from '../read-model.js';
 import { LogRewoundError } from '../read-model.js';
@@ -55,7 +55,10 @@ export async function assertContinues(
   const seen = `the read model has seen the log up to position ${String(position)}`;
   const advice = 'Restore the log; if the log is right, remove the read model file and start again';
   if (head < position) throw new LogRewoundError(`${seen}, but the log ends at ${String(head)}. ${advice}`);
-  const [last] = await log.readAll(previous, 1);
+  const [last] = await log.readAll(previous, 1).catch((error: unknown) => {
+    if (error instanceof QuestionRefusedError) return [];
+    throw error;
+  });
   if (last?.position !== position || last.eventId !== eventId) {
     throw new LogRewoundError(`${seen}, but the log has another event there. ${advice}`);
   }

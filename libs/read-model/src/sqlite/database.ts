@@ -6,7 +6,7 @@ import type { Log } from '@countersign/runtime';
 import { readerVersion } from './unreadable-rows.js';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
-export const schemaVersion = 13;
+export const schemaVersion = 14;
 
 /**
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
@@ -15,15 +15,17 @@ export const schemaVersion = 13;
  * that lists filter by. Every `seq` is a position of the log, so new rows are next to the last ones. The indexes of
  * approvals contain every filtered column: a filter without matches reads no row, and a page of 100,000 pending takes
  * milliseconds. The index of calls is read once per state, and the states are merged. `runs` has one row for each agent
- * and principal of a run.
+ * and principal of a run. `places` has some positions of events: a store may read its log from such a position alone.
  */
 const tables = `
   CREATE TABLE meta (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     position INTEGER NOT NULL, previous INTEGER NOT NULL, event_id TEXT NOT NULL,
-    calls INTEGER NOT NULL, approvals INTEGER NOT NULL, pending INTEGER NOT NULL, unknown INTEGER NOT NULL
+    calls INTEGER NOT NULL, approvals INTEGER NOT NULL, pending INTEGER NOT NULL, unknown INTEGER NOT NULL,
+    events INTEGER NOT NULL, latest TEXT NOT NULL
   ) STRICT;
-  INSERT INTO meta VALUES (1, 0, 0, '', 0, 0, 0, 0);
+  INSERT INTO meta VALUES (1, 0, 0, '', 0, 0, 0, 0, 0, '');
+  CREATE TABLE places (seq INTEGER PRIMARY KEY, latest TEXT NOT NULL) STRICT;
   CREATE TABLE seal (
     id INTEGER PRIMARY KEY CHECK (id = 1), keys_made INTEGER NOT NULL, erased_keys TEXT NOT NULL
   ) STRICT;
@@ -35,7 +37,8 @@ const tables = `
   CREATE TABLE requests (seq INTEGER PRIMARY KEY, request ANY NOT NULL) STRICT;
   CREATE TABLE approvals (
     seq INTEGER PRIMARY KEY, call_seq INTEGER NOT NULL, tenant TEXT NOT NULL, state TEXT NOT NULL,
-    tool_name TEXT NOT NULL, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, requested_by TEXT NOT NULL, asked TEXT
+    tool_name TEXT NOT NULL, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, requested_by TEXT NOT NULL, asked TEXT,
+    requested_at INTEGER NOT NULL
   ) STRICT;
   CREATE TABLE runs (
     tenant TEXT NOT NULL, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, requested_by TEXT NOT NULL, seq INTEGER NOT NULL,
@@ -63,7 +66,8 @@ const tables = `
   CREATE INDEX nested_by_run ON nested (tenant, outer_run, seq);
   CREATE INDEX batches_by_id ON batches (tenant, requested_by, run_id, batch_id, seq);
   CREATE INDEX calls_by_due ON calls (due_at) WHERE due_at IS NOT NULL;
-  CREATE INDEX approvals_pending ON approvals (tenant, seq, tool_name, run_id, agent_id, asked) WHERE state = 'pending';
+  CREATE INDEX places_by_time ON places (latest, seq);
+  CREATE INDEX approvals_pending ON approvals (tenant, seq, tool_name, run_id, agent_id, asked, requested_at) WHERE state = 'pending';
   CREATE INDEX approvals_ended ON approvals (tenant, state, seq, tool_name, run_id, agent_id, asked) WHERE state <> 'pending';
   CREATE INDEX approvals_by_agent ON approvals (tenant, requested_by, agent_id, state, seq);
   CREATE INDEX approvals_by_principal ON approvals (tenant, requested_by, state, seq);

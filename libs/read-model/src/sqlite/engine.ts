@@ -11,11 +11,12 @@ import { createStatements, isDiskFull } from './database.js';
 import { createGrantRows } from './grant-rows.js';
 import type { RowSeal } from './database.js';
 import { createDeadlines } from './deadlines.js';
+import { createPlaceRows } from './places.js';
 import { bytesOfRun, callsOfBatch, callsOfRun, openCallsOfRun } from './runs.js';
 import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
 import { createUnreadableRows } from './unreadable-rows.js';
-import { createWorkingSet } from './working-set.js';
+import { createWorkingSet, readMeta } from './working-set.js';
 import type { Bounds, Checkpoint } from './working-set.js';
 
 /** One opened file: all of a read model except its listeners and waiters. */
@@ -39,7 +40,8 @@ export interface Engine extends Pick<
   | 'due'
   | 'nextDueAt'
   | 'stats'
-  | 'pendingUpTo'
+  | 'pendingSince'
+  | 'places'
   | 'flush'
   | 'close'
 > {
@@ -55,7 +57,9 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
   const prepare = createStatements(db);
   const unreadable = createUnreadableRows(prepare);
   const grants = createGrantRows(prepare, unreadable, seal);
-  const rows = createWorkingSet(db, prepare, bounds, { grants, unreadable }, seal);
+  const stored = readMeta(prepare);
+  const places = createPlaceRows(prepare, stored.checkpoint.position, stored.places);
+  const rows = createWorkingSet(db, prepare, bounds, { grants, unreadable, places }, seal);
   const deadlines = createDeadlines(prepare, rows);
 
   const flush = (): void => {
@@ -129,10 +133,12 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
           oldestPendingAt: oldest,
         };
       }),
-    pendingUpTo: (position) =>
+    places: { before: places.before, upTo: places.upTo },
+    pendingSince: (atMs) =>
       fromFile(() => {
-        const count = `SELECT count(*) AS pending FROM approvals INDEXED BY approvals_pending WHERE state = 'pending' AND seq <= ?`;
-        return Number(prepare(count).get(position)?.['pending'] ?? 0);
+        const count = `SELECT count(*) AS pending FROM approvals INDEXED BY approvals_pending
+          WHERE state = 'pending' AND requested_at <= ?`;
+        return Number(prepare(count).get(atMs)?.['pending'] ?? 0);
       }),
     flush,
     close: () => {

@@ -121,7 +121,11 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     due: (atMs, limit) => engine.due(atMs, limit),
     nextDueAt: () => engine.nextDueAt(),
     stats: () => engine.stats(),
-    pendingUpTo: (position) => engine.pendingUpTo(position),
+    pendingSince: (atMs) => engine.pendingSince(atMs),
+    places: {
+      before: (time) => engine.places.before(time),
+      upTo: (position) => engine.places.upTo(position),
+    },
     flush: () => {
       engine.flush();
     },

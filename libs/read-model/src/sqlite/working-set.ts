@@ -9,6 +9,7 @@ import type { RowSeal } from './database.js';
 import { createRecentRows } from './recent-rows.js';
 import type { Entry } from './recent-rows.js';
 import { rowColumns, toCallRow } from './stored-row.js';
+import type { PlaceCounts, PlaceRows } from './places.js';
 import type { UnreadableRows } from './unreadable-rows.js';
 import { writeEntry } from './write-entry.js';
 import type { Counts } from './write-entry.js';
@@ -62,14 +63,22 @@ const types: ReadonlySet<string> = new Set(toolCallEventTypes);
 
 type Prepare = (sql: string) => StatementSync;
 
+/** The rows of other tables, which are written in the same transactions. */
+interface Others {
+  readonly grants: GrantRows;
+  readonly unreadable: UnreadableRows;
+  readonly places: PlaceRows;
+}
+
 /** The working set over an opened file. */
 export function createWorkingSet(
   db: DatabaseSync,
   prepare: Prepare,
   bounds: Bounds,
-  { grants, unreadable }: { readonly grants: GrantRows; readonly unreadable: UnreadableRows },
+  { grants, unreadable, places }: Others,
   seal?: RowSeal,
 ): WorkingSet {
+  const others = [grants, unreadable, places];
   const stored = readMeta(prepare);
   let checkpoint: Checkpoint = stored.checkpoint;
   let counts: Counts = stored.counts;
@@ -120,6 +129,7 @@ export function createWorkingSet(
     fold: (event) => {
       const row = foldOne(event);
       checkpoint = { position: event.position, previous: checkpoint.position, eventId: event.eventId };
+      places.fold(event);
       pendingEvents += 1;
       return row;
     },
@@ -129,14 +139,12 @@ export function createWorkingSet(
       let after = counts;
       inTransaction(db, () => {
         for (const entry of dirty.values()) after = writeEntry(prepare, seal, entry, after);
-        grants.write();
-        unreadable.write();
-        writeMeta(prepare, storedPosition, checkpoint, after);
+        for (const table of others) table.write();
+        writeMeta(prepare, storedPosition, checkpoint, { ...after, ...places.counts() });
         if (seal !== undefined) prepare('UPDATE seal SET keys_made = ?').run(seal.keysMade());
       });
       counts = after;
-      grants.flushed();
-      unreadable.flushed();
+      for (const table of others) table.flushed();
       storedPosition = checkpoint.position;
       pendingEvents = 0;
       pendingBytes = 0;
@@ -180,7 +188,8 @@ function loadEntry(prepare: Prepare, callId: string): Entry | undefined {
   return { row, stored: row, lastEventAt: '', requestBytes, progressBytes };
 }
 
-function readMeta(prepare: Prepare): { checkpoint: Checkpoint; counts: Counts } {
+/** The checkpoint of the file, and its counts. */
+export function readMeta(prepare: Prepare): { checkpoint: Checkpoint; counts: Counts; places: PlaceCounts } {
   const meta = prepare('SELECT * FROM meta').get() ?? {};
   return {
     checkpoint: {
@@ -194,6 +203,7 @@ function readMeta(prepare: Prepare): { checkpoint: Checkpoint; counts: Counts } 
       pending: Number(meta['pending']),
       unknown: Number(meta['unknown']),
     },
+    places: { events: Number(meta['events']), latest: String(meta['latest']) },
   };
 }
 
@@ -201,12 +211,12 @@ function writeMeta(
   prepare: Prepare,
   before: number,
   { position, previous, eventId }: Checkpoint,
-  { calls, approvals, pending, unknown }: Counts,
+  { calls, approvals, pending, unknown, events, latest }: Counts & PlaceCounts,
 ): void {
   const { changes } = prepare(
-    `UPDATE meta SET position = ?, previous = ?, event_id = ?, calls = ?, approvals = ?, pending = ?, unknown = ?
-     WHERE position = ?`,
-  ).run(position, previous, eventId, calls, approvals, pending, unknown, before);
+    `UPDATE meta SET position = ?, previous = ?, event_id = ?, calls = ?, approvals = ?, pending = ?, unknown = ?,
+       events = ?, latest = ? WHERE position = ?`,
+  ).run(position, previous, eventId, calls, approvals, pending, unknown, events, latest, before);
   // Two writers would each fold from rows that the other has changed.
   if (changes !== 1) throw new Error('another process writes this read model; each needs a file of its own');
 }

@@ -82,8 +82,19 @@ function writeApprovals(
     pending += (state === 'pending' ? 1 : 0) - (before?.resolution.status === 'pending' ? 1 : 0);
     if (before === undefined) {
       const { tenant, toolName, runId, agentId, requestedBy } = row.request;
-      prepare('INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
-        ...[seq, row.seq, tenant, state, toolName, runId, agentId, requestedBy, asked],
+      prepare('INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
+        ...[
+          seq,
+          row.seq,
+          tenant,
+          state,
+          toolName,
+          runId,
+          agentId,
+          requestedBy,
+          asked,
+          Date.parse(approval.requestedAt),
+        ],
       );
     } else {
       prepare('UPDATE approvals SET state = ?, asked = ? WHERE seq = ?').run(state, asked, seq);

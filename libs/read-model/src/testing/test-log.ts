@@ -1,4 +1,10 @@
-import { approvalIdOf, currentSchemaVersion, deriveCallId, toolCallStream } from '@countersign/contracts';
+import {
+  approvalIdOf,
+  currentSchemaVersion,
+  deriveCallId,
+  QuestionRefusedError,
+  toolCallStream,
+} from '@countersign/contracts';
 import type {
   EventData,
   EventMetadata,
@@ -215,7 +221,13 @@ export function createTestLog(step = 1): TestLog {
   return {
     events,
     source: {
-      readAll: (after, limit) => Promise.resolve(events.filter(({ position }) => position > after).slice(0, limit)),
+      readAll: async (after, limit) => {
+        // As some stores do: they read from the position of an event, and from nowhere else.
+        const isPlace =
+          after === 0 || after >= (events.at(-1)?.position ?? 0) || events.some((one) => one.position === after);
+        if (!isPlace) throw new QuestionRefusedError(`no event has the position ${String(after)}`);
+        return events.filter(({ position }) => position > after).slice(0, limit);
+      },
       head: () => Promise.resolve(events.at(-1)?.position ?? 0),
     },
     call: (toolCallId, { tenant = 'default', runId = 'run-1' } = {}) => {

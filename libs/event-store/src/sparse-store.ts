@@ -1,0 +1,35 @@
+import { QuestionRefusedError } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
+import type { EventStore } from './event-store.js';
+
+/** The distance between two positions. */
+const gap = 10;
+
+/**
+ * A store whose positions have gaps, and which reads its log from the position of an event only, as EventStoreDB does:
+ * tests that run on an embedded store find questions that a real server refuses.
+ */
+export function createSparseStore(store: EventStore): EventStore {
+  const spread = <Event extends LogEvent>(events: readonly Event[]): readonly Event[] =>
+    events.map((event) => ({ ...event, position: event.position * gap }));
+  const placeOf = async (after: number): Promise<number> => {
+    const end = await store.head();
+    if (after % gap !== 0 && after < end * gap)
+      throw new QuestionRefusedError(`no event is at position ${String(after)}`);
+    return Math.ceil(after / gap);
+  };
+  return {
+    ...store,
+    append: async (...given) => {
+      const result = await store.append(...given);
+      return result.status === 'committed'
+        ? { ...result, position: result.position * gap, events: spread(result.events) }
+        : result;
+    },
+    readStream: async (...given) => spread(await store.readStream(...given)),
+    readAll: async (after, limit) => spread(await store.readAll(await placeOf(after), limit)),
+    subscribe: (after, handler) =>
+      store.subscribe(Math.ceil(after / gap), { ...handler, onEvents: (events) => handler.onEvents(spread(events)) }),
+    head: async () => (await store.head()) * gap,
+  };
+}
