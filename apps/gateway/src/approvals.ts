@@ -122,7 +122,7 @@ function viewFor({ commands, clock }: GatewayPorts, actor: Actor, row: ApprovalO
   const call = row.call as unknown as ToolCall;
   return {
     ...toApprovalView(row, approvalVisibilityFor(actor, row.call)),
-    mayDecide: mayDecide({ ...commands, clock }, actor, call, row.approval.approvalId),
+    mayDecide: mayDecide({ ...commands, clock }, actor, call, row.approval.approvalId, row.call.unreadable),
   };
 }
 

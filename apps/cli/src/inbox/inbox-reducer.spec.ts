@@ -45,6 +45,16 @@ const down = '\u001b[B';
 const pageDown = '\u001b[6~';
 const escape = '\u001b';
 
+it('begins no decision about an approval that cannot be read, and says why', () => {
+  const detail = 'toolCall-x has an event that this version cannot read: upgrade Countersign';
+  const inbox = play([{ ...one, mayDecide: { now: false, why: 'unreadable', detail } }]);
+  inbox.press('a');
+  expect(inbox.state().view.kind).toBe('list');
+  expect(inbox.has('upgrade Countersign')).toBe(true);
+  inbox.press('e', 'd', 'r');
+  expect(inbox.effects).toEqual([]);
+});
+
 describe('the list', () => {
   it('shows what waits, the oldest first, and a look at the chosen one', () => {
     const inbox = play();

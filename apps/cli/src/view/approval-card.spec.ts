@@ -33,6 +33,12 @@ describe('the card of an approval', () => {
     ]);
   });
 
+  it('says what cannot be read, and what to do, above everything else', () => {
+    const detail = 'toolCall-x has an event that this version cannot read: upgrade Countersign';
+    const lines = cardOf({ mayDecide: { now: false, why: 'unreadable', detail } });
+    expect(lines.slice(0, 2)).toEqual(['delete_file   pending', detail]);
+  });
+
   it('says that an earlier edit was not approved, and quotes labels that read like several', () => {
     const ended = { approvalId: 'apr_0', number: 2, kind: 'run', proposedBy: 'bob', proposedAt: '' } as const;
     const lines = cardOf({ endedProposals: [ended], labels: { env: 'staging, cwd: /srv' } });

@@ -51,6 +51,11 @@ export function approvalCard(approval: ApprovalView, options: CardOptions): Line
   ];
 }
 
+/** The approval has an event that the server cannot read, or is covered by one. Nothing is decided. */
+export function isUnreadable(may: ApprovalView['mayDecide']): may is Extract<typeof may, { now: false }> {
+  return may?.now === false && may.why === 'unreadable';
+}
+
 /** How many lines of the card a person must see before they approve: all but the ids and the agent's own words. */
 export function agreedEndOf(approval: ApprovalView, options: CardOptions): number {
   return upperLines(approval, options).length;
@@ -60,8 +65,10 @@ function upperLines(approval: ApprovalView, options: CardOptions): Line[] {
   const { columns } = options;
   const name = printable(approval.toolName);
   const risk = approval.risk === null ? '' : `   risk ${approval.risk}`;
+  const { mayDecide } = approval;
   return [
     ...wrapped(`${name}${risk}   ${approval.state}`, columns, approval.risk === 'high' ? 'red' : 'bold'),
+    ...(isUnreadable(mayDecide) ? wrapped(printable(mayDecide.detail), columns, 'red') : []),
     ...whoAndWhen(approval, options),
     { text: '' },
     { text: 'Arguments', tone: 'bold' },

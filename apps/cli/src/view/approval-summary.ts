@@ -1,6 +1,7 @@
 import type { ApprovalView } from '@countersign/contracts';
 import { ageWords, agoWords, deadlineWords, nameWords, printable } from '@countersign/text';
 import { cut } from '../text/width.js';
+import { isUnreadable } from './approval-card.js';
 import type { CardOptions } from './approval-card.js';
 import type { Line } from './line.js';
 
@@ -17,7 +18,8 @@ export function approvalSummary(approval: ApprovalView, { columns, nowMs }: Card
   ];
 }
 
-function whenWords({ state, requestedAt, expiresAt, resolvedAt }: ApprovalView, nowMs: number): string {
+function whenWords({ state, requestedAt, expiresAt, resolvedAt, mayDecide }: ApprovalView, nowMs: number): string {
+  if (isUnreadable(mayDecide)) return 'cannot be read: nothing is decided';
   if (state !== 'pending') return `${state}${resolvedAt === null ? '' : ` ${agoWords(resolvedAt, nowMs)}`}`;
   const left = deadlineWords(expiresAt, nowMs);
   return `waits ${ageWords(requestedAt, nowMs)}, ${expiresAt === null ? 'no deadline' : `deadline ${left === 'over' ? 'over' : `in ${left}`}`}`;

@@ -44,7 +44,16 @@ function headLines(call: ToolCallView, columns: number): Line[] {
   return [
     ...wrapped(`${printable(call.toolName)}   ${printable(call.state)}`, columns, 'bold'),
     ...facts.flatMap(([label, text]) => fact(label, text, columns)),
+    ...unreadableLines(call, columns),
   ];
+}
+
+/** The state above is that before this event, and nothing is decided or run. */
+function unreadableLines({ unreadable }: ToolCallView, columns: number): Line[] {
+  if (unreadable === undefined) return [];
+  const { revision, position, type, why } = unreadable;
+  const event = `${printable(type)}, revision ${String(revision)} at position ${String(position)}`;
+  return wrapped(`set aside: ${event} cannot be read: ${printable(why)}`, columns, 'red');
 }
 
 function changeOf(call: ToolCallView, columns: number): Line[] {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { NewEvent, ToolCallView } from '@countersign/contracts';
+import type { ApprovalView, NewEvent, ToolCallView } from '@countersign/contracts';
 import { toolCallStream } from '@countersign/contracts';
 import { sampleEvent } from '@countersign/event-store/testing';
 import { createApi } from '../testing/api.js';
@@ -56,6 +56,16 @@ describe('an event that this version cannot read', () => {
       body: { resolverId: 'w' },
     });
     expect(claimed).toMatchObject({ status: 409, body: { code: 'unreadable' } });
+  });
+
+  it('may be decided by no person, and every card says why, to those who only look too', async () => {
+    for (const as of ['bob', 'auditor']) {
+      const { body } = await api.send<{ approvals: readonly ApprovalView[] }>('GET', '/v1/approvals?limit=10', { as });
+      expect(body.approvals.find(({ callId }) => callId === hurt.callId)?.mayDecide).toEqual({
+        ...{ now: false, why: 'unreadable' },
+        detail: expect.stringMatching(/^toolCall-.* revision 2 .*upgrade Countersign/),
+      });
+    }
   });
 
   it('stops no other call', async () => {

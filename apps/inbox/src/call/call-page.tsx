@@ -56,6 +56,7 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
           </>
         )}
       </p>
+      {call.unreadable && <p className="problem-line">Cannot be read, so nothing is decided: {call.unreadable.why}</p>}
       <div className="two">
         <section aria-labelledby="call-arguments" className="panel">
           <h2 id="call-arguments">Arguments</h2>

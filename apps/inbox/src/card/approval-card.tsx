@@ -37,7 +37,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         <div className="card-badges">
           <RiskBadge risk={approval.risk} />
           <StateBadge state={approval.state} />
-          {approval.state === 'pending' && <Countdown expiresAt={approval.expiresAt} />}
+          {approval.state === 'pending' && <Countdown approval={approval} />}
         </div>
       </header>
       <section aria-labelledby="card-arguments">

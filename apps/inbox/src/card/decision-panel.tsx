@@ -124,6 +124,7 @@ function excludedWords(
   { mayDecide }: ApprovalView,
   hasAnswered: boolean,
 ): string | undefined {
+  if (mayDecide?.now === false && mayDecide.why === 'unreadable') return printable(mayDecide.detail);
   if (!roles.includes('approver')) return 'You can look, not decide: your account lacks the role approver.';
   if (hasAnswered || mayDecide?.now !== false || mayDecide.why === 'expired') return undefined;
   return printable(`You can look, not decide. ${mayDecide.detail}`);

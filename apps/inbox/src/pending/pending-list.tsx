@@ -76,7 +76,7 @@ const Row = memo(function Row(props: {
   onSelect: PendingListProps['onSelect'];
 }): ReactNode {
   const { approval, isCurrent, isSelected, onSelect } = props;
-  const { approvalId, toolName, agentId, requestedAt, expiresAt, risk } = approval;
+  const { approvalId, toolName, agentId, requestedAt, risk } = approval;
   const onClick = (event: MouseEvent): void => onSelect(approvalId, event.shiftKey);
   return (
     <>
@@ -108,7 +108,7 @@ const Row = memo(function Row(props: {
           <span className="row-agent">
             <Marked text={agentId} />
           </span>
-          <Countdown expiresAt={expiresAt} />
+          <Countdown approval={approval} />
         </span>
       </Link>
     </>

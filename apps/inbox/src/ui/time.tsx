@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import type { ApprovalView } from '@countersign/contracts';
 import { ageWords, agoWords, deadlineWords, timeWords } from '@countersign/text';
 import { useNow } from '../live/use-now.js';
 
@@ -32,15 +33,16 @@ export function Age({ time }: { time: string }): ReactNode {
 
 const soonMs = 5 * 60_000;
 
-/** The remaining time, updated every second. */
-export function Countdown({ expiresAt, prefix = '' }: { expiresAt: string | null; prefix?: string }): ReactNode {
+/** The remaining time of an approval, updated every second. It ends by no deadline while it cannot be read. */
+export function Countdown({ approval: { expiresAt, mayDecide } }: { approval: ApprovalView }): ReactNode {
   const nowMs = useNow();
+  if (mayDecide?.now === false && mayDecide.why === 'unreadable') return <b className="countdown">cannot be read</b>;
   if (expiresAt === null) return <span className="countdown">no deadline</span>;
   const isSoon = Date.parse(expiresAt) - nowMs < soonMs;
   const words = deadlineWords(expiresAt, nowMs);
   return (
     <time className="countdown" dateTime={expiresAt} title={timeWords(expiresAt)} data-soon={isSoon}>
-      {words === 'over' ? 'deadline over' : `${prefix}${words} left`}
+      {words === 'over' ? 'deadline over' : `${words} left`}
     </time>
   );
 }

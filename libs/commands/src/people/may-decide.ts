@@ -1,22 +1,27 @@
-import type { ApprovalView, Refusal } from '@countersign/contracts';
+import { toolCallStream } from '@countersign/contracts';
+import type { ApprovalView, Refusal, ToolCallView } from '@countersign/contracts';
 import { toolCallRules } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { Actor } from '../actor.js';
 import type { CommandPorts } from '../ports.js';
 import { forbidden } from '../stream/forbidden.js';
+import { unreadableRefusal } from '../stream/unreadable-stream.js';
 import { responderOf } from './respond.js';
 import { votersOf } from './voters.js';
 
 /**
  * Returns whether the actor may respond to an approval now, by the rules of a response; otherwise the code and the words
- * of the refusal. A denial stands for every response, because every requirement allows it.
+ * of the refusal. Nobody may where the call has an event that cannot be read. A denial stands for every response, because every requirement allows it.
  */
 export function mayDecide(
   ports: Pick<CommandPorts, 'policies' | 'people' | 'clock' | 'forbidding'>,
   actor: Actor,
   call: ToolCall,
   approvalId: string,
+  unreadable: NonNullable<ToolCallView['unreadable']> | null = null,
 ): NonNullable<ApprovalView['mayDecide']> {
+  const stream = toolCallStream(call.request.callId);
+  if (unreadable !== null) return no(unreadableRefusal({ ...unreadable, stream, unreadable: unreadable.why }));
   if (!actor.roles.has('approver'))
     return { now: false, why: 'forbidden', detail: 'You do not have the role approver.' };
   const prohibited = forbidden(ports, call.request, 'judge');

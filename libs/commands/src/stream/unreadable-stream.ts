@@ -1,7 +1,9 @@
 import type { Refusal, UnreadableEvent, UnreadableStream } from '@countersign/contracts';
 
 /** The refusal of everything on a stream that is set aside. It names the event, and says what to do. */
-export function unreadableRefusal(event: UnreadableEvent): Refusal {
+export function unreadableRefusal(
+  event: Pick<UnreadableEvent, 'stream' | 'eventId' | 'position' | 'revision' | 'type' | 'unreadable'>,
+): Refusal {
   const { unreadable: why } = event;
   return refusalOf({ ...event, why }, 'nothing is decided on it');
 }
