@@ -1,23 +1,38 @@
-import type { Command, Decision } from './words.ts';
+import type { Command, Decision, Grant, Request, Respond } from './words.ts';
+import { policies } from './world.ts';
 
-const request = (amount: number, expiresIn: number | null = null, call = 1): Command => ({
-  ...{ type: 'request', call, amount, expiresIn, onBehalfOf: null },
+const ask1 = { inside: null, secret: null } as const;
+const request = (amount: number, expiresIn: number | null = null, call = 1): Request => ({
+  ...{ type: 'request', by: 'agent', as: 'agent', calls: [{ call, amount, ...ask1 }], batch: null },
+  ...{ expiresIn, onBehalfOf: null },
 });
 const respond = (
   by: string,
   decision: Decision,
   instruction: string | null = null,
   seen: 'current' | 'first' = 'current',
-): Command => ({ type: 'respond', call: 1, by, decision, seen, instruction });
-const approve = (by: string, instruction: string | null = null): Command =>
-  respond(by, { type: 'approve' }, instruction);
+): Respond => ({ type: 'respond', call: 1, by, decision, seen, instruction, remember: null });
+const approve = (by: string, instruction: string | null = null, call = 1): Command => ({
+  ...respond(by, { type: 'approve' }, instruction),
+  call,
+});
 const deny = (by: string): Command => respond(by, { type: 'deny' });
-const edit = (by: string, amount: number): Command => respond(by, { type: 'edit', amount });
+const edit = (by: string, amount: number): Command => respond(by, { type: 'edit', amount, secret: null });
 const withdraw = (by: string): Command => ({ type: 'withdraw', call: 1, by });
 const wait = (seconds: number): Command => ({ type: 'wait', seconds });
-const ask: Command = { type: 'ask', call: 1, expiresIn: null };
+const ask: Command = { type: 'ask', call: 1, by: 'agent', expiresIn: null };
 const claim = (key = 'k1', call = 1): Command => ({ type: 'claim', call, key });
 const identify: Command = { type: 'identify', person: 'amy@corp.example', as: 'amy' };
+
+const withSecret = (one: Request, secret: string): Request => ({
+  ...one,
+  calls: one.calls.map((asked) => ({ ...asked, secret })),
+});
+const ofOther = (one: Request): Request => ({ ...one, by: 'other', as: 'agent' });
+const grantOf = (by: string, change: Partial<Grant> = {}): Grant => ({
+  ...{ type: 'grant', by, match: { of: 'any' }, run: null, as: null, expiresIn: 600, maxUses: null },
+  ...change,
+});
 
 /** Attacks that once succeeded, and what each defence is for. Every check begins with them. */
 export const cases: Readonly<Record<string, readonly Command[]>> = {
@@ -72,19 +87,83 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
   ],
   'the only approver that is left is named by the agent, and silence approves': [
     ...([identify, { type: 'remove', person: 'cleo' }, { type: 'remove', person: 'ben' }] as const),
-    ...[{ ...request(300), onBehalfOf: 'amy' } as Command, wait(31), claim()],
+    ...[{ ...request(300), onBehalfOf: 'amy' }, wait(31), claim()],
   ],
   'people are asked again when only the person whom the agent names is left': [
-    ...[
-      { ...request(1_500), onBehalfOf: 'dan' } as Command,
-      wait(21),
-      { type: 'remove', person: 'cleo' } as const,
-      ask,
-    ],
+    ...[{ ...request(1_500), onBehalfOf: 'dan' }, wait(21), { type: 'remove', person: 'cleo' } as const, ask],
   ],
   'a tool that writes into its arguments': [request(5), approve('amy'), claim(), wait(1), claim('k2')],
   'an old claim is asked for again': [
-    ...[request(5, null, 2), { ...approve('amy'), call: 2 } as Command],
+    ...[request(5, null, 2), approve('amy', null, 2)],
     ...[claim('k1', 2), wait(61), claim('k2', 2), claim('k1', 2)],
   ],
+  'a grant for a guess at a hidden value': [
+    grantOf('amy', { match: { of: 'exact', is: { amount: 5, secret: 'hunter-blue' } } }),
+    withSecret(request(5), 'hunter-blue'),
+    claim(),
+  ],
+  'a person votes and takes the vote back without end': [
+    request(150),
+    ...Array.from({ length: 257 }, () => [approve('amy'), withdraw('amy')]).flat(),
+  ],
+  'a person edits without end': [request(150), ...Array.from({ length: 65 }, (_, at) => edit('amy', 200 + at))],
+  'people are asked again without end': [request(1_500), ...Array.from({ length: 16 }, () => [wait(21), ask]).flat()],
+  'one principal uses up the quota of another': [
+    ...([
+      { type: 'policy', policy: policies[2] },
+      ofOther(request(5, null, 2)),
+      ofOther(request(50, null, 3)),
+    ] as const),
+    request(5),
+  ],
+  'one principal takes the name of the batch of another': [
+    { ...ofOther(request(5, null, 2)), batch: 'pair' },
+    { ...request(50), batch: 'pair' },
+  ],
+  'a call of a batch runs before the others may': [
+    { ...request(5), calls: [...request(5).calls, ...request(1_500, null, 2).calls], batch: 'pair' },
+    ...[approve('amy'), claim(), approve('dan', null, 2), claim(), claim('k1', 2)],
+  ],
+  'a call of a batch is denied after another one ran': [
+    { ...request(5), calls: [...request(5).calls, ...request(50, null, 2).calls], batch: 'pair' },
+    ...([approve('amy'), approve('ben', null, 2), claim(), { type: 'cancel', call: 2, by: 'agent' }] as const),
+  ],
+  'a person confirms the grant that they gave': [
+    ...([grantOf('dan'), { type: 'confirm', grant: 0, by: 'dan' }, request(1_500), claim()] as const),
+  ],
+  'a grant is used twice, and after it was revoked': [
+    ...([grantOf('amy', { maxUses: 1 }), request(5), request(50, null, 2), grantOf('ben')] as const),
+    ...([request(5, null, 3), { type: 'revoke', grant: 1, by: 'amy' }, request(5, null, 4)] as const),
+  ],
+  'a delegate votes for two, and after the delegation': [
+    ...([request(1_500), { type: 'policy', policy: policies[1] }, request(150, null, 2)] as const),
+    ...[approve('ben'), approve('ben', null, 2), approve('dan', null, 2)],
+    ...[wait(46), request(150, null, 3), approve('ben', null, 3), claim('k1', 2)],
+  ],
+  'a person acts for whom a call around it was requested': [
+    { ...request(1_500), onBehalfOf: 'dan' },
+    { ...request(9_000), calls: [{ call: 4, amount: 9_000, secret: null, inside: 1 }] },
+    ...([approve('dan', null, 4), approve('cleo', null, 4), claim('k1', 4)] as const),
+  ],
+  'a run is cancelled, and a call inside it that another principal requested': [
+    request(5),
+    { ...request(50), by: 'other', as: 'other', calls: [{ call: 4, amount: 50, secret: null, inside: 1 }] },
+    ...([
+      { type: 'cancel-run', run: 1, by: 'other' },
+      { type: 'cancel-run', run: 1, by: 'agent' },
+    ] as const),
+  ],
+  'people are asked about erased values': [
+    ...([withSecret(request(1_500), 'hunter-blue'), wait(21), { type: 'erase', of: null, force: false }, ask] as const),
+    withSecret(request(1_500), 'hunter-blue'),
+  ],
+  'erased values run': [
+    ...[withSecret(request(5), 'hunter-blue'), approve('amy'), claim(), wait(61)],
+    ...([
+      { type: 'erase', of: 'other', force: true },
+      { type: 'erase', of: 'agent', force: true },
+    ] as const),
+    ...([{ type: 'reconcile', call: 1, as: 'retry' }, claim('k2')] as const),
+  ],
+  'the same id stands for another action': [request(5), request(50), withSecret(request(5), 'hunter-blue'), request(5)],
 };

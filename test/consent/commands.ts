@@ -1,45 +1,114 @@
 import fc from 'fast-check';
-import type { Command, Decision } from './words.ts';
-import { people, policies } from './world.ts';
+import type { Agent, AskedCall, Command, Decision, Grant, Match, Remember, Respond } from './words.ts';
+import { people, policies, runOf } from './world.ts';
+
+/** One of so many is a value, the others are null. */
+const oneOf = <Value>(count: number, value: fc.Arbitrary<Value>): fc.Arbitrary<Value | null> =>
+  fc.oneof({ weight: count - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: value });
 
 const person = fc.constantFrom(...Object.keys(people));
-const call = fc.constantFrom(1, 1, 1, 2);
-const amount = fc.constantFrom(5, 50, 150, 300, 1_500, 9_000);
-const expiresIn = fc.option(fc.constantFrom(1, 25), { freq: 3, nil: null });
-const instruction = fc.option(fc.constantFrom('verify it', 'send the list'), { freq: 2, nil: null });
+const call = fc.constantFrom(1, 1, 1, 1, 1, 2, 2, 3, 4);
+const amount = fc.constantFrom(5, 5, 50, 150, 300, 1_500, 9_000);
+const expiresIn = oneOf(3, fc.constantFrom(1, 25));
+const instruction = oneOf(2, fc.constantFrom('verify it', 'send the list'));
+/** The hidden value that the first agent uses, and another one. Others can guess both. */
+const secret = fc.constantFrom(null, null, null, null, 'hunter-blue', 'hunter-green');
+const agent = fc.constantFrom<Agent>('agent', 'agent', 'agent', 'other');
+const maxUses = fc.constantFrom(null, 1, 2);
+
+const remember: fc.Arbitrary<Remember | null> = oneOf(
+  9,
+  fc.record({
+    match: fc.constantFrom('exact' as const, 'tool' as const),
+    scope: fc.constantFrom('run' as const, 'agent' as const),
+    ...{ expiresIn: fc.constantFrom(20, 600), maxUses },
+  }),
+);
 
 const decision: fc.Arbitrary<Decision> = fc.oneof(
   { weight: 8, arbitrary: fc.constant({ type: 'approve' } as const) },
   { weight: 2, arbitrary: fc.constant({ type: 'deny' } as const) },
-  { weight: 3, arbitrary: amount.map((to) => ({ type: 'edit', amount: to }) as const) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(amount, fc.constantFrom(null, 'kept', 'kept', 'hunter-blue'))
+      .map(([to, hidden]) => ({ type: 'edit', amount: to, secret: hidden }) as const),
+  },
   { weight: 1, arbitrary: fc.constantFrom('yes', 'no').map((text) => ({ type: 'answer', text }) as const) },
 );
 
-const respond: fc.Arbitrary<Command> = fc.record({
-  ...{ type: fc.constant('respond' as const), call, by: person, decision, instruction },
-  seen: fc.constantFrom('current' as const, 'current' as const, 'first' as const, 'none' as const),
+const respond: fc.Arbitrary<Respond> = fc
+  .record({
+    ...{ type: fc.constant('respond' as const), call, by: person, decision, instruction, remember },
+    seen: fc.constantFrom('current' as const, 'current' as const, 'first' as const, 'none' as const),
+  })
+  // Only an unchanged approval can be remembered.
+  .map((one) => (one.decision.type === 'approve' ? one : { ...one, remember: null }));
+
+const asked: fc.Arbitrary<AskedCall> = fc.record({
+  ...{ call: fc.constantFrom(1, 2, 2, 3, 3, 4), amount, secret },
+  inside: oneOf(5, fc.constantFrom(1, 1, 1, 1, 2, 4)),
 });
 
-const request: fc.Arbitrary<Command> = fc.record({
-  ...{ type: fc.constant('request' as const), call, amount, expiresIn },
-  onBehalfOf: fc.option(fc.constantFrom('amy', 'amy@corp.example', 'dan'), { freq: 3, nil: null }),
+const request: fc.Arbitrary<Command> = fc
+  .record({
+    ...{ type: fc.constant('request' as const), by: agent, as: agent, expiresIn },
+    calls: fc.uniqueArray(asked, { minLength: 1, maxLength: 2, selector: (one) => one.call }),
+    batch: fc.constantFrom(null, null, 'pair', 'both'),
+    onBehalfOf: oneOf(4, fc.constantFrom('amy', 'amy@corp.example', 'dan', 'ben')),
+  })
+  .map((one) => ({
+    ...one,
+    // Mostly the agent's own name; and all calls of a request are of one run.
+    ...{ as: one.by === 'other' ? one.as : 'agent' },
+    calls: one.calls.filter((other) => runOf(other.call) === runOf(one.calls[0]?.call ?? 1)),
+  }));
+
+const match: fc.Arbitrary<Match> = fc.oneof(
+  fc.constantFrom({ of: 'any' } as const, { of: 'small' } as const),
+  fc.record({
+    of: fc.constantFrom('guess' as const, 'exact' as const, 'exact' as const),
+    is: fc.record({ amount, secret: fc.constantFrom(null, 'hunter-blue') }),
+  }),
+);
+
+const grant: fc.Arbitrary<Grant> = fc.record({
+  ...{ type: fc.constant('grant' as const), by: person, match, maxUses },
+  run: fc.constantFrom(null, null, 1, 2),
+  as: fc.constantFrom<Agent | null>(null, null, 'agent', 'other'),
+  expiresIn: fc.constantFrom(20, 600),
 });
+
+const ofKind = <Kind extends string>(type: Kind) => ({ type: fc.constant(type) });
 
 const next: fc.Arbitrary<Command> = fc.oneof(
   { weight: 14, arbitrary: respond },
-  { weight: 3, arbitrary: request },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant('ask' as const), call, expiresIn }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant('withdraw' as const), call, by: person }) },
+  { weight: 6, arbitrary: request },
+  { weight: 2, arbitrary: fc.record({ ...ofKind('ask'), call, by: agent, expiresIn }) },
+  { weight: 2, arbitrary: fc.record({ ...ofKind('withdraw'), call, by: person }) },
   { weight: 4, arbitrary: fc.constantFrom(1, 12, 31, 61).map((seconds) => ({ type: 'wait', seconds }) as const) },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('cancel' as const), call }) },
-  { weight: 3, arbitrary: fc.record({ type: fc.constant('claim' as const), call, key: fc.constantFrom('k1', 'k2') }) },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('report' as const), call }) },
+  { weight: 1, arbitrary: fc.record({ ...ofKind('cancel'), call, by: agent }) },
+  { weight: 1, arbitrary: fc.record({ ...ofKind('cancel-run'), run: fc.constantFrom(1, 2), by: agent }) },
+  { weight: 3, arbitrary: fc.record({ ...ofKind('claim'), call, key: fc.constantFrom('k1', 'k2') }) },
+  { weight: 1, arbitrary: fc.record({ ...ofKind('report'), call }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ ...ofKind('reconcile'), call, as: fc.constantFrom('succeeded' as const, 'retry' as const) }),
+  },
+  { weight: 2, arbitrary: grant },
   {
     weight: 1,
     arbitrary: fc.record({
-      type: fc.constant('reconcile' as const),
-      call,
-      as: fc.constantFrom('succeeded' as const, 'retry' as const),
+      type: fc.constantFrom('confirm' as const, 'confirm' as const, 'revoke' as const),
+      ...{ grant: fc.constantFrom(0, 0, 1, 2), by: person },
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...ofKind('erase'),
+      of: fc.constantFrom<Agent | null>(null, 'agent', 'other'),
+      force: fc.boolean(),
     }),
   },
   { weight: 1, arbitrary: person.map((one) => ({ type: 'remove', person: one }) as const) },
@@ -47,10 +116,72 @@ const next: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(...policies).map((policy) => ({ type: 'policy', policy }) as const) },
 );
 
-/** What happens in one world: a request first. */
+const approvesAs = (by: string, of: number): Respond => ({
+  ...{
+    type: 'respond',
+    call: of,
+    by,
+    decision: { type: 'approve' },
+    seen: 'current',
+    instruction: null,
+    remember: null,
+  },
+});
+
+/** Steps that lead far only together. */
+const together: fc.Arbitrary<readonly Command[]> = fc.oneof(
+  // A person who takes back what they said.
+  fc.tuple(call, fc.constantFrom('amy', 'ben', 'cleo', 'eve'), decision).map(([of, by, said]): Command[] => [
+    { ...approvesAs(by, of), decision: said },
+    { type: 'withdraw', call: of, by },
+  ]),
+  // Everybody agrees, and the call runs.
+  fc
+    .tuple(call, fc.subarray(['amy', 'ben', 'cleo', 'dan', 'eve'], { minLength: 2, maxLength: 3 }), fc.boolean())
+    .map(([of, by, isReported]): Command[] => [
+      ...by.map((one) => approvesAs(one, of)),
+      { type: 'claim', call: of, key: 'k1' },
+      ...(isReported ? [{ type: 'report', call: of } as const] : []),
+    ]),
+  // A grant above the risk tier, and the second person.
+  fc
+    .tuple(grant, fc.constantFrom('dan', 'cleo', 'eve', 'fay'), fc.constantFrom('dan', 'cleo', 'eve', 'fay'), request)
+    .map(([one, by, second, then]): Command[] => [{ ...one, by }, { type: 'confirm', grant: 0, by: second }, then]),
+  // The outcome of a run is not known in time.
+  fc.tuple(call, fc.constantFrom('succeeded' as const, 'retry' as const)).map(([of, as]): Command[] => [
+    { type: 'claim', call: of, key: 'k2' },
+    { type: 'wait', seconds: 61 },
+    { type: 'reconcile', call: of, as },
+    { type: 'claim', call: of, key: 'k1' },
+  ]),
+);
+
+const steps: fc.Arbitrary<readonly Command[]> = fc
+  .array(fc.oneof({ weight: 5, arbitrary: next.map((one) => [one]) }, { weight: 1, arbitrary: together }), {
+    ...{ minLength: 3, maxLength: 18, size: 'max' },
+  })
+  .map((all) => all.flat());
+
+const firstRequest: fc.Arbitrary<Command> = fc
+  .record({ amount, secret, expiresIn, second: oneOf(2, fc.record({ amount, secret })) })
+  .chain(({ expiresIn: shorter, second, ...first }) =>
+    fc.constantFrom(null, 'pair').map((batch) => ({
+      ...{ type: 'request' as const, by: 'agent' as const, as: 'agent' as const, onBehalfOf: null },
+      ...{ expiresIn: shorter, batch: second === null ? null : batch },
+      calls: [first, ...(second === null ? [] : [second])].map((one, at) => ({ ...one, call: at + 1, inside: null })),
+    })),
+  );
+
+/** What happens in one world: in some of them a policy with quotas or a grant, and a request before all else. */
 export const histories: fc.Arbitrary<readonly Command[]> = fc
-  .tuple(amount, expiresIn, fc.array(next, { minLength: 3, maxLength: 24 }))
-  .map(([first, shorter, rest]) => [
-    { type: 'request', call: 1, amount: first, expiresIn: shorter, onBehalfOf: null },
-    ...rest,
+  .record({
+    policy: fc.constantFrom(null, null, policies[1], policies[2]),
+    granted: oneOf(4, grant),
+    first: firstRequest,
+    rest: steps,
+  })
+  .map(({ policy, granted, first, rest }) => [
+    ...(policy === null ? [] : [{ type: 'policy', policy } as const]),
+    ...(granted === null ? [] : [granted]),
+    ...[first, ...rest],
   ]);

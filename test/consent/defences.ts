@@ -1,10 +1,11 @@
 import type { CommandPorts } from '@countersign/commands';
-import { currentProposal } from '@countersign/domain';
+import { batchDecider, currentProposal, grantDecider } from '@countersign/domain';
 import type { Approval, RespondToApproval, ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
 
 /** Each is a defence of the product, with the law that it upholds. Without it, the model must notice. */
 export const defences = {
   'every-requirement': 1,
+  'whole-batches': 1,
   'request-shown': 2,
   'own-seats': 3,
   'no-shortening': 4,
@@ -13,8 +14,13 @@ export const defences = {
   'counted-instructions': 7,
   'voters-now': 8,
   'one-person': 9,
+  'second-person': 9,
   copies: 10,
   'fresh-claims': 11,
+  'hidden-equality': 12,
+  'bounded-history': 13,
+  'own-quotas': 14,
+  'own-batches': 14,
 } as const;
 
 export type Defence = keyof typeof defences;
@@ -36,6 +42,29 @@ export function alterRule(without: Defence | null): Alter {
   };
 }
 
+/** The rules of batches and grants without a defence. */
+export function alterStreams(without: Defence | null): Pick<CommandPorts, 'decideBatch' | 'decideGrant'> {
+  return {
+    ...(without === 'whole-batches' && { decideBatch: beginAnyhow }),
+    ...(without === 'second-person' && { decideGrant: confirmAnyhow }),
+  };
+}
+
+/** As if every call of a batch were permitted. */
+const beginAnyhow: NonNullable<CommandPorts['decideBatch']> = (command, state) => {
+  const members = command.callIds.map((callId) => ({ callId, standing: 'permitted' as const }));
+  return batchDecider.decide(command.type === 'BeginBatch' ? { ...command, members } : command, state);
+};
+
+/** As if another person had created the grant. */
+const confirmAnyhow: NonNullable<CommandPorts['decideGrant']> = (command, state) =>
+  grantDecider.decide(
+    command,
+    command.type !== 'ConfirmGrant' || state.status === 'unknown'
+      ? state
+      : { ...state, terms: { ...state.terms, createdBy: 'another person' } },
+  );
+
 function change(without: Defence | null, command: ToolCallCommand, state: ToolCall): [ToolCallCommand, ToolCallState] {
   switch (without) {
     case 'every-requirement':
@@ -46,6 +75,8 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
       return [command, command.type === 'ExpireApproval' ? onLast(state, untouched) : state];
     case 'voters-now':
       return [command.type === 'RespondToApproval' ? withoutVoters(command) : command, state];
+    case 'bounded-history':
+      return [command, command.type === 'RespondToApproval' ? onLast(state, shortened) : state];
     default:
       return [command, state];
   }
@@ -82,6 +113,11 @@ function untouched(approval: Approval): Approval {
     proposals: approval.proposals.slice(0, 1),
     votes: approval.votes.filter(({ decision }) => decision.type !== 'deny'),
   };
+}
+
+/** As if the responses that no longer count were not part of the history. */
+function shortened(approval: Approval): Approval {
+  return { ...approval, votes: approval.votes.filter(({ status }) => status === 'counted') };
 }
 
 function withoutVoters({ voters: _, ...command }: RespondToApproval): RespondToApproval {

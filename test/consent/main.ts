@@ -5,8 +5,9 @@ import { histories } from './commands.ts';
 import { defences, isDefence } from './defences.ts';
 import type { Defence } from './defences.ts';
 import { ConsentModel } from './model.ts';
+import { hasGuess, mustBeAlike, twinOf } from './twins.ts';
 import type { Command } from './words.ts';
-import { people, policies } from './world.ts';
+import { delegations, people, policies } from './world.ts';
 import { openWriteSide } from './write-side.ts';
 
 const options = {
@@ -18,12 +19,18 @@ const options = {
 const [policy] = policies;
 
 async function play(commands: readonly Command[], without: Defence | null): Promise<void> {
-  const model = new ConsentModel(people, policy);
+  const model = new ConsentModel(people, delegations, policy);
   const subject = openWriteSide(policy, without);
+  const twin = hasGuess(commands) ? openWriteSide(policy, without) : null;
   try {
-    for (const command of commands) model.step(command, await subject.run(command));
+    for (const command of commands) {
+      const answer = await subject.run(command);
+      model.step(command, answer);
+      if (twin !== null) mustBeAlike(answer, await twin.run(twinOf(command)));
+    }
   } finally {
     await subject.close();
+    await twin?.close();
   }
 }
 

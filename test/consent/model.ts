@@ -1,399 +1,317 @@
+import { Book, hasEnded, hasSecrets, isCancellable, isOpen, must, takeOver } from './book.ts';
+import type { Batch, Call, Proposal } from './book.ts';
+import { Deadlines } from './deadlines.ts';
+import { Grants } from './grants.ts';
+import { QuotaCheck } from './quotas.ts';
+import type { Question } from './quotas.ts';
 import { Seats } from './seats.ts';
-import type { Call, Proposal, Round, Vote } from './seats.ts';
-import type { Answer, Command, Decision, People, Policy, Rule, Shown } from './words.ts';
+import { instructed, isReadable, Votes } from './votes.ts';
+import type { Answer, AskedCall, Command, Delegation, People, Policy, Request, Shown } from './words.ts';
+import { runOf } from './world.ts';
 
-/** A law that the product broke, and how. */
-export class Broken extends Error {
-  constructor(law: number, detail: string) {
-    super(`law ${String(law)}: ${detail}`);
-  }
-}
-
-function must(holds: boolean, law: number, detail: string): asserts holds {
-  if (!holds) throw new Broken(law, detail);
-}
-
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+type Of<Type extends Command['type']> = Extract<Command, { type: Type }>;
 
 /**
- * The laws of consent as a model. It knows people, rules, proposals and time, and nothing of the product. Where the laws
- * leave a choice it takes what the product did; otherwise it says what must or must not happen.
+ * The laws of consent as a model. It knows people, rules, proposals, grants, quotas, batches and time, and nothing of the
+ * product. Where the laws leave a choice it takes what the product did; otherwise it says what must or must not happen.
  */
 export class ConsentModel {
-  readonly #people: People;
+  readonly #book: Book;
   readonly #seats: Seats;
-  #policy: Policy;
-  #now = 0;
-  readonly #calls = new Map<number, Call>();
+  readonly #grants: Grants;
+  readonly #quotas: QuotaCheck;
+  readonly #votes: Votes;
+  readonly #deadlines: Deadlines;
 
-  constructor(people: People, policy: Policy) {
-    this.#people = people;
-    this.#seats = new Seats(people);
-    this.#policy = policy;
+  constructor(people: People, delegations: readonly Delegation[], policy: Policy) {
+    this.#book = new Book(policy);
+    this.#seats = new Seats(this.#book, people, delegations);
+    this.#grants = new Grants(this.#book, this.#seats);
+    this.#quotas = new QuotaCheck(this.#book);
+    this.#votes = new Votes(this.#book, this.#seats, this.#grants);
+    this.#deadlines = new Deadlines(this.#book);
   }
 
   /** Judges the product's answer to a command, and takes over what it did. Throws `Broken`. */
   step(command: Command, answer: Answer): void {
+    this.#judge(command, answer);
+    for (const [id, call] of this.#book.calls) {
+      const shown = answer.calls.get(id);
+      if (shown !== undefined) this.#shows(call, shown);
+    }
+    this.#grants.check(answer);
+    must(answer.leaked === null, 12, `a person was shown ${String(answer.leaked)}`);
+  }
+
+  #judge(command: Command, answer: Answer): void {
     switch (command.type) {
       case 'request':
         return this.#request(command, answer);
       case 'ask':
         return this.#ask(command, answer);
       case 'respond':
-        return this.#respond(command, answer);
+        return this.#votes.respond(command, answer);
       case 'withdraw':
-        return this.#withdraw(command, answer);
+        return this.#votes.withdraw(command, answer);
       case 'claim':
         return this.#claim(command, answer);
       case 'report':
-        return this.#follow(answer, command.call, answer.refused === null ? ['succeeded'] : null);
-      case 'reconcile': {
-        const after = command.as === 'retry' ? 'approved' : 'succeeded';
-        return this.#follow(answer, command.call, answer.refused === null ? [after] : null);
-      }
+      case 'reconcile':
+        return this.#reported(command, answer);
       case 'cancel':
-        return this.#follow(answer, command.call, answer.refused === null ? ['cancelled'] : null);
+      case 'cancel-run':
+        return this.#cancelled(command, answer);
+      case 'grant':
+        this.#grants.grant(command, answer);
+        return takeOver(this.#book, answer);
+      case 'confirm':
+        this.#grants.confirm(command, answer);
+        return takeOver(this.#book, answer);
+      case 'revoke':
+        this.#grants.revoke(command, answer);
+        return takeOver(this.#book, answer);
+      case 'erase':
+        return this.#erased(command, answer);
       case 'wait':
-        this.#now += command.seconds;
-        return this.#timePassed(answer);
+        this.#book.now += command.seconds;
+        return this.#deadlines.passed(answer);
       case 'remove':
         this.#seats.remove(command.person);
-        return this.#nothingElse(answer, null);
+        return takeOver(this.#book, answer);
       case 'identify':
         this.#seats.identify(command.person, command.as);
-        return this.#nothingElse(answer, null);
+        this.#book.now += 1;
+        return this.#deadlines.passed(answer);
       case 'policy':
-        this.#policy = command.policy;
-        return this.#nothingElse(answer, null);
+        this.#book.policy = command.policy;
+        this.#book.now += 1;
+        return this.#deadlines.passed(answer);
     }
-  }
-
-  #ruleOf(amount: number): Rule {
-    const rule = this.#policy.findLast(({ from }) => amount >= from);
-    must(rule !== undefined, 1, 'the policy has a rule for every amount');
-    return rule;
-  }
-
-  /** No command changes a call that it does not name. */
-  #nothingElse(answer: Answer, named: number | null): void {
-    for (const [id, call] of this.#calls) {
-      if (id === named) continue;
-      const shown = answer.calls.get(id);
-      must(
-        shown !== undefined && shown.state === call.state,
-        10,
-        `call ${String(id)} changed by itself: ${call.state} → ${String(shown?.state)}`,
-      );
-    }
-  }
-
-  /** Takes over the state of a call, which must be one of these; null: as before. */
-  #follow(answer: Answer, id: number, states: readonly string[] | null): void {
-    this.#nothingElse(answer, id);
-    const call = this.#calls.get(id);
-    const shown = answer.calls.get(id);
-    if (call === undefined || shown === undefined) return;
-    must(
-      (states ?? [call.state]).includes(shown.state),
-      1,
-      `call ${String(id)} is ${shown.state} and not ${String(states ?? call.state)}`,
-    );
-    call.state = shown.state;
-    this.#shows(call, shown);
   }
 
   /** Laws 2 and 10: a call shows its request until a proposal is approved; the approval shows its current proposal. */
   #shows(call: Call, shown: Shown): void {
-    const amount = call.approved?.amount ?? call.amount;
+    const { amount, secret } = call.approved ?? call;
     must(
-      shown.amount === amount,
+      shown.amount === amount && shown.hides === (secret !== null),
       call.approved === null ? 2 : 10,
       `the call shows ${String(shown.amount)} in place of ${String(amount)}`,
     );
-    const proposal = call.rounds.at(-1)?.proposals.at(-1);
-    if (shown.approval?.state !== 'pending' || proposal === undefined) return;
-    must(shown.approval.round === call.rounds.length, 2, 'the approval is not that of the last round');
-    must(
-      isSame(shown.approval.content, proposal.content),
-      2,
-      `people are asked about ${JSON.stringify(shown.approval.content)} in place of ${JSON.stringify(proposal.content)}`,
-    );
-  }
-
-  #request({ call: id, amount, expiresIn, onBehalfOf }: Extract<Command, { type: 'request' }>, answer: Answer): void {
-    if (this.#calls.has(id)) return this.#follow(answer, id, null);
-    this.#nothingElse(answer, id);
-    if (answer.refused !== null) return;
-    this.#calls.set(id, { amount, onBehalfOf, rounds: [], state: 'awaiting_approval', approved: null, claims: [] });
-    this.#opened(id, expiresIn, answer);
-  }
-
-  /** Law 4: an agent that acts for a person excludes that person, and not all approvers of a stage. */
-  #leavesApprovers(amount: number, onBehalfOf: string): void {
-    for (const { groups } of this.#ruleOf(amount).stages) {
-      const people = this.#seats.approvers(groups);
-      const isLeft = people.length === 0 || people.some((one) => this.#seats.who(one) !== this.#seats.who(onBehalfOf));
-      must(isLeft, 4, `no approver of ${groups.join(', ')} is left beside ${onBehalfOf}`);
-    }
-  }
-
-  #ask({ call: id, expiresIn }: Extract<Command, { type: 'ask' }>, answer: Answer): void {
-    const call = this.#calls.get(id);
-    if (answer.refused !== null || call === undefined) return this.#follow(answer, id, null);
-    must(['expired', 'allowed'].includes(call.state), 1, `a call that is ${call.state} was asked about again`);
-    must(call.rounds.length < 16, 13, 'a 17th round');
-    this.#opened(id, expiresIn, answer);
-  }
-
-  #opened(id: number, expiresIn: number | null, answer: Answer): void {
-    const call = this.#calls.get(id);
-    const shown = answer.calls.get(id);
-    must(call !== undefined && shown !== undefined, 1, 'a call that was requested is not shown');
-    if (call.onBehalfOf !== null) this.#leavesApprovers(call.amount, call.onBehalfOf);
-    const rule = this.#ruleOf(call.amount);
-    const content = { kind: 'run', amount: call.amount } as const;
-    const proposal: Proposal = { content, rules: [rule], by: null, at: this.#now, votes: [], escalated: new Map() };
-    call.rounds.push({ askedAt: this.#now, expiresIn, isDisputed: false, proposals: [proposal] });
-    call.approved = null;
-    this.#follow(answer, id, ['awaiting_approval']);
-  }
-
-  #isOwn(call: Call, principal: string): boolean {
-    return call.onBehalfOf !== null && this.#seats.who(call.onBehalfOf) === this.#seats.who(principal);
-  }
-
-  #respond(command: Extract<Command, { type: 'respond' }>, answer: Answer): void {
-    const { call: id, by, decision, seen, instruction } = command;
-    const call = this.#calls.get(id);
-    const round = call?.rounds.at(-1);
-    const current = round?.proposals.at(-1);
-    if (answer.refused !== null || call === undefined || round === undefined || current === undefined) {
-      if (call !== undefined && current !== undefined) this.#refusedWithCause(command, call, current, answer);
-      return this.#follow(answer, id, null);
-    }
-    must(call.state === 'awaiting_approval', 1, `a response counted although the call is ${call.state}`);
-    must(!this.#seats.isRemoved(by), 8, `${by} was removed, and answered`);
-    must(
-      current.rules.some((rule) => this.#seats.isAsked(current, rule, by)),
-      3,
-      `${by} has no seat, and answered`,
-    );
-    must(!this.#isOwn(call, by), 9, `${by} answered their own request`);
-    must(seen !== 'first' || round.proposals.length === 1, 6, 'a response to an earlier proposal counted');
-    const earlier = current.votes.find(
-      (vote) => this.#seats.who(vote.by) === this.#seats.who(by) && !this.#seats.isRemoved(vote.by),
-    );
-    must(
-      earlier === undefined || decision.type !== 'approve' || !earlier.agrees,
-      9,
-      `${by} voted twice for one proposal`,
-    );
-    this.#voted(call, round, current, { by, agrees: decision.type !== 'deny', instruction }, decision);
-    this.#resolvedByVotes(id, call, answer);
-  }
-
-  /** A refusal needs a cause. This names those that the model knows; a plain vote without one of them must count. */
-  #refusedWithCause(
-    { by, decision, seen }: Extract<Command, { type: 'respond' }>,
-    call: Call,
-    current: Proposal,
-    answer: Answer,
-  ): void {
-    const isPlain = decision.type === 'approve' || decision.type === 'deny';
-    if (!isPlain || call.state !== 'awaiting_approval' || this.#seats.isRemoved(by) || this.#isOwn(call, by)) return;
-    const isAsked = (rule: Rule): boolean =>
-      rule.stages.every(({ groups }) => groups.some((one) => this.#people[by]?.includes(one)));
-    if (current.rules.some((rule) => rule.stages.length > 1 || !isAsked(rule))) return;
-    if (current.votes.some((vote) => this.#seats.who(vote.by) === this.#seats.who(by))) return;
-    if (seen === 'first' && (call.rounds.at(-1)?.proposals.length ?? 0) > 1) return;
-    must(answer.refused === 'expired', 1, `${by} may answer, and was refused with ${String(answer.refused)}`);
-  }
-
-  #voted(call: Call, round: Round, current: Proposal, vote: Vote, decision: Decision): void {
-    const others = current.votes.filter((one) => this.#seats.who(one.by) !== this.#seats.who(vote.by));
-    const next = this.#proposed(round, decision);
-    // An edit that changes nothing is a vote for what is asked.
-    const isNew = next !== null && !(isSame(next.content, current.content) && isSame(next.rules, current.rules));
-    if (!vote.agrees || isNew) round.isDisputed = true;
-    if (!isNew) current.votes = [...others, vote];
-    else {
-      const votes = [...others.filter(({ agrees }) => !agrees), vote];
-      round.proposals.push({ ...next, by: vote.by, at: this.#now, votes, escalated: new Map() });
-    }
-  }
-
-  /** What an edit or an answer proposes: the rule of the request holds, and that of the edited amount. */
-  #proposed(round: Round, decision: Decision): Pick<Proposal, 'content' | 'rules'> | null {
-    const first = round.proposals[0]?.rules[0];
-    must(first !== undefined, 1, 'a round has a rule');
-    switch (decision.type) {
-      case 'edit': {
-        const rule = this.#ruleOf(decision.amount);
-        return {
-          content: { kind: 'run', amount: decision.amount },
-          rules: rule.id === first.id ? [first] : [first, rule],
-        };
-      }
-      case 'answer':
-        return { content: { kind: 'answer', text: decision.text }, rules: [first] };
-      default:
-        return null;
-    }
-  }
-
-  /** Law 1: approved only by every requirement, and then it must be. */
-  #resolvedByVotes(id: number, call: Call, answer: Answer): void {
-    const proposal = call.rounds.at(-1)?.proposals.at(-1);
-    const shown = answer.calls.get(id);
-    must(proposal !== undefined && shown !== undefined, 1, 'an approval has a proposal');
-    if (shown.state === 'approved' || shown.state === 'succeeded') {
-      must(
-        this.#seats.mayBeApproved(proposal),
-        1,
-        `approved without all that it needs: ${JSON.stringify(proposal.votes)}`,
-      );
-      const instructions = proposal.votes
-        .filter((vote) => vote.agrees && !this.#seats.isRemoved(vote.by))
-        .map((vote) => vote.instruction);
-      const amount = proposal.content.kind === 'run' ? proposal.content.amount : call.amount;
-      call.approved = { amount, instructions };
-      this.#instructed(call, shown.instruction);
-      return this.#follow(answer, id, [proposal.content.kind === 'run' ? 'approved' : 'succeeded']);
-    }
-    if (shown.state === 'denied') {
-      must(this.#seats.mayBeDenied(proposal), 1, 'denied without enough refusals');
-      return this.#follow(answer, id, ['denied']);
-    }
-    must(
-      !this.#seats.mustBeApproved(proposal) || this.#seats.mayBeDenied(proposal),
-      1,
-      'everybody agreed, and it is not approved',
-    );
-    this.#follow(answer, id, ['awaiting_approval']);
-  }
-
-  /** Law 7: only the instruction of a vote that counted. */
-  #instructed({ approved }: Call, instruction: string | null): void {
-    const strangers = (instruction ?? '')
-      .split('\n\n')
-      .filter((one) => one !== '' && !approved?.instructions.includes(one));
-    must(strangers.length === 0, 7, `"${strangers.join('", "')}" is no instruction of a vote that counts`);
-  }
-
-  #withdraw({ call: id, by }: Extract<Command, { type: 'withdraw' }>, answer: Answer): void {
-    const call = this.#calls.get(id);
-    const round = call?.rounds.at(-1);
-    const current = round?.proposals.at(-1);
-    if (answer.refused !== null || round === undefined || current === undefined) return this.#follow(answer, id, null);
-    const own = current.votes.filter((vote) => this.#seats.who(vote.by) === this.#seats.who(by));
-    // A repeat changes nothing.
-    if (own.length === 0) return this.#follow(answer, id, null);
-    current.votes = current.votes.filter((vote) => !own.includes(vote));
-    if (current.by !== null && this.#seats.who(current.by) === this.#seats.who(by)) this.#endProposal(round, current);
-    this.#follow(answer, id, ['awaiting_approval']);
-  }
-
-  /** Law 2: people are asked about the agent's request again. Denials remain. */
-  #endProposal(round: Round, ended: Proposal): void {
-    const first = round.proposals[0];
-    must(first !== undefined, 2, 'a round has the request as its first proposal');
-    const votes = ended.votes.filter(({ agrees }) => !agrees);
-    round.proposals.push({ ...first, by: null, at: this.#now, votes, escalated: new Map() });
-  }
-
-  // Time.
-
-  #timePassed(answer: Answer): void {
-    for (const [id, call] of this.#calls) {
-      const shown = answer.calls.get(id);
-      must(shown !== undefined, 1, 'a call vanished');
-      if (call.state === 'awaiting_approval') this.#ends(call, shown);
-      else if (call.state === 'approved') call.state = oneOf(shown.state, ['approved', 'expired']);
-      else if (call.state === 'executing') call.state = oneOf(shown.state, ['executing', 'unknown', 'approved']);
-      else must(shown.state === call.state, 1, `time changed a call that is ${call.state} to ${shown.state}`);
-      this.#shows(call, shown);
-    }
-  }
-
-  #ends(call: Call, shown: Shown): void {
     const round = call.rounds.at(-1);
     const proposal = round?.proposals.at(-1);
-    must(round !== undefined && proposal !== undefined, 1, 'an approval has a proposal');
-    for (const rule of proposal.rules) this.#escalates(proposal, round, rule);
-    if (shown.state === 'approved') this.#silence(call, round, proposal);
-    else if (shown.state === 'expired') {
+    if (shown.approval?.state !== 'pending' || round === undefined || proposal === undefined) return;
+    const { content, proposal: number, isRequest } = shown.approval;
+    must(shown.approval.round === call.rounds.length, 2, 'the approval is not that of the last round');
+    must(number === round.proposals.length, 2, `people are asked about proposal ${String(number)}`);
+    const asked =
+      proposal.content.kind === 'answer'
+        ? proposal.content.text
+        : [proposal.content.amount, proposal.content.secret !== null];
+    const isAsked = content.kind === 'answer' ? content.text : [content.amount, content.hides];
+    must(
+      JSON.stringify(isAsked) === JSON.stringify(asked),
+      2,
+      `people are asked about ${JSON.stringify(content)} in place of ${JSON.stringify(proposal.content)}`,
+    );
+    must(proposal.by !== null || isRequest, 2, 'people are asked about another thing than the request');
+  }
+
+  #request(command: Request, answer: Answer): void {
+    const { calls, by, as } = command;
+    const known = calls.flatMap(({ call }) => this.#book.calls.get(call) ?? []);
+    if (answer.refused !== null) {
+      this.#refusedRequest(command, known, answer.refused);
+      return takeOver(this.#book, answer);
+    }
+    must(as === by || by === 'other', 14, `${by} requested a call for ${as}`);
+    for (const call of known) {
+      const asked = calls.find((one) => one.call === call.id);
+      must(call.by === by, 14, `${by} requested the call of ${call.by} again`);
       must(
-        proposal.rules.some((rule) => this.#mayEnd(proposal, round, rule)),
-        4,
-        'it expired before any deadline that denies',
-      );
-    } else {
-      must(
-        !proposal.rules.some((rule) => this.#mustEnd(proposal, rule)),
-        3,
-        'a deadline that denies is over, and it waits',
+        asked?.amount === call.amount && asked.secret === call.secret,
+        15,
+        `a repeat of call ${String(call.id)} with other arguments was taken for the same`,
       );
     }
-    call.state = oneOf(shown.state, ['awaiting_approval', 'expired', 'approved']);
-    if (call.state === 'approved') this.#instructed(call, shown.instruction);
+    const fresh = calls.filter(({ call }) => !this.#book.calls.has(call));
+    const batch = this.#batchOf(command);
+    const added = fresh.map((one) => this.#added(command, one, batch));
+    const asked = added.filter((call) => !this.#isCovered(call, answer));
+    this.#quotas.asked(asked.map(toQuestion));
+    for (const call of added) this.#book.calls.set(call.id, call);
+    for (const call of asked) this.#opened(call, command.expiresIn);
+    takeOver(this.#book, answer);
   }
 
-  /** A shorter time of the agent counts only where every end that follows is a denial (law 4). */
-  #timeOf(rule: Rule, round: Round): number {
-    return rule.atEnd === 'deny' ? Math.min(rule.expiresIn, round.expiresIn ?? rule.expiresIn) : rule.expiresIn;
+  #batchOf({ batch: name, by, calls }: Request): Batch | null {
+    const [first] = calls;
+    if (name === null || first === undefined) return null;
+    return { name, by, run: runOf(first.call), members: calls.map(({ call }) => call), hasBegun: false };
   }
 
-  #escalates(proposal: Proposal, round: Round, rule: Rule): void {
-    if (rule.atEnd !== 'escalate' || proposal.escalated.has(rule.id)) return;
-    const from = Math.min(round.askedAt, proposal.at) + this.#timeOf(rule, round);
-    if (this.#now >= from) proposal.escalated.set(rule.id, this.#now);
+  #added({ by, as, onBehalfOf }: Request, { call: id, amount, secret, inside }: AskedCall, batch: Batch | null): Call {
+    const nothing = { rounds: [], approved: null, claims: [], isErased: false };
+    return { ...{ id, amount, secret, by, as, onBehalfOf, inside, batch, ...nothing }, state: 'awaiting_approval' };
   }
 
-  #mayEnd(proposal: Proposal, round: Round, rule: Rule): boolean {
-    if (rule.atEnd === 'hold') return false;
-    const extra = rule.atEnd === 'escalate' ? (rule.escalation?.expiresIn ?? 0) : 0;
-    return this.#now >= round.askedAt + this.#timeOf(rule, round) + extra;
+  /** Whether a grant covers a new call. No policy of a world allows one by itself. */
+  #isCovered(call: Call, answer: Answer): boolean {
+    const shown = answer.calls.get(call.id);
+    must(shown !== undefined, 1, 'a call that was requested is not shown');
+    const grant = this.#grants.covering(call);
+    if (shown.state === 'allowed') {
+      must(!this.#grants.guesses(shown.grant), 12, 'a grant for a guess at a hidden value covers a call');
+      must(!this.#grants.isOfAnother(shown.grant, call), 14, "a grant for another principal's calls covers a call");
+      must(shown.grant === grant, 9, `allowed by the grant ${String(shown.grant)}, and ${String(grant)} covers it`);
+    }
+    must(grant === null || shown.state === 'allowed', 1, `the grant ${String(grant)} covers a call, and it waits`);
+    if (grant === null) return false;
+    this.#grants.use(grant, call);
+    call.state = 'allowed';
+    return true;
   }
 
-  /** The latest reading of the laws: each requirement's time begins with its proposal. */
-  #mustEnd(proposal: Proposal, rule: Rule): boolean {
-    return rule.atEnd === 'deny' && this.#now >= proposal.at + rule.expiresIn;
+  /** Every refusal of a request needs a cause, and no other principal is one (law 14). */
+  #refusedRequest({ calls, by, as, batch, onBehalfOf }: Request, known: readonly Call[], code: string): void {
+    const outer = calls.flatMap(({ inside }) => (inside === null ? [] : [this.#book.calls.get(inside)]));
+    switch (code) {
+      case 'too-many-requests':
+      case 'already-pending': {
+        const questions = calls.filter(({ call }) => !this.#book.calls.has(call)).map((one) => ({ ...one, by, as }));
+        return this.#quotas.refused(code, questions);
+      }
+      case 'tool-call-mismatch':
+        return must(known.length > 0, 14, 'a new call was taken for another one');
+      case 'no-approver-left':
+        return must(onBehalfOf !== null || outer.length > 0, 4, 'no approver is left, and the agent named no person');
+      case 'already-settled':
+        return must(
+          outer.some((one) => one?.state === 'cancelled'),
+          1,
+          'refused, and no call around it was cancelled',
+        );
+      case 'forbidden':
+        return must(as !== by && by !== 'other', 14, `${by} may not speak for itself`);
+      case 'invalid-request': {
+        const ofBatch = [...this.#book.calls.values()].filter((one) => one.batch?.name === batch && one.by === by);
+        const isSplit = batch !== null && ofBatch.some((one) => !calls.some(({ call }) => call === one.id));
+        const isUnknown = outer.includes(undefined) || calls.some(({ call, inside }) => call === inside);
+        return must(isSplit || isUnknown, 14, 'refused for what another principal requested');
+      }
+      default:
+        must(false, 1, `a request was refused with ${code}`);
+    }
   }
 
-  /** Law 5: silence approves the first round of an undisputed request, below high risk. */
-  #silence(call: Call, round: Round, proposal: Proposal): void {
-    const isSilent = proposal.rules.every(
-      (rule) => rule.atEnd === 'allow' && !rule.isHigh && this.#now >= round.askedAt + rule.expiresIn,
-    );
-    must(isSilent, 5, 'approved by silence, and a rule does not say so');
-    must(
-      call.rounds.length === 1 && !round.isDisputed,
-      5,
-      'silence approved what somebody objected to, edited or answered, or a later round',
-    );
-    call.approved = { amount: call.amount, instructions: [] };
+  /** Law 4: an agent that acts for people excludes them, and not all approvers of a stage. */
+  #leavesApprovers(call: Call): void {
+    const named = this.#book.actsFor(call).map((one) => this.#seats.who(one));
+    if (named.length === 0) return;
+    for (const { groups } of this.#book.ruleOf(call.amount).stages) {
+      const people = this.#seats.approvers(groups);
+      const isLeft = people.length === 0 || people.some((one) => !named.includes(this.#seats.who(one)));
+      must(isLeft, 4, `no approver of ${groups.join(', ')} is left beside ${named.join(', ')}`);
+    }
   }
 
-  #claim({ call: id, key }: Extract<Command, { type: 'claim' }>, answer: Answer): void {
-    const call = this.#calls.get(id);
+  #ask({ call: id, by, expiresIn }: Of<'ask'>, answer: Answer): void {
+    const call = this.#book.calls.get(id);
+    if (answer.refused !== null || call === undefined) {
+      if (answer.refused === 'too-many-requests' || answer.refused === 'already-pending')
+        if (call !== undefined && call.state !== 'awaiting_approval')
+          this.#quotas.refused(answer.refused, [toQuestion(call)]);
+      return takeOver(this.#book, answer);
+    }
+    must(call.by === by, 14, `${by} asked about the call of ${call.by}`);
+    must(['expired', 'allowed'].includes(call.state), 1, `a call that is ${call.state} was asked about again`);
+    must(isReadable(call), 1, 'people are asked about values that are erased');
+    must(call.batch?.hasBegun !== true, 1, 'people are asked about a call whose batch runs');
+    must(call.rounds.length < 16, 13, 'a 17th round');
+    this.#quotas.asked([toQuestion(call)]);
+    this.#opened(call, expiresIn);
+    takeOver(this.#book, answer, new Map([[id, ['awaiting_approval']]]));
+  }
+
+  #opened(call: Call, expiresIn: number | null): void {
+    this.#leavesApprovers(call);
+    const { now } = this.#book;
+    const content = { kind: 'run', amount: call.amount, secret: call.secret } as const;
+    const rules = [this.#book.ruleOf(call.amount)];
+    const proposal: Proposal = { content, rules, by: null, at: now, votes: [], escalated: new Map() };
+    this.#book.rounds += 1;
+    call.rounds.push({
+      ...{ nth: this.#book.rounds, askedAt: now, expiresIn, isDisputed: false, proposals: [proposal], end: null },
+      ...{ responded: new Set(), responses: 0 },
+    });
+    call.approved = null;
+  }
+
+  #claim({ call: id, key }: Of<'claim'>, answer: Answer): void {
+    const call = this.#book.calls.get(id);
     const { claim } = answer;
-    if (claim === undefined || call === undefined) return this.#follow(answer, id, null);
+    if (claim === undefined || call === undefined) return takeOver(this.#book, answer);
     const latest = call.claims.at(-1);
     const isRepeat = latest?.key === key && call.state === 'executing';
-    must(isRepeat || call.state === 'approved', 1, `a claim was given although the call is ${call.state}`);
-    must(!isRepeat || latest.attempt === claim.attempt, 11, 'a repeat got another claim');
     must(
-      claim.amount === (call.approved?.amount ?? NaN),
+      isRepeat || ['approved', 'allowed'].includes(call.state),
       1,
-      `${String(claim.amount)} runs, and ${String(call.approved?.amount)} was approved`,
+      `a claim was given although the call is ${call.state}`,
     );
-    this.#instructed(call, claim.instruction);
-    if (!isRepeat) call.claims.push({ key, attempt: claim.attempt });
-    this.#follow(answer, id, ['executing']);
+    must(!isRepeat || latest.attempt === claim.attempt, 11, 'a repeat got another claim');
+    const { amount, secret } = call.approved ?? call;
+    must(
+      claim.amount === amount && claim.secret === secret,
+      1,
+      `${String(claim.amount)} ${String(claim.secret)} runs, and ${String(amount)} ${String(secret)} was approved`,
+    );
+    must(isReadable(call), 1, 'a call with erased values runs');
+    instructed(call, claim.instruction);
+    if (!isRepeat) this.#begun(call, { key, attempt: claim.attempt });
+    takeOver(this.#book, answer, new Map([[id, ['executing']]]));
+  }
+
+  #begun(call: Call, claim: Call['claims'][number]): void {
+    call.claims.push(claim);
+    if (call.batch === null) return;
+    const waiting = call.batch.members.filter((one) => {
+      const state = this.#book.calls.get(one)?.state ?? 'missing';
+      return state === 'missing' || state === 'awaiting_approval' || hasEnded(state);
+    });
+    must(waiting.length === 0, 1, `a call runs before call ${waiting.join()} of its batch may`);
+    call.batch.hasBegun = true;
+  }
+
+  #reported(command: Of<'report'> | Of<'reconcile'>, answer: Answer): void {
+    const call = this.#book.calls.get(command.call);
+    if (answer.refused !== null || call === undefined) return takeOver(this.#book, answer);
+    const again = call.approved === null ? 'allowed' : 'approved';
+    const after = command.type === 'reconcile' && command.as === 'retry' ? again : 'succeeded';
+    takeOver(this.#book, answer, new Map([[command.call, [after]]]));
+  }
+
+  /** Law 14: a principal cancels its own calls, and a run those of it and of the calls inside them. */
+  #cancelled(command: Of<'cancel'> | Of<'cancel-run'>, answer: Answer): void {
+    const { calls } = this.#book;
+    const isMeant = (call: Call): boolean =>
+      command.type === 'cancel'
+        ? call.id === command.call
+        : this.#book.around(call).some(({ id }) => runOf(id) === command.run);
+    const meant = [...calls.values()].filter((call) => isMeant(call) && call.by === command.by);
+    const open = meant.filter(isCancellable);
+    takeOver(this.#book, answer, new Map(open.map(({ id }) => [id, ['cancelled']])));
+  }
+
+  /** Law 14: the values of one principal, or of all who use the name of a subject. */
+  #erased({ of, force }: Of<'erase'>, answer: Answer): void {
+    const meant = [...this.#book.calls.values()].filter((call) => (of ?? call.by) === call.by && hasSecrets(call));
+    const ends = meant.filter((call) => force && isCancellable(call));
+    takeOver(this.#book, answer, new Map(ends.map(({ id }) => [id, ['cancelled']])));
+    if (answer.refused !== null) return;
+    for (const call of meant) {
+      must(!isOpen(call.state) && call.state !== 'executing', 1, `the values of an open call were erased`);
+      call.isErased = true;
+    }
   }
 }
 
-function oneOf(state: string, allowed: readonly string[]): string {
-  must(allowed.includes(state), 1, `${state} is none of ${allowed.join(', ')}`);
-  return state;
-}
+const toQuestion = ({ id, amount, secret, by, as }: Call): Question => ({ call: id, amount, secret, by, as });

@@ -1,48 +1,19 @@
-import type { Content, Group, People, Rule } from './words.ts';
-
-export interface Vote {
-  readonly by: string;
-  readonly agrees: boolean;
-  readonly instruction: string | null;
-}
-
-export interface Proposal {
-  readonly content: Content;
-  readonly rules: readonly Rule[];
-  readonly by: string | null;
-  readonly at: number;
-  votes: Vote[];
-  /** The rules whose escalation the product showed to have begun, and when. */
-  readonly escalated: Map<string, number>;
-}
-
-export interface Round {
-  readonly askedAt: number;
-  /** A shorter time that the agent asked for. */
-  readonly expiresIn: number | null;
-  /** Somebody refused, edited or answered, in this round. */
-  isDisputed: boolean;
-  proposals: Proposal[];
-}
-
-export interface Call {
-  readonly amount: number;
-  readonly onBehalfOf: string | null;
-  readonly rounds: Round[];
-  state: string;
-  approved: { readonly amount: number; readonly instructions: readonly (string | null)[] } | null;
-  claims: { readonly key: string; readonly attempt: number }[];
-}
+import type { Book, Call, Proposal, Vote } from './book.ts';
+import type { Delegation, Group, People, Rule } from './words.ts';
 
 /** Who may fill which seat, and whose votes count. */
 export class Seats {
+  readonly #book: Book;
   readonly #people: People;
+  readonly #delegations: readonly Delegation[];
   readonly #removed = new Set<string>();
   /** The person behind a principal, where it is another name of one. */
   readonly #person = new Map<string, string>();
 
-  constructor(people: People) {
+  constructor(book: Book, people: People, delegations: readonly Delegation[]) {
+    this.#book = book;
     this.#people = people;
+    this.#delegations = delegations;
   }
 
   /** The person of a principal. */
@@ -62,67 +33,112 @@ export class Seats {
     return this.#removed.has(principal);
   }
 
+  /** Whether this principal may respond in the place of another one now. */
+  isDelegate(principal: string, of: string): boolean {
+    const { now } = this.#book;
+    const isNow = ({ from, to, begin, end }: Delegation): boolean =>
+      from === of && to === principal && begin <= now && now < end;
+    return !this.isRemoved(of) && this.#delegations.some(isNow);
+  }
+
+  /** The people of a vote: who gave it, and in whose place. */
+  #behind({ by, inPlaceOf }: Pick<Vote, 'by' | 'inPlaceOf'>): readonly string[] {
+    return [this.who(by), ...(inPlaceOf === null ? [] : [this.who(inPlaceOf)])];
+  }
+
+  isOfSame(one: Pick<Vote, 'by' | 'inPlaceOf'>, other: Pick<Vote, 'by' | 'inPlaceOf'>): boolean {
+    const people = this.#behind(one);
+    return this.#behind(other).some((person) => people.includes(person));
+  }
+
+  /** Law 8: whether the person of a vote has lost the right to it. */
+  isLost({ by, inPlaceOf }: Vote): boolean {
+    return this.isRemoved(by) || (inPlaceOf !== null && !this.isDelegate(by, inPlaceOf));
+  }
+
+  /** The groups of a principal, or of the one in whose place they respond. */
+  groupsOf({ by, inPlaceOf }: Pick<Vote, 'by' | 'inPlaceOf'>): readonly Group[] {
+    return this.#people[inPlaceOf ?? by] ?? [];
+  }
+
+  isIn(principal: string, groups: readonly Group[]): boolean {
+    return this.#people[principal]?.some((group) => groups.includes(group)) ?? false;
+  }
+
   /** All people of these groups. */
   approvers(groups: readonly Group[]): readonly string[] {
-    const isIn = (one: string): boolean => this.#people[one]?.some((group) => groups.includes(group)) ?? false;
-    return Object.keys(this.#people).filter((one) => !this.isRemoved(one) && isIn(one));
+    return Object.keys(this.#people).filter((one) => !this.isRemoved(one) && this.isIn(one, groups));
   }
 
-  /** The groups that have a seat for this rule, those of its escalation included. */
-  #groupsOf(proposal: Proposal, rule: Rule): readonly Group[] {
-    const added = rule.escalation !== null && proposal.escalated.has(rule.id) ? [rule.escalation.to] : [];
-    return [...rule.stages.flatMap(({ groups }) => groups), ...added];
+  /** Whether a call is the request of this person: it, or a call around it, acts for them. */
+  isOwn(call: Call, principal: string): boolean {
+    return this.#book.actsFor(call).some((name) => this.who(name) === this.who(principal));
   }
 
-  isAsked(proposal: Proposal, rule: Rule, principal: string): boolean {
-    const groups = this.#people[principal] ?? [];
-    return this.#groupsOf(proposal, rule).some((group) => groups.includes(group));
+  /** Whether this principal may be asked about a call at all. */
+  mayBeAsked(call: Call, principal: string): boolean {
+    return !this.isRemoved(principal) && !this.isOwn(call, principal);
   }
 
-  counted(proposal: Proposal, agrees: boolean): readonly string[] {
-    const voters = proposal.votes
-      .filter((vote) => vote.agrees === agrees && !this.isRemoved(vote.by))
-      .map(({ by }) => by);
-    return [...new Map(voters.map((by) => [this.who(by), by])).values()];
+  /** Whether this principal could approve a call by this rule alone. */
+  isEnough(rule: Rule, principal: string): boolean {
+    const [first, ...more] = rule.stages;
+    return first !== undefined && more.length === 0 && first.approve === 1 && this.isIn(principal, first.groups);
   }
 
-  /** Whether distinct people of these can fill all seats of these rules. */
-  canFill(proposal: Proposal, rules: readonly Rule[], people: readonly string[]): boolean {
+  /** Whether a voice has a seat for this rule, or for its escalation. */
+  isAsked(proposal: Proposal, rule: Rule, voice: Pick<Vote, 'by' | 'inPlaceOf'>): boolean {
+    const groups = [...rule.stages.flatMap((stage) => stage.groups), ...addedGroups(proposal, rule)];
+    return this.groupsOf(voice).some((group) => groups.includes(group));
+  }
+
+  /** The votes that count, one of each person. */
+  counted(proposal: Proposal, agrees: boolean): readonly Vote[] {
+    const counted: Vote[] = [];
+    for (const vote of proposal.votes) {
+      if (vote.agrees !== agrees || this.isLost(vote)) continue;
+      if (!counted.some((one) => this.isOfSame(one, vote))) counted.push(vote);
+    }
+    return counted;
+  }
+
+  /** Whether the people of these votes can fill all seats of these rules, each one. */
+  canFill(proposal: Proposal, rules: readonly Rule[], votes: readonly Vote[]): boolean {
     const seats = rules.flatMap((rule) =>
-      rule.stages.flatMap(({ groups, approve }) => {
-        const added = rule.escalation !== null && proposal.escalated.has(rule.id) ? [rule.escalation.to] : [];
-        return Array.from({ length: approve }, () => [...groups, ...added]);
-      }),
+      rule.stages.flatMap(({ groups, approve }) =>
+        Array.from({ length: approve }, () => [...groups, ...addedGroups(proposal, rule)]),
+      ),
     );
-    const place = (seat: number, free: readonly string[]): boolean => {
+    const place = (seat: number, free: readonly Vote[]): boolean => {
       const groups = seats[seat];
       if (groups === undefined) return true;
-      return free.some(
-        (person) =>
-          (this.#people[person] ?? []).some((group) => groups.includes(group)) &&
-          place(
-            seat + 1,
-            free.filter((one) => one !== person),
-          ),
-      );
+      return free.some((vote) => {
+        const others = free.filter((one) => one !== vote);
+        return this.groupsOf(vote).some((group) => groups.includes(group)) && place(seat + 1, others);
+      });
     };
-    return place(0, people);
+    return place(0, votes);
   }
 
   mayBeApproved(proposal: Proposal): boolean {
-    const people = this.counted(proposal, true);
-    return proposal.rules.every((rule) => this.canFill(proposal, [rule], people));
+    const votes = this.counted(proposal, true);
+    return proposal.rules.every((rule) => this.canFill(proposal, [rule], votes));
   }
 
   mustBeApproved(proposal: Proposal): boolean {
     // Of a person who said both under two names, the refusal may count.
-    const refusing = this.counted(proposal, false).map((one) => this.who(one));
-    const people = this.counted(proposal, true).filter((one) => !refusing.includes(this.who(one)));
-    return this.canFill(proposal, proposal.rules, people);
+    const refusing = this.counted(proposal, false);
+    const votes = this.counted(proposal, true).filter((vote) => !refusing.some((one) => this.isOfSame(one, vote)));
+    return this.canFill(proposal, proposal.rules, votes);
   }
 
   mayBeDenied(proposal: Proposal): boolean {
     const deniers = this.counted(proposal, false).length;
     return proposal.rules.some((rule) => rule.stages.some(({ deny }) => deniers >= deny));
   }
+}
+
+/** The groups of an escalation that has begun. */
+function addedGroups(proposal: Proposal, rule: Rule): readonly Group[] {
+  return rule.escalation !== null && proposal.escalated.has(rule.id) ? [rule.escalation.to] : [];
 }

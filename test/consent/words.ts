@@ -3,6 +3,9 @@
 /** People who can be asked together. */
 export type Group = 'support' | 'managers' | 'security';
 
+/** The principals that request calls, and the names of agents that they use. */
+export type Agent = 'agent' | 'other';
+
 /** So many people of these groups agree, or so many refuse. */
 export interface Stage {
   readonly groups: readonly Group[];
@@ -22,67 +25,156 @@ export interface Rule {
   readonly isHigh: boolean;
 }
 
+/** How much an agent may ask of people. Identical calls are asked about once. */
+export interface Quotas {
+  readonly pending: number;
+  readonly denials: number;
+  readonly coolDown: number;
+}
+
 /** The rules of a policy, by ascending `from`. */
-export type Policy = readonly Rule[];
+export interface Policy {
+  readonly rules: readonly Rule[];
+  readonly quotas: Quotas | null;
+}
 
 /** The people, by principal, with their groups. */
 export type People = Readonly<Record<string, readonly Group[]>>;
 
-/** What people agree to: an amount that is paid, or an answer in place of the run. */
-export type Content =
-  { readonly kind: 'run'; readonly amount: number } | { readonly kind: 'answer'; readonly text: string };
+/** `to` responds in the place of `from`, between two moments in seconds from the start. */
+export interface Delegation {
+  readonly from: string;
+  readonly to: string;
+  readonly begin: number;
+  readonly end: number;
+}
 
-/** One step of a person, an agent, a worker, an operator or the clock. `call` is the number of a call. */
+/** Every amount can be paid with a hidden value, such as the code of a card. */
+export interface Arguments {
+  readonly amount: number;
+  readonly secret: string | null;
+}
+
+/** What people agree to: arguments, or an answer in place of the run. */
+export type Content = ({ readonly kind: 'run' } & Arguments) | { readonly kind: 'answer'; readonly text: string };
+
+/** A call in a request. `inside`: the call in which it runs. */
+export interface AskedCall extends Arguments {
+  readonly call: number;
+  readonly inside: number | null;
+}
+
+/** The calls of one step. `batch`: the name of an all-or-nothing batch. `as`: the name of the agent. */
+export interface Request {
+  readonly type: 'request';
+  readonly by: Agent;
+  readonly as: Agent;
+  readonly calls: readonly AskedCall[];
+  readonly batch: string | null;
+  readonly expiresIn: number | null;
+  readonly onBehalfOf: string | null;
+}
+
+/** What a person wants to be granted with an approval. */
+export interface Remember {
+  readonly match: 'exact' | 'tool';
+  readonly scope: 'run' | 'agent';
+  readonly expiresIn: number;
+  readonly maxUses: number | null;
+}
+
+export interface Respond {
+  readonly type: 'respond';
+  readonly call: number;
+  readonly by: string;
+  readonly decision: Decision;
+  readonly seen: 'current' | 'first' | 'none';
+  readonly instruction: string | null;
+  readonly remember: Remember | null;
+}
+
+/** The calls that a grant is for: all, small amounts, those whose hidden value is a guess, or exactly these arguments. */
+export type Match = { readonly of: 'any' | 'small' } | { readonly of: 'guess' | 'exact'; readonly is: Arguments };
+
+export interface Grant {
+  readonly type: 'grant';
+  readonly by: string;
+  readonly match: Match;
+  readonly run: number | null;
+  readonly as: Agent | null;
+  readonly expiresIn: number;
+  readonly maxUses: number | null;
+}
+
+/**
+ * One step of a person, an agent, a worker, an operator or the clock. `call` is the number of a call, `grant` that of a
+ * grant by its creation. A change of the policy file takes a second.
+ */
 export type Command =
-  | {
-      readonly type: 'request';
-      readonly call: number;
-      readonly amount: number;
-      readonly expiresIn: number | null;
-      readonly onBehalfOf: string | null;
-    }
-  | { readonly type: 'ask'; readonly call: number; readonly expiresIn: number | null }
-  | {
-      readonly type: 'respond';
-      readonly call: number;
-      readonly by: string;
-      readonly decision: Decision;
-      readonly seen: 'current' | 'first' | 'none';
-      readonly instruction: string | null;
-    }
+  | Request
+  | { readonly type: 'ask'; readonly call: number; readonly by: Agent; readonly expiresIn: number | null }
+  | Respond
   | { readonly type: 'withdraw'; readonly call: number; readonly by: string }
   | { readonly type: 'wait'; readonly seconds: number }
-  | { readonly type: 'cancel'; readonly call: number }
+  | { readonly type: 'cancel'; readonly call: number; readonly by: Agent }
+  | { readonly type: 'cancel-run'; readonly run: number; readonly by: Agent }
   | { readonly type: 'claim'; readonly call: number; readonly key: string }
   | { readonly type: 'report'; readonly call: number }
   | { readonly type: 'reconcile'; readonly call: number; readonly as: 'succeeded' | 'retry' }
+  | Grant
+  | { readonly type: 'confirm' | 'revoke'; readonly grant: number; readonly by: string }
+  | { readonly type: 'erase'; readonly of: Agent | null; readonly force: boolean }
   | { readonly type: 'remove'; readonly person: string }
   | { readonly type: 'identify'; readonly person: string; readonly as: string }
   | { readonly type: 'policy'; readonly policy: Policy };
 
-/** What a person decides. */
+/** What a person decides. `secret` of an edit: null drops the hidden value, and `kept` leaves its mask in its place. */
 export type Decision =
   | { readonly type: 'approve' | 'deny' }
-  | { readonly type: 'edit'; readonly amount: number }
+  | ({ readonly type: 'edit' } & Arguments)
   | { readonly type: 'answer'; readonly text: string };
 
-/** What the product shows of a call. */
-export interface Shown {
-  readonly state: string;
+/** What people see of arguments. */
+export interface Seen {
   readonly amount: number;
+  readonly hides: boolean;
+}
+
+/** What the product shows of a call. */
+export interface Shown extends Seen {
+  readonly state: string;
   readonly instruction: string | null;
+  /** The number of the grant that covers it. */
+  readonly grant: number | null;
   /** Its latest approval. */
   readonly approval: {
     readonly state: string;
     readonly round: number;
-    readonly content: Content;
+    readonly proposal: number;
+    readonly content: ({ readonly kind: 'run' } & Seen) | { readonly kind: 'answer'; readonly text: string };
     readonly digest: string;
+    /** The digest of the arguments is that of the request. */
+    readonly isRequest: boolean;
+    /** In whose place the last vote was given. */
+    readonly inPlaceOf: string | null;
   } | null;
 }
 
-/** What the product answered: a refusal's code, or null; the claim, if it gave one; and each call as it is shown afterwards. */
+export interface ShownGrant {
+  readonly state: string;
+  readonly uses: number;
+}
+
+/**
+ * What the product answered: a refusal's code, or null; the claim, if it gave one; whether the person of a response may
+ * decide, as it was shown to them before; and each call and grant as it is shown afterwards.
+ */
 export interface Answer {
   readonly refused: string | null;
-  readonly claim?: { readonly amount: number; readonly attempt: number; readonly instruction: string | null };
+  readonly claim?: Arguments & { readonly attempt: number; readonly instruction: string | null };
+  readonly mayDecide?: boolean;
   readonly calls: ReadonlyMap<number, Shown>;
+  readonly grants: readonly ShownGrant[];
+  /** A hidden value that a person was shown. */
+  readonly leaked: string | null;
 }

@@ -1,4 +1,4 @@
-import type { People, Policy } from './words.ts';
+import type { Delegation, People, Policy, Rule } from './words.ts';
 
 /** The people of every world. `amy@corp.example` is another principal, which can turn out to be amy. */
 export const people: People = {
@@ -11,43 +11,85 @@ export const people: People = {
   fay: ['managers'],
 };
 
+/** Ben responds for dan until second 45, and amy for fay from second 20 on. */
+export const delegations: readonly Delegation[] = [
+  { from: 'dan', to: 'ben', begin: 0, end: 45 },
+  { from: 'fay', to: 'amy', begin: 20, end: 3_600 },
+];
+
+/** The moment at which the clock of every world stands first, in milliseconds since the epoch. */
+export const startAt = Date.UTC(2030, 0, 1);
+
+/** The run of a call. The first three are of one run. */
+export const runOf = (call: number): number => (call <= 3 ? 1 : 2);
+
 const one = (group: 'support' | 'managers' | 'security') => ({ groups: [group], approve: 1, deny: 1 });
 
 /** Small amounts escalate, large ones need security; in between, silence approves what two people of support could. */
-export const policies: readonly [Policy, Policy] = [
-  [
-    {
-      ...{ id: 'small', from: 0, stages: [one('support')], isHigh: false },
-      ...{ expiresIn: 30, atEnd: 'escalate', escalation: { to: 'managers', expiresIn: 40 } },
-    },
-    {
-      ...{ id: 'news', from: 100, stages: [{ groups: ['support'], approve: 2, deny: 2 }], isHigh: false },
-      ...{ expiresIn: 30, atEnd: 'allow', escalation: null },
-    },
-    {
-      ...{ id: 'large', from: 1_000, stages: [one('security')], isHigh: true },
-      ...{ expiresIn: 20, atEnd: 'deny', escalation: null },
-    },
-  ],
-  [
-    {
-      ...{ id: 'held', from: 0, stages: [{ groups: ['support'], approve: 2, deny: 1 }], isHigh: false },
-      ...{ expiresIn: 30, atEnd: 'hold', escalation: null },
-    },
-    {
-      ...{ id: 'two-steps', from: 100, stages: [one('support'), one('security')], isHigh: false },
-      ...{ expiresIn: 20, atEnd: 'deny', escalation: null },
-    },
-    {
-      ...{ id: 'quick', from: 1_000, stages: [one('managers')], isHigh: true },
-      ...{ expiresIn: 10, atEnd: 'deny', escalation: null },
-    },
-  ],
+const silent: readonly Rule[] = [
+  {
+    ...{ id: 'small', from: 0, stages: [one('support')], isHigh: false },
+    ...{ expiresIn: 30, atEnd: 'escalate', escalation: { to: 'managers', expiresIn: 40 } },
+  },
+  {
+    ...{ id: 'news', from: 100, stages: [{ groups: ['support'], approve: 2, deny: 2 }], isHigh: false },
+    ...{ expiresIn: 30, atEnd: 'allow', escalation: null },
+  },
+  {
+    ...{ id: 'large', from: 1_000, stages: [one('security')], isHigh: true },
+    ...{ expiresIn: 20, atEnd: 'deny', escalation: null },
+  },
 ];
 
+const strict: readonly Rule[] = [
+  {
+    ...{ id: 'held', from: 0, stages: [{ groups: ['support'], approve: 2, deny: 1 }], isHigh: false },
+    ...{ expiresIn: 30, atEnd: 'hold', escalation: null },
+  },
+  {
+    ...{ id: 'two-steps', from: 100, stages: [one('support'), one('security')], isHigh: false },
+    ...{ expiresIn: 20, atEnd: 'deny', escalation: null },
+  },
+  {
+    ...{ id: 'quick', from: 1_000, stages: [one('managers')], isHigh: true },
+    ...{ expiresIn: 10, atEnd: 'deny', escalation: null },
+  },
+];
+
+/** The policies of every world, the first one at its start. The last two have quotas. */
+export const policies: readonly [Policy, Policy, Policy, Policy] = [
+  { rules: silent, quotas: null },
+  { rules: strict, quotas: null },
+  { rules: silent, quotas: { pending: 2, denials: 2, coolDown: 40 } },
+  { rules: strict, quotas: { pending: 1, denials: 1, coolDown: 20 } },
+];
+
+const timeOf = (seconds: number): string => new Date(startAt + seconds * 1_000).toISOString();
+
 /** The policy as the product reads it: YAML, written as JSON. */
-export function policyFile(policy: Policy, identities: ReadonlyMap<string, string>): string {
-  const rules = policy.toReversed().map((rule) => ({
+export function policyFile({ rules, quotas }: Policy, identities: ReadonlyMap<string, string>): string {
+  const approvers = Object.entries(people).map(([id, groups]) => {
+    const email = identities.get(id);
+    const delegates = delegations
+      .filter(({ from }) => from === id)
+      .map(({ to, begin, end }) => ({ to, from: timeOf(begin), until: timeOf(end) }));
+    return { id, groups, delegates, ...(email !== undefined && { identities: { email } }) };
+  });
+  return JSON.stringify({
+    version: 1,
+    approvers,
+    ...(quotas !== null && {
+      quotas: {
+        ...{ pendingPerAgent: quotas.pending, deniedBeforeCoolDown: quotas.denials },
+        ...{ coolDown: `${String(quotas.coolDown)}s`, coalesceIdentical: true },
+      },
+    }),
+    rules: rules.toReversed().map(ruleInFile),
+  });
+}
+
+function ruleInFile(rule: Rule): object {
+  return {
     id: rule.id,
     match: { tools: ['pay'] },
     when: `args.amount >= ${String(rule.from)}`,
@@ -64,10 +106,5 @@ export function policyFile(policy: Policy, identities: ReadonlyMap<string, strin
         executeBy: '1h',
       },
     },
-  }));
-  const approvers = Object.entries(people).map(([id, groups]) => {
-    const email = identities.get(id);
-    return { id, groups, ...(email !== undefined && { identities: { email } }) };
-  });
-  return JSON.stringify({ version: 1, approvers, rules });
+  };
 }

@@ -1,49 +1,42 @@
 import { celEngine } from '@countersign/cel';
 import * as api from '@countersign/commands';
-import type { Actor, CommandPorts, Result, Role } from '@countersign/commands';
-import { approvalIdOf, deriveCallId, proposalDigest, toolCallStream } from '@countersign/contracts';
-import { callState, currentApproval, currentProposal, digestInputOf, dueAt } from '@countersign/domain';
-import type { Approval, ToolCall } from '@countersign/domain';
+import type { CommandPorts } from '@countersign/commands';
+import { grantStream, toolCallStream } from '@countersign/contracts';
+import type { ToolCall } from '@countersign/domain';
+import { createSealedStore } from '@countersign/event-store';
 import { createSimulatedEventStore } from '@countersign/event-store/testing';
-import { createLivePolicies, loadPolicy } from '@countersign/policy';
+import { createConditions, createLivePolicies } from '@countersign/policy';
 import { createSystemIds } from '@countersign/runtime';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
-import type { Answer, Command, Content, Policy, Shown } from './words.ts';
-import { alterRule } from './defences.ts';
+import { alterRule, alterStreams } from './defences.ts';
 import type { Defence } from './defences.ts';
-import { people, policyFile } from './world.ts';
-
-/** What the model is compared with. */
-export interface Subject {
-  readonly run: (command: Command) => Promise<Answer>;
-  readonly close: () => Promise<void>;
-}
-
-const actor = (principal: string, role: Role): Actor => ({
-  ...{ tenant: 'default', principal, roles: new Set([role]), groups: [] },
-  ...{ agentIds: ['*'], via: 'api', assurance: 'medium' },
-});
-
-const loaded = new Map<string, ReturnType<typeof loadPolicy>>();
-
-function policyOf(policy: Policy, identities: ReadonlyMap<string, string>): ReturnType<typeof loadPolicy> {
-  const file = policyFile(policy, identities);
-  const known = loaded.get(file) ?? loadPolicy('policy.json', file, celEngine);
-  loaded.set(file, known);
-  return known;
-}
+import { createMemoryKeys } from './memory-keys.ts';
+import { grantIndexOf, historyOf } from './recorded.ts';
+import type { Recorded } from './recorded.ts';
+import { idOf } from './requests.ts';
+import { fromArguments, toShown } from './shown.ts';
+import type { Subject } from './subject.ts';
+import type { Answer, Command, Policy, Shown } from './words.ts';
+import { createDoing } from './write-side-commands.ts';
+import { policyOf } from './write-side-world.ts';
+import type { Done, World } from './write-side-world.ts';
+import { people, startAt } from './world.ts';
 
 /** The rules of the domain, the policy and the commands, over a store in memory and with a clock that stands still. */
 export function openWriteSide(first: Policy, without: Defence | null = null): Subject {
-  const identities = new Map<string, string>();
-  let policy = first;
-  const clock = createVirtualClock();
-  const store = createSimulatedEventStore({ clock });
-  const policies = createLivePolicies(policyOf(first, identities));
+  const clock = createVirtualClock(startAt);
+  const simulated = createSimulatedEventStore({ clock });
+  const keys = createMemoryKeys();
+  const log = createSilentLog();
+  const store = createSealedStore(simulated, { keys, log });
+  const policies = createLivePolicies(policyOf(first, new Map()));
   const removed = new Set<string>();
+  const recorded: Recorded = { calls: [], grants: [] };
   const written: CommandPorts = api.createWriteSide({
-    ...{ store, policies, ids: createSystemIds(), log: createSilentLog() },
+    ...{ store, policies, ids: createSystemIds(), log },
     tools: { find: () => undefined },
+    grants: { index: grantIndexOf(recorded, without), conditions: () => Promise.resolve(createConditions(celEngine)) },
+    history: historyOf(recorded, without),
     people: {
       approver: (_, principal) =>
         removed.has(principal) || people[principal] === undefined
@@ -53,147 +46,64 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
       names: () => [],
     },
   });
-  const ports: CommandPorts = { ...written, alterRule: alterRule(without) };
-  const cached = new Map<string, Result<unknown>>();
+  const ports: CommandPorts = { ...written, alterRule: alterRule(without), ...alterStreams(without) };
   const calls = new Set<number>();
-  const digests = new Map<string, string>();
-  let commands = 0;
-  const nextId = (): string => `command-${String(++commands)}`;
-  const idOf = (call: number): string => deriveCallId('default', 'run-1', `call-${String(call)}`);
   const stateOf = async (call: number): Promise<ToolCall | undefined> => {
     const { state } = await ports.handler.load(toolCallStream(idOf(call)));
     return state.status === 'recorded' ? state : undefined;
   };
-  const approvalOf = async (call: number): Promise<string> => {
-    const state = await stateOf(call);
-    return (state && currentApproval(state)?.approvalId) ?? approvalIdOf(idOf(call), 1);
+  let commands = 0;
+  const world: World = {
+    ...{ ports, store, clock, policies, removed, without, calls, grants: [], stateOf },
+    erase: (isMeant) => {
+      // A grant that names no call has a key of its own.
+      keys.erase((subject) => !subject.startsWith('grant:') && isMeant((JSON.parse(subject) as readonly [string])[0]));
+      api.forgetStreams(ports);
+    },
+    nextId: () => `command-${String(++commands)}`,
   };
-  const shown = async (): Promise<ReadonlyMap<number, Shown>> => {
-    const entries = await Promise.all([...calls].map(async (call) => [call, await stateOf(call)] as const));
-    return new Map(
-      entries.flatMap(([call, state]) => (state === undefined ? [] : [[call, toShown(state, without)] as const])),
-    );
-  };
-
-  const remember = (state: ToolCall | undefined): void => {
-    const digest = state && digestOf(state);
-    const approval = state && currentApproval(state);
-    if (approval?.proposals.length === 1 && digest !== undefined) digests.set(approval.approvalId, digest);
-  };
-
-  const execute = async (command: Command): Promise<{ result: Result<unknown> | null; claimed?: number }> => {
-    switch (command.type) {
-      case 'request': {
-        calls.add(command.call);
-        const body = {
-          runId: 'run-1',
-          ...(command.onBehalfOf !== null && { onBehalfOf: command.onBehalfOf }),
-          calls: [
-            {
-              toolCallId: `call-${String(command.call)}`,
-              toolName: 'pay',
-              arguments: { amount: command.amount },
-              idempotent: command.call > 1,
-              ...(command.expiresIn !== null && { expiresInMs: command.expiresIn * 1_000 }),
-            },
-          ],
-        };
-        const result = await api.requestToolCalls(ports, actor('agent', 'agent'), body, nextId());
-        const state = await stateOf(command.call);
-        remember(state);
-        return { result };
-      }
-      case 'ask': {
-        const body = command.expiresIn === null ? {} : { expiresInMs: command.expiresIn * 1_000 };
-        const result = await api.requestApproval(ports, actor('agent', 'agent'), idOf(command.call), body, nextId());
-        const state = await stateOf(command.call);
-        remember(state);
-        return { result };
-      }
-      case 'respond': {
-        if (removed.has(command.by)) return { result: api.refused('not-an-approver', 'removed') };
-        const approvalId = await approvalOf(command.call);
-        const state = await stateOf(command.call);
-        const { decision } = command;
-        const current = state && digestOf(state);
-        const digest =
-          command.seen === 'first' ? digests.get(approvalId) : command.seen === 'current' ? current : undefined;
-        const body = {
-          decision:
-            decision.type === 'edit'
-              ? { type: 'edit' as const, arguments: { amount: decision.amount } }
-              : decision.type === 'answer'
-                ? { type: 'answer' as const, output: decision.text }
-                : { type: decision.type },
-          ...(command.instruction !== null && { instruction: command.instruction }),
-          ...(digest !== undefined && without !== 'shown-digest' && { proposalDigest: digest }),
-        };
-        return { result: await api.respond(ports, actor(command.by, 'approver'), approvalId, body, nextId()) };
-      }
-      case 'withdraw':
-        return {
-          result: await api.withdraw(ports, actor(command.by, 'approver'), await approvalOf(command.call), nextId()),
-        };
-      case 'cancel':
-        return { result: await api.cancelToolCall(ports, actor('agent', 'agent'), idOf(command.call), 'no', nextId()) };
-      case 'claim': {
-        const key = `${String(command.call)} ${command.key}`;
-        const body = { resolverId: 'r', leaseMs: 60_000 };
-        const result =
-          (without === 'fresh-claims' ? cached.get(key) : undefined) ??
-          (await api.claim(ports, actor('worker', 'resolver'), idOf(command.call), body, command.key));
-        cached.set(key, structuredClone(result));
-        return { result, claimed: command.call };
-      }
-      case 'report': {
-        const state = await stateOf(command.call);
-        const attempt = state?.execution.status === 'claimed' ? state.execution.attempt : 1;
-        const outcome = { attempt, status: 'succeeded', output: 'paid' } as const;
-        return {
-          result: await api.reportExecution(ports, actor('worker', 'resolver'), idOf(command.call), outcome, nextId()),
-        };
-      }
-      case 'reconcile': {
-        const body = { status: command.as, note: 'looked it up' };
-        return { result: await api.reconcile(ports, actor('admin', 'admin'), idOf(command.call), body, nextId()) };
-      }
-      case 'wait':
-        clock.advance(command.seconds * 1_000);
-        for (const call of calls) await fireAll(call);
-        return { result: null };
-      case 'remove':
-        removed.add(command.person);
-        return { result: null };
-      case 'identify':
-        if (without !== 'one-person') identities.set(command.as, command.person);
-        policies.activate(policyOf(policy, identities));
-        return { result: null };
-      case 'policy':
-        policy = command.policy;
-        policies.activate(policyOf(policy, identities));
-        return { result: null };
-    }
-  };
-  const fireAll = async (call: number): Promise<void> => {
-    for (;;) {
-      const state = await stateOf(call);
-      const due = state && dueAt(state);
-      if (due === undefined || due === null || due.atMs > clock.now()) return;
-      if ((await api.fireDue(ports, 'default', idOf(call))) === null) return;
-    }
-  };
+  const execute = createDoing(world, first);
   return {
     run: async (command) => {
-      const { result, claimed } = await execute(command);
-      const refused = result?.status === 'refused' ? result.refusal.code : null;
-      const after = await shown();
-      const claim =
-        claimed !== undefined && result?.status === 'done'
-          ? toClaim(result.value, after.get(claimed), without)
-          : undefined;
-      return { refused, calls: after, ...(claim !== undefined && { claim }) };
+      const done = await execute(command);
+      await read(world, recorded);
+      return answerOf(world, recorded, command, done);
     },
-    close: () => store.close(),
+    close: () => simulated.close(),
+  };
+}
+
+async function read({ ports, calls, grants, stateOf }: World, recorded: Recorded): Promise<void> {
+  const states = await Promise.all([...calls].map(stateOf));
+  recorded.calls = states.flatMap((state) => state ?? []);
+  if (grants.length === 0) return;
+  const loaded = await Promise.all(grants.map(async (id) => ports.grants?.handler.load(grantStream(id))));
+  recorded.grants = loaded.flatMap((one) => (one === undefined || one.state.status === 'unknown' ? [] : [one.state]));
+}
+
+function answerOf(
+  { calls, grants, without }: World,
+  recorded: Recorded,
+  command: Command,
+  { result, mayDecide }: Done,
+): Answer {
+  const byId = new Map(recorded.calls.map((state) => [state.request.callId, state]));
+  const shown = new Map<number, Shown>();
+  for (const call of calls) {
+    const state = byId.get(idOf(call));
+    if (state !== undefined) shown.set(call, toShown(state, grants, without));
+  }
+  const claim =
+    command.type === 'claim' && result?.status === 'done'
+      ? toClaim(result.value, shown.get(command.call), without)
+      : undefined;
+  return {
+    refused: result?.status === 'refused' ? result.refusal.code : null,
+    calls: shown,
+    grants: recorded.grants.map(({ status, uses }) => ({ state: status, uses })),
+    leaked: null,
+    ...(claim !== undefined && { claim }),
+    ...(mayDecide !== undefined && { mayDecide }),
   };
 }
 
@@ -201,40 +111,7 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
 function toClaim(value: unknown, shown: Shown | undefined, without: Defence | null): Answer['claim'] {
   const given = value as { attempt: number; arguments: { amount: number } };
   const { attempt, arguments: args } = without === 'copies' ? given : structuredClone(given);
-  const { amount } = args;
+  const claimed = fromArguments(args);
   args.amount = -1;
-  return { amount, attempt, instruction: shown?.instruction ?? null };
-}
-
-function digestOf(state: ToolCall): string | undefined {
-  const approval = currentApproval(state);
-  return approval && proposalDigest(digestInputOf(approval, state.request.salt));
-}
-
-function toShown(state: ToolCall, without: Defence | null): Shown {
-  const approval = currentApproval(state);
-  const action = without === 'request-shown' && approval ? currentProposal(approval).action : state.action;
-  const { amount } = action.arguments as { amount: number };
-  return {
-    state: callState(state) ?? '',
-    amount,
-    instruction:
-      without === 'counted-instructions'
-        ? (approval?.votes.find(({ instruction }) => instruction !== null)?.instruction ?? null)
-        : state.instruction,
-    approval:
-      approval === undefined
-        ? null
-        : {
-            ...{ state: approval.resolution.status, round: approval.round, content: contentOf(approval) },
-            digest: digestOf(state) ?? '',
-          },
-  };
-}
-
-function contentOf(approval: Approval): Content {
-  const { kind, action, output } = currentProposal(approval);
-  return kind === 'answer'
-    ? { kind, text: output as string }
-    : { kind, amount: (action.arguments as { amount: number }).amount };
+  return { ...claimed, attempt, instruction: shown?.instruction ?? null };
 }

@@ -1,0 +1,157 @@
+import { must } from './book.ts';
+import type { Book, Call } from './book.ts';
+import type { Seats } from './seats.ts';
+import type { Agent, Answer, Arguments, Command, Grant, Match, Remember, Rule } from './words.ts';
+import { runOf } from './world.ts';
+
+interface Granted {
+  readonly by: string;
+  readonly match: Match;
+  readonly run: number | null;
+  readonly as: Agent | null;
+  /** The only principal whose calls it covers. */
+  readonly of: Agent | null;
+  readonly end: number;
+  readonly maxUses: number | null;
+  /** The highest risk of the calls that it covers. One for high risk needs a second person. */
+  readonly risk: number;
+  /** The call with whose approval it was remembered. */
+  readonly remembered: Call | null;
+  confirmedBy: string | null;
+  isRevoked: boolean;
+  readonly uses: Set<number>;
+}
+
+const high = 2;
+const riskOf = ({ isHigh }: Rule): number => (isHigh ? high : 1);
+
+const isGuess = (match: Match): boolean => (match.of === 'guess' || match.of === 'exact') && match.is.secret !== null;
+
+/** The standing grants, and the calls that they cover. */
+export class Grants {
+  readonly #book: Book;
+  readonly #seats: Seats;
+  readonly #grants: Granted[] = [];
+
+  constructor(book: Book, seats: Seats) {
+    this.#book = book;
+    this.#seats = seats;
+  }
+
+  grant({ by, match, run, as, expiresIn, maxUses }: Grant, answer: Answer): void {
+    if (answer.refused !== null)
+      return must(this.#seats.isRemoved(by), 9, `a grant was refused with ${answer.refused}`);
+    must(!this.#seats.isRemoved(by), 8, `${by} was removed, and gave a grant`);
+    // The policy has no default, so everybody may grant what no rule judges. That covers no call of a world.
+    const risk = Math.max(0, ...this.#rulesFor(by).map(riskOf));
+    this.#add({ by, match, run, as, of: null, end: this.#book.now + expiresIn, maxUses, risk, remembered: null });
+    this.#shown(answer);
+  }
+
+  /** An approval that a person gave alone, and wants remembered for calls like it. */
+  remember(by: string, { match, scope, expiresIn, maxUses }: Remember, call: Call, args: Arguments): void {
+    const rule = this.#book.ruleOf(args.amount);
+    this.#add({
+      ...{ by, match: match === 'tool' ? { of: 'any' } : { of: 'exact', is: args } },
+      ...{ run: scope === 'run' ? runOf(call.id) : null, as: call.as, of: call.by },
+      ...{ end: this.#book.now + expiresIn, maxUses, risk: riskOf(rule), remembered: call },
+    });
+  }
+
+  #add(granted: Omit<Granted, 'confirmedBy' | 'isRevoked' | 'uses'>): void {
+    this.#grants.push({ ...granted, confirmedBy: null, isRevoked: false, uses: new Set() });
+  }
+
+  #rulesFor(principal: string) {
+    return this.#book.policy.rules.filter((rule) => this.#seats.isEnough(rule, principal));
+  }
+
+  confirm({ grant, by }: Extract<Command, { type: 'confirm' | 'revoke' }>, answer: Answer): void {
+    const granted = this.#grants[grant];
+    if (answer.refused !== null || granted === undefined || granted.confirmedBy !== null) return;
+    must(
+      granted.risk === high && !granted.isRevoked && granted.end > this.#book.now,
+      9,
+      'a grant that is over was confirmed',
+    );
+    must(!this.#seats.isRemoved(by), 8, `${by} was removed, and confirmed a grant`);
+    must(this.#seats.who(by) !== this.#seats.who(granted.by), 9, `${by} gave this grant, and confirmed it`);
+    must(
+      this.#rulesFor(by).some((rule) => rule.isHigh),
+      9,
+      `${by} confirmed a grant that they could not give`,
+    );
+    granted.confirmedBy = by;
+  }
+
+  revoke({ grant }: Extract<Command, { type: 'confirm' | 'revoke' }>, answer: Answer): void {
+    const granted = this.#grants[grant];
+    if (answer.refused === null && granted !== undefined) granted.isRevoked = true;
+  }
+
+  /** Which grant covers a new call: the first one that has a use left. */
+  covering(call: Call): number | null {
+    const found = this.#grants.findIndex((granted) => this.#covers(granted, call));
+    return found === -1 ? null : found;
+  }
+
+  use(grant: number, call: Call): void {
+    this.#grants[grant]?.uses.add(call.id);
+  }
+
+  /** Law 12: a grant whose author guessed a hidden value. */
+  guesses(grant: number | null): boolean {
+    const granted = grant === null ? undefined : this.#grants[grant];
+    return granted !== undefined && granted.remembered === null && isGuess(granted.match);
+  }
+
+  /** Law 14: whether a grant is of another principal's calls. */
+  isOfAnother(grant: number | null, call: Call): boolean {
+    const of = grant === null ? undefined : this.#grants[grant]?.of;
+    return of !== undefined && of !== null && of !== call.by;
+  }
+
+  #covers(granted: Granted, call: Call): boolean {
+    const { by, run, as, of, end, maxUses, risk, confirmedBy, isRevoked, uses } = granted;
+    const rule = this.#book.ruleOf(call.amount);
+    if (isRevoked || end <= this.#book.now || (risk === high && confirmedBy === null)) return false;
+    if (maxUses !== null && uses.size >= maxUses && !uses.has(call.id)) return false;
+    if ((run ?? runOf(call.id)) !== runOf(call.id) || (as ?? call.as) !== call.as || (of ?? call.by) !== call.by)
+      return false;
+    if (riskOf(rule) > risk || !this.#matches(granted, call)) return false;
+    return [by, ...(confirmedBy === null ? [] : [confirmedBy])].every(
+      (person) =>
+        !this.#seats.isRemoved(person) &&
+        !this.#seats.isOwn(call, person) &&
+        (person !== by || this.#seats.isEnough(rule, person)),
+    );
+  }
+
+  #matches({ match, remembered }: Granted, { amount, secret }: Arguments): boolean {
+    switch (match.of) {
+      case 'any':
+        return true;
+      case 'small':
+        return amount <= 100;
+      case 'guess':
+        return false;
+      case 'exact': {
+        const isKnown = secret === null || (remembered !== null && !remembered.isErased);
+        return isKnown && match.is.amount === amount && match.is.secret === secret;
+      }
+    }
+  }
+
+  /** The product shows each grant as it is. */
+  #shown({ grants }: Answer): void {
+    must(grants.length === this.#grants.length, 1, 'a grant that was given is not shown');
+    for (const [index, { uses, maxUses }] of this.#grants.entries()) {
+      must(grants[index]?.uses === uses.size, 1, `grant ${String(index)} has another number of uses`);
+      must(maxUses === null || uses.size <= maxUses, 1, `grant ${String(index)} was used too often`);
+    }
+  }
+
+  check(answer: Answer): void {
+    this.#shown(answer);
+  }
+}

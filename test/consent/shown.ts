@@ -1,0 +1,52 @@
+import { hiddenValues, proposalDigest } from '@countersign/contracts';
+import type { JsonObject } from '@countersign/contracts';
+import { callState, currentApproval, currentProposal, digestInputOf } from '@countersign/domain';
+import type { Action, Approval, ToolCall } from '@countersign/domain';
+import type { Defence } from './defences.ts';
+import type { Arguments, Shown } from './words.ts';
+
+/** The arguments of the tool `pay`. Its hidden value has the name of a secret. */
+export function toArguments({ amount, secret }: Arguments): JsonObject {
+  return { amount, ...(secret !== null && { password: secret }) };
+}
+
+export function fromArguments(args: unknown): Arguments {
+  const { amount, password = null } = args as { amount: number; password?: string };
+  return { amount, secret: password };
+}
+
+export function digestOf(state: ToolCall): string | undefined {
+  const approval = currentApproval(state);
+  return approval && proposalDigest(digestInputOf(approval, state.request.salt));
+}
+
+function seen({ arguments: args, sensitive }: Pick<Action, 'arguments' | 'sensitive'>) {
+  return { amount: args['amount'] as number, hides: hiddenValues(args, sensitive).length > 0 };
+}
+
+/** A call as the write side knows it, in the words of the model. */
+export function toShown(state: ToolCall, grants: readonly string[], without: Defence | null): Shown {
+  const approval = currentApproval(state);
+  const action = without === 'request-shown' && approval ? currentProposal(approval).action : state.action;
+  const grantId = state.permission.status === 'allowed' ? state.verdict?.grantId : undefined;
+  return {
+    ...{ state: callState(state) ?? '', ...seen(action) },
+    instruction:
+      without === 'counted-instructions'
+        ? (approval?.votes.find(({ instruction }) => instruction !== null)?.instruction ?? null)
+        : state.instruction,
+    grant: grantId === undefined ? null : grants.indexOf(grantId),
+    approval: approval === undefined ? null : toShownApproval(state, approval),
+  };
+}
+
+function toShownApproval(state: ToolCall, approval: Approval): Shown['approval'] {
+  const { number, kind, action, output } = currentProposal(approval);
+  return {
+    ...{ state: approval.resolution.status, round: approval.round, proposal: number },
+    content: kind === 'answer' ? { kind, text: output as string } : { kind, ...seen(action) },
+    digest: digestOf(state) ?? '',
+    isRequest: action.actionDigest === state.request.actionDigest,
+    inPlaceOf: approval.votes.at(-1)?.onBehalfOf ?? null,
+  };
+}

@@ -1,0 +1,216 @@
+import { hasSecrets, isSame, must, takeOver } from './book.ts';
+import type { Book, Call, Proposal, Round, Vote } from './book.ts';
+import type { Grants } from './grants.ts';
+import type { Seats } from './seats.ts';
+import type { Answer, Command, Decision, Respond, Rule } from './words.ts';
+
+type Withdraw = Extract<Command, { type: 'withdraw' }>;
+
+interface Asked {
+  readonly call: Call;
+  readonly round: Round;
+  readonly current: Proposal;
+}
+
+/** What people say, and what it leads to. */
+export class Votes {
+  readonly #book: Book;
+  readonly #seats: Seats;
+  readonly #grants: Grants;
+
+  constructor(book: Book, seats: Seats, grants: Grants) {
+    this.#book = book;
+    this.#seats = seats;
+    this.#grants = grants;
+  }
+
+  #asked(id: number): Asked | undefined {
+    const call = this.#book.calls.get(id);
+    const round = call?.rounds.at(-1);
+    const current = round?.proposals.at(-1);
+    return call && round && current && { call, round, current };
+  }
+
+  respond(command: Respond, answer: Answer): void {
+    const asked = this.#asked(command.call);
+    if (asked === undefined) {
+      must(answer.refused !== null, 1, 'a response to a call that nobody is asked about');
+      return takeOver(this.#book, answer);
+    }
+    if (answer.refused !== null) {
+      this.#isToldWhatHolds(command, asked, answer.refused, answer.mayDecide);
+      this.#refusedWithCause(command, asked, answer.refused);
+      return takeOver(this.#book, answer);
+    }
+    const { call, round } = asked;
+    const { by, decision, instruction, remember } = command;
+    const inPlaceOf = answer.calls.get(call.id)?.approval?.inPlaceOf ?? null;
+    const vote = { by, inPlaceOf, agrees: decision.type !== 'deny', instruction };
+    this.#mayCount(command, vote, asked);
+    this.#wasTold(command, vote, asked, answer.mayDecide);
+    this.#recorded(vote, asked, decision);
+    round.responses += 1;
+    round.responded.add(this.#seats.who(by));
+    this.#resolved(call, answer);
+    if (remember !== null && call.approved !== null) this.#grants.remember(by, remember, call, call.approved);
+  }
+
+  /** A person who is told that they may decide can deny. */
+  #isToldWhatHolds({ by, decision }: Respond, { call }: Asked, refused: string, mayDecide = false): void {
+    if (!mayDecide) return;
+    must(call.state === 'awaiting_approval', 6, `${by} was told that they may decide, and it is ${call.state}`);
+    must(this.#seats.mayBeAsked(call, by), 6, `${by} may not decide, and was told that they may`);
+    const others = ['digest-mismatch', 'too-many', 'decision-not-allowed'];
+    const isDenial = decision.type === 'deny';
+    must(!isDenial || others.includes(refused), 6, `${by} may decide, and a denial was refused with ${refused}`);
+  }
+
+  /** A person whose response counts was told that they may decide. One who has voted can still propose another thing. */
+  #wasTold({ by, decision }: Respond, vote: Vote, { current }: Asked, mayDecide = true): void {
+    const proposes = decision.type === 'edit' || decision.type === 'answer';
+    const hasVoted = current.votes.some((one) => this.#seats.isOfSame(one, vote));
+    must(mayDecide || (proposes && hasVoted), 6, `${by} was told that they may not decide, and decided`);
+  }
+
+  #mayCount({ by, decision, seen }: Respond, vote: Vote, { call, round, current }: Asked): void {
+    const { inPlaceOf } = vote;
+    must(call.state === 'awaiting_approval', 1, `a response counted although the call is ${call.state}`);
+    must(!this.#seats.isRemoved(by), 8, `${by} was removed, and answered`);
+    must(
+      !this.#seats.isLost(vote),
+      8,
+      `${by} answered in the place of ${String(inPlaceOf)}, who did not delegate to them`,
+    );
+    must(
+      current.rules.some((rule) => this.#seats.isAsked(current, rule, vote)),
+      3,
+      `${by} has no seat, and answered`,
+    );
+    must(!this.#seats.isOwn(call, by), 9, `${by} answered their own request`);
+    must(inPlaceOf === null || !this.#seats.isOwn(call, inPlaceOf), 9, `${by} answered in the place of a requester`);
+    must(seen !== 'first' || round.proposals.length === 1, 6, 'a response to an earlier proposal counted');
+    const earlier = current.votes.find((one) => this.#seats.isOfSame(one, vote) && !this.#seats.isLost(one));
+    must(
+      earlier === undefined || decision.type !== 'approve' || !earlier.agrees,
+      9,
+      `${by} voted twice for one proposal`,
+    );
+    const isFull = round.responses >= 256 && round.responded.has(this.#seats.who(by));
+    must(!isFull, 13, 'the 257th response of an approval');
+  }
+
+  /** A refusal needs a cause. This names those that the model knows; a plain vote without one of them must count. */
+  #refusedWithCause({ by, decision, seen, remember }: Respond, { call, round, current }: Asked, code: string): void {
+    const isPlain = (decision.type === 'approve' || decision.type === 'deny') && remember === null;
+    if (!isPlain || call.state !== 'awaiting_approval' || !this.#seats.mayBeAsked(call, by)) return;
+    const isAsked = (rule: Rule): boolean => rule.stages.every(({ groups }) => this.#seats.isIn(by, groups));
+    if (current.rules.some((rule) => rule.stages.length > 1 || !isAsked(rule))) return;
+    if (current.votes.some((vote) => this.#seats.isOfSame(vote, { by, inPlaceOf: null }))) return;
+    if (seen === 'first' && round.proposals.length > 1) return;
+    if (round.responses >= 256) return;
+    must(code === 'expired', 1, `${by} may answer, and was refused with ${code}`);
+  }
+
+  #recorded(vote: Vote, { round, current }: Asked, decision: Decision): void {
+    const others = current.votes.filter((one) => !this.#seats.isOfSame(one, vote));
+    const next = this.#proposed(round, current, decision);
+    // An edit that changes nothing is a vote for what is asked.
+    const isNew = next !== null && !(isSame(next.content, current.content) && isSame(next.rules, current.rules));
+    // Law 12: otherwise a hidden value that is written again could be told from a guess.
+    const isWritten = decision.type === 'edit' && decision.secret !== null && decision.secret !== 'kept';
+    if (!vote.agrees || isNew || isWritten) round.isDisputed = true;
+    if (next === null || !(isNew || isWritten)) current.votes = [...others, vote];
+    else {
+      must(round.proposals.length < 64, 13, 'the 65th proposal of an approval');
+      const votes = [...others.filter(({ agrees }) => !agrees), vote];
+      round.proposals.push({ ...next, by: vote.by, at: this.#book.now, votes, escalated: new Map() });
+    }
+  }
+
+  /** What an edit or an answer proposes: the rule of the request holds, and that of the edited amount. */
+  #proposed(round: Round, current: Proposal, decision: Decision): Pick<Proposal, 'content' | 'rules'> | null {
+    const first = round.proposals[0]?.rules[0];
+    must(first !== undefined, 1, 'a round has a rule');
+    switch (decision.type) {
+      case 'edit': {
+        const { amount } = decision;
+        const rule = this.#book.ruleOf(amount);
+        const { content } = current;
+        const kept =
+          content.kind === 'run' ? content.secret : (round.proposals[0]?.content as { secret: string | null }).secret;
+        const secret = decision.secret === 'kept' ? kept : decision.secret;
+        return { content: { kind: 'run', amount, secret }, rules: rule.id === first.id ? [first] : [first, rule] };
+      }
+      case 'answer':
+        return { content: { kind: 'answer', text: decision.text }, rules: [first] };
+      default:
+        return null;
+    }
+  }
+
+  /** Law 1: approved only by every requirement, and then it must be. */
+  #resolved(call: Call, answer: Answer): void {
+    const round = call.rounds.at(-1);
+    const proposal = round?.proposals.at(-1);
+    const shown = answer.calls.get(call.id);
+    must(round !== undefined && proposal !== undefined && shown !== undefined, 1, 'an approval has a proposal');
+    if (shown.state === 'approved' || shown.state === 'succeeded') {
+      must(
+        this.#seats.mayBeApproved(proposal),
+        1,
+        `approved without all that it needs: ${JSON.stringify(proposal.votes)}`,
+      );
+      const instructions = this.#seats.counted(proposal, true).map((vote) => vote.instruction);
+      const { content } = proposal;
+      const { amount, secret } = content.kind === 'run' ? content : call;
+      call.approved = { amount, secret, instructions };
+      round.end = { as: 'person', at: this.#book.now };
+      instructed(call, shown.instruction);
+      return takeOver(this.#book, answer, new Map([[call.id, [content.kind === 'run' ? 'approved' : 'succeeded']]]));
+    }
+    if (shown.state === 'denied') {
+      must(this.#seats.mayBeDenied(proposal), 1, 'denied without enough refusals');
+      round.end = { as: 'denied', at: this.#book.now };
+      return takeOver(this.#book, answer, new Map([[call.id, ['denied']]]));
+    }
+    must(
+      !this.#seats.mustBeApproved(proposal) || this.#seats.mayBeDenied(proposal),
+      1,
+      'everybody agreed, and it is not approved',
+    );
+    takeOver(this.#book, answer, new Map([[call.id, ['awaiting_approval']]]));
+  }
+
+  withdraw({ call: id, by }: Withdraw, answer: Answer): void {
+    const asked = this.#asked(id);
+    if (answer.refused !== null || asked === undefined) return takeOver(this.#book, answer);
+    const { round, current } = asked;
+    must(!this.#seats.isRemoved(by), 8, `${by} was removed, and withdrew`);
+    const own = current.votes.filter((vote) => this.#seats.isOfSame(vote, { by, inPlaceOf: null }));
+    // A repeat changes nothing.
+    if (own.length === 0) return takeOver(this.#book, answer);
+    current.votes = current.votes.filter((vote) => !own.includes(vote));
+    const isProposers = current.by !== null && own.some((vote) => vote.by === current.by);
+    if (isProposers) this.#endProposal(round, current);
+    takeOver(this.#book, answer, new Map([[id, ['awaiting_approval']]]));
+  }
+
+  /** Law 2: people are asked about the agent's request again. Denials remain. */
+  #endProposal(round: Round, ended: Proposal): void {
+    const first = round.proposals[0];
+    must(first !== undefined, 2, 'a round has the request as its first proposal');
+    const votes = ended.votes.filter(({ agrees }) => !agrees);
+    round.proposals.push({ ...first, by: null, at: this.#book.now, votes, escalated: new Map() });
+  }
+}
+
+/** Law 7: only the instruction of a vote that counted. */
+export function instructed({ approved }: Call, instruction: string | null): void {
+  const strangers = (instruction ?? '')
+    .split('\n\n')
+    .filter((one) => one !== '' && !approved?.instructions.includes(one));
+  must(strangers.length === 0, 7, `"${strangers.join('", "')}" is no instruction of a vote that counts`);
+}
+
+/** Whether the values of a call can be read, so that it can run. */
+export const isReadable = (call: Call): boolean => !call.isErased || !hasSecrets(call);

@@ -1,0 +1,229 @@
+import * as api from '@countersign/commands';
+import type { Actor, Result, Role } from '@countersign/commands';
+import { approvalIdOf, hiddenValues, isSettled, maskAt, maskEdited } from '@countersign/contracts';
+import type { Decision as DecisionBody, JsonObject, RespondBody } from '@countersign/contracts';
+import { callState, currentApproval, currentProposal } from '@countersign/domain';
+import type { Action, Approval, Grant, ToolCall } from '@countersign/domain';
+import { grantBody, idOf, rememberBody, requestBody, runOfCommand } from './requests.ts';
+import { digestOf, toArguments } from './shown.ts';
+import { leaseMs } from './subject.ts';
+import type { Agent, Command, Decision, Policy, Respond } from './words.ts';
+import { fireAll, policyOf } from './write-side-world.ts';
+import type { Done, World } from './write-side-world.ts';
+
+type Of<Type extends Command['type']> = Extract<Command, { type: Type }>;
+
+const actor = (principal: string, role: Role, agentIds: readonly string[] = []): Actor => ({
+  ...{ tenant: 'default', principal, roles: new Set([role]), groups: [] },
+  ...{ agentIds, via: 'api', assurance: 'medium' },
+});
+/** The second principal may take the name of any agent. */
+const agents: Readonly<Record<Agent, Actor>> = {
+  agent: actor('agent', 'agent'),
+  other: actor('other', 'agent', ['*']),
+};
+const [worker, admin] = [actor('worker', 'resolver'), actor('admin', 'admin')];
+const person = (principal: string): Actor => actor(principal, 'approver');
+const gone: Done = { result: api.refused('unauthenticated', 'removed') };
+
+/** Executes the commands of the model. */
+export function createDoing(world: World, first: Policy): (command: Command) => Promise<Done> {
+  const { ports, calls, grants, removed, stateOf, nextId, without } = world;
+  const files = { policy: first, identities: new Map<string, string>() };
+  const cached = new Map<string, Result<unknown>>();
+  const digests = new Map<string, string>();
+  const approvalOf = async (call: number): Promise<string> => {
+    const state = await stateOf(call);
+    return (state && currentApproval(state)?.approvalId) ?? approvalIdOf(idOf(call), 1);
+  };
+  const remember = async (call: number): Promise<void> => {
+    const state = await stateOf(call);
+    const digest = state && digestOf(state);
+    const approval = state && currentApproval(state);
+    if (approval?.proposals.length === 1 && digest !== undefined) digests.set(approval.approvalId, digest);
+  };
+  const asked = async (result: Result<unknown>, of: readonly number[]): Promise<Done> => {
+    for (const call of of) await remember(call);
+    return { result };
+  };
+  const claimed = async ({ call, key }: Of<'claim'>): Promise<Done> => {
+    const id = `${String(call)} ${key}`;
+    const known = without === 'fresh-claims' ? cached.get(id) : undefined;
+    const result = known ?? (await api.claim(ports, worker, idOf(call), { resolverId: 'r', leaseMs }, key));
+    cached.set(id, structuredClone(result));
+    return { result };
+  };
+  const given = (result: Result<Grant | null>): Done => {
+    const { grantId } = (result.status === 'done' ? result.value?.terms : null) ?? {};
+    if (grantId !== undefined && !grants.includes(grantId)) grants.push(grantId);
+    return { result };
+  };
+  const responded = async (command: Respond): Promise<Done> => {
+    const [approvalId, state] = [await approvalOf(command.call), await stateOf(command.call)];
+    const by = person(command.by);
+    const mayDecide = state === undefined ? false : api.mayDecide(ports, by, state, approvalId).now;
+    const digest = { first: digests.get(approvalId), current: state && digestOf(state), none: undefined }[command.seen];
+    const body = responseBody(command, state, without === 'shown-digest' ? undefined : digest);
+    const { remember: wanted } = command;
+    if (wanted === null) return { result: await api.respond(ports, by, approvalId, body, nextId()), mayDecide };
+    const remembering = { ...body, remember: rememberBody(wanted) };
+    return { ...given(await api.respondAndRemember(ports, by, approvalId, remembering, nextId())), mayDecide };
+  };
+  const onGrant = async ({ type, grant, by }: Of<'confirm' | 'revoke'>): Promise<Done> => {
+    const act = type === 'confirm' ? api.confirmGrant : api.revokeGrant;
+    return { result: await act(ports, person(by), grants[grant] ?? 'grn_none', nextId()) };
+  };
+  const waited = async (seconds: number): Promise<Done> => {
+    world.clock.advance(seconds * 1_000);
+    for (const call of calls) await fireAll(world, call);
+    return { result: null };
+  };
+  const changed = (): Promise<Done> => {
+    world.policies.activate(policyOf(files.policy, files.identities));
+    return waited(1);
+  };
+  return async (command) => {
+    if ('by' in command && removed.has(command.by)) return gone;
+    switch (command.type) {
+      case 'request': {
+        for (const { call } of command.calls) calls.add(call);
+        const result = await api.requestToolCalls(ports, agents[command.by], requestBody(command), nextId());
+        return asked(
+          result,
+          command.calls.map(({ call }) => call),
+        );
+      }
+      case 'ask': {
+        const body = command.expiresIn === null ? {} : { expiresInMs: command.expiresIn * 1_000 };
+        const asks = api.requestApproval(ports, agents[command.by], idOf(command.call), body, nextId());
+        return asked(await asks, [command.call]);
+      }
+      case 'respond':
+        return responded(command);
+      case 'withdraw':
+        return { result: await api.withdraw(ports, person(command.by), await approvalOf(command.call), nextId()) };
+      case 'cancel':
+        return { result: await api.cancelToolCall(ports, agents[command.by], idOf(command.call), 'no', nextId()) };
+      case 'cancel-run':
+        return cancelledRun(world, command);
+      case 'claim':
+        return claimed(command);
+      case 'report':
+        return reported(world, command.call);
+      case 'reconcile': {
+        const body = { status: command.as, note: 'looked it up' };
+        return { result: await api.reconcile(ports, admin, idOf(command.call), body, nextId()) };
+      }
+      case 'grant':
+        return given(await api.createGrant(ports, person(command.by), grantBody(command), nextId()));
+      case 'confirm':
+      case 'revoke':
+        return onGrant(command);
+      case 'erase':
+        return erased(world, command);
+      case 'wait':
+        return waited(command.seconds);
+      case 'remove':
+        removed.add(command.person);
+        return { result: null };
+      case 'identify':
+        if (without !== 'one-person') files.identities.set(command.as, command.person);
+        return changed();
+      case 'policy':
+        files.policy = command.policy;
+        return changed();
+    }
+  };
+}
+
+function responseBody(
+  { decision, instruction }: Respond,
+  state: ToolCall | undefined,
+  digest: string | undefined,
+): RespondBody {
+  return {
+    decision: decisionBody(decision, maskOf(state)),
+    ...(instruction !== null && { instruction }),
+    ...(digest !== undefined && { proposalDigest: digest }),
+  };
+}
+
+/** A decision over HTTP. `mask` stands for the hidden value of what is asked. */
+export function decisionBody(decision: Decision, mask: string | null): DecisionBody {
+  switch (decision.type) {
+    case 'edit': {
+      const { amount, secret } = decision;
+      return { type: 'edit', arguments: toArguments({ amount, secret: secret === 'kept' ? mask : secret }) };
+    }
+    case 'answer':
+      return { type: 'answer', output: decision.text };
+    default:
+      return { type: decision.type };
+  }
+}
+
+function maskOf(state: ToolCall | undefined): string | null {
+  const approval = state && currentApproval(state);
+  if (state === undefined || approval === undefined) return null;
+  const { arguments: args, sensitive, salt, actionDigest } = askedAction(approval);
+  const mask = actionDigest === state.request.actionDigest ? maskAt : maskEdited;
+  const shown = mask(args, sensitive, salt) as JsonObject & { readonly password?: string };
+  return shown.password ?? null;
+}
+
+function askedAction(approval: Approval): Action {
+  return currentProposal(approval).action;
+}
+
+async function reported({ ports, stateOf, nextId }: World, call: number): Promise<Done> {
+  const state = await stateOf(call);
+  const attempt = state?.execution.status === 'claimed' ? state.execution.attempt : 1;
+  const outcome = { attempt, status: 'succeeded', output: 'paid' } as const;
+  return { result: await api.reportExecution(ports, worker, idOf(call), outcome, nextId()) };
+}
+
+/** The open calls of a run, and those inside them, that a principal may cancel. */
+async function cancelledRun(
+  { ports, store, calls, stateOf, nextId }: World,
+  { run, by }: Of<'cancel-run'>,
+): Promise<Done> {
+  const runId = runOfCommand(run);
+  const states = await Promise.all([...calls].map(stateOf));
+  const isIn = ({ request }: ToolCall): boolean =>
+    request.runId === runId || (request.chain ?? []).some((link) => link.runId === runId);
+  const found = states.filter((state) => state !== undefined).filter(isIn);
+  const open = found.filter((state) => !isSettled(callState(state) ?? 'allowed')).map(({ request }) => request);
+  const openCalls = {
+    of: () => Promise.resolve({ calls: open, requesters: found.map((one) => one.request.requestedBy) }),
+  };
+  const over = { commands: ports, store, openCalls, clock: ports.clock, ids: ports.ids };
+  const cancelled = await api.cancelRun(over, agents[by], { runId, reason: 'no' }, nextId());
+  const [refusal] = api.notCancelledOf(cancelled);
+  return { result: refusal === undefined ? null : { status: 'refused', refusal: refusal.refusal } };
+}
+
+/** Whether hidden values of a call are recorded, and whose they are. */
+function isMeant({ request, approvals }: ToolCall, of: Agent | null): boolean {
+  const hides = ({ arguments: args, sensitive }: Pick<Action, 'arguments' | 'sensitive'>): boolean =>
+    hiddenValues(args, sensitive).length > 0;
+  const proposed = approvals.flatMap(({ proposals }) => proposals.map(({ action }) => action));
+  return (of === null || request.requestedBy === of) && [request, ...proposed].some(hides);
+}
+
+/** Erases the hidden values of one principal, or of all, once no call that has them is open. */
+async function erased(world: World, { of, force }: Of<'erase'>): Promise<Done> {
+  const { ports, calls, stateOf, nextId } = world;
+  const open = async (): Promise<readonly number[]> => {
+    const found: number[] = [];
+    for (const call of calls) {
+      const state = await stateOf(call);
+      if (state !== undefined && isMeant(state, of) && !isSettled(callState(state) ?? 'allowed')) found.push(call);
+    }
+    return found;
+  };
+  if (force) for (const call of await open()) await api.cancelToolCall(ports, admin, idOf(call), 'erased', nextId());
+  const left = await open();
+  if (left.length > 0) return { result: api.refused('calls-open', 'some calls are open') };
+  world.erase((principal) => of === null || principal === of);
+  return { result: null };
+}

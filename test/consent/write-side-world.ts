@@ -1,0 +1,55 @@
+import { celEngine } from '@countersign/cel';
+import { fireDue } from '@countersign/commands';
+import type { CommandPorts, Result } from '@countersign/commands';
+import { dueAt } from '@countersign/domain';
+import type { ToolCall } from '@countersign/domain';
+import type { EventStore } from '@countersign/event-store';
+import { loadPolicy } from '@countersign/policy';
+import type { LivePolicies } from '@countersign/policy';
+import type { VirtualClock } from '@countersign/runtime/testing';
+import type { Defence } from './defences.ts';
+import { idOf } from './requests.ts';
+import type { Policy } from './words.ts';
+import { policyFile } from './world.ts';
+
+const loaded = new Map<string, ReturnType<typeof loadPolicy>>();
+
+export function policyOf(policy: Policy, identities: ReadonlyMap<string, string>): ReturnType<typeof loadPolicy> {
+  const file = policyFile(policy, identities);
+  const known = loaded.get(file) ?? loadPolicy('policy.json', file, celEngine);
+  loaded.set(file, known);
+  return known;
+}
+
+/** What stands behind the commands of one world. */
+export interface World {
+  readonly ports: CommandPorts;
+  readonly store: EventStore;
+  readonly clock: VirtualClock;
+  readonly policies: LivePolicies;
+  readonly removed: Set<string>;
+  readonly without: Defence | null;
+  /** The calls that were requested, and the grants that were given, by their numbers. */
+  readonly calls: Set<number>;
+  readonly grants: string[];
+  readonly stateOf: (call: number) => Promise<ToolCall | undefined>;
+  /** Destroys the keys of these principals' values. */
+  readonly erase: (isMeant: (principal: string) => boolean) => void;
+  readonly nextId: () => string;
+}
+
+/** What a command came to. */
+export interface Done {
+  readonly result: Result<unknown> | null;
+  readonly mayDecide?: boolean;
+}
+
+/** Fires what is due for a call. */
+export async function fireAll({ ports, clock, stateOf }: World, call: number): Promise<void> {
+  for (;;) {
+    const state = await stateOf(call);
+    const due = state && dueAt(state);
+    if (due === undefined || due === null || due.atMs > clock.now()) return;
+    if ((await fireDue(ports, 'default', idOf(call))) === null) return;
+  }
+}
