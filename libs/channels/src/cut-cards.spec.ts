@@ -12,8 +12,8 @@ import { sampleNotice } from './testing/notices.js';
 import { slackConfig, telegramConfig } from './testing/opened.js';
 
 const noticeOf = (args: JsonObject) => sampleNotice({ arguments: args });
-const toldOf = (instruction: string) => {
-  const instructions = [{ respondedBy: 'bob', instruction }];
+const toldOf = (instruction: string, more: { readonly ifDenied?: true } = {}) => {
+  const instructions = [{ respondedBy: 'bob', instruction, ...more }];
   return sampleNotice({ approval: { instructions, shownDigest: `sha256:${'ef'.repeat(32)}` } });
 };
 
@@ -65,6 +65,13 @@ describe('what a person agrees to besides the arguments', () => {
     expect(cardOf(notice, 20_000).argumentLines).toContain(shown);
     expect(JSON.stringify(notice.approval && answerModal(notice.approval, 'token').blocks)).toContain(
       'Instruction of bob to the agent',
+    );
+  });
+
+  it('is the instruction of a denial, which says that the agent gets it only then', () => {
+    const ofDenial = toldOf('use the archive', { ifDenied: true });
+    expect(cardOf(ofDenial, 20_000).argumentLines).toContain(
+      'Instruction of bob to the agent, if it is denied: "use the archive"',
     );
   });
 

@@ -93,8 +93,15 @@ export const mayDecideSchema = z
   });
 
 export const instructionSchema = z
-  .strictObject({ respondedBy: z.string(), instruction: z.string() })
-  .meta({ id: 'Instruction', description: 'What the agent is told if the proposal is approved.' });
+  .strictObject({
+    respondedBy: z.string(),
+    instruction: z.string(),
+    ifDenied: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'It belongs to a denial: the agent is told it only if the approval is denied.' }),
+  })
+  .meta({ id: 'Instruction', description: 'What the agent is told if the proposal is approved, or denied.' });
 
 export const endedProposalSchema = z
   .strictObject({

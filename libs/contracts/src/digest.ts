@@ -66,12 +66,16 @@ export function proposalDigest({ approvalId, number, subject, requirements }: Pr
  */
 export function shownDigest(
   proposal: string,
-  instructions: readonly { readonly respondedBy: string; readonly instruction: string }[],
+  instructions: readonly { readonly respondedBy: string; readonly instruction: string; readonly ifDenied?: true }[],
 ): string {
   if (instructions.length === 0) return proposal;
   return jcsDigest({
     proposalDigest: proposal,
-    instructions: instructions.map(({ respondedBy, instruction }) => ({ respondedBy, instruction })),
+    instructions: instructions.map(({ respondedBy, instruction, ifDenied }) => ({
+      respondedBy,
+      instruction,
+      ...(ifDenied === true && { ifDenied }),
+    })),
   });
 }
 

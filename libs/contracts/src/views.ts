@@ -77,9 +77,10 @@ export const approvalViewSchema = z
       description:
         'The digest of the proposal and of `instructions` together: send it with the response. Without instructions it is that of the proposal.',
     }),
-    instructions: z
-      .array(instructionSchema)
-      .meta({ description: 'Those of the votes that count for the current proposal.' }),
+    instructions: z.array(instructionSchema).meta({
+      description:
+        'Those of the votes that count: while it is pending for or against the current proposal, afterwards for the resolution.',
+    }),
     endedProposals: z
       .array(endedProposalSchema)
       .meta({ description: 'Edits and answers of this call that ended without an approval; the last 16.' }),

@@ -133,6 +133,43 @@ describe('the instruction', () => {
     const approval = approvalAfter(request(three), respond('alice', { instruction: 'then verify the backup' }));
     expect(instructionsOf(approval)).toMatchObject([{ respondedBy: 'alice', instruction: 'then verify the backup' }]);
   });
+
+  describe('of a denial', () => {
+    const both = [
+      respond('alice', { instruction: 'then verify the backup' }),
+      deny('bob', { instruction: 'use the archive' }),
+    ];
+    const ofAlice = { respondedBy: 'alice', instruction: 'then verify the backup' };
+    const ofBob = { respondedBy: 'bob', instruction: 'use the archive', ifDenied: true };
+
+    it('is shown to everybody who votes after it, and marked', () => {
+      expect(instructionsOf(approvalAfter(request(twoOf), ...both))).toEqual([ofAlice, ofBob]);
+    });
+
+    it('must have been seen by the person who denies after it', () => {
+      const shownDigest = { shown: digestOf('1'), current: digestOf('2') };
+      given(history(request(twoOf), ...both))
+        .when(deny('carol', { shownDigest }))
+        .thenRefused('digest-mismatch', { instructions: [ofAlice, ofBob] });
+    });
+
+    it('reaches the agent with a denial alone, and the others with an approval alone', () => {
+      const denied = [request(twoOf), ...both, deny('carol')];
+      expect(stateAfter(history(...denied))).toMatchObject({ instruction: 'use the archive' });
+      expect(instructionsOf(approvalAfter(...denied))).toEqual([ofBob]);
+      const approved = [request(twoOf), ...both, respond('carol')];
+      expect(stateAfter(history(...approved))).toMatchObject({ instruction: 'then verify the backup' });
+      expect(instructionsOf(approvalAfter(...approved))).toEqual([ofAlice]);
+    });
+  });
+
+  it('is none of an approval that expired, was cancelled, or was approved by silence', () => {
+    const asked = request({ ...twoOf, onTimeout: 'allow' });
+    const told = respond('alice', { instruction: 'then verify the backup' });
+    expect(instructionsOf(approvalAfter(asked, told, expire()))).toEqual([]);
+    expect(instructionsOf(approvalAfter(request(twoOf), told, expire()))).toEqual([]);
+    expect(instructionsOf(approvalAfter(request(twoOf), told, cancel()))).toEqual([]);
+  });
 });
 
 describe('silence', () => {

@@ -145,7 +145,7 @@ function asked({ proposalDigest, shownDigest }: RespondToApproval, approval: App
       ...(proposalDigest !== null && { digest: proposalDigest.current }),
     },
     ...(shownDigest !== undefined && { shownDigest: shownDigest.current }),
-    instructions: instructionsOf(approval).map(({ respondedBy, instruction }) => ({ respondedBy, instruction })),
+    instructions: instructionsOf(approval).map((one) => ({ ...one })),
   };
 }
 

@@ -2,8 +2,8 @@ import type { EventData, ToolCallEvent } from '@countersign/contracts';
 import { evolveExecution, executing } from './tool-call.evolve-execution.js';
 import type { Action, Approval, Execution, Permission, Proposal, ToolCall, ToolCallState } from './tool-call.state.js';
 import { currentProposal } from './proposal.js';
-import { agrees, openStage } from './seats.js';
-import { castVote, withoutVotesOf } from './voting.js';
+import { openStage } from './seats.js';
+import { castVote, instructionsOf, withoutVotesOf } from './voting.js';
 import { afterWithdrawal } from './withdrawal.js';
 
 /**
@@ -179,9 +179,7 @@ function responded(before: ToolCall, data: EventData<'ApprovalResponded'>): Tool
 /** An approved run may be claimed. An approved answer is the call's result, so there is nothing to claim. */
 function resolved(before: ToolCall, approval: Approval, data: EventData<'ApprovalResponded'>): ToolCall {
   if (data.resolution === 'pending') return before;
-  // Silence agrees to the request alone, not to the words of those who were too few.
-  const instruction = data.automatic ? null : instructionOf(approval, data.resolution);
-  const call: ToolCall = { ...before, instruction };
+  const call: ToolCall = { ...before, instruction: instructionOf(approval) };
   if (data.resolution === 'denied') return ended(call, { status: 'denied' }, data.respondedAt);
   const { kind, action, output } = currentProposal(approval);
   const { actionDigest } = action;
@@ -194,12 +192,8 @@ function resolved(before: ToolCall, approval: Approval, data: EventData<'Approva
 }
 
 /** The instructions of the votes that brought the resolution, the earliest first; null: none has one. */
-function instructionOf(approval: Approval, resolution: 'approved' | 'denied'): string | null {
-  const { number } = currentProposal(approval);
-  const instructions = approval.votes.flatMap((vote) => {
-    const counts = resolution === 'approved' ? agrees(vote) && vote.proposal === number : !agrees(vote);
-    return vote.status === 'counted' && counts && vote.instruction !== null ? [vote.instruction] : [];
-  });
+function instructionOf(approval: Approval): string | null {
+  const instructions = instructionsOf(approval).map(({ instruction }) => instruction);
   return instructions.length === 0 ? null : [...new Set(instructions)].join('\n\n');
 }
 

@@ -29,20 +29,41 @@ export function maySilenceApprove(approval: Approval): boolean {
   return isUntouched && !isObjected && hasRoom(approval) && requirement?.risk !== 'high';
 }
 
-/** What a person tells the agent if the proposal is approved. */
+/** What a person tells the agent if the proposal is approved; with `ifDenied`: if the approval is denied. */
 export interface Instruction {
   readonly respondedBy: string;
   readonly instruction: string;
+  readonly ifDenied?: true;
 }
 
-/** The instructions of the votes for the current proposal, in their order. */
+/**
+ * The instructions of the votes that count, in their order: while the approval is pending those that the agent may get,
+ * of the people who agreed to the current proposal and of those who denied; afterwards those that it got.
+ */
 export function instructionsOf(approval: Approval): readonly Instruction[] {
   const { number } = currentProposal(approval);
-  return approval.votes.flatMap((vote) => {
+  return approval.votes.flatMap((vote): Instruction[] => {
     const { respondedBy, instruction } = vote;
-    const counts = isCounted(vote) && agrees(vote) && vote.proposal === number;
-    return counts && instruction !== null ? [{ respondedBy, instruction }] : [];
+    const isFor = agrees(vote);
+    if (instruction === null || !isCounted(vote) || !mayBeTold(approval, isFor)) return [];
+    if (!isFor) return [{ respondedBy, instruction, ifDenied: true }];
+    return vote.proposal === number ? [{ respondedBy, instruction }] : [];
   });
+}
+
+/** Silence agrees to the request alone, not to the words of those who were too few. */
+function mayBeTold({ resolution, votes }: Approval, isFor: boolean): boolean {
+  switch (resolution.status) {
+    case 'pending':
+      return true;
+    case 'approved':
+      return isFor && !votes.some(({ automatic }) => automatic);
+    case 'denied':
+      return !isFor;
+    case 'expired':
+    case 'cancelled':
+      return false;
+  }
 }
 
 function toVote(approval: Approval, response: EventData<'ApprovalResponded'>): Vote {

@@ -67,12 +67,15 @@ describe('the card of an approval', () => {
 
   it('shows an answer that is proposed in place of the run, and what the agent is told', () => {
     const proposal = { ...approvalOf().proposal, kind: 'answer', output: 'done', proposedBy: 'ann' } as const;
-    const instructions = [{ respondedBy: 'bob', instruction: 'then verify\nthe backup' }];
+    const instructions = [
+      { respondedBy: 'bob', instruction: 'then verify\nthe backup' },
+      { respondedBy: 'carol', instruction: 'use the archive', ifDenied: true as const },
+    ];
     const lines = cardOf({ proposal, instructions });
     const from = lines.indexOf('It would not run: ann proposes this answer in its place');
-    expect(lines.slice(from + 1, from + 8)).toEqual([
+    expect(lines.slice(from + 1, from + 9)).toEqual([
       ...['{', '  "answer": "done"', '}', ''],
-      ...['The agent is told', '  bob: then verify', '  │ the backup'],
+      ...['The agent is told', '  bob: then verify', '  │ the backup', '  carol (if denied): use the archive'],
     ]);
   });
 

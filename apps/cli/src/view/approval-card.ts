@@ -133,11 +133,12 @@ function labelFact({ labels }: ApprovalView): [string, string] {
 function toldLines({ proposal, instructions }: ApprovalView, columns: number): Line[] {
   const answer = proposal.kind === 'run' ? [] : [{ text: '' }, ...answerLines(proposal, columns)];
   if (instructions.length === 0) return answer;
-  const lines = instructions.flatMap(({ respondedBy, instruction }) =>
-    printableLines(instruction).flatMap((line, index) =>
-      wrapped(`  ${index === 0 ? `${printable(respondedBy)}: ` : '│ '}${line}`, columns, undefined, 4),
-    ),
-  );
+  const lines = instructions.flatMap(({ respondedBy, instruction, ifDenied }) => {
+    const by = `${printable(respondedBy)}${ifDenied === true ? ' (if denied)' : ''}: `;
+    return printableLines(instruction).flatMap((line, index) =>
+      wrapped(`  ${index === 0 ? by : '│ '}${line}`, columns, undefined, 4),
+    );
+  });
   return [...answer, { text: '' }, { text: 'The agent is told', tone: 'bold' }, ...lines];
 }
 

@@ -28,13 +28,14 @@ export function Told({ approval }: { approval: ApprovalView }): ReactNode {
   );
 }
 
-/** The instructions of the people who agreed so far. */
+/** The instructions of the people who agreed or denied so far. */
 export function Instructions({ instructions }: Pick<ApprovalView, 'instructions'>): ReactNode {
   return (
     <ul className="instructions" aria-label="Instructions">
-      {instructions.map(({ respondedBy, instruction }) => (
+      {instructions.map(({ respondedBy, instruction, ifDenied }) => (
         <li key={respondedBy}>
-          <Marked text={respondedBy} />: <Marked text={instruction} keepsLines />
+          <Marked text={respondedBy} />
+          {ifDenied === true && ' (if denied)'}: <Marked text={instruction} keepsLines />
         </li>
       ))}
     </ul>

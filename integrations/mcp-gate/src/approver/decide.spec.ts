@@ -66,6 +66,13 @@ it('shows the instructions of those who voted before, and answers what was shown
   expect(responses).toMatchObject([{ shownDigest: 'sha256:3' }]);
 });
 
+it('says which instruction the agent gets only if it is denied', async () => {
+  const instructions = [{ respondedBy: 'bob', instruction: 'use the archive', ifDenied: true as const }];
+  expect(await shownFor({ instructions })).toContain(
+    'Instruction of bob to the agent, if it is denied: "use the archive"',
+  );
+});
+
 /** The text of the form. */
 async function shownFor(more: Partial<ApprovalView>): Promise<string> {
   const { decided, forms } = open({ action: 'accept', content: { decision: 'approve' } }, more);

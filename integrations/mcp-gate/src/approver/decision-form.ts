@@ -123,8 +123,8 @@ function toldLines({ proposal, instructions }: ApprovalView): string[] {
           ...jsonLines(proposal.output),
         ]),
     ...instructions.map(
-      ({ respondedBy, instruction }) =>
-        `Instruction of ${nameWords(respondedBy)} to the agent: ${printable(safeJson(instruction))}`,
+      ({ respondedBy, instruction, ifDenied }) =>
+        `Instruction of ${nameWords(respondedBy)} to the agent${ifDenied === true ? ', if it is denied' : ''}: ${printable(safeJson(instruction))}`,
     ),
   ];
 }

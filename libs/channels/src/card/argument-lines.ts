@@ -52,8 +52,8 @@ export function argumentLines(
       : []),
     // No argument can look like these lines: its text has quotes around it, and its line ends are escapes.
     ...instructions.map(
-      ({ respondedBy, instruction }) =>
-        `Instruction of ${printable(respondedBy, nameMax)} to the agent: ${stringText(instruction, seen)}`,
+      ({ respondedBy, instruction, ifDenied }) =>
+        `Instruction of ${printable(respondedBy, nameMax)} to the agent${ifDenied === true ? ', if it is denied' : ''}: ${stringText(instruction, seen)}`,
     ),
   ];
   const lines: string[] = [];

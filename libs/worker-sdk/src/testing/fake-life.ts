@@ -66,7 +66,8 @@ export function respond(
     ? { approvedBy: [], deniedBy: ['me'], missing: 1, missingOf: null }
     : { approvedBy: ['me'], deniedBy: [], missing: 0, missingOf: [] };
   const proposal = proposedBy(call, decision);
-  const instructions = isDenied || instruction === null ? [] : [{ respondedBy: 'me', instruction }];
+  const ifDenied = isDenied ? ({ ifDenied: true } as const) : {};
+  const instructions = instruction === null ? [] : [{ respondedBy: 'me', instruction, ...ifDenied }];
   const resolution = isDenied ? 'denied' : 'approved';
   resolve(call, resolution, { responses: [response], progress: [progress], instructions, ...proposal });
   if (decision.type === 'edit') edit(call, decision.arguments);

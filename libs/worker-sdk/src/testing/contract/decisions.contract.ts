@@ -48,9 +48,9 @@ export function describeDecisions({ askOne, read }: Sender, server: () => Worker
       await server().respond(reasoned, { decision, reason: 'too much', instruction: 'ask ops' });
       await server().respond(silent, { decision });
       const ended = { settledAt: anyTime, error: { code: 'denied', message: 'too much' }, instruction: 'ask ops' };
-      expect(await read(reasoned)).toEqual(
-        endedShape('denied', decidedApproval(decision, 'denied', 'too much'), ended),
-      );
+      const instructions = [{ respondedBy: 'me', instruction: 'ask ops', ifDenied: true }];
+      const approval = { ...decidedApproval(decision, 'denied', 'too much'), instructions };
+      expect(await read(reasoned)).toEqual(endedShape('denied', approval, ended));
       expect(await read(silent)).toMatchObject({ error: { code: 'denied', message: 'User denied' } });
     });
 
