@@ -45,7 +45,11 @@ const variablesOf = {
     ...people,
   },
   relay: { ...processVariables, ...eventStore, ...borrowing, ...kafka },
-  projector: { ...processVariables, ...eventStore, ...borrowing, ...kafka, ...consuming },
+  projector: {
+    ...{ ...processVariables, ...eventStore, ...borrowing, ...kafka, ...consuming },
+    COUNTERSIGN_POLICY: judgingVariables.COUNTERSIGN_POLICY,
+    ...people,
+  },
   resolver: { ...processVariables, ...eventStore, ...borrowing, ...kafka, ...consuming, ...executing },
   notifier: {
     ...{ ...processVariables, ...eventStore, ...borrowing, ...kafka, ...consuming, ...tellingVariables },

@@ -69,12 +69,13 @@ export function openWriteSide({ ids, log }: RoleProcess, ledgerStore: LedgerStor
 }
 
 /**
- * The commands of a process that receives people's responses. Edits are judged by `policy`, which the gateways record.
+ * The commands of a process that knows people: it receives their responses, or ends what waits for them. Edits are judged
+ * by `policy`, which the gateways record.
  */
 export function openAnsweringWriteSide(
   process: RoleProcess,
   ledgerStore: LedgerStore,
-  policy: PolicyContent,
+  policy: PolicyContent | null,
   people: KnownPeople & People,
 ): CommandPorts {
   const { ids, log } = process;

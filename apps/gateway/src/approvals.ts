@@ -1,9 +1,6 @@
 import type { ApprovalView, ListApprovalsQuery, RespondBody, RespondInBulkBody } from '@countersign/contracts';
-import { mayDecide, respond, respondAndRemember, respondInBulk, reveal, withdraw } from '@countersign/commands';
+import { respond, respondAndRemember, respondInBulk, reveal, withdraw } from '@countersign/commands';
 import type { Actor, BulkResult } from '@countersign/commands';
-import type { ToolCall } from '@countersign/domain';
-import { toApprovalView } from '@countersign/read-model';
-import type { ApprovalOfCall } from '@countersign/read-model';
 import { toProblem } from '@countersign/shell';
 import { ok, refused } from './answer.js';
 import { previewOf } from './approval-preview.js';
@@ -14,7 +11,7 @@ import type { WriteContext } from './conclude.js';
 import { toGrantView } from './grants.js';
 import { createBreather } from './limits/breather.js';
 import type { GatewayPorts } from './ports.js';
-import { approvalVisibilityFor } from './visibility.js';
+import { viewsFor } from './views-for.js';
 
 type WhichResponse = NonNullable<Parameters<typeof withdraw>[4]>;
 
@@ -37,8 +34,9 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       const { preview, ...wanted } = query;
       const page = pageOf(readModel.listApprovals(actor.tenant, wanted));
       const { rows, position } = page;
+      const views = viewsFor(ports, actor);
       const approvals = fitting(rows, (row) => {
-        const view = viewFor(ports, actor, row);
+        const view = views.approval(row);
         return preview === undefined ? view : previewOf(view);
       });
       const isWhole = approvals.length === rows.length;
@@ -51,7 +49,7 @@ export function createApprovals(ports: GatewayPorts): Approvals {
     get: (actor, approvalId) => {
       const row = readModel.approval(actor.tenant, approvalId);
       if (row === undefined) return refused({ code: 'unknown-approval', detail: `there is no approval ${approvalId}` });
-      return ok(viewFor(ports, actor, row));
+      return ok(viewsFor(ports, actor).approval(row));
     },
     respond: async ({ actor, commandId }, approvalId, body) => {
       const { remember } = body;
@@ -94,10 +92,10 @@ async function respondRemembering(
   }));
 }
 
-function approvalView({ readModel }: GatewayPorts, actor: Actor, approvalId: string): ApprovalView {
-  const row = readModel.approval(actor.tenant, approvalId);
+function approvalView(ports: GatewayPorts, actor: Actor, approvalId: string): ApprovalView {
+  const row = ports.readModel.approval(actor.tenant, approvalId);
   if (row === undefined) throw new Error(`the read model has reached a write of ${approvalId} but does not know it`);
-  return toApprovalView(row, approvalVisibilityFor(actor, row.call));
+  return viewsFor(ports, actor).approval(row);
 }
 
 /** A list is one answer, which others wait for: it ends early beyond this many bytes, and its cursor leads on. */
@@ -116,16 +114,6 @@ function fitting<Row, View>(rows: readonly Row[], toView: (row: Row) => View): V
   return views;
 }
 
-/** An approval as this caller sees it, with what they may do. */
-function viewFor({ commands, clock }: GatewayPorts, actor: Actor, row: ApprovalOfCall): ApprovalView {
-  // The rules about people read nothing that the row leaves in the log.
-  const call = row.call as unknown as ToolCall;
-  return {
-    ...toApprovalView(row, approvalVisibilityFor(actor, row.call)),
-    mayDecide: mayDecide({ ...commands, clock }, actor, call, row.approval.approvalId, row.call.unreadable),
-  };
-}
-
 /**
  * Attack: a bulk response to many calls with large arguments. Results beyond this many bytes come without the approval.
  */
@@ -133,9 +121,10 @@ const approvalsBytesMax = 8 * 1024 * 1024;
 
 function toResults(ports: GatewayPorts, actor: Actor, results: readonly BulkResult[]) {
   let bytes = 0;
+  const views = viewsFor(ports, actor);
   return results.map((result) => {
     const row = bytes > approvalsBytesMax ? undefined : ports.readModel.approval(actor.tenant, result.approvalId);
-    const approval = row === undefined ? undefined : toApprovalView(row, approvalVisibilityFor(actor, row.call));
+    const approval = row === undefined ? undefined : views.approval(row);
     bytes += approval === undefined ? 0 : JSON.stringify(approval).length;
     return toResult(result, approval === undefined ? {} : { approval });
   });

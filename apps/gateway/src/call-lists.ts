@@ -1,11 +1,11 @@
 import type { ListRunsQuery, ListToolCallsQuery } from '@countersign/contracts';
 import type { Actor } from '@countersign/commands';
-import { toToolCallView } from '@countersign/read-model';
-import type { Page, ReadModel } from '@countersign/read-model';
+import type { Page } from '@countersign/read-model';
 import { ok } from './answer.js';
 import type { Answer } from './answer.js';
+import type { GatewayPorts } from './ports.js';
 import { invalidRequest } from './validation.js';
-import { visibilityFor } from './visibility.js';
+import { viewsFor } from './views-for.js';
 
 /** The lists of calls and of runs. An actor that is an agent and nothing else sees those of its own principal. */
 export interface CallLists {
@@ -14,7 +14,8 @@ export interface CallLists {
 }
 
 /** The lists over the read model. */
-export function createCallLists(readModel: Pick<ReadModel, 'listCalls' | 'listRuns' | 'checkpoint'>): CallLists {
+export function createCallLists(ports: Pick<GatewayPorts, 'readModel' | 'commands' | 'clock'>): CallLists {
+  const { readModel } = ports;
   return {
     calls: (actor, { state, since, requestedBy, ...query }) => {
       const seen = principalSeen(actor);
@@ -28,7 +29,7 @@ export function createCallLists(readModel: Pick<ReadModel, 'listCalls' | 'listRu
           requestedBy: seen ?? requestedBy,
         }),
       );
-      return ok({ calls: rows.map((call) => toToolCallView(call, visibilityFor(actor, call))), nextCursor, position });
+      return ok({ calls: rows.map(viewsFor(ports, actor).call), nextCursor, position });
     },
     runs: (actor, { agentId, limit, cursor }) => {
       const requestedBy = principalSeen(actor);

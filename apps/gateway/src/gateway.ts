@@ -24,6 +24,7 @@ import type { GatewayPorts } from './ports.js';
 import { createToolCalls } from './tool-calls.js';
 import type { ToolCalls } from './tool-calls.js';
 import { createWaiters } from './waiters.js';
+import { createWithoutApprovers } from './without-approvers.js';
 
 /** The API without its HTTP: who may do it is settled, and the bodies are read. */
 export interface Gateway {
@@ -49,15 +50,17 @@ export function createGateway(ports: GatewayPorts): Gateway {
   const caps = createCaps(ports.clock, ports.requestsPerSecond);
   const waiters = createWaiters({ ...ports, quota: caps.waits });
   const events = createEventFeed({ ...ports, quota: caps.streams });
+  const withoutApprovers = createWithoutApprovers(ports);
   ports.metrics.observe({
     ...ports,
     unreadable: unreadableIn(ports),
+    withoutApprovers: withoutApprovers.count,
     longPollWaiters: waiters.count,
     eventStreams: events.count,
   });
   return {
     toolCalls: createToolCalls(ports, waiters),
-    lists: createCallLists(ports.readModel),
+    lists: createCallLists(ports),
     approvals: createApprovals(ports),
     grants: createGrants(ports),
     executions: createExecutions(ports),
@@ -76,6 +79,7 @@ export function createGateway(ports: GatewayPorts): Gateway {
       createStoreCheck(ports.store),
       projectionCheck(ports),
       createUnreadableCheck(unreadableIn(ports)),
+      withoutApprovers.check,
       ...(ports.checks ?? []),
     ],
     metricsText: () => ports.metrics.registry.metrics(),

@@ -13,6 +13,8 @@ export interface MetricSources {
   readonly readModel: Pick<ReadModel, 'stats' | 'checkpoint' | 'nextDueAt'> & DecisionSources['readModel'];
   readonly store: Pick<EventStore, 'head'>;
   readonly unreadable: () => readonly UnreadableStream[];
+  /** How many pending approvals cannot be satisfied any more. */
+  readonly withoutApprovers: () => number;
   readonly clock: Clock;
   readonly longPollWaiters: () => number;
   readonly eventStreams: () => number;
@@ -102,7 +104,7 @@ function createStoreMetrics(registry: Registry): GatewayMetrics['storeCommitted'
 }
 
 function observeSources(registry: Registry, sources: MetricSources): void {
-  const { readModel, store, clock, unreadable } = sources;
+  const { readModel, store, clock, unreadable, withoutApprovers } = sources;
   const gauge = createGauges(registry);
   const ageSeconds = (atMs: number | null): number => (atMs === null ? 0 : Math.max(0, clock.now() - atMs) / 1000);
   gauge('countersign_pending_approvals', 'Approvals that wait for people.', () => readModel.stats().pendingApprovals);
@@ -119,6 +121,11 @@ function observeSources(registry: Registry, sources: MetricSources): void {
     'countersign_unreadable_streams',
     'Streams that are set aside, because an event in them cannot be read.',
     () => unreadable().length,
+  );
+  gauge(
+    'countersign_approvals_without_approvers',
+    'Pending approvals for which too few approvers are left.',
+    withoutApprovers,
   );
   gauge('countersign_tool_calls', 'Tool calls known to the read model.', () => readModel.stats().calls);
   gauge('countersign_projection_lag_positions', 'How far the read model is behind the log.', async () =>

@@ -2,14 +2,14 @@ import { isDecided, isSettled, limits } from '@countersign/contracts';
 import type { RequestApprovalBody, RequestToolCalls, ToolCallView } from '@countersign/contracts';
 import { cancelRun, cancelToolCall, noSuchCall, requestApproval, requestToolCalls } from '@countersign/commands';
 import type { Actor, OpenCalls } from '@countersign/commands';
-import { toApprovalView, toRunView, toToolCallView } from '@countersign/read-model';
 import type { CallRow } from '@countersign/read-model';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
 import { conclude, shownMsMax } from './conclude.js';
 import type { WriteContext } from './conclude.js';
 import type { GatewayPorts } from './ports.js';
-import { visibilityFor, whenShown } from './visibility.js';
+import { viewsFor } from './views-for.js';
+import { whenShown } from './visibility.js';
 import type { OnClose, Waiters } from './waiters.js';
 
 /** How long a reader waits, and for which change. */
@@ -42,15 +42,14 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
         ports,
         'RequestToolCall',
         outcome,
-        ({ callIds }) => ({ calls: callIds.map((callId) => callView(ports, actor, callId)) }),
+        ({ callIds }) => ({ calls: callViews(ports, actor, callIds) }),
         ({ isNew }) => (isNew ? 201 : 200),
       );
     },
     get: (actor, callId, waiting, onClose) => {
       const call = readModel.toolCall(actor.tenant, callId);
       if (call === undefined) return refused(noSuchCall(callId).refusal);
-      if (waiting.waitMs === undefined || hasReached(call, waiting))
-        return ok(toToolCallView(call, visibilityFor(actor, call)));
+      if (waiting.waitMs === undefined || hasReached(call, waiting)) return ok(viewsFor(ports, actor).call(call));
       return wait(ports, waiters, actor, callId, waiting, onClose);
     },
     requestApproval: async ({ actor, commandId }, callId, body) => {
@@ -73,25 +72,34 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
       if (bytes > runBytesMax) return runTooLarge(runId);
       const calls = readModel.run(actor.tenant, runId);
       if (calls.length === 0) return noSuchRun(runId);
-      return ok(toRunView(runId, calls, (call) => visibilityFor(actor, call)));
+      return ok(viewsFor(ports, actor).run(runId, calls));
     },
     cancelRun: (context, runId, reason) => cancelOpenCalls(ports, context, runId, reason),
   };
 }
 
-/** A call that was just written, as the actor may see it. */
-export function callView({ readModel }: GatewayPorts, actor: Actor, callId: string): ToolCallView {
-  const call = readModel.toolCall(actor.tenant, callId);
-  if (call === undefined) throw new Error(`the read model has reached a write of ${callId} but does not know the call`);
-  return toToolCallView(call, visibilityFor(actor, call));
+/** Calls that were just written, as the actor may see them. */
+function callViews(ports: GatewayPorts, actor: Actor, callIds: readonly string[]): ToolCallView[] {
+  const views = viewsFor(ports, actor);
+  return callIds.map((callId) => views.call(writtenCall(ports, actor, callId)));
 }
 
-function currentApprovalView({ readModel }: GatewayPorts, actor: Actor, callId: string) {
+function writtenCall({ readModel }: GatewayPorts, actor: Actor, callId: string): CallRow {
   const call = readModel.toolCall(actor.tenant, callId);
-  const approval = call?.approvals.at(-1);
-  if (call === undefined || approval === undefined)
-    throw new Error(`the read model does not know the approval of ${callId}`);
-  return toApprovalView({ call, approval }, visibilityFor(actor, call));
+  if (call === undefined) throw new Error(`the read model has reached a write of ${callId} but does not know the call`);
+  return call;
+}
+
+/** A call that was just written, as the actor may see it. */
+export function callView(ports: GatewayPorts, actor: Actor, callId: string): ToolCallView {
+  return viewsFor(ports, actor).call(writtenCall(ports, actor, callId));
+}
+
+function currentApprovalView(ports: GatewayPorts, actor: Actor, callId: string) {
+  const call = writtenCall(ports, actor, callId);
+  const approval = call.approvals.at(-1);
+  if (approval === undefined) throw new Error(`the read model does not know the approval of ${callId}`);
+  return viewsFor(ports, actor).askedApproval({ call, approval });
 }
 
 function hasReached(call: CallRow, { until = 'decided' }: Waiting): boolean {

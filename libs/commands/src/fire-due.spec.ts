@@ -1,9 +1,12 @@
+import { approvalIdOf } from '@countersign/contracts';
 import { createOwnStoreClock } from '@countersign/event-store';
 import { createSystemIds } from '@countersign/runtime';
+import { createSilentLog } from '@countersign/runtime/testing';
 import * as api from './commands.js';
 import type { CommandPorts } from './ports.js';
 import { actor, agent, done, openPolicyWorld, step } from './testing/policy-world.js';
 import type { PolicyWorld } from './testing/policy-world.js';
+import { createWriteSide } from './write-side.js';
 
 const policy = `
 rules:
@@ -53,5 +56,58 @@ describe('a time limit of a process whose clocks had stood still for ten minutes
     await clock.advanceAsync(minuteMs);
     expect(await api.fireDue(commands, 'default', callId)).toBeGreaterThan(0);
     expect(await stateOf(callId)).toBe('allowed');
+  });
+});
+
+describe('the people at a deadline', () => {
+  const withPeople = (...approvers: readonly string[]): NonNullable<CommandPorts['people']> => ({
+    approver: (_, principal) => (approvers.includes(principal) ? { groups: ['ops'], isAway: false } : undefined),
+    approvers: () => approvers,
+    names: () => [],
+  });
+  let world: PolicyWorld;
+  afterEach(() => world.close());
+
+  const request = async (call: string): Promise<string> => {
+    const [callId = ''] = done(await api.requestToolCalls(world.commands, agent, step(call), uuid())).callIds;
+    return callId;
+  };
+  const fireAfter = async (people: CommandPorts['people'], callId: string): Promise<string | null> => {
+    await world.clock.advanceAsync(5 * minuteMs);
+    await api.fireDue({ ...world.commands, people }, 'default', callId);
+    return world.stateOf(callId);
+  };
+
+  it('let silence approve while one of them could have objected, or none is known', async () => {
+    world = await openPolicyWorld(policy);
+    expect(await fireAfter(withPeople('alice'), await request('pay:1'))).toBe('approved');
+    expect(await fireAfter(withPeople(), await request('pay:2'))).toBe('expired');
+    expect(await fireAfter(undefined, await request('pay:3'))).toBe('approved');
+  });
+
+  it('are not missed by a process that knows neither people nor a policy: the vote of a delegate stays', async () => {
+    world = await openPolicyWorld(`
+approvers:
+  - { id: dan }
+  - { id: bob, groups: [ops], delegates: [{ to: dan, from: 2020-01-01T00:00:00Z, until: 2100-01-01T00:00:00Z }] }
+rules:
+  - id: two
+    then:
+      require:
+        quorum: { approve: 2, of: [ops] }
+        expiresIn: 5m
+        onTimeout: escalate
+        escalation: [{ to: [managers], expiresIn: 5m }]
+`);
+    const callId = await request('pay:1');
+    const [dan, approvalId] = [actor('dan', 'approver'), approvalIdOf(callId, 1)];
+    done(await api.respond(world.commands, dan, approvalId, { decision: { type: 'approve' } }, uuid()));
+    await world.clock.advanceAsync(5 * minuteMs);
+    const nothing = createWriteSide({
+      ...{ store: world.store, tools: world.commands.tools, ids: createSystemIds(), log: createSilentLog() },
+    });
+    expect(await api.fireDue(nothing, 'default', callId)).toBeGreaterThan(0);
+    const call = await api.findCall(world.commands, 'default', callId);
+    expect(call?.approvals[0]).toMatchObject({ escalations: [{ to: ['managers'] }], votes: [{ status: 'counted' }] });
   });
 });

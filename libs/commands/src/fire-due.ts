@@ -1,6 +1,8 @@
-import { currentApproval, dueCommand, toolCallDecider } from '@countersign/domain';
+import { currentApproval, currentProposal, dueCommand, toolCallDecider } from '@countersign/domain';
+import type { Approval, ExpireApproval } from '@countersign/domain';
 import { skewMsMax } from '@countersign/event-store';
 import { inBatch, settleBatch } from './batch.js';
+import { allApproversOf } from './request/approvers.js';
 import { withToolCall } from './stream/with-tool-call.js';
 import { refused } from './result.js';
 import type { CommandPorts } from './ports.js';
@@ -20,8 +22,9 @@ export async function fireDue(ports: CommandPorts, tenant: string, callId: strin
     if (due === null) return refused('not-due', 'nothing is due');
     switch (due.type) {
       case 'ExpireApproval': {
-        const voters = votersOf(ports, tenant, currentApproval(call), now);
-        return inBatch(ports, call, { ...due, ...voters }, commandId);
+        const approval = currentApproval(call);
+        const people = { ...votersOf(ports, tenant, approval, now), ...approversAtSilence(ports, tenant, approval) };
+        return inBatch(ports, call, { ...due, ...people }, commandId);
       }
       case 'LapseApproval':
         return inBatch(ports, call, due, commandId);
@@ -32,4 +35,16 @@ export async function fireDue(ports: CommandPorts, tenant: string, callId: strin
   });
   if (outcome.status === 'refused') return null;
   return Math.max(outcome.position, await settleBatch(ports, outcome.value));
+}
+
+/** The approvers, where silence would approve: it must not if nobody is left who could have objected. */
+function approversAtSilence(
+  ports: CommandPorts,
+  tenant: string,
+  approval: Approval | undefined,
+): Pick<ExpireApproval, 'approvers'> {
+  const isSilence =
+    approval !== undefined && currentProposal(approval).requirements.some(({ onTimeout }) => onTimeout === 'allow');
+  const approvers = isSilence ? allApproversOf(ports, tenant) : null;
+  return approvers === null ? {} : { approvers };
 }

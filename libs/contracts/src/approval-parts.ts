@@ -89,7 +89,18 @@ export const mayDecideSchema = z
   .meta({
     id: 'MayDecide',
     description:
-      'Whether the caller may respond now, by all rules but those about the content; otherwise the code and the words of the refusal. Only where approvals are read: `GET /v1/approvals` and `GET /v1/approvals/{approvalId}`.',
+      'Whether the caller may respond now, by all rules but those about the content; otherwise the code and the words of the refusal. Absent where there is no caller: at a past moment (`asOf`) and in messages of channels.',
+  });
+
+export const noApproverLeftSchema = z
+  .strictObject({
+    stage: z.int().meta({ description: 'The place of the stage in `progress`, from 0.' }),
+    detail: z.string(),
+  })
+  .meta({
+    id: 'NoApproverLeft',
+    description:
+      'Only where a pending approval cannot be satisfied any more: too few approvers are left for a stage. It is never approved by silence. Absent where the approvers are not known, because a sign-in provider gives the role.',
   });
 
 export const instructionSchema = z

@@ -5,6 +5,7 @@ import {
   hiddenValueSchema,
   instructionSchema,
   mayDecideSchema,
+  noApproverLeftSchema,
   proposalViewSchema,
   responseViewSchema,
   stageProgressSchema,
@@ -100,6 +101,7 @@ export const approvalViewSchema = z
     /** In order of time; empty when the approval has ended. */
     upcoming: z.array(upcomingSchema),
     mayDecide: mayDecideSchema.exactOptional(),
+    noApproverLeft: noApproverLeftSchema.exactOptional(),
     isPreview: z.literal(true).exactOptional().meta({
       description: 'Parts are cut, with marks in their places. `GET /v1/approvals/{approvalId}` has the whole.',
     }),

@@ -1,4 +1,6 @@
 export { areEqualJson } from './json-equality.js';
+export { shortageDetail, shortageOf } from './approvers-left.js';
+export type { Shortage } from './approvers-left.js';
 export { answerableAtMs, defaultPace, isFast, readingMs } from './attention.js';
 export type { Pace } from './attention.js';
 export { callToSettle, closingOf, concernsBatch, neededWord, settlementOf, standingIn } from './batch.settlement.js';
@@ -90,6 +92,7 @@ export type { Column, Member } from './requirement.js';
 export { currentProposal, digestInputOf, expiresAtOf, requirementOf, requirementOfRequest } from './proposal.js';
 export { historyLimits } from './bounds.js';
 export { agrees, groupsAsked, groupsOfProposal, progressOf } from './seats.js';
+export { withVotersNow } from './voters.js';
 export { instructionsOf } from './voting.js';
 export type { Instruction } from './voting.js';
 export { upcomingOf } from './upcoming.js';

@@ -121,6 +121,21 @@ function missingFor(approval: Approval, column: Placed, member: Member): number 
   return stage === undefined ? 0 : Math.max(0, peopleOf(stage) - approvedFor(approval, column, member, stage));
 }
 
+/** The groups of each seat of a stage that is still empty; null: every approver may take it. */
+export function emptySeatsOf(
+  approval: Approval,
+  placed: Placed,
+  member: Member,
+): readonly (readonly string[] | null)[] {
+  const stage = stageOf(approval, member);
+  if (stage?.mode === 'all-of' && stage.groups !== null) {
+    const standIns = escalatedTo(approval, member);
+    return emptySeats(approval, placed, member, stage.groups).map((group) => [group, ...standIns]);
+  }
+  const approvers = approversOfStage(approval, member);
+  return Array.from({ length: missingFor(approval, placed, member) }, () => approvers);
+}
+
 /** The stages of a column that lack people. */
 export function openMembers(approval: Approval, column: Placed): readonly Member[] {
   return column.members.filter((member) => missingFor(approval, column, member) > 0);

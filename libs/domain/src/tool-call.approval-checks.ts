@@ -1,4 +1,5 @@
 import type { EventData, Refusal, RefusalCode } from '@countersign/contracts';
+import { noApproverDetail, stageWithoutApprovers } from './approvers-left.js';
 import { assert } from './assert.js';
 import { noMoreProposals, noMoreResponses } from './bounds.js';
 import { isBehind, namesOf, normalised, voiceNames } from './identity.js';
@@ -199,6 +200,15 @@ const isUnblocked: Check = ({ command: { decision } }) =>
     ? no('blocked-by-policy', decision.judgement.reason, { verdict: decision.judgement.verdict })
     : undefined;
 
+/** Attack: an edit falls under a strict rule, and the agent has named the approvers whom that rule asks. */
+const leavesApprovers: Check = ({ call, approval, edited, command: { approvers, decision } }) => {
+  if (approvers === undefined || edited === approval || decision.type !== 'edit') return undefined;
+  const stage = stageWithoutApprovers(requirementOf(edited), call.request, approvers);
+  return stage === undefined
+    ? undefined
+    : no('no-approver-left', `Nobody could approve the edit: ${noApproverDetail(stage, decision.judgement.verdict)}.`);
+};
+
 const isValid: Check = ({ command: { decision } }) =>
   decision.type === 'edit' && decision.invalid.length > 0
     ? {
@@ -225,6 +235,7 @@ export const responseChecks: readonly Check[] = [
   isSeen,
   isFirstVote,
   isUnblocked,
+  leavesApprovers,
   isValid,
   isInBounds,
 ];

@@ -138,6 +138,8 @@ export interface RespondToApproval extends Timed {
   readonly responder: Responder;
   /** What is known now about the people of the votes that count so far. Default: each of them still counts. */
   readonly voters?: readonly VoterNow[];
+  /** The approvers of the tenant, for an edit. Default: they are not known, or the call names no person and no parent. */
+  readonly approvers?: readonly PossibleApprover[];
   /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }
@@ -180,6 +182,8 @@ export interface ExpireApproval extends Timed {
   readonly approvalId: string;
   /** What is known now about the people of the votes that count so far. Default: each of them still counts. */
   readonly voters?: readonly VoterNow[];
+  /** The approvers of the tenant, where silence would approve. Default: they are not known. */
+  readonly approvers?: readonly PossibleApprover[];
   /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }

@@ -1,4 +1,5 @@
 import type { ToolCallEvent } from '@countersign/contracts';
+import { shortageOf } from './approvers-left.js';
 import { expiryAfter } from './deadline-times.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
@@ -32,12 +33,13 @@ function pendingApproval(state: ToolCallState, approvalId: string): Approval | u
 
 /** The deadline of an approval has passed: applies the policy's `onTimeout`, otherwise the approval expires. */
 export function expireApproval(command: ExpireApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
-  const { approvalId, at, batch, voters = [] } = command;
+  const { approvalId, batch, at, voters = [] } = command;
   const recorded = pendingApproval(state, approvalId);
   if (state.status === 'unrequested' || recorded === undefined) return notDue;
   // A person who has lost the right to respond since no longer counts.
   const ended = [...new Set(lostVoters({ call: state, approval: recorded }, voters))];
-  const events = onTimeout(withoutVotesOf(recorded, ended), at).map((event) => withEndedVotes(event, ended));
+  const approval = withoutVotesOf(recorded, ended);
+  const events = onTimeout(state, approval, command).map((event) => withEndedVotes(event, ended));
   if (events.length === 0) return notDue;
   const end = events.find(({ type }) => type === 'ApprovalExpired');
   return end === undefined ? accepted(...events) : unlessBegun(end, state, batch, at);
@@ -62,8 +64,16 @@ function unlessBegun(
 }
 
 /** Each requirement ends by itself: an approval expires as soon as one of them says so. */
-function onTimeout(approval: Approval, at: number): readonly ToolCallEvent[] {
-  return requirementsDue(approval, at).map((index, before) => onTimeoutOf(approval, { index, before, at }));
+function onTimeout(
+  call: ToolCall,
+  approval: Approval,
+  { at, approvers }: Pick<ExpireApproval, 'at' | 'approvers'>,
+): readonly ToolCallEvent[] {
+  // Attack: the people who could object are removed, and nobody is left whose silence could mean anything.
+  const couldObject = approvers === undefined || shortageOf(call, approval, approvers) === undefined;
+  return requirementsDue(approval, at).map((index, before) =>
+    onTimeoutOf(approval, { index, before, at, couldObject }),
+  );
 }
 
 /** A requirement whose deadline has come; `before`: how many come before it in the same decision. */
@@ -71,17 +81,19 @@ interface Due {
   readonly index: number;
   readonly before: number;
   readonly at: number;
+  /** As far as the approvers are known, enough of them are left to decide. */
+  readonly couldObject: boolean;
 }
 
 function onTimeoutOf(approval: Approval, due: Due): ToolCallEvent {
-  const { index, at } = due;
+  const { index, at, couldObject } = due;
   switch (currentProposal(approval).requirements[index]?.onTimeout) {
     case 'escalate':
       return escalated(approval, due) ?? expired(approval, at);
     case 'hold':
       return { type: 'ApprovalEscalated', data: escalation(approval, due, [], null) };
     case 'allow':
-      return approvedBySilence(approval, at) ?? expired(approval, at);
+      return (couldObject ? approvedBySilence(approval, at) : undefined) ?? expired(approval, at);
     case 'deny':
     case undefined:
       return expired(approval, at);
@@ -120,8 +132,8 @@ function escalated(approval: Approval, due: Due): ToolCallEvent | undefined {
 const silenceLateMsMax = 5 * 60_000;
 
 /**
- * Silence approves only the first round of a request that nobody objected to, edited or answered, below high risk.
- * Otherwise the call fails closed.
+ * Silence approves only the first round of a request that nobody objected to, edited or answered, below high risk, and
+ * about which enough people could have decided. Otherwise the call fails closed.
  *
  * Attack: the deadline passes while the server is stopped or its machine is suspended, or the clock is set forward. No
  * person could object, or look within the business hours, so what is recorded long after the deadline is no silence.

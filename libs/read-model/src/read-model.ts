@@ -202,6 +202,8 @@ export interface ReadModel {
   /** The earliest deadline of all, epoch milliseconds; null when there is none. Cheap enough to ask after every `apply`. */
   readonly nextDueAt: () => number | null;
   readonly stats: () => ReadModelStats;
+  /** The tenants that have pending approvals. */
+  readonly tenantsAsked: () => readonly string[];
   /** How many pending approvals of all tenants were requested at or before a time, epoch milliseconds. */
   readonly pendingSince: (atMs: number) => number;
   readonly places: PlaceReads;

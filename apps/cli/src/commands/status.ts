@@ -24,6 +24,8 @@ interface Status {
   readonly channels: Readonly<Record<string, string>>;
   /** The streams with an event that the server cannot read. Null: the server does not tell. */
   readonly unreadableStreams: number | null;
+  /** The pending approvals for which too few approvers are left. Null: the server does not tell. */
+  readonly approvalsWithoutApprovers: number | null;
   readonly signedIn: boolean;
   /** Null: the token may not see approvals. */
   readonly pending: number | null;
@@ -44,9 +46,9 @@ interface ServerNode {
 export async function status(invocation: Invocation): Promise<ExitCode> {
   const { client } = invocation;
   const [readiness, version, node] = await Promise.all([readReadiness(client), readVersion(client), readNode(client)]);
-  const { channels, unreadableStreams } = readiness.ready ? await readMetrics(client) : nothingMeasured;
+  const measured = readiness.ready ? await readMetrics(client) : nothingMeasured;
   const pending = readiness.ready ? await readPending(client) : { ...nothingSeen, signedIn: true };
-  const found: Status = { url: client.url, ...readiness, version, node, channels, unreadableStreams, ...pending };
+  const found: Status = { url: client.url, ...readiness, version, node, ...measured, ...pending };
   invocation.printJson(found);
   invocation.print(...statusLines(found, client.serverNow()));
   if (!found.ready) return exitCodes.notReady;
@@ -101,20 +103,27 @@ async function readVersion(client: LedgerClient): Promise<string | null> {
 const recordedState = /^countersign_channel_recorded\{channel="([^"]+)",state="(unserved|on|off)"\} 1$/gm;
 const sendingState = /^countersign_channel_state\{channel="([^"]+)",state="(ok|failing|off)"\} 1$/gm;
 
-type Measured = Pick<Status, 'channels' | 'unreadableStreams'>;
+type Measured = Pick<Status, 'channels' | 'unreadableStreams' | 'approvalsWithoutApprovers'>;
 
-const nothingMeasured: Measured = { channels: {}, unreadableStreams: null };
+const nothingMeasured: Measured = { channels: {}, unreadableStreams: null, approvalsWithoutApprovers: null };
 
-/** Neither a failing channel nor a stream that is set aside makes the server unready. They are reported here. */
+/** None of these makes the server unready. They are reported here. */
 async function readMetrics(client: LedgerClient): Promise<Measured> {
   const { ok, text } = await client.look('/metrics');
   if (!ok) return nothingMeasured;
-  const count = /^countersign_unreadable_streams (\d+)$/m.exec(text)?.[1];
+  const countIn = (pattern: RegExp): number | null => {
+    const count = pattern.exec(text)?.[1];
+    return count === undefined ? null : Number(count);
+  };
   const statesIn = (pattern: RegExp) =>
     Object.fromEntries([...text.matchAll(pattern)].map(([, channel = '', state = '']) => [channel, state]));
   // The process that sends to a channel knows more about it than the log does.
   const channels = { ...statesIn(recordedState), ...statesIn(sendingState) };
-  return { channels, unreadableStreams: count === undefined ? null : Number(count) };
+  return {
+    channels,
+    unreadableStreams: countIn(/^countersign_unreadable_streams (\d+)$/m),
+    approvalsWithoutApprovers: countIn(/^countersign_approvals_without_approvers (\d+)$/m),
+  };
 }
 
 function nodeLines(node: Status['node']): Line[] {
@@ -131,6 +140,12 @@ function unreadableLines(streams: Status['unreadableStreams']): Line[] {
   const count = streams === 1 ? '1 stream has' : `${String(streams)} streams have`;
   const text = `  log       ${count} an event that cannot be read: see countersign log unreadable`;
   return [{ text, tone: 'red' }];
+}
+
+function approverLines(approvals: Status['approvalsWithoutApprovers']): Line[] {
+  if (approvals === null || approvals === 0) return [];
+  const wait = approvals === 1 ? '1 approval waits' : `${String(approvals)} approvals wait`;
+  return [{ text: `  approvers ${wait} for approvers who are not left: see the note of /readyz`, tone: 'red' }];
 }
 
 function channelLines(channels: Status['channels']): Line[] {
@@ -177,6 +192,7 @@ function statusLines(found: Status, nowMs: number): Line[] {
     { text: `  API       ${printable(found.version ?? 'unknown')}` },
     ...nodeLines(found.node),
     { text: `  pending   ${pendingWords(found, nowMs)}` },
+    ...approverLines(found.approvalsWithoutApprovers),
     ...unreadableLines(found.unreadableStreams),
     ...channelLines(found.channels),
   ];

@@ -1,24 +1,36 @@
 import { closeBatch, endRun, fireDue } from '@countersign/commands';
+import { createFileTokens, createPeople } from '@countersign/gateway';
 import { createBatchCloser, createDeadlines, createProjectorMetrics } from '@countersign/projector';
-import { createOpenCalls } from '@countersign/shell';
+import { createOpenCalls, readOptionalPolicy } from '@countersign/shell';
+import type { RuntimePorts } from '@countersign/shell';
+import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
 import { openViews } from '../views.js';
-import { openWriteSide } from '../write-side.js';
+import { openAnsweringWriteSide, openWriteSide } from '../write-side.js';
 
 /**
  * Deadlines, the end of batches that a process left half closed, and of runs that a denial ends. Several of them side by side do no harm: what is
- * due is decided by each call's own stream.
+ * due is decided by each call's own stream. With the tokens file it knows at a deadline who is still an approver.
  */
-export async function readProjector(): Promise<OpenRole> {
+export async function readProjector(config: RoleConfig, world: RuntimePorts): Promise<OpenRole> {
+  const tokens = config.tokensFile === null ? undefined : createFileTokens(config.tokensFile, world.log);
+  const known = createPeople({ tokens: () => tokens, channels: undefined, issuer: config.issuer });
+  // The channels file, which this process does not have, may give groups as well.
+  const people = { ...known, groupsOf: () => null };
+  const policy = await readOptionalPolicy(config.policyFile, people);
   return async (process) => {
     const { ids, log, registry, onStop, check } = process;
     const ledgerStore = await openEventStore(process);
     const { store } = ledgerStore;
     const { clock } = store;
-    const commands = openWriteSide(process, ledgerStore);
+    if (tokens !== undefined) onStop(tokens.close);
+    const commands =
+      tokens === undefined
+        ? openWriteSide(process, ledgerStore)
+        : openAnsweringWriteSide(process, ledgerStore, policy, people);
     const readModel = await openViews(process, ledgerStore);
     const metrics = createProjectorMetrics(registry, { readModel, clock });
     const deadlines = createDeadlines({

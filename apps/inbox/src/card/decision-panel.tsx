@@ -56,7 +56,15 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
     r: () => may('answer') && setOpen('answer'),
   });
   const excluded = excludedWords(roles, approval, mine !== undefined);
-  if (excluded !== undefined) return <p className="decision-note muted">{excluded}</p>;
+  const short = approval.noApproverLeft && <p className="decision-note">{printable(approval.noApproverLeft.detail)}</p>;
+  if (excluded !== undefined) {
+    return (
+      <>
+        {short}
+        <p className="decision-note muted">{excluded}</p>
+      </>
+    );
+  }
   const required = approval.requirement.requireReason;
   const dialog = { approval, change, onAcknowledge, problem, isBusy, onClose: () => setOpen(undefined) };
   const write = (written: Remarks): void => {
@@ -65,6 +73,7 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
   };
   return (
     <section className="decision" aria-label="Your decision" tabIndex={-1}>
+      {short}
       <p className="problem-line" role="alert">
         {problem}
       </p>

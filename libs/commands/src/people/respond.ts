@@ -22,6 +22,7 @@ import type { Actor } from '../actor.js';
 import { aliasesOf } from './aliases.js';
 import type { SchemaCheck } from '../request/argument-schema.js';
 import { commitToBatch, doneByWord, inBatch, settleBatch } from '../batch.js';
+import { approversOf } from '../request/approvers.js';
 import { judgeRecorded, toDomainJudgement } from '../request/judge-recorded.js';
 import { forbidden } from '../stream/forbidden.js';
 import { withToolCall } from '../stream/with-tool-call.js';
@@ -178,6 +179,7 @@ export function toResponse(
   at: number,
 ): RespondToApproval {
   const approval = findApproval(call, approvalId);
+  const approvers = body.decision.type === 'edit' ? approversOf(ports, actor.tenant, [call.request]) : null;
   return {
     type: 'RespondToApproval',
     at,
@@ -189,6 +191,7 @@ export function toResponse(
     instruction: body.instruction ?? null,
     responder: responderOf(ports, actor, at),
     ...votersOf(ports, actor.tenant, approval, at),
+    ...(approvers !== null && { approvers }),
   };
 }
 

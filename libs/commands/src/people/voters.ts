@@ -24,10 +24,10 @@ function voterNow(ports: VoterPorts, tenant: string, vote: Vote, at: number): Vo
   const names = people.flatMap((principal) => [principal, ...aliasesOf(ports, tenant, principal)]);
   const own = groupsNow(ports, tenant, respondedBy, groups);
   if (own === null || onBehalfOf === null) return { respondedBy, onBehalfOf, groups: own, names };
-  const isDelegate = ports.policies
-    .of(tenant)
-    .delegatorsOf(respondedBy, at)
-    .some(({ id }) => id === onBehalfOf);
+  const policy = ports.policies.of(tenant);
+  // A process that knows neither people nor a policy, as a projector may be, cannot say that a delegation has ended.
+  const isUnknown = ports.people === undefined && policy.approvers.length === 0;
+  const isDelegate = isUnknown || policy.delegatorsOf(respondedBy, at).some(({ id }) => id === onBehalfOf);
   return { respondedBy, onBehalfOf, groups: isDelegate ? groupsNow(ports, tenant, onBehalfOf, groups) : null, names };
 }
 

@@ -40,6 +40,7 @@ export interface Engine extends Pick<
   | 'due'
   | 'nextDueAt'
   | 'stats'
+  | 'tenantsAsked'
   | 'pendingSince'
   | 'places'
   | 'flush'
@@ -132,6 +133,13 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
           unknownOutcomes: unknown,
           oldestPendingAt: oldest,
         };
+      }),
+    tenantsAsked: () =>
+      fromFile(() => {
+        const tenants = `SELECT DISTINCT tenant FROM approvals INDEXED BY approvals_pending WHERE state = 'pending'`;
+        return prepare(tenants)
+          .all()
+          .map(({ tenant }) => String(tenant));
       }),
     places: { before: places.before, upTo: places.upTo },
     pendingSince: (atMs) =>

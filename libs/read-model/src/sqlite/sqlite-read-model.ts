@@ -121,6 +121,7 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     due: (atMs, limit) => engine.due(atMs, limit),
     nextDueAt: () => engine.nextDueAt(),
     stats: () => engine.stats(),
+    tenantsAsked: () => engine.tenantsAsked(),
     pendingSince: (atMs) => engine.pendingSince(atMs),
     places: {
       before: (time) => engine.places.before(time),

@@ -1,0 +1,65 @@
+import { allApproversOf, mayDecide, missingApprovers } from '@countersign/commands';
+import type { Actor } from '@countersign/commands';
+import type { ApprovalView, RunView, ToolCallView } from '@countersign/contracts';
+import type { Approval, PossibleApprover, ToolCall } from '@countersign/domain';
+import { toApprovalView, toRunView, toToolCallView } from '@countersign/read-model';
+import type { ApprovalOfCall, CallRow } from '@countersign/read-model';
+import type { GatewayPorts } from './ports.js';
+import { approvalVisibilityFor, visibilityFor } from './visibility.js';
+
+type ViewPorts = Pick<GatewayPorts, 'commands' | 'clock'>;
+
+/** Calls and approvals as one caller sees them, with what the caller may do. For one answer: people may change. */
+export interface ViewsFor {
+  /** An approval on its own, masked for everyone who may decide it. */
+  readonly approval: (row: ApprovalOfCall) => ApprovalView;
+  /** The approval that the owner of a call has just asked for. */
+  readonly askedApproval: (row: ApprovalOfCall) => ApprovalView;
+  readonly call: (call: CallRow) => ToolCallView;
+  readonly run: (runId: string, calls: readonly CallRow[]) => RunView;
+}
+
+/** The views of one answer. */
+export function viewsFor({ commands, clock }: ViewPorts, actor: Actor): ViewsFor {
+  const ports = { ...commands, clock };
+  let approvers: readonly PossibleApprover[] | null | undefined;
+  const standing = (row: CallRow, approval: Approval): Pick<ApprovalView, 'mayDecide' | 'noApproverLeft'> => {
+    // The rules about people read nothing that the row leaves in the log.
+    const call = row as unknown as ToolCall;
+    const mine = { mayDecide: mayDecide(ports, actor, call, approval.approvalId, row.unreadable) };
+    if (approval.resolution.status !== 'pending') return mine;
+    approvers ??= allApproversOf(ports, actor.tenant);
+    const missing = missingApprovers(ports, call, approval, approvers);
+    return missing === null ? mine : { ...mine, noApproverLeft: missing };
+  };
+  const withStanding = (row: CallRow, approval: Approval, view: ApprovalView): ApprovalView => ({
+    ...view,
+    ...standing(row, approval),
+  });
+  const toCall = (row: CallRow, view: ToolCallView): ToolCallView => {
+    const approval = row.approvals.at(-1);
+    if (approval === undefined || view.approval === null) return view;
+    return { ...view, approval: withStanding(row, approval, view.approval) };
+  };
+  const toApproval = ({ call, approval }: ApprovalOfCall, visibility: ReturnType<typeof visibilityFor>) =>
+    withStanding(call, approval, toApprovalView({ call, approval }, visibility));
+  return {
+    approval: (row) => toApproval(row, approvalVisibilityFor(actor, row.call)),
+    askedApproval: (row) => toApproval(row, visibilityFor(actor, row.call)),
+    call: (row) => toCall(row, toToolCallView(row, visibilityFor(actor, row))),
+    run: (runId, rows) => {
+      const byId = new Map(rows.map((row) => [row.request.callId, row]));
+      const view = toRunView(runId, rows, (row) => visibilityFor(actor, row));
+      const pendingApprovals = view.pendingApprovals.map((one) => {
+        const row = byId.get(one.callId);
+        const approval = row?.approvals.find(({ approvalId }) => approvalId === one.approvalId);
+        return row === undefined || approval === undefined ? one : withStanding(row, approval, one);
+      });
+      const calls = view.calls.map((one, index) => {
+        const row = rows[index];
+        return row === undefined ? one : toCall(row, one);
+      });
+      return { ...view, pendingApprovals, calls };
+    },
+  };
+}
