@@ -40,6 +40,16 @@ describe('the ledger', () => {
       expect(requested?.data).toMatchObject({ requestedBy: 'kafka', agentId: 'kafka' });
     });
 
+    it('is refused with as many ids as an event can hold', async () => {
+      const ids = Array.from({ length: 256 }, (_, n) => `${String(n)}-${'呼'.repeat(2_000)}`);
+      await send('ToolCallRequested', step(callOf(ids[0] ?? '')));
+      await send('ToolCallRequested', step(...ids.map((id) => callOf(id, { arguments: { path: '/other' } }))));
+      const [refusal] = (await world.refusals()) as { readonly toolCallIds: readonly string[] }[];
+      const named = refusal?.toolCallIds;
+      expect(Buffer.byteLength(JSON.stringify(named))).toBeLessThan(600 * 1024);
+      expect(named).toEqual(ids.slice(0, 87));
+    });
+
     it('records a request that comes ten times once', async () => {
       const message = requestMessage('ToolCallRequested', step(callOf('a'), callOf('b')));
       await Promise.all(Array.from({ length: 10 }, () => world.deliver(message)));

@@ -50,7 +50,7 @@ export function createRefuse(ports: {
       metrics?.refusalDropped();
       return 'refused';
     }
-    const named = { requestId: envelope.id, code, detail: detailOf(refusal), toolCallIds: [...toolCallIds] };
+    const named = { requestId: envelope.id, code, detail: detailOf(refusal), toolCallIds: withinBytes(toolCallIds) };
     const retryAfterMs = refusal.extra?.['retryAfterMs'];
     const data = {
       ...named,
@@ -70,6 +70,17 @@ function senderOf(requester: Requester): { readonly tenant: string; readonly pri
 function budgetOf(requester: Requester, code: string): string {
   const isProven = requester.status === 'signed' || requester.status === 'unsigned';
   return isProven ? `${principalKey(requester.actor)}\n${code}` : unproven;
+}
+
+/** With the rest of the event an append fits into EventStoreDB's limit of 1 MiB. */
+const namedBytesMax = 512 * 1024;
+
+/** As many of the ids as an event can hold. Attack: a step of 256 calls whose ids are as long as they may be. */
+function withinBytes(ids: readonly string[]): string[] {
+  let bytes = 0;
+  const isBeyond = (id: string): boolean => (bytes += Buffer.byteLength(JSON.stringify(id))) > namedBytesMax;
+  const end = ids.findIndex(isBeyond);
+  return end < 0 ? [...ids] : ids.slice(0, end);
 }
 
 const detailLengthMax = 2000;

@@ -73,6 +73,7 @@ export {
   durationMsSchema,
   externalIdSchema,
   riskSchema,
+  toolCallIdSchema,
 } from './primitives.js';
 export { groupSchema, lookalikeProblem } from './names.js';
 export { isReservedPrincipal, principalSchema } from './principal.js';

@@ -1,4 +1,4 @@
-import { externalIdSchema } from './primitives.js';
+import { externalIdSchema, toolCallIdSchema } from './primitives.js';
 import { requestToolCallsSchema } from './requests.js';
 
 describe('an id from outside', () => {
@@ -15,6 +15,25 @@ describe('an id from outside', () => {
     ['a\u2028b', ['must not contain control characters']],
   ])('%j', (id, expected) => {
     expect(problems(id)).toEqual(expected);
+  });
+});
+
+describe('the id of a tool call', () => {
+  it.each([
+    'call_A1b2C3d4E5f6G7h8I9j0K1l2|fc_0a1b2c3d4e5f6a7b0a1b2c3d4e5f6a7b0a1b2c3d4e5f6a7b',
+    'functions.get_weather:0',
+    '0',
+    '呼び出し-1',
+    `call_9f8e__thought__${'Q29u'.repeat(225)}`,
+    'x'.repeat(2048),
+  ])('is whatever a model or a gateway gives it: %#', (id) => {
+    expect(toolCallIdSchema.safeParse(id).success).toBe(true);
+  });
+
+  it.each(['', 'x'.repeat(2049), 'a\u0000b'])('is refused by its call alone: %#', (toolCallId) => {
+    const calls = ['c', toolCallId].map((id) => ({ toolCallId: id, toolName: 't', arguments: {} }));
+    const { error } = requestToolCallsSchema.safeParse({ runId: 'r', calls });
+    expect(error?.issues.map(({ path }) => path.join('.'))).toEqual(['calls.1.toolCallId']);
   });
 });
 

@@ -9,6 +9,9 @@ export const digestSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be s
 /** Control characters and line separators by their codes: generated clients may not know `\p{…}`. */
 const plainText = new RegExp(String.raw`^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$`);
 
+/** The id of a tool call, as the model or its gateway gave it: some put signatures of the model into it. */
+export const toolCallIdSchema = z.string().min(1).max(2048).regex(plainText, 'must not contain control characters');
+
 /** A client's id: 1 to 256 characters without control characters. */
 export const externalIdSchema = z.string().min(1).max(256).regex(plainText, 'must not contain control characters');
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { jsonValueSchema } from './json.js';
-import { externalIdSchema, textSchema } from './primitives.js';
+import { externalIdSchema, textSchema, toolCallIdSchema } from './primitives.js';
 import { requestApprovalSchema, requestToolCallsSchema } from './requests.js';
 
-const aboutCall = { runId: externalIdSchema, toolCallId: externalIdSchema };
+const aboutCall = { runId: externalIdSchema, toolCallId: toolCallIdSchema };
 
 /** `ApprovalRequested` on the requests topic: ask (again) about a call that was requested. */
 const approvalRequestSchema = z
@@ -12,7 +12,7 @@ const approvalRequestSchema = z
 
 /** `ToolCallCancelled` on the requests topic; without `toolCallId` all open calls of the run. */
 const cancelRequestSchema = z
-  .strictObject({ runId: externalIdSchema, toolCallId: externalIdSchema.optional(), reason: textSchema.min(1) })
+  .strictObject({ runId: externalIdSchema, toolCallId: toolCallIdSchema.optional(), reason: textSchema.min(1) })
   .meta({ id: 'CancelRequest' });
 
 /** `ToolOutputSubmitted` on the requests topic: the result of a client-executed tool. */

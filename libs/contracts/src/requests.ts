@@ -10,6 +10,7 @@ import {
   newRunIdSchema,
   textSchema,
   digestSchema,
+  toolCallIdSchema,
 } from './primitives.js';
 import { toolHintsSchema } from './tool-hints.js';
 
@@ -42,7 +43,7 @@ const callIdSchema = z.string().refine(isCallId, { error: 'must be the callId of
 const allowedDecisionsSchema = z.array(decisionTypeSchema).min(1).max(4);
 
 const requestedCallSchema = z.strictObject({
-  toolCallId: externalIdSchema,
+  toolCallId: toolCallIdSchema,
   toolName: externalIdSchema,
   arguments: jsonObjectSchema,
   needsApproval: z.boolean().optional(),

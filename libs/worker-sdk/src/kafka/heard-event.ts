@@ -1,4 +1,4 @@
-import { externalIdSchema } from '@countersign/contracts';
+import { externalIdSchema, toolCallIdSchema } from '@countersign/contracts';
 import { z } from 'zod';
 
 /** A message of the events topic, as far as a worker looks at it. */
@@ -15,7 +15,7 @@ const heardEventSchema = z.looseObject({
   type: z.string(),
   callId: externalIdSchema,
   runId: externalIdSchema,
-  toolCallId: externalIdSchema,
+  toolCallId: toolCallIdSchema,
   toolName: z.string(),
   agentId: z.string(),
   revision: z.int(),
