@@ -218,6 +218,34 @@ describe('answering', () => {
     }
   });
 
+  it.each([
+    ['n', 0],
+    ['y', 1],
+  ] as const)('an approval on a terminal shows the call first, and is bound to it: %s', async (reply, count) => {
+    given({ ...pending, arguments: { path: '/srv/other' } });
+    const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: knownToken };
+    const terminal = newTerminal({ isTty: true, env });
+    const ended = runCli(['approve', approvalId], terminal);
+    await until(() => terminal.out().includes('[y/N]'), terminal.out);
+    expect(terminal.out()).toContain('/srv/other');
+    expect(posted()).toEqual([]);
+    terminal.type(`${reply}\n`);
+    expect(await ended).toBe(0);
+    const body = { decision: { type: 'approve' }, proposalDigest: pending.proposal.digest };
+    expect(posted().map(([, sent]) => sent)).toEqual(
+      Array.from({ length: count }, () => ({ ...body, shownDigest: pending.shownDigest })),
+    );
+  });
+
+  it.each([['--yes'], ['--digest', pending.actionDigest]])(
+    'an approval on a terminal asks nothing with %s',
+    async (...options) => {
+      given(pending);
+      expect((await run(['approve', approvalId, ...options], { isTty: true })).code).toBe(0);
+      expect(posted()).toHaveLength(1);
+    },
+  );
+
   it('the second time says kindly who was first', async () => {
     const respondedAt = new Date(Date.now() - 3000).toISOString();
     const response = {

@@ -76,7 +76,7 @@ function addApproveAndDeny(program: Command, runner: Runner): void {
       .option('--batch <batchId>', 'all pending approvals of this batch')
       .option('--tool <glob>', 'all pending approvals of these tools')
       .option('--agent <agentId>', 'all pending approvals of this agent')
-      .option('--yes', 'with these filters: send without a question')
+      .option('--yes', 'send without a question')
       .addHelpText('after', approveOrDenyHelp(type, example))
       .action(async (id: string | undefined, options: RespondOptions & ManyOptions, command: Command) =>
         runner.asking(command, async (invocation) => {
@@ -96,8 +96,10 @@ function withRemember(command: Command): Command {
 }
 
 function approveOrDenyHelp(type: 'approve' | 'deny', example: string): string {
+  const one =
+    type === 'approve' ? `\nOn a terminal it shows the call and asks, unless --digest or --yes is given.` : '';
   return `
-${exact}
+${exact}${one}
 With --run, --batch, --tool or --agent it decides many approvals. It shows a
 table of them and of those that you cannot decide, asks, and prints a result for
 each. Without a terminal it needs --yes. It never makes a standing grant.

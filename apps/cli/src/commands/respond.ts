@@ -10,6 +10,7 @@ import { responseSentWords } from '../view/response-words.js';
 import { isConfirmed } from './confirm.js';
 import { isForMany } from './many-options.js';
 import type { ManyOptions } from './many-options.js';
+import { approvalCard } from '../view/approval-card.js';
 import { argumentLines, changeLines } from '../view/argument-lines.js';
 import { grantLines } from '../view/grant-lines.js';
 import { wrapped } from '../view/line.js';
@@ -97,7 +98,32 @@ export async function approveOrDeny(
 ): Promise<ExitCode> {
   if (isForMany(options)) throw usageError('Name either an approval or a filter such as --run.');
   const remember = await rememberOf(options);
-  return respond(invocation, approvalId, { type }, { ...remarksOf(options), remember });
+  const seen = type === 'approve' && isAsked(invocation, options) ? await seenFirst(invocation, approvalId) : {};
+  if (seen === undefined) {
+    invocation.note('Nothing was sent.');
+    return exitCodes.ok;
+  }
+  if (invocation.terminal.interrupted.aborted) return exitCodes.interrupted;
+  return respond(invocation, approvalId, { type }, { ...remarksOf(options), ...seen, remember });
+}
+
+/** A person at a terminal sees the call before they approve it, unless they name what they saw. */
+function isAsked({ terminal, json }: Invocation, { digest, yes = false }: RespondOptions & ManyOptions): boolean {
+  return digest === undefined && !yes && !json && terminal.stdin.isTTY && terminal.stdout.isTTY;
+}
+
+/**
+ * Shows an approval and asks. Resolves to the digests of what it showed; undefined without a yes. The attack: an approver
+ * edits the arguments between `countersign show` and `countersign approve` of another one.
+ */
+async function seenFirst(invocation: Invocation, approvalId: string): Promise<Remarks | undefined> {
+  const { client, columns } = invocation;
+  const approval = await client.get<ApprovalView>(`/v1/approvals/${encodeURIComponent(approvalId)}`);
+  // The server says how it ended.
+  if (approval.state !== 'pending') return {};
+  invocation.print(...approvalCard(approval, { columns, nowMs: client.serverNow() }));
+  if (!(await isConfirmed(invocation, 'Approve this call?'))) return undefined;
+  return { proposalDigest: approval.proposal.digest, shownDigest: approval.shownDigest };
 }
 
 /** `countersign answer`: gives a result instead of running the tool. */
