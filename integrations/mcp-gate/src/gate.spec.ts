@@ -42,6 +42,23 @@ describe('the MCP gate', () => {
     expect(textOf(await refund(5))).toMatch(/^pending/);
   });
 
+  it.each(['TOOLS/CALL', 'tools/call ', 'tools/call\0', 'tools/call\0x', 'tools/\u200bcall'])(
+    'passes no other spelling of tools/call to the server: %j',
+    async (method) => {
+      const { client, server } = await open();
+      const seen: string[] = [];
+      server.server.fallbackRequestHandler = async (request) => {
+        seen.push(request.method);
+        return {};
+      };
+      const request = client.request({ method, params: { name: 'refund', arguments: { amount: 5 } } }, z.object({}));
+      await expect(request).rejects.toMatchObject({ code: -32601 });
+      await client.notification({ method });
+      await client.request({ method: 'other/method' }, z.object({}));
+      expect(seen).toEqual(['other/method']);
+    },
+  );
+
   it('drops a reply of the server to a call that it has not got', async () => {
     const { refund, server, countersign, asked, ran } = await open({ holdMs: 30_000 });
     const result = refund(5);

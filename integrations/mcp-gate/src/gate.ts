@@ -20,7 +20,7 @@ import { createSession } from './client/session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
 import { createTasks } from './tasks/tasks.js';
 import { isUngatedCall } from './calls/ungated.js';
-import { isBrokenPipe, isDroppedLine, isReply, responseOf, type Reply, type Wire } from './wire.js';
+import { isBrokenPipe, isDroppedLine, isReply, responseOf, resemblesToolCall, type Reply, type Wire } from './wire.js';
 
 /** A gate between one client and one server. */
 export interface Gate {
@@ -96,7 +96,7 @@ export async function openGate(
     return offer.isMade() && 'task' in call.params ? tasks.create(call) : gated.answer(call);
   };
   const handlerOf = ({ method, params = {} }: JSONRPCRequest): Handler | undefined => {
-    if (method === 'tools/call') return answerTool;
+    if (resemblesToolCall(method)) return method === 'tools/call' ? answerTool : noMethod;
     if (!offer.isMade() || !method.startsWith('tasks/')) return undefined;
     return tasks.handlerOf(method, params) ?? (offer.serverHasTasks() ? undefined : noTask);
   };
@@ -163,6 +163,8 @@ export async function openGate(
 /** The reply about a task that neither the gate nor the server has. */
 const noTask: AnswerCall = async () => ({ error: { code: ErrorCode.InvalidParams, message: 'Task not found' } });
 
+const noMethod: AnswerCall = async () => ({ error: { code: ErrorCode.MethodNotFound, message: 'Method not found' } });
+
 /** The reply to a request that the server does not answer. */
 function notAnswered(error: unknown): Reply {
   return {
@@ -188,5 +190,5 @@ function isListChanged(message: JSONRPCMessage): boolean {
 }
 
 function isToolCall(message: JSONRPCMessage): boolean {
-  return 'method' in message && message.method === 'tools/call';
+  return 'method' in message && resemblesToolCall(message.method);
 }

@@ -55,3 +55,12 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 export function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return isObject(value) ? value : {};
 }
+
+/**
+ * Returns whether a method is `tools/call`, or a server that is not strict could read it so. The attack: a client spells it
+ * `Tools/Call`, or with a zero byte at its end, which ends a text in C.
+ */
+export function resemblesToolCall(method: string): boolean {
+  const [text = ''] = method.split('\0');
+  return text.replaceAll(/[\s\p{C}]/gu, '').toLowerCase() === 'tools/call';
+}
