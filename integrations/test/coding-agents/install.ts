@@ -19,7 +19,8 @@ export async function installAgent(agent: Agent): Promise<string> {
     allowScripts: { [agent.package]: true },
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
-  const npm = ['install', '--no-audit', '--no-fund', '--loglevel=error'];
+  // `npm run` hands on the settings of this repository, which run no scripts.
+  const npm = ['install', '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts=false'];
   await promisify(execFile)('npm', npm, { cwd: folder, timeout: 300_000 });
   if (existsSync(bin)) return bin;
   throw new Error(`npm installed ${agent.package}@${agent.version} without the command ${agent.bin}`);
