@@ -1,5 +1,8 @@
-/** Cyrillic, Greek and Armenian letters that look like Latin ones in common fonts. The usual ones, not all. */
-const twins = new Set('аеорсухіјѕԛԝһӏԁѵАВЕКМНОРСТХІЈЅԚԜҮӀΑΒΕΖΗΙΚΜΝΟΡΤΥΧονϲϳոսօցհԼՏՍՕ');
+/**
+ * Cyrillic, Greek and Armenian letters that look like Latin ones in common fonts, and signs that look like those of paths,
+ * addresses and commands. The usual ones, not all.
+ */
+const twins = new Set('⁄∕․꞉∣∗∼аеорсухіјѕԛԝһӏԁѵАВЕКМНОРСТХІЈЅԚԜҮӀΑΒΕΖΗΙΚΜΝΟΡΤΥΧονϲϳոսօցհԼՏՍՕ');
 const latin = /\p{Script=Latin}/u;
 const otherAlphabet = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]/u;
 const inWord = /[\p{L}\p{M}\p{N}]/u;

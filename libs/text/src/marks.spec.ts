@@ -8,7 +8,10 @@ const unseen = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({
-    unit: fc.constantFrom('         ', ...Array.from('aezE/ \n\t"⟦⟧аеожЖοωԱո\u0301\u0338\u202e\ufe0f\u00a0\ud83d')),
+    unit: fc.constantFrom(
+      '         ',
+      ...Array.from('aezE/ \n\t"⟦⟧аеожЖοωԱո\u0301\u0323\u0338\u1100\u1161\u11a8\u202e\ufe0f\u00a0\ud83d'),
+    ),
   }),
 );
 
@@ -41,6 +44,14 @@ describe('a foreign text', () => {
     fc.assert(
       fc.property(anyText, anyText, (one, other) => {
         expect(printable(one) === printable(other)).toBe(one === other);
+      }),
+    );
+  });
+
+  it('has no other spelling that looks the same by the canonical equivalence of Unicode', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(printable(text).normalize('NFC')).toBe(printable(text));
       }),
     );
   });

@@ -16,7 +16,7 @@ const combiningRunMax = 3;
 
 /**
  * Why a character is marked: it is invisible or changes how the text reads (`unseen`), it overlays other text
- * (`clinging`), or it only looks like a Latin letter (`posing`). `blank`: a run of spaces or empty lines, behind which a
+ * (`clinging`), or it only looks like another character (`posing`). `blank`: a run of spaces or empty lines, behind which a
  * text is easily missed.
  */
 export type MarkReason = 'unseen' | 'clinging' | 'posing' | 'blank';
@@ -49,10 +49,12 @@ export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {})
   const characters = Array.from(text);
   const posing = confusableLetters(characters, partedBy);
   const runs = blankRuns(characters, partedBy);
+  // No part of a canonical text equals another text.
+  const equals = equalsAnother(text) ? equalsAnother : () => false;
   let plain = '';
   let combined = 0;
-  // The base of a combining character; without one it would attach to our own text or to a mark.
-  let hasBase = false;
+  // The base of a combining character, with those that it has; without one it would attach to our own text or to a mark.
+  let cluster = '';
   const flush = (): void => {
     if (plain !== '') segments.push({ kind: 'text', text: plain });
     plain = '';
@@ -64,7 +66,7 @@ export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {})
     if (run !== undefined) {
       flush();
       runEnd = run.end;
-      hasBase = false;
+      cluster = '';
       combined = 0;
       const blanks = characters.slice(index, run.end).join('');
       segments.push({ kind: 'mark', text: `${ours}${run.words}⟧`, character: blanks, reason: 'blank' });
@@ -72,12 +74,13 @@ export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {})
     }
     const isParting = partedBy.includes(character);
     combined = combining.test(character) ? combined + 1 : 0;
-    // Stacked without limit, they paint over the lines above.
-    const clings = combined > combiningRunMax || (combined > 0 && !hasBase);
-    const reason = isParting ? undefined : reasonOf(character, clings, posing.has(index));
-    hasBase = !isParting && reason === undefined;
+    const clings = equals(cluster + character) || clingsTo(cluster, combined);
+    const reason = isParting ? undefined : reasonOf(character, clings, posing.has(index) || equals(character));
+    const base = combined > 0 ? cluster : '';
+    cluster = '';
     if (reason === undefined) {
       plain += character;
+      if (!isParting) cluster = base + character;
       return;
     }
     flush();
@@ -91,6 +94,20 @@ export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {})
 function isPlain(text: string, partedBy: string): boolean {
   for (const [character] of text.matchAll(beyondAscii)) if (!partedBy.includes(character)) return false;
   return !hasBlankRun(text, partedBy);
+}
+
+/** @param combined the position of the character among those that combine with the base; 0 for a base. */
+function clingsTo(cluster: string, combined: number): boolean {
+  // Stacked without limit, they paint over the lines above.
+  return combined > combiningRunMax || (combined > 0 && cluster === '');
+}
+
+/**
+ * Returns whether a text looks exactly like another one, by the canonical equivalence of Unicode. The attack: an `e` with a
+ * combining accent names another file than an `é`.
+ */
+function equalsAnother(text: string): boolean {
+  return text.normalize('NFC') !== text;
 }
 
 function reasonOf(character: string, clings: boolean, poses: boolean): MarkReason | undefined {

@@ -4,7 +4,7 @@ import type { MarkReason } from '@countersign/text';
 export function markWords(reason: MarkReason, character: string): string {
   switch (reason) {
     case 'posing':
-      return `This is “${character}”, which only looks like a Latin letter`;
+      return `This is “${character}”, which only looks like another character`;
     case 'clinging':
       return 'A combining character that would paint over other text';
     case 'blank':

@@ -83,7 +83,7 @@ function warningsOf(
 ): string[] {
   return [
     ...(hiddenValues.length > 0 ? [`${hiddenWords(hiddenValues)}. Look at them in the inbox`] : []),
-    ...(posing > 0 ? [`${countOf(posing)} letters look like others and are marked: read them twice`] : []),
+    ...(posing > 0 ? [`${countOf(posing)} characters look like others and are marked: read them twice`] : []),
     ...(hidden > 0 ? [`${countOf(hidden)} characters would not have been visible and are marked`] : []),
     ...(isCut ? ['Not everything is shown here: approve it in the inbox, where the whole is'] : []),
   ];

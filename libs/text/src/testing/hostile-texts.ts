@@ -56,6 +56,12 @@ export const hostileTexts: readonly HostileText[] = [
     text: 'https://\u0430\u0440\u0440.com',
     shown: 'https://⟦U+0430⟧⟦U+0440⟧⟦U+0440⟧.com',
   },
+  { name: 'an é of two characters', text: 'caf\u0065\u0301', shown: 'cafe⟦U+0301⟧' },
+  { name: 'a Hangul syllable in its parts', text: '\u1100\u1161', shown: '\u1100⟦U+1161⟧' },
+  { name: 'a Kelvin sign in the place of a K', text: '/etc/\u212a', shown: '/etc/⟦U+212A⟧' },
+  { name: 'a Greek question mark in the place of a semicolon', text: 'ls\u037e rm', shown: 'ls⟦U+037E⟧ rm' },
+  { name: 'a fraction slash in a path', text: 'a.example\u2044b', shown: 'a.example⟦U+2044⟧b' },
+  { name: 'a division slash in a path', text: '/etc\u2215hosts', shown: '/etc⟦U+2215⟧hosts' },
   { name: 'a Greek look-alike in a Latin word', text: 'g\u03bfogle', shown: 'g⟦U+03BF⟧ogle' },
   { name: 'an Armenian look-alike in a Latin word', text: 'g\u0585ogle', shown: 'g⟦U+0585⟧ogle' },
   {
@@ -65,8 +71,8 @@ export const hostileTexts: readonly HostileText[] = [
   },
   {
     name: 'combining characters stacked over the lines above',
-    text: `a${'\u0301'.repeat(5)}`,
-    shown: `a${'\u0301'.repeat(3)}⟦U+0301⟧⟦U+0301⟧`,
+    text: `q${'\u0301'.repeat(5)}`,
+    shown: `q${'\u0301'.repeat(3)}⟦U+0301⟧⟦U+0301⟧`,
   },
   {
     name: 'a command behind spaces',
@@ -92,5 +98,5 @@ export const honestTexts: readonly string[] = [
   'Ελληνικά',
   'Δx = 3 µs',
   'ảo',
-  'e\u0301',
+  'q\u0303',
 ];
