@@ -23,7 +23,7 @@ if (hasPython) {
   );
 
   it.each([
-    ['a claim of anything but what was approved is refused', 'test_claim.py', 8],
+    ['a claim of anything but what was approved is refused', 'test_claim.py', 10],
     ['an address, a token or a compressed answer that cannot be used is refused', 'test_client.py', 6],
     ['a resolver token that may not claim is refused before a person is asked', 'test_proof.py', 5],
     ['a hostile server does no harm, and a report reaches the ledger through a proxy', 'test_hostile.py', 9],

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from .client import Client, CountersignError
-from .digest import action_digest, json_digest
+from .digest import action_digest, json_digest, schema_digest
 from .results import Result, result_of
 
 Execute = Callable[[dict[str, Any]], Awaitable[Any] | Any]
@@ -156,8 +156,8 @@ def problem_of_claim(claim: Call, recorded: Call, asked: Call, agent_id: str) ->
     """
     schema = asked.get("toolSchema")
     try:
-        schema_hash = None if schema is None else json_digest(schema)
-    except ValueError as error:
+        schema_hash = None if schema is None else schema_digest(schema)
+    except (ValueError, OverflowError, RecursionError) as error:
         return _mismatch(f"The schema of the tool has no RFC 8785 form: {error}")
     own = {
         **claim["digestInput"],

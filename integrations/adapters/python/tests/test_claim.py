@@ -48,6 +48,19 @@ class Claim(unittest.TestCase):
         changed = problem({"amount": 50}, asked={**ASKED, "toolSchema": {"type": "object"}})
         self.assertRegex(changed, "^tool-schema-changed: The tool refund changed since it was approved")
 
+    def test_a_bound_in_a_schema_counts_as_the_nearest_double(self):
+        schema = {"properties": {"amount": {"type": "integer", "maximum": 2**63 - 1, "minimum": -(2**63)}}}
+        # Recorded by a server, for this schema.
+        recorded = "sha256:864d8cfbab1835024b454ec32ab1b95aefb6b78cc2b9a78ec08cb1d3258a8d32"
+        digest = action_digest({**INPUT, "toolSchemaHash": recorded}, {"amount": 50})
+        claim = {"digestInput": {**INPUT, "toolSchemaHash": recorded}, "arguments": {"amount": 50}, "actionDigest": digest}
+        asked = {**ASKED, "toolSchema": schema}
+        self.assertIsNone(problem_of_claim(claim, {"runId": "run", "actionDigest": digest}, asked, "agent"))
+
+    def test_a_schema_without_a_digest_is_a_problem_of_the_claim(self):
+        for bound in 10**400, float("nan"), "\ud800":
+            self.assertIn("no RFC 8785 form", problem({"amount": 50}, asked={**ASKED, "toolSchema": {"maximum": bound}}))
+
     def test_numbers_without_an_exact_form_do_not_run(self):
         self.assertIn("RFC 8785", problem({"amount": 2**60}, digest_of={"amount": 50}))
 
