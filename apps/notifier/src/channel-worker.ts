@@ -100,7 +100,8 @@ export class ChannelWorker {
   async #run(jobs: readonly Job[], signal: AbortSignal): Promise<void> {
     await this.open();
     let left = jobs;
-    for (let tries = 1; left.length > 0 && !this.#off;) {
+    let failure: Failure = { tries: 1, isFirst: true };
+    while (left.length > 0 && !this.#off) {
       await this.#pause(signal);
       const actions = await this.#lookAt(left);
       const [first] = actions;
@@ -114,10 +115,10 @@ export class ChannelWorker {
       if (result.status !== 'failed') {
         await this.#settle(together, result, signal);
         left = actions.filter((action) => !together.includes(action)).map(({ job }) => job);
-        tries = 1;
+        failure = { tries: 1, isFirst: true };
       } else {
-        if (await this.#fail(together, result, tries, signal)) return;
-        if (result.retryAfterMs === undefined) tries += 1;
+        if (await this.#fail(together, result, failure, signal)) return;
+        failure = { tries: failure.tries + (result.retryAfterMs === undefined ? 1 : 0), isFirst: false };
       }
     }
   }
@@ -205,20 +206,20 @@ export class ChannelWorker {
   async #fail(
     actions: readonly PlannedMessage[],
     { reason, retryAfterMs }: Extract<SendResult, { status: 'failed' }>,
-    tries: number,
+    { tries, isFirst }: Failure,
     signal: AbortSignal,
   ): Promise<boolean> {
     const { clock, log } = this.#ports;
     if (signal.aborted) throw new NotifierStoppedError('the notifier stops');
     this.#failures += 1;
     this.#reason = reason;
-    const pauseMs = retryAfterMs ?? retryPauseMs(this.#failures);
+    const pauseMs = retryPauseMs(this.#failures, retryAfterMs);
     this.#pausedUntil = clock.monotonic() + pauseMs;
     log.warn({ channelId: this.channel.id, reason, pauseMs }, 'a message could not be delivered');
     // A channel that is rate limited or down keeps its messages in order.
     const isParked = retryAfterMs === undefined && tries >= triesMax && !this.#hasParked;
     // The log records the failure and the next try once; each further try of a channel that is down would fill it.
-    if (tries > 1 && !isParked) return false;
+    if (!isFirst && !isParked) return false;
     if (isParked) this.#hasParked = true;
     for (const action of actions) await this.#recordFailure(action, reason, isParked ? undefined : pauseMs, signal);
     return isParked;
@@ -244,4 +245,10 @@ export class ChannelWorker {
   #record(action: PlannedMessage, event: DeliveryEvent, signal: AbortSignal): Promise<void> {
     return this.#ports.deliveries.record(action.subject, event, signal);
   }
+}
+
+/** How often a message has failed in its turn, without the failures for which the other side named a wait. */
+interface Failure {
+  readonly tries: number;
+  readonly isFirst: boolean;
 }

@@ -34,6 +34,27 @@ function breaking(id: string, failure: () => SendResult | undefined): RecordingC
   };
 }
 
+it.each([0, -1, NaN, 1])(
+  'a channel that asks for a retry after %d ms gets one with growing pauses, and the log has one failure',
+  async (retryAfterMs) => {
+    const clock = createVirtualClock(Date.now() + minute);
+    const limited = breaking('limited', () => ({ status: 'failed', reason: '503', retryAfterMs }));
+    const { notifier } = await world.notify({ channels: [limited], routes: [{ ...route, to: ['limited'] }], clock });
+    await world.ask('call-1');
+    await eventually(() => expect(limited.tries()).toBe(1));
+    for (let second = 0; second < 2 * 60; second += 1) {
+      await clock.advanceAsync(1_000);
+      await nextTurn();
+    }
+    // After 1, 2, 4, 8, 16 and then 30 s.
+    expect(limited.tries()).toBeLessThanOrEqual(9);
+    expect(limited.tries()).toBeGreaterThan(5);
+    const failures = (await world.deliveries()).filter(({ type }) => type === 'NotificationFailed');
+    expect(failures).toHaveLength(1);
+    expect(notifier.status().channels['limited']).toMatchObject({ state: 'failing', reason: '503' });
+  },
+);
+
 it('a channel that is down for ten minutes, one with a rate limit and a healthy one get every message, and none delays another', async () => {
   // The clock is ahead of the ledger's, so the recorded messages are due already.
   const clock = createVirtualClock(Date.now() + minute);

@@ -51,7 +51,7 @@ class SlackListener {
       const from = clock.monotonic();
       const askedMs = await this.#listen();
       failures = clock.monotonic() - from >= steadyMs ? 0 : failures + 1;
-      if (failures > 0) await sleep(clock, Math.max(askedMs, retryPauseMs(failures)), signal);
+      if (failures > 0) await sleep(clock, retryPauseMs(failures, askedMs), signal);
     }
     await Promise.all(this.#taken);
   }

@@ -89,6 +89,13 @@ describe('a request', () => {
     expect(clock.waitedMs).toEqual([7000]);
   });
 
+  it('is not repeated at once when Retry-After names no wait', async () => {
+    const busy = problem(503, 'unavailable', { 'retry-after': '0' });
+    const { answer, clock } = send(fetchOf(busy, busy, json(200, {})));
+    await answer;
+    expect(clock.waitedMs).toEqual([200, 400]);
+  });
+
   it('is not repeated after a refusal', async () => {
     const fake = fetchOf(problem(409, 'tool-call-mismatch'));
     const error = await send(fake).answer.catch((thrown: unknown) => thrown);

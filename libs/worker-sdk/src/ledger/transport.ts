@@ -120,7 +120,8 @@ export function createTransport(options: TransportOptions): Transport {
           if (!(outcome instanceof NoAnswerError)) noticeAnswer(outcome.headers);
           if (statusOf(outcome) === 503) forget();
           if (attempt >= attempts || !isPassing(outcome)) return undefined;
-          return askedWaitMs(outcome) ?? backoffMs(attempt, requestBackoff, random);
+          // Attack: a server asks for no wait at all, and gets the request without end.
+          return Math.max(askedWaitMs(outcome), backoffMs(attempt, requestBackoff, random));
         },
       })
       .catch((error: unknown) => {
@@ -153,9 +154,9 @@ function isPassing(outcome: Attempt): boolean {
   return status === null || status === 429 || (status >= 500 && status !== 501);
 }
 
-function askedWaitMs(outcome: Attempt): number | undefined {
-  if (outcome instanceof NoAnswerError) return undefined;
-  return retryAfterMs(outcome.headers.get('retry-after'), Date.now(), retryAfterMsMax);
+function askedWaitMs(outcome: Attempt): number {
+  if (outcome instanceof NoAnswerError) return 0;
+  return retryAfterMs(outcome.headers.get('retry-after'), Date.now(), retryAfterMsMax) ?? 0;
 }
 
 function bodyOf({ ok, status, text, body }: Answer): unknown {
