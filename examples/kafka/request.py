@@ -5,7 +5,7 @@
 
 With --execute the approved call is claimed over HTTP, checked against its digest, run and reported, as any worker does:
 the event only says when to look. COUNTERSIGN_RESOLVER_TOKEN is a token of role resolver.
-That a request is refused is believed when the ledger says so itself, over HTTP too.
+The outcome is what the ledger itself says, over HTTP.
 """
 
 import argparse
@@ -17,16 +17,10 @@ import sys
 import time
 import uuid
 from datetime import datetime, timezone
-from urllib.request import Request, urlopen
+from urllib.parse import quote
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-
-ENDS = {
-    "ApprovalExpired",
-    "ToolCallBlocked",
-    "ToolCallCancelled",
-    "ToolCallAllowed",
-}
 
 
 def main():
@@ -40,7 +34,7 @@ def main():
         outcome = wait(events, options, request_id)
     finally:
         events.close()
-    may_run = outcome["outcome"] in ("approved", "ToolCallAllowed")
+    may_run = outcome["outcome"] in ("approved", "allowed")
     if may_run and options.execute:
         result = asyncio.run(execute(options, outcome["callId"]))
         outcome = {"outcome": result.status, "callId": result.call_id, "text": result.text}
@@ -136,52 +130,80 @@ def listen(connection, topic):
 
 
 def wait(events, options, request_id):
+    """Waits for events of the run. An event only says when to look: whoever may write the topic can forge one."""
     seen = set()
     ends_at = time.monotonic() + options.timeout
     while time.monotonic() < ends_at:
-        message = events.poll(0.5)
-        if message is None or message.error():
-            continue
-        headers = {name: value.decode() for name, value in message.headers() or []}
+        kind, identity, position, event = event_of(events.poll(0.5))
         # Every event comes once or more: repeats are told by their id, never by their order.
-        if headers["ce_id"] in seen:
+        if event is None or identity in seen:
             continue
-        seen.add(headers["ce_id"])
-        event = json.loads(message.value())
-        if headers["ce_type"] == "RequestRefused" and event["data"].get("requestId") == request_id:
-            event = recorded(options, headers["ce_sequence"])
-        outcome = event and outcome_of(headers["ce_type"], event, options.run, request_id)
+        seen.add(identity)
+        outcome = None
+        if kind == "RequestRefused" and (event.get("data") or {}).get("requestId") == request_id:
+            outcome = refusal(options, request_id, position)
+        elif event.get("runId") == options.run:
+            outcome = state(options, position) or state(options)
         if outcome is not None:
             return outcome
     return {"outcome": "no answer yet"}
 
 
-def outcome_of(event_type, event, run_id, request_id):
-    data = event["data"]
-    if event_type == "RequestRefused" and data.get("requestId") == request_id:
-        return {"outcome": "refused", "code": data["code"], "detail": data["detail"]}
-    if event["runId"] != run_id:
+def event_of(message):
+    """Type, id, position and value of a message. The value is None for a message that is no event."""
+    if message is None or message.error():
+        return None, None, None, None
+    try:
+        headers = {name: value.decode() for name, value in message.headers() or []}
+        event = json.loads(message.value())
+        position = int(headers["ce_sequence"])
+        is_event = isinstance(event, dict) and isinstance(event.get("data") or {}, dict)
+        return headers["ce_type"], headers["ce_id"], position, event if is_event else None
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        return None, None, None, None
+
+
+def state(options, position=None):
+    """What the ledger says about the call, once it is decided. Not older than the position, where the log has it."""
+    headers = {} if position is None else {"countersign-position": str(position)}
+    try:
+        with read(options, f"/v1/runs/{quote(options.run, safe='')}", headers) as response:
+            calls = json.load(response)["calls"]
+    except (OSError, ValueError) as error:
+        print(f"the ledger does not show the run now: {error!r}", file=sys.stderr)
         return None
-    # Of an event larger than a broker takes the data is left out (countersign-shortened): then the ledger must be asked.
-    if event_type == "ApprovalResponded" and data.get("resolution", "pending") != "pending":
-        return {"outcome": data["resolution"], "callId": event["callId"]}
-    return {"outcome": event_type, "callId": event["callId"]} if event_type in ENDS else None
+    for call in calls:
+        if call["toolCallId"] == options.call and call["state"] != "awaiting_approval":
+            return {"outcome": call["state"], "callId": call["callId"]}
+    return None
 
 
-def recorded(options, position):
-    """The refusal as the ledger's own log has it: a client that may write the topic can forge one.
+def refusal(options, request_id, position):
+    """The refusal as the ledger's own log has it.
 
     The token must be of the principal that signs. Where no principal was proven, the log shows it to auditors alone.
     """
-    headers = {"authorization": f"Bearer {os.environ.get('COUNTERSIGN_TOKEN', '')}"}
     try:
-        url = f"{options.url}/v1/events?types=RequestRefused&after={int(position) - 1}"
-        with urlopen(Request(url, headers=headers), timeout=3) as stream:
+        with read(options, f"/v1/events?types=RequestRefused&after={position - 1}") as stream:
             line = next(line for line in stream if line.startswith(b"data:"))
-        return json.loads(line.removeprefix(b"data:"))
+        data = json.loads(line.removeprefix(b"data:"))["data"]
     except (OSError, ValueError, StopIteration) as error:
         print(f"the topic says that the request is refused; the ledger shows no refusal to this token: {error!r}", file=sys.stderr)
         return None
+    return {"outcome": "refused", "code": data["code"], "detail": data["detail"]} if data["requestId"] == request_id else None
+
+
+class NoRedirects(HTTPRedirectHandler):
+    """urllib would send the token on to another server."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+def read(options, path, headers=None):
+    token = os.environ.get("COUNTERSIGN_TOKEN", "")
+    request = Request(options.url + path, headers={**(headers or {}), "authorization": f"Bearer {token}"})
+    return build_opener(NoRedirects).open(request, timeout=3)
 
 
 def parse_options():

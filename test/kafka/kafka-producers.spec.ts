@@ -118,6 +118,18 @@ describeWith('Python', hasPython, () => {
     expect(await asked).toMatchObject({ code: 0, said: { outcome: 'approved' } });
   });
 
+  it('believes no end that only the topic knows, and is not stopped by an event without data', async () => {
+    const runId = newRun();
+    const asked = request('--run', runId);
+    await eventually(() => expect(requestsOf(runId)).toHaveLength(1));
+    for (const type of ['ToolCallAllowed', 'ApprovalResponded', 'RequestRefused']) {
+      await ledger.publishForged(type, null, runId);
+      await ledger.publishForged(type, { resolution: 'approved' }, runId);
+    }
+    await ledger.respondTo(runId, { decision: { type: 'deny' }, reason: 'no' });
+    expect(await asked).toMatchObject({ code: 1, said: { outcome: 'denied' } });
+  });
+
   it('signs with the key that the guide makes, and only with that', async () => {
     const signed = (kid: string, ...more: readonly string[]) => {
       const runId = newRun();

@@ -177,8 +177,8 @@ func (c *Client) Run(ctx context.Context, runID, position string) ([]ToolCall, e
 		headers := map[string]string{"Countersign-Position": position}
 		bounded, stop := context.WithTimeout(ctx, positionWait)
 		defer stop()
-		if err := c.send(bounded, "GET", path, c.AgentToken, headers, nil, &answer); err == nil || bounded.Err() == nil {
-			return answer.Calls, err
+		if c.send(bounded, "GET", path, c.AgentToken, headers, nil, &answer) == nil {
+			return answer.Calls, nil
 		}
 	}
 	err := c.send(ctx, "GET", path, c.AgentToken, nil, nil, &answer)

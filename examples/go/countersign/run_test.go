@@ -8,6 +8,23 @@ import (
 	"time"
 )
 
+func TestAPositionThatIsNoneCostsOneRead(t *testing.T) {
+	for _, position := range []string{"later", "99999999999999999999", "1\n2"} {
+		client := serve(t, func(response http.ResponseWriter, request *http.Request) {
+			if request.Header.Get("Countersign-Position") != "" {
+				response.WriteHeader(http.StatusBadRequest)
+				_, _ = response.Write([]byte(`{"code":"invalid-request"}`))
+				return
+			}
+			_, _ = response.Write([]byte(`{"calls":[{"toolCallId":"call_1"}]}`))
+		})
+		calls, err := client.Run(context.Background(), "run", position)
+		if err != nil || len(calls) != 1 {
+			t.Errorf("%q: the calls are %v, the error is %v", position, calls, err)
+		}
+	}
+}
+
 func TestAPositionThatTheLogNeverReachesCostsOneRead(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
 		if request.Header.Get("Countersign-Position") != "" {

@@ -53,7 +53,10 @@ func main() {
 		log.Fatalf("the request may or may not be on the topic; ask again with -id %s: %v", *requestID, err)
 	}
 	if err := follow(ctx, a, client, *requestID); err != nil {
-		log.Fatal(agent.Explain(err))
+		log.Print(agent.Explain(err))
+		// A tool that runs reports first.
+		a.Wait()
+		os.Exit(1)
 	}
 	os.Exit(a.Wait())
 }

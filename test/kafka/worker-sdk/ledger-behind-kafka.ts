@@ -51,7 +51,7 @@ export interface LedgerBehindKafka {
   /** Publishes every recorded event again, the oldest first, like a relay that lost its checkpoint. */
   readonly relayAgain: () => Promise<void>;
   /** An event that is not in the log. */
-  readonly publishForged: (type: string, data: object, runId: string, more?: ForgedMembers) => Promise<void>;
+  readonly publishForged: (type: string, data: object | null, runId: string, more?: ForgedMembers) => Promise<void>;
   /** While it is down, requests wait on their topic. */
   readonly stopLedger: () => Promise<void>;
   readonly startLedger: () => Promise<void>;
