@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { currentSchemaVersion, eventSchemas } from './events.js';
-import type { EventMetadata, RecordedEvent } from './events.js';
+import type { EventMetadata, EventType, RecordedEvent } from './events.js';
 import { isCallId, toolCallStream } from './ids.js';
 import { jsonObjectSchema } from './json.js';
+import { compileCheck } from './schema-check.js';
+import type { SchemaCheck } from './schema-check.js';
 import { upcast } from './upcasters.js';
 
 /** The headers of an event that this version cannot read, as far as they can be read. */
@@ -64,8 +66,33 @@ const metadataSchema = z.looseObject({
   sealed: z.object({ key: z.string(), pointers: z.array(z.string()), box: z.string() }).exactOptional(),
 });
 
+const isMetadata = compileCheck(metadataSchema);
+
+/** The quick check of each type, made when the first event of the type is read. */
+const checks = new Map<string, SchemaCheck>();
+
+function fits(type: EventType, data: unknown): boolean {
+  let check = checks.get(type);
+  if (check === undefined) {
+    check = compileCheck(eventSchemas[type]);
+    checks.set(type, check);
+  }
+  return check(data);
+}
+
+/**
+ * Returns whether an event of this version is what it should be. Nearly every event is, and is not looked at again. False
+ * says nothing: the schemas decide, and say why.
+ */
+function isPlainlyReadable({ type, metadata, data }: StoredEvent): boolean {
+  if (!Object.hasOwn(eventSchemas, type) || !isMetadata(metadata)) return false;
+  const { schemaVersion } = metadata as EventMetadata;
+  return schemaVersion === currentSchemaVersion && fits(type as EventType, data);
+}
+
 /** The one road from a stored event to its readers. Total: it returns an event, or the reason why it cannot be read. */
 export function toLogEvent(stored: StoredEvent): LogEvent {
+  if (isPlainlyReadable(stored)) return stored as unknown as RecordedEvent;
   const why = whyUnreadable(stored);
   return why === undefined ? (stored as unknown as RecordedEvent) : asUnreadable(stored, why);
 }
