@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { noStream } from '@countersign/event-store';
+import type { LogEvent } from '@countersign/contracts';
+import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
+import { secureStore } from '@countersign/event-store/eventstoredb';
+import { systemClock } from '@countersign/runtime';
+import { createAuthority } from '../../kafka-broker/certificates.ts';
+import { cleanUpAfterEach, onCleanUp, openReadyStore, openStore, startServer, until } from './harness.js';
+
+cleanUpAfterEach();
+
+const wrongUser = 'the name or the password of the connection string is wrong, or the user is disabled';
+const noRight = 'may not read $all';
+
+async function world() {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-users-'));
+  onCleanUp(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const authority = createAuthority(folder);
+  const tls = { ...authority.certify('eventstoredb-node'), caFile: authority.caFile };
+  const server = await startServer({ adminPassword: 'admin-secret', tls });
+  const as = (login: string): string => server.url.replace('esdb://', `esdb://${login}@`);
+  const url = as('countersign:service-secret');
+  await secureStore(as('admin:admin-secret'), url, systemClock);
+  return { server, url, as };
+}
+
+/** Why a store cannot read the log. */
+async function whyNotRead(url: string): Promise<string> {
+  const { store } = openStore(url, { timeouts: { readMs: 5_000 } });
+  const problem = await store.readAll(0, 1).catch((error: unknown) => (error as Error).message);
+  return String(problem);
+}
+
+describe('the service is told', () => {
+  it.each(['countersign:wrong', 'stranger:service-secret'])('that %s is not accepted', async (login) => {
+    const { as } = await world();
+    const why = await whyNotRead(as(login));
+    expect(why).toContain(wrongUser);
+    expect(why).not.toContain('wrong@');
+  });
+
+  it('that its user is disabled', async () => {
+    const { server, url } = await world();
+    server.users.find('countersign')!.isDisabled = true;
+    expect(await whyNotRead(url)).toContain(wrongUser);
+  });
+
+  it('that its user lacks a right', async () => {
+    const { server, as } = await world();
+    server.users.create('other', 'other-secret', []);
+    expect(await whyNotRead(as('other:other-secret'))).toContain(noRight);
+  });
+
+  it('while it runs, and goes on by itself once the password is right again', async () => {
+    const { server, url } = await world();
+    const { store } = await openReadyStore(url, { timeouts: { probeMs: 100, readMs: 5_000, appendMs: 5_000 } });
+    const seen: LogEvent[] = [];
+    const errors: unknown[] = [];
+    store.subscribe(0, { onEvents: (events) => void seen.push(...events), onError: (error) => errors.push(error) });
+    await store.append(sampleStream(), noStream, sampleEvents(1));
+    await until(() => seen.length === 1, 'the first event');
+    server.users.setPassword('countersign', 'another');
+    server.wake();
+    await until(() => store.health().status !== 'ok', 'the refusal');
+    expect(store.health()).toMatchObject({ why: expect.stringContaining(wrongUser) });
+    server.users.setPassword('countersign', 'service-secret');
+    await until(() => store.health().status === 'ok', 'the store');
+    await store.append(sampleStream(), noStream, sampleEvents(1));
+    await until(() => seen.length === 2, 'the second event');
+    expect(errors).toEqual([]);
+  });
+});
