@@ -15,20 +15,22 @@ export interface EraseOptions {
 }
 
 const path = '/v1/subjects/erase';
+/** The keeper of a cluster waits up to a minute for a process that hangs, and for the slowest rebuild of a read model. */
+const timeoutMs = 180_000;
 
 /** `countersign erase <subject>`: counts what would be erased, asks, and erases. */
 export async function erase(invocation: Invocation, subject: string, options: EraseOptions): Promise<ExitCode> {
   const { client } = invocation;
   const { reason, requestedBy, force = false, yes = false } = options;
   const named = { subject, ...(requestedBy !== undefined && { requestedBy }) };
-  const preview = await client.post<ErasureView>(path, { body: { ...named, dryRun: true } });
+  const preview = await client.post<ErasureView>(path, { body: { ...named, dryRun: true }, timeoutMs });
   invocation.print(...previewLines(preview, force));
   if (!yes && !(await isConfirmed(invocation))) {
     invocation.print({ text: 'Nothing is erased.' });
     return exitCodes.refused;
   }
   const body = { ...named, force, ...(reason !== undefined && { reason }) };
-  const erasure = await client.post<ErasureView>(path, { body });
+  const erasure = await client.post<ErasureView>(path, { body, timeoutMs });
   invocation.printJson(erasure);
   invocation.print(
     erasure.status === 'erased'
