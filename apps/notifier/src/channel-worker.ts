@@ -156,7 +156,7 @@ export class ChannelWorker {
   }
 
   async #claim({ subject, job }: PlannedMessage): Promise<boolean> {
-    if (await this.#ports.deliveries.claim(subject, job.key)) return true;
+    if (await this.#ports.deliveries.claim(subject, job.key, this.#failures > 0)) return true;
     // If the other notifier ends before it is done, this one takes over.
     this.#ports.later(job, this.#ports.clock.now() + leaseMs);
     return false;

@@ -2,11 +2,11 @@ import { channelRecordOf } from '@countersign/channels';
 import { createCommandHandler } from '@countersign/commands';
 import { backoffMs, channelStream, deliveryStream, readablePart } from '@countersign/contracts';
 import type { CalledTool, DeliveryEvent } from '@countersign/contracts';
-import { deliveryDecider } from '@countersign/domain';
+import { deliveryDecider, keyText } from '@countersign/domain';
 import type { Deliveries, DeliveryCommand, MessageKey } from '@countersign/domain';
 import { isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
-import { sleep } from '@countersign/runtime';
+import { createLruMap, sleep } from '@countersign/runtime';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 
 /** The subject of a message. */
@@ -24,8 +24,11 @@ export interface Subject {
 export interface DeliveryLog {
   /** Undefined when the record has an event that cannot be read: then nothing more is sent. */
   readonly load: (subject: Subject) => Promise<Deliveries | undefined>;
-  /** Claims the sending of a message. Returns false when another notifier has it. */
-  readonly claim: (subject: Subject, key: MessageKey) => Promise<boolean>;
+  /**
+   * Claims the sending of a message. Returns false when another notifier has it. A claim of this process that is still
+   * valid for long enough is not recorded again. `isDown`: the channel fails, so the claim is a long one.
+   */
+  readonly claim: (subject: Subject, key: MessageKey, isDown: boolean) => Promise<boolean>;
   /**
    * Records the result of a message. The message was sent, so this retries while the store is unavailable: without the
    * record it would be sent again.
@@ -51,7 +54,13 @@ export interface DeliveryLogOptions {
 const recordBackoff = { firstMs: 200, maxMs: 5_000 };
 /** How long a claim excludes the other notifiers. */
 export const leaseMs = 60_000;
+/** While a channel is down, each try would renew a short claim, and fill the log. */
+const downLeaseMs = 10 * leaseMs;
+/** A send and its record take less. */
+const sendMsMax = leaseMs / 2;
 const cacheSize = 256;
+/** The claims of this process that it knows to be valid. */
+const heldMax = 10_000;
 
 /** The streams `delivery-…` over an event store. */
 export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
@@ -68,22 +77,31 @@ export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
       traceparent,
     });
   };
+  /** When the claims of this process end, by their messages. */
+  const held = createLruMap<number>(heldMax);
+  const nameOf = (subject: Subject, key: MessageKey): string => `${deliveryStream(subject)}${keyText(key)}`;
   return {
     load: async (subject) => {
       const { state, unreadable } = await handler.look(deliveryStream(subject));
       return unreadable === undefined ? state : undefined;
     },
-    claim: async (subject, key) => {
+    claim: async (subject, key, isDown) => {
       if (notifierId === undefined) return true;
       const now = clock.now();
+      const name = nameOf(subject, key);
+      if ((held.get(name) ?? 0) - now > sendMsMax) return true;
+      const leaseEndsMs = now + (isDown ? downLeaseMs : leaseMs);
       const event = {
         type: 'NotificationClaimed',
-        data: { ...dataOf(subject, key), notifierId, claimedAt: timeOf(now), leaseUntil: timeOf(now + leaseMs) },
+        data: { ...dataOf(subject, key), notifierId, claimedAt: timeOf(now), leaseUntil: timeOf(leaseEndsMs) },
       } as const;
       const result = await handle(subject, { type: 'Claim', event, at: timeOf(now) }, ids.uuid());
+      if (result.status === 'accepted') held.set(name, leaseEndsMs);
       return result.status === 'accepted';
     },
     record: async (subject, event, signal) => {
+      // What is recorded ends the claim.
+      if ('kind' in event.data) held.delete(nameOf(subject, event.data));
       const commandId = ids.uuid();
       for (let failures = 1; ; failures += 1) {
         try {

@@ -96,6 +96,14 @@ function isAskedAs(groups: readonly string[], asked: readonly string[] | null): 
   return asked === null || groups.some((group) => asked.includes(group));
 }
 
+/** Reminders that the policy asks for are counted from here, so that they are none of the routes'. */
+export const policyReminders = 100;
+
+/** The number of a reminder as people read it. */
+function reminderNumber(nth: number): number {
+  return nth > policyReminders ? nth - policyReminders : nth;
+}
+
 /** The content of a message, always masked. */
 export function noticeOf(
   call: CallRow,
@@ -109,7 +117,8 @@ export function noticeOf(
 ): Notice {
   const view = toToolCallView(call, 'masked');
   const approvalView = approval === null ? null : toApprovalView({ call, approval }, 'masked');
-  return { ...what, call: view, approval: approvalView, at: timeOfKind(call, approval, what) };
+  const nth = what.kind === 'reminder' ? reminderNumber(what.nth) : what.nth;
+  return { ...what, nth, call: view, approval: approvalView, at: timeOfKind(call, approval, what) };
 }
 
 /** When the reported event happened; the same for every try. */

@@ -5,7 +5,7 @@ import type { MessageKey } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from '@countersign/read-model';
 import { digestTimes } from './digest-slots.js';
-import { peopleToAsk, recipientsOf, requestersOf, routedOf } from './notice.js';
+import { peopleToAsk, policyReminders, recipientsOf, requestersOf, routedOf } from './notice.js';
 
 /** The events that may require a message. */
 export const notifierEventTypes = [
@@ -36,9 +36,6 @@ interface Config {
   readonly people: PeopleNow;
   readonly routes: ChannelsConfig['routes'];
 }
-
-/** Reminders that the policy asks for are counted from here, so that they are none of the routes'. */
-const policyReminders = 100;
 
 /** How an event ended an approval, in the words of routes; empty when it ended none. */
 export function outcomesOf({ type, data }: EventView): readonly NotificationKind[] {
