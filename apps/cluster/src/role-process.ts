@@ -5,6 +5,7 @@ import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb'
 import { orAborted, sleep } from '@countersign/runtime';
 import {
   createClockCheck,
+  createCommitMetrics,
   createGauges,
   createKeysCheck,
   createStoreCheck,
@@ -12,12 +13,13 @@ import {
   createUnreadableCheck,
   observeClock,
 } from '@countersign/shell';
-import type { RuntimePorts, ReadinessCheck } from '@countersign/shell';
+import type { RuntimePorts, ReadinessCheck, TellCommit } from '@countersign/shell';
 import type { Registry } from 'prom-client';
 import type { RoleConfig } from './config.js';
 import { borrowVault } from './keeper/borrow-vault.js';
 import type { Vault } from './keeper/borrow-vault.js';
 import { createKeylessStore } from './keyless-store.js';
+import { createMeasuredStore } from './measured-store.js';
 
 /** The process as its role sees it: readiness checks, and shutdown. */
 export interface RoleProcess extends RuntimePorts {
@@ -86,11 +88,14 @@ export interface LedgerStore {
   readonly unreadable: UnreadableWatch;
 }
 
+/** How a role uses its store. */
+interface StoreOptions extends Pick<EventStoreDbOptions, 'writeOnly'> {
+  /** Default: the metrics of the process. */
+  readonly tellCommit?: TellCommit;
+}
+
 /** The event store, with the keys of sensitive values where this process borrows them. */
-export async function openEventStore(
-  process: RoleProcess,
-  options: Pick<EventStoreDbOptions, 'writeOnly'> = {},
-): Promise<LedgerStore> {
+export async function openEventStore(process: RoleProcess, options: StoreOptions = {}): Promise<LedgerStore> {
   const raw = await openStoreOf(process, options);
   const unreadable = watchUnreadable(process);
   const { keeper: connection, dataFolder } = process.config;
@@ -123,7 +128,10 @@ export async function openRawStore(process: RoleProcess): Promise<EventStore> {
   return watchUnreadable(process).over(await openStoreOf(process, {}));
 }
 
-async function openStoreOf(process: RoleProcess, options: Pick<EventStoreDbOptions, 'writeOnly'>): Promise<EventStore> {
+async function openStoreOf(
+  process: RoleProcess,
+  { tellCommit = createCommitMetrics(process.registry), ...options }: StoreOptions,
+): Promise<EventStore> {
   const { config, clock, log, ids, fail, check, onStop } = process;
   let hasAnswered = false;
   const url = config.eventStoreUrl.reveal();
@@ -145,7 +153,7 @@ async function openStoreOf(process: RoleProcess, options: Pick<EventStoreDbOptio
   check(createClockCheck(store.clock));
   observeClock(process.registry, store.clock);
   void watchRights(process);
-  return createTracedStore(store, process.tracing);
+  return createTracedStore(createMeasuredStore(store, clock, tellCommit), process.tracing);
 }
 
 /** The store can be read, and has told its time. */

@@ -2,8 +2,15 @@ import type { UnreadableStream } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
-import { createDeadlineLag, createDurations, createGauges, createMetricsRegistry } from '@countersign/shell';
-import { Counter, Histogram } from 'prom-client';
+import {
+  createCommitMetrics,
+  createDeadlineLag,
+  createDurations,
+  createGauges,
+  createMetricsRegistry,
+} from '@countersign/shell';
+import type { TellCommit } from '@countersign/shell';
+import { Counter } from 'prom-client';
 import { observeDecisions } from './decision-metrics.js';
 import type { DecisionSources } from './decision-metrics.js';
 import type { Registry } from 'prom-client';
@@ -29,7 +36,7 @@ export interface GatewayMetrics {
   readonly requestAnswered: (route: string, status: number, durationMs: number) => void;
   readonly refusedAtTheDoor: (code: 'unauthenticated' | 'forbidden') => void;
   /** For the event store: one commit, its number of events, and its duration. */
-  readonly storeCommitted: (commit: { readonly events: number; readonly durationMs: number }) => void;
+  readonly storeCommitted: TellCommit;
   /** For the deadlines: how late one was recorded. */
   readonly deadlineFired: (lagMs: number) => void;
   /** Collects these at each scrape. */
@@ -68,38 +75,12 @@ export function createGatewayMetrics(): GatewayMetrics {
     refusedAtTheDoor: (code) => {
       doors.inc({ code });
     },
-    storeCommitted: createStoreMetrics(registry),
+    storeCommitted: createCommitMetrics(registry),
     deadlineFired: createDeadlineLag(registry),
     observe: (sources) => {
       observeSources(registry, sources);
       observeDecisions(registry, sources);
     },
-  };
-}
-
-function createStoreMetrics(registry: Registry): GatewayMetrics['storeCommitted'] {
-  const registers = [registry];
-  const commits = new Counter({
-    name: 'countersign_store_commits_total',
-    help: 'Commits of the event store.',
-    registers,
-  });
-  const events = new Counter({ name: 'countersign_store_events_total', help: 'Events recorded.', registers });
-  const size = new Histogram({
-    name: 'countersign_store_commit_events',
-    help: 'Events in one commit.',
-    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
-    registers,
-  });
-  const committed = createDurations(registry)(
-    'countersign_store_commit_seconds',
-    'Time of one commit, flush included.',
-  );
-  return (commit) => {
-    commits.inc();
-    events.inc(commit.events);
-    size.observe(commit.events);
-    committed(commit.durationMs);
   };
 }
 

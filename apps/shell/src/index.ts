@@ -7,11 +7,13 @@ export { createHttpServer } from './http/http-server.js';
 export type { HttpServer, HttpServerOptions } from './http/http-server.js';
 export {
   countParked,
+  createCommitMetrics,
   createDeadlineLag,
   createDurations,
   createGauges,
   createMetricsRegistry,
 } from './http/metrics.js';
+export type { TellCommit } from './http/metrics.js';
 export { createNestLogger } from './http/nest-logger.js';
 export { OperationsController, operationsPorts } from './http/operations.controller.js';
 export type { OperationsPorts } from './http/operations.controller.js';

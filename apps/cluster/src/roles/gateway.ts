@@ -34,7 +34,8 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
   return async (roleProcess) => {
     const { ids, log, tracing, onStop } = roleProcess;
     onStop(tokens.close);
-    const ledgerStore = await openEventStore(roleProcess);
+    const metrics = createGatewayMetrics();
+    const ledgerStore = await openEventStore(roleProcess, { tellCommit: metrics.storeCommitted });
     const { store, vault, unreadable } = ledgerStore;
     const { clock } = store;
     const readModel = await openViews(roleProcess, ledgerStore);
@@ -45,7 +46,6 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const { idempotency, sessions, close } = files;
     onStop(close);
     const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc, { clock, log });
-    const metrics = createGatewayMetrics();
     observeClock(metrics.registry, clock);
     const checks = roleProcess
       .checks()

@@ -46,6 +46,36 @@ export function createDurations(
   };
 }
 
+/** Observes one commit of the event store: its number of events, and its duration. */
+export type TellCommit = (commit: { readonly events: number; readonly durationMs: number }) => void;
+
+/** For a process that records events. */
+export function createCommitMetrics(registry: Registry): TellCommit {
+  const registers = [registry];
+  const commits = new Counter({
+    name: 'countersign_store_commits_total',
+    help: 'Commits of the event store.',
+    registers,
+  });
+  const events = new Counter({ name: 'countersign_store_events_total', help: 'Events recorded.', registers });
+  const size = new Histogram({
+    name: 'countersign_store_commit_events',
+    help: 'Events in one commit.',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
+    registers,
+  });
+  const committed = createDurations(registry)(
+    'countersign_store_commit_seconds',
+    'Time of one commit, flush included.',
+  );
+  return (commit) => {
+    commits.inc();
+    events.inc(commit.events);
+    size.observe(commit.events);
+    committed(commit.durationMs);
+  };
+}
+
 /** For a process that fires deadlines: observes how late one was recorded. */
 export function createDeadlineLag(registry: Registry): TellDuration<never> {
   return createDurations(registry)('countersign_deadline_lag_seconds', 'How long after a deadline it was recorded.');
