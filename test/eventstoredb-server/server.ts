@@ -35,6 +35,8 @@ export interface TestServerOptions {
   readonly rightsTakeMs?: number;
   /** Its certificate; default: it speaks without TLS. Clients send a user by TLS only. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly caFile: string };
+  /** What it says its version is. */
+  readonly version?: string;
   /** Its view of its cluster. Default: a single node. */
   readonly membership?: (port: () => number) => Membership;
 }
@@ -73,7 +75,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   };
   let isStopped = false;
   const server = new Server({ 'grpc.max_receive_message_length': 17 * 1024 * 1024 });
-  const port = await listen(server, options, () => addServices(server, context));
+  const port = await listen(server, options, () => addServices(server, context, options.version));
   return {
     port,
     url: `esdb://127.0.0.1:${port}?${options.tls === undefined ? 'tls=false' : `tlsCAFile=${options.tls.caFile}`}`,
@@ -112,7 +114,7 @@ function listen(server: Server, { port = 0, tls }: TestServerOptions, addAll: ()
   });
 }
 
-function addServices(server: Server, context: ServerContext): void {
+function addServices(server: Server, context: ServerContext, version = '24.10.0'): void {
   const streams = {
     append: append(context),
     batchAppend: batchAppend(context),
@@ -127,7 +129,7 @@ function addServices(server: Server, context: ServerContext): void {
       const fault = context.faults.take('features');
       if (fault === 'hang') return;
       if (context.membership.isFrozen()) return;
-      if (fault === undefined) answer(null, supportedMethods());
+      if (fault === undefined) answer(null, supportedMethods(version));
       else answer(failure(fault === 'internal' ? status.INTERNAL : status.UNIMPLEMENTED, fault));
     },
   });
@@ -150,9 +152,9 @@ function dated(nowMs: number): Metadata {
   return headers;
 }
 
-function supportedMethods(): SupportedMethods {
+function supportedMethods(version: string): SupportedMethods {
   const answer = new features.SupportedMethods();
-  answer.setEventStoreServerVersion('24.10.0');
+  answer.setEventStoreServerVersion(version);
   for (const name of ['Append', 'BatchAppend', 'Read']) {
     const method = new features.SupportedMethod();
     method.setServiceName('event_store.client.streams.Streams');

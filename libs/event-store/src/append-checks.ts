@@ -8,5 +8,7 @@ export function checkAppend(stream: string, expectedRevision: number, events: re
   if (!Number.isSafeInteger(expectedRevision) || expectedRevision < noStream) {
     throw new RangeError(`an expected revision is a whole number from ${noStream} on, not ${expectedRevision}`);
   }
+  // Attack or bug: a server's answer to such an event ends the process inside one of the vendor's clients.
+  if (events.some(({ type }) => (type as string) === '')) throw new RangeError('an event has a type');
   if (events.length === 0) throw new RangeError('an append has at least one event');
 }

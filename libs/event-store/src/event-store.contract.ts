@@ -153,6 +153,12 @@ function describeAppends(store: () => EventStore): void {
       ['an impossible revision', 'a-stream', -2, sampleEvents(1)],
       ['a revision that is no whole number', 'a-stream', 0.5, sampleEvents(1)],
       ['a stream without a name', '', noStream, sampleEvents(1)],
+      [
+        'an event without a type',
+        'a-stream',
+        noStream,
+        sampleEvents(1).map((event) => ({ ...event, type: '' }) as never),
+      ],
     ])('refuses %s', async (_, stream, expectedRevision, events) => {
       await expect(store().append(stream, expectedRevision, events)).rejects.toThrow(RangeError);
     });

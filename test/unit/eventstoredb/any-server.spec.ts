@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { QuestionRefusedError } from '@countersign/contracts';
 import { EventTooLargeError, noStream } from '@countersign/event-store';
 import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import { checkRights, secureStore } from '@countersign/event-store/eventstoredb';
 import { systemClock } from '@countersign/runtime';
 import { createAuthority } from '../../kafka-broker/certificates.ts';
+import { scheme } from '../../eventstoredb-server/client-under-test.ts';
 import { cleanUpAfterEach, onCleanUp, openReadyStore, startServer, until } from './harness.js';
 
 // Runs on the server at EVENTSTOREDB_URL too (`npm run test:eventstoredb`): nothing here needs a fault.
@@ -34,9 +36,11 @@ const options = { timeouts: { appendMs: 10_000, readMs: 10_000 } };
 describe('any server', () => {
   it('is told of in one line at the start', async () => {
     const { log } = await openReadyStore(await urlOfServer(), options);
-    const isTold = (): boolean =>
-      log.entries.some(({ message }) => /^EventStoreDB \d+\.\d+.*, (?:no user|as \S+)$/.test(message));
-    await until(isTold, 'the line');
+    const told = (): string | undefined =>
+      log.entries.find(({ message }) => /^(?:EventStoreDB|KurrentDB) \d+\.\d+.*, (?:no user|as \S+)$/.test(message))
+        ?.message;
+    await until(() => told() !== undefined, 'the line');
+    process.stdout.write(`met ${told() ?? ''}, through the client of ${scheme}://\n`);
   });
 
   it('records the same append of two processes once, and answers both with it', async () => {
@@ -66,6 +70,21 @@ describe('any server', () => {
     for (const { what, wanted, found } of tried) process.stdout.write(`${what}: ${wanted}, found ${found}\n`);
     expect(tried.length).toBeGreaterThan(5);
     expect(isAsItMustBe).toBe(adminUrl !== undefined || tried.every(({ wanted, found }) => wanted === found));
+  });
+
+  it('reads its log from the positions of events, and from nowhere else', async () => {
+    const { store } = await openReadyStore(await urlOfServer(), options);
+    const appended = await store.append(sampleStream(), noStream, sampleEvents(3));
+    const [first, second, third] = appended.status === 'committed' ? appended.events : [];
+    if (first === undefined || second === undefined || third === undefined) throw new Error('nothing was recorded');
+    expect(second.position - first.position).toBeGreaterThan(1);
+    expect((await store.readAll(first.position, 2)).map(({ position }) => position)).toEqual([
+      second.position,
+      third.position,
+    ]);
+    expect(await store.readAll(third.position + 1_000_000, 1)).toEqual([]);
+    await expect(store.readAll(first.position + 1, 2)).rejects.toThrow(QuestionRefusedError);
+    expect(store.health()).toEqual({ status: 'ok' });
   });
 
   it('is sent nothing that is too large for it', async () => {

@@ -89,6 +89,15 @@ describe('the connection', () => {
     },
   );
 
+  it.each([
+    ['24.6.0', 'EventStoreDB 24.6.0, a single node, no TLS, no user'],
+    ['26.1.0', 'KurrentDB 26.1.0, a single node, no TLS, no user'],
+  ])('tells which product it met: version %s', async (version, line) => {
+    const server = await startServer({ version });
+    const { log } = await openReadyStore(server.url);
+    await until(() => log.entries.some(({ message }) => message === line), line);
+  });
+
   it('names a certificate that cannot be read, and no password', () => {
     const url = 'esdb://admin:secret@127.0.0.1:2113?tlsCAFile=/nowhere/ca.crt';
     const open = () => openEventStoreDb({ url, connect, log: createCollectingLog(), clock: systemClock });

@@ -1,21 +1,21 @@
 import { eventStoreContract } from '@countersign/event-store/testing';
 import { openedOn } from '../../eventstoredb-server/opened-on.ts';
-import { startTestServer } from '../../eventstoredb-server/server.ts';
 
-const realServer = process.env['EVENTSTOREDB_URL'];
-
-eventStoreContract({
-  name: 'EventStoreDB',
-  open: async () => {
-    const server = await startTestServer();
-    return openedOn(server.url, server.stop);
-  },
-});
+const realServer = process.env['EVENTSTOREDB_URL'] ?? '';
 
 // `npm run test:eventstoredb`. The server must have no other writers meanwhile.
-if (realServer !== undefined && realServer !== '') {
+if (realServer !== '') {
   eventStoreContract({
     name: 'the server at EVENTSTOREDB_URL',
     open: () => openedOn(realServer, () => undefined),
+  });
+} else {
+  eventStoreContract({
+    name: 'EventStoreDB',
+    open: async () => {
+      const { startTestServer } = await import('../../eventstoredb-server/server.ts');
+      const server = await startTestServer();
+      return openedOn(server.url, server.stop);
+    },
   });
 }

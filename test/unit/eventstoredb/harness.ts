@@ -7,7 +7,6 @@ import { systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
 import { scheme } from '../../eventstoredb-server/client-under-test.ts';
-import { startTestServer } from '../../eventstoredb-server/server.ts';
 import type { TestServer, TestServerOptions } from '../../eventstoredb-server/server.ts';
 
 /** The client under test. */
@@ -24,6 +23,8 @@ export function cleanUpAfterEach(): void {
 
 /** A server that is gone after the test. */
 export async function startServer(options?: TestServerOptions): Promise<TestServer> {
+  // Loaded by those that start it alone: its generated messages share global names with those of Kurrent's client.
+  const { startTestServer } = await import('../../eventstoredb-server/server.ts');
   const server = await startTestServer(options);
   undos.push(server.stop);
   return server;

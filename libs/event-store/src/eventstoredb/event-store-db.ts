@@ -102,7 +102,10 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
       tls: address.isEncrypted,
       user: user ?? null,
     };
-    log.info(fields, `EventStoreDB ${version}, ${kind}, ${way}, ${user === undefined ? 'no user' : `as ${user}`}`);
+    log.info(
+      fields,
+      `${productOf(version)} ${version}, ${kind}, ${way}, ${user === undefined ? 'no user' : `as ${user}`}`,
+    );
   };
   const ports = { connection, clock, ids, log, prefixes, ...timeouts };
   const reads = createReads(ports);
@@ -144,6 +147,11 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
     clock: time,
     close: connection.close,
   };
+}
+
+/** The product has another name from version 25 on. */
+function productOf(version: string): string {
+  return Number.parseInt(version, 10) >= 25 ? 'KurrentDB' : 'EventStoreDB';
 }
 
 function connected(connect: ConnectClient, url: string, server: string): ReturnType<ConnectClient> {
