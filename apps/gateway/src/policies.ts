@@ -75,7 +75,13 @@ export function createPolicyReads(ports: GatewayPorts, turns: FairTurns): Policy
       const explanation = commands.policies.of(tenant).explain(toPolicyCall(asked), timeOf(call, clock.now()));
       const isAsked = explanation.judgement.verdict.outcome === 'require';
       const quotas = isAsked ? quotaViews(commands, tenant, call) : [];
-      const view: ExplanationView = { ...toExplanationView(explanation), quotas };
+      const { agentId, requestedBy = agentId } = call;
+      const countedFor = { requestedBy, isAssumed: call.requestedBy === undefined };
+      const view: ExplanationView = {
+        ...toExplanationView(explanation),
+        quotas,
+        ...(quotas.length > 0 && { countedFor }),
+      };
       return ok(view);
     },
   };

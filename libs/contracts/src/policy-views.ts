@@ -162,6 +162,10 @@ export const explanationViewSchema = z
     quotas: z.array(quotaViewSchema).nullable().meta({
       description: 'Each quota that counts the call; empty when people are not asked; null when no server was asked',
     }),
+    countedFor: z.strictObject({ requestedBy: z.string(), isAssumed: z.boolean() }).exactOptional().meta({
+      description:
+        'The principal whose calls the quotas count. `isAssumed`: the call names none, so it is one with the name of the agent. Absent where no quota counts the call',
+    }),
   })
   .meta({ id: 'PolicyExplanation', description: 'The verdict on a call, and what each rule says of it.' });
 

@@ -84,7 +84,10 @@ export const explainedCallSchema = z
     agentId: externalIdSchema.default('agent'),
     runId: externalIdSchema.default('run'),
     requestedBy: externalIdSchema
-      .meta({ description: 'The principal whose token names agents by globs: quotas count its calls together as well' })
+      .meta({
+        description:
+          'The principal that would request it. Its token names agents by globs: quotas count its calls together as well. Default: one with the name of the agent, as `countedFor` says',
+      })
       .optional(),
     ...{ needsApproval, description, expiresInMs, allowedDecisions, labels, hints },
     run: runFactsSchema.meta({ description: 'What expressions see as `run`; default: a run without calls' }).optional(),

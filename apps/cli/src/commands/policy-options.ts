@@ -78,7 +78,7 @@ function addExplain(policy: Command, runner: Runner): void {
 A call has "toolName" and may have "arguments", "agentId", "runId", "labels",
 "description", "needsApproval" and "at", the time at which it is judged. The
 server also shows the quotas that count the call; "requestedBy" names the
-principal whose calls count together.
+principal that would request it (default: one with the name of the agent).
 
 Examples:
   countersign policy explain \\

@@ -125,7 +125,7 @@ export async function explainOnServer(invocation: Invocation, options: { readonl
 }
 
 function printExplanation(output: Output, explanation: ExplanationView): ExitCode {
-  const { verdict, requirement, rules, quotas } = explanation;
+  const { verdict, requirement, rules } = explanation;
   output.printJson(explanation);
   output.print(
     ...rules.map(({ ruleId, matched, failed, why }): Line => {
@@ -140,7 +140,7 @@ function printExplanation(output: Output, explanation: ExplanationView): ExitCod
       ? []
       : [{ text: printable(`Needs: ${recordedRequirementWords(requirement).join('; ')}`) }]),
     ...verdict.why.map((why): Line => ({ text: printable(`  ${why}`) })),
-    ...quotaLines(quotas ?? []),
+    ...quotaLines(explanation),
   );
   return exitCodes.ok;
 }

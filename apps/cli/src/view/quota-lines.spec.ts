@@ -8,7 +8,7 @@ describe('the quotas that count a call', () => {
     ...{ coolDownUntil: null, identical: null, refusal: null },
   };
   const textOf = (more: Partial<QuotaView>): string =>
-    quotaLines([{ ...quota, ...more }])
+    quotaLines({ quotas: [{ ...quota, ...more }] })
       .map(({ text }) => text)
       .join(' ');
 
@@ -24,5 +24,15 @@ describe('the quotas that count a call', () => {
     ['refused, too-many-requests: wait', { refusal: { code: 'too-many-requests', detail: 'wait' } }],
   ])('say %s', (text, more) => {
     expect(textOf(more)).toContain(text);
+  });
+
+  it('say for which principal they were counted where the call names none', () => {
+    const of = (isAssumed: boolean): string =>
+      quotaLines({ quotas: [], countedFor: { requestedBy: 'billing', isAssumed } })
+        .map(({ text }) => text)
+        .join(' ');
+    expect(of(true)).toContain('The call names no principal: counted for one of the name billing.');
+    expect(of(false)).toBe('');
+    expect(quotaLines({ quotas: null })).toEqual([]);
   });
 });

@@ -1,10 +1,10 @@
-import type { QuotaView } from '@countersign/contracts';
+import type { ExplanationView, QuotaView } from '@countersign/contracts';
 import { printable, timeWords } from '@countersign/text';
 import type { Line } from './line.js';
 
 /** The verdicts of the policy's quotas about a call: a line for each, and its refusal. */
-export function quotaLines(quotas: readonly QuotaView[]): readonly Line[] {
-  return quotas.flatMap((quota): Line[] => {
+export function quotaLines({ quotas, countedFor }: Pick<ExplanationView, 'quotas' | 'countedFor'>): readonly Line[] {
+  const lines = (quotas ?? []).flatMap((quota): Line[] => {
     const { counts, name, refusal } = quota;
     const text = printable(`Quota ${quota.quota} of the ${counts} ${name}: ${stateWords(quota)}`);
     if (refusal === null) return [{ text, tone: 'dim' }];
@@ -13,6 +13,12 @@ export function quotaLines(quotas: readonly QuotaView[]): readonly Line[] {
       { text: printable(`  refused, ${refusal.code}: ${refusal.detail}`), tone: 'red' },
     ];
   });
+  return countedFor?.isAssumed === true ? [...lines, assumedLine(countedFor.requestedBy)] : lines;
+}
+
+function assumedLine(requestedBy: string): Line {
+  const text = `The call names no principal: counted for one of the name ${requestedBy}. Give "requestedBy" for another.`;
+  return { text: printable(text), tone: 'yellow' };
 }
 
 function stateWords({ quota, limit, used, windowMs, coolDownUntil, identical }: QuotaView): string {

@@ -140,6 +140,13 @@ describe('a cap on the pending calls of an agent', () => {
       { counts: 'principal', name: 'agent', used: 2, refusal: { code: 'too-many-requests' } },
     ]);
     expect(await explain({ toolName: 'read' })).toEqual([]);
+    const countedFor = async (body: object) =>
+      (await api.send<ExplanationView>('POST', '/v1/policy/explain', { as: 'auditor', body })).body.countedFor;
+    expect(await countedFor({ toolName: 'mail', agentId: 'new' })).toEqual({ requestedBy: 'new', isAssumed: true });
+    expect(await countedFor({ toolName: 'mail', requestedBy: 'agent' })).toEqual({
+      ...{ requestedBy: 'agent', isAssumed: false },
+    });
+    expect(await countedFor({ toolName: 'read' })).toBeUndefined();
   });
 });
 

@@ -12,7 +12,7 @@ const outcomeWords: Readonly<Record<Verdict['outcome'], string>> = {
 
 /** The verdict on a call, and what each rule says of it. */
 export function Explanation({ explanation }: { explanation: ExplanationView }): ReactNode {
-  const { verdict, requirement, rules, quotas } = explanation;
+  const { verdict, requirement, rules, quotas, countedFor } = explanation;
   const decisive = rules.findIndex(({ ruleId, matched }) => matched && ruleId === verdict.ruleId);
   return (
     <>
@@ -33,6 +33,11 @@ export function Explanation({ explanation }: { explanation: ExplanationView }): 
               <strong>Refused now:</strong> <Marked text={refusal.detail} />
             </p>
           ),
+      )}
+      {countedFor?.isAssumed && (
+        <p className="muted">
+          Quotas are counted for a principal <Marked text={countedFor.requestedBy} />.
+        </p>
       )}
       {rules.length > 0 && (
         <ScrollTable label="What each rule says" columns={['Rule', 'Matches', 'Why']}>
