@@ -152,7 +152,8 @@ describe('answering', () => {
 
   it('tells people what came of it', async () => {
     given(pending);
-    expect((await run(['approve', approvalId])).out).toBe('Approved: delete_file. The approval is approved.\n');
+    const { out } = await run(['approve', approvalId]);
+    expect(out).toContain('Approved: delete_file. The approval is approved.\n');
   });
 
   it('takes JSON from stdin and from a file', async () => {
@@ -246,6 +247,31 @@ describe('answering', () => {
     },
   );
 
+  it.each([
+    [[], { isTty: false }],
+    [['--yes'], { isTty: true }],
+  ])('an approval with %j shows the call without a question, and is bound to it', async (options, terminal) => {
+    given({ ...pending, arguments: { path: '/srv/\u202eother' } });
+    const { code, out } = await run(['approve', approvalId, ...options], terminal);
+    expect(code).toBe(0);
+    expect(out).toContain('/srv/⟦U+202E⟧other');
+    expect(out).not.toContain('[y/N]');
+    const { digest: proposalDigest } = pending.proposal;
+    const body = { decision: { type: 'approve' }, proposalDigest, shownDigest: pending.shownDigest };
+    expect(posted().map(([, sent]) => sent)).toEqual([body]);
+  });
+
+  it('an approval by a digest or for a program shows nothing, and is bound to that digest alone', async () => {
+    given(pending);
+    const { out } = await run(['approve', approvalId, '--digest', pending.actionDigest]);
+    expect(out).toBe('Approved: delete_file. The approval is approved.\n');
+    await run(['approve', approvalId, '--json']);
+    expect(posted().map(([, sent]) => sent)).toEqual([
+      { decision: { type: 'approve' }, actionDigest: pending.actionDigest },
+      { decision: { type: 'approve' } },
+    ]);
+  });
+
   it('the second time says kindly who was first', async () => {
     const respondedAt = new Date(Date.now() - 3000).toISOString();
     const response = {
@@ -288,7 +314,7 @@ describe('answering', () => {
 
   it('an id with slashes is still one id', async () => {
     await run(['approve', '../../v1/x?y']);
-    expect(server.requests[0]?.path).toBe('/v1/approvals/..%2F..%2Fv1%2Fx%3Fy/responses');
+    expect(server.requests[0]?.path).toBe('/v1/approvals/..%2F..%2Fv1%2Fx%3Fy');
   });
 });
 

@@ -97,7 +97,12 @@ function withRemember(command: Command): Command {
 
 function approveOrDenyHelp(type: 'approve' | 'deny', example: string): string {
   const one =
-    type === 'approve' ? `\nOn a terminal it shows the call and asks, unless --digest or --yes is given.` : '';
+    type === 'approve'
+      ? `
+It shows the call and is bound to what it showed, and asks first on a terminal
+(not with --yes). With --digest it shows nothing and is bound to that digest.
+With --json it shows nothing and, without --digest, is bound to nothing.`
+      : '';
   return `
 ${exact}${one}
 With --run, --batch, --tool or --agent it decides many approvals. It shows a

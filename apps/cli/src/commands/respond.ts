@@ -98,7 +98,8 @@ export async function approveOrDeny(
 ): Promise<ExitCode> {
   if (isForMany(options)) throw usageError('Name either an approval or a filter such as --run.');
   const remember = await rememberOf(options);
-  const seen = type === 'approve' && isAsked(invocation, options) ? await seenFirst(invocation, approvalId) : {};
+  const seen =
+    type === 'approve' && isShown(invocation, options) ? await seenFirst(invocation, approvalId, options) : {};
   if (seen === undefined) {
     invocation.note('Nothing was sent.');
     return exitCodes.ok;
@@ -107,22 +108,31 @@ export async function approveOrDeny(
   return respond(invocation, approvalId, { type }, { ...remarksOf(options), ...seen, remember });
 }
 
-/** A person at a terminal sees the call before they approve it, unless they name what they saw. */
-function isAsked({ terminal, json }: Invocation, { digest, yes = false }: RespondOptions & ManyOptions): boolean {
-  return digest === undefined && !yes && !json && terminal.stdin.isTTY && terminal.stdout.isTTY;
+/** With --digest the caller names what they saw. With --json nothing is shown, and the response names nothing. */
+function isShown({ json }: Invocation, { digest }: RespondOptions): boolean {
+  return digest === undefined && !json;
+}
+
+/** Only a person at a terminal can answer a question. */
+function isAsked({ terminal }: Invocation, { yes = false }: ManyOptions): boolean {
+  return !yes && terminal.stdin.isTTY && terminal.stdout.isTTY;
 }
 
 /**
- * Shows an approval and asks. Resolves to the digests of what it showed; undefined without a yes. The attack: an approver
- * edits the arguments between `countersign show` and `countersign approve` of another one.
+ * Shows an approval, and asks where a person can answer. Resolves to the digests of what it showed; undefined without a yes.
+ * The attack: an approver edits the arguments between `countersign show` and `countersign approve` of another one.
  */
-async function seenFirst(invocation: Invocation, approvalId: string): Promise<Remarks | undefined> {
+async function seenFirst(
+  invocation: Invocation,
+  approvalId: string,
+  options: ManyOptions,
+): Promise<Remarks | undefined> {
   const { client, columns } = invocation;
   const approval = await client.get<ApprovalView>(`/v1/approvals/${encodeURIComponent(approvalId)}`);
   // The server says how it ended.
   if (approval.state !== 'pending') return {};
   invocation.print(...approvalCard(approval, { columns, nowMs: client.serverNow() }));
-  if (!(await isConfirmed(invocation, 'Approve this call?'))) return undefined;
+  if (isAsked(invocation, options) && !(await isConfirmed(invocation, 'Approve this call?'))) return undefined;
   return { proposalDigest: approval.proposal.digest, shownDigest: approval.shownDigest };
 }
 

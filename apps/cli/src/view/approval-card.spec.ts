@@ -33,6 +33,11 @@ describe('the card of an approval', () => {
     ]);
   });
 
+  it('says that too few approvers are left', () => {
+    const detail = 'Too few people of "ops" are left for stage 1.';
+    expect(cardOf({ noApproverLeft: { stage: 0, detail } })[1]).toBe(detail);
+  });
+
   it('says what cannot be read, and what to do, above everything else', () => {
     const detail = 'toolCall-x has an event that this version cannot read: upgrade Countersign';
     const lines = cardOf({ mayDecide: { now: false, why: 'unreadable', detail } });

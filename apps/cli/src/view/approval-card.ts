@@ -65,10 +65,11 @@ function upperLines(approval: ApprovalView, options: CardOptions): Line[] {
   const { columns } = options;
   const name = printable(approval.toolName);
   const risk = approval.risk === null ? '' : `   risk ${approval.risk}`;
-  const { mayDecide } = approval;
+  const { mayDecide, noApproverLeft } = approval;
   return [
     ...wrapped(`${name}${risk}   ${approval.state}`, columns, approval.risk === 'high' ? 'red' : 'bold'),
     ...(isUnreadable(mayDecide) ? wrapped(printable(mayDecide.detail), columns, 'red') : []),
+    ...(noApproverLeft === undefined ? [] : wrapped(printable(noApproverLeft.detail), columns, 'yellow')),
     ...whoAndWhen(approval, options),
     { text: '' },
     { text: 'Arguments', tone: 'bold' },
