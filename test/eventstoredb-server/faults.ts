@@ -44,6 +44,8 @@ export interface Faults {
    */
   readonly commitMs?: number;
   readonly dropMs?: number;
+  /** Its responses have no `Date` header, as behind a proxy that removes it. */
+  readonly undated?: boolean;
   /** How far the server's clock is ahead of this machine's. */
   readonly clockAheadMs?: number;
   /** The largest append; default 1 MiB, as up to version 25.0. */

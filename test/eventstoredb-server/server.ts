@@ -136,7 +136,7 @@ function addServices(server: Server, context: ServerContext, version = '24.10.0'
   server.addService(gossipGrpc.GossipService, {
     read: (call: ServerUnaryCall<unknown, ClusterInfo>, answer: sendUnaryData<ClusterInfo>) => {
       context.calls.push('Gossip/Read');
-      call.sendMetadata(dated(context.now()));
+      call.sendMetadata(context.faults.current().undated === true ? undated() : dated(context.now()));
       const fault = context.faults.take('gossip');
       if (context.membership.isFrozen()) return;
       if (fault === 'unavailable') answer(failure(status.UNAVAILABLE, 'no gossip'));
@@ -149,6 +149,13 @@ function addServices(server: Server, context: ServerContext, version = '24.10.0'
 function dated(nowMs: number): Metadata {
   const headers = new Metadata();
   headers.set('date', new Date(nowMs).toUTCString());
+  return headers;
+}
+
+/** No date: without an empty one Node would add its own. */
+function undated(): Metadata {
+  const headers = new Metadata();
+  headers.set('date', '');
   return headers;
 }
 

@@ -1,3 +1,4 @@
+import { QuestionRefusedError } from '@countersign/contracts';
 import type { NewEvent } from '@countersign/contracts';
 import { noStream } from '@countersign/event-store';
 import type { EventStore, SubscriptionHandler } from '@countersign/event-store';
@@ -266,6 +267,26 @@ describe('the relay', () => {
     await settle();
     expect(to.idsOf()).toEqual(allIds());
     expect(log.entries.some(({ message }) => message.includes('differs from the one that was published'))).toBe(true);
+  });
+
+  it('starts at the beginning of a log that has no event at the published position', async () => {
+    await record(5);
+    const relay = start();
+    await settle();
+    const stopped = relay.stop();
+    await settle();
+    await stopped;
+    to.messages.length = 0;
+    const other: EventStore = {
+      ...store,
+      readAll: async (after, limit) => {
+        if (after !== 0) throw new QuestionRefusedError('no event is there');
+        return store.readAll(after, limit);
+      },
+    };
+    start(undefined, { store: other });
+    await settle();
+    expect(to.idsOf()).toEqual(allIds());
   });
 
   it('publishes nothing that is not an event of the ledger, and one that it cannot read without its data', async () => {

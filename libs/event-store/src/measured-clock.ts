@@ -18,6 +18,8 @@ export interface ToldTime {
 export interface TimeAnswer {
   readonly time: ToldTime;
   readonly asked: Asked;
+  /** When the store is to be asked again, unless its time is in doubt before. Default: as often as usual. */
+  readonly againMs?: number;
 }
 
 /** A store clock that learns from the store. */

@@ -37,7 +37,7 @@ export function watchTime({ time, clock, log, closing, server, ask }: TimeWatchP
     const answer = await ask();
     if (answer === undefined) return silentMs;
     asked = current;
-    dueAt = clock.monotonic() + everyMs;
+    dueAt = clock.monotonic() + (answer.againMs ?? everyMs);
     return time.told(answer) ? lookMs : confirmMs;
   };
   const report = (): void => {

@@ -41,6 +41,25 @@ describe("the clock of a store whose machine's clock differs", () => {
     expect(told.map(({ level }) => level)).toEqual(['warn', 'info']);
   });
 
+  it.each([minutesMs, -minutesMs, 0])(
+    'is learned from an append where responses have no Date header: the server is %d ms ahead',
+    async (clockAheadMs) => {
+      const server = await startServer();
+      server.setFaults({ clockAheadMs, undated: true });
+      const { store } = openStore(server.url);
+      await until(() => store.clock.doubt() === undefined, 'the time');
+      expect(Math.abs(store.clock.now() - Date.now() - clockAheadMs)).toBeLessThan(1100);
+      expect(store.clock.problem() === undefined).toBe(clockAheadMs === 0);
+      await until(() => store.health().status === 'ok', 'the store');
+      await store.append(sampleStream(), noStream, sampleEvents(1));
+      expect(Math.abs(store.clock.now() - Date.now() - clockAheadMs)).toBeLessThan(1100);
+      // Its own events are few, and none of the log.
+      await delay(200);
+      expect(server.calls.filter((call) => call === 'Streams/Append').length).toBeLessThanOrEqual(4);
+      expect(await store.readAll(0, 10)).toHaveLength(1);
+    },
+  );
+
   it('is not known, and the store not healthy, before the server has told its time', async () => {
     const server = await startServer();
     server.setFaults({ gossip: 'hang' });

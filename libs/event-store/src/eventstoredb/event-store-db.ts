@@ -4,6 +4,7 @@ import type { EventStore } from '../event-store.js';
 import { EventStoreUnavailableError } from '../event-store.js';
 import { createMeasuredClock } from '../measured-clock.js';
 import { watchTime } from '../time-watch.js';
+import { appendedTime } from './appended-time.js';
 import { createAppends } from './appends.js';
 import type { ConnectClient } from './client.js';
 import type { EventStoreDbTimeouts } from './connection.js';
@@ -122,7 +123,10 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
   watchTime({
     ...{ time, clock, log, closing },
     server: async () => textOf(await writer()),
-    ask: async () => members.time(await writer()),
+    ask: async () => {
+      const answer = await members.time(await writer());
+      return answer === 'undated' ? appendedTime(ports) : answer;
+    },
   });
   const append = createAppends({ ...ports, reads, writeOnly, time });
   log.info({}, 'the event store is opened');

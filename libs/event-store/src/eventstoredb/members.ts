@@ -25,8 +25,11 @@ export interface Members {
   readonly look: () => Promise<Sighting>;
   /** Returns a server's version; undefined when it does not report one. Never rejects. */
   readonly version: (server: Endpoint) => Promise<string | undefined>;
-  /** Returns a server's time; undefined when it does not respond. Never rejects. */
-  readonly time: (server: Endpoint) => Promise<TimeAnswer | undefined>;
+  /**
+   * Returns a server's time; undefined when it does not respond, `undated` when its responses have no `Date` header.
+   * Never rejects.
+   */
+  readonly time: (server: Endpoint) => Promise<TimeAnswer | 'undated' | undefined>;
 }
 
 /** A server's response: its message, unless it refused, and the `Date` header of every response. */
@@ -85,15 +88,14 @@ export function createMembers(address: StoreAddress, clock: Clock): Members {
       ),
     time: async (server) => {
       const sentAt = clock.monotonic();
-      const { date } = await ask(server, gossip, readMembers).catch(() => silent);
-      const earliest = Date.parse(date ?? '');
-      if (Number.isNaN(earliest)) return undefined;
+      const answer = await ask(server, gossip, readMembers).catch(() => undefined);
+      if (answer === undefined) return undefined;
+      const earliest = Date.parse(answer.date ?? '');
+      if (Number.isNaN(earliest)) return 'undated';
       return { time: { earliest, latest: earliest + dateMsMax }, asked: { sentAt, answeredAt: clock.monotonic() } };
     },
   };
 }
-
-const silent = { date: undefined };
 
 function dateOf(headers: Metadata | undefined): string | undefined {
   return headers?.get('date')[0]?.toString();
