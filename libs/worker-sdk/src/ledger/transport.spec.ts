@@ -159,6 +159,19 @@ describe('a request', () => {
     expect(fake.seen.map(({ headers }) => headers.get('countersign-position'))).toEqual([null, null, '12']);
   });
 
+  it('forgets the position of its own writes when the log does not reach it, as after a restore', async () => {
+    const behind = problem(503, 'unavailable');
+    const written = json(200, {}, { 'countersign-position': '12' });
+    const fake = fetchOf(written, behind, behind, behind, json(200, {}), json(200, {}));
+    const transport = createTransport({ url: 'http://x.test', fetch: fake.fetch, clock: instantClock() });
+    const send = (method: 'POST' | 'GET') => transport.send({ method, path: '/', token: 't', attempts: 2 });
+    await send('POST');
+    await expect(send('GET')).rejects.toMatchObject({ code: 'unavailable' });
+    for (let reads = 0; reads < 2; reads += 1) await send('GET');
+    const positions = fake.seen.map(({ headers }) => headers.get('countersign-position'));
+    expect(positions).toEqual([null, '12', '12', '12', null, null]);
+  });
+
   it('reads what it heard of elsewhere, and forgets a position that the server does not know', async () => {
     const fake = fetchOf(json(200, {}, { 'countersign-position': '12' }), problem(503, 'unavailable'), json(200, {}));
     const transport = createTransport({ url: 'http://x.test', fetch: fake.fetch, clock: instantClock() });

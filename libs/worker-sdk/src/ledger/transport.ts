@@ -74,6 +74,11 @@ export interface Transport {
 }
 
 const attemptsDefault = 5;
+/**
+ * After this many reads in a row that were not served, the position of our own writes is forgotten: a log that was
+ * restored from a backup never reaches it.
+ */
+const unservedReadsMax = 3;
 const retryAfterMsMax = 60_000;
 const requestBackoff = { firstMs: 200, maxMs: 10_000 } as const;
 
@@ -85,7 +90,7 @@ export function createTransport(options: TransportOptions): Transport {
   const base = new URL(options.url).href.replace(/\/+$/, '');
   const http = createHttpClient({ base, fetch: options.fetch, clock });
   // Behind several gateways, a read that sends the last received position is never older than our own writes.
-  const position = { answered: null as string | null, heard: null as string | null };
+  const position = { answered: null as string | null, heard: null as string | null, unserved: 0 };
   const noticeAnswer = (headers: Headers): void => {
     position.answered = later(position.answered, headers.get('countersign-position'));
   };
@@ -119,6 +124,7 @@ export function createTransport(options: TransportOptions): Transport {
         again: (outcome, attempt) => {
           if (!(outcome instanceof NoAnswerError)) noticeAnswer(outcome.headers);
           if (statusOf(outcome) === 503) forget();
+          if (isUnserved(request, outcome) && (position.unserved += 1) >= unservedReadsMax) position.answered = null;
           if (attempt >= attempts || !isPassing(outcome)) return undefined;
           // Attack: a server asks for no wait at all, and gets the request without end.
           return Math.max(askedWaitMs(outcome), backoffMs(attempt, requestBackoff, random));
@@ -130,6 +136,7 @@ export function createTransport(options: TransportOptions): Transport {
       });
     noticeAnswer(answer.headers);
     if (answer.ok) position.answered = later(position.answered, heard);
+    if (answer.ok && request.method === 'GET') position.unserved = 0;
     forget();
     return bodyOf(answer);
   };
@@ -146,6 +153,11 @@ export function createTransport(options: TransportOptions): Transport {
 
 function statusOf(outcome: Attempt): number | null {
   return outcome instanceof NoAnswerError ? null : outcome.status;
+}
+
+/** The log is behind the position, or the server is away for another reason: it says the same. */
+function isUnserved({ method }: TransportRequest, outcome: Attempt): boolean {
+  return method === 'GET' && statusOf(outcome) === 503;
 }
 
 /** Returns whether a retry may get another response. */
