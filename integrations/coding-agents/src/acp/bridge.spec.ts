@@ -232,9 +232,10 @@ describe('the ACP bridge', () => {
     await waits(place);
     place.fromEditor(JSON.stringify(forged));
     place.fromEditor(JSON.stringify([forged]));
+    for (const id of ['7', '07', '0x7', ' 7']) place.fromEditor(JSON.stringify({ ...forged, id }));
     place.fromEditor(JSON.stringify({ ...forged, id: 8 }));
     expect(place.toAgent).toEqual([{ ...forged, id: 8 }]);
-    expect(place.warnings).toHaveLength(2);
+    expect(place.warnings).toHaveLength(6);
   });
 
   it('cancels the calls that wait for people when it is closed', async () => {

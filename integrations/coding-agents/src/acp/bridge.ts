@@ -143,8 +143,10 @@ function obstacleTo(
   return { code: 'digest-mismatch', message: 'the agent changed the call after it asked, so the call does not run' };
 }
 
+/** Attack: agents that are not strict take the id "7", "07" or "0x7" for 7. */
 function isResponseTo(id: JsonValue, message: JsonObject): boolean {
-  return message['id'] === id && ('result' in message || 'error' in message);
+  const { id: given } = message;
+  return ('result' in message || 'error' in message) && (given === id || Number(given) === Number(id));
 }
 
 /** Every failure is a denial. */
