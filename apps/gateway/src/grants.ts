@@ -56,9 +56,9 @@ export function createGrants(ports: GatewayPorts): Grants {
 
 const lastCallIdsMax = 20;
 
-function scopeOf({ terms }: Grant): Pick<GrantView, 'runId' | 'agentId' | 'requestedBy'> {
-  const { runId, agentId, requestedBy = null } = terms;
-  return { runId, agentId, requestedBy };
+function scopeOf({ terms }: Grant): Pick<GrantView, 'runId' | 'agentId' | 'requestedBy' | 'labels'> {
+  const { runId, agentId, requestedBy = null, labels = null } = terms;
+  return { runId, agentId, requestedBy, labels };
 }
 
 /** A grant as people see it. A digest stays salted, and its salt is left out. */

@@ -28,7 +28,10 @@ describe('the MCP gate', () => {
     countersign.approve(asked[0]!.toolCallId);
     expect(await refund(5)).toEqual({ content: [{ type: 'text', text: 'refunded 5' }], _meta: { trace: 'x' } });
     expect(ran).toEqual([5]);
-    expect(asked[0]).toMatchObject({ labels: { mcpServer: 'bank' }, hints: { destructiveHint: true } });
+    expect(asked[0]).toMatchObject({
+      labels: { mcpServer: 'bank', mcpEndpoint: 'bank' },
+      hints: { destructiveHint: true },
+    });
   });
 
   it("asks no person while the resolver's token may not claim, and names the token that it needs", async () => {

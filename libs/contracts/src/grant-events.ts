@@ -25,6 +25,8 @@ const grantTermsSchema = z.strictObject({
    * The principal whose calls are covered. Absent: every principal that may speak for the agent.
    */
   requestedBy: z.string().exactOptional(),
+  /** The labels that a covered call has, with these values. Absent: any. */
+  labels: z.record(z.string(), z.string()).exactOptional(),
   reason: z.string(),
   /** The highest risk of a rule that the grant may answer. */
   risk: riskSchema.nullable(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { labelsSchema } from './labels.js';
 import { digestSchema, externalIdSchema, riskSchema, textSchema, timeSchema } from './primitives.js';
 
 /** Limits of standing grants. */
@@ -51,6 +52,9 @@ export const createGrantSchema = z
       description:
         'The principal whose calls are covered. Without it, the calls of every principal that may speak for the agent are',
     }),
+    labels: labelsSchema
+      .optional()
+      .meta({ description: 'The labels that a covered call has, with these values. Without it, any' }),
     expiresInMs: expiresInMsSchema,
     maxUses: maxUsesSchema.optional(),
     reason: textSchema.regex(/\S/, 'must not be blank'),
@@ -60,7 +64,7 @@ export type CreateGrantBody = z.infer<typeof createGrantSchema>;
 
 export const createGrantQuerySchema = z.strictObject({ dryRun: z.enum(['true', 'false']).optional() });
 
-/** The part of a response that turns it into a grant. */
+/** The part of a response that turns it into a grant. The grant is for calls in the same folder, or of the same MCP server. */
 export const rememberSchema = z
   .strictObject({
     match: z.enum(['exact', 'tool']).meta({ description: 'Calls with exactly these arguments, or all of the tool' }),
@@ -94,6 +98,10 @@ export const grantViewSchema = z
       .string()
       .nullable()
       .meta({ description: 'The principal whose calls it covers; null: it names none' }),
+    labels: z.record(z.string(), z.string()).nullable().meta({
+      description:
+        'The labels that a covered call has, with these values; null: any. A remembered approval has those that say to what the arguments are relative: `cwd`, `mcpServer`, `mcpEndpoint`, `mcpDefinition`',
+    }),
     reason: z.string(),
     risk: riskSchema.nullable().meta({ description: 'It covers no call whose rule has a higher risk' }),
     approvalId: z.string().nullable().meta({ description: 'The approval that was remembered' }),

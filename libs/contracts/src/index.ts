@@ -65,6 +65,7 @@ export {
 } from './ids.js';
 export { jsonObjectSchema, jsonValueSchema } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
+export { placeLabelsOf } from './labels.js';
 export {
   assuranceSchema,
   batchModes,

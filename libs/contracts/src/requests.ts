@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { rememberSchema } from './grants.js';
+import { labelsSchema } from './labels.js';
 import { isCallId } from './ids.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
 import {
@@ -33,10 +34,6 @@ export const limits = {
   pageSizeDefault: 100,
   pageSizeMax: 1000,
 } as const;
-
-const labelsSchema = z
-  .record(z.string().min(1).max(128), z.string().max(512))
-  .refine((labels) => Object.keys(labels).length <= 64, { error: 'at most 64 labels' });
 
 const callIdSchema = z.string().refine(isCallId, { error: 'must be the callId of a tool call (tc_…)' });
 

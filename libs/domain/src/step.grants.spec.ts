@@ -46,6 +46,16 @@ describe('a call that a grant covers', () => {
     expect(coveredBy(facts)).toEqual(['require']);
   });
 
+  it.each([
+    [{ cwd: '/work/staging', team: 'ops' }, 'allow'],
+    [{ cwd: '/work/production' }, 'require'],
+    [{}, 'require'],
+    [{ CWD: '/work/staging' }, 'require'],
+  ] as const)('with the labels %j is covered by a grant for one folder: %s', (labels, outcome) => {
+    const grants = [grantFacts({ labels: { cwd: '/work/staging' } })];
+    expect(outcomesOf(step([call('a', { grants, of: { labels } })]))).toEqual([outcome]);
+  });
+
   it('is covered by the first grant that is left', () => {
     const grants = [grantFacts({ maxUses: 1 }, { uses: 1 }), grantFacts({ grantId: 'grn_second' })];
     expect(acceptedCalls(step([call('a', { grants })]))[0]?.use).toMatchObject({ grantId: 'grn_second' });

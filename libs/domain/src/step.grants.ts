@@ -93,7 +93,14 @@ function isInScope(terms: GrantTerms, call: AskedCall): boolean {
   const { toolName, runId, risk } = terms;
   if (toolName !== call.proposal.toolName) return false;
   if (runId !== null && runId !== call.proposal.runId) return false;
-  return isOfAgent(terms, call) && isWithinRisk(call.requirement.risk, risk);
+  return isOfAgent(terms, call) && isInPlace(terms, call) && isWithinRisk(call.requirement.risk, risk);
+}
+
+/** Attack: people allow a command in one folder, and the agent gives it in another, where the same arguments mean other files. */
+function isInPlace({ labels = {} }: GrantTerms, { proposal }: AskedCall): boolean {
+  return Object.entries(labels).every(
+    ([name, value]) => Object.hasOwn(proposal.labels, name) && proposal.labels[name] === value,
+  );
 }
 
 /**

@@ -13,6 +13,7 @@ const grant: GrantView = {
     runId: null,
     agentId: 'billing-agent',
     requestedBy: 'worker',
+    labels: null,
     reason: 'a busy\u001b[2J day',
     risk: 'low',
     approvalId: null,
@@ -98,11 +99,14 @@ describe('countersign grants', () => {
     ]);
   });
 
-  it('computes the digest of the arguments of a call', async () => {
+  it('computes the digest of the arguments of a call, and names its folder', async () => {
     const call = callOf(approvalOf(), { toolName: 'refund_order', arguments: { amount: 7 }, approval: null });
     server.calls.set(call.callId, call);
     expect((await run(...create, '--exact', call.callId)).code).toBe(0);
     expect(bodies()).toMatchObject([{ match: { digest: argumentsDigest('refund_order', { amount: 7 }) } }]);
+    server.calls.set(call.callId, { ...call, approval: approvalOf({ labels: { cwd: '/srv', ticket: '1' } }) });
+    expect((await run(...create, '--exact', call.callId)).code).toBe(0);
+    expect(bodies().at(-1)).toMatchObject({ labels: { cwd: '/srv' } });
     const approval = approvalOf({ hiddenValues: [{ pointer: '/password', why: 'name' }] });
     server.calls.set(call.callId, { ...call, approval });
     expect(await run(...create, '--exact', call.callId)).toMatchObject({

@@ -76,7 +76,7 @@ export async function createGrant(invocation: Invocation, options: CreateGrantOp
   const { client, columns } = invocation;
   const body: CreateGrantBody = {
     toolName: options.tool,
-    match: await matchOf(invocation, options),
+    ...(await matchOf(invocation, options)),
     ...(options.run !== undefined && { runId: options.run }),
     ...(options.agent !== undefined && { agentId: options.agent }),
     ...(options.principal !== undefined && { requestedBy: options.principal }),
@@ -94,20 +94,30 @@ export async function createGrant(invocation: Invocation, options: CreateGrantOp
 async function matchOf(
   { client }: Invocation,
   { any, when, exact, tool }: CreateGrantOptions,
-): Promise<CreateGrantBody['match']> {
+): Promise<Pick<CreateGrantBody, 'match' | 'labels'>> {
   if ([any, when, exact].filter((given) => given !== undefined).length !== 1) {
     throw usageError('Give one of --any, --when and --exact.');
   }
-  if (when !== undefined) return { when };
-  if (exact === undefined) return { any: true };
-  const call = await client.get<ToolCallView>(`/v1/tool-calls/${encodeURIComponent(exact)}`);
+  if (when !== undefined) return { match: { when } };
+  if (exact === undefined) return { match: { any: true } };
+  return exactMatchOf(await client.get<ToolCallView>(`/v1/tool-calls/${encodeURIComponent(exact)}`), exact, tool);
+}
+
+/** The arguments of a call, and the place to which they are relative. */
+async function exactMatchOf(
+  call: ToolCallView,
+  exact: string,
+  tool: string,
+): Promise<Pick<CreateGrantBody, 'match' | 'labels'>> {
   if (call.toolName !== tool) throw usageError(`${exact} is a call of ${call.toolName}, not of ${tool}.`);
   if ((call.approval?.hiddenValues.length ?? 0) > 0) {
     const remedy = 'Approve it with `countersign approve … --remember exact`.';
     throw usageError(`${exact} has hidden values, so its digest cannot be computed here.`, remedy);
   }
-  const { argumentsDigest } = await import('@countersign/contracts');
-  return { digest: argumentsDigest(tool, call.arguments) };
+  const { argumentsDigest, placeLabelsOf } = await import('@countersign/contracts');
+  const labels = placeLabelsOf(call.approval?.labels ?? {});
+  const match = { digest: argumentsDigest(tool, call.arguments) };
+  return Object.keys(labels).length === 0 ? { match } : { match, labels };
 }
 
 function pathOf(grantId: string): string {

@@ -1,5 +1,5 @@
 import type { GrantPreview, GrantView } from '@countersign/contracts';
-import { printable, timeWords } from '@countersign/text';
+import { labelWords, nameWords, printable, timeWords } from '@countersign/text';
 import type { Line } from './line.js';
 import { wrapped } from './line.js';
 
@@ -23,10 +23,11 @@ function matchWords({ match }: GrantView): string {
   return 'digest' in match ? 'exactly the same arguments' : 'all calls';
 }
 
-function scopeWords({ runId, agentId, requestedBy }: GrantView): string {
-  const run = runId === null ? 'every run' : `run ${printable(runId)}`;
-  const agent = agentId === null ? 'every agent' : `agent ${printable(agentId)}`;
-  return `${requestedBy === null ? agent : `${agent} of ${printable(requestedBy)}`}, ${run}`;
+function scopeWords({ runId, agentId, requestedBy, labels }: GrantView): string {
+  const run = runId === null ? 'every run' : `run ${nameWords(runId)}`;
+  const agent = agentId === null ? 'every agent' : `agent ${nameWords(agentId)}`;
+  const where = labels === null ? '' : `, labels ${labelWords(labels)}`;
+  return `${requestedBy === null ? agent : `${agent} of ${nameWords(requestedBy)}`}, ${run}${where}`;
 }
 
 function peopleWords({ createdBy, confirmedBy, revokedBy }: GrantView): string {

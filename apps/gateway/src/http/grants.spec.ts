@@ -381,6 +381,26 @@ describe('an approval that is remembered', () => {
     await revoke(body.grant?.grantId ?? '');
   });
 
+  it.each(['exact', 'tool'] as const)(
+    'covers no call in another folder, or of another MCP server, with %s',
+    async (match) => {
+      const runId = `placed-${match}`;
+      const place = { cwd: '/work/staging', mcpServer: 'bank', mcpEndpoint: 'one', mcpDefinition: 'x' };
+      const at = (toolCallId: string, labels: object) =>
+        api.request({ toolName: 'refund', toolCallId, arguments: { amount: 43 }, labels }, { runId });
+      const asked = await at('placed', { ...place, ticket: '1' });
+      const { body } = await respond(asked.approval?.approvalId, {
+        decision: { type: 'approve' },
+        remember: { ...remember, match },
+      });
+      expect(body).toMatchObject({ grant: { labels: place } });
+      expect((await at('same', { ...place, ticket: '2' })).state).toBe('allowed');
+      for (const other of ['cwd', 'mcpServer', 'mcpEndpoint', 'mcpDefinition'])
+        expect((await at(`other-${other}`, { ...place, [other]: 'other' })).state).toBe('awaiting_approval');
+      expect((await at('none', {})).state).toBe('awaiting_approval');
+    },
+  );
+
   it('is refused before the approval is recorded where one person is not enough', async () => {
     const asked = await refund(500);
     const refused = await respond(asked.approval?.approvalId, { decision: { type: 'approve' }, remember });

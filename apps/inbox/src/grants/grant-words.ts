@@ -1,5 +1,5 @@
 import type { GrantView, Remember } from '@countersign/contracts';
-import { printable } from '@countersign/text';
+import { plainLabelWords, printable } from '@countersign/text';
 import { countWords } from '../text/words.js';
 
 const hourMs = 3_600_000;
@@ -30,10 +30,12 @@ export function scopeWords({
   agentId,
   requestedBy,
   runId,
-}: Pick<GrantView, 'agentId' | 'requestedBy' | 'runId'>): string {
+  labels,
+}: Pick<GrantView, 'agentId' | 'requestedBy' | 'runId' | 'labels'>): string {
   const named = agentId === null ? 'every agent' : `agent ${agentId}`;
   const agent = requestedBy === null ? named : `${named} of ${requestedBy}`;
-  return runId === null ? `${agent}, every run` : `${agent} in run ${runId}`;
+  const run = runId === null ? `${agent}, every run` : `${agent} in run ${runId}`;
+  return labels === null ? run : `${run}, ${plainLabelWords(labels)}`;
 }
 
 /** Describes in one sentence what "always" means when an approval is remembered. */
@@ -47,6 +49,7 @@ export function rememberWords(
   const uses = maxUses === undefined ? '' : `, at most ${countWords(maxUses, 'time')}`;
   return (
     `For ${spanWords(expiresInMs)}, calls of ${tool} by agent ${agent} ${where} ${args} run without an approval${uses}. ` +
+    'A call in another folder, or of another MCP server, is not covered. ' +
     'A rule that blocks, or that needs several people, still holds. You can end it at any time under Grants.'
   );
 }

@@ -7,7 +7,7 @@ import type { ListedTool } from '../server/listed-tool.js';
 import type { AnswerCall, ClientCall } from '../client/client-call.js';
 import { createEarlierTools } from './earlier-tools.js';
 import { attempts, type GateOptions } from './gate-options.js';
-import { checkDefinition, definitionLabelOf, gatedToolOf, paramsForServer, readCall } from './gated-tool.js';
+import { checkDefinition, gatedToolOf, paramsForServer, readCall, toolLabelsOf } from './gated-tool.js';
 import type { InnerRequests } from '../server/inner-requests.js';
 import { createInnerRun, type InnerRun } from '../server/inner-run.js';
 import { isForServer } from './is-for-server.js';
@@ -54,7 +54,7 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
     const { name, args, givenId } = readCall(call.params);
     const listed = await catalog.find(name, call.signal);
     let approval: ApprovalView | null = null;
-    const callLabels = { ...call.labels, ...definitionLabelOf(listed) };
+    const callLabels = { ...call.labels, ...toolLabelsOf(listed, options.endpoint) };
     const tool = gatedToolOf(await stricter(listed), options.gate, callLabels, async (runArgs) => {
       checkDefinition(approval?.labels, listed, await catalog.find(name));
       return run.execute(runArgs);

@@ -8,6 +8,8 @@ const descriptionMax = 4000;
 
 /** The label with a hash of the definition of the tool, as the server listed it when people were asked. */
 const definitionLabel = 'mcpDefinition';
+/** The label with a hash of the command or the address: two servers can give themselves one name. */
+const endpointLabel = 'mcpEndpoint';
 
 /** The server has changed the definition of a tool since people were asked about a call of it. */
 export class ChangedDefinitionError extends Error {
@@ -34,9 +36,9 @@ export function checkDefinition(
   if ((asked?.[definitionLabel] ?? definitionOf(before)) !== definitionOf(now)) throw new ChangedDefinitionError();
 }
 
-/** The label of a tool's definition, for the policy and the next gate. */
-export function definitionLabelOf(tool: ListedTool): Readonly<Record<string, string>> {
-  return { [definitionLabel]: definitionOf(tool) };
+/** The labels of a tool's server and definition, for the policy, standing grants and the next gate. */
+export function toolLabelsOf(tool: ListedTool, endpoint: string): Readonly<Record<string, string>> {
+  return { [endpointLabel]: endpoint, [definitionLabel]: definitionOf(tool) };
 }
 
 /** A hash of all that the server says about the tool. */

@@ -10,7 +10,7 @@ import {
 import type { Catalog } from '../server/catalog.js';
 import type { ListedTool } from '../server/listed-tool.js';
 import { attempts, type GateOptions } from '../calls/gate-options.js';
-import { checkDefinition, definitionLabelOf, gatedToolOf, paramsForServer } from '../calls/gated-tool.js';
+import { checkDefinition, gatedToolOf, paramsForServer, toolLabelsOf } from '../calls/gated-tool.js';
 import type { InnerRequests } from '../server/inner-requests.js';
 import { createInnerRun, LostRunError } from '../server/inner-run.js';
 import { sendAsTask } from '../server/inner-task.js';
@@ -84,10 +84,15 @@ export function createTaskRuns({ options, catalog, requests, mayClaim, changed }
       const request = paramsForServer(params, args);
       return hasOnlyTasks ? sendAsTask(requests, request, onTask) : requests.send('tools/call', request);
     }, cancelling.signal);
-    const gated = gatedToolOf(stricter, options.gate, { ...labels, ...definitionLabelOf(tool) }, async (args) => {
-      checkDefinition(prepared.askedLabels, tool, await catalog.find(tool.name));
-      return inner.execute(args);
-    });
+    const gated = gatedToolOf(
+      stricter,
+      options.gate,
+      { ...labels, ...toolLabelsOf(tool, options.endpoint) },
+      async (args) => {
+        checkDefinition(prepared.askedLabels, tool, await catalog.find(tool.name));
+        return inner.execute(args);
+      },
+    );
     const onDecided = ({ callId }: ToolCallView): void => {
       changed(callId);
     };

@@ -1,4 +1,11 @@
-import { argumentsDigest, grantLimits, hiddenValues, saltedDigest, subjectOf } from '@countersign/contracts';
+import {
+  argumentsDigest,
+  grantLimits,
+  hiddenValues,
+  placeLabelsOf,
+  saltedDigest,
+  subjectOf,
+} from '@countersign/contracts';
 import type { CreateGrantBody, GrantMatch, GrantTerms, Remember, Requirement, Risk } from '@countersign/contracts';
 import { currentProposal, couldApproveAlone, highestRisk, isWithinRisk, requirementOf } from '@countersign/domain';
 import type { Approval, Responder, ToolCall, ToolCallProposal } from '@countersign/domain';
@@ -32,13 +39,13 @@ export async function planGrant(ports: CommandPorts, actor: Actor, body: CreateG
     const detail = `no rule about "${body.toolName}" lets you approve a call alone, so you cannot grant its calls`;
     return refused('not-an-approver', detail);
   }
-  const { toolName, runId = null, agentId = null, requestedBy, reason } = body;
-  const principal = requestedBy === undefined ? {} : { requestedBy };
+  const { toolName, runId = null, agentId = null, requestedBy, labels, reason } = body;
   const scope = {
     toolName,
     runId,
     agentId,
-    ...principal,
+    ...(requestedBy === undefined ? {} : { requestedBy }),
+    ...(labels === undefined ? {} : { labels }),
     match: toStored(ports, body.match),
     reason,
     approvalId: null,
@@ -70,8 +77,10 @@ export function planRemembered(
       : toStored(ports, { digest: argumentsDigest(toolName, action.arguments) });
   const scope = { toolName, agentId, requestedBy, runId: remember.scope === 'run' ? request.runId : null, match };
   const isSecret = 'digest' in match && hiddenValues(action.arguments, action.sensitive).length > 0;
+  const labels = placeLabelsOf(request.labels);
   return toTerms(ports, actor, remember, {
     ...{ ...scope, approvalId, risk: requirement.risk },
+    ...(Object.keys(labels).length > 0 && { labels }),
     // The digest must become useless when these values are erased.
     ...(isSecret && { subject: subjectOf(request) }),
     reason: reason === undefined || reason.trim() === '' ? `remembered with the approval ${approvalId}` : reason,
@@ -99,7 +108,7 @@ async function problemOf({ grants }: CommandPorts, when: string): Promise<string
 
 type Scope = Pick<
   PlannedGrant,
-  'toolName' | 'runId' | 'agentId' | 'requestedBy' | 'match' | 'reason' | 'approvalId' | 'subject'
+  'toolName' | 'runId' | 'agentId' | 'requestedBy' | 'labels' | 'match' | 'reason' | 'approvalId' | 'subject'
 > & {
   readonly risk: Risk | null;
 };
