@@ -72,6 +72,9 @@ export interface GrantFacts extends MatchFacts {
   readonly grant: Pick<Grant, 'status' | 'terms' | 'confirmed' | 'uses' | 'callIds'>;
   /** Null: the creator may grant nothing any more. */
   readonly creator: Responder | null;
-  /** The names of the second person; null: there is none, or they are no approver any more. */
-  readonly confirmer: Pick<Responder, 'principal' | 'aliases'> | null;
+  /**
+   * The names of the second person, and their groups where these are known now; null: there is none, or they are no
+   * approver any more.
+   */
+  readonly confirmer: (Pick<Responder, 'principal' | 'aliases'> & Partial<Pick<Responder, 'groups'>>) | null;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { minute, stored } from './testing/constants.js';
-import { requirement, responder, verdict } from './testing/fixtures.js';
+import { requirement, responder, stage, verdict } from './testing/fixtures.js';
 import { acceptedCalls, call, grantFacts, outcomesOf, step } from './testing/step-fixtures.js';
 import type { GrantFacts } from './step.facts.js';
 import { suffices } from './step.grants.js';
@@ -124,6 +124,17 @@ describe('the people of a grant', () => {
       expect(outcomesOf(step([call('a', { grants })]))).toEqual(['allow']);
     },
   );
+
+  it('it covers no call once the person who confirmed it has left the groups that are asked', () => {
+    const byOps = { verdict: verdict(), requirement: requirement({ stages: [stage({ groups: ['ops'] })] }) };
+    const outcomeWith = (groups: { readonly groups?: readonly string[] }) => {
+      const more = { confirmed: { by: 'bob', at: stored(0) }, confirmer: { principal: 'bob', ...groups } };
+      return outcomesOf(step([call('a', { judged: byOps, grants: [grantFacts({}, more)] })]));
+    };
+    expect(outcomeWith({ groups: ['ops'] })).toEqual(['allow']);
+    expect(outcomeWith({ groups: ['sales'] })).toEqual(['require']);
+    expect(outcomeWith({})).toEqual(['allow']);
+  });
 
   it('are asked where they could not approve the call alone', () => {
     const judged = {

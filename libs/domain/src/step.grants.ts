@@ -69,7 +69,7 @@ export function suffices(facts: GrantFacts, callId: string, calls: number): bool
 
 /**
  * Returns whether a grant is about this call at all: its tool, run, agent and risk, a creator who could approve it alone,
- * and no second person who is a requester. Both people must be approvers now.
+ * and a second person who could as well. Both people must be approvers now.
  */
 export function isInReach(
   {
@@ -85,7 +85,8 @@ export function isInReach(
   if (!isInScope(terms, call)) return false;
   if (creator === null || !couldApproveAlone(call, creator, at)) return false;
   if (confirmed === null) return true;
-  // Attack: the agent's owner confirms. Their groups were checked then; here it counts only who they are.
+  // Attack: the agent's owner confirms, or a person who has left the groups that are asked since. Of a person who is signed
+  // in at a provider and away, it counts only who they are: their groups were checked then.
   return confirmer !== null && couldApproveAlone(call, { ...creator, ...confirmer }, at);
 }
 

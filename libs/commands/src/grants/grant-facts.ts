@@ -114,8 +114,12 @@ function creatorOf(ports: CommandPorts, terms: GrantTerms): Responder | null {
 }
 
 function confirmerOf(ports: CommandPorts, tenant: string, principal: string): People['confirmer'] {
-  if (ports.people !== undefined && ports.people.approver(tenant, principal) === undefined) return null;
-  return { principal, aliases: aliasesOf(ports, tenant, principal) };
+  const names = { principal, aliases: aliasesOf(ports, tenant, principal) };
+  if (ports.people === undefined) return names;
+  const now = ports.people.approver(tenant, principal);
+  if (now === undefined) return null;
+  if (now.isAway) return names;
+  return { ...names, groups: [...new Set([...now.groups, ...ports.policies.of(tenant).groupsOf(principal)])] };
 }
 
 /** Returns whether a grant is about this call at all, with its people as they are now. `at`: epoch milliseconds. */

@@ -231,6 +231,25 @@ describe('a request that is repeated', () => {
     },
   );
 
+  it('covers no call once the person who confirmed it has left the group that is asked', async () => {
+    const people = { approver: () => ({ groups: [], isAway: false }), approvers: () => undefined, names: () => [] };
+    const withBobIn = (group: string) => {
+      const known = `{ id: alice, groups: [ops] }, { id: bob, groups: [${group}] }`;
+      const byOps = rule('high, anyOf: [ops]');
+      const content = `version: 1\ndefault: require\napprovers: [${known}]\nrules:\n${byOps}`;
+      policies.activate(loadPolicy('countersign.policy.yaml', content, celEngine));
+    };
+    withBobIn('ops');
+    const ports = processOver(store, { people });
+    const { grantId } = (await granted(ports)).terms;
+    const confirmed = await confirmGrant(ports, bob, grantId, 'confirm');
+    if (confirmed.status === 'refused') throw new Error(confirmed.refusal.detail);
+    index = [confirmed.value];
+    expect(await request(ports, 'a')).toBe(allowed);
+    withBobIn('sales');
+    expect(await request(ports, 'b')).toBe(asked);
+  });
+
   it('is confirmed under no other name of its creator, whichever name the channels file has as the id', async () => {
     const people = {
       approver: () => ({ groups: ['ops'], isAway: false }),
