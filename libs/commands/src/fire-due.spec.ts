@@ -111,3 +111,20 @@ rules:
     expect(call?.approvals[0]).toMatchObject({ escalations: [{ to: ['managers'] }], votes: [{ status: 'counted' }] });
   });
 });
+
+describe('a clock that is set forward', () => {
+  it('approves nothing by silence: people had less time than it says', async () => {
+    const world = await openPolicyWorld(policy);
+    const { clock, store, stateOf } = world;
+    const own = world.another({ store: { ...store, clock: createOwnStoreClock(clock) } });
+    const [asked = ''] = done(await api.requestToolCalls(own, agent, step('pay:1'), uuid())).callIds;
+    clock.jump(5 * minuteMs);
+    expect(await api.fireDue(own, 'default', asked)).toBeGreaterThan(0);
+    expect(await stateOf(asked)).toBe('expired');
+    const [later = ''] = done(await api.requestToolCalls(own, agent, step('pay:2'), uuid())).callIds;
+    await clock.advanceAsync(5 * minuteMs);
+    expect(await api.fireDue(own, 'default', later)).toBeGreaterThan(0);
+    expect(await stateOf(later)).toBe('approved');
+    await world.close();
+  });
+});

@@ -24,7 +24,7 @@ export async function fireDue(ports: CommandPorts, tenant: string, callId: strin
       case 'ExpireApproval': {
         const approval = currentApproval(call);
         const people = { ...votersOf(ports, tenant, approval, now), ...approversAtSilence(ports, tenant, approval) };
-        return inBatch(ports, call, { ...due, ...people }, commandId);
+        return inBatch(ports, call, { ...due, ...people, ...timeOf(ports, approval) }, commandId);
       }
       case 'LapseApproval':
         return inBatch(ports, call, due, commandId);
@@ -47,4 +47,9 @@ function approversAtSilence(
     approval !== undefined && currentProposal(approval).requirements.some(({ onTimeout }) => onTimeout === 'allow');
   const approvers = isSilence ? allApproversOf(ports, tenant) : null;
   return approvers === null ? {} : { approvers };
+}
+
+function timeOf({ clock }: CommandPorts, approval: Approval | undefined): Pick<ExpireApproval, 'isTimeUnsure'> {
+  const isUnsure = approval !== undefined && clock.jumpedSince?.(Date.parse(approval.requestedAt)) === true;
+  return isUnsure ? { isTimeUnsure: true } : {};
 }

@@ -9,7 +9,7 @@ import type {
   ToolCallCommand,
   ToolCallState,
 } from '@countersign/domain';
-import type { Forbidding } from '@countersign/event-store';
+import type { Forbidding, StoreClock } from '@countersign/event-store';
 import type { Policies, ShadowPolicy } from '@countersign/policy';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ArgumentSchemas } from './request/argument-schema.js';
@@ -83,7 +83,8 @@ export interface CommandPorts {
   readonly alterRule?: <Command extends ToolCallCommand>(rule: Rule<Command>) => Rule<Command>;
   readonly decideBatch?: Decider<BatchState, BatchCommand, BatchEvent>['decide'];
   readonly decideGrant?: Decider<GrantState, GrantCommand, GrantEvent>['decide'];
-  readonly clock: Clock;
+  /** Without `jumpedSince` it was never set forward. */
+  readonly clock: Clock & Partial<Pick<StoreClock, 'jumpedSince'>>;
   readonly ids: Ids;
   readonly log: Log;
 }

@@ -180,6 +180,8 @@ export interface WithdrawResponse extends Timed {
 export interface ExpireApproval extends Timed {
   readonly type: 'ExpireApproval';
   readonly approvalId: string;
+  /** The clock was set forward while people were asked, so their time was shorter than it says. Default: it was not. */
+  readonly isTimeUnsure?: true;
   /** What is known now about the people of the votes that count so far. Default: each of them still counts. */
   readonly voters?: readonly VoterNow[];
   /** The approvers of the tenant, where silence would approve. Default: they are not known. */

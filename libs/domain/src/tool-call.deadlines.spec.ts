@@ -205,6 +205,12 @@ describe('ExpireApproval', () => {
         .thenAccepted({ expiredAt: toStored(minute(65) + 1) });
     });
 
+    it('fails closed where the clock was set forward while people were asked', () => {
+      given(history(request(silent)))
+        .when({ ...expire(), isTimeUnsure: true })
+        .then([expired(60)]);
+    });
+
     it('passes on no instruction of a person who was not enough', () => {
       const instructed = respond('alice', { instruction: 'then send the list' });
       expect(stateAfter(history(request(two), instructed, expire()))).toMatchObject({ instruction: null });

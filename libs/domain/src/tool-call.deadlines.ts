@@ -67,10 +67,11 @@ function unlessBegun(
 function onTimeout(
   call: ToolCall,
   approval: Approval,
-  { at, approvers }: Pick<ExpireApproval, 'at' | 'approvers'>,
+  { at, approvers, isTimeUnsure }: Pick<ExpireApproval, 'at' | 'approvers' | 'isTimeUnsure'>,
 ): readonly ToolCallEvent[] {
   // Attack: the people who could object are removed, and nobody is left whose silence could mean anything.
-  const couldObject = approvers === undefined || shortageOf(call, approval, approvers) === undefined;
+  const isShort = approvers !== undefined && shortageOf(call, approval, approvers) !== undefined;
+  const couldObject = !isShort && isTimeUnsure !== true;
   return requirementsDue(approval, at).map((index, before) =>
     onTimeoutOf(approval, { index, before, at, couldObject }),
   );
@@ -81,7 +82,7 @@ interface Due {
   readonly index: number;
   readonly before: number;
   readonly at: number;
-  /** As far as the approvers are known, enough of them are left to decide. */
+  /** They had the time, and as far as the approvers are known, enough of them are left to decide. */
   readonly couldObject: boolean;
 }
 
@@ -135,8 +136,8 @@ const silenceLateMsMax = 5 * 60_000;
  * Silence approves only the first round of a request that nobody objected to, edited or answered, below high risk, and
  * about which enough people could have decided. Otherwise the call fails closed.
  *
- * Attack: the deadline passes while the server is stopped or its machine is suspended, or the clock is set forward. No
- * person could object, or look within the business hours, so what is recorded long after the deadline is no silence.
+ * Attack: the deadline passes while the server is stopped or its machine is suspended, or because the clock is set
+ * forward. No person could object, or look within the business hours, so that is no silence.
  */
 function approvedBySilence(approval: Approval, at: number): ToolCallEvent | undefined {
   const { approvalId, verdict } = approval;

@@ -78,6 +78,8 @@ export function createMeasuredClock(clock: Clock): MeasuredClock {
     now: () => Math.floor(clock.monotonic() + (known?.offset ?? ownOffset())),
     monotonic: clock.monotonic,
     setTimer: clock.setTimer,
+    // A jump puts it in doubt, and the store tells the time then.
+    jumpedSince: () => false,
     aheadMs,
     doubt,
     problem: () => {

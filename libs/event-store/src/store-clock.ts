@@ -16,16 +16,36 @@ export interface StoreClock extends Clock {
   readonly doubt: () => string | undefined;
   /** Why this process is not ready and fires no deadline; undefined when its clock is right. */
   readonly problem: () => string | undefined;
+  /** Returns whether this time was set forward after that moment (ms since the epoch), as far as this process knows. */
+  readonly jumpedSince: (atMs: number) => boolean;
 }
 
-/** The clock of a store that runs in this process: the two clocks are one. */
+/**
+ * The clock of a store that runs in this process: the two clocks are one. No other clock tells the time, so a wall clock
+ * that is set forward is followed. The monotonic clock notices it, and so it does that the machine was suspended.
+ */
 export function createOwnStoreClock(clock: Clock): StoreClock {
+  const offsetOf = (now: number): number => now - clock.monotonic();
+  let last = clock.now();
+  let offset = offsetOf(last);
+  let jumpedFrom = -Infinity;
+  const now = (): number => {
+    const time = clock.now();
+    const moved = offsetOf(time);
+    if (moved - offset > skewMsMax) jumpedFrom = Math.max(jumpedFrom, last);
+    [last, offset] = [time, moved];
+    return time;
+  };
   return {
-    now: () => clock.now(),
+    now,
     monotonic: () => clock.monotonic(),
     setTimer: (delayMs, fn) => clock.setTimer(delayMs, fn),
     aheadMs: () => 0,
     doubt: () => undefined,
     problem: () => undefined,
+    jumpedSince: (atMs) => {
+      now();
+      return atMs <= jumpedFrom;
+    },
   };
 }

@@ -70,7 +70,7 @@ const tokens = createChangingTokens(people);
 beforeEach(async () => {
   nowMs = Date.parse('2026-12-01T10:00:00.000Z');
   tokens.replace(people);
-  const clock = { ...systemClock, now: () => nowMs };
+  const clock = { ...systemClock, now: () => nowMs, monotonic: () => nowMs };
   world = await openWorld({
     change: (ports) => ({
       ...ports,
