@@ -5,6 +5,7 @@ import { relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { types } from 'node:util';
 import { TestEnvironment } from 'jest-environment-node';
+import { keepNewCoverage } from './new-coverage.mjs';
 import { recordCpu, usedCpuMs } from './spec-cpu.mjs';
 
 const dispatchers = [1, 2].map((version) => Symbol.for(`undici.globalDispatcher.${version}`));
@@ -43,6 +44,8 @@ export default class extends TestEnvironment {
 
   handleTestEvent({ name, test }) {
     if (name === 'test_done' && test.errors.length > 0) this.#hasFailed = true;
+    // The last event of a spec. Jest takes its coverage after that.
+    if (name === 'teardown' && this.global.__coverage__) keepNewCoverage(this.global.__coverage__);
   }
 
   /** @throws Error when the spec leaves behind what would keep a process running: a socket, a timer, a child process. */
