@@ -131,6 +131,6 @@ async function waitUntilReady(http: Http, exited: Promise<Exit>, output: () => s
     if (answer?.status === 200) return;
     if (performance.now() > giveUpAt)
       throw new Error(`not ready after ${readyWithinMs} ms; it printed:\n${endOf(output())}`);
-    await sleep(5);
+    await sleep(20);
   }
 }
