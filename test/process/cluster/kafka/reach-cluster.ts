@@ -20,6 +20,7 @@ export interface ReachCluster {
   /** The folder of the event store's log. */
   readonly storeFolder: string;
   readonly eventStoreUrl: string;
+  readonly tokensFile: string;
   readonly brokers: readonly string[];
   readonly topicPrefix: string;
   readonly start: (role: string, more?: Readonly<Record<string, string>>) => Promise<RoleOnPort>;
@@ -39,12 +40,13 @@ export async function openReachCluster(
   const storeFolder = temporaryFolder();
   const store = await openStoreServer(undefined, storeFolder);
   const topicPrefix = `reach-${randomBytes(4).toString('hex')}`;
+  const tokensFile = writeTokens();
   const settings = {
     ...env,
     COUNTERSIGN_EVENTSTORE_URL: store.url,
     COUNTERSIGN_KAFKA_BROKERS: broker.brokers.join(','),
     COUNTERSIGN_TOPIC_PREFIX: topicPrefix,
-    COUNTERSIGN_TOKENS_FILE: writeTokens(),
+    COUNTERSIGN_TOKENS_FILE: tokensFile,
     COUNTERSIGN_KAFKA_SESSION_TIMEOUT_MS: '6000',
     ...more,
   };
@@ -53,6 +55,7 @@ export async function openReachCluster(
   return {
     storeFolder,
     eventStoreUrl: store.url,
+    tokensFile,
     brokers: broker.brokers,
     topicPrefix,
     start: async (role, own = {}) => {
