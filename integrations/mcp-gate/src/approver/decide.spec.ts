@@ -66,6 +66,14 @@ it('shows the instructions of those who voted before, and answers what was shown
   expect(responses).toMatchObject([{ shownDigest: 'sha256:3' }]);
 });
 
+it('opens no form about an approval that cannot be read, and says what to do', async () => {
+  const detail = 'toolCall-x has an event that this version cannot read: upgrade Countersign';
+  const mayDecide = { now: false as const, why: 'unreadable', detail };
+  const { decided, responses, forms } = open({ action: 'accept', content: { decision: 'approve' } }, { mayDecide });
+  expect(await decided()).toBe(`Nothing was decided: ${detail}`);
+  expect([forms, responses]).toEqual([[], []]);
+});
+
 it('says which instruction the agent gets only if it is denied', async () => {
   const instructions = [{ respondedBy: 'bob', instruction: 'use the archive', ifDenied: true as const }];
   expect(await shownFor({ instructions })).toContain(
