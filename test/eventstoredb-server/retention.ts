@@ -1,12 +1,10 @@
-import type { StoredEvent } from './log.ts';
-
 /** `$tb` of a stream that was deleted softly: what was there is gone, and the next append begins after it. */
 export const deletedSoftly = '9223372036854775807';
 
 /** What the rules of a stream's metadata are applied to. */
 export interface RetainedStream {
   /** The last event of `$$stream`. */
-  readonly metadata: StoredEvent | undefined;
+  readonly metadata: { readonly position: number; readonly data: Uint8Array } | undefined;
   readonly lastRevision: number;
   /** The first revision that was appended after a position; undefined when there is none. */
   readonly firstAfter: (position: number) => number | undefined;
