@@ -125,15 +125,16 @@ describe('the people of a grant', () => {
     },
   );
 
-  it('it covers no call once the person who confirmed it has left the groups that are asked', () => {
-    const byOps = { verdict: verdict(), requirement: requirement({ stages: [stage({ groups: ['ops'] })] }) };
-    const outcomeWith = (groups: { readonly groups?: readonly string[] }) => {
+  it('it covers no call of high risk once the person who confirmed it has left the groups that are asked', () => {
+    const outcomeWith = (risk: 'low' | 'high', groups: { readonly groups?: readonly string[] }) => {
+      const byOps = { verdict: verdict(), requirement: requirement({ risk, stages: [stage({ groups: ['ops'] })] }) };
       const more = { confirmed: { by: 'bob', at: stored(0) }, confirmer: { principal: 'bob', ...groups } };
-      return outcomesOf(step([call('a', { judged: byOps, grants: [grantFacts({}, more)] })]));
+      return outcomesOf(step([call('a', { judged: byOps, grants: [grantFacts({ risk: 'high' }, more)] })]));
     };
-    expect(outcomeWith({ groups: ['ops'] })).toEqual(['allow']);
-    expect(outcomeWith({ groups: ['sales'] })).toEqual(['require']);
-    expect(outcomeWith({})).toEqual(['allow']);
+    expect(outcomeWith('high', { groups: ['ops'] })).toEqual(['allow']);
+    expect(outcomeWith('high', { groups: ['sales'] })).toEqual(['require']);
+    expect(outcomeWith('high', {})).toEqual(['allow']);
+    expect(outcomeWith('low', { groups: ['sales'] })).toEqual(['allow']);
   });
 
   it('are asked where they could not approve the call alone', () => {

@@ -4,7 +4,7 @@ import type { AskedCall } from './grant.coverage.js';
 import { isExhausted } from './grant.state.js';
 import type { GrantFacts, JudgedCall, MatchFacts } from './step.facts.js';
 import { hasCome } from './time.js';
-import type { ToolCallProposal } from './tool-call.commands.js';
+import type { Responder, ToolCallProposal } from './tool-call.commands.js';
 
 /** A call that would be recorded, in front of the grants that may cover it. */
 export interface CoverableCall {
@@ -69,7 +69,7 @@ export function suffices(facts: GrantFacts, callId: string, calls: number): bool
 
 /**
  * Returns whether a grant is about this call at all: its tool, run, agent and risk, a creator who could approve it alone,
- * and a second person who could as well. Both people must be approvers now.
+ * and a second person who is no requester, and who could as well where the risk is high. Both must be approvers now.
  */
 export function isInReach(
   {
@@ -85,9 +85,20 @@ export function isInReach(
   if (!isInScope(terms, call)) return false;
   if (creator === null || !couldApproveAlone(call, creator, at)) return false;
   if (confirmed === null) return true;
-  // Attack: the agent's owner confirms, or a person who has left the groups that are asked since. Of a person who is signed
-  // in at a provider and away, it counts only who they are: their groups were checked then.
-  return confirmer !== null && couldApproveAlone(call, { ...creator, ...confirmer }, at);
+  return confirmer !== null && couldApproveAlone(call, confirmerOf(creator, confirmer, call), at);
+}
+
+/**
+ * The second person in front of a call. Attack: the agent's owner confirms. A call of high risk needs two people, so there
+ * the groups of the second one count as well: they may have left those that are asked. For other calls, and for a person
+ * who is signed in at a provider and away, it counts only who they are.
+ */
+function confirmerOf(
+  creator: Responder,
+  { principal, aliases = [], groups = creator.groups }: NonNullable<GrantFacts['confirmer']>,
+  { requirement: { risk } }: AskedCall,
+): Responder {
+  return { ...creator, principal, aliases, groups: risk === 'high' ? groups : creator.groups };
 }
 
 function isInScope(terms: GrantTerms, call: AskedCall): boolean {
