@@ -50,6 +50,16 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
   'an agent jumps the escalation': [request(5, 1), wait(1), approve('eve'), claim()],
   'silence after an objection in the round before': [request(150), deny('ben'), wait(31), ask, wait(31), claim()],
   'silence after an objection that was taken back': [request(150), deny('ben'), withdraw('ben'), wait(31), claim()],
+  'silence after an objection of a person who was removed': [
+    ...([request(150), deny('ben'), { type: 'remove', person: 'ben' }, wait(31), claim()] as const),
+  ],
+  'silence where too few people are left': [
+    ...(['ben', 'cleo', 'amy'] as const).flatMap((person): Command[] => [{ type: 'remove', person }]),
+    ...[request(150), wait(31), claim()],
+  ],
+  'an edit into a rule whose approvers the agent named': [
+    ...([{ ...request(5), onBehalfOf: 'dan' }, { type: 'remove', person: 'cleo' }, edit('amy', 1_500)] as const),
+  ],
   'silence passes on the words of one of two people': [
     request(150),
     approve('amy', 'send the list'),

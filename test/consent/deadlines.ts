@@ -1,14 +1,18 @@
 import { isOpen, must, takeOver } from './book.ts';
 import type { Book, Call, Proposal, Round } from './book.ts';
 import { instructed } from './votes.ts';
+import type { Seats } from './seats.ts';
 import type { Answer, Rule, Shown } from './words.ts';
 
 /** What the clock brings. */
 export class Deadlines {
   readonly #book: Book;
 
-  constructor(book: Book) {
+  readonly #seats: Seats;
+
+  constructor(book: Book, seats: Seats) {
     this.#book = book;
+    this.#seats = seats;
   }
 
   passed(answer: Answer): void {
@@ -73,7 +77,7 @@ export class Deadlines {
     return rule.atEnd === 'deny' && this.#book.now >= proposal.at + rule.expiresIn;
   }
 
-  /** Law 5: silence approves the first round of an undisputed request, below high risk. */
+  /** Law 5: silence approves the first round of an undisputed request, below high risk, where people could object. */
   #silence(call: Call, round: Round, proposal: Proposal): void {
     const isSilent = proposal.rules.every(
       (rule) => rule.atEnd === 'allow' && !rule.isHigh && this.#book.now >= round.askedAt + rule.expiresIn,
@@ -84,6 +88,8 @@ export class Deadlines {
       5,
       'silence approved what somebody objected to, edited or answered, or a later round',
     );
+    const couldDecide = proposal.rules.every((rule) => this.#seats.couldDecide(call, rule));
+    must(couldDecide, 5, 'silence approved what too few people could decide about');
     call.approved = { amount: call.amount, secret: call.secret, instructions: [] };
     round.end = { as: proposal.votes.length > 0 ? 'person' : 'other', at: this.#book.now };
   }

@@ -9,7 +9,9 @@ export const defences = {
   'request-shown': 2,
   'own-seats': 3,
   'no-shortening': 4,
+  'approvers-left': 4,
   'true-silence': 5,
+  'enough-people': 5,
   'shown-digest': 6,
   'counted-instructions': 7,
   'voters-now': 8,
@@ -73,6 +75,10 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
       return [command, command.type === 'RespondToApproval' ? onLast(state, withSharedSeats) : state];
     case 'true-silence':
       return [command, command.type === 'ExpireApproval' ? onLast(state, untouched) : state];
+    case 'approvers-left':
+      return [command.type === 'RespondToApproval' ? withoutApprovers(command) : command, state];
+    case 'enough-people':
+      return [command.type === 'ExpireApproval' ? withoutApprovers(command) : command, state];
     case 'voters-now':
       return [command.type === 'RespondToApproval' ? withoutVoters(command) : command, state];
     case 'bounded-history':
@@ -121,6 +127,11 @@ function shortened(approval: Approval): Approval {
 }
 
 function withoutVoters({ voters: _, ...command }: RespondToApproval): RespondToApproval {
+  return command;
+}
+
+/** As if it were not known who the approvers are. */
+function withoutApprovers<Known extends { readonly approvers?: unknown }>({ approvers: _, ...command }: Known) {
   return command;
 }
 

@@ -45,7 +45,6 @@ export class Grants {
     // The policy has no default, so everybody may grant what no rule judges. That covers no call of a world.
     const risk = Math.max(0, ...this.#rulesFor(by).map(riskOf));
     this.#add({ by, match, run, as, of: null, end: this.#book.now + expiresIn, maxUses, risk, remembered: null });
-    this.#shown(answer);
   }
 
   /** An approval that a person gave alone, and wants remembered for calls like it. */
@@ -112,9 +111,9 @@ export class Grants {
   }
 
   #covers(granted: Granted, call: Call): boolean {
-    const { by, run, as, of, end, maxUses, risk, confirmedBy, isRevoked, uses } = granted;
+    const { by, run, as, of, maxUses, risk, confirmedBy, uses } = granted;
     const rule = this.#book.ruleOf(call.amount);
-    if (isRevoked || end <= this.#book.now || (risk === high && confirmedBy === null)) return false;
+    if (!this.#isLive(granted)) return false;
     if (maxUses !== null && uses.size >= maxUses && !uses.has(call.id)) return false;
     if ((run ?? runOf(call.id)) !== runOf(call.id) || (as ?? call.as) !== call.as || (of ?? call.by) !== call.by)
       return false;
@@ -143,15 +142,18 @@ export class Grants {
   }
 
   /** The product shows each grant as it is. */
-  #shown({ grants }: Answer): void {
+  check({ grants }: Answer): void {
     must(grants.length === this.#grants.length, 1, 'a grant that was given is not shown');
-    for (const [index, { uses, maxUses }] of this.#grants.entries()) {
+    for (const [index, granted] of this.#grants.entries()) {
+      const { uses, maxUses } = granted;
       must(grants[index]?.uses === uses.size, 1, `grant ${String(index)} has another number of uses`);
       must(maxUses === null || uses.size <= maxUses, 1, `grant ${String(index)} was used too often`);
+      const isActive = this.#isLive(granted) && uses.size < (maxUses ?? Infinity);
+      must(grants[index].isActive === isActive, 10, `grant ${String(index)} is not shown as it is`);
     }
   }
 
-  check(answer: Answer): void {
-    this.#shown(answer);
+  #isLive({ isRevoked, end, risk, confirmedBy }: Granted): boolean {
+    return !isRevoked && end > this.#book.now && (risk !== high || confirmedBy !== null);
   }
 }

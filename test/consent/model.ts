@@ -4,6 +4,7 @@ import { Deadlines } from './deadlines.ts';
 import { Grants } from './grants.ts';
 import { QuotaCheck } from './quotas.ts';
 import type { Question } from './quotas.ts';
+import type { Deciders } from './subject.ts';
 import { Seats } from './seats.ts';
 import { instructed, isReadable, Votes } from './votes.ts';
 import type { Answer, AskedCall, Command, Delegation, People, Policy, Request, Shown } from './words.ts';
@@ -29,7 +30,7 @@ export class ConsentModel {
     this.#grants = new Grants(this.#book, this.#seats);
     this.#quotas = new QuotaCheck(this.#book);
     this.#votes = new Votes(this.#book, this.#seats, this.#grants);
-    this.#deadlines = new Deadlines(this.#book);
+    this.#deadlines = new Deadlines(this.#book, this.#seats);
   }
 
   /** Judges the product's answer to a command, and takes over what it did. Throws `Broken`. */
@@ -41,6 +42,16 @@ export class ConsentModel {
     }
     this.#grants.check(answer);
     must(answer.leaked === null, 12, `a person was shown ${String(answer.leaked)}`);
+  }
+
+  /** Judges who is shown that they may decide about the calls. Throws `Broken`. */
+  mayDecide(deciders: Deciders): void {
+    for (const [id, call] of this.#book.calls) {
+      const proposal = call.state === 'awaiting_approval' ? call.rounds.at(-1)?.proposals.at(-1) : undefined;
+      const named = deciders.get(id) ?? [];
+      must(proposal !== undefined || named.length === 0, 6, `${named.join()} may decide about call ${String(id)}`);
+      if (proposal !== undefined) this.#votes.decide(call, proposal, named);
+    }
   }
 
   #judge(command: Command, answer: Answer): void {
@@ -203,17 +214,6 @@ export class ConsentModel {
     }
   }
 
-  /** Law 4: an agent that acts for people excludes them, and not all approvers of a stage. */
-  #leavesApprovers(call: Call): void {
-    const named = this.#book.actsFor(call).map((one) => this.#seats.who(one));
-    if (named.length === 0) return;
-    for (const { groups } of this.#book.ruleOf(call.amount).stages) {
-      const people = this.#seats.approvers(groups);
-      const isLeft = people.length === 0 || people.some((one) => !named.includes(this.#seats.who(one)));
-      must(isLeft, 4, `no approver of ${groups.join(', ')} is left beside ${named.join(', ')}`);
-    }
-  }
-
   #ask({ call: id, by, expiresIn }: Of<'ask'>, answer: Answer): void {
     const call = this.#book.calls.get(id);
     if (answer.refused !== null || call === undefined) {
@@ -233,10 +233,10 @@ export class ConsentModel {
   }
 
   #opened(call: Call, expiresIn: number | null): void {
-    this.#leavesApprovers(call);
     const { now } = this.#book;
     const content = { kind: 'run', amount: call.amount, secret: call.secret } as const;
     const rules = [this.#book.ruleOf(call.amount)];
+    this.#seats.leavesApprovers(call, rules);
     const proposal: Proposal = { content, rules, by: null, at: now, votes: [], escalated: new Map() };
     this.#book.rounds += 1;
     call.rounds.push({
@@ -295,7 +295,7 @@ export class ConsentModel {
     const isMeant = (call: Call): boolean =>
       command.type === 'cancel'
         ? call.id === command.call
-        : this.#book.around(call).some(({ id }) => runOf(id) === command.run);
+        : this.#book.around(call).some(({ id, by }) => runOf(id) === command.run && by === call.by);
     const meant = [...calls.values()].filter((call) => isMeant(call) && call.by === command.by);
     const open = meant.filter(isCancellable);
     takeOver(this.#book, answer, new Map(open.map(({ id }) => [id, ['cancelled']])));

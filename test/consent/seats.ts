@@ -1,3 +1,4 @@
+import { must } from './book.ts';
 import type { Book, Call, Proposal, Vote } from './book.ts';
 import type { Delegation, Group, People, Rule } from './words.ts';
 
@@ -41,6 +42,16 @@ export class Seats {
     return !this.isRemoved(of) && this.#delegations.some(isNow);
   }
 
+  everybody(): readonly string[] {
+    return Object.keys(this.#people);
+  }
+
+  /** The ways in which a principal may respond now: in their own right, and for those who delegated to them. */
+  voicesOf(by: string): readonly Pick<Vote, 'by' | 'inPlaceOf'>[] {
+    const others = this.#delegations.filter(({ from, to }) => to === by && this.isDelegate(by, from));
+    return [{ by, inPlaceOf: null }, ...others.map(({ from }) => ({ by, inPlaceOf: from }))];
+  }
+
   /** The people of a vote: who gave it, and in whose place. */
   #behind({ by, inPlaceOf }: Pick<Vote, 'by' | 'inPlaceOf'>): readonly string[] {
     return [this.who(by), ...(inPlaceOf === null ? [] : [this.who(inPlaceOf)])];
@@ -73,6 +84,24 @@ export class Seats {
   /** Whether a call is the request of this person: it, or a call around it, acts for them. */
   isOwn(call: Call, principal: string): boolean {
     return this.#book.actsFor(call).some((name) => this.who(name) === this.who(principal));
+  }
+
+  /** Law 4: the people for whom a call acts are not all who could fill a seat of these rules. */
+  leavesApprovers(call: Call, rules: readonly Rule[]): void {
+    const named = this.#book.actsFor(call).map((one) => this.who(one));
+    for (const { groups } of rules.flatMap(({ stages }) => stages)) {
+      const people = this.approvers(groups);
+      const isLeft = named.length === 0 || people.length === 0 || people.some((one) => !named.includes(this.who(one)));
+      must(isLeft, 4, `no approver of ${groups.join(', ')} is left beside ${named.join(', ')}`);
+    }
+  }
+
+  /** Whether so many people could decide about a call by this rule as it asks for. */
+  couldDecide(call: Call, { stages }: Rule): boolean {
+    return stages.every(({ groups, approve }) => {
+      const people = this.approvers(groups).filter((one) => !this.isOwn(call, one));
+      return new Set(people.map((one) => this.who(one))).size >= approve;
+    });
   }
 
   /** Whether this principal may be asked about a call at all. */

@@ -1,6 +1,6 @@
 import { hiddenValues, proposalDigest } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
-import { callState, currentApproval, currentProposal, digestInputOf } from '@countersign/domain';
+import { callState, currentApproval, currentProposal, digestInputOf, instructionsOf } from '@countersign/domain';
 import type { Action, Approval, ToolCall } from '@countersign/domain';
 import type { Defence } from './defences.ts';
 import type { Arguments, Shown } from './words.ts';
@@ -47,6 +47,7 @@ function toShownApproval(state: ToolCall, approval: Approval): Shown['approval']
     content: kind === 'answer' ? { kind, text: output as string } : { kind, ...seen(action) },
     digest: digestOf(state) ?? '',
     isRequest: action.actionDigest === state.request.actionDigest,
+    instructions: instructionsOf(approval).map(({ instruction }) => instruction),
     inPlaceOf: approval.votes.at(-1)?.onBehalfOf ?? null,
   };
 }

@@ -1,8 +1,13 @@
 import type { Answer, Command } from './words.ts';
 
+/** The people of each call. */
+export type Deciders = ReadonlyMap<number, readonly string[]>;
+
 /** What the model is compared with. */
 export interface Subject {
   readonly run: (command: Command) => Promise<Answer>;
+  /** The people who are shown that they may decide about each pending call. */
+  readonly deciders: () => Promise<Deciders>;
   readonly close: () => Promise<void>;
 }
 

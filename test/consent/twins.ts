@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { must } from './book.ts';
 import type { Answer, Command } from './words.ts';
 
@@ -35,11 +36,20 @@ export function mustBeAlike(one: Answer, twin: Answer): void {
   must(seen === seenByTwin, 12, `a hidden value can be told: ${String(seen)} and ${String(seenByTwin)}`);
 }
 
+/** The rules and the running server say the same. */
+export function mustBeSame(rules: object, server: object): void {
+  if (isDeepStrictEqual(rules, server)) return;
+  const [ruled, served] = [rules, server].map((one) => JSON.stringify(one instanceof Map ? [...one] : one));
+  throw new Error(`the rules say ${String(ruled)}, and the server says ${String(served)}`);
+}
+
 /** What people and agents see of an answer: neither salted digests nor what a worker gets. */
 export function visibleOf({ refused, mayDecide, calls, grants, claim }: Answer): object {
-  const shown = [...calls].map(([id, { approval, ...call }]) => {
-    const { digest: _, ...seen } = approval ?? { digest: '' };
-    return [id, call, seen] as const;
-  });
+  const shown = [...calls]
+    .toSorted(([one], [other]) => one - other)
+    .map(([id, { approval, ...call }]) => {
+      const { digest: _, ...seen } = approval ?? { digest: '' };
+      return [id, call, seen] as const;
+    });
   return { refused, mayDecide: mayDecide ?? null, shown, grants, attempt: claim?.attempt ?? null };
 }

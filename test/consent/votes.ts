@@ -111,7 +111,25 @@ export class Votes {
     must(code === 'expired', 1, `${by} may answer, and was refused with ${code}`);
   }
 
-  #recorded(vote: Vote, { round, current }: Asked, decision: Decision): void {
+  /** Those who may decide now, and all who must be able to. */
+  decide(call: Call, proposal: Proposal, named: readonly string[]): void {
+    for (const by of this.#seats.everybody()) {
+      const { rules, votes } = proposal;
+      const isNamed = named.includes(by);
+      const mayBe = rules.some((rule) =>
+        this.#seats.voicesOf(by).some((one) => this.#seats.isAsked(proposal, rule, one)),
+      );
+      must(!isNamed || (mayBe && this.#seats.mayBeAsked(call, by)), 6, `${by} is shown that they may decide`);
+      const isAsked = (rule: Rule): boolean => rule.stages.every(({ groups }) => this.#seats.isIn(by, groups));
+      const isPlain = rules.every((rule) => rule.stages.length === 1 && isAsked(rule));
+      const hasVoted = votes.some((vote) => this.#seats.isOfSame(vote, { by, inPlaceOf: null }));
+      const isFull = (call.rounds.at(-1)?.responses ?? 0) >= 256;
+      const isFree = isPlain && !hasVoted && !isFull && this.#seats.mayBeAsked(call, by);
+      must(isNamed || !isFree, 6, `${by} may decide about call ${String(call.id)}, and is not shown it`);
+    }
+  }
+
+  #recorded(vote: Vote, { call, round, current }: Asked, decision: Decision): void {
     const others = current.votes.filter((one) => !this.#seats.isOfSame(one, vote));
     const next = this.#proposed(round, current, decision);
     // An edit that changes nothing is a vote for what is asked.
@@ -121,6 +139,7 @@ export class Votes {
     if (!vote.agrees || isNew || isWritten) round.isDisputed = true;
     if (next === null || !(isNew || isWritten)) current.votes = [...others, vote];
     else {
+      this.#seats.leavesApprovers(call, next.rules);
       must(round.proposals.length < 64, 13, 'the 65th proposal of an approval');
       const votes = [...others.filter(({ agrees }) => !agrees), vote];
       round.proposals.push({ ...next, by: vote.by, at: this.#book.now, votes, escalated: new Map() });

@@ -155,13 +155,16 @@ export interface Shown extends Seen {
     readonly digest: string;
     /** The digest of the arguments is that of the request. */
     readonly isRequest: boolean;
+    /** The words for the agent that it shows, which the votes that count have. */
+    readonly instructions: readonly string[];
     /** In whose place the last vote was given. */
     readonly inPlaceOf: string | null;
   } | null;
 }
 
 export interface ShownGrant {
-  readonly state: string;
+  /** It may cover a call now. */
+  readonly isActive: boolean;
   readonly uses: number;
 }
 

@@ -1,13 +1,14 @@
 import * as api from '@countersign/commands';
 import type { Actor, Result, Role } from '@countersign/commands';
 import { approvalIdOf, hiddenValues, isSettled, maskAt, maskEdited } from '@countersign/contracts';
-import type { Decision as DecisionBody, JsonObject, RespondBody } from '@countersign/contracts';
+import type { JsonObject, RespondBody } from '@countersign/contracts';
 import { callState, currentApproval, currentProposal } from '@countersign/domain';
 import type { Action, Approval, Grant, ToolCall } from '@countersign/domain';
+import { decisionBody } from './decision-body.ts';
 import { grantBody, idOf, rememberBody, requestBody, runOfCommand } from './requests.ts';
-import { digestOf, toArguments } from './shown.ts';
+import { digestOf } from './shown.ts';
 import { leaseMs } from './subject.ts';
-import type { Agent, Command, Decision, Policy, Respond } from './words.ts';
+import type { Agent, Command, Policy, Respond } from './words.ts';
 import { fireAll, policyOf } from './write-side-world.ts';
 import type { Done, World } from './write-side-world.ts';
 
@@ -23,7 +24,7 @@ const agents: Readonly<Record<Agent, Actor>> = {
   other: actor('other', 'agent', ['*']),
 };
 const [worker, admin] = [actor('worker', 'resolver'), actor('admin', 'admin')];
-const person = (principal: string): Actor => actor(principal, 'approver');
+export const person = (principal: string): Actor => actor(principal, 'approver');
 const gone: Done = { result: api.refused('unauthenticated', 'removed') };
 
 /** Executes the commands of the model. */
@@ -148,20 +149,6 @@ function responseBody(
   };
 }
 
-/** A decision over HTTP. `mask` stands for the hidden value of what is asked. */
-export function decisionBody(decision: Decision, mask: string | null): DecisionBody {
-  switch (decision.type) {
-    case 'edit': {
-      const { amount, secret } = decision;
-      return { type: 'edit', arguments: toArguments({ amount, secret: secret === 'kept' ? mask : secret }) };
-    }
-    case 'answer':
-      return { type: 'answer', output: decision.text };
-    default:
-      return { type: decision.type };
-  }
-}
-
 function maskOf(state: ToolCall | undefined): string | null {
   const approval = state && currentApproval(state);
   if (state === undefined || approval === undefined) return null;
@@ -190,8 +177,9 @@ async function cancelledRun(
   const runId = runOfCommand(run);
   const states = await Promise.all([...calls].map(stateOf));
   const isIn = ({ request }: ToolCall): boolean =>
-    request.runId === runId || (request.chain ?? []).some((link) => link.runId === runId);
+    [request, ...(request.chain ?? [])].some((one) => one.runId === runId && one.requestedBy === request.requestedBy);
   const found = states.filter((state) => state !== undefined).filter(isIn);
+  if (!found.some(({ request }) => request.runId === runId)) return { result: api.refused('not-found', 'no such run') };
   const open = found.filter((state) => !isSettled(callState(state) ?? 'allowed')).map(({ request }) => request);
   const openCalls = {
     of: () => Promise.resolve({ calls: open, requesters: found.map((one) => one.request.requestedBy) }),

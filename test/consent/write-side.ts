@@ -2,7 +2,8 @@ import { celEngine } from '@countersign/cel';
 import * as api from '@countersign/commands';
 import type { CommandPorts } from '@countersign/commands';
 import { grantStream, toolCallStream } from '@countersign/contracts';
-import type { ToolCall } from '@countersign/domain';
+import { currentApproval } from '@countersign/domain';
+import type { Grant, ToolCall } from '@countersign/domain';
 import { createSealedStore } from '@countersign/event-store';
 import { createSimulatedEventStore } from '@countersign/event-store/testing';
 import { createConditions, createLivePolicies } from '@countersign/policy';
@@ -15,9 +16,9 @@ import { grantIndexOf, historyOf } from './recorded.ts';
 import type { Recorded } from './recorded.ts';
 import { idOf } from './requests.ts';
 import { fromArguments, toShown } from './shown.ts';
-import type { Subject } from './subject.ts';
+import type { Deciders, Subject } from './subject.ts';
 import type { Answer, Command, Policy, Shown } from './words.ts';
-import { createDoing } from './write-side-commands.ts';
+import { createDoing, person } from './write-side-commands.ts';
 import { policyOf } from './write-side-world.ts';
 import type { Done, World } from './write-side-world.ts';
 import { people, startAt } from './world.ts';
@@ -69,6 +70,7 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
       await read(world, recorded);
       return answerOf(world, recorded, command, done);
     },
+    deciders: () => Promise.resolve(decidersOf(world, recorded)),
     close: () => simulated.close(),
   };
 }
@@ -81,8 +83,21 @@ async function read({ ports, calls, grants, stateOf }: World, recorded: Recorded
   recorded.grants = loaded.flatMap((one) => (one === undefined || one.state.status === 'unknown' ? [] : [one.state]));
 }
 
+function decidersOf({ ports, removed, calls }: World, recorded: Recorded): Deciders {
+  const all = new Map<number, string[]>();
+  for (const call of calls) {
+    const state = recorded.calls.find(({ request }) => request.callId === idOf(call));
+    const approval = state && currentApproval(state);
+    if (state === undefined || approval?.resolution.status !== 'pending') continue;
+    const mayNow = (one: string): boolean => api.mayDecide(ports, person(one), state, approval.approvalId).now;
+    const found = Object.keys(people).filter((one) => !removed.has(one) && mayNow(one));
+    if (found.length > 0) all.set(call, found);
+  }
+  return all;
+}
+
 function answerOf(
-  { calls, grants, without }: World,
+  { calls, grants, clock, without }: World,
   recorded: Recorded,
   command: Command,
   { result, mayDecide }: Done,
@@ -100,11 +115,15 @@ function answerOf(
   return {
     refused: result?.status === 'refused' ? result.refusal.code : null,
     calls: shown,
-    grants: recorded.grants.map(({ status, uses }) => ({ state: status, uses })),
+    grants: recorded.grants.map((grant) => ({ isActive: isActive(grant, clock.now()), uses: grant.uses })),
     leaked: null,
     ...(claim !== undefined && { claim }),
     ...(mayDecide !== undefined && { mayDecide }),
   };
+}
+
+function isActive({ status, uses, terms }: Grant, now: number): boolean {
+  return status === 'active' && Date.parse(terms.expiresAt) > now && uses < (terms.maxUses ?? Infinity);
 }
 
 /** A tool gets a copy, as from the resolver, and writes into it, as many do. */
