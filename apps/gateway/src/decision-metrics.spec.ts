@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { observeDecisions } from './decision-metrics.js';
 import { createApi } from './testing/api.js';
 import type { Api } from './testing/api.js';
 import { openWorld } from './testing/world.js';
@@ -51,4 +53,16 @@ it('counts decisions by their type and time, fast approvals, what happens to app
   );
   // Attack: agents choose the names of tools, so no label may have them.
   expect(shown.filter((line) => /^countersign_.*"(delete_file|old|ann)"/.test(line))).toEqual([]);
+});
+
+it('lack the figure by age, and nothing else, while the read model cannot be read', async () => {
+  const registry = new Registry();
+  const { readModel, clock } = world.ports;
+  const pendingSince = () => {
+    throw new Error('the file cannot be read');
+  };
+  observeDecisions(registry, { readModel: { ...readModel, pendingSince }, clock });
+  const shown = await registry.metrics();
+  expect(shown).toContain('countersign_fast_approvals_total 0');
+  expect(shown).not.toMatch(/^countersign_pending_approvals_older\{/m);
 });

@@ -97,7 +97,13 @@ function observePendingByAge(registry: Registry, { readModel, clock }: DecisionS
     labelNames: ['than'],
     registers: [registry],
     collect() {
-      for (const [than, ageMs] of Object.entries(ages)) this.set({ than }, readModel.pendingSince(clock.now() - ageMs));
+      try {
+        for (const [than, ageMs] of Object.entries(ages))
+          this.set({ than }, readModel.pendingSince(clock.now() - ageMs));
+      } catch {
+        // A figure that cannot be read now does not take the others with it.
+        this.reset();
+      }
     },
   });
 }
