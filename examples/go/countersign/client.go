@@ -61,6 +61,8 @@ type ToolCall struct {
 	Instruction       *string         `json:"instruction"`
 	Verdict           struct {
 		Why []string `json:"why"`
+		// GrantID is the standing grant of a person that allowed the call.
+		GrantID *string `json:"grantId"`
 	} `json:"verdict"`
 	Approval *struct {
 		ApprovalID string `json:"approvalId"`

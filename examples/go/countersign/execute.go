@@ -34,8 +34,13 @@ type failure struct {
 }
 
 // Execute claims an approved call, runs the tool if the digest is right, and reports. It returns the settled call. If
-// another process has claimed the call, it waits for that one's result; `unknown` means that the process was lost.
+// another process has claimed the call, it waits for that one's result; `unknown` means that the process was lost. A call
+// that needs an approval, and was allowed without one, waits for people first.
 func (c *Client) Execute(ctx context.Context, asked Call, call ToolCall, tool Tool) (ToolCall, error) {
+	call, err := c.askPeople(ctx, asked, call)
+	if err != nil {
+		return call, err
+	}
 	if !call.MayRun() {
 		return c.WaitSettled(ctx, call.CallID)
 	}
@@ -43,7 +48,7 @@ func (c *Client) Execute(ctx context.Context, asked Call, call ToolCall, tool To
 	var claimed claim
 	claimedAt := time.Now()
 	body := map[string]any{"resolverId": c.AgentID, "leaseMs": c.Lease.Milliseconds()}
-	err := c.send(ctx, "POST", path+"/claim", c.WorkerToken, nil, body, &claimed)
+	err = c.send(ctx, "POST", path+"/claim", c.WorkerToken, nil, body, &claimed)
 	if err == nil && time.Since(claimedAt) >= c.Lease {
 		// The response took longer than the lease, so the tool starts only if the claim can still be renewed.
 		err = c.renewOnce(ctx, call.CallID, claimed.Attempt)
@@ -61,6 +66,33 @@ func (c *Client) Execute(ctx context.Context, asked Call, call ToolCall, tool To
 		}
 	}
 	return c.WaitSettled(ctx, call.CallID)
+}
+
+// askPeople opens the approval of a call that needs one and was allowed without, and waits for it.
+//
+// Attack: a process with the agent's token alone requests the call without needsApproval, the policy allows it, and the
+// worker that finds it would run it. A standing grant is an approval by a person.
+func (c *Client) askPeople(ctx context.Context, asked Call, call ToolCall) (ToolCall, error) {
+	isUnasked := func(call ToolCall) bool {
+		return asked.NeedsApproval && call.State == "allowed" && call.Verdict.GrantID == nil
+	}
+	if !isUnasked(call) {
+		return call, nil
+	}
+	question := map[string]string{}
+	if asked.Description != "" {
+		question["description"] = asked.Description
+	}
+	err := c.send(ctx, "POST", "/v1/tool-calls/"+call.CallID+"/approvals", c.AgentToken, nil, question, &struct{}{})
+	var refusal *Refusal
+	if err != nil && !(errors.As(err, &refusal) && refusal.Status == http.StatusConflict) {
+		return call, err
+	}
+	decided, err := c.WaitDecided(ctx, call.CallID)
+	if err == nil && isUnasked(decided) {
+		err = errors.New("the call needs an approval, and people cannot be asked")
+	}
+	return decided, err
 }
 
 // How long a report goes on after the context of its caller has ended.

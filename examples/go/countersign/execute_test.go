@@ -88,6 +88,42 @@ func TestAClaimWhoseAnswerCameAfterItsLeaseRunsNothing(t *testing.T) {
 	})
 }
 
+func TestACallThatWasAllowedWithoutTheApprovalThatItNeedsWaitsForPeople(t *testing.T) {
+	grant := "gr_1"
+	for _, grantID := range []*string{nil, &grant} {
+		claims, questions := 0, 0
+		client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/approvals"):
+				questions++
+			case strings.HasSuffix(r.URL.Path, "/claim"):
+				claims++
+			}
+			_, _ = w.Write([]byte(`{"callId":"call","state":"denied"}`))
+		})
+		call := ToolCall{CallID: "call", State: "allowed"}
+		call.Verdict.GrantID = grantID
+		settled, err := client.Execute(soon(t), Call{NeedsApproval: true}, call, nil)
+		if wanted := [2]int{1, 0}; grantID == nil && ([2]int{questions, claims} != wanted || settled.State != "denied") {
+			t.Errorf("%d questions, %d claims, %s, the error is %v", questions, claims, settled.State, err)
+		}
+		if wanted := [2]int{0, 1}; grantID != nil && [2]int{questions, claims} != wanted {
+			t.Errorf("%d questions, %d claims under a grant", questions, claims)
+		}
+	}
+}
+
+func TestACallThatStaysAllowedWithoutItsApprovalDoesNotRun(t *testing.T) {
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/claim") {
+			t.Error("it was claimed")
+		}
+		_, _ = w.Write([]byte(`{"callId":"call","state":"allowed"}`))
+	})
+	_, err := client.Execute(soon(t), Call{NeedsApproval: true}, ToolCall{CallID: "call", State: "allowed"}, nil)
+	refused(t, err, "people cannot be asked")
+}
+
 func TestASuccessIsReportedWithEachOutput(t *testing.T) {
 	for name, output := range map[string]any{"none": nil, "no JSON": math.NaN(), "refused": "x"} {
 		l := &ledger{t: t, lease: time.Minute, refuseOutput: name == "refused"}

@@ -72,7 +72,9 @@ class Gate:
         ends_at = None if wait_s is None else now() + wait_s
         while (result := result_of(recorded)) is None:
             left_s = _LOOK_S if ends_at is None else max(0.0, ends_at - now())
-            if recorded["state"] == "awaiting_approval":
+            if _is_unasked(asked, recorded):
+                recorded = await self._ask_people(asked, recorded)
+            elif recorded["state"] == "awaiting_approval":
                 recorded = await self.client.tool_call(call_id, "decided", left_s)
                 if recorded["state"] == "awaiting_approval" and ends_at is not None and now() >= ends_at:
                     approval_id = recorded["approval"]["approvalId"]
@@ -83,6 +85,20 @@ class Gate:
             else:
                 recorded = await self.client.tool_call(call_id, "settled")
         return result
+
+    async def _ask_people(self, asked: Call, recorded: Call) -> Call:
+        """Opens the approval of a call that is allowed. Returns the call, which is not allowed any more."""
+        call_id = recorded["callId"]
+        question = {name: asked[name] for name in ("reason", "description", "expiresInMs", "allowedDecisions") if name in asked}
+        try:
+            await self.client.ask_again(call_id, **question)
+        except CountersignError as error:
+            if error.code not in ("already-pending", "already-resolved", *_NOT_OURS):
+                raise
+        recorded = await self.client.tool_call(call_id)
+        if _is_unasked(asked, recorded):
+            raise NotApprovedError(asked["toolCallId"], "it needs an approval, and people cannot be asked")
+        return recorded
 
     async def _run(self, asked: Call, recorded: Call, execute: Execute, left_s: float) -> bool:
         """Returns whether this process ran it and reported."""
@@ -146,6 +162,16 @@ class Gate:
             # The tool did run: the refusal of its output must not turn the success into a failure.
             output = {"unrecorded": f"The tool succeeded; its output was refused: {error}"}
             await self.client.report(call_id, {**outcome, "output": output})
+
+
+def _is_unasked(asked: Call, recorded: Call) -> bool:
+    """Whether a call needs an approval here, and has none.
+
+    Attack: a process with the agent's token alone requests the call without `needsApproval`, the policy allows it, and the
+    worker that finds it would run it. A standing grant is an approval by a person.
+    """
+    has_grant = (recorded.get("verdict") or {}).get("grantId") is not None
+    return bool(asked.get("needsApproval")) and recorded["state"] == "allowed" and not has_grant
 
 
 def problem_of_claim(claim: Call, recorded: Call, asked: Call, agent_id: str) -> dict[str, str] | None:
