@@ -61,11 +61,26 @@ function clockOf(requirement: Requirement, approval: Approval, at: number): Reco
 }
 
 function recorded(decision: ResponseDecision, approval: Approval, at: number): RecordedDecision {
-  return decision.type === 'edit' ? recordedEdit(decision, approval, at) : decision;
+  switch (decision.type) {
+    case 'edit':
+      return recordedEdit(decision, approval, at);
+    case 'answer':
+      return { type: 'answer', output: decision.output };
+    case 'approve':
+    case 'deny':
+      return decision;
+  }
 }
 
-/** The number of the proposal that a response is about: an edit or an answer to what is asked already adds none. */
-function numberOf(decision: RecordedDecision, { actionDigest }: Pick<Response, 'actionDigest'>, approval: Approval) {
+/**
+ * The number of the proposal that a response is about: an edit or an answer to what is asked already adds none. Attack: a
+ * guess of the hidden values of a proposed answer, which would be told by being a vote for it.
+ */
+function numberOf(
+  decision: RecordedDecision,
+  { actionDigest, hidesValues }: Pick<Response, 'actionDigest'> & { readonly hidesValues: boolean },
+  approval: Approval,
+) {
   const current = currentProposal(approval);
   const next = current.number + 1;
   switch (decision.type) {
@@ -78,7 +93,7 @@ function numberOf(decision: RecordedDecision, { actionDigest }: Pick<Response, '
       return isSame ? current.number : next;
     }
     case 'answer':
-      return isAnswerOf(current, decision.output) ? current.number : next;
+      return isAnswerOf(current, decision.output) && !hidesValues ? current.number : next;
     case 'approve':
     case 'deny':
       return current.number;
@@ -93,10 +108,11 @@ function pendingResponse(
 ): Response {
   const written = recorded(decision, approval, command.at);
   const actionDigest = digestOf(decision, approval);
+  const hidesValues = decision.type === 'answer' && decision.hidesValues;
   return {
     approvalId: approval.approvalId,
     decision: written,
-    proposal: numberOf(written, { actionDigest }, approval),
+    proposal: numberOf(written, { actionDigest, hidesValues }, approval),
     shown: command.proposalDigest?.shown ?? null,
     actionDigest,
     reason: command.reason,

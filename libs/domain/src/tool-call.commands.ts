@@ -120,7 +120,12 @@ export type ResponseDecision =
   | { readonly type: 'approve' }
   | EditDecision
   | { readonly type: 'deny' }
-  | { readonly type: 'answer'; readonly output: JsonValue };
+  | {
+      readonly type: 'answer';
+      readonly output: JsonValue;
+      /** Values of the output are hidden from other people. */
+      readonly hidesValues: boolean;
+    };
 
 /** A person's response to an approval. */
 export interface RespondToApproval extends Timed {

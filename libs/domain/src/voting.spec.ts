@@ -179,6 +179,14 @@ describe('an answer under a quorum', () => {
     expect(stateOf(two, answer('alice', 'x'), answer('bob', 'y'))).toBe('awaiting_approval');
   });
 
+  it('with hidden values is a proposal of its own, so that no guess of them is told by being a vote', () => {
+    const guess = { decision: { type: 'answer', output: 'x', hidesValues: true } } as const;
+    given(history(request(two), answer('alice', 'x')))
+      .when(respond('bob', guess))
+      .thenAccepted({ proposal: 3, decision: { type: 'answer', output: 'x' }, resolution: 'pending' });
+    expect(stateOf(two, respond('alice', guess), respond('bob'))).toBe('succeeded');
+  });
+
   it('replaces an earlier answer of the same person', () => {
     given(history(request(two), answer('alice', 'x')))
       .when(answer('alice', 'x'))

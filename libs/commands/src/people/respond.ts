@@ -213,7 +213,15 @@ function toShown(
 }
 
 function toDecision(ports: CommandPorts, call: ToolCall, approvalId: string, decision: Decision): ResponseDecision {
-  return decision.type === 'edit' ? toEdit(ports, call, askedAction(call, approvalId), decision.arguments) : decision;
+  switch (decision.type) {
+    case 'edit':
+      return toEdit(ports, call, askedAction(call, approvalId), decision.arguments);
+    case 'answer':
+      return { ...decision, hidesValues: hiddenValues(decision.output, []).length > 0 };
+    case 'approve':
+    case 'deny':
+      return decision;
+  }
 }
 
 /** Edited arguments: masks put back, checked against the tool's schema, digested, and judged by the policy once more. */

@@ -153,7 +153,7 @@ export const answer = (
   who: string | Responder,
   output: string,
   change: Partial<RespondToApproval> = {},
-): RespondToApproval => respond(who, { decision: { type: 'answer', output }, ...change });
+): RespondToApproval => respond(who, { decision: { type: 'answer', output, hidesValues: false }, ...change });
 
 export const edit = (letter = 'b', change: Partial<EditDecision> = {}): EditDecision => ({
   type: 'edit',
