@@ -52,8 +52,16 @@ export function noMoreResponses(
   return bytesShown(approval) + bytesOfResponse(command) > bytesMax ? tooMany('bytes', bytesMax) : undefined;
 }
 
+/**
+ * Attack: an approver fills an approval up to its limit byte by byte, and learns how long a hidden value is. What may have
+ * hidden values counts in whole KiB.
+ */
+function bytesOfHidden(value: JsonValue): number {
+  return Math.ceil(bytesOf(value) / 1024) * 1024;
+}
+
 function bytesShown({ proposals, votes, reason, description }: Approval): number {
-  const asked = bytesOf(proposals[0]?.action.arguments ?? null) + bytesOf(reason) + bytesOf(description);
+  const asked = bytesOfHidden(proposals[0]?.action.arguments ?? null) + bytesOf(reason) + bytesOf(description);
   return votes.reduce((sum, vote) => sum + bytesOfResponse(vote), asked);
 }
 
@@ -63,9 +71,9 @@ function bytesOfResponse({ decision, reason, instruction }: Shown): number {
   const words = bytesOf(reason) + bytesOf(instruction);
   switch (decision.type) {
     case 'edit':
-      return words + bytesOf(decision.arguments);
+      return words + bytesOfHidden(decision.arguments);
     case 'answer':
-      return words + bytesOf(decision.output);
+      return words + bytesOfHidden(decision.output);
     case 'approve':
     case 'deny':
       return words;
