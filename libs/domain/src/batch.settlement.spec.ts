@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { callToSettle, closingOf, concernsBatch, neededWord, settlementOf, standingIn } from './batch.settlement.js';
 import type { BatchBound, BrokenBatch } from './batch.settlement.js';
-import type { ToolCallProposal } from './tool-call.commands.js';
+import type { ToolCallCommand, ToolCallProposal } from './tool-call.commands.js';
 import { initialState } from './tool-call.state.js';
 import type { ToolCall } from './tool-call.state.js';
 import {
@@ -22,7 +22,7 @@ import { history, stateAfter } from './testing/given.js';
 
 const siblingId = 'tc_bbbbbbbbbbbbbbbbbbbbbbbbbb';
 const batch = { batchId: 'step-1', batchMode: 'all-or-nothing' as const, batchCallIds: [callId, siblingId] };
-const after = (...commands: Parameters<typeof history>): ToolCall => {
+const after = (...commands: readonly ToolCallCommand[]): ToolCall => {
   const state = stateAfter(history(...commands));
   if (state.status !== 'recorded') throw new Error('nothing is recorded');
   return state;

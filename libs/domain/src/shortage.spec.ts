@@ -74,11 +74,11 @@ describe('the approvers who are left for a pending approval', () => {
   });
 
   it('are enough again where an escalation asks other people', () => {
-    const rule = {
+    const rule: Partial<Requirement> = {
       ...ops,
       onTimeout: 'escalate',
       escalation: [{ to: ['security'], expiresInMs: 20 * minuteMs }],
-    } as const;
+    };
     expect(shortWith([carol], request(rule))).toMatchObject({ stage: 0 });
     expect(shortWith([carol], request(rule), expire(minute(60)))).toBeUndefined();
     expect(shortWith([bob], request(rule), expire(minute(60)))).toBeUndefined();

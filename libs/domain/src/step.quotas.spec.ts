@@ -176,10 +176,10 @@ describe('a later question about a recorded call', () => {
       .thenAccepted({ approvalId: firstApproval, round: 1 });
     given(allowed)
       .when(ask({ quotas: full }))
-      .thenRefused('too-many-requests');
+      .thenRefusal({ code: 'too-many-requests' });
     given(allowed)
       .when(ask({ quotas: { ...full, before: null } }))
-      .thenRefused('unavailable');
+      .thenRefusal({ code: 'unavailable' });
   });
 
   it('is refused for its own reason first, and counts for nothing where the policy asks no person', () => {

@@ -87,7 +87,10 @@ const requests: fc.Arbitrary<RequestToolCall> = fc.oneof(
 const decisions: fc.Arbitrary<ResponseDecision> = fc.oneof(
   { weight: 6, arbitrary: fc.constant({ type: 'approve' } as const) },
   { weight: 2, arbitrary: fc.constant({ type: 'deny' } as const) },
-  { weight: 1, arbitrary: fc.constantFrom('x', 'y').map((output) => ({ type: 'answer', output, hidesValues: false }) as const) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('x', 'y').map((output) => ({ type: 'answer', output, hidesValues: false }) as const),
+  },
   { weight: 2, arbitrary: digests.map((letter) => edit(letter)) },
   {
     weight: 1,
