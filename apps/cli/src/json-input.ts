@@ -49,9 +49,16 @@ async function readGiven(option: string, path: string): Promise<string> {
   }
 }
 
-/** Reads a stream to its end. */
-export async function readBytes(stream: NodeJS.ReadStream): Promise<Buffer> {
+/** Reads a stream to its end, also one that is too large: its writer must not fail. Rejects when it has more than `bytesMax`. */
+export async function readBytes(stream: NodeJS.ReadStream, bytesMax = Infinity): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(Buffer.from(chunk as Uint8Array));
+  let bytes = 0;
+  for await (const chunk of stream) {
+    const read = Buffer.from(chunk as Uint8Array);
+    bytes += read.length;
+    if (bytes <= bytesMax) chunks.push(read);
+    else chunks.length = 0;
+  }
+  if (bytes > bytesMax) throw new Error(`the input has more than ${String(bytesMax)} bytes`);
   return Buffer.concat(chunks);
 }

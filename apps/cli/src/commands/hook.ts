@@ -22,6 +22,13 @@ export interface HookCommandOptions extends ConnectionOptions {
   readonly defer?: boolean;
 }
 
+/**
+ * The largest input before a tool, whose arguments have at most 256 KiB, and after it. Attack: to parse hundreds of megabytes
+ * keeps the process from its deadline, and then ends it without the exit code that blocks the tool.
+ */
+const callBytesMax = 2 * 1024 * 1024;
+const endBytesMax = 64 * 1024 * 1024;
+
 /** `countersign hook <agent>`: one decision, for the process of a coding agent that has started this one. */
 export async function hook({ terminal }: Output, name: string, options: HookCommandOptions): Promise<ExitCode> {
   const { afterTool, beforeTool, codingAgents } = await import('@countersign/coding-agents');
@@ -35,7 +42,12 @@ export async function hook({ terminal }: Output, name: string, options: HookComm
     throw usageError('A hook decides on stdout, but no process reads its stdout.');
   const agent = codingAgents[name];
   const { marks, writeMarks } = laterMarks(fileMarks());
-  const run = { agent, input: readBytes(stdin), marks, interrupted };
+  const run = {
+    agent,
+    input: readBytes(stdin, options.post === true ? endBytesMax : callBytesMax),
+    marks,
+    interrupted,
+  };
   const settings = (): Promise<HookOptions> => hookOptions(name, agent.holdMs, options, env).catch(inOneText);
   const answer = await (options.post === true ? afterTool(run, settings) : beforeTool(run, settings));
   if (answer.stdout !== '') stdout.write(`${answer.stdout}\n`);

@@ -82,6 +82,12 @@ describe('a hook that cannot begin', () => {
     expect(denied).toMatchObject({ code: 2, err: expect.stringContaining('--hold must be at most 24d') });
   });
 
+  it('blocks the tool when its input is too large to be parsed in time', async () => {
+    const input = configurations[0]?.input('too-large', 'x'.repeat(5 * 1024 * 1024)) ?? {};
+    const denied = await runHook('countersign hook claude-code', input, env);
+    expect(denied).toMatchObject({ code: 2, err: expect.stringContaining('more than 2097152 bytes') });
+  });
+
   it('blocks the tool when the options are wrong', async () => {
     const denied = await runHook('countersign hook claude-code --gate sometimes', {}, env);
     expect(denied).toMatchObject({ code: 2, err: expect.stringContaining('--gate') });
