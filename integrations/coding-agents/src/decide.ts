@@ -34,13 +34,13 @@ export interface HookPorts {
 export async function decide(ports: HookPorts, call: AgentCall): Promise<Decision> {
   const { options, marks, signal } = ports;
   if (options.ungated.some((glob) => matchesGlob(glob, call.toolName))) return { type: 'pass' };
-  const placed = { ...call, cwd: await folderOf(call) };
+  const placed = { ...call, cwd: await folderOf(call, options) };
   const client = createClient(options);
   const known = await findSameCall(client, marks, placed, signal);
   const view = await heldOpen(client, ports, await requested(client, ports, placed, known));
   if (view.state === 'awaiting_approval') return pending(client, ports, view);
   if (view.state === 'approved' || view.state === 'allowed') {
-    if ((await folderOf(call)) !== placed.cwd) return { type: 'deny', reason: folderChanged };
+    if ((await folderOf(call, options)) !== placed.cwd) return { type: 'deny', reason: folderChanged };
     return editRefused(ports, call, view) ?? claimed(ports, call, view);
   }
   if (hasRun(view)) return { type: 'deny', reason: alreadyAllowed(view.callId) };

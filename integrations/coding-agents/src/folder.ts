@@ -1,7 +1,10 @@
 import { jcsDigest } from '@countersign/contracts';
-import { realpath } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { HookInputError, type AgentCall } from './agent.js';
+import type { HookOptions } from './options.js';
+
+/** How links in a path are resolved. */
+type Links = Pick<HookOptions, 'realpath'>;
 
 /** The longest value of a label. */
 const labelMax = 512;
@@ -15,21 +18,21 @@ const missing = ['ENOENT', 'ENOTDIR'];
  * that the ledger cannot record whole. The attacks: a rule blocks calls in a folder, and the agent makes a folder in it whose
  * path is too long to be recorded, or a link to it; people approve a call in a folder, and the agent has a link in its place.
  */
-export async function folderOf({ cwd }: AgentCall): Promise<string> {
+export async function folderOf({ cwd }: AgentCall, links: Links): Promise<string> {
   if (cwd === undefined) throw new HookInputError('the folder ("cwd") of the call is not known', unknownRemedy);
-  const folder = isAbsolute(cwd) && cwd.isWellFormed() ? await withoutLinks(cwd) : cwd;
+  const folder = isAbsolute(cwd) && cwd.isWellFormed() ? await withoutLinks(cwd, links) : cwd;
   const problem = whyUnfit(folder);
   if (problem === undefined) return folder;
   throw new HookInputError(`the folder in which the agent works ${problem}`, otherRemedy);
 }
 
 /** The call in its folder without links, as it is asked for; unchanged where its folder cannot be told. */
-export async function inRealFolder(call: AgentCall): Promise<AgentCall> {
-  const cwd = await folderOf(call).catch(() => call.cwd);
+export async function inRealFolder(call: AgentCall, links: Links): Promise<AgentCall> {
+  const cwd = await folderOf(call, links).catch(() => call.cwd);
   return { ...call, cwd };
 }
 
-async function withoutLinks(cwd: string): Promise<string> {
+async function withoutLinks(cwd: string, { realpath }: Links): Promise<string> {
   try {
     return await realpath(cwd);
   } catch (error) {

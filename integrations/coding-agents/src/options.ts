@@ -8,6 +8,8 @@ export interface HookOptions extends TransportOptions {
   /** A token with role resolver: the hook claims the call for the agent. */
   readonly resolverToken: string;
   readonly agentId: string;
+  /** Resolves the links of a path, as `realpath` of `node:fs/promises`. */
+  readonly realpath: (path: string) => Promise<string>;
   /** Where people open the inbox, when it is not `url`. */
   readonly inboxUrl?: string;
   /** `writes`: every tool that is not known to be read-only. */

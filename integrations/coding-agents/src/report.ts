@@ -14,7 +14,7 @@ export async function report(
   { options, marks, signal }: Omit<HookPorts, 'agent'>,
   { call, status, result }: AgentEnd,
 ): Promise<string | null> {
-  const view = await findRunningCall(createClient(options), marks, await inRealFolder(call), signal);
+  const view = await findRunningCall(createClient(options), marks, await inRealFolder(call, options), signal);
   const text = textOf(result);
   if (view === undefined || (status === 'failed' && isOwnDenial(text ?? '', view.callId))) return null;
   const resolver = resolverOf(options);

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { realpath } from 'node:fs/promises';
 import { eachLine } from '@countersign/http-client';
 import type { GateMode } from '@countersign/worker-sdk';
 import { localError } from '../cli-error.js';
@@ -28,6 +29,7 @@ export async function acp(
   const settings = {
     ...findWorkerConnection(options, env),
     attempts,
+    realpath,
     agentId: options.agent,
     gate: options.gate,
     // The protocol can carry neither other arguments nor an answer.

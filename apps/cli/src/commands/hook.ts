@@ -1,4 +1,5 @@
 import { fstatSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import type { AgentName, HookOptions, Marks } from '@countersign/coding-agents';
 import type { GateMode } from '@countersign/worker-sdk';
 import { CliError, usageError } from '../cli-error.js';
@@ -83,6 +84,7 @@ async function hookOptions(
   const holdMs = hold === undefined ? agentHoldMs : await holdMsOf(hold);
   return {
     ...findWorkerConnection(options, env),
+    realpath,
     agentId: agent,
     gate,
     readOnly,

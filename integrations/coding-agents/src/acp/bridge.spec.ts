@@ -34,6 +34,7 @@ function openPlace(cwd: JsonValue = '/work', readOnly: readonly string[] = ['rea
       resolverToken: 'worker',
       fetch: countersign.fetch,
       attempts: 1,
+      realpath: async (path) => path,
       agentId: 'acp',
       gate: 'writes',
       allowedDecisions: ['approve', 'deny'],

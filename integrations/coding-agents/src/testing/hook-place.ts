@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import type { RequestToolCalls } from '@countersign/contracts';
 import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
 import type { HookAnswer } from '../agent.js';
@@ -29,6 +30,7 @@ export function open(name: AgentName = 'claude-code'): Place {
       return countersign.fetch(input, init);
     },
     random: () => 0,
+    realpath,
     agentId: name,
     gate: 'writes',
     readOnly: [],
