@@ -1,4 +1,4 @@
-import { parseEventMessage } from '@countersign/message-bus';
+import { parseLogEventMessage } from '@countersign/message-bus';
 import type { MessageBus } from '@countersign/message-bus';
 import { createBusApp } from '@countersign/shell';
 import type { BusApp, BusAppOptions } from '@countersign/shell';
@@ -35,7 +35,8 @@ export async function createResolverApp({
     tracing,
     group: 'resolver',
     topics: [topic],
-    parse: parseEventMessage,
+    parse: parseLogEventMessage,
+    takesUnreadable: true,
     isTransient: isTransientFailure,
   });
   return {

@@ -1,4 +1,4 @@
-import type { EventView } from '@countersign/contracts';
+import type { LogEventView } from '@countersign/contracts';
 import { BusContext, BusExceptionFilter } from '@countersign/shell';
 import { Controller, Inject, Module, UseFilters } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
@@ -19,7 +19,7 @@ export class ResolverController {
   }
 
   @EventPattern([...resolverEventTypes])
-  handle(@Payload() event: EventView, @Ctx() context: BusContext): Promise<void> {
+  handle(@Payload() event: LogEventView, @Ctx() context: BusContext): Promise<void> {
     return this.#resolver.handle(event, context.getDelivery().signal);
   }
 }

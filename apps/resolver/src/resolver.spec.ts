@@ -1,3 +1,4 @@
+import { UnreadableStreamError } from '@countersign/commands';
 import { actionDigest } from '@countersign/contracts';
 import type { EventType, EventView, JsonObject } from '@countersign/contracts';
 import { createEmbeddedMessageBus } from '@countersign/message-bus';
@@ -238,6 +239,26 @@ describe('the resolver', () => {
       expect([ran(), executions.asked]).toEqual([[], [`find ${callId}`, 'find tc_forged']]);
       expect(log.entries.filter(({ message }) => message.includes('is not in the log'))).toHaveLength(2);
       expect(await registry.metrics()).toContain('countersign_resolver_forged_total{type="ApprovalResponded"} 2');
+    });
+
+    it('a call of whose approval it gets no data, because an older relay could not read it', async () => {
+      const { resolver, add, ran, log } = open();
+      const callId = add();
+      await resolver.handle({ ...approved(callId), data: null, unreadable: 'its schema version 3 is later than 2' });
+      expect([ran().length, log.entries.filter(({ level }) => level === 'error')]).toEqual([1, []]);
+    });
+
+    it('no call that this version cannot read: its message is parked at once, for one that can', async () => {
+      const opened = open();
+      const callId = opened.add();
+      const refusal = { code: 'unreadable', detail: 'toolCall-x: upgrade Countersign' } as const;
+      const find = () => Promise.reject(new UnreadableStreamError(refusal));
+      const resolver = opened.start({ executions: { ...opened.executions, find } });
+      await expect(resolver.handle(approved(callId))).rejects.toMatchObject({
+        ...{ name: 'PoisonMessageError', code: 'unreadable' },
+        message: expect.stringMatching(/upgrade Countersign; .*replay this message/) as unknown,
+      });
+      expect(opened.ran()).toEqual([]);
     });
 
     it('an approval twice, and takes the repeat of an event for no forgery', async () => {

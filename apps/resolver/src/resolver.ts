@@ -1,4 +1,6 @@
-import type { EventType, EventView } from '@countersign/contracts';
+import { UnreadableStreamError } from '@countersign/commands';
+import type { EventType, LogEventView } from '@countersign/contracts';
+import { PoisonMessageError } from '@countersign/message-bus';
 import type { SubscribeOptions } from '@countersign/message-bus';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Ids, Log } from '@countersign/runtime';
@@ -38,10 +40,11 @@ export interface Resolver {
   /**
    * Handles an event and claims the calls that can now be executed here; their tools run in the background. Resolves
    * once each is claimed or is not for this resolver, so the event is not needed again. Waits while all places are
-   * taken. An event is a hint: the ledger's response decides.
+   * taken. An event is a hint: the ledger's response decides. So is one that the relay could not read.
+   * @throws PoisonMessageError (`unreadable`) when this version cannot read what decides about the call: a later one can.
    * @throws when the ledger did not respond, or the signal aborted: the event is needed again.
    */
-  readonly handle: (event: EventView, signal?: AbortSignal) => Promise<void>;
+  readonly handle: (event: LogEventView, signal?: AbortSignal) => Promise<void>;
   readonly status: () => { readonly running: number; readonly waiting: number };
   /** Claims no more, waits for the running tools, then leaves the rest to their leases. */
   readonly stop: () => Promise<void>;
@@ -65,7 +68,9 @@ export class ResolverStoppedError extends Error {
 export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
   error instanceof ExecutionsUnavailableError || error instanceof ResolverStoppedError;
 
-function mayBeClaimable({ type, data }: EventView): boolean {
+function mayBeClaimable({ type, data }: LogEventView): boolean {
+  // Of an event that the relay could not read the call itself tells.
+  if (data === null) return true;
   switch (type as (typeof resolverEventTypes)[number]) {
     case 'ToolCallAllowed':
     case 'ToolCallCommitted':
@@ -84,7 +89,8 @@ function mayBeClaimable({ type, data }: EventView): boolean {
  * Attack: a producer writes to the events topic that a person has approved. Events are in the log before the relay
  * publishes them, so an event that the log does not have is forged.
  */
-function isContradicted({ type, data }: EventView, call: ExecutableCall | undefined): boolean {
+function isContradicted({ type, data }: LogEventView, call: ExecutableCall | undefined): boolean {
+  if (data === null) return false;
   return type === 'ApprovalResponded' && call?.granted.some((approvalId) => approvalId === data['approvalId']) !== true;
 }
 
@@ -100,7 +106,7 @@ class CallResolver implements Resolver {
     this.#semaphore = new Semaphore(options.concurrency ?? 8);
   }
 
-  readonly handle = async (event: EventView, given?: AbortSignal): Promise<void> => {
+  readonly handle = async (event: LogEventView, given?: AbortSignal): Promise<void> => {
     const { callId, tenant } = event;
     if (callId === null || !mayBeClaimable(event) || !this.#serves(tenant)) return;
     const signal = given === undefined ? this.#stopping.signal : AbortSignal.any([given, this.#stopping.signal]);
@@ -138,7 +144,7 @@ class CallResolver implements Resolver {
   }
 
   /** It causes no execution, because the claim reads the log. It is still reported. */
-  #tellForgery(event: EventView, call: ExecutableCall | undefined): void {
+  #tellForgery(event: LogEventView, call: ExecutableCall | undefined): void {
     if (!isContradicted(event, call)) return;
     const { log, metrics } = this.#options;
     const { eventId, type, callId } = event;
@@ -148,7 +154,7 @@ class CallResolver implements Resolver {
 
   #find(tenant: string, callId: string, signal: AbortSignal): Promise<ExecutableCall | undefined> {
     const { executions } = this.#options;
-    return retryUntilAnswered(() => executions.find(tenant, callId), { ...this.#options, signal });
+    return retryUntilAnswered(() => executions.find(tenant, callId).catch(parked), { ...this.#options, signal });
   }
 
   /** Claims a call if this resolver executes it, and begins; otherwise returns the reason. */
@@ -166,6 +172,7 @@ class CallResolver implements Resolver {
     }
     giveBack();
     if (result.status === 'failed') throw result.error;
+    if (result.code === 'unreadable') throw new PoisonMessageError('unreadable', `${callId}: ${notRead}`);
     return result.code;
   }
 
@@ -177,6 +184,16 @@ class CallResolver implements Resolver {
     });
     this.#executing.add(executing);
   }
+}
+
+const notRead =
+  'what decides about the call cannot be read: replay this message when a version that can read it executes the tools';
+
+/** A call that cannot be read is not dropped: its message waits among the dead letters for a version that can. */
+function parked(error: unknown): never {
+  throw error instanceof UnreadableStreamError
+    ? new PoisonMessageError('unreadable', `${error.message}; ${notRead}`)
+    : error;
 }
 
 interface FoundCall {

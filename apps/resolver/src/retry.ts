@@ -1,4 +1,5 @@
 import { backoffMs } from '@countersign/contracts';
+import { PoisonMessageError } from '@countersign/message-bus';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { ExecutionsUnavailableError } from './executions.js';
@@ -21,6 +22,7 @@ export async function retryUntilAnswered<T>(ask: () => Promise<T>, { clock, log,
     try {
       return await ask();
     } catch (error) {
+      if (error instanceof PoisonMessageError) throw error;
       if (!(error instanceof ExecutionsUnavailableError)) unexpected += 1;
       if (signal.aborted || unexpected >= unexpectedMax) throw error;
       log.warn({ error }, 'the ledger does not respond; retrying');

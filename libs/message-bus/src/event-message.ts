@@ -1,5 +1,5 @@
 import { eventViewSchema, isReadable, toMaskedLogEventView } from '@countersign/contracts';
-import type { EventView, LogEvent } from '@countersign/contracts';
+import type { EventView, LogEvent, LogEventView } from '@countersign/contracts';
 import { PoisonMessageError } from './message-bus.js';
 import type { Message, OutgoingMessage } from './message-bus.js';
 
@@ -44,19 +44,24 @@ export function toEventMessage(event: LogEvent): OutgoingMessage {
  * @throws PoisonMessageError (`malformed`) when it carries none.
  */
 export function parseEventMessage(message: Pick<Message, 'value' | 'event'>): EventView {
+  const { data, unreadable = 'it has no data', ...event } = parseLogEventMessage(message);
+  if (data === null) throw notAnEvent(unreadable);
+  return { ...event, data };
+}
+
+/**
+ * The event that a message of the events topic carries; without its data where the relay could not read it.
+ * @throws PoisonMessageError (`malformed`) when it carries none.
+ */
+export function parseLogEventMessage(message: Pick<Message, 'value' | 'event'>): LogEventView {
   if (message.event !== undefined) return message.event;
   try {
-    const {
-      data,
-      unreadable = 'it has no data',
-      ...event
-    } = eventViewSchema.parse(JSON.parse(Buffer.from(message.value).toString()));
-    if (data === null) throw new Error(unreadable);
-    return { ...event, data };
+    return eventViewSchema.parse(JSON.parse(Buffer.from(message.value).toString()));
   } catch (error) {
-    throw new PoisonMessageError(
-      'malformed',
-      `not an event: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw notAnEvent(error instanceof Error ? error.message : String(error));
   }
+}
+
+function notAnEvent(why: string): PoisonMessageError {
+  return new PoisonMessageError('malformed', `not an event: ${why}`);
 }

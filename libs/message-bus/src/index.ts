@@ -2,7 +2,14 @@ export { createEmbeddedMessageBus } from './embedded/embedded-message-bus.js';
 export type { EmbeddedMessageBusOptions } from './embedded/embedded-message-bus.js';
 export { forgetProgressBeyond, furthestProgress } from './embedded/progress.js';
 export type { LogReader } from './embedded/log-reader.js';
-export { eventHeaders, eventKey, eventValue, parseEventMessage, toEventMessage } from './event-message.js';
+export {
+  eventHeaders,
+  eventKey,
+  eventValue,
+  parseEventMessage,
+  parseLogEventMessage,
+  toEventMessage,
+} from './event-message.js';
 export { FencedError } from './exclusive-progress.js';
 export type { ExclusiveProgress, Turn } from './exclusive-progress.js';
 export { EarlyMessageError, MessageTooLargeError, PoisonMessageError } from './message-bus.js';

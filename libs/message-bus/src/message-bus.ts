@@ -50,6 +50,11 @@ export interface SubscribeOptions {
   /** Only messages whose header `ce_type` is one of these; the others count as handled. Default: all. */
   readonly types?: readonly string[];
   /**
+   * Hands over events too that the relay could not read, without their data: a later version than the relay's may know
+   * what to do. Default: they count as handled.
+   */
+  readonly takesUnreadable?: boolean;
+  /**
    * Handles one message. A rejection or an error is a failed attempt; it never crashes the process or loses the
    * message.
    */

@@ -14,6 +14,7 @@ export interface IntakeOptions {
   readonly group: string;
   /** Undefined: all. */
   readonly types: ReadonlySet<string> | undefined;
+  readonly takesUnreadable: boolean;
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly commits: Pick<Commits, 'later' | 'now'>;
@@ -71,11 +72,11 @@ export class Intake {
   }
 
   #isWanted({ received }: KafkaMessage): boolean {
-    const { types, group } = this.#options;
+    const { types, group, takesUnreadable } = this.#options;
     return (
       (types === undefined || types.has(headerOf(received, 'ce_type') ?? '')) &&
       !isReplayForOther(received, group) &&
-      !isUnreadableEvent(received)
+      (takesUnreadable || !isUnreadableEvent(received))
     );
   }
 }

@@ -21,6 +21,7 @@ export interface KafkaSessionOptions {
   readonly topics: readonly string[];
   /** Undefined: all. */
   readonly types: ReadonlySet<string> | undefined;
+  readonly takesUnreadable: boolean;
   readonly dispatcher: Dispatcher;
   /** Names this process in what it commits. */
   readonly life: string;

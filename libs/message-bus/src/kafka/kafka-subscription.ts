@@ -118,6 +118,7 @@ export class KafkaSubscription implements Subscription {
       group: consumer.group,
       topics: consumer.topics,
       types: consumer.types === undefined ? undefined : new Set(consumer.types),
+      takesUnreadable: consumer.takesUnreadable ?? false,
       dispatcher: this.#dispatcher,
       suspectsMax: consumer.inFlightMax ?? inFlightMaxDefault,
       onJoined: () => {
