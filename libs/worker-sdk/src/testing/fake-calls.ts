@@ -130,6 +130,7 @@ export function askPeople({ view, request, batch }: FakeCall, question: RequestA
       ...{ proposedBy: 'agent', proposedAt: now, replaces: null },
     },
     ...{ shownDigest: jcsDigest([callId, round]), instructions: [], endedProposals: [] },
+    mayDecide: { now: false, why: 'forbidden', detail: 'You do not have the role approver.' },
     description: question.description ?? request.description ?? null,
     reason: question.reason ?? request.reason ?? null,
     requestedAt: now,

@@ -96,6 +96,7 @@ export function approvalShape(more: Members = {}, rule: Partial<ApprovalView['re
     proposal: proposalShape(),
     shownDigest: anyDigest,
     instructions: [],
+    mayDecide: { now: false, why: 'forbidden', detail: 'You do not have the role approver.' },
     endedProposals: [],
     description: null,
     reason: null,
