@@ -36,9 +36,9 @@ export interface Round {
   readonly askedAt: number;
   /** A shorter time that the agent asked for. */
   readonly expiresIn: number | null;
-  /** Somebody refused, edited or answered, in this round. */
+  /** A person refused, edited or answered, in this round. */
   isDisputed: boolean;
-  /** Everybody who responded, and how often anyone did. */
+  /** The people who responded, and the number of responses. */
   readonly responded: Set<string>;
   responses: number;
   proposals: Proposal[];

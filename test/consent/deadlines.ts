@@ -86,7 +86,7 @@ export class Deadlines {
     must(
       call.rounds.length === 1 && !round.isDisputed,
       5,
-      'silence approved what somebody objected to, edited or answered, or a later round',
+      'silence approved what a person objected to, edited or answered, or a later round',
     );
     const couldDecide = proposal.rules.every((rule) => this.#seats.couldDecide(call, rule));
     must(couldDecide, 5, 'silence approved what too few people could decide about');

@@ -92,7 +92,7 @@ export class Seats {
     for (const { groups } of rules.flatMap(({ stages }) => stages)) {
       const people = this.approvers(groups);
       const isLeft = named.length === 0 || people.length === 0 || people.some((one) => !named.includes(this.who(one)));
-      must(isLeft, 4, `no approver of ${groups.join(', ')} is left beside ${named.join(', ')}`);
+      must(isLeft, 4, `no approver of ${groups.join(', ')} is left without ${named.join(', ')}`);
     }
   }
 

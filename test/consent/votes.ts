@@ -34,7 +34,7 @@ export class Votes {
   respond(command: Respond, answer: Answer): void {
     const asked = this.#asked(command.call);
     if (asked === undefined) {
-      must(answer.refused !== null, 1, 'a response to a call that nobody is asked about');
+      must(answer.refused !== null, 1, 'a response to a call about which no person is asked');
       return takeOver(this.#book, answer);
     }
     if (answer.refused !== null) {
