@@ -24,7 +24,10 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-silence-'));
   const [policyFile, tokensFile] = [join(folder, 'policy.yaml'), join(folder, 'tokens.json')];
   writeFileSync(policyFile, policy);
-  writeFileSync(tokensFile, JSON.stringify([{ token, principal: 'agent', roles: ['agent'] }]), { mode: 0o600 });
+  // Silence means something only where a person could object.
+  const person = { token: `${token}-of-me`, principal: 'me', roles: ['approver'] };
+  const tokens = [{ token, principal: 'agent', roles: ['agent'] }, person];
+  writeFileSync(tokensFile, JSON.stringify(tokens), { mode: 0o600 });
   const env = { COUNTERSIGN_DATA: join(folder, 'data'), COUNTERSIGN_PORT: '0', COUNTERSIGN_POLICY: policyFile };
   const world = { clock: systemClock, ids: createSystemIds(), log: createSilentLog() };
   server = await startStandalone(readStandaloneConfig({ ...env, COUNTERSIGN_TOKENS_FILE: tokensFile }), world);

@@ -142,13 +142,16 @@ describe('countersign grants', () => {
 describe('countersign approve --remember', () => {
   it('asks for a grant with the approval, and shows it', async () => {
     const approval = approvalOf();
-    server.intercept = ({ method }) =>
-      method === 'POST' ? { status: 200, body: { ...approval, state: 'approved', grant } } : undefined;
+    server.intercept = ({ method }) => ({
+      status: 200,
+      body: method === 'POST' ? { ...approval, state: 'approved', grant } : approval,
+    });
     const { code, out } = await run('approve', approval.approvalId, '--remember', 'exact', '--for', '8h');
     expect(code).toBe(0);
     expect(out).toContain(grant.grantId);
     const remember = { match: 'exact', scope: 'run', expiresInMs: 8 * 3_600_000 };
-    expect(bodies()).toEqual([{ decision: { type: 'approve' }, remember }]);
+    const shown = { proposalDigest: approval.proposal.digest, shownDigest: approval.shownDigest };
+    expect(bodies()).toEqual([{ decision: { type: 'approve' }, ...shown, remember }]);
   });
 
   it.each([
