@@ -71,8 +71,13 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
     return { ...given(await api.respondAndRemember(ports, by, approvalId, remembering, nextId())), mayDecide };
   };
   const onGrant = async ({ type, grant, by }: Of<'confirm' | 'revoke'>): Promise<Done> => {
-    const act = type === 'confirm' ? api.confirmGrant : api.revokeGrant;
-    return { result: await act(ports, person(by), grants[grant] ?? 'grn_none', nextId()) };
+    const grantId = grants[grant] ?? 'grn_none';
+    return {
+      result:
+        type === 'confirm'
+          ? await api.confirmGrant(ports, person(by), grantId, nextId())
+          : await api.revokeGrant(ports, person(by), { grantId }, nextId()),
+    };
   };
   const waited = async (seconds: number): Promise<Done> => {
     world.clock.advance(seconds * 1_000);

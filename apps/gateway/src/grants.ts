@@ -1,6 +1,6 @@
 import { confirmGrant, createGrant, noSuchGrant, revokeGrant } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
-import type { CreateGrantBody, GrantView, ListGrantsQuery } from '@countersign/contracts';
+import type { CreateGrantBody, GrantView, ListGrantsQuery, RevokeGrantBody } from '@countersign/contracts';
 import { grantStateAt } from '@countersign/domain';
 import type { Grant } from '@countersign/domain';
 import { ok, refused } from './answer.js';
@@ -18,7 +18,7 @@ export interface Grants {
   readonly preview: (actor: Actor, body: CreateGrantBody) => Promise<Answer>;
   readonly create: (context: WriteContext, body: CreateGrantBody) => Promise<Answer>;
   readonly confirm: (context: WriteContext, grantId: string) => Promise<Answer>;
-  readonly revoke: (context: WriteContext, grantId: string) => Promise<Answer>;
+  readonly revoke: (context: WriteContext, grantId: string, body: RevokeGrantBody) => Promise<Answer>;
 }
 
 /** The grants side of the gateway. */
@@ -47,8 +47,8 @@ export function createGrants(ports: GatewayPorts): Grants {
       const outcome = await confirmGrant(commands, actor, grantId, commandId);
       return conclude(ports, 'ConfirmGrant', outcome, view);
     },
-    revoke: async ({ actor, commandId }, grantId) => {
-      const outcome = await revokeGrant(commands, actor, grantId, commandId);
+    revoke: async ({ actor, commandId }, grantId, body) => {
+      const outcome = await revokeGrant(commands, actor, { grantId, ...body }, commandId);
       return conclude(ports, 'RevokeGrant', outcome, view);
     },
   };
@@ -61,9 +61,14 @@ function scopeOf({ terms }: Grant): Pick<GrantView, 'runId' | 'agentId' | 'reque
   return { runId, agentId, requestedBy, labels };
 }
 
+function revocationOf({ revoked }: Grant): Pick<GrantView, 'revokedBy' | 'revokedAt' | 'revokeReason'> {
+  const { by = null, at = null, reason = null } = revoked ?? {};
+  return { revokedBy: by, revokedAt: at, revokeReason: reason };
+}
+
 /** A grant as people see it. A digest stays salted, and its salt is left out. */
 export function toGrantView(grant: Grant, atMs: number): GrantView {
-  const { terms, confirmed, revoked, uses, callIds, lastUsedAt } = grant;
+  const { terms, confirmed, uses, callIds, lastUsedAt } = grant;
   const { grantId, toolName, reason, risk, approvalId, createdBy, createdAt, expiresAt, maxUses } = terms;
   return {
     ...{ grantId, toolName, match: 'digest' in terms.match ? { digest: terms.match.digest } : terms.match },
@@ -72,6 +77,6 @@ export function toGrantView(grant: Grant, atMs: number): GrantView {
     ...{ confirmedBy: confirmed?.by ?? null, confirmedAt: confirmed?.at ?? null },
     ...{ expiresAt, maxUses, uses, lastUsedAt, lastCallIds: callIds.slice(-lastCallIdsMax).reverse() },
     state: grantStateAt(grant, atMs),
-    ...{ revokedBy: revoked?.by ?? null, revokedAt: revoked?.at ?? null },
+    ...revocationOf(grant),
   };
 }

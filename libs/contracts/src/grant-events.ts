@@ -75,6 +75,7 @@ export const grantRevokedSchema = z.strictObject({
   grantId: z.string(),
   revokedBy: z.string(),
   via: z.string(),
+  reason: z.exactOptional(z.string()),
   revokedAt: timeSchema,
 });
 

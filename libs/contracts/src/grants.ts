@@ -119,11 +119,18 @@ export const grantViewSchema = z
     state: z.enum(grantStates),
     revokedBy: z.string().nullable(),
     revokedAt: timeSchema.nullable(),
+    revokeReason: z.string().nullable(),
   })
   .meta({ id: 'Grant', description: 'A standing permission for calls of one tool.' });
 
 /** A standing permission, as returned over HTTP. */
 export type GrantView = z.infer<typeof grantViewSchema>;
+
+/** `DELETE /v1/grants/{grantId}`. */
+export const revokeGrantSchema = z.strictObject({ reason: textSchema.optional() }).meta({ id: 'RevokeGrant' });
+
+/** Why a grant is revoked. */
+export type RevokeGrantBody = z.infer<typeof revokeGrantSchema>;
 
 export const grantPreviewSchema = z
   .strictObject({

@@ -49,8 +49,9 @@ export {
   grantPreviewSchema,
   grantStates,
   grantViewSchema,
+  revokeGrantSchema,
 } from './grants.js';
-export type { CreateGrantBody, GrantPreview, GrantView, GrantViewState, Remember } from './grants.js';
+export type { CreateGrantBody, GrantPreview, GrantView, GrantViewState, Remember, RevokeGrantBody } from './grants.js';
 export {
   approvalIdOf,
   base32,

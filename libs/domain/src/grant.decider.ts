@@ -38,6 +38,7 @@ export interface RevokeGrant extends Timed {
   readonly type: 'RevokeGrant';
   readonly revokedBy: string;
   readonly via: string;
+  readonly reason?: string;
 }
 
 export type GrantCommand = CreateGrant | ConfirmGrant | UseGrant | RevokeGrant;
@@ -79,10 +80,11 @@ function useGrant({ callId, runId, at }: UseGrant, state: Grant): RuleResult<Gra
   return accepted({ type: 'GrantUsed', data: { grantId, callId, runId, nth, usedAt: toStored(at) } });
 }
 
-function revokeGrant({ revokedBy, via, at }: RevokeGrant, state: Grant): RuleResult<GrantEvent> {
+function revokeGrant({ revokedBy, via, reason, at }: RevokeGrant, state: Grant): RuleResult<GrantEvent> {
   if (state.status === 'revoked') return accepted();
   const { grantId } = state.terms;
-  return accepted({ type: 'GrantRevoked', data: { grantId, revokedBy, via, revokedAt: toStored(at) } });
+  const why = reason === undefined ? {} : { reason };
+  return accepted({ type: 'GrantRevoked', data: { grantId, revokedBy, via, ...why, revokedAt: toStored(at) } });
 }
 
 function notLive({ status, revoked, terms }: Grant, at: number): RuleResult<never> | undefined {
@@ -125,8 +127,8 @@ function evolve(state: GrantState, event: GrantEvent): GrantState {
       return { ...state, uses: nth, callIds: [...state.callIds, callId], lastUsedAt: usedAt };
     }
     case 'GrantRevoked': {
-      const { revokedBy: by, revokedAt: at } = event.data;
-      return { ...state, status: 'revoked', revoked: { by, at } };
+      const { revokedBy: by, revokedAt: at, reason = null } = event.data;
+      return { ...state, status: 'revoked', revoked: { by, at, reason } };
     }
   }
 }

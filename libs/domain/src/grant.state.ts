@@ -6,7 +6,7 @@ export interface Grant {
   readonly status: 'pending' | 'active' | 'revoked';
   readonly terms: GrantTerms;
   readonly confirmed: { readonly by: string; readonly at: string } | null;
-  readonly revoked: { readonly by: string; readonly at: string } | null;
+  readonly revoked: { readonly by: string; readonly at: string; readonly reason: string | null } | null;
   /** The number of uses. */
   readonly uses: number;
   /** The calls that hold a use, the oldest first. */

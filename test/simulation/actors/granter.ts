@@ -80,6 +80,6 @@ async function revoke(world: World, doors: Doors, grantId: string): Promise<void
   await doors.ask({
     ...{ kind: 'revoke', actor: world.random.pick(approvers), key: world.ids.uuid(), body: {} },
     target: `DELETE /v1/grants/${grantId}`,
-    run: (gateway, context) => gateway.grants.revoke(context, grantId),
+    run: (gateway, context) => gateway.grants.revoke(context, grantId, {}),
   });
 }

@@ -22,10 +22,10 @@ Examples:
     );
   addList(grants, runner);
   addCreate(grants, runner);
+  addRevoke(grants, runner);
   const one = [
     ['show', 'show a grant, with its uses', 'showGrant'],
     ['confirm', "confirm another person's pending grant of high risk", 'confirmGrant'],
-    ['revoke', 'revoke a grant: it covers no call that is requested later', 'revokeGrant'],
   ] as const;
   for (const [name, description, run] of one) {
     grants
@@ -36,6 +36,22 @@ Examples:
         runner.asking(command, async (invocation) => (await import('./grants.js'))[run](invocation, grantId)),
       );
   }
+}
+
+function addRevoke(grants: Command, runner: Runner): void {
+  grants
+    .command('revoke <grantId>')
+    .description('revoke a grant: it covers no call that is requested later')
+    .option('--reason <text>', 'why: it is recorded')
+    .addHelpText(
+      'after',
+      `\nExample:\n  countersign grants revoke grn_abcdefghijklmnopqrstuvwxyz --reason "the busy day is over"`,
+    )
+    .action(async (grantId: string, options: { readonly reason?: string }, command: Command) =>
+      runner.asking(command, async (invocation) =>
+        (await import('./grants.js')).revokeGrant(invocation, grantId, options),
+      ),
+    );
 }
 
 function addList(grants: Command, runner: Runner): void {

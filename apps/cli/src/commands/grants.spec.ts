@@ -20,7 +20,7 @@ const grant: GrantView = {
   },
   ...{ createdBy: 'ann', createdAt: '2026-11-22T10:00:00.000Z', confirmedBy: null, confirmedAt: null },
   ...{ expiresAt: '2026-11-22T18:00:00.000Z', maxUses: 20, uses: 3, lastUsedAt: null, lastCallIds: [] },
-  ...{ state: 'active', revokedBy: null, revokedAt: null },
+  ...{ state: 'active', revokedBy: null, revokedAt: null, revokeReason: null },
 };
 const preview: GrantPreview = {
   ...{ state: 'pending', risk: 'high', scanned: 12, covered: 2, notCompared: 1, byOutcome: { approved: 1, denied: 1 } },
@@ -136,6 +136,13 @@ describe('countersign grants', () => {
     for (const name of ['show', 'confirm', 'revoke']) expect((await run('grants', name, grant.grantId)).code).toBe(0);
     const path = `/v1/grants/${grant.grantId}`;
     expect(asked()).toEqual([`GET ${path}`, `POST ${path}/confirm`, `DELETE ${path}`]);
+  });
+});
+
+describe('countersign grants revoke', () => {
+  it('records why', async () => {
+    expect((await run('grants', 'revoke', grant.grantId, '--reason', 'enough')).code).toBe(0);
+    expect(bodies()).toEqual([{ reason: 'enough' }]);
   });
 });
 

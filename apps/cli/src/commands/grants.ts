@@ -6,6 +6,7 @@ import { durationMs } from '../duration-option.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
+import { safeJson } from '../text/printable.js';
 import { grantLines, previewLines } from '../view/grant-lines.js';
 
 /** Selects grants. */
@@ -67,8 +68,13 @@ export async function confirmGrant(invocation: Invocation, grantId: string): Pro
 }
 
 /** `countersign grants revoke`. */
-export async function revokeGrant(invocation: Invocation, grantId: string): Promise<ExitCode> {
-  return print(invocation, await invocation.client.delete<GrantView>(pathOf(grantId)));
+export async function revokeGrant(
+  invocation: Invocation,
+  grantId: string,
+  { reason }: { readonly reason?: string } = {},
+): Promise<ExitCode> {
+  const body = reason === undefined ? {} : { body: safeJson({ reason }) };
+  return print(invocation, await invocation.client.delete<GrantView>(pathOf(grantId), body));
 }
 
 /** `countersign grants create`, also with `--dry-run`. */

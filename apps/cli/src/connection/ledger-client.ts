@@ -19,7 +19,7 @@ export interface LedgerClient {
   readonly get: <T extends object>(path: string, options?: RequestOptions) => Promise<T>;
   /** Retries with the same idempotency key when the connection broke, so a response is never recorded twice. */
   readonly post: <T extends object>(path: string, options?: RequestOptions) => Promise<T>;
-  readonly delete: <T extends object>(path: string) => Promise<T>;
+  readonly delete: <T extends object>(path: string, options?: RequestOptions) => Promise<T>;
   /** Returns the response to a GET, with any status and any text. */
   readonly look: (path: string) => Promise<Answer>;
   /** Opens a stream. Returns once the status is a success. */
@@ -73,7 +73,10 @@ export function createLedgerClient(connection: Connection, now: () => number): L
       const headers = { 'idempotency-key': randomUUID(), ...options.headers };
       return objectOf(request(http.send, 'POST', path, { ...options, headers }));
     },
-    delete: (path) => objectOf(request(http.send, 'DELETE', path, { headers: { 'idempotency-key': randomUUID() } })),
+    delete: (path, options = {}) => {
+      const headers = { 'idempotency-key': randomUUID(), ...options.headers };
+      return objectOf(request(http.send, 'DELETE', path, { ...options, headers }));
+    },
     look: (path) => request(http.send, 'GET', path),
     open: async (path, { method = 'GET', ...options } = {}) => {
       const response = await request(http.open, method, path, options);

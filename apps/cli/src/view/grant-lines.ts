@@ -30,9 +30,10 @@ function scopeWords({ runId, agentId, requestedBy, labels }: GrantView): string 
   return `${requestedBy === null ? agent : `${agent} of ${nameWords(requestedBy)}`}, ${run}${where}`;
 }
 
-function peopleWords({ createdBy, confirmedBy, revokedBy }: GrantView): string {
+function peopleWords({ createdBy, confirmedBy, revokedBy, revokeReason }: GrantView): string {
   const confirmed = confirmedBy === null ? '' : `, confirmed by ${printable(confirmedBy)}`;
-  const revoked = revokedBy === null ? '' : `, revoked by ${printable(revokedBy)}`;
+  const why = revokeReason === null ? '' : `: ${printable(revokeReason)}`;
+  const revoked = revokedBy === null ? '' : `, revoked by ${printable(revokedBy)}${why}`;
   return `${printable(createdBy)}${confirmed}${revoked}`;
 }
 

@@ -47,8 +47,8 @@ export class GrantsController {
 
   @Endpoint(routes.revokeGrant)
   revoke(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
-    return write(this.#http, routes.revokeGrant, request, reply, (context) =>
-      this.#http.gateway.grants.revoke(context, paramOf(request, 'grantId')),
+    return write(this.#http, routes.revokeGrant, request, reply, (context, body) =>
+      this.#http.gateway.grants.revoke(context, paramOf(request, 'grantId'), body),
     );
   }
 }

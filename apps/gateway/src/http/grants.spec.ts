@@ -94,9 +94,20 @@ describe('a standing grant', () => {
 
   it('covers nothing after it was revoked, by whichever approver', async () => {
     const { grantId } = await created();
-    expect(await revoke(grantId)).toMatchObject({ status: 200, body: { state: 'revoked', revokedBy: 'bob' } });
+    expect(await revoke(grantId)).toMatchObject({
+      status: 200,
+      body: { state: 'revoked', revokedBy: 'bob', revokeReason: null },
+    });
     expect((await refund(5)).state).toBe('awaiting_approval');
     expect((await revoke(grantId)).status).toBe(200);
+  });
+
+  it('says why it was revoked, and records it', async () => {
+    const { grantId } = await created();
+    const body = { reason: 'the busy day is over' };
+    const { status } = await api.send('DELETE', `/v1/grants/${grantId}`, { as: 'bob', body });
+    expect(status).toBe(200);
+    expect(await read(grantId)).toMatchObject({ state: 'revoked', revokeReason: 'the busy day is over' });
   });
 
   it('never covers a blocked call, a quorum of two, or another tool', async () => {

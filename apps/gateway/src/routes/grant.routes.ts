@@ -4,6 +4,7 @@ import {
   grantPreviewSchema,
   grantViewSchema,
   listGrantsQuerySchema,
+  revokeGrantSchema,
 } from '@countersign/contracts';
 import { grantPageSchema } from '../answer-schemas.js';
 import { defineRoute } from '../route.js';
@@ -61,6 +62,8 @@ export const grantRoutes = {
     tag: 'Grants',
     summary: 'Revoke a standing grant: no call that is requested after the answer is covered',
     roles: ['approver', 'admin'],
+    body: revokeGrantSchema,
+    isBodyOptional: true,
     answers: { 200: grantViewSchema },
     codes: ['not-found'],
   }),

@@ -112,7 +112,7 @@ describe('a grant in two processes', () => {
   it('is revoked while another process takes a use: the call is judged without it', async () => {
     const other = processOver(store);
     const grant = await granted(other);
-    const revoking = before('GrantUsed', () => revokeGrant(other, bob, grant.terms.grantId, 'revoke'));
+    const revoking = before('GrantUsed', () => revokeGrant(other, bob, { grantId: grant.terms.grantId }, 'revoke'));
     expect(await request(processOver(revoking), 'a')).toBe(asked);
     expect(await grantEvents(grant)).toEqual(['GrantCreated', 'GrantRevoked']);
   });
@@ -140,7 +140,7 @@ describe('a grant in two processes', () => {
     const ports = processOver(store);
     const grant = await granted(ports);
     expect(await request(ports, 'a')).toBe(allowed);
-    expect((await revokeGrant(ports, bob, grant.terms.grantId, 'revoke')).status).toBe('done');
+    expect((await revokeGrant(ports, bob, { grantId: grant.terms.grantId }, 'revoke')).status).toBe('done');
     expect(await request(ports, 'b')).toBe(asked);
   });
 
@@ -154,7 +154,7 @@ describe('a grant in two processes', () => {
       const { grantId } = grant.terms;
       const both = [
         () => confirmGrant(processOver(store), bob, grantId, 'confirm'),
-        () => revokeGrant(processOver(store), alice, grantId, 'revoke'),
+        () => revokeGrant(processOver(store), alice, { grantId }, 'revoke'),
       ];
       const results = [];
       for (const one of order === 'confirm first' ? both : both.toReversed()) results.push(await one());
@@ -181,7 +181,7 @@ describe('a request that is repeated', () => {
     const grant = await granted(ports);
     const crashing = before('ToolCallRequested', () => Promise.reject(new Error('crashed')));
     await expect(request(processOver(crashing), 'a')).rejects.toThrow('crashed');
-    await revokeGrant(ports, bob, grant.terms.grantId, 'revoke');
+    await revokeGrant(ports, bob, { grantId: grant.terms.grantId }, 'revoke');
     expect(await request(ports, 'a')).toBe(asked);
   });
 
@@ -304,7 +304,7 @@ describe('a request that a quota refuses', () => {
 
   it('is refused although it looked covered, where the grant ended at that moment', async () => {
     const grant = await granted(ports());
-    await revokeGrant(ports(), bob, grant.terms.grantId, 'revoke');
+    await revokeGrant(ports(), bob, { grantId: grant.terms.grantId }, 'revoke');
     expect(await requestAll('pay:a')).toBe('too-many-requests');
   });
 });

@@ -1,5 +1,5 @@
 import { deriveGrantId, grantStream, isGrantId, parseApprovalId } from '@countersign/contracts';
-import type { CreateGrantBody, Remember, RespondBody } from '@countersign/contracts';
+import type { CreateGrantBody, Remember, RespondBody, RevokeGrantBody } from '@countersign/contracts';
 import { currentProposal, grantDecider } from '@countersign/domain';
 import type { Grant, GrantCommand, GrantState } from '@countersign/domain';
 import type { Actor } from '../actor.js';
@@ -51,11 +51,15 @@ export function confirmGrant(
 export function revokeGrant(
   ports: CommandPorts,
   actor: Actor,
-  grantId: string,
+  { grantId, reason }: RevokeGrantBody & { readonly grantId: string },
   commandId: string,
 ): Promise<Result<Grant>> {
   const { principal: revokedBy, via } = actor;
-  return withGrant(ports, actor, { grantId, commandId }, (_, at) => ({ type: 'RevokeGrant', at, revokedBy, via }));
+  const why = reason === undefined ? {} : { reason };
+  return withGrant(ports, actor, { grantId, commandId }, (_, at) => ({
+    ...{ type: 'RevokeGrant', at, revokedBy, via },
+    ...why,
+  }));
 }
 
 /**
