@@ -60,7 +60,7 @@ const messagesOf = (runId: string) => ledger.seen.filter(({ key }) => key === ru
 
 describe.each(ways)('a worker over %s', (_, way) => {
   it.each<[string, (runId: string) => Parameters<Worker['step']>[0]]>([
-    ['a long toolCallId', (runId) => ({ runId, toolCalls: [fill('x'.repeat(300))] })],
+    ['a long toolCallId', (runId) => ({ runId, toolCalls: [fill('x'.repeat(2049))] })],
     ['a long runId', () => ({ runId: 'x'.repeat(300), toolCalls: [fill('1')] })],
     ['a runId that is no path', () => ({ runId: '..', toolCalls: [fill('1')] })],
     ['the same toolCallId twice', (runId) => ({ runId, toolCalls: [fill('1'), fill('1')] })],
