@@ -130,7 +130,7 @@ describe('every view', () => {
       instruction: null,
       settledAt: null,
     });
-    // The gateway adds what the caller may decide, and that nobody could; a list that a card is cut.
+    // The gateway adds what the caller may decide, and that too few could; a list that a card is cut.
     const approvalKeys = Object.keys(approvalViewSchema.shape).filter(
       (key) => !['mayDecide', 'noApproverLeft', 'isPreview'].includes(key),
     );
