@@ -65,7 +65,10 @@ async function stateOf({ http }: Server, { callId }: ToolCallView): Promise<stri
 }
 
 async function metricOf({ http }: Server, name: string): Promise<number> {
-  const { text } = await http.send({ method: 'GET', path: '/metrics' });
+  // The server that says what a gateway waits for ends when the gateway itself serves.
+  const { text } = await eventually('its metrics', 60_000, () =>
+    http.send({ method: 'GET', path: '/metrics' }).catch(() => undefined),
+  );
   return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
 }
 
