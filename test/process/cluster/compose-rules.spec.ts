@@ -37,7 +37,7 @@ const mutations: readonly Mutation[] = [
     'the keys are with the keeper alone, which has no way out',
     ['networks: [store]\n    command: [start, keeper]', 'networks: [store, inside]\n    command: [start, keeper]'],
     ['command: [start, keeper]', "command: [start, keeper]\n    ports: ['127.0.0.1:7443:7443']"],
-    ["['projector:/data',", "['projector:/data', 'keys:/keys',"],
+    ["'projector:/data',", "'projector:/data', 'keys:/keys',"],
     ['x-keys: &keys', 'x-keys: &keys\n  COUNTERSIGN_KEYS_FOLDER: /keys'],
   ),
   ...inCompose(
@@ -72,7 +72,7 @@ const mutations: readonly Mutation[] = [
     ['KAFKA_SASL_USERNAME: resolver', 'KAFKA_SASL_USERNAME: relay'],
     ["'credentials-relay:/etc/countersign/credentials:ro'", "'credentials-admin:/etc/countersign/credentials:ro'"],
     ["'credentials-gateway:/etc/countersign/credentials:ro'", "'credentials-keeper:/etc/countersign/credentials:ro'"],
-    ["['projector:/data',", "['projector:/data', 'credentials-relay:/relay:ro',"],
+    ["'projector:/data',", "'projector:/data', 'credentials-relay:/relay:ro',"],
   ),
   ...inCompose(
     'no password is in the file',

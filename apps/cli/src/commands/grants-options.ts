@@ -43,10 +43,7 @@ function addRevoke(grants: Command, runner: Runner): void {
     .command('revoke <grantId>')
     .description('revoke a grant: it covers no call that is requested later')
     .option('--reason <text>', 'why: it is recorded')
-    .addHelpText(
-      'after',
-      `\nExample:\n  countersign grants revoke grn_abcdefghijklmnopqrstuvwxyz --reason "the busy day is over"`,
-    )
+    .addHelpText('after', `\nExample:\n  countersign grants revoke grn_abcdefghijklmnopqrstuvwxyz --reason over`)
     .action(async (grantId: string, options: { readonly reason?: string }, command: Command) =>
       runner.asking(command, async (invocation) =>
         (await import('./grants.js')).revokeGrant(invocation, grantId, options),
