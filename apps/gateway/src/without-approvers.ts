@@ -22,7 +22,7 @@ interface Found {
 
 /**
  * Looks through the pending approvals at each scrape and each look at readiness, a part of them at a time. What it says is
- * of its last whole pass.
+ * of the last pass that reached the end.
  */
 export function createWithoutApprovers(ports: GatewayPorts): WithoutApprovers {
   let found: Found = { count: 0, first: null };

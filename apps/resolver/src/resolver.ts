@@ -69,7 +69,7 @@ export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = 
   error instanceof ExecutionsUnavailableError || error instanceof ResolverStoppedError;
 
 function mayBeClaimable({ type, data }: LogEventView): boolean {
-  // Of an event that the relay could not read the call itself tells.
+  // Where the relay could not read the event, the call itself is read.
   if (data === null) return true;
   switch (type as (typeof resolverEventTypes)[number]) {
     case 'ToolCallAllowed':

@@ -37,7 +37,7 @@ export async function fireDue(ports: CommandPorts, tenant: string, callId: strin
   return Math.max(outcome.position, await settleBatch(ports, outcome.value));
 }
 
-/** The approvers, where silence would approve: it must not if nobody is left who could have objected. */
+/** The approvers, where silence would approve: it must not if no person is left who could have objected. */
 function approversAtSilence(
   ports: CommandPorts,
   tenant: string,

@@ -80,7 +80,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
   };
 }
 
-/** Whether the messages that failed before the start are planned again. */
+/** Says in the readiness whether the messages that failed before the start are planned again. */
 function recoveryOf(notifier: Pick<Notifier, 'status'>): CheckResult {
   const { notRecovered } = notifier.status();
   return notRecovered === undefined ? { status: 'ok' } : { status: 'failing', why: notRecovered };

@@ -28,7 +28,7 @@ export interface Card {
   readonly status: readonly string[];
   readonly facts: readonly (readonly [label: string, text: string])[];
   readonly argumentLines: readonly string[];
-  /** False: a part of the tool's name, the labels or the arguments is not shown, so that nobody can approve the call here. */
+  /** False: a part of the tool's name, the labels or the arguments is not shown, so the call cannot be approved here. */
   readonly isWhole: boolean;
   /** A warning for the approver. */
   readonly warnings: readonly string[];

@@ -11,7 +11,7 @@ import { votersOf } from './voters.js';
 
 /**
  * Returns whether the actor may respond to an approval now, by the rules of a response; otherwise the code and the words
- * of the refusal. Nobody may where the call has an event that cannot be read. A denial stands for every response, because every requirement allows it.
+ * of the refusal. No person may decide a call with an event that cannot be read. A denial stands for every response, because every requirement allows it.
  */
 export function mayDecide(
   ports: Pick<CommandPorts, 'policies' | 'people' | 'clock' | 'forbidding'>,
