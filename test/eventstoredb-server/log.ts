@@ -113,6 +113,8 @@ export function openServerLog(folder?: string): ServerLog {
     const exact = expected === 'no-stream' ? -1 : expected;
     if (exact === current) return undefined;
     const repeat = exact < current ? repeatAt(stream, exact + 1, events) : undefined;
+    // A stream that was deleted softly may be begun again, and goes on counting.
+    if (repeat === undefined && exact === -1 && firstOf(stream) === Infinity) return undefined;
     return repeat ?? { status: 'wrong-expected-version', current };
   };
   const write = (stream: string, events: readonly ProposedEvent[], createdMs: number): Written => {

@@ -1,4 +1,4 @@
-import type { LogEvent, NewEvent, RecordedEvent } from '@countersign/contracts';
+import type { LogEvent, NewEvent, RecordedEvent, UnreadableEvent } from '@countersign/contracts';
 import type { StoreClock } from './store-clock.js';
 
 /** The expected revision of a stream that must not exist. */
@@ -58,6 +58,11 @@ export interface EventStore {
   readonly append: (stream: string, expectedRevision: number, events: readonly NewEvent[]) => Promise<AppendResult>;
   /** The events of a stream in order, from `fromRevision` (default 0); empty when there is no such stream. */
   readonly readStream: (stream: string, fromRevision?: number) => Promise<readonly LogEvent[]>;
+  /**
+   * For a stream that shows no events: says that it had some, which an admin hid. Undefined when nothing tells so. Absent in a
+   * store where no one can delete a stream.
+   */
+  readonly lossOf?: (stream: string) => Promise<UnreadableEvent | undefined>;
   /**
    * At most `limit` events of the whole log after a position (exclusive), in order; fewer when they are large. Empty only
    * at the end of the log. The position is 0, that of an event, or one after the end.

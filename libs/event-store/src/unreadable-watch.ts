@@ -5,7 +5,7 @@ import {
   policyStream,
   unreadableStreamOf,
 } from '@countersign/contracts';
-import type { LogEvent, UnreadableStream } from '@countersign/contracts';
+import type { LogEvent, UnreadableEvent, UnreadableStream } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
 import type { EventStore } from './event-store.js';
 
@@ -65,6 +65,10 @@ export function createUnreadableWatch(log: Log): UnreadableWatch {
     }
     return events;
   };
+  const lookAtLoss = (loss: UnreadableEvent | undefined): UnreadableEvent | undefined => {
+    if (loss !== undefined) look([loss]);
+    return loss;
+  };
   return {
     over: (store) => ({
       ...store,
@@ -75,6 +79,7 @@ export function createUnreadableWatch(log: Log): UnreadableWatch {
         }
         return result;
       },
+      ...(store.lossOf && { lossOf: async (stream: string) => lookAtLoss(await store.lossOf?.(stream)) }),
       readStream: async (...given) => look(await store.readStream(...given)),
       readAll: async (...given) => look(await store.readAll(...given)),
       subscribe: (after, handler) =>

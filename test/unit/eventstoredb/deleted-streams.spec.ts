@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { toolCallStream } from '@countersign/contracts';
+import { claim, createWriteSide, findCall, requestApproval, requestToolCalls } from '@countersign/commands';
+import type { Actor, CommandPorts, Result } from '@countersign/commands';
+import { deriveCallId, toolCallStream } from '@countersign/contracts';
 import type { LogEvent } from '@countersign/contracts';
 import { noStream } from '@countersign/event-store';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
+import { createSystemIds } from '@countersign/runtime';
+import { createSilentLog } from '@countersign/runtime/testing';
 import type { TestServer } from '../../eventstoredb-server/server.ts';
 import { deleteSoftly } from '../../eventstoredb-server/users.ts';
 import { cleanUpAfterEach, openReadyStore, startServer, until } from './harness.js';
@@ -61,5 +65,64 @@ describe("a call's stream that an admin", () => {
     expect(await store.readStream(stream)).toMatchObject([{ stream, unreadable: expect.any(String) }]);
     expect(await store.append(stream, 2, sampleEvents(1))).toMatchObject({ status: 'conflict' });
     expect(await store.readAll(0, 10)).toHaveLength(5);
+  });
+});
+
+const actor: Actor = {
+  ...{ tenant: 'default', principal: 'agent', roles: new Set(['agent', 'resolver'] as const), groups: [] },
+  ...{ agentIds: ['*'], via: 'api', assurance: 'medium' },
+};
+
+describe('a call whose stream an admin deleted softly is refused as unreadable, at once,', () => {
+  const body = (...toolCallIds: readonly string[]) => ({
+    runId: 'run-1',
+    calls: toolCallIds.map((toolCallId) => ({ toolName: 'pay', toolCallId, arguments: {}, needsApproval: true })),
+  });
+  const callId = deriveCallId('default', 'run-1', 'a');
+  const request = (commands: CommandPorts, commandId: string, reason?: string) =>
+    requestToolCalls(commands, actor, { ...body('a'), ...(reason !== undefined && { reason }) }, commandId);
+  const codeFrom = async (result: Promise<Result<unknown>>): Promise<string> => {
+    const outcome = await result.catch((error: unknown) => error as Result<unknown> & { readonly status: 'refused' });
+    return 'refusal' in outcome ? outcome.refusal.code : 'done';
+  };
+
+  async function deleted(writeOnly = false) {
+    const server = await startServer();
+    const open = async () => {
+      const { store } = await openReadyStore(server.url, { writeOnly });
+      const ports = { store, tools: { find: () => undefined }, ids: createSystemIds(), log: createSilentLog() };
+      return createWriteSide({ ...ports, writeOnly });
+    };
+    const before = await open();
+    expect(await codeFrom(request(before, 'first'))).toBe('done');
+    deleteSoftly(server.log, toolCallStream(callId), Date.now());
+    return { before, fresh: await open() };
+  }
+
+  it.each([
+    ['a repeat of its request', (commands: CommandPorts) => request(commands, 'first')],
+    ['the same request again', (commands: CommandPorts) => request(commands, 'second')],
+    ['a new approval request', (commands: CommandPorts) => requestApproval(commands, actor, callId, {}, 'ask')],
+    ['a claim', (commands: CommandPorts) => claim(commands, actor, callId, { resolverId: 'w' }, 'claim')],
+    ['a look', (commands: CommandPorts) => findCall(commands, 'default', callId) as Promise<never>],
+  ])('%s', async (_, work) => {
+    const { fresh, before } = await deleted();
+    const startedAt = performance.now();
+    expect(await codeFrom(work(fresh))).toBe('unreadable');
+    expect(await codeFrom(work(fresh))).toBe('unreadable');
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+    // A process that has the call in memory knows from its next look.
+    expect(await codeFrom(findCall(before, 'default', callId) as Promise<never>)).toBe('unreadable');
+  });
+
+  it('also by a process that records without a read', async () => {
+    const { fresh } = await deleted(true);
+    expect(await codeFrom(request(fresh, 'second'))).toBe('unreadable');
+  });
+
+  it('and a call that never was is not found', async () => {
+    const { fresh } = await deleted();
+    const other = deriveCallId('default', 'run-1', 'b');
+    expect(await codeFrom(requestApproval(fresh, actor, other, {}, 'ask'))).toBe('not-found');
   });
 });

@@ -1,7 +1,7 @@
 import type { CalledTool, EventMetadata, LedgerEvent, NewEvent, RecordedEvent, Refusal } from '@countersign/contracts';
 import { currentSchemaVersion } from '@countersign/contracts';
 import type { RuleResult, Fold } from '@countersign/domain';
-import { EventStoreUnavailableError, repeatUntilKnown, storeBackoffMs } from '@countersign/event-store';
+import { EventStoreUnavailableError, noStream, repeatUntilKnown, storeBackoffMs } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { Clock, Ids } from '@countersign/runtime';
 import { sleep, uuidV5 } from '@countersign/runtime';
@@ -54,7 +54,7 @@ export type CommandResult<State> =
 
 /** The dependencies of command handling. */
 export interface CommandHandlerOptions<State, Event extends LedgerEvent> {
-  readonly store: Pick<EventStore, 'append' | 'readStream'>;
+  readonly store: Pick<EventStore, 'append' | 'readStream' | 'lossOf'>;
   readonly fold: Fold<State, Event>;
   /** How many folded streams are cached. */
   readonly cacheSize: number;
@@ -116,7 +116,7 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
         folded = await reload(stream, folded);
       } else {
         // A decision without events meets no conflict, so an outdated state would go unnoticed: it needs a fresh read.
-        const latest = isFresh ? folded : await streams.refresh(stream, folded);
+        const latest = await whole(stream, isFresh ? folded : await streams.refresh(stream, folded));
         if (isSame(latest, folded)) return answer;
         folded = latest;
       }
@@ -129,7 +129,13 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
     if (latest.revision > folded.revision || latest.unreadable !== undefined) return latest;
     // A conflict without news: the store was put back to an older state, and what is kept never happened.
     streams.drop(stream);
-    return streams.refresh(stream);
+    return whole(stream, await streams.refresh(stream));
+  };
+  /** A stream without events may have lost them: then nothing is decided on it either. */
+  const whole = async (stream: string, folded: FoldedStream<State>): Promise<FoldedStream<State>> => {
+    if (folded.revision !== noStream || folded.unreadable !== undefined) return folded;
+    const loss = await store.lossOf?.(stream);
+    return loss === undefined ? folded : { ...folded, unreadable: loss };
   };
   const stateAfter = (state: State, events: readonly NewEvent[]): State =>
     events.reduce((before, { type, data }) => fold.evolve(before, { type, data } as Event), state);
@@ -168,7 +174,7 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
   };
   const look = async (stream: string): Promise<FoldedStream<State>> => {
     const { folded, isFresh } = await streams.get(stream);
-    return isFresh ? folded : streams.refresh(stream, folded);
+    return whole(stream, isFresh ? folded : await streams.refresh(stream, folded));
   };
   return {
     handleCommand: (stream, decide, meta) => inTurn(stream, () => handleCommand(stream, decide, meta)),

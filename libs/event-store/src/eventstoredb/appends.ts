@@ -43,6 +43,9 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
     const areOurs = found.length === events.length && found.every((one, at) => one.eventId === events[at]?.eventId);
     return areOurs ? found : undefined;
   };
+  /** Whether an admin deleted the stream softly: the server reports a repeat as written, although no reader finds it. */
+  const isLost = async (stream: string): Promise<boolean> =>
+    (await reads.readStream(stream, 0)).length === 0 && (await reads.lossOf(stream)) !== undefined;
   /** The server's response or, when it is late, what the stream shows. */
   const send = async (proposal: Proposal): Promise<Sent> => {
     const { stream, expectedRevision, proposed } = proposal;
@@ -79,6 +82,7 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
       const recorded = await readBack(proposal);
       if (recorded !== undefined) return recorded;
       if (sent.status === 'conflict') return sent;
+      if (await isLost(proposal.stream)) return { status: 'conflict', actualRevision: sent.revision };
       return {
         status: 'unknown',
         cause: new Error(`${proposal.stream} does not have the events that were just written`),
@@ -89,6 +93,13 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
       throw error;
     }
   };
+  /** The result of an append to a stream that was deleted softly: it continues its count, so "no stream" is not revision 0. */
+  const elsewhere = async (stream: string, actualRevision: number): Promise<AppendResult> => {
+    // Readers see that its beginning is missing.
+    if (!(await reads.readStream(stream, 0)).every(isReadable)) return { status: 'conflict', actualRevision };
+    const message = `${stream} was deleted or truncated: an append was recorded as revision ${String(actualRevision)}`;
+    throw new EventStoreDamagedError(message, { stream });
+  };
   const append = async (proposal: Proposal, wasTried: boolean): Promise<AppendResult> => {
     const { stream, expectedRevision, events } = proposal;
     const sentAt = clock.monotonic();
@@ -96,7 +107,7 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
     if (sent.status === 'unknown') return sent;
     if (sent.status === 'found') return committed(sent.recorded, !writeOnly);
     if (sent.status === 'answered') {
-      checkRevision(stream, sent.revision, expectedRevision + events.length);
+      if (sent.revision !== expectedRevision + events.length) return elsewhere(stream, sent.revision);
       if (writeOnly) return { status: 'committed', revision: sent.revision, position: 0, events: [] };
     }
     const recorded = await found(proposal, sent);
@@ -186,11 +197,4 @@ function outcomeOf(error: unknown, stream: string): Conflict | Unknown {
 function checkPrefix(stream: string, prefixes: readonly string[]): void {
   if (prefixes.some((prefix) => stream.startsWith(prefix))) return;
   throw new RangeError(`no subscription would see "${stream}": a stream's name begins with ${prefixes.join(', ')}`);
-}
-
-/** A stream that was deleted or truncated continues its count, so "no stream" is not revision 0. */
-function checkRevision(stream: string, actual: number, expected: number): void {
-  if (actual === expected) return;
-  const message = `${stream} was deleted or truncated: an append up to revision ${expected} was recorded as ${actual}`;
-  throw new EventStoreDamagedError(message, { stream });
 }

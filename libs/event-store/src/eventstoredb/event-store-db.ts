@@ -136,6 +136,7 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
       return append(...given);
     },
     readStream: (stream, fromRevision = 0) => reads.readStream(stream, fromRevision),
+    lossOf: reads.lossOf,
     readAll: reads.readAll,
     subscribe: (after, handler) => {
       if (connection.closing.aborted) throw new EventStoreUnavailableError('the event store is closed');

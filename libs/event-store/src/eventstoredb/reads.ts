@@ -1,5 +1,5 @@
 import { isReadable, QuestionRefusedError, weigh } from '@countersign/contracts';
-import type { LogEvent } from '@countersign/contracts';
+import type { LogEvent, UnreadableEvent } from '@countersign/contracts';
 import { EventStoreUnavailableError } from '../event-store.js';
 import type { ClientEvent, ClientPosition, EventStoreClient } from './client.js';
 import type { Connection } from './connection.js';
@@ -19,6 +19,7 @@ export interface ReadPorts extends RetryPorts {
 /** The reads of the port. */
 export interface Reads {
   readonly readStream: (stream: string, fromRevision: number, limit?: number) => Promise<readonly LogEvent[]>;
+  readonly lossOf: (stream: string) => Promise<UnreadableEvent | undefined>;
   readonly readAll: (after: number, limit: number) => Promise<readonly LogEvent[]>;
   readonly head: () => Promise<number>;
 }
@@ -37,7 +38,10 @@ const firstHeadPage = 16;
 export function createReads(ports: ReadPorts): Reads {
   const page = createPages(ports);
   const own = (event: ClientEvent): LogEvent | undefined => fromClientEvent(event, ports.prefixes);
+  const lossOf = async (stream: string): Promise<UnreadableEvent | undefined> =>
+    isDeletedSoftly(await page.ofMetadata(stream)) ? deletedStream(stream) : undefined;
   return {
+    lossOf,
     readStream: async (stream, fromRevision, limit = Infinity) => {
       const events: LogEvent[] = [];
       let next = fromRevision;
@@ -45,6 +49,7 @@ export function createReads(ports: ReadPorts): Reads {
         const count = Math.min(pageSize, limit - events.length);
         const found = await page.ofStream(stream, next, count);
         if (found === 'deleted') return [...events, deletedStream(stream)];
+        if (found === 'missing') return next === 0 ? [] : [...events, ...listOf(await lossOf(stream))];
         for (const event of found) {
           if (Number(event.revision) > next) events.push(missingEvent(stream, next, event));
           events.push(own(event) ?? foreignEvent(event));
@@ -126,7 +131,13 @@ export function startAt(after: number): ClientPosition | 'start' {
 }
 
 interface Pages {
-  readonly ofStream: (stream: string, from: number, count: number) => Promise<readonly ClientEvent[] | 'deleted'>;
+  readonly ofStream: (
+    stream: string,
+    from: number,
+    count: number,
+  ) => Promise<readonly ClientEvent[] | 'deleted' | 'missing'>;
+  /** What admins wrote about a stream. */
+  readonly ofMetadata: (stream: string) => Promise<readonly ClientEvent[]>;
   readonly ofAll: (
     from: ClientPosition | 'start' | 'end',
     direction: 'forwards' | 'backwards',
@@ -155,12 +166,28 @@ function createPages(ports: ReadPorts): Pages {
             return await page((client, signal) => client.readStream(stream, BigInt(from), count, signal));
           } catch (error) {
             const { kind } = meaningOf(error);
-            if (kind === 'stream-not-found') return [];
+            if (kind === 'stream-not-found') return 'missing';
             if (kind === 'stream-deleted') return 'deleted';
             throw error;
           }
         },
         `read ${stream} from revision ${String(from)}`,
+        stream,
+      ),
+    ofMetadata: (stream) =>
+      read(
+        async () => {
+          try {
+            return await page((client, signal) => client.readStream(metadataOf(stream), 0n, pageSize, signal));
+          } catch (error) {
+            const meaning = meaningOf(error);
+            // A user without the right to read them learns nothing.
+            const isDenied = meaning.kind === 'not-written' && !meaning.transient;
+            if (isDenied || meaning.kind === 'stream-not-found') return [];
+            throw error;
+          }
+        },
+        `read ${metadataOf(stream)}`,
         stream,
       ),
     ofAll: (from, direction, count) =>
@@ -169,6 +196,20 @@ function createPages(ports: ReadPorts): Pages {
         `read $all from ${textOf(from)}`,
       ),
   };
+}
+
+function metadataOf(stream: string): string {
+  return `$$${stream}`;
+}
+
+/** A soft delete hides every revision up to the largest 64-bit number. */
+function isDeletedSoftly(metadata: readonly ClientEvent[]): boolean {
+  const { $tb: hiddenBefore } = (metadata.at(-1)?.data ?? {}) as { readonly $tb?: unknown };
+  return typeof hiddenBefore === 'number' && hiddenBefore > Number.MAX_SAFE_INTEGER;
+}
+
+function listOf<T>(one: T | undefined): readonly T[] {
+  return one === undefined ? [] : [one];
 }
 
 function textOf(from: ClientPosition | 'start' | 'end'): string {
