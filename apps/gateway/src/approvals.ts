@@ -1,6 +1,8 @@
+import { labelsOfQuery } from '@countersign/contracts';
 import type { ApprovalView, ListApprovalsQuery, RespondBody, RespondInBulkBody } from '@countersign/contracts';
 import { respond, respondAndRemember, respondInBulk, reveal, withdraw } from '@countersign/commands';
 import type { Actor, BulkResult } from '@countersign/commands';
+import type { ApprovalOfCall, ApprovalsQuery } from '@countersign/read-model';
 import { toProblem } from '@countersign/shell';
 import { ok, refused } from './answer.js';
 import { previewOf } from './approval-preview.js';
@@ -31,7 +33,8 @@ export function createApprovals(ports: GatewayPorts): Approvals {
   const { commands, readModel } = ports;
   return {
     list: (actor, query) => {
-      const { preview, ...wanted } = query;
+      const { preview } = query;
+      const wanted = wantedOf(ports, actor, query);
       const page = pageOf(readModel.listApprovals(actor.tenant, wanted));
       const { rows, position } = page;
       const views = viewsFor(ports, actor);
@@ -76,6 +79,32 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       const outcome = await withdraw(commands, actor, approvalId, commandId, which);
       return conclude(ports, 'WithdrawResponse', outcome, () => approvalView(ports, actor, approvalId));
     },
+  };
+}
+
+/** The query of the read model. */
+function wantedOf(ports: GatewayPorts, actor: Actor, query: ListApprovalsQuery): ApprovalsQuery {
+  const { preview: _preview, mine, labels, since, until, q, ...wanted } = query;
+  const words = q?.split(/\s+/).filter((word) => word !== '');
+  return {
+    ...wanted,
+    ...(labels !== undefined && { labels: labelsOfQuery(labels) }),
+    ...(since !== undefined && { sinceMs: Date.parse(since) }),
+    ...(until !== undefined && { untilMs: Date.parse(until) }),
+    ...(words !== undefined && { words }),
+    ...(mine === 'true' && { only: decidableBy(ports, actor) }),
+  };
+}
+
+/** Judges each approval once, so that both looks at a page have the same rows. */
+function decidableBy(ports: GatewayPorts, actor: Actor): (row: ApprovalOfCall) => boolean {
+  const known = new Map<string, boolean>();
+  const views = viewsFor(ports, actor);
+  return (row) => {
+    const { approvalId } = row.approval;
+    const isMine = known.get(approvalId) ?? views.mayDecide(row).now;
+    known.set(approvalId, isMine);
+    return isMine;
   };
 }
 

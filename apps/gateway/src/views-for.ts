@@ -11,6 +11,8 @@ type ViewPorts = Pick<GatewayPorts, 'commands' | 'clock'>;
 
 /** Calls and approvals as one caller sees them, with what the caller may do. For one answer: people may change. */
 export interface ViewsFor {
+  /** What an approval's view says of the caller. */
+  readonly mayDecide: (row: ApprovalOfCall) => NonNullable<ApprovalView['mayDecide']>;
   /** An approval on its own, masked for everyone who may decide it. */
   readonly approval: (row: ApprovalOfCall) => ApprovalView;
   /** The approval that the owner of a call has just asked for. */
@@ -23,13 +25,15 @@ export interface ViewsFor {
 export function viewsFor({ commands, clock }: ViewPorts, actor: Actor): ViewsFor {
   const ports = { ...commands, clock };
   let approvers: readonly PossibleApprover[] | null | undefined;
+  // The rules about people read nothing that the row leaves in the log.
+  const toolCall = (row: CallRow) => row as unknown as ToolCall;
+  const mayDecideNow = (row: CallRow, { approvalId }: Approval) =>
+    mayDecide(ports, actor, toolCall(row), approvalId, row.unreadable);
   const standing = (row: CallRow, approval: Approval): Pick<ApprovalView, 'mayDecide' | 'noApproverLeft'> => {
-    // The rules about people read nothing that the row leaves in the log.
-    const call = row as unknown as ToolCall;
-    const mine = { mayDecide: mayDecide(ports, actor, call, approval.approvalId, row.unreadable) };
+    const mine = { mayDecide: mayDecideNow(row, approval) };
     if (approval.resolution.status !== 'pending') return mine;
     approvers ??= allApproversOf(ports, actor.tenant);
-    const missing = missingApprovers(ports, call, approval, approvers);
+    const missing = missingApprovers(ports, toolCall(row), approval, approvers);
     return missing === null ? mine : { ...mine, noApproverLeft: missing };
   };
   const withStanding = (row: CallRow, approval: Approval, view: ApprovalView): ApprovalView => ({
@@ -44,6 +48,7 @@ export function viewsFor({ commands, clock }: ViewPorts, actor: Actor): ViewsFor
   const toApproval = ({ call, approval }: ApprovalOfCall, visibility: ReturnType<typeof visibilityFor>) =>
     withStanding(call, approval, toApprovalView({ call, approval }, visibility));
   return {
+    mayDecide: ({ call, approval }) => mayDecideNow(call, approval),
     approval: (row) => toApproval(row, approvalVisibilityFor(actor, row.call)),
     askedApproval: (row) => toApproval(row, visibilityFor(actor, row.call)),
     call: (row) => toCall(row, toToolCallView(row, visibilityFor(actor, row))),

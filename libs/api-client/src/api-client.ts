@@ -31,6 +31,7 @@ export interface ApiClientOptions {
 export function createApiClient({ url, token, fetch = fetchUnencoded }: ApiClientOptions): ApiClient {
   const client = createClient<paths>({
     baseUrl: url,
+    querySerializer: { array: { style: 'form', explode: false }, object: { style: 'form', explode: true } },
     headers: { authorization: `Bearer ${token}` },
     fetch,
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { grantStates } from './grants.js';
 import { oversightGroupings } from './oversight-views.js';
-import { externalIdSchema, digestSchema } from './primitives.js';
+import { externalIdSchema, digestSchema, riskSchema, toolCallIdSchema } from './primitives.js';
 import { limits } from './requests.js';
 import { approvalStates, toolCallStates } from './views.js';
 import type { ToolCallState } from './views.js';
@@ -13,11 +13,43 @@ const intString = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.int().min(min).max(max));
 
+const principalTextSchema = z.string().min(1).max(1024);
+
 /** `GET /v1/tool-calls/{callId}`. */
 export const getToolCallQuerySchema = z.strictObject({
   waitMs: intString(0, Number.MAX_SAFE_INTEGER).optional(),
   until: z.enum(['decided', 'settled']).optional(),
 });
+
+const labelPrefix = 'label.';
+
+/** Labels as parameters of a query, one for each: `label.team=ops`. */
+const labelFiltersSchema = z
+  .record(
+    z
+      .string()
+      .regex(/^label\../)
+      .max(128 + labelPrefix.length),
+    z.string().max(512),
+  )
+  .meta({ description: 'Calls with all of these labels, one parameter for each: `label.<name>=<value>`.' });
+
+/** The labels that the parameters of a query name, without the prefix. */
+export function labelsOfQuery(labels: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name.slice(labelPrefix.length), value]));
+}
+
+/**
+ * A query with its parameters `label.<name>` gathered in the member `labels`, as the schema has them. A parameter that is
+ * named `labels` stays what it is, and is refused.
+ */
+export function gatherLabels(query: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const entries = Object.entries(query);
+  const labels = entries.filter(([name]) => name.startsWith(labelPrefix));
+  if (labels.length === 0 || Object.hasOwn(query, 'labels')) return query;
+  const others = entries.filter(([name]) => !name.startsWith(labelPrefix));
+  return { ...Object.fromEntries(others), labels: Object.fromEntries(labels) };
+}
 
 /** `GET /v1/approvals`. */
 export const listApprovalsQuerySchema = z.strictObject({
@@ -26,12 +58,42 @@ export const listApprovalsQuerySchema = z.strictObject({
   runId: externalIdSchema.optional(),
   agentId: externalIdSchema.optional(),
   group: externalIdSchema.optional(),
-  order: z.enum(['oldest', 'newest']).optional(),
+  mine: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: '`true`: only those that the caller may decide now, as `mayDecide` says.' }),
+  toolCallId: toolCallIdSchema.optional(),
+  respondedBy: principalTextSchema
+    .optional()
+    .meta({ description: 'This principal has responded, and has not withdrawn the response.' }),
+  ruleId: externalIdSchema.optional().meta({ description: 'The rule of the policy that asks.' }),
+  risk: riskSchema.optional(),
+  labels: labelFiltersSchema.optional(),
+  since: z.iso.datetime({ offset: true }).optional().meta({ description: 'Requested at this time or later.' }),
+  until: z.iso.datetime({ offset: true }).optional().meta({ description: 'Requested at this time or earlier.' }),
+  q: z
+    .string()
+    .min(1)
+    .max(256)
+    .regex(/^\S*(?:\s\S*){0,32}$/, 'must have at most 33 words')
+    .optional()
+    .meta({
+      description:
+        'At most 33 words, each after one white space. Each is in the name of the tool, the agent or the run, in the reason or in the description, without regard to case.',
+    }),
+  sort: z.enum(['requestedAt', 'expiresAt', 'risk']).optional().meta({
+    description:
+      'Default `requestedAt`, the oldest request first. `expiresAt`: the earliest end first, those without one last. `risk`: the highest first, those without one last.',
+  }),
+  order: z.enum(['oldest', 'newest']).optional().meta({ description: '`newest` reverses the order of `sort`.' }),
   preview: z.literal('true').optional().meta({
     description: 'Cut what is long, for a list: such an approval says `isPreview`, and is read whole on its own.',
   }),
-  limit: intString(1, limits.pageSizeMax).optional(),
-  cursor: z.string().min(1).max(64).optional(),
+  limit: intString(1, limits.pageSizeMax).optional().meta({
+    description:
+      'At most this many. A page may have fewer, or none, and a `nextCursor`: the list ends where `nextCursor` is null.',
+  }),
+  cursor: z.string().min(1).max(128).optional(),
 });
 export type ListApprovalsQuery = z.infer<typeof listApprovalsQuerySchema>;
 
@@ -75,7 +137,7 @@ export const listToolCallsQuerySchema = z.strictObject({
   toolName: externalIdSchema.optional(),
   runId: externalIdSchema.optional(),
   agentId: externalIdSchema.optional(),
-  requestedBy: z.string().min(1).max(1024).optional(),
+  requestedBy: principalTextSchema.optional(),
   since: z.iso.datetime({ offset: true }).meta({ description: 'Requested at this time or later.' }).optional(),
   order: z.enum(['oldest', 'newest']).optional(),
   limit: intString(1, limits.pageSizeMax).optional(),

@@ -1,5 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
-import { cursorOf, lists, positionOf } from './cursor.js';
+import { cursorOf, lists, positionOf, sortedCursorOf, sortedLists, sortedPlaceOf } from './cursor.js';
+
+describe('a cursor of a sorted list', () => {
+  it.each(sortedLists)('of %s has its place in that list and in no other', (list) => {
+    const place = { key: 8_640_000_000_000_000, seq: Number.MAX_SAFE_INTEGER };
+    const cursor = sortedCursorOf(list, place);
+    expect(sortedPlaceOf(list, cursor)).toEqual(place);
+    for (const other of sortedLists.filter((one) => one !== list)) expect(sortedPlaceOf(other, cursor)).toBeUndefined();
+    for (const other of lists) expect(positionOf(other, cursor)).toBeUndefined();
+    expect(sortedPlaceOf(list, cursorOf('approvals', 42))).toBeUndefined();
+    expect(cursor.length).toBeLessThanOrEqual(128);
+  });
+});
 
 describe('a cursor', () => {
   it.each(lists)('of %s has its position in that list and in no other', (list) => {

@@ -1,4 +1,4 @@
-import type { ApprovalState, LogEvent, ToolCallState, UnreadableStream } from '@countersign/contracts';
+import type { ApprovalState, LogEvent, Risk, ToolCallState, UnreadableStream } from '@countersign/contracts';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from './call-row.js';
 import type { GrantReads } from './grants.js';
@@ -22,13 +22,36 @@ export interface ApprovalsQuery {
    * approver.
    */
   readonly group?: string | undefined;
-  /** The order by request time. Default: the oldest first. */
+  readonly toolCallId?: string | undefined;
+  /** This principal has responded, and has not withdrawn it. */
+  readonly respondedBy?: string | undefined;
+  /** The rule of the verdict that asks. */
+  readonly ruleId?: string | undefined;
+  readonly risk?: Risk | undefined;
+  /** All of these. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** Requested at or after this time, and at or before the other one, epoch milliseconds. */
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+  /** Each of these words, without regard to case, is in the name of the tool, the agent or the run, the reason or the description. */
+  readonly words?: readonly string[] | undefined;
+  /** A last filter. MUST give the same result for the same approval within one call. */
+  readonly only?: ((row: ApprovalOfCall) => boolean) | undefined;
+  /** Default `requestedAt`. */
+  readonly sort?: ApprovalsSort | undefined;
+  /**
+   * Default `oldest`: the oldest request first; by `expiresAt` the earliest end first, those without one last; by
+   * `risk` the highest first, those without one last. `newest` reverses it.
+   */
   readonly order?: 'oldest' | 'newest' | undefined;
   /** Default 100. */
   readonly limit?: number | undefined;
   /** The `nextCursor` of the page before, in the same order. */
   readonly cursor?: string | undefined;
 }
+
+/** What approvals can be sorted by. */
+export type ApprovalsSort = 'requestedAt' | 'expiresAt' | 'risk';
 
 /** One page of a list. */
 export type Page<Row> =
@@ -189,7 +212,10 @@ export interface ReadModel {
    */
   readonly denialsInARow: (tenant: string, of: Counted, atMost: number) => readonly string[];
   readonly factsOfRun: (tenant: string, runId: string) => RunFacts;
-  /** A page ends early when its rows have more than 8 MiB together, so that no page stalls or fills the process. */
+  /**
+   * A page ends early, and may be empty before the last one, when the rows that were read have more than 8 MiB together
+   * or are 2,000, so that no page stalls or fills the process.
+   */
   readonly listApprovals: (tenant: string, query: ApprovalsQuery) => ApprovalsPage;
   /** Calls of any state, in pages that end early like those of `listApprovals`. */
   readonly listCalls: (tenant: string, query: CallsQuery) => Page<CallRow>;

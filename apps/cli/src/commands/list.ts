@@ -14,6 +14,16 @@ export interface ApprovalFilters {
   readonly run?: string;
   readonly agent?: string;
   readonly group?: string;
+  /** Those that the caller may decide now. */
+  readonly mine?: boolean;
+  readonly respondedBy?: string;
+  readonly rule?: string;
+  readonly risk?: string;
+  readonly label?: readonly string[];
+  readonly since?: string;
+  readonly until?: string;
+  readonly search?: string;
+  readonly sort?: string;
 }
 
 interface ApprovalsPage extends Page {
@@ -28,9 +38,24 @@ export async function* approvalPages(
   filters: ApprovalFilters,
   limit = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<ApprovalsPage, void> {
-  const { state = 'pending', tool: toolName, run: runId, agent: agentId, group } = filters;
-  const query = { state, toolName, runId, agentId, group };
+  const { state = 'pending', tool: toolName, run: runId, agent: agentId, group, rule: ruleId, search: q } = filters;
+  const { respondedBy, risk, since, until, sort } = filters;
+  const query = {
+    ...{ state, toolName, runId, agentId, group, ruleId, q, respondedBy, risk, since, until, sort },
+    mine: filters.mine === true ? 'true' : undefined,
+    ...labelParameters(filters.label ?? []),
+  };
   yield* pagesOf<ApprovalsPage>(client, '/v1/approvals', query, ({ approvals }) => approvals.length, limit);
+}
+
+/** `team=ops` as the parameter `label.team`. */
+function labelParameters(labels: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    labels.map((label) => {
+      const [name = '', ...value] = label.split('=');
+      return [`label.${name}`, value.join('=')];
+    }),
+  );
 }
 
 /** `countersign list`: prints the approvals once. With `--json` it prints one JSON document per approval. */

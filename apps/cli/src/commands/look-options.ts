@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { count } from '../count-option.js';
 import type { Runner } from '../runner.js';
 import { time } from '../time-option.js';
@@ -44,6 +44,19 @@ function addList(program: Command, runner: Runner): void {
     .option('--run <runId>', 'this run only')
     .option('--agent <agentId>', 'this agent only')
     .option('--group <name>', 'approvals that this group may answer')
+    .option('--mine', 'approvals that you may decide now')
+    .option('--responded-by <principal>', 'approvals that this person has answered')
+    .option('--rule <ruleId>', 'approvals that this rule of the policy asks for')
+    .addOption(new Option('--risk <risk>', 'approvals of this risk').choices(['low', 'medium', 'high']))
+    .option('--label <name=value>', 'calls with this label; repeatable', label)
+    .option('--since <time>', 'requested at this time or later', time)
+    .option('--until <time>', 'requested at this time or earlier', time)
+    .option('--search <words>', 'words in the tool, agent, run, reason and description')
+    .addOption(
+      new Option('--sort <order>', 'the oldest, the first to expire, or the highest risk first')
+        .choices(['requestedAt', 'expiresAt', 'risk'])
+        .default('requestedAt'),
+    )
     .option('--limit <n>', 'at most this many (default: all)', count)
     .addHelpText(
       'after',
@@ -52,12 +65,19 @@ With --json, one approval per line.
 
 Examples:
   countersign list
+  countersign list --mine --sort expiresAt
   countersign list --state denied --tool delete_file
+  countersign list --label team=ops --search "invoice customer"
   countersign list --json | jq -r .approvalId`,
     )
     .action(async (options: ApprovalFilters & { limit?: number }, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./list.js')).list(invocation, options)),
     );
+}
+
+function label(text: string, before: readonly string[] = []): readonly string[] {
+  if (!/^[^=]+=/.test(text)) throw new InvalidArgumentError('Must be a name, "=" and a value, such as team=ops.');
+  return [...before, text];
 }
 
 function addShowAndRun(program: Command, runner: Runner): void {

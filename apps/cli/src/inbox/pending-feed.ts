@@ -50,16 +50,16 @@ export function createPendingFeed(client: LedgerClient, filters: ApprovalFilters
   const hasFilters = Object.values(filters).some((filter) => filter !== undefined);
   const load = async (): Promise<number> => {
     const approvals: ApprovalView[] = [];
-    let position = 0;
+    let position: number | undefined;
     let hasMore = false;
     for await (const page of approvalPages(client, { ...filters, state: 'pending' }, loadedMax)) {
       // The first of several pages is the oldest. Changes since then are reported a second time, which does no harm.
-      position = approvals.length === 0 ? page.position : position;
+      position ??= page.position;
       approvals.push(...page.approvals);
       hasMore = page.nextCursor !== null;
     }
     listener.loaded(approvals, hasMore);
-    return position;
+    return position ?? 0;
   };
   const refresh = async (approvalId: string, position?: number): Promise<void> => {
     const headers = position === undefined ? {} : { 'countersign-position': String(position) };

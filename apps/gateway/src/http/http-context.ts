@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { principalKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
+import { gatherLabels } from '@countersign/contracts';
 import type { Refusal } from '@countersign/contracts';
 import { ProblemError, retryAfter, sendText } from '@countersign/shell';
 import type { HttpServer, TracedAnswer } from '@countersign/shell';
@@ -73,7 +74,9 @@ export function paramOf(request: ApiRequest, name: 'callId' | 'approvalId' | 'ru
 
 /** The query, validated by the route. An unknown parameter is refused. */
 export function queryOf<Q extends z.ZodObject>(route: Route<z.ZodType, Q>, request: ApiRequest): z.output<Q> {
-  return parseWith(route.query ?? nothing, request.query) as z.output<Q>;
+  const query = request.query as Readonly<Record<string, unknown>>;
+  const hasLabels = route.query !== undefined && 'labels' in route.query.shape;
+  return parseWith(route.query ?? nothing, hasLabels ? gatherLabels(query) : query) as z.output<Q>;
 }
 
 /**

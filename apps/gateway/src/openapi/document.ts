@@ -113,11 +113,15 @@ function queryParameters({ query }: Route, book: SchemaRegistry): JsonSchema[] {
   // The schema of the output: a number is always sent as digits.
   return Object.entries(shape).map(([name, schema]) => {
     const used = book.use(schema, 'output');
-    // A list is sent as one value, separated by commas.
-    const list = used['type'] === 'array' ? { style: 'form', explode: false } : {};
-    return { name, in: 'query', required: false, ...list, schema: used };
+    return { name, in: 'query', required: false, ...styles[String(used['type'])], schema: used };
   });
 }
+
+/** A list is sent as one value, separated by commas; the members of an object are parameters of their own. */
+const styles: Readonly<Record<string, JsonSchema>> = {
+  array: { style: 'form', explode: false },
+  object: { style: 'form', explode: true },
+};
 
 function headerParameters({ roles, method, stream }: Route): JsonSchema[] {
   const header = (name: string, description: string, schema: JsonSchema): JsonSchema => ({

@@ -1,8 +1,9 @@
 import { DatabaseSync } from 'node:sqlite';
+import type { Risk } from '@countersign/contracts';
 import type { ApprovalsPage, ApprovalsQuery, ReadModel } from '../read-model.js';
 import { applyAll, opened } from '../testing/opened.js';
 import { scratchFolder } from '../testing/scratch-folder.js';
-import { createTestLog, requirement, stage } from '../testing/test-log.js';
+import { createTestLog, minute, minuteMs, requirement, stage, verdict } from '../testing/test-log.js';
 import { listApprovals } from './approvals-list.js';
 import type { TestLog } from '../testing/test-log.js';
 
@@ -13,16 +14,27 @@ interface Wanted {
   readonly toolName?: string;
   readonly agentId?: string;
   readonly groups?: string[] | null;
+  readonly risk?: Risk | null;
+  readonly labels?: Record<string, string>;
+  readonly expiresAt?: string | null;
+  readonly requestedAt?: string;
+  readonly reason?: string | null;
+  readonly ruleId?: string;
 }
 
 function ask(
   log: TestLog,
   name: string,
-  { runId = 'run-1', toolName = 'refund', agentId = 'agent', groups = null }: Wanted = {},
+  { runId = 'run-1', toolName = 'refund', agentId = 'agent', groups = null, risk = null, ...more }: Wanted = {},
 ) {
   const call = log.call(name, { runId });
-  call.record('ToolCallRequested', { toolName, agentId });
-  call.record('ApprovalRequested', { requirement: requirement({ stages: [stage({ groups })] }) });
+  const { labels = {}, ruleId = 'refunds', requestedAt = minute(0), expiresAt = minute(60), reason = null } = more;
+  call.record('ToolCallRequested', { toolName, agentId, labels, requestedAt });
+  call.record('ApprovalRequested', {
+    requirement: requirement({ stages: [stage({ groups })], risk }),
+    verdict: { ...verdict, ruleId },
+    ...{ requestedAt, expiresAt, reason },
+  });
   return call;
 }
 
@@ -134,6 +146,41 @@ describe('the list of approvals', () => {
     model.close();
   });
 
+  it('filters by id, rule, risk, labels, request time and response', async () => {
+    const log = createTestLog();
+    ask(log, 'a', { ruleId: 'wires', labels: { team: 'ops', env: 'prod' }, requestedAt: minute(1) });
+    ask(log, 'b', { risk: 'high', labels: { team: 'ops' }, requestedAt: minute(2) });
+    const voted = ask(log, 'c', { risk: 'low', requestedAt: minute(3) });
+    voted.record('ApprovalResponded', { resolution: 'pending', executeBy: null, respondedBy: 'al|ice' });
+    const model = await opened(path('m.db'), log);
+    expect(names(model, { toolCallId: 'b' })).toEqual(['b/1']);
+    expect(names(model, { ruleId: 'wires' })).toEqual(['a/1']);
+    expect(names(model, { risk: 'high' })).toEqual(['b/1']);
+    expect(names(model, { labels: { team: 'ops' } })).toEqual(['a/1', 'b/1']);
+    expect(names(model, { labels: { team: 'ops', env: 'prod' } })).toEqual(['a/1']);
+    expect(names(model, { labels: { toString: 'ops' } })).toEqual([]);
+    expect(names(model, { sinceMs: minuteMs(2) })).toEqual(['b/1', 'c/1']);
+    expect(names(model, { sinceMs: minuteMs(1), untilMs: minuteMs(2) })).toEqual(['a/1', 'b/1']);
+    expect(names(model, { respondedBy: 'al|ice' })).toEqual(['c/1']);
+    for (const respondedBy of ['al', 'alice', '|']) expect(names(model, { respondedBy })).toEqual([]);
+    voted.record('ResponseWithdrawn', { withdrawnBy: 'al|ice' });
+    applyAll(model, log);
+    expect(names(model, { respondedBy: 'al|ice' })).toEqual([]);
+    model.close();
+  });
+
+  it('finds words in what everybody sees, and not in arguments', async () => {
+    const log = createTestLog();
+    ask(log, 'a', { toolName: 'Wire_Transfer', runId: 'run-7', agentId: 'billing', reason: 'Grüße an Kunde 4711' });
+    ask(log, 'b');
+    const model = await opened(path('m.db'), log);
+    for (const words of [['wire'], ['TRANSFER', '4711'], ['run-7', 'bill', 'gru\u0308ße'], ['refund', 'wire'], []])
+      expect(names(model, { words })).toContain('a/1');
+    expect(names(model, { words: ['wire', 'absent'] })).toEqual([]);
+    expect(names(model, { words: ['amount'] })).toEqual([]);
+    model.close();
+  });
+
   it('follows the stages and escalations of an approval', async () => {
     const log = createTestLog();
     const call = log.call('a');
@@ -189,6 +236,47 @@ describe('paging', () => {
     model.close();
   });
 
+  it.each([
+    ['expiresAt', ['b', 'a', 'd', 'c']],
+    ['risk', ['c', 'b', 'd', 'a']],
+    ['requestedAt', ['a', 'b', 'c', 'd']],
+  ] as const)('sorts by %s in both orders, one by one, while newer ones come', async (sort, inOrder) => {
+    const log = createTestLog();
+    ask(log, 'a', { expiresAt: minute(20) });
+    ask(log, 'b', { expiresAt: minute(10), risk: 'medium' });
+    ask(log, 'c', { expiresAt: null, risk: 'high' });
+    ask(log, 'd', { expiresAt: minute(20), risk: 'low' });
+    const model = await opened(path('m.db'), log);
+    const old = (found: readonly string[]) => found.filter((name) => !name.startsWith('new'));
+    let turn = 0;
+    const between = () => {
+      if (turn < 8) ask(log, `new-${String((turn += 1))}`, { risk: 'high', expiresAt: minute(turn) });
+      applyAll(model, log);
+    };
+    expect(await walk(model, { sort, limit: 1 })).toEqual(inOrder);
+    expect(await walk(model, { sort, limit: 1, order: 'newest' })).toEqual(inOrder.toReversed());
+    expect(old(await walk(model, { sort, limit: 1 }, between))).toEqual(inOrder);
+    expect(old(await walk(model, { sort, limit: 3 }))).toEqual(inOrder);
+    const { nextCursor } = page(model, { sort, limit: 1 });
+    const other = sort === 'risk' ? 'expiresAt' : 'risk';
+    expect(model.listApprovals('default', { sort: other, cursor: nextCursor ?? '' })).toEqual({
+      status: 'invalid-cursor',
+    });
+    model.close();
+  });
+
+  it('reads 2,000 rows for a page at most, and leads on to a match behind them', async () => {
+    const log = createTestLog();
+    for (let n = 0; n < 2000; n += 1) ask(log, `call_${String(n)}`);
+    ask(log, 'last', { labels: { team: 'ops' } });
+    const model = await opened(path('m.db'), log);
+    const first = page(model, { labels: { team: 'ops' } });
+    expect(first.rows).toEqual([]);
+    expect(first.nextCursor).not.toBeNull();
+    expect(await walk(model, { labels: { team: 'ops' } })).toEqual(['last']);
+    model.close();
+  });
+
   it('walks its index in both orders and sorts nothing', async () => {
     const model = await opened(path('m.db'), createTestLog());
     model.flush();
@@ -210,6 +298,22 @@ describe('paging', () => {
           0,
         );
         const index = state === 'pending' ? 'approvals_pending' : 'approvals_ended';
+        for (const sort of ['expiresAt', 'risk'] as const) {
+          const plans: string[] = [];
+          const explained = (sql: string) => {
+            const given = sort === 'risk' ? ['default', 0, 3, 10] : ['default', 0, 0, 10];
+            plans.push(
+              ...database
+                .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+                .all(...given)
+                .map(({ detail }) => String(detail)),
+            );
+            return database.prepare(sql);
+          };
+          listApprovals(explained, 'default', { state, order, sort, limit: 10 }, 0);
+          expect(plans.some((detail) => detail.startsWith('SEARCH a USING INDEX'))).toBe(true);
+          expect(plans.filter((detail) => /TEMP B-TREE|SCAN/.test(detail))).toEqual([]);
+        }
         expect(plan[0]).toMatch(new RegExp(`^SEARCH a USING INDEX ${index} \\(.*seq[<>]\\?`));
         expect(plan.filter((detail) => /TEMP B-TREE|SCAN/.test(detail))).toEqual([]);
       }

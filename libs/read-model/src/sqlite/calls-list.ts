@@ -3,7 +3,7 @@ import { toolCallStates } from '@countersign/contracts';
 import { isShown } from '../call-row.js';
 import type { CallRow } from '../call-row.js';
 import type { CallsQuery, OpenRun, Page, RunsQuery } from '../read-model.js';
-import { pageOf, pageSizeDefault, pageStart } from './page.js';
+import { inLogOrder, pageOf, pageSizeDefault, pageStart } from './page.js';
 import { rowBytes, rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
 
@@ -37,7 +37,7 @@ export function listCalls(prepare: Prepare, tenant: string, query: CallsQuery, p
     ...{ ...named, tenant, after, count: limit + 1 },
     ...{ toolName, runId, agentId, requestedBy, sinceMs },
   });
-  return pageOf(start, found, limit, position, toShownCall);
+  return pageOf(inLogOrder(start), found, { limit, scanned: limit }, position, toShownCall);
 }
 
 function toShownCall(columns: Columns): CallRow | undefined {
@@ -60,7 +60,7 @@ export function listRuns(prepare: Prepare, tenant: string, query: RunsQuery, pos
      ) AS found CROSS JOIN runs USING (tenant, run_id, agent_id, requested_by)
      ORDER BY found.seq DESC`,
   ).iterate({ tenant, after: start.after, agentId, requestedBy, count: limit + 1 });
-  return pageOf(start, found, limit, position, toOpenRun);
+  return pageOf(inLogOrder(start), found, { limit, scanned: limit }, position, toOpenRun);
 }
 
 function toOpenRun(columns: Columns): OpenRun {

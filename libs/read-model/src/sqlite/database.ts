@@ -6,15 +6,15 @@ import type { Log } from '@countersign/runtime';
 import { readerVersion } from './unreadable-rows.js';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
-export const schemaVersion = 14;
+export const schemaVersion = 15;
 
 /**
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
  * `nested` has a row for each other run of the same principal inside which a call runs, `batches` one for each call of an
  * all-or-nothing batch with an id. `approvals` has only the columns
- * that lists filter by. Every `seq` is a position of the log, so new rows are next to the last ones. The indexes of
- * approvals contain every filtered column: a filter without matches reads no row, and a page of 100,000 pending takes
- * milliseconds. The index of calls is read once per state, and the states are merged. `runs` has one row for each agent
+ * that lists filter by and are sorted by. Every `seq` is a position of the log, so new rows are next to the last ones. The
+ * indexes of approvals contain the columns that are filtered most: such a filter without matches reads no row, and a page
+ * of 100,000 pending takes milliseconds. The index of calls is read once per state, and the states are merged. `runs` has one row for each agent
  * and principal of a run. `places` has some positions of events: a store may read its log from such a position alone.
  */
 const tables = `
@@ -38,7 +38,8 @@ const tables = `
   CREATE TABLE approvals (
     seq INTEGER PRIMARY KEY, call_seq INTEGER NOT NULL, tenant TEXT NOT NULL, state TEXT NOT NULL,
     tool_name TEXT NOT NULL, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, requested_by TEXT NOT NULL, asked TEXT,
-    requested_at INTEGER NOT NULL
+    requested_at INTEGER NOT NULL, tool_call_id TEXT NOT NULL, rule_id TEXT NOT NULL, risk INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL, responded_by TEXT
   ) STRICT;
   CREATE TABLE runs (
     tenant TEXT NOT NULL, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, requested_by TEXT NOT NULL, seq INTEGER NOT NULL,
@@ -67,8 +68,12 @@ const tables = `
   CREATE INDEX batches_by_id ON batches (tenant, requested_by, run_id, batch_id, seq);
   CREATE INDEX calls_by_due ON calls (due_at) WHERE due_at IS NOT NULL;
   CREATE INDEX places_by_time ON places (latest, seq);
-  CREATE INDEX approvals_pending ON approvals (tenant, seq, tool_name, run_id, agent_id, asked, requested_at) WHERE state = 'pending';
-  CREATE INDEX approvals_ended ON approvals (tenant, state, seq, tool_name, run_id, agent_id, asked) WHERE state <> 'pending';
+  CREATE INDEX approvals_pending
+    ON approvals (tenant, seq, tool_name, run_id, agent_id, asked, requested_at, rule_id, risk) WHERE state = 'pending';
+  CREATE INDEX approvals_ended
+    ON approvals (tenant, state, seq, tool_name, run_id, agent_id, asked, requested_at, rule_id, risk)
+    WHERE state <> 'pending';
+  CREATE INDEX approvals_by_expiry ON approvals (tenant, state, expires_at, seq);
   CREATE INDEX approvals_by_agent ON approvals (tenant, requested_by, agent_id, state, seq);
   CREATE INDEX approvals_by_principal ON approvals (tenant, requested_by, state, seq);
   PRAGMA user_version = ${String(schemaVersion)};

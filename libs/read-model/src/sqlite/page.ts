@@ -29,27 +29,39 @@ export function pageStart(list: List, order: 'oldest' | 'newest', cursor: string
   return after === undefined ? undefined : { list, after, beyond, direction };
 }
 
+/** How many rows a page may have, and how many may be read for it. */
+export interface PageBounds {
+  readonly limit: number;
+  readonly scanned: number;
+}
+
 /**
- * The rows of one page, at least one, and the cursor when more follow. Each found row has its place in `page_seq` and
- * its size in `bytes`. A row for which `toRow` returns undefined is passed over.
+ * The rows of one page, and the cursor when more follow. Each found row has its place in `page_seq` and its size in
+ * `bytes`. A row for which `toRow` returns undefined is passed over.
  */
 export function pageOf<Row>(
-  { list }: PageStart,
+  cursorAfter: (columns: Columns) => string,
   found: Iterable<Columns>,
-  limit: number,
+  { limit, scanned }: PageBounds,
   position: number,
   toRow: (columns: Columns) => Row | undefined,
 ): Page<Row> {
   const rows: Row[] = [];
-  let [taken, bytes, last] = [0, 0, 0];
+  let [read, bytes] = [0, 0];
+  let last: Columns | undefined;
   for (const columns of found) {
     bytes += Number(columns['bytes']);
-    if (taken === limit || (taken > 0 && bytes > pageBytesMax))
-      return { status: 'page', rows, nextCursor: cursorOf(list, last), position };
-    taken += 1;
-    last = Number(columns['page_seq']);
+    const isFull = rows.length === limit || read === scanned || bytes > pageBytesMax;
+    if (last !== undefined && isFull) return { status: 'page', rows, nextCursor: cursorAfter(last), position };
+    read += 1;
+    last = columns;
     const row = toRow(columns);
     if (row !== undefined) rows.push(row);
   }
   return { status: 'page', rows, nextCursor: null, position };
+}
+
+/** The cursors of a list in the order of the log. */
+export function inLogOrder({ list }: PageStart): (columns: Columns) => string {
+  return (columns) => cursorOf(list, Number(columns['page_seq']));
 }

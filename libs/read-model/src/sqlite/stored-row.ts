@@ -1,3 +1,4 @@
+import type { Risk } from '@countersign/contracts';
 import type { Action, Approval } from '@countersign/domain';
 import type { CallRequest, CallRow } from '../call-row.js';
 import { packApprovals, toAction, toEditRef, unpackApprovals } from './packed-approval.js';
@@ -186,7 +187,14 @@ export function approvalAt({ approvals, approvalSeqs }: CallRow, seq: number): A
   return approvals[approvalSeqs.indexOf(seq)];
 }
 
-/** Groups in a searchable form: `|ops|security|`, each escaped; null for every approver. */
-export function toAsked(groups: readonly string[] | null): string | null {
-  return groups === null ? null : `|${groups.map(encodeURIComponent).join('|')}|`;
+/** Names in a searchable form: `|ops|security|`, each escaped. Of groups, null is every approver. */
+export function toNames(names: readonly string[] | null): string | null {
+  return names === null ? null : `|${names.map(encodeURIComponent).join('|')}|`;
+}
+
+const risks: readonly (Risk | null)[] = [null, 'low', 'medium', 'high'];
+
+/** The risk as a number that sorts: 0 is none. */
+export function riskRank(risk: Risk | null): number {
+  return risks.indexOf(risk);
 }

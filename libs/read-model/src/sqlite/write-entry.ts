@@ -1,11 +1,12 @@
 import type { StatementSync } from 'node:sqlite';
 import { isSettled } from '@countersign/contracts';
-import { groupsAsked } from '@countersign/domain';
+import { expiresAtOf, groupsAsked, requirementOf } from '@countersign/domain';
+import type { Approval } from '@countersign/domain';
 import type { CallRow } from '../call-row.js';
 import { toStoredText } from './database.js';
 import type { RowSeal } from './database.js';
 import type { Entry } from './recent-rows.js';
-import { toAsked, toStoredProgress, toStoredRequest } from './stored-row.js';
+import { riskRank, toNames, toStoredProgress, toStoredRequest } from './stored-row.js';
 
 type Prepare = (sql: string) => StatementSync;
 
@@ -78,29 +79,39 @@ function writeApprovals(
     if (before === approval) return;
     const state = approval.resolution.status;
     const seq = row.approvalSeqs[index] ?? 0;
-    const asked = toAsked(groupsAsked(approval));
     pending += (state === 'pending' ? 1 : 0) - (before?.resolution.status === 'pending' ? 1 : 0);
-    if (before === undefined) {
-      const { tenant, toolName, runId, agentId, requestedBy } = row.request;
-      prepare('INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
-        ...[
-          seq,
-          row.seq,
-          tenant,
-          state,
-          toolName,
-          runId,
-          agentId,
-          requestedBy,
-          asked,
-          Date.parse(approval.requestedAt),
-        ],
-      );
-    } else {
-      prepare('UPDATE approvals SET state = ?, asked = ? WHERE seq = ?').run(state, asked, seq);
+    if (before === undefined) insertApproval(prepare, row, approval, seq);
+    else {
+      prepare(
+        'UPDATE approvals SET state = ?, asked = ?, risk = ?, expires_at = ?, responded_by = ? WHERE seq = ?',
+      ).run(state, ...changing(approval), seq);
     }
   });
   return { added: row.approvals.length - stored.length, pending };
+}
+
+function insertApproval(prepare: Prepare, row: CallRow, approval: Approval, seq: number): void {
+  const { tenant, toolName, runId, agentId, requestedBy, toolCallId } = row.request;
+  const [asked, risk, expiresAt, respondedBy] = changing(approval);
+  prepare('INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
+    ...[seq, row.seq, tenant, approval.resolution.status, toolName, runId, agentId, requestedBy, asked],
+    ...[Date.parse(approval.requestedAt), toolCallId, approval.verdict.ruleId, risk, expiresAt, respondedBy],
+  );
+}
+
+/** The latest time that a date can have: an approval without an end is the last one. */
+const neverMs = 8.64e15;
+
+/** The filtered columns of an approval that later events change. */
+function changing(approval: Approval): readonly [string | null, number, number, string | null] {
+  const expiresAt = expiresAtOf(approval);
+  const voters = approval.votes.filter(({ status }) => status !== 'withdrawn').map(({ respondedBy }) => respondedBy);
+  return [
+    toNames(groupsAsked(approval)),
+    riskRank(requirementOf(approval).risk),
+    expiresAt === null ? neverMs : Date.parse(expiresAt),
+    voters.length === 0 ? null : toNames([...new Set(voters)]),
+  ];
 }
 
 /** Adds what changed to the run. Its `seq` is that of its first call, which is always written first. */
