@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { allApproversOf } from '@countersign/commands';
 import { createLivePolicies, loadPolicy } from '@countersign/policy';
 import { createChannelPeople, createPeople } from './people.js';
 import { createTokens } from './tokens.js';
@@ -78,6 +79,22 @@ describe('a person', () => {
       isAway: false,
     });
   });
+});
+
+it('all approvers of a tenant are looked up again only after the tokens or the policy changed', () => {
+  const policyOf = (group: string) => loadPolicy('p.yaml', `version: 1\napprovers: [{ id: ann, groups: [${group}] }]`);
+  const policies = createLivePolicies(policyOf('dev'));
+  let current = tokens;
+  const people = createPeople({ ...sources, tokens: () => current });
+  const ask = () => allApproversOf({ people, policies }, 'default');
+  const first = ask();
+  expect(first).toEqual([{ names: ['ann', 'T1:U1'], groups: ['ops', 'night', 'finance', 'dev'] }]);
+  expect(ask()).toBe(first);
+  policies.activate(policyOf('web'));
+  expect(ask()).toEqual([{ names: ['ann', 'T1:U1'], groups: ['ops', 'night', 'finance', 'web'] }]);
+  current = createTokens(entries.map((entry) => ({ ...entry, groups: ['day'] })));
+  expect(ask()).toEqual([{ names: ['ann', 'T1:U1'], groups: ['day', 'finance', 'web'] }]);
+  expect(allApproversOf({ people, policies }, 'other')).toEqual([{ names: ['other'], groups: ['day'] }]);
 });
 
 describe('the people of the channels', () => {

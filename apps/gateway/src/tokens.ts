@@ -117,13 +117,8 @@ export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
       parsed.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), problem: message })),
     );
   }
-  const approversOf = (tenant: string, principal?: string) =>
-    parsed.data.filter(
-      (entry) =>
-        entry.tenant === tenant &&
-        (principal === undefined || entry.principal === principal) &&
-        entry.roles.includes('approver'),
-    );
+  const byTenant = Map.groupBy(parsed.data, ({ tenant }) => tenant);
+  const people = new Map([...byTenant].map(([tenant, entries]) => [tenant, toPeopleOfTokens(entries)]));
   const holders = new Map(parsed.data.map((entry) => [digestOf(entry), toHolder(entry)]));
   return {
     actorOf: (token, via) => {
@@ -132,22 +127,41 @@ export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
       return holders.get(hash('sha256', token))?.[via];
     },
     actorOfHash: (tokenSha256) => holders.get(tokenSha256)?.inbox,
-    grants: ({ tenant, principal }, role) =>
-      parsed.data.some(
-        (entry) => entry.tenant === tenant && entry.principal === principal && entry.roles.includes(role),
-      ),
-    groupsOf: ({ tenant, principal }) => approversOf(tenant, principal).flatMap(({ groups }) => groups),
-    approverIds: (tenant) => [...new Set(approversOf(tenant).map(({ principal }) => principal))],
-    approverGroups: (tenant) => new Set(approversOf(tenant).flatMap(({ groups }) => groups)),
+    grants: ({ tenant, principal }, role) => people.get(tenant)?.roles.get(principal)?.has(role) === true,
+    groupsOf: ({ tenant, principal }) => people.get(tenant)?.approverGroups.get(principal) ?? [],
+    approverIds: (tenant) => people.get(tenant)?.approverIds ?? [],
+    approverGroups: (tenant) => new Set([...(people.get(tenant)?.approverGroups.values() ?? [])].flat()),
+  };
+}
+
+type ParsedEntry = z.output<typeof tokenEntrySchema>;
+
+/** The principals of one tenant. They are looked up several times in each response, so they are kept by name. */
+interface PeopleOfTokens {
+  readonly roles: ReadonlyMap<string, ReadonlySet<Role>>;
+  readonly approverIds: readonly string[];
+  readonly approverGroups: ReadonlyMap<string, readonly string[]>;
+}
+
+function toPeopleOfTokens(entries: readonly ParsedEntry[]): PeopleOfTokens {
+  const all = Map.groupBy(entries, ({ principal }) => principal);
+  const approvers = Map.groupBy(
+    entries.filter(({ roles: given }) => given.includes('approver')),
+    ({ principal }) => principal,
+  );
+  return {
+    roles: new Map([...all].map(([principal, own]) => [principal, new Set(own.flatMap((entry) => entry.roles))])),
+    approverIds: [...approvers.keys()],
+    approverGroups: new Map([...approvers].map(([principal, own]) => [principal, own.flatMap(({ groups }) => groups)])),
   };
 }
 
 /** Lower-case hex, as the look-up makes it. */
-function digestOf(entry: Pick<z.output<typeof tokenEntrySchema>, 'token' | 'tokenSha256'>): string {
+function digestOf(entry: Pick<ParsedEntry, 'token' | 'tokenSha256'>): string {
   return entry.token === undefined ? (entry.tokenSha256 ?? '').toLowerCase() : hash('sha256', entry.token);
 }
 
-function toHolder(entry: z.output<typeof tokenEntrySchema>): Holder {
+function toHolder(entry: ParsedEntry): Holder {
   const actor = {
     tenant: entry.tenant,
     principal: entry.principal,

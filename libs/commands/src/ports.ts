@@ -41,7 +41,10 @@ export interface KnownApprover {
 export interface People {
   /** An approver as known now; undefined when the principal is none. */
   readonly approver: (tenant: string, principal: string) => KnownApprover | undefined;
-  /** All approvers of the tenant; undefined when they are not known, because a sign-in provider gives the role. */
+  /**
+   * All approvers of the tenant; undefined when they are not known, because a sign-in provider gives the role. The same
+   * list until one of them, or a group of one, changes.
+   */
   readonly approvers: (tenant: string) => readonly string[] | undefined;
   /** All names of each person of the channels file: the id and the identities. The same list until the file changes. */
   readonly names: (tenant: string) => readonly (readonly string[])[];

@@ -110,19 +110,22 @@ it('accepts an answer from an approver by sign-in, until the sign-in ends or a l
   const store = createSessionStore(':memory:');
   const sessions = createSessions({ store, tokens: createTokens(tokenEntries), clock, ids: world.ports.ids });
   const isApprover = createIsApprover({ tokens: createTokens(tokenEntries), sessions });
-  const person = { tenant: 'default', principal: 'alice', groups: [] };
+  const principal = 'https://id.example#alice';
+  const person = { tenant: 'default', principal, groups: [] };
   sessions.openFor({ ...person, tenant: 'other', roles: ['approver'] });
-  expect(isApprover('alice')).toBe(false);
+  expect(isApprover(principal)).toBe(false);
   sessions.openFor({ ...person, roles: ['approver'] });
-  expect(await createResponsePort({ ...world, isApprover }).answer(answer)).toEqual({ status: 'recorded' });
+  expect(
+    await createResponsePort({ ...world, isApprover }).answer({ ...answer, person: { ...alice, id: principal } }),
+  ).toEqual({ status: 'recorded' });
   clock.advance(1_000);
   sessions.openFor({ ...person, roles: ['auditor'] });
-  expect(isApprover('alice')).toBe(false);
+  expect(isApprover(principal)).toBe(false);
   clock.advance(1_000);
   sessions.openFor({ ...person, roles: ['approver'] });
-  expect(isApprover('alice')).toBe(true);
+  expect(isApprover(principal)).toBe(true);
   clock.advance(12 * 3_600_000);
-  expect(isApprover('alice')).toBe(false);
+  expect(isApprover(principal)).toBe(false);
 });
 
 it('takes no edit whose arguments have more than 256 KiB', async () => {

@@ -23,10 +23,17 @@ export function createHostCheck({ host, publicUrl }: ServedAddress, log: Log): (
   if (publicUrl !== undefined) return () => undefined;
   const own = hostnameOf(urlOf(host, 0).slice('http://'.length));
   if (!isLoopback(host)) log.warn({ host }, `COUNTERSIGN_PUBLIC_URL is not set: ${served}`);
+  // Clients repeat their host in each request.
+  let servedLast: string | undefined;
   return ({ headers, url, ip }) => {
+    if (headers.host !== undefined && headers.host === servedLast) return;
     const [path = ''] = url.split('?', 1);
     const asked = hostnameOf(headers.host);
-    if (probes.has(path) || (asked !== undefined && (isLoopback(asked) || asked === own))) return;
+    if (asked !== undefined && (isLoopback(asked) || asked === own)) {
+      servedLast = headers.host;
+      return;
+    }
+    if (probes.has(path)) return;
     log.warn({ host: headers.host, path, from: ip }, 'refused: this host is not served');
     throw new ProblemError('misdirected-request', `${served}. Set COUNTERSIGN_PUBLIC_URL to serve other hosts`);
   };

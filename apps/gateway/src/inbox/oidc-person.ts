@@ -29,6 +29,11 @@ export function personOf({ tenant, rolesClaim, groupsClaim }: OidcConfig, claims
   return { tenant, principal, roles: listOf(claimAt(claims, rolesClaim)), groups };
 }
 
+/** Returns whether a principal can be a person of a provider: it then has an issuer and a subject, as above. */
+export function isOfProvider({ principal }: Pick<Person, 'principal'>): boolean {
+  return principal.includes('#');
+}
+
 /** The remedy for a token whose time does not fit. */
 export const compareClocks = 'compare the clock of the provider with the one of this machine';
 

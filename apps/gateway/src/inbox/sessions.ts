@@ -3,6 +3,7 @@ import type { Actor, Role } from '@countersign/commands';
 import type { Clock, Ids } from '@countersign/runtime';
 import type { Tokens } from '../tokens.js';
 import { actorFor } from './person.js';
+import { isOfProvider } from './oidc-person.js';
 import type { Person, SessionStore } from './session-store.js';
 
 /** A newly opened session. Only the browser keeps its id. */
@@ -58,6 +59,8 @@ export function createSessions({ store, tokens, clock, ids }: SessionPorts): Ses
     return { id, actor, expiresAtMs };
   };
   const signedIn = (who: Pick<Actor, 'tenant' | 'principal'>): Actor | undefined => {
+    // Each response asks several times, and the store is a file: only people of a provider are looked up in it.
+    if (!isOfProvider(who)) return undefined;
     const session = store.latestOfProvider(holderOf(who));
     const isOver = session === undefined || session.expiresAtMs <= clock.now();
     return isOver || session.person === null ? undefined : actorFor(session.person);

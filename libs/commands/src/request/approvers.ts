@@ -16,10 +16,23 @@ export function allApproversOf(
 ): readonly PossibleApprover[] | null {
   const ids = people?.approvers(tenant);
   if (ids === undefined) return null;
-  return ids.map((id) => ({
+  const policy = policies.of(tenant);
+  const known = knownApprovers.get(ids);
+  if (known?.policy === policy) return known.approvers;
+  const approvers = ids.map((id) => ({
     names: [id, ...aliasesOf({ people, policies }, tenant, id)],
-    groups: [...(people?.approver(tenant, id)?.groups ?? []), ...policies.of(tenant).groupsOf(id)],
+    groups: [...(people?.approver(tenant, id)?.groups ?? []), ...policy.groupsOf(id)],
   }));
+  knownApprovers.set(ids, { policy, approvers });
+  return approvers;
+}
+
+/** By the list of their ids, which is another one as soon as the tokens change. Each response with an approval asks. */
+const knownApprovers = new WeakMap<readonly string[], KnownApprovers>();
+
+interface KnownApprovers {
+  readonly policy: object;
+  readonly approvers: readonly PossibleApprover[];
 }
 
 /** The approvers, where one of these calls names people or a parent. Null otherwise, and where they are not known. */
