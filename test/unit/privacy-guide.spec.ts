@@ -38,7 +38,9 @@ interface Node {
 type Path = readonly string[];
 
 const planted = '/hunter2';
-const schemaOf = (type: EventType): Node => z.toJSONSchema(eventSchemas[type], { unrepresentable: 'any' }) as Node;
+// Without the names of schemas, each is written in its place.
+const schemaOf = (type: EventType): Node =>
+  z.toJSONSchema(eventSchemas[type], { unrepresentable: 'any', metadata: z.registry() }) as Node;
 const choicesOf = ({ anyOf, oneOf }: Node): readonly Node[] => anyOf ?? oneOf ?? [];
 const typesOf = ({ type = [] }: Node): readonly string[] => [type].flat();
 const isObject = (node: Node): boolean => typesOf(node).includes('object');

@@ -1,42 +1,42 @@
 import { z } from 'zod';
-import { jsonObjectSchema, jsonValueSchema } from './json.js';
-import { batchModes, timeSchema } from './primitives.js';
+import { decisionSchema } from './decision.js';
+import { jsonValueSchema } from './json.js';
+import { batchModeSchema, timeSchema } from './primitives.js';
 
-const decisionViewSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('approve') }),
-  z.strictObject({ type: z.literal('edit'), arguments: jsonObjectSchema }),
-  z.strictObject({ type: z.literal('deny') }),
-  z.strictObject({ type: z.literal('answer'), output: jsonValueSchema }),
-]);
-
-export const responseViewSchema = z.strictObject({
-  number: z
-    .int()
-    .meta({ description: 'Its place among all responses to the approval, from 1: a withdrawal names it.' }),
-  respondedBy: z.string(),
-  onBehalfOf: z.string().nullable().meta({ description: 'The person in whose place a delegate responded' }),
-  decision: decisionViewSchema,
-  reason: z.string().nullable(),
-  respondedAt: timeSchema,
-  via: z.string(),
-  counted: z.boolean().meta({
-    description: 'False: void, because the arguments were edited after it, or because the person responded again.',
-  }),
-});
+export const responseViewSchema = z
+  .strictObject({
+    number: z
+      .int()
+      .meta({ description: 'Its place among all responses to the approval, from 1: a withdrawal names it.' }),
+    respondedBy: z.string(),
+    onBehalfOf: z.string().nullable().meta({ description: 'The person in whose place a delegate responded' }),
+    decision: decisionSchema,
+    reason: z.string().nullable(),
+    respondedAt: timeSchema,
+    via: z.string(),
+    counted: z.boolean().meta({
+      description: 'False: void, because the arguments were edited after it, or because the person responded again.',
+    }),
+  })
+  .meta({ id: 'Response', description: 'The response of one person to an approval.' });
 export type ResponseView = z.infer<typeof responseViewSchema>;
 
-export const hiddenValueSchema = z.strictObject({
-  pointer: z.string().meta({ description: 'JSON pointer (RFC 6901) of a value in `arguments`.' }),
-  why: z
-    .enum(['schema', 'name'])
-    .meta({ description: "Who hides it: the tool schema that the agent sent, or the value's name." }),
-});
+export const hiddenValueSchema = z
+  .strictObject({
+    pointer: z.string().meta({ description: 'JSON pointer (RFC 6901) of a value in `arguments`.' }),
+    why: z
+      .enum(['schema', 'name'])
+      .meta({ description: "Who hides it: the tool schema that the agent sent, or the value's name." }),
+  })
+  .meta({ id: 'HiddenValue', description: 'A value that is masked for this reader.' });
 
-export const batchViewSchema = z.strictObject({
-  batchId: z.string().nullable(),
-  mode: z.enum(batchModes),
-  callIds: z.array(z.string()),
-});
+export const batchViewSchema = z
+  .strictObject({
+    batchId: z.string().nullable(),
+    mode: batchModeSchema,
+    callIds: z.array(z.string()),
+  })
+  .meta({ id: 'Batch', description: 'The calls that were requested together.' });
 
 export const stageProgressSchema = z
   .strictObject({
@@ -64,11 +64,13 @@ export const upcomingSchema = z
 /** The automatic steps of a pending approval without a response. */
 export type Upcoming = z.infer<typeof upcomingSchema>;
 
+const proposalKindSchema = z.enum(['run', 'answer']).meta({ id: 'ProposalKind' });
+
 export const proposalViewSchema = z
   .strictObject({
     number: z.int().meta({ description: "1 is the agent's request." }),
     digest: z.string().meta({ description: 'Send it as `proposalDigest` with the response.' }),
-    kind: z.enum(['run', 'answer']).meta({
+    kind: proposalKindSchema.meta({
       description: '`run`: the tool with `arguments`. `answer`: the result `output` in its place.',
     }),
     output: jsonValueSchema.meta({ description: 'The proposed answer; null for a run.' }),
@@ -83,8 +85,10 @@ export const proposalViewSchema = z
 
 export const mayDecideSchema = z
   .discriminatedUnion('now', [
-    z.strictObject({ now: z.literal(true) }),
-    z.strictObject({ now: z.literal(false), why: z.string(), detail: z.string() }),
+    z.strictObject({ now: z.literal(true) }).meta({ id: 'MayDecideYes', description: 'The caller may respond.' }),
+    z
+      .strictObject({ now: z.literal(false), why: z.string(), detail: z.string() })
+      .meta({ id: 'MayDecideNo', description: 'The caller may not respond, and why.' }),
   ])
   .meta({
     id: 'MayDecide',
@@ -118,7 +122,7 @@ export const endedProposalSchema = z
   .strictObject({
     approvalId: z.string(),
     number: z.int(),
-    kind: z.enum(['run', 'answer']),
+    kind: proposalKindSchema,
     proposedBy: z.string(),
     proposedAt: timeSchema,
   })

@@ -1,7 +1,8 @@
 import { deadLetterHeadersSchema, eventHeadersSchema, requestHeadersSchema } from './message-headers.js';
 import { eventSchemas } from './events.js';
 import { requestMessageSchemas } from './request-messages.js';
-import { createSchemaRegistry, type JsonSchema, type SchemaRegistry } from './schema-registry.js';
+import type { JsonSchema } from './json-schema.js';
+import { createSchemaRegistry, type SchemaRegistry } from './schema-registry.js';
 import { eventViewSchema } from './log-views.js';
 
 /** The AsyncAPI document of the topics. */
@@ -38,7 +39,7 @@ const summaries = {
  * const { channels } = createAsyncApiDocument();
  */
 export function createAsyncApiDocument(prefix = 'countersign'): AsyncApiDocument {
-  const book = createSchemaRegistry();
+  const book = createSchemaRegistry({ hasDiscriminators: false });
   const topics = [requestsTopic(prefix, book), eventsTopic(prefix, book), deadLettersTopic(prefix, book)];
   return {
     asyncapi: '3.0.0',
@@ -78,8 +79,8 @@ function requestsTopic(prefix: string, book: SchemaRegistry): Topic {
       name: type,
       title: `${type} (request)`,
       summary: summaries[type as keyof typeof summaries],
-      headers: withType(type, book.use(requestHeadersSchema, 'input')),
-      payload: book.use(schema, 'input'),
+      headers: headersOf(`${type}Request`, type, book.use(requestHeadersSchema, 'input', 'RequestHeaders'), book),
+      payload: book.use(schema, 'input', `${type}Request`),
       bindings: keyedByRun('string', 'The `runId` of the data, so that the requests of a run keep their order.'),
     },
   ]);
@@ -98,13 +99,16 @@ function eventsTopic(prefix: string, book: SchemaRegistry): Topic {
     {
       name: type,
       title: `${type} (event)`,
-      headers: withType(type, book.use(eventHeadersSchema, 'output')),
-      payload: {
+      headers: headersOf(`${type}Event`, type, book.use(eventHeadersSchema, 'output', 'EventHeaders'), book),
+      payload: book.define(`${type}Event`, {
         allOf: [
-          book.use(eventViewSchema, 'output'),
-          { type: 'object', properties: { type: { const: type }, data: book.use(data, 'output') } },
+          book.use(eventViewSchema, 'output', 'Event'),
+          {
+            type: 'object',
+            properties: { type: { const: type }, data: book.use(data, 'output', `${type}Data`) },
+          },
         ],
-      },
+      }),
       bindings: keyedByRun(['string', 'null'], 'The `runId` of the event; null for events that belong to no run.'),
     },
   ]);
@@ -127,7 +131,7 @@ function deadLettersTopic(prefix: string, book: SchemaRegistry): Topic {
         name: 'DeadLetter',
         title: 'A dead letter',
         contentType: 'application/octet-stream',
-        headers: book.use(deadLetterHeadersSchema, 'output'),
+        headers: book.use(deadLetterHeadersSchema, 'output', 'DeadLetterHeaders'),
         payload: { description: 'The bytes of the original message.' },
         bindings: { kafka: { key: { description: 'The key of the original message.' }, bindingVersion: '0.5.0' } },
       },
@@ -156,8 +160,10 @@ function operations(): Record<string, JsonSchema> {
   };
 }
 
-function withType(type: string, headers: JsonSchema): JsonSchema {
-  return { allOf: [headers, { type: 'object', properties: { ce_type: { const: type } } }] };
+function headersOf(name: string, type: string, headers: JsonSchema, book: SchemaRegistry): JsonSchema {
+  return book.define(`${name}Headers`, {
+    allOf: [headers, { type: 'object', properties: { ce_type: { const: type } } }],
+  });
 }
 
 function keyedByRun(type: 'string' | readonly string[], description: string): JsonSchema {

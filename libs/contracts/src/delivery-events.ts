@@ -17,13 +17,14 @@ export const notificationKinds = [
 
 /** The kind of a message: a request, a reminder, one of a list of requests, or an outcome. */
 export type NotificationKind = (typeof notificationKinds)[number];
+const notificationKindSchema = z.enum(notificationKinds).meta({ id: 'NotificationKind' });
 
 /** The identity of a message: the same values are the same message, so a duplicate is recognised. */
 const message = {
   /** Null for a call without an approval. */
   approvalId: z.string().nullable(),
   channelId: z.string(),
-  kind: z.enum(notificationKinds),
+  kind: notificationKindSchema,
   /** 1 for the first reminder; for a digest, when it was due, in seconds since 1970; 0 for every other kind. */
   nth: z.int().min(0),
   /** The person that it is addressed to; null where a channel shows it to all. */

@@ -31,7 +31,7 @@ import { jsonObjectSchema } from './json.js';
 import { chainLinkSchema, nestingMax } from './nesting.js';
 import { policyActivatedSchema, toolCallShadowJudgedSchema } from './policy-events.js';
 import type { PolicyEvent } from './policy-events.js';
-import { batchModes, digestSchema, timeSchema } from './primitives.js';
+import { batchModeSchema, digestSchema, timeSchema } from './primitives.js';
 import { requestRefusedSchema } from './refusal-events.js';
 import type { RefusalEvent } from './refusal-events.js';
 import { verdictSchema } from './requirement.js';
@@ -47,7 +47,7 @@ export const toolCallRequestedSchema = z.strictObject({
   runId: z.string(),
   agentId: z.string(),
   batchId: z.string().nullable(),
-  batchMode: z.enum(batchModes),
+  batchMode: batchModeSchema,
   /** The callIds of all members of the batch including this one; empty for a single call. */
   batchCallIds: z.array(z.string()),
   /** The rule that made the batch all-or-nothing, although the request was for independent calls; absent: no rule did. */

@@ -24,11 +24,11 @@ export const executionClaimRenewedSchema = z.strictObject({
 const reported = {
   /** The claim that reports; null when the client executed the call. */
   attempt: z.int().min(1).nullable(),
-  executedBy: z.enum(['resolver', 'client']),
+  executedBy: z.enum(['resolver', 'client']).meta({ id: 'Executor' }),
   reportedBy: z.string(),
   reportedAt: timeSchema,
   /** The report was late; absent when it was in time. */
-  late: z.enum(['lease-over', 'outcome-unknown', 'execute-by-over']).exactOptional(),
+  late: z.enum(['lease-over', 'outcome-unknown', 'execute-by-over']).meta({ id: 'Lateness' }).exactOptional(),
 };
 
 export const executionSucceededSchema = z.strictObject({ ...reported, output: jsonValueSchema });

@@ -12,40 +12,42 @@ const storedMatchSchema = z.union([
 export type GrantMatch = z.infer<typeof storedMatchSchema>;
 
 /** The terms of a grant, and its creator. */
-const grantTermsSchema = z.strictObject({
-  grantId: z.string(),
-  tenant: z.string(),
-  toolName: externalIdSchema,
-  match: storedMatchSchema,
-  /** Null: every run. */
-  runId: externalIdSchema.nullable(),
-  /** Null: every agent. */
-  agentId: externalIdSchema.nullable(),
-  /**
-   * The principal whose calls are covered. Absent: every principal that may speak for the agent.
-   */
-  requestedBy: z.string().exactOptional(),
-  /** The labels that a covered call has, with these values. Absent: any. */
-  labels: z.record(z.string(), z.string()).exactOptional(),
-  reason: z.string(),
-  /** The highest risk of a rule that the grant may answer. */
-  risk: riskSchema.nullable(),
-  /** Null: the limit of all grants. */
-  maxUses: z.int().min(1).nullable(),
-  /** The approval that was remembered; null for a grant of its own. */
-  approvalId: z.string().nullable(),
-  /** Whose hidden values are in the digest of an exact match: the salt has this subject's key, otherwise one of its own. */
-  subject: z.string().exactOptional(),
-  createdBy: z.string(),
-  /** The groups of the creator's sign-in. Those of the policy file are looked up at each use. */
-  groups: z.array(z.string()),
-  /** True if the policy file listed the creator: then it must do so at each use. */
-  isListed: z.boolean(),
-  via: z.string(),
-  assurance: assuranceSchema,
-  createdAt: timeSchema,
-  expiresAt: timeSchema,
-});
+const grantTermsSchema = z
+  .strictObject({
+    grantId: z.string(),
+    tenant: z.string(),
+    toolName: externalIdSchema,
+    match: storedMatchSchema,
+    /** Null: every run. */
+    runId: externalIdSchema.nullable(),
+    /** Null: every agent. */
+    agentId: externalIdSchema.nullable(),
+    /**
+     * The principal whose calls are covered. Absent: every principal that may speak for the agent.
+     */
+    requestedBy: z.string().exactOptional(),
+    /** The labels that a covered call has, with these values. Absent: any. */
+    labels: z.record(z.string(), z.string()).exactOptional(),
+    reason: z.string(),
+    /** The highest risk of a rule that the grant may answer. */
+    risk: riskSchema.nullable(),
+    /** Null: the limit of all grants. */
+    maxUses: z.int().min(1).nullable(),
+    /** The approval that was remembered; null for a grant of its own. */
+    approvalId: z.string().nullable(),
+    /** Whose hidden values are in the digest of an exact match: the salt has this subject's key, otherwise one of its own. */
+    subject: z.string().exactOptional(),
+    createdBy: z.string(),
+    /** The groups of the creator's sign-in. Those of the policy file are looked up at each use. */
+    groups: z.array(z.string()),
+    /** True if the policy file listed the creator: then it must do so at each use. */
+    isListed: z.boolean(),
+    via: z.string(),
+    assurance: assuranceSchema,
+    createdAt: timeSchema,
+    expiresAt: timeSchema,
+  })
+  .meta({ id: 'GrantTerms' });
 export type GrantTerms = z.infer<typeof grantTermsSchema>;
 
 /** A grant above the risk tier: a second person must confirm it before it covers a call. */

@@ -27,6 +27,10 @@ const maxUsesSchema = z
   .max(grantLimits.usesMax)
   .meta({ description: 'How many calls it covers at most. Default: 10,000' });
 
+const anyArgumentsSchema = z
+  .strictObject({ any: z.literal(true) })
+  .meta({ id: 'AnyArguments', description: 'Any arguments.' });
+
 /** The condition on the arguments of a covered call. */
 const grantMatchSchema = z.union(
   [
@@ -36,7 +40,7 @@ const grantMatchSchema = z.union(
     z.strictObject({ when: z.string().min(1).max(grantLimits.expressionMax) }).meta({
       description: 'A CEL expression over `args`, `call` and `now`. It covers no call of which it reads a hidden value',
     }),
-    z.strictObject({ any: z.literal(true) }),
+    anyArgumentsSchema,
   ],
   { error: 'must be one of { "digest": "sha256:…" }, { "when": "CEL" } and { "any": true }' },
 );
@@ -80,6 +84,7 @@ export type Remember = z.infer<typeof rememberSchema>;
 export const grantStates = ['active', 'expired', 'exhausted', 'revoked', 'pending'] as const;
 /** The state of a grant. `pending`: it waits for a second person. */
 export type GrantViewState = (typeof grantStates)[number];
+export const grantStateSchema = z.enum(grantStates).meta({ id: 'GrantState' });
 
 export const grantViewSchema = z
   .strictObject({
@@ -90,7 +95,7 @@ export const grantViewSchema = z
         .strictObject({ digest: z.string() })
         .meta({ description: 'Salted, so that hidden arguments cannot be guessed from it' }),
       z.strictObject({ when: z.string() }),
-      z.strictObject({ any: z.literal(true) }),
+      anyArgumentsSchema,
     ]),
     runId: z.string().nullable(),
     agentId: z.string().nullable(),
@@ -116,7 +121,7 @@ export const grantViewSchema = z
     lastCallIds: z
       .array(z.string())
       .meta({ description: 'The calls of the latest uses, the newest first, at most 20' }),
-    state: z.enum(grantStates),
+    state: grantStateSchema,
     revokedBy: z.string().nullable(),
     revokedAt: timeSchema.nullable(),
     revokeReason: z.string().nullable(),

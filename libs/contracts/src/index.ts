@@ -1,5 +1,6 @@
 export { createAsyncApiDocument } from './asyncapi.js';
 export type { RecordedDecision } from './approval-events.js';
+export type { Decision } from './decision.js';
 export { backoffMs } from './backoff/index.js';
 export type { Backoff } from './backoff/index.js';
 export type { BatchEvent } from './batch-events.js';
@@ -121,7 +122,6 @@ export {
 } from './queries.js';
 export type {
   ClientOutputBody,
-  Decision,
   Backtest,
   EraseSubject,
   ExplainedCall,
@@ -170,7 +170,9 @@ export type { ToolHints } from './tool-hints.js';
 export { businessHoursSchema, requirementSchema } from './requirement.js';
 export type { BusinessHours, Requirement, Stage, Verdict } from './requirement.js';
 export { createSchemaRegistry } from './schema-registry.js';
-export type { JsonSchema, SchemaRegistry } from './schema-registry.js';
+export type { JsonSchema } from './json-schema.js';
+export type { SchemaRegistry } from './schema-registry.js';
+export { nameOf } from './schema-names.js';
 export { isRunCancellationStream, runCancellationStream, runCancelledSchema } from './run-events.js';
 export type { RunEvent } from './run-events.js';
 export {

@@ -1,5 +1,5 @@
 import { createAsyncApiDocument } from './asyncapi.js';
-import type { JsonSchema } from './schema-registry.js';
+import type { JsonSchema } from './json-schema.js';
 
 const component = '#/components/schemas/';
 
@@ -14,23 +14,29 @@ export function createMessageSchemas(): Readonly<Record<string, JsonSchema>> {
   const entries = Object.entries(components.messages).flatMap(([name, { title, payload, contentType }]) => {
     if (contentType !== undefined) return [];
     const [topic = '', type = ''] = name.split('.');
+    const whole = components.schemas[nameIn(payload)] ?? {};
     const schema = {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       $id: `urn:countersign:${topic}:${type}:v1`,
       title,
-      ...(payload as JsonSchema),
-      $defs: definitionsOf(payload, components.schemas),
+      ...whole,
+      $defs: definitionsOf(whole, components.schemas),
     };
     return [[`${topic}/${type}.v1`, withinItself(schema)] as const];
   });
   return Object.fromEntries(entries);
 }
 
+/** The name of the component that a message refers to. */
+function nameIn(payload: unknown): string {
+  return String((payload as JsonSchema)['$ref']).slice(component.length);
+}
+
 /** The components that a schema names, and those that these name. */
 function definitionsOf(schema: unknown, components: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
   const found: Record<string, JsonSchema> = {};
   const collect = (part: unknown): void => {
-    for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/([A-Za-z]+)"/g)) {
+    for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/([A-Za-z0-9]+)"/g)) {
       if (found[name] !== undefined) continue;
       found[name] = components[name] ?? {};
       collect(found[name]);

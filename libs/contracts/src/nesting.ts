@@ -16,13 +16,15 @@ export const chainLinkSchema = z.strictObject({
 export type ChainLink = z.infer<typeof chainLinkSchema>;
 
 /** A call around a nested call, as people see it. */
-export const chainLinkViewSchema = z.strictObject({
-  callId: z.string(),
-  agentId: z.string(),
-  toolName: z.string(),
-  runId: z.string(),
-  requestedBy: z.string().meta({ description: 'The principal that requested it' }),
-  owner: z.string().nullable().meta({ description: 'The person who is responsible for its agent' }),
-  onBehalfOf: z.string().nullable().meta({ description: 'The person for whom its agent says that it acts' }),
-});
+export const chainLinkViewSchema = z
+  .strictObject({
+    callId: z.string(),
+    agentId: z.string(),
+    toolName: z.string(),
+    runId: z.string(),
+    requestedBy: z.string().meta({ description: 'The principal that requested it' }),
+    owner: z.string().nullable().meta({ description: 'The person who is responsible for its agent' }),
+    onBehalfOf: z.string().nullable().meta({ description: 'The person for whom its agent says that it acts' }),
+  })
+  .meta({ id: 'ChainLink', description: 'A call inside which a nested call runs.' });
 export type ChainLinkView = z.infer<typeof chainLinkViewSchema>;

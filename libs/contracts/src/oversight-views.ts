@@ -4,6 +4,7 @@ import { timeSchema } from './primitives.js';
 export const oversightGroupings = ['approver', 'tool', 'rule'] as const;
 /** The grouping of the rows of an oversight report. */
 export type OversightGrouping = (typeof oversightGroupings)[number];
+export const oversightGroupingSchema = z.enum(oversightGroupings).meta({ id: 'OversightGrouping' });
 
 const count = z.int().min(0);
 
@@ -48,7 +49,7 @@ export type OversightRow = z.infer<typeof oversightRowSchema>;
 
 export const oversightReportSchema = z
   .strictObject({
-    by: z.enum(oversightGroupings),
+    by: oversightGroupingSchema,
     /** The start of the period, inclusive. `to` is exclusive. */
     from: timeSchema,
     to: timeSchema,

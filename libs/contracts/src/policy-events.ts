@@ -4,12 +4,14 @@ import { digestSchema, timeSchema } from './primitives.js';
 import { verdictSchema } from './requirement.js';
 
 /** A policy by its content: the one in force, or a candidate. */
-export const policyActivatedSchema = z.strictObject({
-  policyVersion: digestSchema,
-  content: jsonObjectSchema,
-  activatedBy: z.string(),
-  activatedAt: timeSchema,
-});
+export const policyActivatedSchema = z
+  .strictObject({
+    policyVersion: digestSchema,
+    content: jsonObjectSchema,
+    activatedBy: z.string(),
+    activatedAt: timeSchema,
+  })
+  .meta({ id: 'ActivatedPolicy' });
 
 /** Events of a tenant's policy stream, `policy-<tenant>`, and of its candidates' stream, `shadow-policy-<tenant>`. */
 export interface PolicyEvent {

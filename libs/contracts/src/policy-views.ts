@@ -35,7 +35,9 @@ export const policyVersionsSchema = z
 /** The activations of policies, the latest first. */
 export type PolicyVersions = z.infer<typeof policyVersionsSchema>;
 
-const judgedSchema = z.strictObject({ outcome: verdictSchema.shape.outcome, ruleId: z.string() });
+const judgedSchema = z
+  .strictObject({ outcome: verdictSchema.shape.outcome, ruleId: z.string() })
+  .meta({ id: 'Judged', description: 'The outcome of a policy for a call, and the rule.' });
 
 /** One line of a back-test: a recorded call that the candidate judges differently. */
 export const changedCallSchema = z.strictObject({

@@ -29,25 +29,28 @@ export const textSchema = z.string().max(8192);
 export const decisionTypes = ['approve', 'edit', 'deny', 'answer'] as const;
 /** A person's possible decisions. */
 export type DecisionType = (typeof decisionTypes)[number];
-export const decisionTypeSchema = z.enum(decisionTypes);
+export const decisionTypeSchema = z.enum(decisionTypes).meta({ id: 'DecisionType' });
 
 export const batchModes = ['independent', 'all-or-nothing'] as const;
 /** The batch mode: the calls of one model step are independent or all-or-nothing. */
 export type BatchMode = (typeof batchModes)[number];
+export const batchModeSchema = z.enum(batchModes).meta({ id: 'BatchMode' });
 
 const assuranceLevels = ['low', 'medium', 'high'] as const;
 /** How strongly a channel authenticated the person. */
 export type Assurance = (typeof assuranceLevels)[number];
-export const assuranceSchema = z.enum(assuranceLevels);
+export const assuranceSchema = z.enum(assuranceLevels).meta({ id: 'Assurance' });
 
 const riskLevels = ['low', 'medium', 'high'] as const;
 /** The risk that a rule names; shown and measured. */
 export type Risk = (typeof riskLevels)[number];
-export const riskSchema = z.enum(riskLevels);
+export const riskSchema = z.enum(riskLevels).meta({ id: 'Risk' });
 
 /** A length of time in milliseconds, or `never`, which must be written out. At most 10 years. */
-export const durationMsSchema = z.union([z.int().min(1).max(315_576_000_000), z.literal('never')], {
-  error: 'must be a whole number of milliseconds, at most 10 years, or "never"',
-});
+export const durationMsSchema = z
+  .union([z.int().min(1).max(315_576_000_000), z.literal('never')], {
+    error: 'must be a whole number of milliseconds, at most 10 years, or "never"',
+  })
+  .meta({ id: 'DurationMs', description: 'Milliseconds, at most 10 years, or `never`.' });
 /** A length of time in milliseconds, or `never`. */
 export type DurationMs = number | 'never';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { grantStates } from './grants.js';
-import { oversightGroupings } from './oversight-views.js';
+import { grantStateSchema } from './grants.js';
+import { oversightGroupingSchema } from './oversight-views.js';
 import { externalIdSchema, digestSchema, riskSchema, toolCallIdSchema } from './primitives.js';
 import { limits } from './requests.js';
-import { approvalStates, toolCallStates } from './views.js';
+import { approvalStateSchema, toolCallStates, toolCallStateSchema } from './views.js';
 import type { ToolCallState } from './views.js';
 
 const intString = (min: number, max: number) =>
@@ -14,6 +14,8 @@ const intString = (min: number, max: number) =>
     .pipe(z.int().min(min).max(max));
 
 const principalTextSchema = z.string().min(1).max(1024);
+
+const listOrderSchema = z.enum(['oldest', 'newest']).meta({ id: 'ListOrder' });
 
 /** `GET /v1/tool-calls/{callId}`. */
 export const getToolCallQuerySchema = z.strictObject({
@@ -53,7 +55,7 @@ export function gatherLabels(query: Readonly<Record<string, unknown>>): Readonly
 
 /** `GET /v1/approvals`. */
 export const listApprovalsQuerySchema = z.strictObject({
-  state: z.enum(approvalStates).optional(),
+  state: approvalStateSchema.optional(),
   toolName: externalIdSchema.optional(),
   runId: externalIdSchema.optional(),
   agentId: externalIdSchema.optional(),
@@ -85,7 +87,7 @@ export const listApprovalsQuerySchema = z.strictObject({
     description:
       'Default `requestedAt`, the oldest request first. `expiresAt`: the earliest end first, those without one last. `risk`: the highest first, those without one last.',
   }),
-  order: z.enum(['oldest', 'newest']).optional().meta({ description: '`newest` reverses the order of `sort`.' }),
+  order: listOrderSchema.optional().meta({ description: '`newest` reverses the order of `sort`.' }),
   preview: z.literal('true').optional().meta({
     description: 'Cut what is long, for a list: such an approval says `isPreview`, and is read whole on its own.',
   }),
@@ -108,7 +110,7 @@ export type WithdrawQuery = z.infer<typeof withdrawQuerySchema>;
 
 /** `GET /v1/grants`. */
 export const listGrantsQuerySchema = z.strictObject({
-  state: z.enum(grantStates).optional(),
+  state: grantStateSchema.optional(),
   toolName: externalIdSchema.optional(),
   limit: intString(1, limits.pageSizeMax).optional(),
   cursor: z.string().min(1).max(64).optional(),
@@ -129,7 +131,7 @@ const toolCallStatesSchema = z
     context.addIssue({ code: 'custom', message });
     return z.NEVER;
   })
-  .pipe(z.array(z.enum(toolCallStates)));
+  .pipe(z.array(toolCallStateSchema));
 
 /** `GET /v1/tool-calls`. */
 export const listToolCallsQuerySchema = z.strictObject({
@@ -139,7 +141,7 @@ export const listToolCallsQuerySchema = z.strictObject({
   agentId: externalIdSchema.optional(),
   requestedBy: principalTextSchema.optional(),
   since: z.iso.datetime({ offset: true }).meta({ description: 'Requested at this time or later.' }).optional(),
-  order: z.enum(['oldest', 'newest']).optional(),
+  order: listOrderSchema.optional(),
   limit: intString(1, limits.pageSizeMax).optional(),
   cursor: z.string().min(1).max(64).optional(),
 });
@@ -196,7 +198,7 @@ export const auditEventsQuerySchema = z.strictObject({
 export const oversightQuerySchema = z.strictObject({
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
-  by: z.enum(oversightGroupings).optional(),
+  by: oversightGroupingSchema.optional(),
   fastMs: intString(0, 3_600_000).optional(),
   format: z.enum(['json', 'csv']).optional(),
 });

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { decisionSchema } from './decision.js';
 import { rememberSchema } from './grants.js';
 import { labelsSchema } from './labels.js';
 import { isCallId } from './ids.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
 import {
-  batchModes,
+  batchModeSchema,
   decisionTypeSchema,
   durationMsSchema,
   externalIdSchema,
@@ -39,29 +40,31 @@ const callIdSchema = z.string().refine(isCallId, { error: 'must be the callId of
 
 const allowedDecisionsSchema = z.array(decisionTypeSchema).min(1).max(4);
 
-const requestedCallSchema = z.strictObject({
-  toolCallId: toolCallIdSchema,
-  toolName: externalIdSchema,
-  arguments: jsonObjectSchema,
-  needsApproval: z.boolean().optional(),
-  reason: textSchema.optional(),
-  description: textSchema.optional(),
-  toolSchema: jsonObjectSchema
-    .meta({
-      description:
-        'JSON Schema of the arguments, draft 2020-12 or draft-07. At most 64 KiB, 2,000 schemas and 32 levels; a schema beyond, or one that cannot be honoured, is answered 400 invalid-request',
-    })
-    .optional(),
-  clientExecuted: z.boolean().optional(),
-  idempotent: z.boolean().optional(),
-  expiresInMs: durationMsSchema.optional(),
-  allowedDecisions: allowedDecisionsSchema.optional(),
-  labels: labelsSchema.optional(),
-  hints: toolHintsSchema.optional(),
-  parentCallId: callIdSchema
-    .meta({ description: 'The recorded call of the parent agent inside which this call runs' })
-    .optional(),
-});
+const requestedCallSchema = z
+  .strictObject({
+    toolCallId: toolCallIdSchema,
+    toolName: externalIdSchema,
+    arguments: jsonObjectSchema,
+    needsApproval: z.boolean().optional(),
+    reason: textSchema.optional(),
+    description: textSchema.optional(),
+    toolSchema: jsonObjectSchema
+      .meta({
+        description:
+          'JSON Schema of the arguments, draft 2020-12 or draft-07. At most 64 KiB, 2,000 schemas and 32 levels; a schema beyond, or one that cannot be honoured, is answered 400 invalid-request',
+      })
+      .optional(),
+    clientExecuted: z.boolean().optional(),
+    idempotent: z.boolean().optional(),
+    expiresInMs: durationMsSchema.optional(),
+    allowedDecisions: allowedDecisionsSchema.optional(),
+    labels: labelsSchema.optional(),
+    hints: toolHintsSchema.optional(),
+    parentCallId: callIdSchema
+      .meta({ description: 'The recorded call of the parent agent inside which this call runs' })
+      .optional(),
+  })
+  .meta({ id: 'NewToolCall', description: 'One call that a model step asks for.' });
 export type RequestedCall = z.infer<typeof requestedCallSchema>;
 
 const { toolName, needsApproval, description, expiresInMs, allowedDecisions, labels, hints } =
@@ -118,7 +121,7 @@ export const requestToolCallsSchema = z
       description:
         'A name of the step, shown with its calls. All calls of an all-or-nothing batch are in one request: another one of the same run and principal with this `batchId` is refused',
     }),
-    batchMode: z.enum(batchModes).optional(),
+    batchMode: batchModeSchema.optional(),
     calls: z.array(requestedCallSchema).min(1).max(limits.callsPerRequestMax),
   })
   .superRefine((request, context) => {
@@ -147,14 +150,6 @@ export const requestApprovalSchema = z
   })
   .meta({ id: 'RequestApproval' });
 export type RequestApprovalBody = z.infer<typeof requestApprovalSchema>;
-
-const decisionSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('approve') }),
-  z.strictObject({ type: z.literal('edit'), arguments: jsonObjectSchema }),
-  z.strictObject({ type: z.literal('deny') }),
-  z.strictObject({ type: z.literal('answer'), output: jsonValueSchema }),
-]);
-export type Decision = z.infer<typeof decisionSchema>;
 
 /** `POST /v1/approvals/{approvalId}/responses`. */
 export const respondSchema = z
@@ -186,7 +181,7 @@ export const respondInBulkSchema = z
     decision: decisionSchema,
     reason: textSchema.optional(),
     instruction: textSchema.optional(),
-    mode: z.enum(['independent', 'all-or-nothing']).optional(),
+    mode: batchModeSchema.optional(),
     proposalDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
       description: 'The digest of the proposal that you saw, by approval: an approval with another one is refused.',
     }),

@@ -10,6 +10,7 @@ export const toolHintsSchema = z
     openWorldHint: z.exactOptional(z.boolean()),
   })
   .meta({
+    id: 'ToolHints',
     description:
       'The annotations of the MCP tool. Advisory: they are the words of the agent, for expressions of the policy only',
   });

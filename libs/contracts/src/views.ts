@@ -32,6 +32,7 @@ export const toolCallStates = [
 
 /** The state of a tool call. */
 export type ToolCallState = (typeof toolCallStates)[number];
+export const toolCallStateSchema = z.enum(toolCallStates).meta({ id: 'ToolCallState' });
 
 /** Decided: no approval is pending. */
 export function isDecided(state: ToolCallState): boolean {
@@ -47,6 +48,9 @@ export const approvalStates = ['pending', 'approved', 'denied', 'expired', 'canc
 
 /** The state or the outcome of an approval. */
 export type ApprovalState = (typeof approvalStates)[number];
+export const approvalStateSchema = z.enum(approvalStates).meta({ id: 'ApprovalState' });
+
+const resolutionSchema = z.enum(['approved', 'denied', 'expired', 'cancelled']).meta({ id: 'Resolution' });
 
 export const approvalViewSchema = z
   .strictObject({
@@ -69,7 +73,7 @@ export const approvalViewSchema = z
     /** The calls that were requested together; null for a call on its own. */
     batch: batchViewSchema.nullable(),
     round: z.int(),
-    state: z.enum(approvalStates),
+    state: approvalStateSchema,
     toolName: z.string(),
     arguments: jsonObjectSchema,
     actionDigest: z.string(),
@@ -105,8 +109,8 @@ export const approvalViewSchema = z
     isPreview: z.literal(true).exactOptional().meta({
       description: 'Parts are cut, with marks in their places. `GET /v1/approvals/{approvalId}` has the whole.',
     }),
-    callState: z.enum(toolCallStates).meta({ description: 'The state of the call now: whether it ran.' }),
-    resolution: z.enum(['approved', 'denied', 'expired', 'cancelled']).nullable(),
+    callState: toolCallStateSchema.meta({ description: 'The state of the call now: whether it ran.' }),
+    resolution: resolutionSchema.nullable(),
     resolvedAt: timeSchema.nullable(),
   })
   .meta({ id: 'Approval', description: 'One question put to people about a tool call.' });
@@ -136,7 +140,7 @@ export const toolCallViewSchema = z
     arguments: jsonObjectSchema,
     originalArguments: jsonObjectSchema.optional(),
     actionDigest: z.string(),
-    state: z.enum(toolCallStates),
+    state: toolCallStateSchema,
     verdict: verdictSchema,
     approval: approvalViewSchema.nullable(),
     output: jsonValueSchema,

@@ -1,4 +1,4 @@
-import { createSchemaRegistry, eventViewSchema } from '@countersign/contracts';
+import { createSchemaRegistry, eventViewSchema, nameOf } from '@countersign/contracts';
 import type { JsonSchema, SchemaRegistry } from '@countersign/contracts';
 import type { z } from 'zod';
 import { templateOf } from '../route.js';
@@ -22,11 +22,13 @@ const tags = {
   'Tool calls': 'Requested by agents, read by everybody of the tenant.',
   Runs: 'All calls of one agent run.',
   Approvals: 'Questions put to people, and their answers.',
+  Grants: 'Standing permissions for calls of one tool.',
   Execution: 'By remote workers, or by the client itself.',
   Policy: 'The rules in force, and what they say of a call.',
   Oversight: 'How people decided: figures to look into.',
   'Sign-in': 'Who a token speaks for.',
   'Events and audit': 'The log: live, and for auditors.',
+  Privacy: 'Erasure of the values of one subject.',
   Operations: 'For operators.',
 } as const;
 
@@ -36,7 +38,7 @@ const tags = {
  * const { paths } = createOpenApiDocument();
  */
 export function createOpenApiDocument(): OpenApiDocument {
-  const book = createSchemaRegistry();
+  const book = createSchemaRegistry({ hasDiscriminators: true });
   const shared: SharedResponses = new Map();
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of allRoutes) {
@@ -44,7 +46,7 @@ export function createOpenApiDocument(): OpenApiDocument {
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, book, shared) };
   }
   // The JSON schema of the data of a stream's events.
-  book.use(eventViewSchema, 'output');
+  book.use(eventViewSchema, 'output', 'Event');
   return {
     openapi: '3.1.0',
     info: {
@@ -95,7 +97,7 @@ function operationOf(route: Route, book: SchemaRegistry, shared: SharedResponses
 function requestBodyOf(body: NonNullable<Route['body']>, route: Route, book: SchemaRegistry): JsonSchema {
   return {
     required: route.isBodyOptional !== true,
-    content: { 'application/json': { schema: book.use(body, 'input') } },
+    content: { 'application/json': { schema: book.use(body, 'input', nameOf(route.id, 'body')) } },
   };
 }
 
@@ -108,12 +110,13 @@ function pathParameters({ path }: Route): JsonSchema[] {
   }));
 }
 
-function queryParameters({ query }: Route, book: SchemaRegistry): JsonSchema[] {
+function queryParameters({ id, query }: Route, book: SchemaRegistry): JsonSchema[] {
   const shape = (query?.shape ?? {}) as Readonly<Record<string, z.ZodType>>;
   // The schema of the output: a number is always sent as digits.
   return Object.entries(shape).map(([name, schema]) => {
-    const used = book.use(schema, 'output');
-    return { name, in: 'query', required: false, ...styles[String(used['type'])], schema: used };
+    const { description, ...used } = withoutAllOf(book.use(schema, 'output', nameOf(id, name)));
+    const about = description === undefined ? {} : { description };
+    return { name, in: 'query', required: false, ...about, ...styles[String(used['type'])], schema: used };
   });
 }
 
@@ -122,6 +125,11 @@ const styles: Readonly<Record<string, JsonSchema>> = {
   array: { style: 'form', explode: false },
   object: { style: 'form', explode: true },
 };
+
+/** A reference alone, where the description of the parameter is the only other member. */
+function withoutAllOf({ allOf, ...others }: JsonSchema): JsonSchema {
+  return Array.isArray(allOf) && allOf.length === 1 ? { ...(allOf[0] as JsonSchema), ...others } : { ...others };
+}
 
 function headerParameters({ roles, method, stream }: Route): JsonSchema[] {
   const header = (name: string, description: string, schema: JsonSchema): JsonSchema => ({

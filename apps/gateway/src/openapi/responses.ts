@@ -1,5 +1,5 @@
 import type { ErrorCode, JsonSchema, SchemaRegistry } from '@countersign/contracts';
-import { problemSchema } from '@countersign/contracts';
+import { nameOf, problemSchema } from '@countersign/contracts';
 import { statusOf } from '@countersign/shell';
 import type { Route } from '../route.js';
 
@@ -44,7 +44,7 @@ function successes(route: Route, book: SchemaRegistry): Record<string, JsonSchem
         description: successWords[status] ?? 'Done',
         ...headers,
         content: {
-          'application/json': { schema: book.use(schema, 'output') },
+          'application/json': { schema: book.use(schema, 'output', nameOf(route.id, 'result')) },
           ...(route.hasCsv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}),
         },
       },
@@ -68,21 +68,21 @@ function problems(route: Route, book: SchemaRegistry, shared: SharedResponses): 
   }
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => {
-      const response = problemOf(status, codes, book);
       const [code = '', ...more] = codes;
-      if (more.length > 0) return [String(status), response];
-      const name = code.replaceAll(/(?:^|-)([a-z])/g, (_match, letter: string) => letter.toUpperCase());
-      shared.set(name, response);
+      if (more.length > 0)
+        return [String(status), problemOf(status, codes, book, nameOf(route.id, 'problem', String(status)))];
+      const name = nameOf(code);
+      shared.set(name, problemOf(status, codes, book, nameOf(code, 'problem')));
       return [String(status), { $ref: `#/components/responses/${name}` }];
     }),
   );
 }
 
-function problemOf(status: number, codes: readonly ErrorCode[], book: SchemaRegistry): JsonSchema {
+function problemOf(status: number, codes: readonly ErrorCode[], book: SchemaRegistry, name: string): JsonSchema {
   return {
     description: codes.map((code) => `\`${code}\``).join(', '),
     ...headersOf(status),
-    content: { 'application/problem+json': { schema: problemWith(codes, book) } },
+    content: { 'application/problem+json': { schema: problemWith(codes, book, name) } },
   };
 }
 
@@ -101,9 +101,12 @@ const winner = {
   via: { type: ['string', 'null'] },
 } as const;
 
-function problemWith(codes: readonly ErrorCode[], book: SchemaRegistry): JsonSchema {
-  return {
-    ...book.use(problemSchema, 'output'),
-    properties: { code: { enum: codes }, ...(codes.includes('already-resolved') ? winner : {}) },
-  };
+function problemWith(codes: readonly ErrorCode[], book: SchemaRegistry, name: string): JsonSchema {
+  const more = codes.includes('already-resolved') ? winner : {};
+  return book.define(name, {
+    allOf: [
+      book.use(problemSchema, 'output', 'Problem'),
+      { type: 'object', properties: { code: { type: 'string', enum: codes }, ...more } },
+    ],
+  });
 }

@@ -1,0 +1,84 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JsonSchema } from '@countersign/contracts';
+import { createOpenApiDocument } from './document.js';
+
+const document = createOpenApiDocument();
+
+/** A schema of the document, and where it is. */
+interface Found {
+  readonly path: string;
+  readonly schema: JsonSchema;
+}
+
+const isObject = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null;
+const values = new Set(['enum', 'example', 'examples', 'default', 'mapping', 'required']);
+
+/** Every object of the document that is a schema or may be one. */
+function partsOf(value: unknown, path = ''): readonly Found[] {
+  if (!isObject(value)) return [];
+  const inner = Object.entries(value).flatMap(([name, child]) =>
+    values.has(name) && !path.endsWith('/properties') ? [] : partsOf(child, `${path}/${name}`),
+  );
+  const isByName = Array.isArray(value) || path.endsWith('/properties') || path.endsWith('/schemas');
+  return isByName ? inner : [{ path, schema: value }, ...inner];
+}
+
+const parts = partsOf(document);
+const isComponent = ({ path }: Found): boolean => /^\/components\/schemas\/[^/]+$/.test(path);
+const optionsOf = ({ anyOf, oneOf }: JsonSchema): readonly JsonSchema[] =>
+  ((anyOf ?? oneOf ?? []) as readonly JsonSchema[]).filter(({ type }) => type !== 'null');
+
+describe('for generators of clients, the OpenAPI document', () => {
+  it('names each object, union and enumeration, so that none is written twice', () => {
+    const unnamed = parts.filter(
+      (part) =>
+        !isComponent(part) &&
+        !/\/(allOf\/1|not)$/.test(part.path) &&
+        (part.schema['properties'] !== undefined ||
+          optionsOf(part.schema).length > 1 ||
+          ((part.schema['enum'] ?? []) as readonly unknown[]).length > 1),
+    );
+    expect(unnamed.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('has no `const`, and no member next to a `$ref`', () => {
+    const hard = parts.filter(
+      ({ schema }) => 'const' in schema || ('$ref' in schema && Object.keys(schema).length > 1),
+    );
+    expect(hard.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('allows null only next to something else', () => {
+    const bare = parts.filter(({ path, schema }) => schema['type'] === 'null' && !/\/anyOf\/1$/.test(path));
+    expect(bare.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('says which member tells the alternatives of a union apart', () => {
+    const told = parts.filter(({ schema }) => 'discriminator' in schema);
+    expect(told.map(({ path }) => path.replace('/components/schemas/', ''))).toEqual([
+      'Decision',
+      'ReportExecution',
+      'SubmitClientOutput',
+    ]);
+    expect(document.components.schemas['Decision']).toMatchObject({
+      discriminator: { propertyName: 'type', mapping: { edit: '#/components/schemas/DecisionEdit' } },
+    });
+  });
+
+  it('has no other unions than those of simple values, of one member each, or of `now`, which is no text', () => {
+    const others = parts.filter(({ schema }) => optionsOf(schema).length > 1 && !('discriminator' in schema));
+    expect(others.map(({ path }) => path.replace('/components/schemas/', ''))).toEqual([
+      'CreateGrantMatch',
+      'DurationMs',
+      'GrantMatch',
+      'MayDecide',
+      'StreamEventsAfter',
+    ]);
+  });
+
+  it('declares each tag that an operation has', () => {
+    const declared = (document['tags'] as readonly JsonSchema[]).map(({ name }) => name);
+    const used = Object.values(document.paths).flatMap((path) => Object.values(path).flatMap(({ tags }) => tags));
+    expect([...new Set(used)].toSorted()).toEqual(declared.toSorted());
+  });
+});

@@ -1,0 +1,58 @@
+import { alternativesOf, isNull, mapSubschemas, membersOf, type JsonSchema, type Place } from './json-schema.js';
+
+/** Adds a schema under a name, and returns a reference to it. */
+export type Define = (name: string, schema: JsonSchema) => JsonSchema;
+
+/**
+ * Returns the schema with every part defined that a generator would otherwise have to name by itself: objects with members, unions
+ * and enumerations. The name of a part is that of the whole and of the member.
+ */
+export function withNamedParts(schema: JsonSchema, name: string, define: Define): JsonSchema {
+  return mapSubschemas(schema, (part, place) =>
+    place.keyword === 'allOf'
+      ? withNamedParts(part, name, define)
+      : asNamed(part, partName(name, part, place, alternativesOf(schema)), define),
+  );
+}
+
+/** Returns a reference to the schema if it needs a name, else the schema with its parts named. */
+export function asNamed(schema: JsonSchema, name: string, define: Define): JsonSchema {
+  const named = withNamedParts(schema, name, define);
+  return needsName(named) ? define(name, named) : named;
+}
+
+/** The words as one name, such as `ToolCallState`. */
+export function nameOf(...words: readonly string[]): string {
+  return words
+    .flatMap((word) => word.split(/[^A-Za-z0-9]+/))
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+}
+
+function needsName(schema: JsonSchema): boolean {
+  const isUnion = alternativesOf(schema).filter((alternative) => !isNull(alternative)).length > 1;
+  const values = Array.isArray(schema['enum']) ? schema['enum'] : [];
+  return isUnion || values.length > 1 || schema['properties'] !== undefined;
+}
+
+function partName(
+  name: string,
+  part: JsonSchema,
+  { keyword, key }: Place,
+  alternatives: readonly JsonSchema[],
+): string {
+  if (keyword === 'properties' || keyword === '$defs') return nameOf(name, String(key));
+  if (keyword === 'items') return name.endsWith('s') ? name.slice(0, -1) : `${name}Item`;
+  if (keyword === 'additionalProperties') return `${name}Value`;
+  const isUnion = alternatives.filter((alternative) => !isNull(alternative)).length > 1;
+  return isUnion ? nameOf(name, wordOf(part)) : name;
+}
+
+/** What tells an alternative from the others: the only value of its first member, or the name of that. */
+function wordOf(alternative: JsonSchema): string {
+  for (const member of Object.values(membersOf(alternative))) {
+    const [value, ...more] = (member['enum'] ?? []) as readonly unknown[];
+    if (typeof value === 'string' && more.length === 0) return value;
+  }
+  return Object.keys(membersOf(alternative))[0] ?? String(alternative['type']);
+}
