@@ -21,6 +21,8 @@ export type AppendResult =
 
 /** Receives the log in order. Calls never overlap: a promise of `onEvents` is awaited. */
 export interface SubscriptionHandler {
+  /** Prefixes of stream names: no event of another stream is delivered. Default: every event. */
+  readonly streams?: readonly string[];
   /**
    * At least one event, in log order, without gaps or duplicates. On the embedded store a synchronous handler sees each
    * commit before its writer is acknowledged; an asynchronous one may lag.

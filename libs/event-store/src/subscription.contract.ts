@@ -17,6 +17,7 @@ function watch(store: EventStore, after: number, handler: Partial<SubscriptionHa
   const [seen, errors]: [LogEvent[], unknown[]] = [[], []];
   let caughtUp = 0;
   const subscription = store.subscribe(after, {
+    ...(handler.streams !== undefined && { streams: handler.streams }),
     onEvents: (events) => {
       seen.push(...events);
       return handler.onEvents?.(events);
@@ -88,6 +89,20 @@ export function describeSubscriptions(store: () => EventStore): void {
       await until(() => order.includes('caught up'), 'the signal');
       expect(order.indexOf('caught up')).toBe(250);
       await subscription.stop();
+    });
+
+    it('to some streams gets their events alone, what is recorded and live', async () => {
+      const start = await store().head();
+      const [one, other] = [sampleStream(), sampleStream()];
+      await store().append(one, noStream, sampleEvents(2));
+      await fill(store(), 120);
+      const some = watch(store(), start, { streams: [one, other] });
+      await until(() => some.caughtUp() === 1, 'catching up');
+      await store().append(sampleStream(), noStream, sampleEvents(1));
+      await store().append(other, noStream, sampleEvents(1));
+      await until(() => some.seen.length === 3, 'the live event');
+      expect(some.seen.map(({ stream }) => stream)).toEqual([one, one, other]);
+      await some.subscription.stop();
     });
 
     it('waits for a slow handler, never calls it twice at once, and skips nothing', async () => {

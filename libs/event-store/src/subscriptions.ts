@@ -60,6 +60,8 @@ function createSubscriber(
   let mode: 'behind' | 'live' | 'ended' = 'behind';
   let running: Promise<void> = Promise.resolve();
 
+  const { streams } = handler;
+  const isWanted = ({ stream }: LogEvent): boolean => streams?.some((prefix) => stream.startsWith(prefix)) !== false;
   const isEnded = (): boolean => mode === 'ended';
   const end = (): void => {
     mode = 'ended';
@@ -76,7 +78,8 @@ function createSubscriber(
   /** Passes events on. Returns the promise of an asynchronous handler. */
   const deliver = (events: readonly LogEvent[]): Promise<void> | undefined => {
     position = events.at(-1)?.position ?? position;
-    return handler.onEvents(events) ?? undefined;
+    const wanted = streams === undefined ? events : events.filter(isWanted);
+    return wanted.length === 0 ? undefined : (handler.onEvents(wanted) ?? undefined);
   };
   const catchUp = async (): Promise<void> => {
     for (let pages = 1; !isEnded(); pages += 1) {

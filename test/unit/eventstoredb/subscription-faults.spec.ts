@@ -127,6 +127,34 @@ describe('a subscription', () => {
     expect(watched.seen).toHaveLength(2);
   });
 
+  it.each(['without-caught-up', 'silent'] as const)(
+    'to some streams begins again after a silence: %s',
+    async (fault) => {
+      const server = await startServer();
+      const { store } = await openReadyStore(server.url, { timeouts: { silenceMs: 1500 } });
+      const [stream, other] = [sampleStream(), sampleStream()];
+      server.setFaults({ subscriptions: fault, times: 1 });
+      let caughtUp = 0;
+      const seen: string[] = [];
+      const subscription = store.subscribe(0, {
+        streams: [stream],
+        onEvents: (events) => void seen.push(...events.map((event) => event.stream)),
+        onCaughtUp: () => (caughtUp += 1),
+        onError: (error) => seen.push(String(error)),
+      });
+      onCleanUp(subscription.stop);
+      await store.append(other, noStream, sampleEvents(1));
+      await until(() => caughtUp > 0, 'catching up');
+      await until(
+        () => server.calls.filter((call) => call.endsWith('subscription')).length > 1,
+        'another subscription',
+      );
+      await store.append(stream, noStream, sampleEvents(1));
+      await until(() => seen.length > 0, 'the event');
+      expect(seen).toEqual([stream]);
+    },
+  );
+
   it('waits while the store cannot be read, and for ever', async () => {
     const server = await startServer();
     const { store } = await openReadyStore(server.url);

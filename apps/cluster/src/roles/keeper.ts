@@ -11,6 +11,7 @@ import { createErasing } from '../keeper/erasing.js';
 import type { Erasing } from '../keeper/erasing.js';
 import { createSessions } from '../keeper/sessions.js';
 import type { KeysConfig, RoleConfig } from '../config.js';
+import { followLog } from '../follow-log.js';
 import { isStoreAway, openRawStore, untilDone } from '../role-process.js';
 import type { OpenRole, RoleProcess } from '../role-process.js';
 
@@ -51,7 +52,6 @@ function lock({ onStop }: RoleProcess, { folder }: KeysConfig): void {
   onStop(lockFolder(folder, 'the folder of the keys').release);
 }
 
-const retryMs = 500;
 const tidyEveryMs = 1000;
 
 /**
@@ -59,49 +59,19 @@ const tidyEveryMs = 1000;
  * @throws LostKeysError when the log names keys that are lost.
  */
 async function followErasures(
-  { clock, log, stopping, check, onStop }: RoleProcess,
+  process: RoleProcess,
   raw: EventStore,
   { recorded }: Pick<Erasing, 'recorded'>,
   lostKeys: LostKeys,
 ): Promise<void> {
-  const caughtUp = Promise.withResolvers<undefined>();
-  let position = 0;
   let isCaughtUp = false;
-  let problem: string | undefined = 'the proofs of erasures are being read';
-  check({
-    name: 'erasures',
-    check: () => (problem === undefined ? { status: 'ok' } : { status: 'failing', why: problem }),
+  await followLog(process, 'erasures', raw, {
+    onEvents: (events) => {
+      if (!isCaughtUp) lostKeys.look(events);
+      recorded(erasedKeysOf(events), events.at(-1)?.position ?? 0);
+    },
   });
-  const follow = (): void => {
-    const subscription = raw.subscribe(position, {
-      onEvents: (events) => {
-        const last = events.at(-1)?.position ?? position;
-        if (!isCaughtUp) lostKeys.look(events);
-        recorded(erasedKeysOf(events), last);
-        position = last;
-      },
-      onCaughtUp: () => {
-        if (!isCaughtUp) caughtUp.resolve(undefined);
-        isCaughtUp = true;
-        problem = undefined;
-      },
-      onError: (error) => {
-        problem = error instanceof Error ? error.message : String(error);
-        log.error({ error }, 'the log cannot be followed for erasures');
-        void sleep(clock, retryMs, stopping).then(() => {
-          if (!stopping.aborted) follow();
-        });
-      },
-    });
-    stop = subscription.stop;
-  };
-  let stop: () => Promise<void> = () => Promise.resolve();
-  follow();
-  onStop(() => stop());
-  stopping.addEventListener('abort', () => {
-    caughtUp.reject(stopping.reason);
-  });
-  await caughtUp.promise;
+  isCaughtUp = true;
   lostKeys.end();
 }
 

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { runCancellationStream } from '@countersign/contracts';
 import {
   createExecutions,
   createResolver,
@@ -8,11 +9,24 @@ import {
 } from '@countersign/resolver';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
+import { followLog } from '../follow-log.js';
 import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
-import type { OpenRole } from '../role-process.js';
+import type { LedgerStore, OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
 import { openWriteSide } from '../write-side.js';
+
+/** The streams of which one that cannot be read forbids a claim. It names the run, and no stream of a call does. */
+const forbiddingStreams = [runCancellationStream('')];
+
+/** Learns of the cancellations that cannot be read. Resolves when those recorded so far are known. */
+export function followForbidding(
+  process: Parameters<typeof followLog>[0],
+  { store }: Pick<LedgerStore, 'store'>,
+): Promise<void> {
+  // The store itself looks at what passes.
+  return followLog(process, 'cancellations', store, { streams: forbiddingStreams, onEvents: () => undefined });
+}
 
 /** Executes the calls of the tools file. */
 export async function readResolver(config: RoleConfig, { log }: RuntimePorts): Promise<OpenRole> {
@@ -23,7 +37,9 @@ export async function readResolver(config: RoleConfig, { log }: RuntimePorts): P
   }
   return async (roleProcess) => {
     const { clock, ids, tracing, registry, onStop, check } = roleProcess;
-    const commands = openWriteSide(roleProcess, await openEventStore(roleProcess), tools);
+    const ledgerStore = await openEventStore(roleProcess);
+    await followForbidding(roleProcess, ledgerStore);
+    const commands = openWriteSide(roleProcess, ledgerStore, tools);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
     const resolverId = `${hostname()}/${String(process.pid)}`;
     const executions = createExecutions(commands, ids);

@@ -23,6 +23,10 @@ export interface SubscribePorts extends ReadPorts {
 const batchMax = 200;
 /** After falling behind: the silence after which the subscription checks whether it has caught up. */
 const settleMs = 100;
+/** After this silence a subscription to some streams has caught up, also to a server that does not say so. */
+const quietMsMax = 1000;
+/** The cause of a new subscription to some streams: the end of the log does not tell whether the old one still works. */
+const renewed = 'nothing came of these streams';
 const backoffFactorMax = 10;
 
 /**
@@ -39,6 +43,10 @@ export function createSubscription(ports: SubscribePorts, after: number, handler
       const position = follower.position();
       const cause = await follower.follow();
       if (ended.aborted) return;
+      if (cause === renewed) {
+        attempt = 0;
+        continue;
+      }
       if (follower.position() !== position) attempt = 1;
       log[attempt === 1 ? 'warn' : 'debug']({ cause, position: follower.position() }, 'the subscription is resumed');
       await sleep(clock, storeBackoffMs(ids, attempt) * Math.min(backoffFactorMax, attempt), ended);
@@ -71,9 +79,15 @@ function createFollower(
   handler: SubscriptionHandler,
   ended: AbortSignal,
 ): Follower {
-  const { connection, prefixes, clock, silenceMs } = ports;
-  const delivery = createDelivery(ports, after, handler, ended);
+  const { connection, clock, silenceMs, saw } = ports;
+  const { streams: prefixes = ports.prefixes } = handler;
+  const delivery = createDelivery({ prefixes, saw }, after, handler, ended);
 
+  const hasAll = async (quietMs: number): Promise<boolean> => {
+    if (handler.streams !== undefined) return quietMs >= quietMsMax;
+    const end = await headOf(ports);
+    return end !== undefined && delivery.position() >= end;
+  };
   const read = async (source: ClientSubscription, over: AbortSignal): Promise<unknown> => {
     let [waitMs, quietSince] = [settleMs, clock.monotonic()];
     while (!over.aborted) {
@@ -84,11 +98,12 @@ function createFollower(
         [waitMs, quietSince] = [delivery.isBehind() ? settleMs : silenceMs, clock.monotonic()];
       } else if (!(await arrival(clock, source, waitMs, over))) {
         // Silence: either all has been read, or the subscription broke silently.
-        const end = await headOf(ports);
-        if (end !== undefined && delivery.position() >= end) {
+        const quietMs = clock.monotonic() - quietSince;
+        if (handler.streams !== undefined && quietMs >= silenceMs) return renewed;
+        if (await hasAll(quietMs)) {
           delivery.caughtUp();
           [waitMs, quietSince] = [silenceMs, clock.monotonic()];
-        } else if (clock.monotonic() - quietSince >= silenceMs) {
+        } else if (quietMs >= silenceMs) {
           return 'recorded events did not come';
         } else waitMs = Math.min(silenceMs, waitMs * 2);
       }

@@ -122,6 +122,10 @@ test('beside a later version no older process ends, and the later one takes ever
   });
   expect((await requested(second.server, 'e')).status).toBe(201);
 
+  // The resolver knows of each cancellation of a run before it claims a call.
+  const { body: ready } = await resolver!.server.http.send({ method: 'GET', path: '/readyz' });
+  expect(JSON.stringify(ready)).toContain('cancellations');
+
   for (const server of [older, ...started.slice(0, 3).map((one) => one.server)]) {
     expect((await server.http.send({ method: 'GET', path: '/readyz' })).status).toBe(200);
   }
