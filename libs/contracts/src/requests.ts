@@ -46,6 +46,13 @@ const requestedCallSchema = z
     toolName: externalIdSchema,
     arguments: jsonObjectSchema,
     needsApproval: z.boolean().optional(),
+    deny: textSchema
+      .min(1)
+      .meta({
+        description:
+          'The reason for which the code of the agent denies the call. The call is recorded as blocked, nobody is asked, and it never runs',
+      })
+      .optional(),
     reason: textSchema.optional(),
     description: textSchema.optional(),
     toolSchema: jsonObjectSchema

@@ -82,3 +82,6 @@ export const verdictSchema = z
   })
   .meta({ id: 'Verdict', description: "The policy's verdict on one call." });
 export type Verdict = z.infer<typeof verdictSchema>;
+
+/** The rule id of a verdict that the agent's own code gave: it denied the call in its request. */
+export const deniedInCode = 'deniedInCode';

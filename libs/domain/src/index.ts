@@ -71,7 +71,7 @@ export { notOwner } from './ownership.js';
 export type { Reach } from './ownership.js';
 export { dueAt, dueCommand } from './tool-call.deadlines.js';
 export type { Deadline, DeadlineCommand } from './tool-call.deadlines.js';
-export { compareRepeat, hasSameMembers } from './tool-call.repeat.js';
+export { compareRepeat, hasSameMembers, isDeniedInCode } from './tool-call.repeat.js';
 export type { Repeat } from './tool-call.repeat.js';
 export { toolCallDecider } from './tool-call.decider.js';
 export { blockReason } from './tool-call.request.js';

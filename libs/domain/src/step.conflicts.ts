@@ -38,8 +38,8 @@ function problemOf(parent: StepParent, callId: string, { nestingMax }: StepLimit
 }
 
 /** How a call compares with what is recorded under its id. */
-export function repeatOf({ proposal, state }: Pick<StepCall, 'proposal' | 'state'>): Repeat | 'new' {
-  return state.status === 'recorded' ? compareRepeat(proposal, state) : 'new';
+export function repeatOf(call: Pick<StepCall, 'proposal' | 'judged' | 'state'>): Repeat | 'new' {
+  return call.state.status === 'recorded' ? compareRepeat(call, call.state) : 'new';
 }
 
 /** Why the log does not allow these calls: one is recorded otherwise, or would run inside a call that was cancelled. */

@@ -1,31 +1,58 @@
-import type { OtherSchema } from '@countersign/contracts';
+import { deniedInCode } from '@countersign/contracts';
+import type { OtherSchema, Verdict } from '@countersign/contracts';
 import type { RuleResult } from './decider.js';
 import { refused } from './decider.js';
 import { areEqualJson } from './json-equality.js';
 import type { ToolCallProposal } from './tool-call.commands.js';
+import { callState } from './tool-call.state.js';
 import type { ToolCall } from './tool-call.state.js';
 
 const otherSchema: OtherSchema = 'with another input schema of the tool';
 
 /**
  * How a duplicate request compares with the recorded call. `equal` (or less strict) adds nothing; `stricter` requires
- * approval of an allowed, unclaimed call.
+ * approval of an allowed, unclaimed call; `denied` ends an open, unclaimed call.
  */
-export type Repeat = 'equal' | 'stricter' | RuleResult<never>;
+export type Repeat = 'equal' | 'stricter' | 'denied' | RuleResult<never>;
+
+/** Returns whether the agent's own code denies the call in its request. */
+export function isDeniedInCode({ verdict }: { readonly verdict: Verdict }): boolean {
+  return verdict.ruleId === deniedInCode;
+}
 
 /**
  * Compares a request with the call recorded under its id.
  * @returns the refusal `tool-call-mismatch` for another principal, other arguments, other facts about the execution, or
  *   a stricter request after the claim.
  */
-export function compareRepeat(proposal: ToolCallProposal, call: ToolCall): Repeat {
+export function compareRepeat(
+  { proposal, judged }: { readonly proposal: ToolCallProposal; readonly judged: { readonly verdict: Verdict } },
+  call: ToolCall,
+): Repeat {
   const { request, permission, execution } = call;
   const difference = differenceOf(proposal, request);
   if (difference !== undefined) return mismatch(difference);
+  if (isDeniedInCode(judged)) return denial(call);
   const isStricter = proposal.needsApproval && !request.needsApproval && permission.status === 'allowed';
   if (!isStricter) return 'equal';
   return execution.status === 'none' ? 'stricter' : mismatch('without `needsApproval`, and it was claimed');
 }
+
+/** A denial ends a call that may still run. One that has ended keeps its result. */
+function denial(call: ToolCall): Repeat {
+  switch (callState(call)) {
+    case 'allowed':
+    case 'awaiting_approval':
+    case 'approved':
+      return call.execution.status === 'none' ? 'denied' : mismatch(tooLateToDeny);
+    case 'executing':
+      return mismatch(tooLateToDeny);
+    default:
+      return 'equal';
+  }
+}
+
+const tooLateToDeny = 'without `deny`, and it was claimed';
 
 /** How a request differs from the recorded one; undefined: it is the same. */
 function differenceOf(proposal: ToolCallProposal, request: ToolCall['request']): string | undefined {

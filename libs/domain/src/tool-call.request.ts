@@ -61,12 +61,13 @@ function blocked(verdict: Verdict, reason: string, at: number): ToolCallEvent {
 
 /**
  * Request and verdict are one decision, appended together: no reader sees a call without a verdict. A duplicate adds
- * nothing, unless it is stricter: then it opens the approval.
+ * nothing, unless it is stricter: then it opens the approval, or cancels a call that the agent's code denies now.
  */
 export function requestToolCall(command: RequestToolCall, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'recorded') {
-    const repeat = compareRepeat(command.call, state);
+    const repeat = compareRepeat({ proposal: command.call, judged: command.judgement }, state);
     if (repeat === 'equal') return accepted();
+    if (repeat === 'denied') return cancelDenied(command, state);
     if (repeat !== 'stricter') return repeat;
     const decided = decidedByBatch(command.judgement.outcome, command.batch, state);
     if (decided !== undefined) return decided;
@@ -79,6 +80,14 @@ export function requestToolCall(command: RequestToolCall, state: ToolCallState):
     data: { ...command.call, requestedAt: toStored(command.at) },
   };
   return accepted(requested, judged(command));
+}
+
+/** People may have been asked already, so the call is cancelled: that ends the question as well. */
+function cancelDenied({ call, judgement, batch, at }: RequestToolCall, state: ToolCall): RuleResult<ToolCallEvent> {
+  const reason = blockReason(judgement.verdict);
+  const { requestedBy: cancelledBy } = call;
+  const command = { type: 'CancelToolCall', reach: 'own', reason, cancelledBy, at } as const;
+  return cancelToolCall({ ...command, ...(batch !== undefined && { batch }) }, state);
 }
 
 /** A decided batch accepts no further approval request. A member that the policy blocks ends like any other member. */

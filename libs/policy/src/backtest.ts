@@ -1,3 +1,4 @@
+import { deniedInCode } from '@countersign/contracts';
 import type { BacktestSummary, ChangedCall, EventData, Requirement, Verdict } from '@countersign/contracts';
 import { recordedCall } from './policy-call.js';
 import type { Judgement, Policy } from './policy.js';
@@ -39,8 +40,10 @@ export function createBacktest(candidate: Policy, ruleIds: readonly string[]): B
   return { add, summary };
 }
 
-function judgeAgain(candidate: Policy, { request }: JudgedCall): Judgement | undefined {
-  return candidate.judge([recordedCall(request)], Date.parse(request.requestedAt))[0];
+function judgeAgain(candidate: Policy, { request, verdict }: JudgedCall): Judgement | undefined {
+  // The agent's code denies the call under any policy.
+  const denied = verdict.ruleId === deniedInCode ? { deny: verdict.why.at(-1) ?? '' } : {};
+  return candidate.judge([{ ...recordedCall(request), ...denied }], Date.parse(request.requestedAt))[0];
 }
 
 /**

@@ -10,6 +10,8 @@ export interface PolicyCall {
   readonly description: string | null;
   /** The worker's own predicate, or the tools file: it can only make a call stricter. */
   readonly needsApproval: boolean;
+  /** The reason for which the agent's own code denies the call; absent: it does not. */
+  readonly deny?: string;
   readonly expiresInMs: DurationMs | null;
   readonly allowedDecisions: readonly DecisionType[] | null;
   /** The annotations of the MCP tool, in the agent's words. */

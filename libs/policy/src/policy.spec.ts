@@ -49,6 +49,16 @@ describe('the policy', () => {
     });
   });
 
+  it.each(['autoApprovedTools: ["*"]', 'requireApprovalTools: ["*"]', 'rules: [{ id: r, then: { block: never } }]'])(
+    'blocks a call that the code of the agent denies, with its reason last, under %s',
+    (yaml) => {
+      const { verdict } = judge(policy(yaml), { deny: 'not to New York', needsApproval: true });
+      expect(verdict).toMatchObject({ outcome: 'block', ruleId: 'deniedInCode', automatic: true });
+      expect(verdict.why.length).toBeGreaterThan(1);
+      expect(verdict.why.at(-1)).toBe('not to New York');
+    },
+  );
+
   it('requires approval for requireApprovalTools before it looks at autoApprovedTools', () => {
     const both = policy('requireApprovalTools: ["delete_*"]\nautoApprovedTools: ["delete_file", "get_*"]');
     expect(judge(both).verdict).toMatchObject({ outcome: 'require', ruleId: 'requireApprovalTools' });

@@ -1,4 +1,4 @@
-import { matchesGlob } from '@countersign/contracts';
+import { deniedInCode, matchesGlob } from '@countersign/contracts';
 import type { RunInputs } from '@countersign/cel';
 import type { JsonObject, Requirement, Verdict } from '@countersign/contracts';
 import { delegatorsAt } from './approvers.js';
@@ -122,8 +122,12 @@ function judgeBy(content: PolicyContent, rules: readonly Rule[], inspected: Insp
   };
 }
 
-/** The worker's own wish turns an `allow` into one approver, and nothing else into less. */
+/** The worker's own wish turns an `allow` into one approver, its denial blocks the call, and nothing becomes less. */
 function stricterIfAsked(content: PolicyContent, call: PolicyCall, ruled: Ruled): Ruled {
+  if (call.deny !== undefined) {
+    const { why } = ruled.then.outcome === 'block' ? { why: [...ruled.why, ruled.then.reason] } : ruled;
+    return { then: { outcome: 'block', reason: call.deny }, ruleId: deniedInCode, why };
+  }
   if (ruled.then.outcome !== 'allow' || !call.needsApproval) return ruled;
   return onePerson(content, 'needsApproval', [...ruled.why, 'the worker asks for approval']);
 }

@@ -2,6 +2,7 @@ import {
   assuranceSchema,
   batchModes,
   decisionTypeSchema,
+  deniedInCode,
   groupSchema,
   plainWords,
   riskSchema,
@@ -10,7 +11,7 @@ import { z } from 'zod';
 import { durationOrNeverSchema, durationSchema, globSchema, hoursSchema, uniqueIds } from './field-schemas.js';
 
 /** The ids of verdicts that no rule gave. */
-const reservedIds = ['default', 'needsApproval', 'requireApprovalTools', 'autoApprovedTools'];
+const reservedIds = ['default', 'needsApproval', deniedInCode, 'requireApprovalTools', 'autoApprovedTools'];
 /** Reading an expression takes up to 1 ms. */
 const rulesMax = 2000;
 const stagesMax = 10;

@@ -26,6 +26,8 @@ export type {
   ApprovalContext,
   ApprovalVerdict,
   CheckedCall,
+  CodeDecision,
+  Decide,
   ExecutionContext,
   GateTool,
   NeedsApproval,

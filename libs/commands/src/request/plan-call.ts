@@ -66,6 +66,7 @@ function policyCallOf(
     ...{ agentId, runId, toolName, arguments: call.arguments, labels, description, needsApproval },
     expiresInMs: call.expiresInMs ?? null,
     allowedDecisions: call.allowedDecisions ?? null,
+    ...(call.deny !== undefined && { deny: call.deny }),
     ...hintsOf(call),
   };
 }

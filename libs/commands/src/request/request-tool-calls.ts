@@ -1,7 +1,7 @@
 import { actionDigest, deriveCallId, toCalledTool, toolCallStream } from '@countersign/contracts';
 import type { RequestToolCalls } from '@countersign/contracts';
-import { decideStep, isLateQuestion, toolCallRules } from '@countersign/domain';
-import type { RequestToolCall, StepDecision, ToolCall, ToolCallProposal, ToolCallState } from '@countersign/domain';
+import { decideStep, isDeniedInCode, isLateQuestion, toolCallRules } from '@countersign/domain';
+import type { RequestToolCall, StepDecision, ToolCall, ToolCallState } from '@countersign/domain';
 import { uuidV5 } from '@countersign/runtime';
 import { speaksFor } from '../actor.js';
 import type { Actor } from '../actor.js';
@@ -32,7 +32,7 @@ export interface RequestedToolCalls {
 
 /**
  * Records the calls of one model step. All are checked and judged before any is recorded. A duplicate adds nothing,
- * unless it is stricter: then it opens the approval. The same id from another principal or with other arguments is
+ * unless it is stricter: then it opens the approval, or cancels a call that the agent's code denies now. The same id from another principal or with other arguments is
  * `tool-call-mismatch`.
  */
 export async function requestToolCalls(
@@ -83,7 +83,7 @@ async function record(
     plans.flatMap((plan, index) => {
       const command = decided[index]?.command;
       if (command === undefined) return [];
-      const meta = writeOnly ? { commandId: contentId(commandId, command.call), writeOnly } : { commandId };
+      const meta = writeOnly ? { commandId: contentId(commandId, command), writeOnly } : { commandId };
       return [recordOne(ports, plan, command, shadow[index], meta)];
     }),
   );
@@ -135,10 +135,11 @@ async function settle(
  * The id of a command that is recorded without a read. Other arguments under the same toolCallId give another command
  * id, so the event store, which compares only ids, distinguishes the two.
  */
-function contentId(commandId: string, proposal: ToolCallProposal): string {
-  const { needsApproval, idempotent, clientExecuted, onBehalfOf = '' } = proposal;
-  const facts = `${[needsApproval, idempotent, clientExecuted].map(Number).join('')}${onBehalfOf}`;
-  return uuidV5(contentIds, commandId + actionDigest({ ...proposal, salt: '' }, proposal.arguments) + facts);
+function contentId(commandId: string, { call, judgement }: RequestToolCall): string {
+  const { needsApproval, idempotent, clientExecuted, onBehalfOf = '' } = call;
+  const denied = isDeniedInCode(judgement) ? 'denied' : '';
+  const facts = `${[needsApproval, idempotent, clientExecuted].map(Number).join('')}${denied}${onBehalfOf}`;
+  return uuidV5(contentIds, commandId + actionDigest({ ...call, salt: '' }, call.arguments) + facts);
 }
 
 const contentIds = '4d0c4f0e-8a53-5d0b-9d67-0a3f5f1c2b9e';

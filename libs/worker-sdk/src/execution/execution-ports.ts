@@ -11,7 +11,7 @@ import type { UnaskedCall } from './must-ask.js';
 export interface ExecutionPorts {
   readonly requester: Client;
   readonly resolver: Client;
-  readonly requests: Pick<Requests, 'approval'>;
+  readonly requests: Pick<Requests, 'approval' | 'cancel'>;
   readonly clock: Clock;
   readonly log: WorkerLog;
   readonly resolverId: string;

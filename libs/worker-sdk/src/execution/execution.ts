@@ -9,24 +9,28 @@ import {
 import { sleepOrThrow, startStopwatch } from '@countersign/contracts/clock';
 import { CountersignError, isNotOurs, isRefusal, messageOf } from '../errors.js';
 import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
-import { questionBefore } from './must-ask.js';
+import { restraintOn } from './must-ask.js';
 import { runClaimed } from './run-claimed.js';
 import { inTraceOf } from '../ledger/trace.js';
 
 /**
- * `asked`: people must agree first, and were asked. `ran`: its outcome is recorded. `timed-out`: it ran too long or was aborted, and the end of its lease makes it `unknown`. `not-claimable`: another worker
+ * `asked`: people must agree first, and were asked. `denied`: the code of the tool denies it, and it was cancelled. `ran`: its outcome is recorded. `timed-out`: it ran too long or was aborted, and the end of its lease makes it `unknown`. `not-claimable`: another worker
  * claimed it, or it ended. `batch-incomplete`: not yet.
  */
-export type ExecutionEnd = 'asked' | 'ran' | 'timed-out' | 'not-claimable' | 'batch-incomplete';
+export type ExecutionEnd = 'asked' | 'denied' | 'ran' | 'timed-out' | 'not-claimable' | 'batch-incomplete';
 
 /**
  * Claims a call, runs its tool once, and reports the outcome; it waits for an unreachable server. Where the tool needs an
- * approval that the call does not have, it asks for it and claims nothing.
+ * approval that the call does not have, it asks for it and claims nothing; a call that the tool's code denies is cancelled.
  */
 export async function executeCall(ports: ExecutionPorts, request: ExecutionRequest): Promise<ExecutionEnd> {
   const { call } = request;
-  const question = await questionBefore(request);
-  if (question !== undefined) return askPeople(ports, call, question);
+  const restraint = await restraintOn(request);
+  if (restraint !== undefined) {
+    const end =
+      'ask' in restraint ? await askPeople(ports, call, restraint.ask) : await deny(ports, call, restraint.deny);
+    if (end !== undefined) return end;
+  }
   // Never stored, never derived: a claim whose response was lost is retried with this key, but a later worker, or this
   // one after a crash, must not get a claim whose tool may already have run.
   const claimKey = randomUUID();
@@ -49,23 +53,38 @@ export async function executeCall(ports: ExecutionPorts, request: ExecutionReque
 /** These say nothing about the call. */
 const noRefusals: ReadonlySet<string> = new Set(['unauthenticated', 'unreachable', 'unreadable-response']);
 /** Somebody else was faster: the next look at the call shows what happened. */
-const hasChanged: ReadonlySet<string> = new Set(['already-pending', 'already-resolved']);
+const hasChanged: ReadonlySet<string> = new Set(['already-pending', 'already-resolved', 'already-settled']);
 
 async function askPeople(
   ports: ExecutionPorts,
-  { callId, toolName }: ToolCallView,
+  call: ToolCallView,
   question: RequestApprovalBody,
 ): Promise<ExecutionEnd> {
   try {
-    await ports.requests.approval(callId, question, { attempts: Infinity, signal: ports.stopped });
+    await ports.requests.approval(call.callId, question, { attempts: Infinity, signal: ports.stopped });
     return 'asked';
   } catch (error) {
-    if (!(error instanceof CountersignError) || noRefusals.has(error.code)) throw error;
-    const { code, message } = error;
-    const what = 'refused to execute: its tool needs an approval here, and people cannot be asked';
-    if (!hasChanged.has(code)) ports.log.error({ callId, toolName, code, error: message }, what);
-    return 'not-claimable';
+    return refusedTo(ports, call, error, 'its tool needs an approval here, and people cannot be asked');
   }
+}
+
+/** Cancels a call that the code of its tool denies. Undefined when it cannot be cancelled: then the claim ends it. */
+async function deny(ports: ExecutionPorts, call: ToolCallView, reason: string): Promise<ExecutionEnd | undefined> {
+  try {
+    await ports.requests.cancel(call.callId, reason, { attempts: Infinity, signal: ports.stopped });
+    return 'denied';
+  } catch (error) {
+    if (isRefusal(error, 'batch-begun', 'already-claimed')) return undefined;
+    return refusedTo(ports, call, error, 'its tool denies the call here, and it cannot be cancelled');
+  }
+}
+
+function refusedTo({ log }: ExecutionPorts, call: ToolCallView, error: unknown, why: string): ExecutionEnd {
+  if (!(error instanceof CountersignError) || noRefusals.has(error.code)) throw error;
+  const { callId, toolName } = call;
+  const { code, message } = error;
+  if (!hasChanged.has(code)) log.error({ callId, toolName, code, error: message }, `refused to execute: ${why}`);
+  return 'not-claimable';
 }
 
 async function runAndReport(ports: ExecutionPorts, request: ExecutionRequest, claim: ClaimView): Promise<ExecutionEnd> {

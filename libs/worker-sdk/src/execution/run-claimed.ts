@@ -3,6 +3,7 @@ import { messageOf, nameOf } from '../errors.js';
 import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { withLease } from './lease.js';
 import { runThrough } from './middleware.js';
+import { denialOfClaimed } from './must-ask.js';
 import { asJson, issuesText } from '../tools/schema.js';
 import { inToolSpan } from '../ledger/trace.js';
 import { TimeLimitError, ToolAbortedError, type TimeLimit } from './time-limit.js';
@@ -97,6 +98,8 @@ async function outcomeOf(
     // For example a path that has become a link since, or a default in place of what an edit left out.
     return failed(attempt, { ...changedArguments });
   }
+  const denied = await denialOfClaimed(request, checked);
+  if (denied !== undefined) return failed(attempt, { code: 'denied-in-code', message: `It did not run: ${denied}` });
   const { execute } = checked;
   if (execute === undefined) {
     return failed(attempt, { code: 'unknown-tool', message: `${tool.name} cannot be run here` });

@@ -26,7 +26,7 @@ export interface ServeOptions<C = unknown> {
 /** The dependencies of `serve`. */
 export interface ServePorts extends ExecutionPorts {
   readonly agentId: string;
-  readonly requests: Pick<Requests, 'approval' | 'listenFor'>;
+  readonly requests: Pick<Requests, 'approval' | 'cancel' | 'listenFor'>;
   readonly executions: Executions;
   readonly tools: ReadonlyMap<string, GateTool>;
   readonly runsElsewhere: (toolName: string) => boolean;

@@ -30,6 +30,17 @@ it.each([
   expect(recordedCalls(asked(args), [shown(maskByName(other as JsonObject))])).toBeUndefined();
 });
 
+it('a call that may still run is not the one that the code of the agent denies', () => {
+  const denied = { ...asked(args), calls: asked(args).calls.map((call) => ({ ...call, deny: 'not this one' })) };
+  const inState = (state: string) => ({ ...shown(args), state }) as ToolCallView;
+  for (const state of ['allowed', 'awaiting_approval', 'approved']) {
+    expect(recordedCalls(denied, [inState(state)])).toBeUndefined();
+  }
+  for (const state of ['blocked', 'cancelled', 'succeeded']) {
+    expect(recordedCalls(denied, [inState(state)])).toHaveLength(1);
+  }
+});
+
 it('a call that was allowed is not the one for which an approval was asked', () => {
   const [call] = asked(args).calls;
   const wanted = { ...asked(args), calls: call === undefined ? [] : [{ ...call, needsApproval: true }] };

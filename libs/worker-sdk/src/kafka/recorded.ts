@@ -27,7 +27,14 @@ export function isRecordedAs(body: RequestToolCalls, call: RequestedCall, view: 
   if (body.agentId !== undefined && view.agentId !== body.agentId) return false;
   // Attack: another producer has recorded a laxer copy. The ledger opens the approval of our own call, or refuses ours.
   if (call.needsApproval === true && wasAllowed(view)) return false;
+  // A denial has ended it, or the ledger refuses ours.
+  if (call.deny !== undefined && isOpen(view)) return false;
   return isShownAs(call.arguments, view.originalArguments ?? view.arguments);
+}
+
+/** Returns whether the call may run, or people are asked about it. */
+function isOpen({ state }: ToolCallView): boolean {
+  return state === 'allowed' || state === 'awaiting_approval' || state === 'approved';
 }
 
 /** Returns whether the call may run, or has run, without an approval. */

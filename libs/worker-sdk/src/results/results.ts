@@ -1,4 +1,5 @@
 import {
+  deniedInCode,
   isSettled,
   type JsonObject,
   type JsonValue,
@@ -79,7 +80,7 @@ export function resultOf(call: ToolCallView): ToolResult | undefined {
     output: status === 'succeeded' ? call.output : null,
     error: status === 'failed' ? call.error : null,
     reason,
-    message: reason === null ? successMessage(edited, answered) : failureMessage(status, reason, votes),
+    message: reason === null ? successMessage(edited, answered) : failureMessage(call, status, reason, votes),
     instruction: call.instruction,
     edited,
     answered,
@@ -106,7 +107,9 @@ function reasonOf(call: ToolCallView, status: ToolResultStatus, votes: readonly 
     case 'denied':
       return votes.findLast((vote) => (vote.reason ?? '').trim() !== '')?.reason ?? 'User denied';
     case 'blocked':
-      return call.verdict.why.join('; ') || `rule ${call.verdict.ruleId}`;
+      return (
+        (isDeniedInCode(call) ? call.verdict.why.at(-1) : call.verdict.why.join('; ')) || `rule ${call.verdict.ruleId}`
+      );
     case 'expired':
       return call.approval?.state === 'approved' ? 'it was approved but not run in time' : 'no person answered in time';
     case 'cancelled':
@@ -128,14 +131,26 @@ function successMessage(edited: boolean, answered: boolean): string | null {
   return edited ? 'An approver changed the arguments before it ran; these are the ones it ran with.' : null;
 }
 
-function failureMessage(status: ToolResultStatus, reason: string, votes: readonly ResponseView[]): string {
+/** Returns whether the agent's own code denied the call, and not the policy. */
+function isDeniedInCode({ verdict }: ToolCallView): boolean {
+  return verdict.ruleId === deniedInCode;
+}
+
+function failureMessage(
+  call: ToolCallView,
+  status: ToolResultStatus,
+  reason: string,
+  votes: readonly ResponseView[],
+): string {
   switch (status) {
     case 'denied': {
       const by = votes.length === 0 ? '' : ` by ${votes.map((vote) => vote.respondedBy).join(', ')}`;
       return `The call was denied${by} and did not run: ${reason}`;
     }
     case 'blocked':
-      return `The policy does not allow this call, it did not run: ${reason}`;
+      return isDeniedInCode(call)
+        ? `The call was denied and did not run: ${reason}`
+        : `The policy does not allow this call, it did not run: ${reason}`;
     case 'expired':
       return `The call did not run: ${reason}. It may be asked for again.`;
     case 'cancelled':

@@ -46,10 +46,18 @@ export async function planStep(
     const message = 'It was not asked for, because another call of the same all-or-nothing step is invalid';
     return { call, failure: { code: 'batch-incomplete', message } };
   });
+  const requests = outcomes.flatMap((one) => ('request' in one ? [one.request] : []));
   return {
-    requests: outcomes.flatMap((one) => ('request' in one ? [one.request] : [])),
+    requests: step.batchMode === 'all-or-nothing' ? deniedTogether(requests) : requests,
     calls: outcomes.map(callStateOf),
   };
+}
+
+/** No person is asked about an all-or-nothing batch of which the code denies a call: it never runs. */
+function deniedTogether(requests: readonly RequestedCall[]): readonly RequestedCall[] {
+  if (requests.every(({ deny }) => deny === undefined)) return requests;
+  const deny = 'Another call of the same all-or-nothing step was denied in code';
+  return requests.map((request) => ({ deny, ...request }));
 }
 
 async function planCall(
@@ -100,13 +108,14 @@ async function requestOf(
   checked: CheckedCall,
   context: ApprovalContext,
 ): Promise<RequestedCall> {
-  const { needsApproval, reason } = await checked.judge(context);
+  const { needsApproval, reason, deny } = await checked.judge(context);
   const description = await checked.describe(context);
   return {
     toolCallId: call.toolCallId,
     toolName: call.toolName,
     arguments: checked.arguments,
     needsApproval,
+    ...(deny === undefined ? {} : { deny }),
     ...(reason === undefined ? {} : { reason }),
     description,
     toolSchema: tool.toolSchema,

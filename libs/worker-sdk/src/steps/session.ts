@@ -1,7 +1,7 @@
 import { jcsDigest, type ToolCallView } from '@countersign/contracts';
 import { createChanges, type Changed, type Changes } from '../ledger/changes.js';
 import { linkedController } from '@countersign/http-client';
-import { CountersignError } from '../errors.js';
+import { CountersignError, isRefusal } from '../errors.js';
 import { rejectOnAbort } from '../ledger/reject-on-abort.js';
 import type { ExecutionPorts } from '../execution/execution-ports.js';
 import { createRuns, type Executions, type Runs } from '../execution/executions.js';
@@ -10,7 +10,7 @@ import { lookRegularly } from '../ledger/look-regularly.js';
 import { hasNews, inTurn, isDone, isForClient, isOpen, viewOf, type Session } from '../results/outcome.js';
 import type { Requests } from '../ledger/requests.js';
 import { issuesText } from '../tools/schema.js';
-import { questionBefore } from '../execution/must-ask.js';
+import { restraintOn } from '../execution/must-ask.js';
 import { changedArguments } from '../execution/verify-claim.js';
 
 /** Advances the sessions of one worker. */
@@ -170,7 +170,7 @@ function takeViews({ notice }: SessionPorts, session: Session, calls: readonly T
 }
 
 /**
- * Asks people about calls of clients that their tool does not leave to the client alone. Returns those calls. The client gets none
+ * Asks people about calls of clients that their tool does not leave to the client alone, or ends those that it denies. Returns those calls. The client gets none
  * about which people cannot be asked: then it throws.
  */
 async function askAboutClientCalls(
@@ -184,12 +184,24 @@ async function askAboutClientCalls(
     const call = session.views.get(callId ?? '');
     if (call === undefined || !isForClient(call, tools)) continue;
     const tool = tools.get(call.toolName);
-    const question = await questionBefore({ call, tool, argumentsHash, given: session.given });
-    if (question === undefined) continue;
-    await requests.approval(call.callId, question, { signal });
+    const restraint = await restraintOn({ call, tool, argumentsHash, given: session.given });
+    if (restraint === undefined) continue;
+    if ('ask' in restraint) await requests.approval(call.callId, restraint.ask, { signal });
+    else await denyClientCall(requests, call.callId, restraint.deny, signal);
     asked.push(call.callId);
   }
   return asked;
+}
+
+/** Cancels it. In a batch that has begun no call can be cancelled, so there it fails in place of the client's output. */
+async function denyClientCall(requests: Requests, callId: string, reason: string, signal: AbortSignal): Promise<void> {
+  try {
+    await requests.cancel(callId, reason, { signal });
+  } catch (error) {
+    if (!isRefusal(error, 'batch-begun')) throw error;
+    const failure = { code: 'denied-in-code', message: `It did not run: ${reason}` };
+    await requests.output(callId, { status: 'failed', error: failure }, { signal });
+  }
 }
 
 /**

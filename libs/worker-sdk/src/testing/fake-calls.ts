@@ -1,6 +1,7 @@
 import {
   actionDigest,
   approvalIdOf,
+  deniedInCode,
   deriveCallId,
   jcsDigest,
   type ApprovalView,
@@ -70,6 +71,11 @@ const required: ToolCallView['verdict'] = {
   automatic: false,
   why: [...allowed.why, 'the worker asks for approval'],
 };
+
+/** The verdict about a call that the code of the agent denies. */
+export function deniedBy(reason: string): ToolCallView['verdict'] {
+  return { ...allowed, outcome: 'block', ruleId: deniedInCode, why: [...allowed.why, reason] };
+}
 
 /** The calls of a request as the real server records them without a policy, before people are asked. */
 export function newFakeCalls(body: RequestToolCalls): readonly FakeCall[] {

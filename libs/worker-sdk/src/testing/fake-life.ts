@@ -9,7 +9,7 @@ import {
   type ToolCallState,
   type ToolCallView,
 } from '@countersign/contracts';
-import { askPeople, now, type FakeCall } from './fake-calls.js';
+import { askPeople, deniedBy, now, type FakeCall } from './fake-calls.js';
 import type { FakeLog } from './fake-log.js';
 
 /** The calls by their id, in the order of their requests. */
@@ -106,6 +106,14 @@ export function expire(ledger: FakeLedger, call: FakeCall): void {
   endBatch(ledger, call);
 }
 
+/** Ends a new call that the code of the agent denies. */
+export function block(ledger: FakeLedger, call: FakeCall, message: string): void {
+  moveTo(ledger, call, 'ToolCallBlocked', 'blocked', {
+    verdict: deniedBy(message),
+    error: { code: 'blocked', message },
+  });
+}
+
 /** Ends a call that has not begun to run. */
 export function cancel(ledger: FakeLedger, call: FakeCall, message: string): void {
   if (call.view.approval?.state === 'pending') resolve(call, 'cancelled');
@@ -124,7 +132,8 @@ export function siblingsOf({ calls }: FakeLedger, { batch, view }: FakeCall): re
   return batch.callIds.filter((id) => id !== view.callId).flatMap((id) => calls.get(id) ?? []);
 }
 
-function endBatch(ledger: FakeLedger, call: FakeCall): void {
+/** Ends the other calls of an all-or-nothing batch. */
+export function endBatch(ledger: FakeLedger, call: FakeCall): void {
   const { callId, state } = call.view;
   const reason = `the call ${callId} of the same all-or-nothing batch was ${state}`;
   const open = siblingsOf(ledger, call).filter(({ view }) => !isSettled(view.state));

@@ -1,7 +1,7 @@
-import { otherSchema, type RequestToolCalls } from '@countersign/contracts';
+import { isSettled, otherSchema, type RequestToolCalls } from '@countersign/contracts';
 import { inputSchemaOf, isSameJson } from '../tools/schema.js';
 import { newFakeCalls, type FakeCall } from './fake-calls.js';
-import { ask, type FakeLedger } from './fake-life.js';
+import { ask, block, cancel, endBatch, type FakeLedger } from './fake-life.js';
 import { refuse } from './fake-problem.js';
 
 /** Records the calls of one model step, all or none. */
@@ -17,6 +17,7 @@ export async function requestCalls(ledger: FakeLedger, body: RequestToolCalls): 
     return refuse('tool-call-mismatch', { detail: `The same tool call is already recorded ${difference}.` });
   }
   for (const { call, known } of pairs) recordCall(ledger, known ?? call, call);
+  for (const { call } of pairs) if (call.view.state === 'blocked') endBatch(ledger, call);
   const calls = made.flatMap(({ view }) => ledger.calls.get(view.callId)?.view ?? []);
   return Response.json({ calls }, { status: pairs.every(({ known }) => known !== undefined) ? 200 : 201 });
 }
@@ -28,13 +29,20 @@ function recordCall(ledger: FakeLedger, call: FakeCall, { request }: FakeCall): 
     calls.set(call.view.callId, call);
     log.record(call, 'ToolCallRequested');
   }
-  if (isStricter(call, request)) ask(ledger, call, request);
+  if (isNew && request.deny !== undefined) block(ledger, call, request.deny);
+  else if (request.deny !== undefined && isOpen(call)) cancel(ledger, call, request.deny);
+  else if (request.deny === undefined && isStricter(call, request)) ask(ledger, call, request);
   else if (isNew) log.record(call, 'ToolCallAllowed');
 }
 
 /** The worker flags a call that is allowed. */
 function isStricter({ view }: FakeCall, { needsApproval }: FakeCall['request']): boolean {
-  return needsApproval === true && view.approval === null;
+  return needsApproval === true && view.approval === null && view.state !== 'blocked';
+}
+
+/** The call may still run, and nothing has claimed it. */
+function isOpen({ view: { state }, claim }: FakeCall): boolean {
+  return claim === null && (state === 'allowed' || state === 'awaiting_approval' || state === 'approved');
 }
 
 async function errorsOf({ request }: FakeCall, index: number): Promise<readonly object[]> {
@@ -66,7 +74,14 @@ function differenceOf(known: FakeCall, made: FakeCall): string | undefined {
     [one.idempotent !== other.idempotent, 'with another `idempotent`'],
     [one.clientExecuted !== other.clientExecuted, 'with another `clientExecuted`'],
     [!isSameBatch(known, made), 'in another batch'],
-    [isStricter(known, other) && known.view.state !== 'allowed', 'without `needsApproval`, and it was claimed'],
+    [
+      other.deny !== undefined && known.claim !== null && !isSettled(known.view.state),
+      'without `deny`, and it was claimed',
+    ],
+    [
+      other.deny === undefined && isStricter(known, other) && known.view.state !== 'allowed',
+      'without `needsApproval`, and it was claimed',
+    ],
   ];
   return differences.find(([isDifferent]) => isDifferent)?.[1];
 }

@@ -3,6 +3,7 @@ import type { ToolGating } from './tool-definition.js';
 /** A table, so that no option of a gate is forgotten. */
 const gating: Readonly<Record<keyof ToolGating<unknown>, true>> = {
   needsApproval: true,
+  decide: true,
   approvalPrompt: true,
   idempotent: true,
   toolTimeoutMs: true,

@@ -1,16 +1,9 @@
 import { decisionTypes } from '@countersign/contracts';
-import { z } from 'zod';
-import { messageOf } from '../errors.js';
+import type { z } from 'zod';
+import { createJudge, cut } from './judge.js';
 import { inputSchemaOf, type InputIssue, type JsonSchema } from './schema.js';
 import { checkInteger } from './check-numbers.js';
-import type {
-  ApprovalContext,
-  ApprovalNeed,
-  GateTool,
-  NeedsApproval,
-  ToolDefinition,
-  ToolGating,
-} from './tool-definition.js';
+import type { ApprovalContext, GateTool, ToolDefinition, ToolGating } from './tool-definition.js';
 
 /**
  * Declares a tool, and when a person must agree to a call of it.
@@ -37,7 +30,8 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
   assertRunnable(definition);
   checkInteger(`tool ${definition.name}`, 'toolTimeoutMs', definition.toolTimeoutMs);
   const schema = inputSchemaOf(definition.inputSchema);
-  const { name, description, needsApproval = false, approvalPrompt, execute } = definition;
+  const { name, description, approvalPrompt, execute } = definition;
+  const judge = createJudge(definition);
   return {
     name,
     description,
@@ -60,7 +54,8 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
       return {
         valid: true,
         arguments: parsed.arguments,
-        judge: (context) => judge(name, needsApproval, input, context),
+        judge: (context) => judge.judge(input, context),
+        denial: (context) => judge.denial(input, context),
         describe: async (context) =>
           (await prompt(approvalPrompt, input, context)) ?? description ?? `Run ${name} with these arguments?`,
         execute: execute === undefined ? undefined : async (context) => execute(input, context),
@@ -83,11 +78,12 @@ function withTransform({ issues }: { readonly issues: readonly InputIssue[] }) {
 function assertRunnable(definition: {
   readonly name: string;
   readonly needsApproval?: unknown;
+  readonly decide?: unknown;
   readonly execute?: unknown;
   readonly clientExecuted?: unknown;
   readonly allowedDecisions?: readonly string[];
 }): void {
-  const { name, needsApproval, execute, clientExecuted, allowedDecisions = [] } = definition;
+  const { name, needsApproval, decide, execute, clientExecuted, allowedDecisions = [] } = definition;
   const runsHere = typeof execute === 'function';
   if (!runsHere && clientExecuted !== true) {
     throw new TypeError(`tool ${name}: give it \`execute\`, or \`clientExecuted: true\` if the client runs it`);
@@ -98,35 +94,14 @@ function assertRunnable(definition: {
   if (!['undefined', 'boolean', 'function'].includes(typeof needsApproval)) {
     throw new TypeError(`tool ${name}: \`needsApproval\` must be a boolean or a function`);
   }
+  if (!['undefined', 'function'].includes(typeof decide)) {
+    throw new TypeError(`tool ${name}: \`decide\` must be a function`);
+  }
   const decisions: readonly string[] = decisionTypes;
   const other = allowedDecisions.find((decision) => !decisions.includes(decision));
   if (other !== undefined) {
     throw new TypeError(`tool ${name}: \`allowedDecisions\` has ${other}: a decision is ${decisions.join(', ')}`);
   }
-}
-
-const verdictSchema = z.union([z.boolean(), z.strictObject({ required: z.boolean(), reason: z.string().optional() })]);
-
-async function judge<I, C>(
-  name: string,
-  needs: NeedsApproval<I, C>,
-  input: I,
-  context: ApprovalContext<C>,
-): Promise<ApprovalNeed> {
-  if (typeof needs === 'boolean') return { needsApproval: needs };
-  try {
-    const verdict = verdictSchema.safeParse(await needs(input, context));
-    if (!verdict.success) return failClosed(`The approval check of ${name} returned neither true nor false`);
-    if (typeof verdict.data === 'boolean') return { needsApproval: verdict.data };
-    const { required, reason } = verdict.data;
-    return { needsApproval: required, ...(required && reason !== undefined ? { reason: cut(reason) } : {}) };
-  } catch (error) {
-    return failClosed(`The approval check of ${name} failed (${messageOf(error)})`);
-  }
-}
-
-function failClosed(why: string): ApprovalNeed {
-  return { needsApproval: true, reason: cut(`${why}, so a person must agree.`) };
 }
 
 async function prompt<I, C>(
@@ -141,12 +116,4 @@ async function prompt<I, C>(
     // The question is for people's comfort: without it they still see tool and arguments.
     return undefined;
   }
-}
-
-const textMax = 8000;
-
-/** The server refuses a lone surrogate, which the cut may leave too. */
-function cut(text: string): string {
-  const short = text.length <= textMax ? text : `${text.slice(0, textMax)} …`;
-  return short.toWellFormed();
 }

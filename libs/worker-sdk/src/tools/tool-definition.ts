@@ -78,6 +78,12 @@ export type ApprovalVerdict = boolean | { readonly required: boolean; readonly r
 export type NeedsApproval<I, C = unknown> =
   boolean | ((input: I, context: ApprovalContext<C>) => ApprovalVerdict | Promise<ApprovalVerdict>);
 
+/** The result of `decide`. A denial is recorded with its reason: the tool does not run, nobody is asked, and the model gets the reason. */
+export type CodeDecision = 'allow' | 'ask' | { readonly deny: string };
+
+/** A function over the VALIDATED input. One that throws or returns anything else means `ask`. */
+export type Decide<I, C = unknown> = (input: I, context: ApprovalContext<C>) => CodeDecision | Promise<CodeDecision>;
+
 /** How a tool stands behind the gate. */
 export interface ToolGating<I, C = unknown> {
   /**
@@ -85,6 +91,12 @@ export interface ToolGating<I, C = unknown> {
    * so its result must depend on the input alone.
    */
   readonly needsApproval?: NeedsApproval<I, C>;
+  /**
+   * Allows, asks or denies in code. With `needsApproval` the stricter of both counts, and so it does with the policy of the server:
+   * `allow` asks nobody less. It is asked again about arguments that an approver edited, and before a call runs that another process requested;
+   * a denial then cancels the call. Its result must depend on the input alone.
+   */
+  readonly decide?: Decide<I, C>;
   /** The question put to people. It is not masked: leave secrets out of it. One that throws is replaced by the description. */
   readonly approvalPrompt?: (input: I, context: ApprovalContext<C>) => string | Promise<string>;
   /** May run again after a crash. Default: `false`; then an unclear outcome becomes `unknown`. */
@@ -130,6 +142,8 @@ export type ToolDefinition<S extends z.ZodType | JsonSchema, C = unknown> = Tool
 export interface ApprovalNeed {
   readonly needsApproval: boolean;
   readonly reason?: string;
+  /** The reason for which the code denies the call. */
+  readonly deny?: string;
 }
 
 /** A call of a tool whose arguments are valid. */
@@ -138,6 +152,8 @@ export interface CheckedCall<C = unknown> {
   /** The arguments to approve and to run. */
   readonly arguments: JsonObject;
   readonly judge: (context: ApprovalContext<C>) => Promise<ApprovalNeed>;
+  /** Returns the reason for which `decide` denies the call; undefined: it does not. */
+  readonly denial: (context: ApprovalContext<C>) => Promise<string | undefined>;
   readonly describe: (context: ApprovalContext<C>) => Promise<string>;
   /** Runs the tool. A client-executed tool has none. */
   readonly execute: ((context: ExecutionContext<C>) => Promise<unknown>) | undefined;

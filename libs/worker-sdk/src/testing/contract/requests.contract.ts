@@ -1,6 +1,16 @@
 import { otherSchema, type ToolCallView } from '@countersign/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { anyText, approvalShape, callShape, json, problem, required, waitingShape } from './shapes.js';
+import {
+  anyText,
+  anyTime,
+  approvalShape,
+  callShape,
+  deniedBy,
+  json,
+  problem,
+  required,
+  waitingShape,
+} from './shapes.js';
 import { nextRun, sampleCall, type Sender, type WorkerServer } from './worker-server.js';
 
 const step = (calls: readonly object[], more: object = {}) => ({ runId: nextRun(), agentId: 'biller', ...more, calls });
@@ -17,6 +27,21 @@ export function describeRequests(sender: Sender, server: () => WorkerServer): vo
       const question = { reason: 'large', description: 'Refund 50', labels: { team: 'ops' } };
       const answer = await agent('POST', '/v1/tool-calls', step([{ ...sampleCall, ...question, needsApproval: true }]));
       expect(answer).toEqual(json(201, { calls: [waitingShape({ revision: 1 }, question)] }));
+    });
+
+    it('blocks a call that the code of the agent denies, with its reason, and asks nobody', async () => {
+      const denied = { ...sampleCall, needsApproval: true, deny: 'too much' };
+      const answer = await agent('POST', '/v1/tool-calls', step([denied]));
+      const error = { code: 'blocked', message: 'too much' };
+      const shape = callShape({
+        state: 'blocked',
+        verdict: deniedBy('too much'),
+        error,
+        settledAt: anyTime,
+        revision: 1,
+      });
+      expect(answer).toEqual(json(201, { calls: [shape] }));
+      expect(await agent('POST', '/v1/tool-calls', step([{ ...sampleCall, deny: '' }]))).toMatchObject({ status: 400 });
     });
 
     it('narrows the decisions of people, who may always deny, and asks without a time limit', async () => {
@@ -46,6 +71,7 @@ export function describeRequests(sender: Sender, server: () => WorkerServer): vo
     });
   });
   describeRepeats(sender, server);
+  describeDenials(sender);
   describeInvalid(agent);
 }
 
@@ -115,6 +141,29 @@ function describeRepeats(sender: Sender, server: () => WorkerServer): void {
       const shape = { callId: open.callId, state: 'awaiting_approval', verdict: required, revision: 2 };
       expect(await flag(open)).toMatchObject({ status: 200, body: { calls: [shape] } });
       expect(await flag(claimed)).toEqual(problem(409, 'tool-call-mismatch'));
+    });
+  });
+}
+
+function describeDenials({ agent, ask, claim }: Sender): void {
+  const deny = (call: ToolCallView) => {
+    const denied = { ...sampleCall, toolCallId: call.toolCallId, deny: 'too much' };
+    return agent('POST', '/v1/tool-calls', step([denied], { runId: call.runId }));
+  };
+  describe('a repeated request that the code of the agent denies', () => {
+    it('cancels an open call, and comes too late after the claim', async () => {
+      const [open, waiting, claimed] = await ask([
+        {},
+        { toolCallId: 'call-2', needsApproval: true },
+        { toolCallId: 'call-3' },
+      ]);
+      if (open === undefined || waiting === undefined || claimed === undefined) throw new Error('three were requested');
+      await claim(claimed);
+      for (const call of [open, waiting]) {
+        const error = { code: 'cancelled', message: 'too much' };
+        expect(await deny(call)).toMatchObject({ status: 200, body: { calls: [{ state: 'cancelled', error }] } });
+      }
+      expect(await deny(claimed)).toEqual(problem(409, 'tool-call-mismatch'));
     });
   });
 }

@@ -28,6 +28,12 @@ export const required = {
   policyVersion: anyDigest,
 };
 
+/** The verdict about a call that the code of the agent denies. */
+export const deniedBy = (reason: string): Members => ({
+  ...{ outcome: 'block', ruleId: 'deniedInCode', automatic: true, policyVersion: anyDigest },
+  why: ['nothing else matches', reason],
+});
+
 /** A call that is allowed, with other members. */
 export function callShape(more: Members = {}): Members {
   return {
