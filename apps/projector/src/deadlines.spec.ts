@@ -264,6 +264,24 @@ describe('deadlines', () => {
     expect(tries).toHaveLength(4);
   });
 
+  it('of a call that stays due by the view are tried again after longer and longer pauses', async () => {
+    const tries: number[] = [];
+    let position: number | null = null;
+    const { clock, index, deadlines, start } = setUp(() => {
+      tries.push(Math.round((clock.now() - start) / 1000));
+      if (position !== null) index.set('held', null);
+      return Promise.resolve(position);
+    });
+    index.set('held', start);
+    deadlines.start();
+    await clock.advanceAsync(110_000);
+    expect(tries).toEqual([0, 1, 3, 7, 15, 31, 63, 95]);
+    position = 1;
+    await clock.advanceAsync(33_000);
+    expect(tries).toHaveLength(9);
+    await deadlines.stop();
+  });
+
   it('that fail at once take no place for ever', async () => {
     const tries: string[] = [];
     const { clock, index, deadlines, start } = setUp((callId) => {

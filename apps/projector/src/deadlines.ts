@@ -26,6 +26,8 @@ const atOnce = 64;
 /** The store's time may jump and timers do not notice: while something is waiting, it is looked at this often. */
 const recheckMsMax = 500;
 const retryMs = 1000;
+/** The longest pause of a call that is due by the view and not by its stream: an event that cannot be read may hold it. */
+const pauseMsMax = 32_000;
 /** How soon to retry while a due deadline is held back. */
 const heldMs = 100;
 
@@ -51,6 +53,12 @@ export function createDeadlines(ports: DeadlinesPorts): Deadlines {
   };
 }
 
+/** A call that is not tried again before this time. */
+interface Deferred {
+  readonly until: number;
+  readonly pauseMs: number;
+}
+
 class Sweeper {
   readonly #ports: DeadlinesPorts;
   /** The rest of the page that was read last. */
@@ -63,7 +71,7 @@ class Sweeper {
   #cancelTimer: () => void = () => undefined;
   readonly #running = new Map<string, Promise<void>>();
   /** Calls that were due by the view and not by their stream, or could not be written: not tried again before this time. */
-  readonly #deferred = new Map<string, number>();
+  readonly #deferred = new Map<string, Deferred>();
   /** Calls that were fired, with the position of what that recorded: until the view shows it, they are due there. */
   readonly #fired = new Map<string, number>();
 
@@ -152,13 +160,25 @@ class Sweeper {
     this.#forget();
     return readModel
       .due(clock.now(), pageSize + this.#held())
-      .filter(({ callId }) => !this.#running.has(callId) && !this.#deferred.has(callId) && !this.#fired.has(callId));
+      .filter(({ callId }) => !this.#running.has(callId) && !this.#isDeferred(callId) && !this.#fired.has(callId));
   }
 
   #forget(): void {
     const [now, shown] = [this.#ports.clock.now(), this.#ports.readModel.checkpoint()];
-    for (const [callId, until] of this.#deferred) if (until <= now) this.#deferred.delete(callId);
+    // One that was not tried again after its pause is due no more.
+    for (const [callId, { until, pauseMs }] of this.#deferred) {
+      if (until + pauseMs <= now) this.#deferred.delete(callId);
+    }
     for (const [callId, position] of this.#fired) if (position <= shown) this.#fired.delete(callId);
+  }
+
+  #isDeferred(callId: string): boolean {
+    return (this.#deferred.get(callId)?.until ?? -Infinity) > this.#ports.clock.now();
+  }
+
+  #defer(callId: string, pauseMs: number): void {
+    const boundedMs = Math.min(pauseMs, pauseMsMax);
+    this.#deferred.set(callId, { until: this.#ports.clock.now() + boundedMs, pauseMs: boundedMs });
   }
 
   async #fire({ tenant, callId, dueAt }: DueCall): Promise<void> {
@@ -167,13 +187,14 @@ class Sweeper {
     await Promise.resolve();
     try {
       const position = await fireDue(tenant, callId);
-      if (position === null) this.#deferred.set(callId, clock.now() + retryMs);
+      if (position === null) this.#defer(callId, 2 * (this.#deferred.get(callId)?.pauseMs ?? retryMs / 2));
       else {
+        this.#deferred.delete(callId);
         this.#fired.set(callId, position);
         onFired?.(Math.max(0, clock.now() - dueAt));
       }
     } catch (error) {
-      this.#deferred.set(callId, clock.now() + retryMs);
+      this.#defer(callId, retryMs);
       log.warn({ error, callId }, 'a deadline could not be recorded; retrying');
     } finally {
       this.#running.delete(callId);

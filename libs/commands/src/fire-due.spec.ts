@@ -1,8 +1,13 @@
-import { approvalIdOf } from '@countersign/contracts';
-import { createOwnStoreClock } from '@countersign/event-store';
+import { approvalIdOf, currentSchemaVersion, policyStream } from '@countersign/contracts';
+import type { UnreadableStream } from '@countersign/contracts';
+import { createOwnStoreClock, createUnreadableWatch, noStream } from '@countersign/event-store';
+import type { Forbidding } from '@countersign/event-store';
+import { sampleEvent } from '@countersign/event-store/testing';
+import { loadPolicy } from '@countersign/policy';
 import { createSystemIds } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import * as api from './commands.js';
+import { recordPolicy } from './policy-activation.js';
 import type { CommandPorts } from './ports.js';
 import { actor, agent, done, openPolicyWorld, step } from './testing/policy-world.js';
 import type { PolicyWorld } from './testing/policy-world.js';
@@ -109,6 +114,76 @@ rules:
     expect(await api.fireDue(nothing, 'default', callId)).toBeGreaterThan(0);
     const call = await api.findCall(world.commands, 'default', callId);
     expect(call?.approvals[0]).toMatchObject({ escalations: [{ to: ['managers'] }], votes: [{ status: 'counted' }] });
+  });
+});
+
+describe('an event that cannot be read', () => {
+  const held = { stream: 's', eventId: 'e', revision: 0, position: 1, type: 'T', recordedAt: '', why: 'it is later' };
+  const found: UnreadableStream = { ...held, tenant: 'default', callId: null, runId: null };
+  const none: Forbidding = { policyOf: () => undefined, policyBackAt: () => undefined, runOf: () => undefined };
+  const ofPolicy: Forbidding = { ...none, policyOf: () => found };
+  const ofRun: Forbidding = { ...none, runOf: (_, runId) => (runId === 'run-1' ? found : undefined) };
+  const ends = `${policy}
+  - id: asked
+    match: { tools: [mail] }
+    then: { require: { expiresIn: 5m, reminders: [1m] } }
+`;
+  let world: PolicyWorld;
+  beforeEach(async () => {
+    world = await openPolicyWorld(ends);
+  });
+  afterEach(() => world.close());
+
+  const request = async (call: string): Promise<string> =>
+    done(await api.requestToolCalls(world.commands, agent, step(call), uuid())).callIds[0] ?? '';
+  const fire = (forbidding: Forbidding, callId: string) =>
+    api.fireDue({ ...world.commands, forbidding }, 'default', callId);
+
+  it.each([
+    ['a policy', ofPolicy],
+    ['a cancellation of the run', ofRun],
+  ])('in %s stops silence, expiry and reminders, which come once it is gone', async (_, forbidding) => {
+    const [silent, asked] = [await request('pay:1'), await request('mail:2')];
+    await world.clock.advanceAsync(minuteMs);
+    expect(await fire(forbidding, asked)).toBeNull();
+    await world.clock.advanceAsync(5 * minuteMs);
+    expect([await fire(forbidding, silent), await fire(forbidding, asked)]).toEqual([null, null]);
+    expect([await world.stateOf(silent), await world.stateOf(asked)]).toEqual(Array(2).fill('awaiting_approval'));
+    while ((await fire(none, asked)) !== null);
+    expect(await fire(none, silent)).toBeGreaterThan(0);
+    expect([await world.stateOf(silent), await world.stateOf(asked)]).toEqual(['approved', 'expired']);
+  });
+
+  it('in a cancellation drops no approved call of the run; in a policy the right to run it lapses', async () => {
+    const callId = await request('mail:1');
+    const approved = { decision: { type: 'approve' } } as const;
+    done(await api.respond(world.commands, actor('alice', 'approver'), approvalIdOf(callId, 1), approved, uuid()));
+    await world.clock.advanceAsync(7 * 24 * 60 * minuteMs);
+    expect(await fire(ofRun, callId)).toBeNull();
+    expect(await world.stateOf(callId)).toBe('approved');
+    expect(await fire(ofPolicy, callId)).toBeGreaterThan(0);
+    expect(await world.stateOf(callId)).toBe('expired');
+  });
+
+  it('in a policy that was given up leaves no silence that approves: people could not object for a while', async () => {
+    const silent = await request('pay:1');
+    const unreadable = createUnreadableWatch(createSilentLog());
+    const store = unreadable.over(world.store);
+    const event = sampleEvent();
+    const later = { ...event, metadata: { ...event.metadata, schemaVersion: currentSchemaVersion + 1 } };
+    await world.store.append(policyStream('default'), noStream, [{ ...later, type: 'PolicyActivated' }]);
+    await store.readStream(policyStream('default'));
+    await world.clock.advanceAsync(5 * minuteMs);
+    expect(await fire(unreadable, silent)).toBeNull();
+    const content = loadPolicy('p.yaml', `version: 1\n${ends}`, null);
+    await recordPolicy(store, content, '2030-01-01T00:00:00.000Z', { accepted: later.eventId });
+    expect(await fire(unreadable, silent)).toBeGreaterThan(0);
+    expect(await world.stateOf(silent)).toBe('expired');
+    await world.clock.advanceAsync(1);
+    const next = await request('pay:2');
+    await world.clock.advanceAsync(5 * minuteMs);
+    expect(await fire(unreadable, next)).toBeGreaterThan(0);
+    expect(await world.stateOf(next)).toBe('approved');
   });
 });
 

@@ -1,9 +1,11 @@
 import { currentApproval, currentProposal, dueCommand, toolCallDecider } from '@countersign/domain';
-import type { Approval, ExpireApproval } from '@countersign/domain';
+import type { Approval, DeadlineCommand, ExpireApproval, ToolCall } from '@countersign/domain';
 import { skewMsMax } from '@countersign/event-store';
 import { inBatch, settleBatch } from './batch.js';
 import { allApproversOf } from './request/approvers.js';
+import { forbidden } from './stream/forbidden.js';
 import { withToolCall } from './stream/with-tool-call.js';
+import type { Refused } from './stream/with-tool-call.js';
 import { refused } from './result.js';
 import type { CommandPorts } from './ports.js';
 import { votersOf } from './people/voters.js';
@@ -12,7 +14,8 @@ import { votersOf } from './people/voters.js';
  * Fires a call's deadline if it is due: expiry, escalation, reminder, lapse of the right to run, lapse of a claim. A limit
  * counts from the record of the event that began it, where that is later than the event says: the machine may have been
  * suspended together with its clocks.
- * Returns the log's position afterwards, or null when nothing was due.
+ * Returns the log's position afterwards, or null when nothing was due, or what is due is held by an event that cannot be
+ * read: nobody may respond to such an approval or run such a call, so its time does not end it.
  */
 export async function fireDue(ports: CommandPorts, tenant: string, callId: string): Promise<number | null> {
   const commandId = ports.ids.uuid();
@@ -20,11 +23,13 @@ export async function fireDue(ports: CommandPorts, tenant: string, callId: strin
   const outcome = await withToolCall(ports, target, toolCallDecider.decide, (call, now, lateMs) => {
     const due = dueCommand(call, lateMs > skewMsMax ? now - lateMs : now);
     if (due === null) return refused('not-due', 'nothing is due');
+    const prohibited = heldBy(ports, call, due);
+    if (prohibited !== undefined) return prohibited;
     switch (due.type) {
       case 'ExpireApproval': {
         const approval = currentApproval(call);
         const people = { ...votersOf(ports, tenant, approval, now), ...approversAtSilence(ports, tenant, approval) };
-        return inBatch(ports, call, { ...due, ...people, ...timeOf(ports, approval) }, commandId);
+        return inBatch(ports, call, { ...due, ...people, ...timeOf(ports, tenant, approval) }, commandId);
       }
       case 'LapseApproval':
         return inBatch(ports, call, due, commandId);
@@ -35,6 +40,19 @@ export async function fireDue(ports: CommandPorts, tenant: string, callId: strin
   });
   if (outcome.status === 'refused') return null;
   return Math.max(outcome.position, await settleBatch(ports, outcome.value));
+}
+
+/** The refusal of a time limit by a policy or a cancellation that cannot be read. A claim that lapses ran before it. */
+function heldBy(ports: CommandPorts, { request }: ToolCall, due: DeadlineCommand): Refused | undefined {
+  switch (due.type) {
+    case 'ExpireApproval':
+    case 'RemindApprovers':
+      return forbidden(ports, request, 'judge');
+    case 'LapseApproval':
+      return forbidden(ports, request, 'run');
+    case 'LapseClaim':
+      return undefined;
+  }
 }
 
 /** The approvers, where silence would approve: it must not if no person is left who could have objected. */
@@ -49,7 +67,15 @@ function approversAtSilence(
   return approvers === null ? {} : { approvers };
 }
 
-function timeOf({ clock }: CommandPorts, approval: Approval | undefined): Pick<ExpireApproval, 'isTimeUnsure'> {
-  const isUnsure = approval !== undefined && clock.jumpedSince?.(Date.parse(approval.requestedAt)) === true;
+/** People had less time than the limit: the clock was set forward, or a policy that could not be read refused their responses. */
+function timeOf(
+  { clock, forbidding }: CommandPorts,
+  tenant: string,
+  approval: Approval | undefined,
+): Pick<ExpireApproval, 'isTimeUnsure'> {
+  if (approval === undefined) return {};
+  const requestedAt = Date.parse(approval.requestedAt);
+  const isUnsure =
+    clock.jumpedSince?.(requestedAt) === true || (forbidding?.policyBackAt(tenant) ?? -Infinity) >= requestedAt;
   return isUnsure ? { isTimeUnsure: true } : {};
 }

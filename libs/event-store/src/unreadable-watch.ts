@@ -13,6 +13,8 @@ import type { EventStore } from './event-store.js';
 export interface Forbidding {
   /** The policy stream of a tenant, when its last event cannot be read. */
   readonly policyOf: (tenant: string) => UnreadableStream | undefined;
+  /** When the last one of these was followed by one that can be read, in ms; undefined while the process knows of none. */
+  readonly policyBackAt: (tenant: string) => number | undefined;
   /** A cancellation of the run. */
   readonly runOf: (tenant: string, runId: string) => UnreadableStream | undefined;
 }
@@ -38,6 +40,11 @@ export function createUnreadableWatch(log: Log): UnreadableWatch {
   const cancellations = new Map<string, UnreadableStream[]>();
   /** The last revision seen of the streams of which it alone counts: an event may be read again, in any order. */
   const last = new Map<string, number>();
+  /** When a stream that was set aside could be read again, in ms. */
+  const backAt = new Map<string, number>();
+  const takeUp = (stream: string, at: number): void => {
+    if (known.delete(stream)) backAt.set(stream, at);
+  };
   const add = (found: UnreadableStream): void => {
     known.set(found.stream, found);
     const { runId, stream } = found;
@@ -60,7 +67,7 @@ export function createUnreadableWatch(log: Log): UnreadableWatch {
   const look = <Events extends readonly LogEvent[]>(events: Events): Events => {
     for (const event of events) {
       if (isReadable(event)) {
-        if (lastReplacesAll(event.stream) && isNews(event)) known.delete(event.stream);
+        if (lastReplacesAll(event.stream) && isNews(event)) takeUp(event.stream, Date.parse(event.recordedAt));
       } else if (isNews(event)) add(unreadableStreamOf(event));
     }
     return events;
@@ -75,7 +82,7 @@ export function createUnreadableWatch(log: Log): UnreadableWatch {
       append: async (stream, ...given) => {
         const result = await store.append(stream, ...given);
         if (result.status === 'committed' && lastReplacesAll(stream) && isNews({ stream, ...result })) {
-          known.delete(stream);
+          takeUp(stream, store.clock.now());
         }
         return result;
       },
@@ -90,6 +97,7 @@ export function createUnreadableWatch(log: Log): UnreadableWatch {
     },
     streams: () => [...known.values()].toSorted((one, other) => one.position - other.position),
     policyOf: (tenant) => (known.size === 0 ? undefined : known.get(policyStream(tenant))),
+    policyBackAt: (tenant) => backAt.get(policyStream(tenant)),
     runOf: (tenant, runId) =>
       cancellations.get(runId)?.find((found) => found.tenant === null || found.tenant === tenant),
   };
