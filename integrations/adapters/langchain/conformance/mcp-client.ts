@@ -1,0 +1,2 @@
+// The client of MCP of this framework, for the tests of the MCP gate: the framework is installed for its adapter alone.
+export { MultiServerMCPClient } from '@langchain/mcp-adapters';

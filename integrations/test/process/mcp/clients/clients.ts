@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connectAiSdk, connectLangchain, connectOpenAiAgents } from './framework-clients.js';
+import { pythonRequirements, type PythonClients } from './python-clients.js';
+import { connectSdk1, connectSdk2 } from './sdk-clients.js';
+import type { Connect } from './tried-client.js';
+
+/** The version of MCP that a client and the gate agree on; `refused`: it does not connect, and no tool runs. */
+type Agreed = '2025-11-25' | '2026-07-28' | 'refused';
+
+/** A client of other people that is tried at the gate. */
+export interface ClientUnderTest {
+  readonly name: string;
+  readonly package: string;
+  /** Before a server on version 1 of the TypeScript SDK, and on version 2. */
+  readonly agrees: Readonly<Record<'1' | '2', Agreed>>;
+  readonly connect: (python: () => PythonClients) => Connect;
+}
+
+const fallback = { '1': '2025-11-25', '2': '2025-11-25' } as const;
+const sdk2 = '@modelcontextprotocol/client';
+
+/** The clients, with the version that each gets. The spec compares it exactly, and docs/mcp.md has the table of them. */
+export const clients: readonly ClientUnderTest[] = [
+  {
+    name: 'TypeScript SDK 1',
+    package: '@modelcontextprotocol/sdk',
+    agrees: fallback,
+    connect: () => connectSdk1,
+  },
+  {
+    name: 'TypeScript SDK 2, `legacy` (its default)',
+    package: sdk2,
+    agrees: fallback,
+    connect: () => connectSdk2('legacy'),
+  },
+  { name: 'TypeScript SDK 2, `auto`', package: sdk2, agrees: fallback, connect: () => connectSdk2('auto') },
+  {
+    name: 'TypeScript SDK 2, `pin`',
+    package: sdk2,
+    agrees: { '1': 'refused', '2': 'refused' },
+    connect: () => connectSdk2({ pin: '2026-07-28' }),
+  },
+  { name: 'Python SDK', package: 'mcp', agrees: fallback, connect: (python) => python().connect('mcp') },
+  { name: 'FastMCP', package: 'fastmcp', agrees: fallback, connect: (python) => python().connect('fastmcp') },
+  { name: 'AI SDK', package: '@ai-sdk/mcp', agrees: fallback, connect: () => connectAiSdk },
+  { name: 'OpenAI Agents SDK', package: '@openai/agents', agrees: fallback, connect: () => connectOpenAiAgents },
+  { name: 'LangChain', package: '@langchain/mcp-adapters', agrees: fallback, connect: () => connectLangchain },
+];
+
+const integrations = join(import.meta.dirname, '..', '..', '..', '..');
+
+/** Returns the version of a package that the tests install. */
+export function installedVersion(name: string): string {
+  const pinned = new RegExp(`^${name}==(?<version>.+)$`, 'm').exec(readFileSync(pythonRequirements, 'utf8'));
+  if (pinned?.groups?.['version'] !== undefined) return pinned.groups['version'];
+  const folder = name.startsWith('@modelcontextprotocol/') ? join(integrations, '..') : join(integrations, 'adapters');
+  const manifest = readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8');
+  return (JSON.parse(manifest) as { readonly version: string }).version;
+}
+
+/** Returns the rows of the table of clients in docs/mcp.md. */
+export function clientRows(): readonly string[] {
+  return clients.map(
+    ({ name, package: id, agrees }) =>
+      `| ${name} | \`${id}\` ${installedVersion(id)} | ${agrees['1']} | ${agrees['2']} |`,
+  );
+}
