@@ -35,7 +35,7 @@ describe('a card', () => {
       /59 min left.*Agent billing-agent Asked by agent Run run-\d+ Asked .*Rule needsApproval of policy sha256:/,
     );
     expect(text).toContain(call?.callId);
-    expect(text).toMatch(/Told in the inbox alone .* Approved by the boss already .* above 10 EUR$/);
+    expect(text).toMatch(/Told in the inbox alone .* above 10 EUR .* Approved by the boss already$/);
     const age = rowOf(page, 'refund_order').locator('.row-age');
     const before = await age.textContent();
     await eventually('the age to count on', 15_000, async () => (await age.textContent()) !== before || undefined);

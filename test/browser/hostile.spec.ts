@@ -44,6 +44,7 @@ describe('hostile texts in the inbox', () => {
           path: text,
         },
         description: text,
+        ...{ title: text.slice(0, 256), toolDescription: `d ${text}`, metadata: { [text]: text } },
         reason: `${text}\n${text}`,
       })),
       { agentId: `agent-${corpus[1]?.[1] ?? ''}`, runId: `run-${corpus[8]?.[1] ?? ''}` },

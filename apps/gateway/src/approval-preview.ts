@@ -22,6 +22,8 @@ export function previewOf(view: ApprovalView): ApprovalView {
     isPreview: true,
     arguments: cutObject(args, { left: argumentsMax }),
     description: view.description === null ? null : cutText(view.description, textMax),
+    toolDescription: view.toolDescription === null ? null : cutText(view.toolDescription, textMax),
+    metadata: view.metadata === null ? null : cutObject(view.metadata, { left: textMax }),
     reason: view.reason === null ? null : cutText(view.reason, textMax),
     labels: Object.fromEntries(Object.entries(labels).slice(0, membersMax)),
     hiddenValues: view.hiddenValues.slice(0, membersMax),

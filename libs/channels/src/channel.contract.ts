@@ -34,7 +34,10 @@ export function channelContract(
   });
 
   it.each(hostileTexts)('shows $name as text', async ({ text, unseen }) => {
-    const change = { toolName: `t ${text}`, arguments: { value: text }, reason: text, description: text };
+    const change = {
+      ...{ toolName: `t ${text}`, arguments: { value: text }, reason: text, description: text },
+      approval: { title: text, toolDescription: `d ${text}`, metadata: { [text]: text } },
+    };
     expect(await opened.channel.send([sampleNotice(change)], { signal })).toMatchObject({ status: 'delivered' });
     const [message = ''] = await opened.messages();
     if (unseen !== undefined && opened.channel.type !== 'webhook') {
@@ -50,7 +53,10 @@ export function channelContract(
       text: 'x y '.repeat(60_000),
       list: Array.from({ length: 2_000 }, (_, n) => ({ n, a: '<&>"`'.repeat(20) })),
     };
-    const notice = sampleNotice({ arguments: args, description: '`'.repeat(8_000), toolName: 'n'.repeat(256) });
+    const notice = sampleNotice({
+      ...{ arguments: args, description: '`'.repeat(8_000), reason: '<'.repeat(8_000), toolName: 'n'.repeat(256) },
+      approval: { title: '&'.repeat(256), toolDescription: '_'.repeat(8_000), metadata: { text: '*'.repeat(8_000) } },
+    });
     expect(await opened.channel.send([notice], { signal })).toMatchObject({ status: 'delivered' });
     if (opened.channel.type !== 'webhook')
       expect(await opened.shown()).toMatch(/⟦[\d,]+ (more lines|characters)|more is not shown/);

@@ -8,7 +8,10 @@ import { createSlackTokens } from './slack/slack-channel.js';
 
 const { signal } = new AbortController();
 const noticeOf = (text: string) =>
-  sampleNotice({ toolName: text, arguments: { [text]: text }, reason: text, description: text });
+  sampleNotice({
+    ...{ toolName: text, arguments: { [text]: text }, reason: text, description: text },
+    approval: { title: text, toolDescription: `d ${text}`, metadata: { [text]: text } },
+  });
 
 describe('in a mail', () => {
   it.each(hostileTexts)('$name is no markup, no header and no address', async ({ text }) => {

@@ -57,7 +57,13 @@ function maskedData(event: RecordedEvent): JsonObject {
   switch (event.type) {
     case 'ToolCallRequested': {
       const data = event.data as Extract<RecordedEvent['data'], { salt: string | null; toolSchema: unknown }>;
-      return { ...data, arguments: maskAt(data.arguments, data.sensitive, data.salt), salt: null };
+      const { metadata } = data;
+      return {
+        ...data,
+        arguments: maskAt(data.arguments, data.sensitive, data.salt),
+        salt: null,
+        ...(metadata !== undefined && { metadata: maskByName(metadata) }),
+      };
     }
     case 'ApprovalResponded': {
       const data = event.data as Extract<RecordedEvent['data'], { decision: unknown }>;

@@ -10,6 +10,8 @@ const chosen = [
   'labels',
   'sensitive',
   'description',
+  'toolDescription',
+  'metadata',
   'reason',
   'decision',
   'output',

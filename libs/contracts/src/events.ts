@@ -29,6 +29,7 @@ import { grantEventSchemas } from './grant-events.js';
 import type { GrantEvent } from './grant-events.js';
 import { jsonObjectSchema } from './json.js';
 import { chainLinkSchema, nestingMax } from './nesting.js';
+import { presentedSchema } from './presented.js';
 import { policyActivatedSchema, toolCallShadowJudgedSchema } from './policy-events.js';
 import type { PolicyEvent } from './policy-events.js';
 import { batchModeSchema, digestSchema, timeSchema } from './primitives.js';
@@ -64,6 +65,8 @@ export const toolCallRequestedSchema = z.strictObject({
   needsApproval: z.boolean(),
   reason: z.string().nullable(),
   description: z.string().nullable(),
+  /** What the agent says of the call besides, for people alone; absent: it says nothing. */
+  ...presentedSchema.shape,
   clientExecuted: z.boolean(),
   idempotent: z.boolean(),
   labels: z.record(z.string(), z.string()),

@@ -83,6 +83,8 @@ export { isReservedPrincipal, principalSchema } from './principal.js';
 export type { Assurance, BatchMode, DecisionType, DurationMs, Risk } from './primitives.js';
 export { refusalsStream } from './refusal-events.js';
 export type { RefusalEvent } from './refusal-events.js';
+export { presentedOf } from './presented.js';
+export type { Presented, PresentedView } from './presented.js';
 export { requestHeadersSchema } from './message-headers.js';
 export { createMessageSchemas } from './message-schemas.js';
 export { requestMessageSchemas } from './request-messages.js';

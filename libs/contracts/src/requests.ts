@@ -4,6 +4,7 @@ import { rememberSchema } from './grants.js';
 import { labelsSchema } from './labels.js';
 import { isCallId } from './ids.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
+import { presentedSchema } from './presented.js';
 import {
   batchModeSchema,
   decisionTypeSchema,
@@ -22,6 +23,8 @@ export const limits = {
   /** Each member of a batch records the list of all members, so the list is as limited as the batch. */
   batchMembersMax: 64,
   argumentsBytesMax: 256 * 1024,
+  /** The metadata of a call, as JSON. */
+  metadataBytesMax: 8 * 1024,
   /**
    * The limit of an output or an error, as JSON. With its metadata an append fits into EventStoreDB's limit of 1 MiB.
    */
@@ -55,6 +58,9 @@ const requestedCallSchema = z
       .optional(),
     reason: textSchema.optional(),
     description: textSchema.optional(),
+    title: presentedSchema.shape.title.optional(),
+    toolDescription: presentedSchema.shape.toolDescription.optional(),
+    metadata: presentedSchema.shape.metadata.optional(),
     toolSchema: jsonObjectSchema
       .meta({
         description:

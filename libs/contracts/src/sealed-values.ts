@@ -23,7 +23,7 @@ export function secretPointers({ type, data }: Pick<LedgerEvent, 'type' | 'data'
   const event = { type, data } as LedgerEvent;
   switch (event.type) {
     case 'ToolCallRequested':
-      return withSalt('', event.data);
+      return [...withSalt('', event.data), ...resultPointers('/metadata', event.data.metadata ?? null)];
     case 'ApprovalResponded':
       return decisionPointers(event.data.decision);
     case 'ExecutionSucceeded':

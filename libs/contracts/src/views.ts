@@ -14,6 +14,7 @@ import {
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
 import { chainLinkViewSchema } from './nesting.js';
 import { decisionTypeSchema, riskSchema, timeSchema } from './primitives.js';
+import { presentedViewSchema } from './presented.js';
 import { requirementSchema, verdictSchema } from './requirement.js';
 
 export const toolCallStates = [
@@ -90,6 +91,7 @@ export const approvalViewSchema = z
       .array(endedProposalSchema)
       .meta({ description: 'Edits and answers of this call that ended without an approval; the last 16.' }),
     description: z.string().nullable(),
+    ...presentedViewSchema.shape,
     reason: z.string().nullable(),
     requestedAt: timeSchema,
     expiresAt: timeSchema.nullable(),
@@ -133,6 +135,7 @@ export const toolCallViewSchema = z
     batchId: z.string().nullable(),
     toolCallId: z.string(),
     toolName: z.string(),
+    ...presentedViewSchema.shape,
     clientExecuted: z.literal(true).exactOptional().meta({
       description: "The user's client executes the call and submits its output. Absent: a worker executes it.",
     }),

@@ -3,6 +3,7 @@ import type {
   ApprovalView,
   JsonObject,
   JsonValue,
+  PresentedView,
   ResponseView,
   RunView,
   ToolCallView,
@@ -33,6 +34,12 @@ function argumentsOf(action: Action, visibility: Visibility, isEdit: boolean): J
 /** Outputs and errors have no schema, so their member names decide what is sensitive. */
 function resultOf(value: JsonValue, visibility: Visibility): JsonValue {
   return visibility === 'whole' ? value : maskByName(value);
+}
+
+/** The metadata have no schema either, and are masked like results. */
+function presentedFor(request: CallRequest, visibility: Visibility): PresentedView {
+  const { title = null, toolDescription = null, metadata = null } = request;
+  return { title, toolDescription, metadata: visibility === 'whole' ? metadata : maskByName(metadata) };
 }
 
 function decisionView({ decision, actionDigest }: Vote, visibility: Visibility): ResponseView['decision'] {
@@ -106,6 +113,7 @@ export function toApprovalView(
     ...shownBesides(call, approval),
     endedProposals: endedProposals(call, approval),
     description: approval.description,
+    ...presentedFor(request, visibility),
     reason: approval.reason,
     requestedAt: approval.requestedAt,
     expiresAt: expiresAtOf(approval),
@@ -240,6 +248,7 @@ export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallV
     batchId: request.batchId,
     toolCallId: request.toolCallId,
     toolName: request.toolName,
+    ...presentedFor(request, visibility),
     ...(request.clientExecuted && { clientExecuted: true }),
     arguments: shown,
     ...(isEdited(call) ? { originalArguments: argumentsOf(request, visibility, false) } : {}),

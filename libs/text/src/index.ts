@@ -25,6 +25,8 @@ export {
   thenWords,
 } from './policy-words.js';
 export type { RecordedRequirement, WrittenQuotas, WrittenRequire, WrittenRule } from './policy-words.js';
+export { ownWordsOf } from './own-words.js';
+export type { OwnWords } from './own-words.js';
 export { progressLines, upcomingWords } from './progress-words.js';
 export type { ProgressLine, StageProgress } from './progress-words.js';
 export { endedProposalWords } from './proposal-words.js';

@@ -79,6 +79,7 @@ function testNotice(recipient: Notice['recipient']): Notice {
       ...{ callId: 'tc_test', runId: 'test', agentId: 'countersign channels test', batchId: null, toolCallId: 'test' },
       ...{ toolName: 'a test: nothing was asked', arguments: { test: true }, actionDigest: digest, state: 'blocked' },
       verdict: { outcome: 'block', ruleId: 'test', policyVersion: digest, automatic: true, why: ['a test'] },
+      ...{ title: null, toolDescription: null, metadata: null },
       ...{ approval: null, output: null, error: null, instruction: null, requestedAt: at, settledAt: at, revision: 0 },
     },
   };

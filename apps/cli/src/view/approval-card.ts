@@ -11,6 +11,7 @@ import {
   moreCharacters,
   nameWords,
   ordinal,
+  ownWordsOf,
   progressLines,
   printable,
   requesterWords,
@@ -186,11 +187,7 @@ export function responseWords(response: ResponseView, nowMs: number): string {
 }
 
 function ownWords(approval: ApprovalView, columns: number): Line[] {
-  const texts = [
-    ['reason', approval.reason],
-    ['description', approval.description],
-  ] as const;
-  const given = texts.filter((entry): entry is readonly ['reason' | 'description', string] => (entry[1] ?? '') !== '');
+  const given = ownWordsOf(approval).map(([label, text]) => [label.toLowerCase(), text] as const);
   if (given.length === 0) return [];
   return [
     { text: '' },

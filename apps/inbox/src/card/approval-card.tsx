@@ -1,6 +1,7 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, JsonObject, Verdict } from '@countersign/contracts';
+import { ownWordsOf } from '@countersign/text';
 import { RiskBadge, StateBadge } from '../ui/badges.js';
 import { Marked } from '../ui/marked.js';
 import { Countdown } from '../ui/time.js';
@@ -61,12 +62,8 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
 });
 
 /** Last, in a separate and labelled place: the requester wrote it. */
-function OwnWords({ approval: { description, reason } }: { approval: ApprovalView }): ReactNode {
-  const texts = [
-    ['It describes the call as', description],
-    ['It asks because', reason],
-  ] as const;
-  const given = texts.filter(([, text]) => text !== null && text !== '');
+function OwnWords({ approval }: { approval: ApprovalView }): ReactNode {
+  const given = ownWordsOf(approval);
   if (given.length === 0) return null;
   return (
     <section className="own-words" aria-labelledby="card-own-words">
@@ -75,7 +72,7 @@ function OwnWords({ approval: { description, reason } }: { approval: ApprovalVie
         <div key={label}>
           <p className="label">{label}</p>
           <blockquote>
-            <Marked text={text ?? ''} keepsLines />
+            <Marked text={text} keepsLines />
           </blockquote>
         </div>
       ))}

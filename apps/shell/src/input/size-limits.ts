@@ -13,9 +13,11 @@ export function oversizeCalls(body: unknown, bodyBytes: number): FieldError[] {
   if (calls.length > limits.callsPerRequestMax) {
     return [{ path: 'calls', message: `holds more than ${String(limits.callsPerRequestMax)} calls` }];
   }
-  if (bodyBytes * growthMax <= limits.argumentsBytesMax) return [];
+  const bytesMax = { arguments: limits.argumentsBytesMax, metadata: limits.metadataBytesMax };
+  const members = (['arguments', 'metadata'] as const).filter((name) => bodyBytes * growthMax > bytesMax[name]);
+  if (members.length === 0) return [];
   return calls.flatMap((call: unknown, index) =>
-    oversize(memberOf(call, 'arguments'), `calls.${String(index)}.arguments`),
+    members.flatMap((name) => oversize(memberOf(call, name), `calls.${String(index)}.${name}`, bytesMax[name])),
   );
 }
 
@@ -25,9 +27,9 @@ export function oversizeEdit(body: unknown, bodyBytes: number): FieldError[] {
   return oversize(memberOf(memberOf(body, 'decision'), 'arguments'), 'decision.arguments');
 }
 
-function oversize(args: unknown, path: string): FieldError[] {
-  if (args === undefined || Buffer.byteLength(JSON.stringify(args)) <= limits.argumentsBytesMax) return [];
-  return [{ path, message: `has more than ${String(limits.argumentsBytesMax)} bytes of JSON` }];
+function oversize(value: unknown, path: string, bytesMax: number = limits.argumentsBytesMax): FieldError[] {
+  if (value === undefined || Buffer.byteLength(JSON.stringify(value)) <= bytesMax) return [];
+  return [{ path, message: `has more than ${String(bytesMax)} bytes of JSON` }];
 }
 
 function memberOf(value: unknown, name: string): unknown {

@@ -7,6 +7,7 @@ import {
   hiddenWords,
   labelWords,
   nameWords,
+  ownWordsOf,
   printable,
   requesterWords,
   requirementWords,
@@ -141,10 +142,7 @@ function footLines({ arguments: args, hiddenValues, actionDigest, expiresAt }: A
 }
 
 /** The agent's own words come last: they can be false. */
-function ownWords({ reason, description }: ApprovalView): readonly string[] {
-  const texts = Object.entries({ Reason: reason, Description: description });
-  const lines = texts.flatMap(([label, text]) =>
-    text === null || text === '' ? [] : [`${label}: ${printable(safeJson(text))}`],
-  );
+function ownWords(approval: ApprovalView): readonly string[] {
+  const lines = ownWordsOf(approval).map(([label, text]) => `${label}: ${printable(safeJson(text))}`);
   return lines.length === 0 ? [] : ["The agent's own words (untrusted: judge by the arguments above):", ...lines];
 }

@@ -55,12 +55,13 @@ export function gatedToolOf(
   labels: Readonly<Record<string, string>>,
   execute: (args: JsonObject) => Promise<unknown>,
 ): GateTool {
-  const { name, description = '', annotations = {}, inputSchema } = tool;
+  const { name, title = tool.annotations?.title, description = '', annotations = {}, inputSchema } = tool;
   const isReadOnly = annotations.readOnlyHint === true;
   const hints = Object.fromEntries(Object.entries(annotations).filter(([, hint]) => hint !== undefined));
   const gated = gateTool({
     name,
     description: cut(description),
+    title,
     inputSchema: { type: 'object' },
     needsApproval: needsPerson(mode, isReadOnly),
     labels,

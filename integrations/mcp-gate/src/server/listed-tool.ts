@@ -3,6 +3,7 @@ import { z } from 'zod';
 /** A tool of a list; what cannot be read of it is left out. */
 export const toolSchema = z.looseObject({
   name: z.string(),
+  title: z.string().optional().catch(undefined),
   description: z.string().optional().catch(undefined),
   inputSchema: z.record(z.string(), z.json()).catch({ type: 'object' }),
   outputSchema: z.record(z.string(), z.json()).optional().catch(undefined),

@@ -7,6 +7,7 @@ import {
   hiddenWords,
   labelWords,
   moreCharacters,
+  ownWordsOf,
   printable,
   requesterWords,
   requirementWords,
@@ -170,17 +171,12 @@ function untilFact(approval: ApprovalView | null): (readonly [string, string])[]
 }
 
 function wordsOf(approval: ApprovalView | null): (readonly [string, string])[] {
-  const texts = [
-    ['Reason', approval?.reason ?? ''],
-    ['Description', approval?.description ?? ''],
-  ] as const;
-  return texts.flatMap(([label, text]) => {
-    if (text === '') return [];
+  return (approval === null ? [] : ownWordsOf(approval)).map(([label, text]) => {
     // Each line has a bar in front, so that a foreign line cannot look like one of ours.
     const { text: shown } = look(text.slice(0, wordsMax).replaceAll('\r\n', '\n'), { partedBy: '\n' });
     const lines = shown.split('\n').map((line) => `│ ${line}`);
     const left = text.length - wordsMax;
     if (left > 0) lines.push(`│ ${moreCharacters(left)}`);
-    return [[label, lines.join('\n')] as const];
+    return [label, lines.join('\n')] as const;
   });
 }

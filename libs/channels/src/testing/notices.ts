@@ -52,6 +52,7 @@ export function sampleNotice({
       batch: null,
     },
     ...{ arguments: args, actionDigest, description: change.description ?? null, reason: change.reason ?? null },
+    ...{ title: null, toolDescription: null, metadata: null },
     proposal: {
       ...{ number: 1, digest: `sha256:${'cd'.repeat(32)}`, kind: 'run', output: null },
       ...{ proposedBy: 'agent', proposedAt: at, replaces: null },
@@ -69,6 +70,7 @@ export function sampleNotice({
   };
   const call: ToolCallView = {
     ...{ callId, runId: 'run-1', agentId: 'agent', batchId: null, toolCallId, toolName, arguments: args, actionDigest },
+    ...{ title: null, toolDescription: null, metadata: null },
     state: approval.state === 'pending' ? 'awaiting_approval' : approval.state,
     verdict: { outcome: 'require', ruleId: 'rule-1', policyVersion: 'v', automatic: false, why: [] },
     ...{ approval, output: null, error: null, instruction: null, requestedAt: at, settledAt: null, revision: 1 },

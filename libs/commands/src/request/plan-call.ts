@@ -1,4 +1,4 @@
-import { actionDigest, jcsDigest, limits } from '@countersign/contracts';
+import { actionDigest, jcsDigest, limits, presentedOf } from '@countersign/contracts';
 import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
 import { chainInside, recordedSalt } from '@countersign/domain';
 import type { StepParent, ToolCall, ToolCallProposal, ToolCallState } from '@countersign/domain';
@@ -104,7 +104,7 @@ function batchOf({ body, callIds }: CheckedRequest): Pick<ToolCallProposal, 'bat
 function factsOf(call: RequestedCall, tool: ServiceTool | undefined) {
   const { reason = null, description = null, clientExecuted = false, labels = {} } = call;
   const { needsApproval = false, toolSchema = null, idempotent = false } = call;
-  const presented = { reason, description, clientExecuted, labels };
+  const presented = { reason, description, ...presentedOf(call), clientExecuted, labels };
   return { ...presented, ...withToolsFile({ needsApproval, toolSchema, idempotent }, tool) };
 }
 

@@ -98,6 +98,9 @@ function packCallRequest(request: CallRequest) {
     request.owner ?? null,
     request.onBehalfOf ?? null,
     request.chain ?? null,
+    request.title ?? null,
+    request.toolDescription ?? null,
+    request.metadata ?? null,
   ] as const;
 }
 
@@ -124,6 +127,9 @@ function unpackCallRequest([
   owner,
   onBehalfOf,
   chain,
+  title,
+  toolDescription,
+  metadata,
 ]: ReturnType<typeof packCallRequest>): CallRequest {
   return {
     callId,
@@ -148,6 +154,9 @@ function unpackCallRequest([
     ...(owner === null ? {} : { owner }),
     ...(onBehalfOf === null ? {} : { onBehalfOf }),
     ...(chain === null ? {} : { chain }),
+    ...(title === null ? {} : { title }),
+    ...(toolDescription === null ? {} : { toolDescription }),
+    ...(metadata === null ? {} : { metadata }),
   };
 }
 

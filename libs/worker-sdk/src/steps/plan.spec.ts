@@ -38,6 +38,7 @@ describe('the plan of a step', () => {
       {
         toolCallId: '1',
         toolName: 'delete_file',
+        toolDescription: 'Deletes a file',
         arguments: { path: '/etc/x' },
         needsApproval: true,
         description: 'Delete /etc/x?',

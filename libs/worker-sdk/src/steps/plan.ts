@@ -118,6 +118,7 @@ async function requestOf(
     ...(deny === undefined ? {} : { deny }),
     ...(reason === undefined ? {} : { reason }),
     description,
+    ...checked.present(context),
     toolSchema: tool.toolSchema,
     clientExecuted: tool.clientExecuted,
     idempotent: tool.idempotent,

@@ -7,6 +7,7 @@ import {
   type ApprovalView,
   type DigestInput,
   type RequestApprovalBody,
+  type PresentedView,
   type RequestToolCalls,
   type RequestedCall,
   type ToolCallView,
@@ -95,6 +96,7 @@ function newFakeCall(body: RequestToolCalls, request: RequestedCall, batch: Fake
   const view: ToolCallView = {
     callId: deriveCallId('default', runId, toolCallId),
     ...{ ...ids, batchId },
+    ...presentedView(request),
     ...(request.clientExecuted === true && { clientExecuted: true }),
     arguments: request.arguments,
     actionDigest: requestedDigest,
@@ -109,6 +111,10 @@ function newFakeCall(body: RequestToolCalls, request: RequestedCall, batch: Fake
     revision: -1,
   };
   return { view, digestInput, request, batch, requestedDigest, claim: null, report: null };
+}
+
+function presentedView({ title, toolDescription, metadata }: RequestedCall): PresentedView {
+  return { title: title ?? null, toolDescription: toolDescription ?? null, metadata: metadata ?? null };
 }
 
 /** Makes a call wait for people: the next round of its approval. */
@@ -138,6 +144,7 @@ export function askPeople({ view, request, batch }: FakeCall, question: RequestA
     ...{ shownDigest: jcsDigest([callId, round]), instructions: [], endedProposals: [] },
     mayDecide: { now: false, why: 'forbidden', detail: 'You do not have the role approver.' },
     description: question.description ?? request.description ?? null,
+    ...presentedView(request),
     reason: question.reason ?? request.reason ?? null,
     requestedAt: now,
     risk: null,

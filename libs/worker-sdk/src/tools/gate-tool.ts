@@ -1,4 +1,5 @@
 import { decisionTypes } from '@countersign/contracts';
+import type { JsonObject, Presented } from '@countersign/contracts';
 import type { z } from 'zod';
 import { createJudge, cut } from './judge.js';
 import { inputSchemaOf, type InputIssue, type JsonSchema } from './schema.js';
@@ -58,6 +59,7 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
         denial: (context) => judge.denial(input, context),
         describe: async (context) =>
           (await prompt(approvalPrompt, input, context)) ?? description ?? `Run ${name} with these arguments?`,
+        present: (context) => presentedBy(definition, input, context),
         execute: execute === undefined ? undefined : async (context) => execute(input, context),
       };
     },
@@ -117,3 +119,37 @@ async function prompt<I, C>(
     return undefined;
   }
 }
+
+/** It is for people's comfort: data that cannot be made are left out. */
+function presentedBy<I, C>(
+  { title, description, metadata }: Presenting<I, C>,
+  input: I,
+  context: ApprovalContext<C>,
+): Presented {
+  return {
+    ...(title !== undefined && title !== '' && { title: cut(title, titleMax) }),
+    ...(description !== undefined && { toolDescription: cut(description) }),
+    ...metadataOf(metadata, input, context),
+  };
+}
+
+interface Presenting<I, C> {
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly metadata?: JsonObject | ((input: I, context: ApprovalContext<C>) => JsonObject | undefined) | undefined;
+}
+
+function metadataOf<I, C>(
+  given: Presenting<I, C>['metadata'],
+  input: I,
+  context: ApprovalContext<C>,
+): Pick<Presented, 'metadata'> {
+  try {
+    const metadata = typeof given === 'function' ? given(input, context) : given;
+    return metadata === undefined ? {} : { metadata };
+  } catch {
+    return {};
+  }
+}
+
+const titleMax = 250;

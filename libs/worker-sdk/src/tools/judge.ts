@@ -70,7 +70,7 @@ function failClosed(why: string): ApprovalNeed {
 const textMax = 8000;
 
 /** The server refuses a lone surrogate, which the cut may leave too. */
-export function cut(text: string): string {
-  const short = text.length <= textMax ? text : `${text.slice(0, textMax)} …`;
+export function cut(text: string, charactersMax = textMax): string {
+  const short = text.length <= charactersMax ? text : `${text.slice(0, charactersMax)} …`;
   return short.toWellFormed();
 }

@@ -1,4 +1,12 @@
-import type { ApprovalView, DecisionType, DurationMs, JsonObject, JsonValue, ToolHints } from '@countersign/contracts';
+import type {
+  ApprovalView,
+  DecisionType,
+  DurationMs,
+  JsonObject,
+  JsonValue,
+  Presented,
+  ToolHints,
+} from '@countersign/contracts';
 import type { z } from 'zod';
 import type { InputIssue, InputOf, JsonSchema } from './schema.js';
 
@@ -127,6 +135,11 @@ interface ToolBase<S, I, C> extends ToolGating<I, C> {
   readonly signalOf?: ((context: C | undefined) => AbortSignal | undefined) | undefined;
   /** The annotations of an MCP tool, for expressions of the policy. */
   readonly hints?: ToolHints | undefined;
+  /** A title of the tool for people. */
+  readonly title?: string | undefined;
+  /** Data about a call that people see besides the arguments: at most 8 KiB as JSON. Nothing judges them. */
+  readonly metadata?:
+    JsonObject | ((input: InputOf<S>, context: ApprovalContext<C>) => JsonObject | undefined) | undefined;
 }
 
 /** The executor of the tool: this worker, or the user's client. Exactly one of them. */
@@ -155,6 +168,8 @@ export interface CheckedCall<C = unknown> {
   /** Returns the reason for which `decide` denies the call; undefined: it does not. */
   readonly denial: (context: ApprovalContext<C>) => Promise<string | undefined>;
   readonly describe: (context: ApprovalContext<C>) => Promise<string>;
+  /** What people see besides. */
+  readonly present: (context: ApprovalContext<C>) => Presented;
   /** Runs the tool. A client-executed tool has none. */
   readonly execute: ((context: ExecutionContext<C>) => Promise<unknown>) | undefined;
 }
