@@ -6,6 +6,8 @@ export { eachLine, linesOf } from './lines.js';
 export type { TextStream } from './lines.js';
 export { linkedController } from './linked-controller.js';
 export type { LinkedController } from './linked-controller.js';
+export { createPageGuard, EndlessListError } from './page-guard.js';
+export type { PageProgress } from './page-guard.js';
 export { RefusedResponseError } from './refused-response.js';
 export { retryAfterMs } from './retry-after.js';
 export { createSseParser } from './sse.js';

@@ -1,3 +1,4 @@
+import { createPageGuard } from '@countersign/http-client';
 import type { LedgerClient, RequestOptions } from './ledger-client.js';
 
 /** The members of every page of a list. */
@@ -15,12 +16,14 @@ export async function* pagesOf<P extends Page>(
   sizeOf: (page: P) => number,
   limit = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<P, void> {
+  const next = createPageGuard(path);
   let cursor: string | undefined;
   let left = limit;
   do {
     const page = await client.get<P>(path, { query: { ...query, limit: Math.min(left, pageSize), cursor } });
+    const size = sizeOf(page);
+    cursor = next({ nextCursor: page.nextCursor, size });
     yield page;
-    left -= sizeOf(page);
-    cursor = page.nextCursor ?? undefined;
+    left -= size;
   } while (cursor !== undefined && left > 0);
 }

@@ -11,6 +11,7 @@ import type {
   ToolCallState,
   ToolCallView,
 } from '@countersign/contracts';
+import { createPageGuard } from '@countersign/http-client';
 import type { HttpRequest } from '@countersign/http-client';
 import {
   readApproval,
@@ -28,7 +29,14 @@ import {
   type ToolCallPage,
 } from './answers.js';
 import { readEvents, type EventsOptions } from './events.js';
-import { checkToken, createTransport, type CallOptions, type Transport, type TransportOptions } from './transport.js';
+import {
+  checkToken,
+  createTransport,
+  readable,
+  type CallOptions,
+  type Transport,
+  type TransportOptions,
+} from './transport.js';
 
 /** The server's address and the caller's token. */
 export interface ClientOptions extends TransportOptions {
@@ -98,7 +106,10 @@ export interface Client {
   readonly getToolCall: (callId: string, options?: GetToolCallOptions) => Promise<ToolCallView>;
   /** An agent sees the calls of its own principal. */
   readonly listToolCalls: (options?: ListToolCallsOptions) => Promise<ToolCallPage>;
-  /** All calls that the options select, read page by page. */
+  /**
+   * All calls that the options select, read page by page. Throws `unreadable-response` when the server repeats a page or
+   * its cursor.
+   */
   readonly eachToolCall: (options?: Omit<ListToolCallsOptions, 'cursor'>) => AsyncGenerator<ToolCallView, void>;
   readonly getRun: (runId: string, options?: CallOptions) => Promise<RunView>;
   /** The runs with open calls, those begun last first. */
@@ -160,11 +171,12 @@ export function clientOver(transport: Transport, token: string): Client {
     },
     listToolCalls,
     eachToolCall: async function* (options) {
+      const next = createPageGuard('tool calls');
       let cursor: string | undefined;
       do {
-        const page = await listToolCalls({ ...options, cursor });
-        yield* page.calls;
-        cursor = page.nextCursor ?? undefined;
+        const { calls, nextCursor } = await listToolCalls({ ...options, cursor });
+        cursor = readable(() => next({ nextCursor, size: calls.length, firstItem: calls[0]?.callId }));
+        yield* calls;
       } while (cursor !== undefined);
     },
     getRun: async (runId, options) => readRun(await get(run(runId), options)),

@@ -3,7 +3,7 @@ import { createClient } from './client.js';
 import type { Clock } from '@countersign/contracts/clock';
 import { openEncodedServer } from '@countersign/http-client/testing';
 import { CountersignError, errorOfAnswer, isRefusal, messageOf } from '../errors.js';
-import { retryAfterMs } from '@countersign/http-client';
+import { createPageGuard, retryAfterMs } from '@countersign/http-client';
 import { createTransport } from './transport.js';
 import { createWorker } from '../worker.js';
 
@@ -237,6 +237,43 @@ describe('the client', () => {
       'http://x.test/v1/runs/a%2Fb%3Fc/cancel',
     ]);
     expect(fake.seen[0]?.headers.get('countersign-client')).toBe('cli');
+  });
+});
+
+describe('a list that is read page by page', () => {
+  const names = { runId: 'r', agentId: 'a', toolCallId: 't', toolName: 'pay', actionDigest: 'sha256:0' };
+  const callAt = (id: number) => ({
+    ...names,
+    ...{ callId: `tc_${String(id)}`, state: 'allowed', arguments: {}, approval: null, revision: 1 },
+  });
+  const page = (nextCursor: string | null, ...ids: readonly number[]) =>
+    json(200, { calls: ids.map(callAt), nextCursor });
+  const read = async (...pages: readonly Response[]): Promise<readonly string[]> => {
+    const client = createClient({ url: 'http://x.test', token: 't', fetch: fetchOf(...pages).fetch });
+    const ids: string[] = [];
+    for await (const { callId } of client.eachToolCall()) ids.push(callId);
+    return ids;
+  };
+
+  it('ends with the last page', async () => {
+    expect(await read(page('a', 1, 2), page('b'), page(null, 3))).toEqual(['tc_1', 'tc_2', 'tc_3']);
+  });
+
+  it.each<[string, readonly Response[]]>([
+    ['its cursor', [page('a', 1), page('a', 2)]],
+    ['an earlier cursor', [page('a', 1), page('b', 2), page('a', 3)]],
+    ['a page under new cursors', [page('a', 1), page('b', 2), page('c', 1)]],
+  ])('ends with an error when the server repeats %s', async (_, pages) => {
+    await expect(read(...pages)).rejects.toMatchObject({
+      code: 'unreadable-response',
+      message: expect.stringMatching(/^the server repeats .* tool calls/),
+    });
+  });
+
+  it('ends with an error when the server sends empty pages without end', () => {
+    const next = createPageGuard('grants');
+    for (let n = 1; n <= 1000; n += 1) expect(next({ nextCursor: String(n), size: 0 })).toBe(String(n));
+    expect(() => next({ nextCursor: '1001', size: 0 })).toThrow('1000 empty pages of grants');
   });
 });
 

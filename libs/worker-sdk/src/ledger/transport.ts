@@ -3,6 +3,7 @@ import { backoffMs } from '@countersign/contracts';
 import { systemClock, type Clock } from '@countersign/contracts/clock';
 import {
   createHttpClient,
+  EndlessListError,
   NoAnswerError,
   RefusedResponseError,
   retryAfterMs,
@@ -208,8 +209,17 @@ function unreachable(base: string, cause: unknown): CountersignError {
   return new CountersignError({ code: 'unreachable', message: `no response from ${base}: ${messageOf(inner)}`, cause });
 }
 
+/** The value of `read`. @throws CountersignError `unreadable-response` for a response that cannot be used. */
+export function readable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw orUnreadable(error);
+  }
+}
+
 function orUnreadable(error: unknown): unknown {
-  if (!(error instanceof RefusedResponseError)) return error;
+  if (!(error instanceof RefusedResponseError || error instanceof EndlessListError)) return error;
   return new CountersignError({ code: 'unreadable-response', message: error.message, cause: error });
 }
 
