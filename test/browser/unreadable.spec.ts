@@ -1,14 +1,18 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { toolCallStream } from '@countersign/contracts';
+import { deriveCallId, policyStream, toolCallStream } from '@countersign/contracts';
 import type { NewEvent } from '@countersign/contracts';
-import { openEmbeddedEventStore } from '@countersign/event-store';
+import { noStream, openEmbeddedEventStore } from '@countersign/event-store';
+import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import { sampleEvent } from '@countersign/event-store/testing';
 import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
-import { cleanUpAfterEach } from '../process/harness/cleanup.js';
-import { openInbox, openWorld, useBrowser } from './harness/inbox.js';
+import { freePort } from '../ports.js';
+import { openStoreServer, storeUrl, writeTokens } from '../process/cluster/roles.js';
+import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../process/harness/cleanup.js';
+import { startServer } from '../process/harness/server.js';
+import { openInbox, openWorld, rowOf, useBrowser } from './harness/inbox.js';
 
 /** A later version recorded an event of a new type on a call, and this version starts again. */
 async function withLaterEvent() {
@@ -24,6 +28,19 @@ async function withLaterEvent() {
   rmSync(join(world.dataFolder, 'read-model.db'), { force: true });
   await world.restart();
   return { world, call, other };
+}
+
+/** A gateway, and what another version writes into its log. */
+async function openGateway() {
+  const { port: storePort } = await openStoreServer();
+  const url = storeUrl(storePort);
+  const [folder, port] = [temporaryFolder(), await freePort()];
+  const env = { COUNTERSIGN_EVENTSTORE_URL: url, COUNTERSIGN_TOKENS_FILE: writeTokens() };
+  const server = startServer({ folder, port, args: ['start', 'gateway'], env });
+  await server.ready();
+  const store = openEventStoreDb({ url, connect: await connectOf(url), clock: systemClock, log: createSilentLog() });
+  onCleanup(store.close);
+  return { server, store, port };
 }
 
 describe('an approval whose call has an event that cannot be read', () => {
@@ -44,5 +61,36 @@ describe('an approval whose call has an event that cannot be read', () => {
     }
     await page.goto(`${world.url}/calls/${call.callId}`);
     await page.getByText(/Cannot be read, so nothing is decided: its type is unknown .* upgrade Countersign/).waitFor();
+  });
+
+  it('loses the buttons of an open card, and so do all when the policy cannot be read', async () => {
+    const { server, store, port } = await openGateway();
+    const calls = ['wire', 'mail'].map((toolName) => ({
+      toolName,
+      toolCallId: toolName,
+      arguments: {},
+      needsApproval: true,
+    }));
+    await server.http.send({
+      method: 'POST',
+      path: '/v1/tool-calls',
+      token: 'agent-token',
+      body: { runId: 'run-1', calls },
+    });
+    const { page } = await openInbox(browser(), `http://127.0.0.1:${String(port)}`, 'ann');
+    const approve = page.getByRole('button', { name: 'Approve', exact: true });
+    const later = { ...sampleEvent(), type: 'ToolCallForgotten' as NewEvent['type'] };
+
+    await rowOf(page, 'wire').click();
+    await approve.waitFor();
+    await store.append(toolCallStream(deriveCallId('default', 'run-1', 'wire')), 1, [later]);
+    await page.getByText(/has an event that this version cannot read.* upgrade Countersign/).waitFor();
+    expect(await approve.count()).toBe(0);
+
+    await rowOf(page, 'mail').click();
+    await approve.waitFor();
+    await store.append(policyStream('default'), noStream, [{ ...sampleEvent(), type: 'PolicyActivated' }]);
+    await page.getByText(/^policy-default has an event that this version cannot read/).waitFor();
+    expect(await approve.count()).toBe(0);
   });
 });

@@ -83,7 +83,12 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
       const giveBack = quota.take(actor);
       const sink = openSink();
       const position = selection.after === 'now' ? news.head : selection.after;
-      const frameOf = (event: LogEvent) => (wants(actor, selection, event) ? frameFor(actor, event) : null);
+      const isWanted = createFilter(readModel, actor, selection);
+      const asksForUnreadable = selection.types?.has(unreadableType) === true;
+      const frameOf = (event: LogEvent) => {
+        if (!isWanted(event)) return null;
+        return frameFor(actor, event, asksForUnreadable && !isReadable(event) ? unreadableType : event.type);
+      };
       const { callId } = selection;
       const readWanted = callId === undefined ? undefined : () => readEventsOfCall(store, callId);
       const reader = createEventReader({
@@ -134,6 +139,8 @@ const policyTypes: ReadonlySet<string> = new Set<RecordedEvent['type']>([
   ...grantEventTypes,
 ]);
 
+type Views = GatewayPorts['readModel'];
+
 function mayReadPolicy({ roles }: Actor): boolean {
   return roles.has('approver') || roles.has('auditor') || roles.has('admin');
 }
@@ -144,35 +151,55 @@ function mayReadRefusal({ roles, principal }: Actor, event: LogEvent): boolean {
   return isOwn || roles.has('auditor') || roles.has('admin');
 }
 
-function mayRead(actor: Actor, event: LogEvent): boolean {
-  if (event.metadata.tenant !== actor.tenant) return false;
+/** The tenant of an event that lost its headers is that of its call. */
+function isOfTenant(readModel: Views, { tenant }: Actor, { metadata }: LogEvent): boolean {
+  if (metadata.tenant !== null || metadata.callId === null) return metadata.tenant === tenant;
+  return readModel.requesterOf(tenant, metadata.callId) !== undefined;
+}
+
+function mayRead(readModel: Views, actor: Actor, event: LogEvent): boolean {
+  if (!isOfTenant(readModel, actor, event)) return false;
   if (event.type === 'RequestRefused') return mayReadRefusal(actor, event);
   return !policyTypes.has(event.type) || mayReadPolicy(actor);
 }
 
-function wants(actor: Actor, selection: EventSelection, event: LogEvent): boolean {
-  const { type, metadata } = event;
-  return (
-    mayRead(actor, event) &&
-    (selection.callId === undefined || metadata.callId === selection.callId) &&
-    (selection.runId === undefined || metadata.runId === selection.runId) &&
-    (selection.types === undefined || selection.types.has(type))
-  );
+/** What a reader names to get every event that this version cannot read: it cannot name the types of a later version. */
+export const unreadableType = 'unreadable';
+
+function createFilter(
+  readModel: Views,
+  actor: Actor,
+  { callId, runId, types }: EventSelection,
+): (event: LogEvent) => boolean {
+  const hasType = (event: LogEvent): boolean =>
+    types === undefined || types.has(event.type) || (types.has(unreadableType) && !isReadable(event));
+  return (event) =>
+    hasType(event) &&
+    (callId === undefined || event.metadata.callId === callId) &&
+    (runId === undefined || event.metadata.runId === runId) &&
+    mayRead(readModel, actor, event);
 }
 
 /** The text of an event, rendered once for all readers with the same view. */
-function createFrames(ports: GatewayPorts): (actor: Actor, event: LogEvent) => string {
+function createFrames(ports: GatewayPorts): (actor: Actor, event: LogEvent, name: string) => string {
   const frames = new WeakMap<LogEvent, { whole?: string; masked?: string }>();
-  return (actor, event) => {
+  return (actor, event, name) => {
+    // It has no data to mask, and rarely more than one reader.
+    if (!isReadable(event)) return frameOf(event, name, toLogEventView(event));
     const made = frames.get(event) ?? {};
     frames.set(event, made);
-    if (mayReadWhole(ports, actor, event)) return (made.whole ??= frameOf(event, toLogEventView(event)));
-    return (made.masked ??= frameOf(event, toMaskedLogEventView(event)));
+    if (mayReadWhole(ports, actor, event)) return (made.whole ??= frameOf(event, name, toLogEventView(event)));
+    return (made.masked ??= frameOf(event, name, toMaskedLogEventView(event)));
   };
 }
 
-function frameOf({ position, type }: LogEvent, view: unknown): string {
-  return `id: ${position}\nevent: ${type}\ndata: ${JSON.stringify(view)}\n\n`;
+function frameOf({ position }: LogEvent, name: string, view: unknown): string {
+  return `id: ${position}\nevent: ${lineOf(name)}\ndata: ${JSON.stringify(view)}\n\n`;
+}
+
+/** Attack: a type that is not ours ends its line, and forges the fields of an event. */
+function lineOf(name: string): string {
+  return name.replaceAll(/[\r\n]/g, ' ');
 }
 
 function mayReadWhole({ readModel }: GatewayPorts, actor: Actor, { metadata }: LogEvent): boolean {

@@ -2,6 +2,7 @@ import { Controller, Inject, Req, Res } from '@nestjs/common';
 import { eventTypes } from '@countersign/contracts';
 import { safeHeaders } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
+import { unreadableType } from '../event-feed.js';
 import type { EventSink } from '../event-reader.js';
 import { routes } from '../routes.js';
 import { invalidRequest } from '../validation.js';
@@ -68,7 +69,8 @@ export class StreamsController {
 
 function typesOf(list: string): ReadonlySet<string> {
   const types = list.split(',').filter((type) => type !== '');
-  const unknown = types.filter((type) => !(eventTypes as readonly string[]).includes(type));
+  const known: readonly string[] = [...eventTypes, unreadableType];
+  const unknown = types.filter((type) => !known.includes(type));
   if (unknown.length > 0) throw invalidRequest([{ path: 'types', message: `there is no event ${unknown.join(', ')}` }]);
   return new Set(types);
 }

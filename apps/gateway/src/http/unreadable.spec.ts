@@ -7,6 +7,7 @@ import { toolCallStream } from '@countersign/contracts';
 import { sampleEvent } from '@countersign/event-store/testing';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
+import { openStream } from '../testing/event-stream.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 
@@ -84,6 +85,17 @@ describe('an event that this version cannot read', () => {
     expect(await ready.json()).toMatchObject({
       checks: { 'unreadable-events': { status: 'ok', note: expect.stringContaining('1 stream is set aside') } },
     });
+  });
+
+  it('is streamed to a reader of some types that asks for those that cannot be read, whatever their type', async () => {
+    const typesOf = async (types: string, count: number): Promise<readonly (string | undefined)[]> => {
+      const stream = await openStream(`${world.url}/v1/events?callId=${hurt.callId}&types=${types}`, 'bob');
+      const messages = await stream.until(count);
+      stream.close();
+      return messages.map(({ event }) => event);
+    };
+    expect(await typesOf('ApprovalRequested,unreadable', 2)).toEqual(['ApprovalRequested', 'unreadable']);
+    expect(await typesOf('ApprovalRequested', 1)).toEqual(['ApprovalRequested']);
   });
 
   it('is sent to readers of the log in its place, without data', async () => {

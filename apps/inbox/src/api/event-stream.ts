@@ -14,6 +14,8 @@ export interface StreamOptions {
 /** The callbacks of a stream. */
 export interface StreamListener {
   readonly onEvent: (event: EventView) => void;
+  /** An event that the server cannot read, of any type: its data are null. */
+  readonly onUnreadable?: (event: LogEventView) => void;
   readonly onConnection?: (connection: Connection) => void;
   /** The server refuses the stream: the session has ended, or the server was replaced. */
   readonly onRefused?: () => void;
@@ -30,6 +32,7 @@ export function followEvents(options: StreamOptions, listener: StreamListener): 
   let retry: ReturnType<typeof setTimeout> | undefined;
   let after = options.after;
   let isOver = false;
+  const types = [...options.types, 'unreadable'];
 
   const open = (): void => {
     if (isOver) return;
@@ -37,7 +40,7 @@ export function followEvents(options: StreamOptions, listener: StreamListener): 
     const { callId, runId } = options;
     const query = new URLSearchParams({
       after: String(after),
-      types: options.types.join(','),
+      types: types.join(),
       ...(callId !== undefined && { callId }),
       ...(runId !== undefined && { runId }),
     });
@@ -51,11 +54,12 @@ export function followEvents(options: StreamOptions, listener: StreamListener): 
       clearTimeout(retry);
       retry = setTimeout(open, retryMs);
     };
-    for (const type of options.types) {
+    for (const type of types) {
       source.addEventListener(type, ({ data }: MessageEvent<string>) => {
         const event = JSON.parse(data) as LogEventView;
         after = event.position;
-        if (event.data !== null) listener.onEvent(event as EventView);
+        if (event.data) listener.onEvent(event as EventView);
+        else listener.onUnreadable?.(event);
       });
     }
   };

@@ -37,6 +37,7 @@ function wholeOf(
   listed: ApprovalView | undefined,
 ): { readonly pending: ApprovalView | undefined; readonly key: string } {
   if (listed === undefined) return { pending: undefined, key: `${approvalId} read` };
-  if (listed.isPreview === true) return { pending: undefined, key: `${approvalId} read ${listed.shownDigest}` };
+  if (listed.isPreview === true)
+    return { pending: undefined, key: `${approvalId} read ${listed.shownDigest} ${listed.mayDecide?.now}` };
   return { pending: listed, key: `${approvalId} pending` };
 }

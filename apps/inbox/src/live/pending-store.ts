@@ -42,6 +42,7 @@ const retryMs = 2000;
 
 const asked = ['ApprovalRequested', 'ResponseWithdrawn', 'ApprovalEscalated'];
 const ended = ['ApprovalExpired', 'ToolCallCancelled'];
+const forbidding = ['PolicyActivated', 'RunCancelled'];
 const delivered: readonly string[] = deliveryTypes;
 const types = [...asked, ...ended, 'ApprovalResponded', ...deliveryTypes];
 
@@ -120,7 +121,12 @@ export function createPendingStore(): PendingStore {
             }
             const approvalId = endedBy(event);
             if (approvalId !== undefined) end(approvalId);
-            else changes.add(event);
+            else changes.add(event.data['approvalId'], event.position);
+          },
+          // Nobody may decide on it now: its buttons go away. A policy or a cancellation is about more than one call.
+          onUnreadable: ({ callId, position, type }) => {
+            if (callId === null && forbidding.includes(type)) void load();
+            for (const one of byId.values()) if (one.callId === callId) changes.add(one.approvalId, position);
           },
           onConnection: (connection) => change({ connection }),
           // Returns 401 when the session has ended, which the caller reports.
@@ -176,7 +182,7 @@ function endedBy({ type, data }: EventView): string | undefined {
 }
 
 interface Changes {
-  readonly add: (event: EventView) => void;
+  readonly add: (approvalId: unknown, position: number) => void;
 }
 
 /** Reads each changed approval once, after the burst of events. */
@@ -202,11 +208,10 @@ function createChanges(
     isLooking = false;
   };
   return {
-    add: (event) => {
-      const { approvalId } = event.data;
+    add: (approvalId, at) => {
       if (typeof approvalId !== 'string') return;
       ids.add(approvalId);
-      position = event.position;
+      position = at;
       if (isLooking) return;
       isLooking = true;
       setTimeout(() => void look(), settleMs);

@@ -12,6 +12,9 @@ export function useNews({ callId, runId }: { callId?: string; runId?: string }, 
     const onConnection = (connection: string): void => {
       if (connection === 'live') onNews();
     };
-    return followEvents({ after: 'now', types: callEventTypes, ...of }, { onEvent: onNews, onConnection });
+    return followEvents(
+      { after: 'now', types: callEventTypes, ...of },
+      { onEvent: onNews, onUnreadable: onNews, onConnection },
+    );
   }, [callId, runId, onNews]);
 }
