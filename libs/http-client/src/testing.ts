@@ -81,3 +81,22 @@ export async function decodersOf(work: () => Promise<unknown>): Promise<number> 
   await work().finally(() => hook.disable());
   return made;
 }
+
+/** The ids of the first events of a stream of server-sent events; then the stream is closed. */
+export async function firstEventIds(
+  url: string,
+  count: number,
+  headers: Readonly<Record<string, string>>,
+): Promise<readonly number[]> {
+  const over = new AbortController();
+  const response = await fetch(url, { headers, signal: over.signal });
+  if (!response.ok) throw new Error(`${url}: ${String(response.status)}`);
+  let text = '';
+  const ids = (): readonly number[] => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk as Uint8Array).toString();
+    if (ids().length >= count) break;
+  }
+  over.abort();
+  return ids().slice(0, count);
+}

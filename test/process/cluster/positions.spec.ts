@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { firstEventIds } from '@countersign/http-client/testing';
 import { cleanUpAfterEach, temporaryFolder } from '../harness/cleanup.js';
 import { startServer } from '../harness/server.js';
 import { freePort } from '../../ports.js';
@@ -6,20 +7,8 @@ import { openStoreServer, storeUrl, writeTokens } from './roles.js';
 
 cleanUpAfterEach();
 
-/** The first ids of a stream of events. */
-async function idsOf(url: string, count: number): Promise<readonly number[]> {
-  const over = new AbortController();
-  const response = await fetch(url, { headers: { authorization: 'Bearer agent-token' }, signal: over.signal });
-  expect(response.status).toBe(200);
-  let text = '';
-  const ids = (): readonly number[] => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
-  for await (const chunk of response.body ?? []) {
-    text += Buffer.from(chunk as Uint8Array).toString();
-    if (ids().length >= count) break;
-  }
-  over.abort();
-  return ids().slice(0, count);
-}
+const idsOf = (url: string, count: number): Promise<readonly number[]> =>
+  firstEventIds(url, count, { authorization: 'Bearer agent-token' });
 
 test('positions that no event has continue with the next one, and leave the gateway ready', async () => {
   const store = await openStoreServer();

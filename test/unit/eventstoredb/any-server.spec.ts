@@ -1,15 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { QuestionRefusedError } from '@countersign/contracts';
 import { EventTooLargeError, noStream } from '@countersign/event-store';
 import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import { checkRights, secureStore } from '@countersign/event-store/eventstoredb';
 import { systemClock } from '@countersign/runtime';
-import { createAuthority } from '../../kafka-broker/certificates.ts';
 import { scheme } from '../../eventstoredb-server/client-under-test.ts';
-import { cleanUpAfterEach, onCleanUp, openReadyStore, startServer, until } from './harness.js';
+import { cleanUpAfterEach, openReadyStore, startSecuredServer, startServer, until } from './harness.js';
 
 // Runs on the server at EVENTSTOREDB_URL too (`npm run test:eventstoredb`): nothing here needs a fault.
 cleanUpAfterEach();
@@ -20,14 +16,7 @@ const urlOfServer = async (): Promise<string> => process.env['EVENTSTOREDB_URL']
 async function secured(): Promise<{ readonly url: string; readonly adminUrl: string | undefined }> {
   const given = process.env['EVENTSTOREDB_URL'];
   if (given !== undefined) return { url: given, adminUrl: process.env['EVENTSTOREDB_ADMIN_URL'] };
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-rights-'));
-  onCleanUp(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
-  const authority = createAuthority(folder);
-  const tls = { ...authority.certify('eventstoredb-node'), caFile: authority.caFile };
-  const server = await startServer({ adminPassword: 'admin-secret', tls });
-  const as = (login: string): string => server.url.replace('esdb://', `esdb://${login}@`);
+  const { as } = await startSecuredServer();
   return { url: as('countersign:service-secret'), adminUrl: as('admin:admin-secret') };
 }
 

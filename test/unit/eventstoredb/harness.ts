@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach } from '@jest/globals';
 import type { EventStore } from '@countersign/event-store';
@@ -6,6 +9,7 @@ import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb'
 import { systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
+import { createAuthority } from '../../kafka-broker/certificates.ts';
 import { scheme } from '../../eventstoredb-server/client-under-test.ts';
 import type { TestServer, TestServerOptions } from '../../eventstoredb-server/server.ts';
 
@@ -28,6 +32,24 @@ export async function startServer(options?: TestServerOptions): Promise<TestServ
   const server = await startTestServer(options);
   undos.push(server.stop);
   return server;
+}
+
+/** A server with TLS and an admin, and its URL as one of its users. */
+export interface SecuredServer {
+  readonly server: TestServer;
+  readonly as: (login: string) => string;
+}
+
+/** Starts one; the service's user has no rights there yet. */
+export async function startSecuredServer(): Promise<SecuredServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-secured-'));
+  onCleanUp(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const authority = createAuthority(folder);
+  const tls = { ...authority.certify('eventstoredb-node'), caFile: authority.caFile };
+  const server = await startServer({ adminPassword: 'admin-secret', tls });
+  return { server, as: (login) => server.url.replace('esdb://', `esdb://${login}@`) };
 }
 
 /** Registers something to be undone after the test. */

@@ -1,14 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { noStream } from '@countersign/event-store';
 import type { LogEvent } from '@countersign/contracts';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import { secureStore } from '@countersign/event-store/eventstoredb';
 import { systemClock } from '@countersign/runtime';
-import { createAuthority } from '../../kafka-broker/certificates.ts';
-import { cleanUpAfterEach, onCleanUp, openReadyStore, openStore, startServer, until } from './harness.js';
+import { cleanUpAfterEach, openReadyStore, openStore, startSecuredServer, until } from './harness.js';
 
 cleanUpAfterEach();
 
@@ -16,14 +12,7 @@ const wrongUser = 'the name or the password of the connection string is wrong, o
 const noRight = 'may not read $all';
 
 async function world() {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-users-'));
-  onCleanUp(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
-  const authority = createAuthority(folder);
-  const tls = { ...authority.certify('eventstoredb-node'), caFile: authority.caFile };
-  const server = await startServer({ adminPassword: 'admin-secret', tls });
-  const as = (login: string): string => server.url.replace('esdb://', `esdb://${login}@`);
+  const { server, as } = await startSecuredServer();
   const url = as('countersign:service-secret');
   await secureStore(as('admin:admin-secret'), url, systemClock);
   return { server, url, as };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createSparseStore } from '@countersign/event-store/testing';
+import { firstEventIds } from '@countersign/http-client/testing';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
 import { openWorld } from '../testing/world.js';
@@ -14,22 +15,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** The ids of the first events of a stream. */
-async function idsOf(query: string, count: number, headers: Record<string, string> = {}): Promise<readonly number[]> {
-  const over = new AbortController();
-  const response = await fetch(`${world.url}/v1/events${query}`, {
-    headers: { authorization: 'Bearer auditor-token', ...headers },
-    signal: over.signal,
-  });
-  let text = '';
-  const ids = (): readonly number[] => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
-  for await (const chunk of response.body ?? []) {
-    text += Buffer.from(chunk as Uint8Array).toString();
-    if (ids().length >= count) break;
-  }
-  over.abort();
-  return ids().slice(0, count);
-}
+const idsOf = (query: string, count: number, headers: Record<string, string> = {}): Promise<readonly number[]> =>
+  firstEventIds(`${world.url}/v1/events${query}`, count, { authorization: 'Bearer auditor-token', ...headers });
 
 describe('on a store that reads its log from the positions of events only', () => {
   const next3 = (from: number): readonly number[] => [from, from + 10, from + 20];
