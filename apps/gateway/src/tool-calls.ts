@@ -42,7 +42,7 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
         ports,
         'RequestToolCall',
         outcome,
-        ({ callIds }) => ({ calls: callViews(ports, actor, callIds) }),
+        ({ callIds }) => ({ calls: callViews(ports, actor, callIds).map((call) => markRepeated(call, body)) }),
         ({ isNew }) => (isNew ? 201 : 200),
       );
     },
@@ -82,6 +82,11 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
 function callViews(ports: GatewayPorts, actor: Actor, callIds: readonly string[]): ToolCallView[] {
   const views = viewsFor(ports, actor);
   return callIds.map((callId) => views.call(writtenCall(ports, actor, callId)));
+}
+
+/** A call that had ended before this request named it, from another batch than the first one. */
+function markRepeated(call: ToolCallView, { batchId }: RequestToolCalls): ToolCallView {
+  return isSettled(call.state) && call.batchId !== (batchId ?? null) ? { ...call, repeated: true } : call;
 }
 
 function writtenCall({ readModel }: GatewayPorts, actor: Actor, callId: string): CallRow {

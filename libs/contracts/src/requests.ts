@@ -45,7 +45,10 @@ const allowedDecisionsSchema = z.array(decisionTypeSchema).min(1).max(4);
 
 const requestedCallSchema = z
   .strictObject({
-    toolCallId: toolCallIdSchema,
+    toolCallId: toolCallIdSchema.meta({
+      description:
+        'Unique in its run: the same id with the same arguments is the same call. Where the ids of a model repeat, such as a name of a function, put the step in front of them.',
+    }),
     toolName: externalIdSchema,
     arguments: jsonObjectSchema,
     needsApproval: z.boolean().optional(),

@@ -152,6 +152,10 @@ export const toolCallViewSchema = z
     requestedAt: timeSchema,
     settledAt: timeSchema.nullable(),
     revision: z.int(),
+    repeated: z.literal(true).exactOptional().meta({
+      description:
+        'Only in the answer to a request: the call had ended before, and this request names it from another batch. Where the ids of a model repeat, put the step in front of them.',
+    }),
     erasedValues: z.array(z.string()).exactOptional().meta({
       description:
         "JSON pointers, into the data of the call's events, of values that were erased: `[erased]` stands in their places. Absent: none.",

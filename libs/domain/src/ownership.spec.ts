@@ -132,6 +132,19 @@ describe('a repeat of a request', () => {
     given(allowed).when(requestAllowed(change)).thenRefused('tool-call-mismatch');
   });
 
+  it('adds nothing from another batch when the call has ended, and is refused when that is all-or-nothing', () => {
+    const ended = history(requestAllowed({ needsApproval: false }), claim(), report());
+    given(ended)
+      .when(requestAllowed({ needsApproval: false, batchId: 'step-2' }))
+      .thenNothing();
+    given(ended)
+      .when(requestAllowed({ needsApproval: false, batchId: 'step-2', batchMode: 'all-or-nothing' }))
+      .thenRefused('tool-call-mismatch');
+    given(history(requestAllowed({ needsApproval: false }), claim()))
+      .when(requestAllowed({ needsApproval: false, batchId: 'step-2' }))
+      .thenRefused('tool-call-mismatch');
+  });
+
   it('is refused when an all-or-nothing batch has other members, and independent calls may come with others', () => {
     const members = [proposal().callId, 'tc_bbbbbbbbbbbbbbbbbbbbbbbbbb'];
     const batch = (batchMode: 'all-or-nothing' | 'independent', batchCallIds: string[]) =>

@@ -30,7 +30,7 @@ export function compareRepeat(
   call: ToolCall,
 ): Repeat {
   const { request, permission, execution } = call;
-  const difference = differenceOf(proposal, request);
+  const difference = differenceOf(proposal, call);
   if (difference !== undefined) return mismatch(difference);
   if (isDeniedInCode(judged)) return denial(call);
   const isStricter = proposal.needsApproval && !request.needsApproval && permission.status === 'allowed';
@@ -55,7 +55,8 @@ function denial(call: ToolCall): Repeat {
 const tooLateToDeny = 'without `deny`, and it was claimed';
 
 /** How a request differs from the recorded one; undefined: it is the same. */
-function differenceOf(proposal: ToolCallProposal, request: ToolCall['request']): string | undefined {
+function differenceOf(proposal: ToolCallProposal, call: ToolCall): string | undefined {
+  const { request } = call;
   const differences: readonly (readonly [isDifferent: boolean, how: string])[] = [
     // Attack: an agent registers the call of another first, laxer, and the owner's own request finds it allowed.
     [request.requestedBy !== proposal.requestedBy, 'by another principal'],
@@ -68,7 +69,7 @@ function differenceOf(proposal: ToolCallProposal, request: ToolCall['request']):
     [request.clientExecuted !== proposal.clientExecuted, 'with another `clientExecuted`'],
     [request.onBehalfOf !== proposal.onBehalfOf, 'with another `onBehalfOf`'],
     [parentOf(request) !== parentOf(proposal), 'inside another call'],
-    [!isSameBatch(proposal, request), 'in another batch'],
+    [!isSameBatch(proposal, request) && !isNamedAgain(proposal, call), 'in another batch'],
   ];
   return differences.find(([isDifferent]) => isDifferent)?.[1];
 }
@@ -97,6 +98,29 @@ function isSameBatch(one: Batch, other: Batch): boolean {
   if (one.batchId !== other.batchId || requestedMode(one) !== requestedMode(other)) return false;
   if (requestedMode(one) === 'independent') return true;
   return hasSameMembers(one.batchCallIds, other.batchCallIds);
+}
+
+/**
+ * A later step names a call that has ended, because the ids of its model repeat. It gets the recorded result, and the
+ * answer says so. An all-or-nothing batch needs its members to be open.
+ */
+function isNamedAgain(proposal: ToolCallProposal, call: ToolCall): boolean {
+  const isIndependent = [proposal, call.request].every((one) => requestedMode(one) === 'independent');
+  return isIndependent && isEnded(call);
+}
+
+/** Returns whether nothing happens to the call any more unless it is asked about again. */
+function isEnded(call: ToolCall): boolean {
+  switch (callState(call)) {
+    case null:
+    case 'allowed':
+    case 'awaiting_approval':
+    case 'approved':
+    case 'executing':
+      return false;
+    default:
+      return true;
+  }
 }
 
 /** The mode that the agent asked for. It does not know that a rule made its batch stricter. */

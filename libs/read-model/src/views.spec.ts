@@ -119,7 +119,10 @@ describe('every view', () => {
     );
     const [allowed, pending] = rows.map((row) => toToolCallView(row, 'masked'));
     const keys = Object.keys(toolCallViewSchema.shape).filter(
-      (key) => !['clientExecuted', 'originalArguments', 'erasedValues', 'missingValues', 'unreadable'].includes(key),
+      (key) =>
+        !['clientExecuted', 'originalArguments', 'erasedValues', 'missingValues', 'unreadable', 'repeated'].includes(
+          key,
+        ),
     );
     expect(Object.keys(allowed ?? {}).sort()).toEqual(keys.sort());
     expect(allowed).toMatchObject({

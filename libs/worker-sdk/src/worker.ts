@@ -16,6 +16,7 @@ import { requestsOverHttp, type Requests } from './ledger/requests.js';
 import { serveCalls, type ServeOptions } from './execution/serve.js';
 import { createSessions } from './steps/session.js';
 import { createStepRequests } from './steps/step-requests.js';
+import { warningOfRepeats } from './steps/warn-of-repeats.js';
 import { createSteps } from './steps/steps.js';
 import { createStateBinding } from './state-binding.js';
 import { questionToolName, type GateTool } from './tools/tool-definition.js';
@@ -78,7 +79,7 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
   const sessions = createSessions({ ...ports, ...running });
   const runsHere = (name: string): boolean => tools.get(name)?.clientExecuted === false && !runsElsewhere(name);
   const stepRequests = createStepRequests({
-    requests,
+    requests: { ...requests, toolCalls: warningOfRepeats(requests.toolCalls, log) },
     client,
     runsHere,
     mayClaim: mayClaim ?? proofOf(ports, options),

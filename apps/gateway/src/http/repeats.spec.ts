@@ -21,6 +21,23 @@ const newKey = () => ({ 'idempotency-key': `key-${(keys += 1)}` });
 const call = (id: string) => ({ toolCallId: id, toolName: 't', arguments: {} });
 const textOf = ({ status, body }: Reply<unknown>) => `${status} ${JSON.stringify(body)}`;
 
+describe('a call that another batch names again', () => {
+  const step = (batchId: string | undefined) =>
+    api.send<{ calls: { toolCallId: string; repeated?: true }[]; code?: string }>('POST', '/v1/tool-calls', {
+      body: { runId: 'named-again', ...(batchId !== undefined && { batchId }), calls: [call('get_weather')] },
+    });
+
+  it('is refused while it is open, and comes back with `repeated` when it has ended', async () => {
+    expect((await step('step-1')).status).toBe(201);
+    expect((await step('step-2')).body.code).toBe('tool-call-mismatch');
+    await api.send('POST', '/v1/runs/named-again/cancel', { body: { reason: 'x' } });
+    const again = await step('step-2');
+    expect([again.status, again.body.calls[0]?.repeated]).toEqual([200, true]);
+    expect((await step(undefined)).body.calls[0]?.repeated).toBe(true);
+    expect((await step('step-1')).body.calls[0]).not.toHaveProperty('repeated');
+  });
+});
+
 describe('a repeat with the same idempotency key', () => {
   it('of a request records nothing and tells of now', async () => {
     const sent = { body: { runId: 'repeated', calls: [call('a')] }, headers: newKey() };

@@ -73,7 +73,7 @@ function differenceOf(known: FakeCall, made: FakeCall): string | undefined {
     [known.requestedDigest !== made.requestedDigest, 'with other arguments'],
     [one.idempotent !== other.idempotent, 'with another `idempotent`'],
     [one.clientExecuted !== other.clientExecuted, 'with another `clientExecuted`'],
-    [!isSameBatch(known, made), 'in another batch'],
+    [!isSameBatch(known, made) && !isNamedAgain(known, made), 'in another batch'],
     [
       other.deny !== undefined && known.claim !== null && !isSettled(known.view.state),
       'without `deny`, and it was claimed',
@@ -84,6 +84,12 @@ function differenceOf(known: FakeCall, made: FakeCall): string | undefined {
     ],
   ];
   return differences.find(([isDifferent]) => isDifferent)?.[1];
+}
+
+/** A later step names a call that has ended. */
+function isNamedAgain(known: FakeCall, made: FakeCall): boolean {
+  const isIndependent = [known, made].every(({ batch }) => (batch?.mode ?? 'independent') === 'independent');
+  return isIndependent && isSettled(known.view.state);
 }
 
 /** Independent calls may be requested again in another company. */

@@ -12,7 +12,10 @@ import type { InputIssue, InputOf, JsonSchema } from './schema.js';
 
 /** A tool call as the model proposed it. `arguments` are untrusted. */
 export interface ProposedCall {
-  /** The id from the model or its framework. The same id is the same call. */
+  /**
+   * The id from the model or its framework. The same id is the same call of the run, so where the ids of a model repeat,
+   * such as the name of a function or an empty text, put the step in front of them: `step-7/get_weather`.
+   */
   readonly toolCallId: string;
   readonly toolName: string;
   readonly arguments: JsonValue;
