@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 
-const webhook = new Webhook(process.env.HOOK_SECRET);
+const [secret] = process.env.HOOK_SECRET.trim().split(/\s+/);
+const webhook = new Webhook(secret);
 createServer(async (request, response) => {
   const body = (await Array.fromAsync(request)).join('');
   try {

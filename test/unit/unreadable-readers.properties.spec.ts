@@ -175,7 +175,7 @@ async function readThroughAll(given: Found): Promise<void> {
   mkdirSync(data);
   const events = await fill(data, given);
   const settings = settingsOf(data);
-  const secret = `whsec_${Buffer.from('a secret of the webhook').toString('base64')}`;
+  const secret = `whsec_${Buffer.from('a secret of the webhook here').toString('base64')}`;
   const server = await openCountersign({ ...settings, HOOK_SECRET: secret, COUNTERSIGN_LOG_LEVEL: 'silent' });
   try {
     await look(server.url, given, events);

@@ -25,12 +25,25 @@ export interface Notice {
 
 /**
  * The result of a message. `failed`: a retry may succeed; `refused`: this message never succeeds, others may; `off`:
- * the other side wants no more messages. Reasons contain no secret.
+ * the other side wants no more messages. `about`: what the other side refused; with `recipient`, other people may be
+ * reached meanwhile. Reasons have the other side's words, and no secret.
  */
 export type SendResult =
-  | { readonly status: 'delivered'; readonly messageRef: string | null }
-  | { readonly status: 'failed'; readonly reason: string; readonly retryAfterMs?: number }
-  | { readonly status: 'refused' | 'off'; readonly reason: string };
+  | {
+      readonly status: 'delivered';
+      readonly messageRef: string | null;
+      /** What the operator must know although it was delivered. */
+      readonly note?: string;
+    }
+  | {
+      readonly status: 'failed';
+      /** Absent: the channel. */
+      readonly about?: 'recipient';
+      readonly reason: string;
+      readonly retryAfterMs?: number;
+    }
+  | { readonly status: 'refused'; readonly about: 'message' | 'recipient'; readonly reason: string }
+  | { readonly status: 'off'; readonly reason: string };
 
 /** The channel itself limits the time of sending; the signal can end it earlier. */
 export interface SendOptions {

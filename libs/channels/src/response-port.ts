@@ -52,6 +52,9 @@ export const expiredWords = 'This approval request has expired.';
 /** For a person who is not in the channels file. */
 export const strangerWords = 'You are not known here: ask an administrator to add you. Nothing was decided.';
 
+/** For a press whose button and value say different things. */
+export const disagreeWords = 'This button and its value disagree. Nothing was decided: look again.';
+
 /** For a response that could not be recorded. */
 export const unableWords = 'Countersign cannot decide at the moment: try again.';
 

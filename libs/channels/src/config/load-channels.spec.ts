@@ -13,7 +13,7 @@ const env = {
   TELEGRAM_BOT_TOKEN: '1:canary',
   TELEGRAM_SECRET: 'canary-telegram',
   SMTP_URL: 'smtp://u:canary@localhost:2525',
-  HOOK_SECRET: 'whsec_Y2FuYXJ5Y2FuYXJ5Y2FuYXJ5',
+  HOOK_SECRET: 'whsec_Y2FuYXJ5Y2FuYXJ5Y2FuYXJ5Y2FuYXJ5',
 };
 const load = (text: string) => {
   const file = join(folder, 'channels.yaml');

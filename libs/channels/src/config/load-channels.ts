@@ -21,6 +21,7 @@ import {
   secretRefSchema,
 } from './channels-file.js';
 import type { ChannelEntry, Person, Route, SecretRef } from './channels-file.js';
+import { webhookSecretProblem } from '../webhook/webhook-secret.js';
 
 /** The channels file is not usable. */
 export class ChannelsFileError extends SettingsFileError {
@@ -226,7 +227,8 @@ function isSecretRef(value: unknown): value is SecretRef {
 
 function readSecret(ref: SecretRef, path: string, { folder, env, problems }: Loading): Secret | undefined {
   try {
-    const text = 'file' in ref ? readTextFile(resolvePath(folder, ref.file)).trim() : env[ref.env];
+    // The line end of a file is no part of its secret, and neither is one that an env file or a shell left.
+    const text = ('file' in ref ? readTextFile(resolvePath(folder, ref.file)) : env[ref.env])?.trim();
     if (text !== undefined && text !== '') return new Secret(text);
     const what = 'file' in ref ? `the file ${ref.file} is empty` : `the environment variable ${ref.env} is not set`;
     problems.push({ path, problem: what });
@@ -238,16 +240,21 @@ function readSecret(ref: SecretRef, path: string, { folder, env, problems }: Loa
 
 /** Checks the secrets and addresses of a channel before the first message. */
 function checkMeaning(channel: ChannelConfig, path: string, { problems }: Loading): void {
-  if (channel.type === 'webhook') {
-    if (!channel.allowPrivateNetwork && privateAddressOf(new URL(channel.url)) !== undefined) {
-      problems.push({ path: `${path}.url`, problem: 'is in a private network: that needs allowPrivateNetwork: true' });
-    }
-  }
+  if (channel.type === 'webhook') checkWebhook(channel, path, problems);
   if (channel.type === 'email') {
     const smtp = channel.smtp as Secret | undefined;
     if (smtp !== undefined && !/^smtps?:$/.test(URL.parse(smtp.reveal())?.protocol ?? '')) {
       problems.push({ path: `${path}.smtp`, problem: 'must be a url of the form smtp://user:password@host:587' });
     }
+  }
+}
+
+function checkWebhook(channel: ChannelConfigOf<'webhook'>, path: string, problems: SettingProblem[]): void {
+  const secret = channel.secret as Secret | undefined;
+  const problem = secret === undefined ? undefined : webhookSecretProblem(secret.reveal());
+  if (problem !== undefined) problems.push({ path: `${path}.secret`, problem });
+  if (!channel.allowPrivateNetwork && privateAddressOf(new URL(channel.url)) !== undefined) {
+    problems.push({ path: `${path}.url`, problem: 'is in a private network: that needs allowPrivateNetwork: true' });
   }
 }
 

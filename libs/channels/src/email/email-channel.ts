@@ -1,7 +1,12 @@
+import { unescape } from 'node:querystring';
 import { createTransport } from 'nodemailer';
 import type { AnswerTokens } from '../answer-token.js';
 import { cardOf } from '../card/card.js';
-import type { Channel, LinkPorts, Notice, SendResult } from '../channel.js';
+import type { MailStep } from '../answers/mail-answers.js';
+import { toSendResult, vendorWords } from '../answers/send-result.js';
+import type { Refusal } from '../answers/send-result.js';
+import { meaningOf } from '../answers/vendor-answers.js';
+import type { Channel, LinkPorts, Notice } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { digestListOf, isDigest } from '../digest-list.js';
 import { digestHtml, digestText } from './digest-mail.js';
@@ -28,6 +33,7 @@ export function createEmailChannel(config: ChannelConfigOf<'email'>, { publicUrl
     disableUrlAccess: true,
   });
   const tokens = createEmailTokens(config);
+  const secrets = secretsOf(config);
   return {
     id: config.id,
     type: 'email',
@@ -36,7 +42,8 @@ export function createEmailChannel(config: ChannelConfigOf<'email'>, { publicUrl
     tellsOutcomeBelow: false,
     send: async (notices) => {
       const [{ recipient, messageId }] = notices;
-      if (recipient?.email === undefined) return { status: 'refused', reason: 'the person has no e-mail address' };
+      if (recipient?.email === undefined)
+        return { status: 'refused', about: 'recipient', reason: 'the person has no e-mail address' };
       const mail = isDigest(notices)
         ? digestMail(notices, publicUrl)
         : cardsMail(
@@ -57,7 +64,7 @@ export function createEmailChannel(config: ChannelConfigOf<'email'>, { publicUrl
         });
         return { status: 'delivered', messageRef: null };
       } catch (error) {
-        return failureOf(error);
+        return toSendResult(refusalOf(error, [...secrets, recipient.email]));
       }
     },
   };
@@ -91,10 +98,34 @@ function subjectOf(notices: readonly Notice[], parts: readonly MailPart[]): stri
   return notices.length === 1 ? headline : `${String(notices.length)} approvals are waiting for you`;
 }
 
-/** Permanent: what the server reports about this email or address. Every other error may pass. */
-function failureOf(error: unknown): SendResult {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  const answer = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : 0;
-  const reason = answer > 0 ? `the mail server answers ${String(answer)}` : `the mail server cannot be used (${code})`;
-  return answer >= 500 && code !== 'EAUTH' ? { status: 'refused', reason } : { status: 'failed', reason };
+/** The connection string, and the password in it, as it is written there and as it is sent. */
+function secretsOf({ smtp }: ChannelConfigOf<'email'>): readonly string[] {
+  const { password } = new URL(smtp.reveal());
+  return [smtp.reveal(), password, unescape(password)];
+}
+
+interface MailError {
+  readonly code?: unknown;
+  readonly originalCode?: unknown;
+  readonly command?: unknown;
+  readonly response?: unknown;
+}
+
+/** `secrets`: what the words of the server must not repeat in the log. */
+function refusalOf(error: unknown, secrets: readonly (string | undefined)[]): Refusal {
+  const { code, originalCode, command, response } = error as MailError;
+  if (typeof response === 'string') {
+    const at = stepOf(code, command);
+    const reason = `the mail server answers ${vendorWords(response, secrets)}`;
+    return { means: meaningOf({ channel: 'email', at, reply: response }), reason, isOfOneRecipient: at === 'RCPT' };
+  }
+  // The server named its limit before the message was sent.
+  if (code === 'EMESSAGE') return { means: 'message', reason: 'the mail is larger than the mail server accepts' };
+  const codes = [code, originalCode].filter((one) => typeof one === 'string').join(' ');
+  return { means: 'retry', reason: `the mail server cannot be used (${codes === '' ? 'unknown' : codes})` };
+}
+
+function stepOf(code: unknown, command: unknown): MailStep {
+  const step = /^(AUTH|MAIL|RCPT|DATA)\b/.exec(String(command))?.[0] as MailStep | undefined;
+  return code === 'EAUTH' ? 'AUTH' : (step ?? 'connect');
 }

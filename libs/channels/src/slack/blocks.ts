@@ -1,5 +1,5 @@
 import type { KnownBlock } from '@slack/web-api';
-import type { AnswerTokens } from '../answer-token.js';
+import type { AnswerTokens, TokenAction } from '../answer-token.js';
 import { agentWordsLabel, cardOf } from '../card/card.js';
 import type { Card } from '../card/card.js';
 import type { Notice } from '../channel.js';
@@ -83,19 +83,25 @@ function ownWords({ agentWords }: Card): KnownBlock[] {
   return [plain(`${agentWordsLabel}:`), ...agentWords.map(([label, text]) => plain(`${label}:\n${text}`))];
 }
 
+const buttonKinds = [
+  { actionId: 'approve', action: 'a', label: 'Approve', style: 'primary' },
+  { actionId: 'deny', action: 'd', label: 'Deny', style: 'danger' },
+  { actionId: 'more', action: 'm', label: 'More…', style: undefined },
+] as const;
+
+/** What a button with this id is for. */
+export function meaningOfButton(actionId: string | undefined): readonly TokenAction[] {
+  return buttonKinds.filter((kind) => kind.actionId === actionId).map(({ action }) => action);
+}
+
 /** A part that is not shown is not approved here. */
 function buttons({ approval }: Notice, tokens: AnswerTokens, isWhole: boolean): KnownBlock {
   const question = { approvalId: approval?.approvalId ?? '', shownDigest: approval?.shownDigest ?? '' };
   const allowed: readonly string[] = approval?.allowedDecisions ?? [];
-  const all = [
-    { actionId: 'approve', action: 'a', label: 'Approve', style: 'primary' },
-    { actionId: 'deny', action: 'd', label: 'Deny', style: 'danger' },
-    { actionId: 'more', action: 'm', label: 'More…', style: undefined },
-  ] as const;
   return {
     type: 'actions',
     block_id: 'decision',
-    elements: all
+    elements: buttonKinds
       .filter(({ actionId }) => actionId !== 'approve' || isWhole)
       .filter(({ actionId }) => actionId === 'more' || allowed.includes(actionId))
       .map(({ actionId, action, label, style }) => ({

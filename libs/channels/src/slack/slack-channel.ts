@@ -1,5 +1,6 @@
 import { createAnswerTokens } from '../answer-token.js';
 import type { AnswerTokens } from '../answer-token.js';
+import { toSendResult } from '../answers/send-result.js';
 import type { Channel, LinkPorts, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { isDigest } from '../digest-list.js';
@@ -28,11 +29,13 @@ export function createSlackChannel(config: ChannelConfigOf<'slack'>, { publicUrl
         });
         return `${posted.channel ?? config.channel}:${posted.ts ?? ''}`;
       }),
-    update: (messageRef, notice) =>
-      attempt(async () => {
-        await client.chat.update({ ...parseSlackRef(messageRef), ...messageOf(notice, tokens, publicUrl) });
+    update: (messageRef, notice) => {
+      const copy = parseSlackRef(messageRef);
+      return attempt(async () => {
+        await client.chat.update({ ...copy, ...messageOf(notice, tokens, publicUrl) });
         return messageRef;
-      }),
+      }, copy.channel !== config.channel);
+    },
   };
 }
 
@@ -47,22 +50,10 @@ export function parseSlackRef(messageRef: string): { readonly channel: string; r
   return { channel, ts };
 }
 
-/** Slack's errors about one message that no retry can fix. */
-const permanent = new Set([
-  'invalid_blocks',
-  'invalid_blocks_format',
-  'msg_too_long',
-  'message_not_found',
-  'cant_update_message',
-  'edit_window_closed',
-  'thread_not_found',
-]);
-
-async function attempt(call: () => Promise<string>): Promise<SendResult> {
+async function attempt(call: () => Promise<string>, isCopyElsewhere = false): Promise<SendResult> {
   try {
     return { status: 'delivered', messageRef: await call() };
   } catch (error) {
-    const { code = '', ...failure } = slackFailureOf(error);
-    return permanent.has(code) ? { status: 'refused', reason: failure.reason } : { status: 'failed', ...failure };
+    return toSendResult(slackFailureOf(error), isCopyElsewhere);
   }
 }

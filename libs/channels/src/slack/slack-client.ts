@@ -1,6 +1,9 @@
 import { fetchUnencoded } from '@countersign/http-client';
 import { LogLevel, WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError, WebClient } from '@slack/web-api';
 import type { Logger, WebClientOptions } from '@slack/web-api';
+import type { Refusal } from '../answers/send-result.js';
+import { vendorWords } from '../answers/send-result.js';
+import { meaningOf } from '../answers/vendor-answers.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 
 const timeoutMs = 10_000;
@@ -34,22 +37,33 @@ export function createSlackClient(config: ChannelConfigOf<'slack'>): WebClient {
 }
 
 /** Why a call failed, in words without a secret. */
-export interface SlackFailure {
-  readonly reason: string;
-  /** Slack's id of the message, if the response has one. */
-  readonly code?: string;
-  readonly retryAfterMs?: number;
+export interface SlackFailure extends Refusal {
+  readonly afterMs?: number;
 }
 
-/** Classifies an error of Slack's clients. Its text is not repeated: it may contain the sent content. */
+/**
+ * Classifies an error of Slack's clients. Only codes of Slack are repeated, and what it says of blocks and scopes: any
+ * other text may contain the sent content.
+ */
 export function slackFailureOf(error: unknown): SlackFailure {
   if (error instanceof WebAPIRateLimitedError) {
-    return { reason: 'the rate limit of Slack is reached', retryAfterMs: error.retryAfter * 1000 };
+    return { means: 'retry', reason: 'the rate limit of Slack is reached', afterMs: error.retryAfter * 1000 };
   }
-  if (error instanceof WebAPIPlatformError) {
-    const code = /^[a-z0-9_]{1,60}$/.exec(error.data.error)?.[0] ?? 'unknown';
-    return { reason: `Slack answers ${code}`, code };
+  if (error instanceof WebAPIPlatformError) return failureOfAnswer(error.data);
+  if (error instanceof WebAPIHTTPError) {
+    const { statusCode: status } = error;
+    return { means: meaningOf({ channel: 'slack', status }), reason: `Slack answers ${String(status)}` };
   }
-  if (error instanceof WebAPIHTTPError) return { reason: `Slack answers ${String(error.statusCode)}` };
-  return { reason: 'Slack does not respond' };
+  return { means: 'retry', reason: 'Slack does not respond' };
+}
+
+function failureOfAnswer(answer: WebAPIPlatformError['data']): SlackFailure {
+  const code = /^[a-z0-9_]{1,60}$/.exec(answer.error)?.[0] ?? 'unknown';
+  const needed: unknown = Reflect.get(answer, 'needed');
+  const { messages, retryAfter } = answer.response_metadata ?? {};
+  const said: unknown[] = [typeof needed === 'string' ? `it needs ${needed}` : undefined, messages].flat();
+  const details = said.filter((one) => typeof one === 'string').join('; ');
+  const reason = `Slack answers ${code}${details === '' ? '' : `: ${vendorWords(details)}`}`;
+  const after = typeof retryAfter === 'number' ? { afterMs: retryAfter * 1000 } : {};
+  return { means: meaningOf({ channel: 'slack', error: code }), reason, ...after };
 }

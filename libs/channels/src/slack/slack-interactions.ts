@@ -11,9 +11,10 @@ import type { LinkPorts } from '../channel.js';
 import type { PeopleNow, Person } from '../config/channels-file.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { readInteraction } from '../interaction.js';
+import type { Interaction, Pressed } from '../interaction.js';
 import { answered } from '../surface.js';
 import type { SurfaceResponse } from '../surface.js';
-import { messageOf } from './blocks.js';
+import { meaningOfButton, messageOf } from './blocks.js';
 import { answerModal, modalId, noticeModal, readModal } from './modal.js';
 import { readSlackPayload, slackIdentity } from './payload.js';
 import type { BlockActions, ViewSubmission } from './payload.js';
@@ -92,8 +93,10 @@ class Interactions {
   }
 
   async #pressed(payload: BlockActions, commandId: string): Promise<void> {
-    const tokenText = payload.actions[0]?.value;
-    const pressed = await readInteraction(this.#personOf(payload), tokenText, { tokens: this.#tokens, ...this.#ports });
+    const [button, ...others] = payload.actions;
+    const tokenText = button?.value;
+    const means = others.length === 0 ? meaningOfButton(button?.action_id) : [];
+    const pressed = await this.#read({ person: this.#personOf(payload), value: tokenText, means });
     if (pressed.status === 'told') {
       await this.#tell(payload, noticeModal(pressed.words));
       if (pressed.isStale) await this.#refresh(payload, tokenText);
@@ -119,7 +122,7 @@ class Interactions {
   async #submitted(payload: ViewSubmission, commandId: string): Promise<SurfaceResponse> {
     if (payload.view.callback_id !== modalId) return answered(200);
     const tokenText = payload.view.private_metadata;
-    const pressed = await readInteraction(this.#personOf(payload), tokenText, { tokens: this.#tokens, ...this.#ports });
+    const pressed = await this.#read({ person: this.#personOf(payload), value: tokenText, means: ['a'] });
     if (pressed.status === 'told') return answered(200, shown(pressed.words));
     const given = readModal(payload);
     if (given === undefined) return answered(200);
@@ -128,6 +131,10 @@ class Interactions {
       ...given,
     });
     return result.status === 'recorded' ? answered(200) : answered(200, notRecorded(result, given.decision.type));
+  }
+
+  #read(pressed: Pressed): Promise<Interaction> {
+    return readInteraction(pressed, { ...this.#ports, tokens: this.#tokens, channelId: this.#config.id });
   }
 
   #personOf(payload: BlockActions | ViewSubmission): Person | undefined {

@@ -75,9 +75,9 @@ class SlackListener {
       return 0;
     } catch (error) {
       if (signal.aborted) return 0;
-      const { reason, retryAfterMs = 0 } = slackFailureOf(error);
+      const { reason, afterMs = 0 } = slackFailureOf(error);
       log.warn({ channelId, reason }, 'the Slack connection failed; retrying');
-      return retryAfterMs;
+      return afterMs;
     } finally {
       cancelTimeout();
       signal.removeEventListener('abort', end);

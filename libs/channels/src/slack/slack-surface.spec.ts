@@ -178,6 +178,46 @@ describe('a press', () => {
     expect(server.calls()[0]?.method).toBe('views.open');
   });
 
+  it.each([
+    ['Approve', 'approve', 'd'],
+    ['Approve', 'approve', 'm'],
+    ['Deny', 'deny', 'a'],
+    ['More…', 'more', 'a'],
+    ['no button of ours', 'approve-all', 'a'],
+  ] as const)(
+    'on %s (%s) with the value of another button (%s) decides nothing, and says so',
+    async (_, id, action) => {
+      const value = tokens.seal({ action, ...approval });
+      await receive(press('a', { actions: [{ action_id: id, value }] }));
+      expect(given).toEqual([]);
+      expect(server.calls().map(({ method }) => method)).toEqual(['views.open', 'chat.update']);
+      const view = JSON.stringify(server.calls()[0]?.args['view']);
+      expect(view).toContain('This button and its value disagree. Nothing was decided: look again.');
+      expect(view).not.toContain('"submit"');
+    },
+  );
+
+  it('on two buttons at once decides nothing, and says so', async () => {
+    const button = (action: 'a' | 'd') => ({
+      action_id: actionIds[action],
+      value: tokens.seal({ action, ...approval }),
+    });
+    await receive(press('a', { actions: [button('a'), button('d')] }));
+    expect(given).toEqual([]);
+    expect(JSON.stringify(server.calls()[0]?.args['view'])).toContain('Nothing was decided');
+  });
+
+  it('of a modal that carries the value of another button decides nothing, and says so', async () => {
+    await receive(press('m'));
+    const view = {
+      ...(server.calls()[0]?.args['view'] as object),
+      private_metadata: tokens.seal({ action: 'd', ...approval }),
+    };
+    const { body } = await receive(slackSubmission(view, { decision: 'approve', reason: '' }));
+    expect(given).toEqual([]);
+    expect(JSON.stringify(body)).toContain('Nothing was decided');
+  });
+
   it('on "More…" of a card whose arguments were changed since opens no modal to answer', async () => {
     const value = tokens.seal({ action: 'm', ...approval, shownDigest: `sha256:${'ef'.repeat(32)}` });
     await receive(press('m', { actions: [{ action_id: 'more', value }] }));

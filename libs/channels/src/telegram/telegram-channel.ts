@@ -1,6 +1,9 @@
 import { Api, GrammyError } from 'grammy';
 import { createAnswerTokens } from '../answer-token.js';
 import type { AnswerTokens } from '../answer-token.js';
+import { toSendResult, vendorWords } from '../answers/send-result.js';
+import type { Refusal } from '../answers/send-result.js';
+import { meaningOf } from '../answers/vendor-answers.js';
 import type { Channel, LinkPorts, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { isDigest } from '../digest-list.js';
@@ -12,31 +15,76 @@ const timeoutSeconds = 10;
 export function createTelegramChannel(config: ChannelConfigOf<'telegram'>, { publicUrl }: LinkPorts): Channel {
   const api = createTelegramApi(config);
   const tokens = createTelegramTokens(config);
+  const secrets = [config.botToken.reveal(), config.webhookSecret?.reveal()];
+  /** The supergroup that the chat of the file became. */
+  let successor: string | undefined;
+  const post = async (notices: Parameters<Channel['send']>[0], inReplyTo: string | undefined): Promise<SendResult> => {
+    const chat = successor ?? config.chat;
+    const { text, ...message } = isDigest(notices)
+      ? telegramDigestOf(notices, publicUrl)
+      : telegramMessageOf(notices[0], tokens, publicUrl);
+    const sent = await api.sendMessage(chat, text, { ...message, ...replyIn(chat, successor, inReplyTo) });
+    const note = successor === undefined ? {} : { note: movedWords(successor) };
+    return { status: 'delivered', messageRef: `${String(sent.chat.id)}:${String(sent.message_id)}`, ...note };
+  };
   return {
     id: config.id,
     type: 'telegram',
     addressing: 'shared',
     gatherMs: 0,
     tellsOutcomeBelow: false,
-    send: (notices, { inReplyTo }) =>
-      attempt(async () => {
-        const { text, ...message } = isDigest(notices)
-          ? telegramDigestOf(notices, publicUrl)
-          : telegramMessageOf(notices[0], tokens, publicUrl);
-        const replyTo = inReplyTo === undefined ? undefined : parseTelegramRef(inReplyTo).messageId;
-        const reply =
-          replyTo === undefined ? {} : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } };
-        const sent = await api.sendMessage(config.chat, text, { ...message, ...reply });
-        return `${String(sent.chat.id)}:${String(sent.message_id)}`;
-      }),
-    update: (messageRef, notice) =>
-      attempt(async () => {
-        const { chat, messageId } = parseTelegramRef(messageRef);
-        const { text, ...message } = telegramMessageOf(notice, tokens, publicUrl);
-        await api.editMessageText(chat, messageId, text, message).catch(unlessUnchanged);
-        return messageRef;
-      }),
+    send: async (notices, { inReplyTo }) => {
+      try {
+        return await post(notices, inReplyTo).catch((error: unknown) => {
+          const movedTo = successorOf(error);
+          if (movedTo === undefined || movedTo === successor) throw error;
+          successor = movedTo;
+          return post(notices, inReplyTo);
+        });
+      } catch (error) {
+        const { reason, ...refusal } = telegramRefusalOf(error, secrets);
+        return toSendResult({
+          ...refusal,
+          reason: successor === undefined ? reason : `${reason}; ${movedWords(successor)}`,
+        });
+      }
+    },
+    update: async (messageRef, notice) => {
+      const { chat, messageId } = parseTelegramRef(messageRef);
+      const { text, ...message } = telegramMessageOf(notice, tokens, publicUrl);
+      try {
+        await api.editMessageText(chat, messageId, text, message);
+        return { status: 'delivered', messageRef };
+      } catch (error) {
+        // A copy stays in the chat that it was sent to: in the successor its number is that of another message.
+        const isElsewhere = successorOf(error) !== undefined || isAnotherChat(chat, successor ?? config.chat);
+        const result = toSendResult(telegramRefusalOf(error, secrets), isElsewhere);
+        return result.status === 'delivered' ? { status: 'delivered', messageRef } : result;
+      }
+    },
   };
+}
+
+function movedWords(successor: string): string {
+  return `the chat became a supergroup: write chat: "${successor}" into the channels file`;
+}
+
+/** A card in the chat of before is no message of its successor. */
+function replyIn(chat: string, successor: string | undefined, inReplyTo: string | undefined): object {
+  const card = inReplyTo === undefined ? undefined : parseTelegramRef(inReplyTo);
+  if (card === undefined || (successor !== undefined && card.chat !== chat)) return {};
+  return { reply_parameters: { message_id: card.messageId, allow_sending_without_reply: true } };
+}
+
+/** Names (`@…`) cannot be compared with numbers. */
+function isAnotherChat(chat: string, configured: string): boolean {
+  return !configured.startsWith('@') && chat !== configured;
+}
+
+/** The supergroup that a chat became, where an error names it. */
+export function successorOf(error: unknown): string | undefined {
+  const movedTo = error instanceof GrammyError ? error.parameters.migrate_to_chat_id : undefined;
+  return movedTo === undefined ? undefined : String(movedTo);
 }
 
 /** The client of a Telegram channel. It neither retries nor waits. */
@@ -60,22 +108,11 @@ export function parseTelegramRef(messageRef: string): { readonly chat: string; r
   return { chat: messageRef.slice(0, at), messageId: Number(messageRef.slice(at + 1)) };
 }
 
-/** An update that an earlier try has already made, whose response was lost, counts as made. */
-function unlessUnchanged(error: unknown): void {
-  if (error instanceof GrammyError && error.description.includes('message is not modified')) return;
-  throw error;
-}
-
-async function attempt(call: () => Promise<string>): Promise<SendResult> {
-  try {
-    return { status: 'delivered', messageRef: await call() };
-  } catch (error) {
-    // The message of any other error could name the url, and that has the bot's token in it.
-    if (!(error instanceof GrammyError)) return { status: 'failed', reason: 'Telegram does not respond' };
-    const { error_code: code, parameters } = error;
-    const reason = `Telegram answers ${String(code)}`;
-    if (code === 429) return { status: 'failed', reason, retryAfterMs: (parameters.retry_after ?? 1) * 1000 };
-    // 400 concerns this message; 401, 403 and 404 concern the bot or the chat, and can be fixed.
-    return { status: code === 400 ? 'refused' : 'failed', reason };
-  }
+function telegramRefusalOf(error: unknown, secrets: readonly (string | undefined)[]): Refusal {
+  // The message of any other error could name the url, and that has the bot's token in it.
+  if (!(error instanceof GrammyError)) return { means: 'retry', reason: 'Telegram does not respond' };
+  const { error_code: status, description: text, parameters } = error;
+  const reason = `Telegram answers ${String(status)}: ${vendorWords(text, secrets)}`;
+  const afterMs = status === 429 ? (parameters.retry_after ?? 1) * 1000 : undefined;
+  return { means: meaningOf({ channel: 'telegram', status, text }), reason, afterMs };
 }

@@ -1,4 +1,4 @@
-import type { AnswerTokens } from '../answer-token.js';
+import type { AnswerTokens, TokenAction } from '../answer-token.js';
 import { agentWordsLabel, cardOf } from '../card/card.js';
 import type { Notice } from '../channel.js';
 import { digestListOf } from '../digest-list.js';
@@ -88,6 +88,16 @@ function createBuilder(): Builder {
   return builder;
 }
 
+const buttonKinds = [
+  { decision: 'approve', action: 'a', text: '✅ Approve' },
+  { decision: 'deny', action: 'd', text: '❌ Deny' },
+] as const;
+
+/** What a button with this text is for; without its text, either. */
+export function meaningOfButton(text: string | undefined): readonly TokenAction[] {
+  return buttonKinds.filter((kind) => text === undefined || kind.text === text).map(({ action }) => action);
+}
+
 /** A part that is not shown is not approved here. */
 function buttonsOf(
   { approval }: Notice,
@@ -96,11 +106,7 @@ function buttonsOf(
 ): { text: string; callback_data: string }[] {
   const question = { approvalId: approval?.approvalId ?? '', shownDigest: approval?.shownDigest ?? '' };
   const allowed: readonly string[] = approval?.allowedDecisions ?? [];
-  const all = [
-    { decision: 'approve', action: 'a', text: '✅ Approve' },
-    { decision: 'deny', action: 'd', text: '❌ Deny' },
-  ] as const;
-  return all
+  return buttonKinds
     .filter(({ decision }) => allowed.includes(decision) && (decision === 'deny' || isWhole))
     .map(({ action, text }) => ({ text, callback_data: tokens.seal({ action, ...question }) }));
 }

@@ -131,6 +131,71 @@ it.each([
   expect(server.calls()[0]?.args['text']).toMatch(/not known|expired|changed/);
 });
 
+const keyboardOf = (text: string, data: string) => ({
+  ...{ message_id: 101, date: 1, chat: { id: -100123, type: 'group', title: 'ops' } },
+  reply_markup: { inline_keyboard: [[{ text, callback_data: data }]] },
+});
+
+it.each([
+  ['✅ Approve', 'd'],
+  ['❌ Deny', 'a'],
+  ['Continue', 'a'],
+] as const)(
+  'decides nothing for a button "%s" that carries the token %s of another, and says so',
+  async (text, action) => {
+    const data = tokens.seal({ action, ...approval });
+    await receive(press('a', { data, message: keyboardOf(text, data) }));
+    expect(given).toEqual([]);
+    expect(methods()).toEqual(['answerCallbackQuery', 'editMessageText']);
+    expect(server.calls()[0]?.args).toMatchObject({
+      text: 'This button and its value disagree. Nothing was decided: look again.',
+      show_alert: true,
+    });
+  },
+);
+
+it.each(['m', 'o'] as const)('decides nothing for a token of ours that is for no button here: %s', async (action) => {
+  await receive(press('a', { data: tokens.seal({ action, ...approval }) }));
+  expect(given).toEqual([]);
+  expect(server.calls()[0]?.args['text']).toContain('Nothing was decided');
+});
+
+it('decides for a button whose text and token agree', async () => {
+  const data = tokens.seal({ action: 'd', ...approval });
+  await receive(press('d', { data, message: keyboardOf('❌ Deny', data) }));
+  expect(given).toMatchObject([{ decision: { type: 'deny' } }]);
+});
+
+describe('a press in the supergroup that the chat of the file became', () => {
+  const inSupergroup = (id: number) => ({
+    message: { message_id: 1, date: 1, chat: { id, type: 'supergroup', title: 'ops' } },
+  });
+  const movedTo = (id: number) => ({
+    status: 400,
+    body: {
+      ok: false,
+      error_code: 400,
+      description: 'Bad Request: group chat was upgraded to a supergroup chat',
+      parameters: { migrate_to_chat_id: id },
+    },
+  });
+
+  it('decides', async () => {
+    server.next.push(movedTo(-1001234567890));
+    await receive(press('a', inSupergroup(-1001234567890)));
+    expect(given).toMatchObject([{ decision: { type: 'approve' } }]);
+  });
+
+  it('decides nothing where Telegram names another one, or says that the chat is still there', async () => {
+    server.next.push(movedTo(-1009999999999));
+    await receive(press('a', inSupergroup(-1001234567890)));
+    server.next.push({ body: { ok: true, result: true } });
+    await receive(press('a', inSupergroup(-1001234567890)));
+    expect(given).toEqual([]);
+    expect(methods().filter((method) => method === 'answerCallbackQuery')).toHaveLength(2);
+  });
+});
+
 it('tells a late press who was first, and takes the buttons away', async () => {
   result = {
     status: 'refused',

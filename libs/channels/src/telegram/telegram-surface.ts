@@ -12,14 +12,17 @@ import type { ChannelConfigOf } from '../config/load-channels.js';
 import { readInteraction } from '../interaction.js';
 import { answered, headerOf } from '../surface.js';
 import type { Surface } from '../surface.js';
-import { createTelegramApi, createTelegramTokens } from './telegram-channel.js';
-import { telegramMessageOf } from './telegram-message.js';
+import { createTelegramApi, createTelegramTokens, successorOf } from './telegram-channel.js';
+import { meaningOfButton, telegramMessageOf } from './telegram-message.js';
 
 export interface TelegramSurfacePorts extends LinkPorts {
   readonly responses: ResponsePort;
   readonly people: PeopleNow;
   readonly log: Log;
 }
+
+const buttonSchema = z.object({ text: z.string(), callback_data: z.string().optional() });
+const keyboardSchema = z.object({ inline_keyboard: z.array(z.array(buttonSchema)) });
 
 const updateSchema = z.object({
   update_id: z.int(),
@@ -29,7 +32,11 @@ const updateSchema = z.object({
       from: z.object({ id: z.int() }),
       data: z.string().max(64).optional(),
       message: z
-        .object({ message_id: z.int(), chat: z.object({ id: z.int(), username: z.string().optional() }) })
+        .object({
+          message_id: z.int(),
+          chat: z.object({ id: z.int(), username: z.string().optional() }),
+          reply_markup: keyboardSchema.optional(),
+        })
         .optional(),
     })
     .optional(),
@@ -90,7 +97,7 @@ export function createTelegramUpdates(
       if (!update.success || press === undefined) return;
       const commandId = `telegram:${config.id}:${String(update.data.update_id)}`;
       try {
-        const words = await decide(config, ports, tokens, press, commandId).catch((error: unknown) => {
+        const words = await decide(config, { ...ports, api, tokens }, press, commandId).catch((error: unknown) => {
           ports.log.error({ channelId: config.id, error }, 'a button press in Telegram could not be handled');
           return { text: unableWords, isStale: false, isDone: false };
         });
@@ -116,21 +123,21 @@ interface Words {
 
 async function decide(
   config: ChannelConfigOf<'telegram'>,
-  ports: TelegramSurfacePorts,
-  tokens: AnswerTokens,
+  ports: TelegramSurfacePorts & { readonly api: Api; readonly tokens: AnswerTokens },
   press: Press,
   commandId: string,
 ): Promise<Words> {
-  const { responses, people, log } = ports;
+  const { responses, people, log, api, tokens } = ports;
   const known = people().find(({ telegram }) => telegram === String(press.from.id));
-  const person = isOurChat(config, press) ? known : undefined;
+  const person = known !== undefined && (await isOurChat(config, press, api)) ? known : undefined;
   if (person === undefined) {
     log.warn(
       { channelId: config.id, user: press.from.id },
       'refused: a press by an unknown person, or in another chat',
     );
   }
-  const pressed = await readInteraction(person, press.data, { tokens, responses });
+  const asked = { person, value: press.data, means: meaningOfButton(textOfButton(press)) };
+  const pressed = await readInteraction(asked, { tokens, responses, log, channelId: config.id });
   if (pressed.status === 'told') return { text: pressed.words, isStale: pressed.isStale, isDone: false };
   const { approvalId, shownDigest } = pressed.approval;
   const type = pressed.token.action === 'd' ? 'deny' : 'approve';
@@ -150,9 +157,23 @@ async function decide(
   return { text: answerWords(result, type), isStale: !isDone, isDone };
 }
 
-function isOurChat({ chat }: ChannelConfigOf<'telegram'>, { message }: Press): boolean {
+/** The text of the pressed button, where Telegram says with which keyboard the message was shown. */
+function textOfButton({ message, data }: Press): string | undefined {
+  const buttons = message?.reply_markup?.inline_keyboard.flat() ?? [];
+  return buttons.find((button) => button.callback_data === data)?.text;
+}
+
+/** The ids of supergroups are below this one, those of groups above it. */
+const supergroupIdMax = -1_000_000_000_000;
+
+/** A press in the chat of the file, or in the supergroup that Telegram says it became. */
+async function isOurChat({ chat }: ChannelConfigOf<'telegram'>, { message }: Press, api: Api): Promise<boolean> {
   if (message === undefined) return true;
-  return chat.startsWith('@') ? `@${message.chat.username ?? ''}` === chat : String(message.chat.id) === chat;
+  if (chat.startsWith('@')) return `@${message.chat.username ?? ''}` === chat;
+  const { id } = message.chat;
+  if (String(id) === chat) return true;
+  if (id > supergroupIdMax || Number(chat) <= supergroupIdMax) return false;
+  return (await api.sendChatAction(chat, 'typing').then(() => undefined, successorOf)) === String(id);
 }
 
 async function refresh(

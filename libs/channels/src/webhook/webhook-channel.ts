@@ -1,11 +1,14 @@
 import { hash } from 'node:crypto';
 import type { Clock, ResolveName, Secret } from '@countersign/runtime';
 import { Webhook } from 'standardwebhooks';
+import { toSendResult } from '../answers/send-result.js';
+import { meaningOf } from '../answers/vendor-answers.js';
 import type { Channel, LinkPorts, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { post } from './post.js';
 import { isDigest } from '../digest-list.js';
 import { webhookBodyOf, webhookDigestOf } from './webhook-body.js';
+import { webhookSecretsOf } from './webhook-secret.js';
 
 export interface WebhookPorts extends LinkPorts {
   readonly clock: Clock;
@@ -53,20 +56,17 @@ export function webhookEndpoint({ url }: Pick<ChannelConfigOf<'webhook'>, 'url'>
   return hash('sha256', new URL(url).href, 'hex').slice(0, 16);
 }
 
-/** `whsec_` and base64, as in the standard; any other text is used as the bytes of the key. */
 function signersOf(secret: Secret): readonly Webhook[] {
-  return secret
-    .reveal()
-    .split(/\s+/)
-    .map((one) => (one.startsWith('whsec_') ? new Webhook(one) : new Webhook(one, { format: 'raw' })));
+  return webhookSecretsOf(secret.reveal()).map((one) => new Webhook(one));
 }
 
 function toResult(answer: Awaited<ReturnType<typeof post>>): SendResult {
-  if (answer.status !== 'answered') return { status: 'failed', reason: answer.message };
-  const { httpStatus, retryAfterMs } = answer;
-  if (httpStatus >= 200 && httpStatus < 300) return { status: 'delivered', messageRef: null };
-  if (httpStatus === 410)
-    return { status: 'off', reason: 'the endpoint returned 410 Gone: it accepts no more messages' };
-  const reason = `the endpoint answers ${String(httpStatus)}`;
-  return { status: 'failed', reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  if (answer.status !== 'answered') return toSendResult({ means: 'retry', reason: answer.message });
+  const { httpStatus: status, retryAfterMs: afterMs } = answer;
+  const means = meaningOf({ channel: 'webhook', status });
+  const reason =
+    means === 'off'
+      ? 'the endpoint returned 410 Gone: it accepts no more messages'
+      : `the endpoint answers ${String(status)}`;
+  return toSendResult({ means, reason, afterMs });
 }

@@ -28,7 +28,7 @@ export async function openCards(): Promise<Cards> {
     JSON.stringify({ version: 1, people: [], channels: [{ ...channel, allowPrivateNetwork: true }], routes }),
   );
   return {
-    env: { COUNTERSIGN_CHANNELS: file, HOOK_SECRET: 'a secret of the tests, which is long enough' },
+    env: { COUNTERSIGN_CHANNELS: file, HOOK_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' },
     areAllRecorded: (entries) => {
       const told = new Set(entries.flatMap(toldBy));
       return entries.flatMap(endOf).every((end) => told.has(end));
