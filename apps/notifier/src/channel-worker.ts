@@ -1,10 +1,11 @@
-import { retryPauseMs } from '@countersign/channels';
-import type { Channel, Notice, PeopleNow, SendResult } from '@countersign/channels';
+import type { Channel, ChannelsConfig, Notice, PeopleNow, SendResult } from '@countersign/channels';
 import type { DeliveryEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import { crashPoint, sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Tracing } from '@countersign/shell';
+import { ChannelHealth } from './channel-health.js';
+import type { GivenUp } from './channel-health.js';
 import { planMessage, toEvent } from './planned-message.js';
 import type { PlannedMessage, Job } from './planned-message.js';
 import { dataOf, leaseMs, timeOf } from './delivery-log.js';
@@ -16,6 +17,7 @@ export interface ChannelWorkerPorts {
   readonly store: Pick<EventStore, 'readStream'>;
   readonly deliveries: DeliveryLog;
   readonly people: PeopleNow;
+  readonly routes: ChannelsConfig['routes'];
   /** Only for the approvals of its calls. */
   readonly tenant: string;
   readonly clock: Clock;
@@ -31,6 +33,7 @@ export interface ChannelStatus {
   /** Messages that wait for their turn. */
   readonly waiting: number;
   readonly reason: string | null;
+  readonly givenUp: GivenUp;
 }
 
 /** The notifier accepts no more events. The next process does. */
@@ -44,6 +47,10 @@ export class NotifierStoppedError extends Error {
  */
 const triesMax = 3;
 
+/** How long after an earlier message its successor is looked at. */
+const postponedMs = 1_000;
+const postponedWords = 'it waits for an earlier message about the same approval';
+
 /**
  * Sends all messages of one channel: one at a time, each recorded before the next, so a crash repeats at most one. A
  * failing channel is retried with growing pauses, and no message is lost.
@@ -53,21 +60,20 @@ export class ChannelWorker {
   readonly #ports: ChannelWorkerPorts;
   #turn: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  #failures = 0;
+  readonly #health: ChannelHealth;
   #hasParked = false;
   #pausedUntil = 0;
-  #off = false;
   #isOpened = false;
-  #reason: string | null = null;
 
   constructor(channel: Channel, ports: ChannelWorkerPorts) {
     this.channel = channel;
     this.#ports = ports;
+    this.#health = new ChannelHealth(channel.id, ports.log);
   }
 
   status(): ChannelStatus {
-    const state = this.#off ? 'off' : this.#failures > 0 ? 'failing' : 'ok';
-    return { state, waiting: this.#waiting, reason: this.#reason };
+    const { state, reason, givenUp } = this.#health;
+    return { state, waiting: this.#waiting, reason, givenUp };
   }
 
   /** Learns whether the other side has switched this channel off. */
@@ -76,13 +82,7 @@ export class ChannelWorker {
     const { id, endpoint = '' } = this.channel;
     const why = await this.#ports.deliveries.whyOff(id, endpoint);
     this.#isOpened = true;
-    if (why !== null) this.#switchOff(why);
-  }
-
-  #switchOff(reason: string): void {
-    this.#off = true;
-    this.#reason = reason;
-    this.#ports.log.error({ channelId: this.channel.id, reason }, 'a channel is off until its address is changed');
+    if (why !== null) this.#health.switchedOff(why);
   }
 
   /**
@@ -101,18 +101,21 @@ export class ChannelWorker {
     await this.open();
     let left = jobs;
     let failure: Failure = { tries: 1, isFirst: true };
-    while (left.length > 0 && !this.#off) {
+    let isApart = false;
+    while (left.length > 0 && this.#health.state !== 'off') {
       await this.#pause(signal);
-      const actions = await this.#lookAt(left);
+      const actions = await this.#lookAt(left, signal);
       const [first] = actions;
       if (first === undefined) return;
       // Combined messages are sent together; existing copies are updated one by one.
       const batch = actions.filter(({ messageRef }) => messageRef === undefined);
-      const together = first.messageRef === undefined ? batch : [first];
+      const together = first.messageRef === undefined && !isApart ? batch : [first];
       const result = await sendInSpan(together, { channelId: this.channel.id, tracing: this.#ports.tracing }, () =>
         this.#act(together as [PlannedMessage, ...PlannedMessage[]], signal),
       );
-      if (result.status !== 'failed') {
+      if (isRefusedTogether(together, result)) {
+        isApart = true;
+      } else if (result.status !== 'failed') {
         await this.#settle(together, result, signal);
         left = actions.filter((action) => !together.includes(action)).map(({ job }) => job);
         failure = { tries: 1, isFirst: true };
@@ -130,11 +133,11 @@ export class ChannelWorker {
     if (signal.aborted) throw new NotifierStoppedError('the notifier stops');
   }
 
-  async #lookAt(jobs: readonly Job[]): Promise<readonly PlannedMessage[]> {
+  async #lookAt(jobs: readonly Job[], signal: AbortSignal): Promise<readonly PlannedMessage[]> {
     const actions: PlannedMessage[] = [];
     for (const job of jobs) {
       const action = await planMessage(job, this.channel, this.#ports);
-      if (action === undefined || this.#isEarly(action)) continue;
+      if (action === undefined || this.#isEarly(action) || (await this.#isPostponed(action, signal))) continue;
       if (await this.#claim(action)) actions.push(action);
       // Another notifier is sending this digest. If both sent a part, people would get two messages.
       else if (job.key.kind === 'digest' && actions.length === 0) return this.#leave(jobs);
@@ -155,8 +158,23 @@ export class ChannelWorker {
     return true;
   }
 
+  /** Lets an earlier message about the same approval go first. It is recorded once, so that a restart loses nothing. */
+  async #isPostponed(action: PlannedMessage, signal: AbortSignal): Promise<boolean> {
+    const { job, subject, before, waitsUntilMs } = action;
+    if (waitsUntilMs === null) return false;
+    const now = this.#ports.clock.now();
+    const dueAtMs = Math.max(waitsUntilMs, now) + postponedMs;
+    if (before?.status !== 'failed') {
+      const times = { nextAttemptAt: timeOf(dueAtMs), failedAt: timeOf(now) };
+      const data = { ...dataOf(subject, job.key), attempt: 1, reason: postponedWords, ...times };
+      await this.#record(action, { type: 'NotificationFailed', data }, signal);
+    }
+    this.#ports.later({ ...job, isRetry: true }, dueAtMs);
+    return true;
+  }
+
   async #claim({ subject, job }: PlannedMessage): Promise<boolean> {
-    if (await this.#ports.deliveries.claim(subject, job.key, this.#failures > 0)) return true;
+    if (await this.#ports.deliveries.claim(subject, job.key, this.#health.state === 'failing')) return true;
     // If the other notifier ends before it is done, this one takes over.
     this.#ports.later(job, this.#ports.clock.now() + leaseMs);
     return false;
@@ -189,14 +207,13 @@ export class ChannelWorker {
     result: Exclude<SendResult, { status: 'failed' }>,
     signal: AbortSignal,
   ): Promise<void> {
-    this.#failures = 0;
-    this.#reason = null;
+    this.#health.works(actions, result);
     if (result.status === 'delivered') this.#hasParked = false;
     if (result.status === 'off') {
       const { id: channelId, endpoint = '' } = this.channel;
       const [{ subject }] = actions as readonly [PlannedMessage];
       await this.#ports.deliveries.switchOff({ tenant: subject.tenant, channelId, endpoint, reason: result.reason });
-      this.#switchOff(result.reason);
+      this.#health.switchedOff(result.reason);
     }
     for (const action of actions)
       await this.#record(action, toEvent(action, result, timeOf(this.#ports.clock.now())), signal);
@@ -205,46 +222,56 @@ export class ChannelWorker {
   /** Records the failure. Returns true when the message is skipped for now, false when it is retried in its turn. */
   async #fail(
     actions: readonly PlannedMessage[],
-    { reason, retryAfterMs }: Extract<SendResult, { status: 'failed' }>,
+    result: Extract<SendResult, { status: 'failed' }>,
     { tries, isFirst }: Failure,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { clock, log } = this.#ports;
     if (signal.aborted) throw new NotifierStoppedError('the notifier stops');
-    this.#failures += 1;
-    this.#reason = reason;
-    const pauseMs = retryPauseMs(this.#failures, retryAfterMs);
-    this.#pausedUntil = clock.monotonic() + pauseMs;
-    log.warn({ channelId: this.channel.id, reason, pauseMs }, 'a message could not be delivered');
-    // A channel that is rate limited or down keeps its messages in order.
-    const isParked = retryAfterMs === undefined && tries >= triesMax && !this.#hasParked;
+    const pauseMs = this.#health.failed(result);
+    this.#pausedUntil = this.#ports.clock.monotonic() + pauseMs;
+    const isOfOne = result.about === 'recipient';
+    const isParked = isOfOne || this.#maySkip(result, tries);
     // The log records the failure and the next try once; each further try of a channel that is down would fill it.
     if (!isFirst && !isParked) return false;
-    if (isParked) this.#hasParked = true;
-    for (const action of actions) await this.#recordFailure(action, reason, isParked ? undefined : pauseMs, signal);
+    const when = { nthMin: isOfOne ? 1 : triesMax, inTurnMs: isParked ? undefined : pauseMs };
+    for (const action of actions) await this.#recordFailure(action, result.reason, when, signal);
     return isParked;
   }
 
-  /** `pauseMs` undefined: the message steps aside. */
+  /** A channel that is rate limited or down keeps its messages in order. */
+  #maySkip({ retryAfterMs }: Extract<SendResult, { status: 'failed' }>, tries: number): boolean {
+    if (retryAfterMs !== undefined || tries < triesMax || this.#hasParked) return false;
+    this.#hasParked = true;
+    return true;
+  }
+
+  /** `inTurnMs`: the pause of a message that keeps its turn. Without it, the message steps aside. */
   async #recordFailure(
     action: PlannedMessage,
     reason: string,
-    pauseMs: number | undefined,
+    { nthMin, inTurnMs }: { readonly nthMin: number; readonly inTurnMs: number | undefined },
     signal: AbortSignal,
   ): Promise<void> {
     const { clock, later } = this.#ports;
     const attempt = (action.before?.attempts ?? 0) + 1;
-    const afterMs = pauseMs ?? pauseAfter(Math.max(attempt, triesMax));
+    const afterMs = inTurnMs ?? pauseAfter(Math.max(attempt, nthMin));
     const now = clock.now();
+    if (afterMs === undefined) this.#health.gaveUp(action, 'channel', reason);
     const nextAttemptAt = afterMs === undefined ? null : timeOf(now + afterMs);
     const data = { ...dataOf(action.subject, action.job.key), attempt, reason, nextAttemptAt, failedAt: timeOf(now) };
     await this.#record(action, { type: 'NotificationFailed', data }, signal);
-    if (pauseMs === undefined && afterMs !== undefined) later({ ...action.job, isRetry: true }, now + afterMs);
+    if (inTurnMs === undefined && afterMs !== undefined) later({ ...action.job, isRetry: true }, now + afterMs);
   }
 
   #record(action: PlannedMessage, event: DeliveryEvent, signal: AbortSignal): Promise<void> {
     return this.#ports.deliveries.record(action.subject, event, signal);
   }
+}
+
+/** One of several combined messages may be what the other side refuses. A digest is one message. */
+function isRefusedTogether(together: readonly PlannedMessage[], result: SendResult): boolean {
+  const isDigest = together[0]?.job.key.kind === 'digest';
+  return result.status === 'refused' && result.about === 'message' && together.length > 1 && !isDigest;
 }
 
 /** How often a message has failed in its turn, without the failures for which the other side named a wait. */

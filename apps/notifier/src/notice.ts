@@ -1,5 +1,5 @@
 import { isReadable, toCalledTool, toolCallStream } from '@countersign/contracts';
-import type { NotificationKind } from '@countersign/contracts';
+import type { LogEvent, NotificationKind } from '@countersign/contracts';
 import type { Notice, Person, Routed } from '@countersign/channels';
 import { currentProposal, groupsOfProposal, normalised, requirementOf } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
@@ -11,6 +11,8 @@ import type { Subject } from './delivery-log.js';
 /**
  * Reads a call of the tenant from its own stream. Returns undefined when there is none that can be read.
  *
+ * `asRequested`: the call as it was when this approval was requested.
+ *
  * Attack: a message on the events topic names this tenant and another tenant's call. The call's own events name its
  * tenant; otherwise the other tenant's card would be sent here.
  */
@@ -18,12 +20,23 @@ export async function readCall(
   store: Pick<EventStore, 'readStream'>,
   tenant: string,
   callId: string,
+  asRequested: string | null = null,
 ): Promise<TracedCall | undefined> {
-  const events = await store.readStream(toolCallStream(callId));
+  const all = await store.readStream(toolCallStream(callId));
+  const events = asRequested === null ? all : all.slice(0, placeOfRequest(all, asRequested) + 1);
   const call = foldCall(events);
   // Nothing is decided on a call that cannot be read, so nothing is sent about it.
   if (call?.request.tenant !== tenant || call.unreadable !== null) return undefined;
   return { ...call, traceparent: events.find(isReadable)?.metadata.traceparent };
+}
+
+/** Where an approval was requested; the last event if that is not known. */
+function placeOfRequest(events: readonly LogEvent[], approvalId: string): number {
+  const at = events.findIndex(
+    (event) =>
+      isReadable(event) && event.type === 'ApprovalRequested' && Reflect.get(event.data, 'approvalId') === approvalId,
+  );
+  return at < 0 ? events.length - 1 : at;
 }
 
 /** A call, and the trace that it belongs to. */

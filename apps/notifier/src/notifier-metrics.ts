@@ -32,6 +32,20 @@ export function createNotifierMetrics(registry: Registry, notifier: Pick<Notifie
   );
   registry.registerMetric(
     new Counter({
+      name: 'countersign_notifications_undeliverable_total',
+      help: 'Messages that are not sent again: the other side refused the message or its recipient, or the channel failed for three days.',
+      labelNames: ['channel', 'about'],
+      registers: [],
+      collect() {
+        this.reset();
+        for (const [channel, { givenUp }] of Object.entries(notifier.status().channels)) {
+          for (const [about, count] of Object.entries(givenUp)) this.inc({ channel, about }, count);
+        }
+      },
+    }),
+  );
+  registry.registerMetric(
+    new Counter({
       name: 'countersign_requesters_untold_total',
       help: 'Outcomes that the person behind a request did not hear of: the channels file has no address of theirs.',
       registers: [],

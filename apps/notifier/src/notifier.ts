@@ -19,7 +19,7 @@ import { approvalOf, readCall } from './notice.js';
 import { newsAgeMsMax } from './retry-schedule.js';
 import { findFailedDeliveries, retryOf } from './failed-deliveries.js';
 import { sweepPending } from './sweep-pending.js';
-import { immediateMessages, outcomesOf, questionMessages, untoldRequesters } from './wanted-messages.js';
+import { immediateMessages, isAnnounced, outcomesOf, questionMessages, untoldRequesters } from './wanted-messages.js';
 
 export interface NotifierOptions {
   readonly store: EventStore;
@@ -99,14 +99,14 @@ class ChannelNotifier implements Notifier {
   #stopListening = (): void => undefined;
 
   constructor(options: NotifierOptions) {
-    const { channels, clock, ids, log, store, notifierId, people, tracing } = options;
+    const { channels, clock, ids, log, store, notifierId, people, routes, tracing } = options;
     this.#options = options;
     this.#deliveries = createDeliveryLog({ store, clock, ids, log, notifierId });
     this.#agenda = new TimerQueue(clock, (due) => this.#onDue(due));
     for (const channel of channels) {
       const later = (job: Job, dueAtMs: number): void => this.#plan(job, dueAtMs);
-      const ports = { store, deliveries: this.#deliveries, people, tenant: this.#tenant, clock, log, tracing, later };
-      const lane = new ChannelWorker(channel, ports);
+      const ports = { store, deliveries: this.#deliveries, people, routes, clock, log, tracing, later };
+      const lane = new ChannelWorker(channel, { ...ports, tenant: this.#tenant });
       this.#lanes.set(channel.id, lane);
       const { signal } = this.#stopping;
       const alone = { gatherMs: channel.gatherMs, togetherMax: channel.gatherMs === 0 ? 1 : mailTogetherMax };
@@ -222,7 +222,9 @@ class ChannelNotifier implements Notifier {
 
   #immediateKeys(event: EventView, call: CallRow, approval: Approval | null, channel: Channel): readonly MessageKey[] {
     this.#untold += untoldRequesters(event, call, approval, channel, this.#options);
-    return immediateMessages(event, call, approval, channel, this.#options);
+    const keys = immediateMessages(event, call, approval, channel, this.#options);
+    const isFirst = keys.some(({ kind }) => kind !== 'reminder') && isAnnounced(call, approval, channel, this.#options);
+    return isFirst ? [{ channelId: channel.id, kind: 'requested', nth: 0, recipient: null }, ...keys] : keys;
   }
 
   #questionKeys(event: EventView, call: CallRow, approval: Approval | null, channel: Channel): readonly MessageKey[] {

@@ -1,13 +1,16 @@
 import { stateShown } from '@countersign/channels';
-import type { Channel, Notice, PeopleNow, Person, SendResult } from '@countersign/channels';
+import type { Channel, ChannelsConfig, Notice, PeopleNow, Person, SendResult } from '@countersign/channels';
 import type { DeliveryEvent } from '@countersign/contracts';
 import { keyText } from '@countersign/domain';
 import type { Deliveries, Delivery, MessageKey } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { uuidV5 } from '@countersign/runtime';
+import type { Clock } from '@countersign/runtime';
 import { dataOf } from './delivery-log.js';
 import type { DeliveryLog, Subject } from './delivery-log.js';
 import { approvalOf, noticeOf, readCall, subjectOf } from './notice.js';
+import { earlierDueMs } from './message-order.js';
+import { isAnnounced } from './wanted-messages.js';
 
 /** One message to bring up to date: to send, to update, or to leave. */
 export interface Job {
@@ -29,6 +32,8 @@ export interface PlannedMessage {
   /** The copy to update; undefined: none exists. */
   readonly messageRef: string | undefined;
   readonly inReplyTo: string | undefined;
+  /** When an earlier message about the same approval is tried again, in epoch ms; null: none is left to send. */
+  readonly waitsUntilMs: number | null;
 }
 
 /** The namespace of message ids. */
@@ -42,7 +47,9 @@ export async function planMessage(
     readonly store: Pick<EventStore, 'readStream'>;
     readonly deliveries: DeliveryLog;
     readonly people: PeopleNow;
+    readonly routes: ChannelsConfig['routes'];
     readonly tenant: string;
+    readonly clock: Pick<Clock, 'now'>;
   },
 ): Promise<PlannedMessage | undefined> {
   const call = await readCall(ports.store, ports.tenant, job.callId);
@@ -53,17 +60,34 @@ export async function planMessage(
   const sent = await ports.deliveries.load(subject);
   // A record that cannot be read may say that the message was sent. A person who was removed gets no more messages.
   if (sent === undefined || isGone(recipientId, recipient)) return undefined;
+  const approval = approvalOf(call, job.approvalId);
   const messageId = uuidV5(messageIds, `${job.approvalId ?? job.callId}:${keyText(job.key)}`);
-  const notice = noticeOf(call, approvalOf(call, job.approvalId), { messageId, kind, nth, recipient });
-  const isWanted =
-    kind === 'digest'
-      ? notice.approval?.state === 'pending' && !isListed(job.key, sent)
-      : isNeeded(channel, job, notice, sent);
-  if (!isWanted) return undefined;
+  const what = { messageId, kind, nth, recipient };
+  const notice = noticeOf(call, approval, what);
+  const announced = isAnnounced(call, approval, channel, ports);
+  if (!isWanted(channel, job, notice, sent, announced)) return undefined;
   const before = sent.get(keyText(job.key));
-  const question = questionCopy(sent, job.key);
-  const messageRef = refOf(before);
-  return { job, subject, notice, before, messageRef, inReplyTo: refOf(question) };
+  const waitsUntilMs = earlierDueMs(job.key, sent, announced, ports.clock.now());
+  const copies = { messageRef: refOf(before), inReplyTo: refOf(questionCopy(sent, job.key)) };
+  const shown = (await noticeAsRequested(job, channel, notice, ports)) ?? notice;
+  return { job, subject, before, waitsUntilMs, ...copies, notice: shown };
+}
+
+/** A request that was decided meanwhile as it was: for a reader whose message cannot be changed later. */
+async function noticeAsRequested(
+  { callId, approvalId, key }: Job,
+  channel: Channel,
+  { messageId, kind, nth, approval, recipient }: Notice,
+  { store, tenant }: { readonly store: Pick<EventStore, 'readStream'>; readonly tenant: string },
+): Promise<Notice | undefined> {
+  if (key.kind !== 'requested' || approval?.state === 'pending' || channel.update !== undefined) return undefined;
+  const call = await readCall(store, tenant, callId, approvalId);
+  return call && noticeOf(call, approvalOf(call, approvalId), { messageId, kind, nth, recipient });
+}
+
+function isWanted(channel: Channel, job: Job, notice: Notice, sent: Deliveries, announced: boolean): boolean {
+  if (job.key.kind === 'digest') return notice.approval?.state === 'pending' && !isListed(job.key, sent);
+  return isNeeded(channel, job, notice, sent, announced);
 }
 
 function isGone(recipientId: string | null, recipient: Person | null): boolean {
@@ -98,7 +122,7 @@ function questionCopy(sent: Deliveries, { channelId, recipient }: MessageKey): D
 }
 
 /** Returns whether anything must be sent or updated. After a "no" a job is not looked at again without a new event. */
-function isNeeded(channel: Channel, job: Job, notice: Notice, sent: Deliveries): boolean {
+function isNeeded(channel: Channel, job: Job, notice: Notice, sent: Deliveries, announced: boolean): boolean {
   const { key } = job;
   const before = sent.get(keyText(key));
   const isQuestion = key.kind === 'requested' || key.kind === 'reminder';
@@ -110,9 +134,13 @@ function isNeeded(channel: Channel, job: Job, notice: Notice, sent: Deliveries):
     case 'claimed':
     case 'failed':
     case undefined:
-      if (!isQuestion) return true;
-      return notice.approval?.state === 'pending' && (key.kind === 'requested' || isTimely(job, sent));
+      return !isQuestion || isAsked(job, notice, sent, announced);
   }
+}
+
+function isAsked(job: Job, { approval }: Notice, sent: Deliveries, announced: boolean): boolean {
+  const isPending = approval?.state === 'pending';
+  return job.key.kind === 'requested' ? isPending || announced : isPending && isTimely(job, sent);
 }
 
 /** The digest was sent or given up, or a later one was sent: after an outage a person gets one list. */

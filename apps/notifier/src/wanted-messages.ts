@@ -136,6 +136,20 @@ export function immediateMessages(
   return outcomesOf(event).flatMap((kind) => keysOf(kind, kind, 0));
 }
 
+/**
+ * Returns whether a shared channel announces an approval and how it ends: then it gets both, in that order, also when the
+ * approval was decided before its message could be sent. Who counts them would count an end without a beginning.
+ */
+export function isAnnounced(call: CallRow, approval: Approval | null, channel: Channel, config: Config): boolean {
+  if (approval === null || channel.addressing !== 'shared') return false;
+  const routed = routedOf(call, approval);
+  const [asking] = toldOf(channel, config, routed, 'requested');
+  if (asking === undefined || asking.afterMs > 0 || asking.digest !== null) return false;
+  return endKinds.some((kind) => toldOf(channel, config, routed, kind).length > 0);
+}
+
+const endKinds = ['approved', 'denied', 'expired', 'cancelled', 'succeeded', 'failed', 'unknown'] as const;
+
 /** How many outcomes of an event the person behind the request should hear of, and cannot: no address is known. */
 export function untoldRequesters(
   event: EventView,

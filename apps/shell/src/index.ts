@@ -2,6 +2,7 @@ export { createBusApp } from './bus-app.js';
 export type { BusApp, BusAppOptions } from './bus-app.js';
 export { BusContext, BusExceptionFilter, BusTransportStrategy } from './bus-transport.strategy.js';
 export type { BusTransportOptions } from './bus-transport.strategy.js';
+export { withoutPlaces } from './http/health.js';
 export type { CheckResult, Readiness, ReadinessCheck } from './http/health.js';
 export { createHttpServer } from './http/http-server.js';
 export type { HttpServer, HttpServerOptions } from './http/http-server.js';

@@ -4,6 +4,7 @@ import { createResponsePort, createIsApprover } from '@countersign/gateway';
 import type { Sessions, Tokens } from '@countersign/gateway';
 import { topicNames } from '@countersign/message-bus';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
+import type { Notifier } from '@countersign/notifier';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig, StandalonePorts } from './config.js';
 import type { Stores } from './open-stores.js';
@@ -27,16 +28,21 @@ interface NotifierNeeds {
   readonly registry: Parameters<typeof createNotifierMetrics>[0];
 }
 
+/** The notifier of the process. */
+export interface RunningNotifier extends Pick<Notifier, 'status'> {
+  readonly stop: () => Promise<void>;
+}
+
 /**
- * Sends messages through the channels, and polls for responses that are not pushed. Returns a function that stops it.
+ * Sends messages through the channels, and polls for responses that are not pushed. Returns undefined without channels.
  */
 export async function startNotifier(
   { store, readModel, bus, commands }: Stores,
   { routes, channels: configured }: ChannelsConfig,
   { clock, ids, log, tracing }: RuntimePorts,
   { tokens, sessions, people, publicUrl, registry }: NotifierNeeds,
-): Promise<() => Promise<void>> {
-  if (configured.length === 0) return () => Promise.resolve();
+): Promise<RunningNotifier | undefined> {
+  if (configured.length === 0) return undefined;
   const channels = await openChannels({ channels: configured }, { clock, publicUrl: publicUrl.href });
   const notifier = createNotifier({ store, readModel, channels, people, routes, clock, ids, log, tracing });
   createNotifierMetrics(registry, notifier);
@@ -45,7 +51,10 @@ export async function startNotifier(
   await app.listen();
   const responses = createResponsePort({ commands, store, isApprover: createIsApprover({ tokens, sessions }) });
   const stopFetching = await fetchAnswers(configured, { responses, people, clock, log, publicUrl: publicUrl.href });
-  return async () => {
-    await Promise.all([stopFetching(), app.close()]);
+  return {
+    status: notifier.status,
+    stop: async () => {
+      await Promise.all([stopFetching(), app.close()]);
+    },
   };
 }

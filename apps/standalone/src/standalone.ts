@@ -16,6 +16,7 @@ import type { FileTokens, Sessions } from '@countersign/gateway';
 import type { ChannelsConfig } from '@countersign/channels';
 import { topicNames } from '@countersign/message-bus';
 import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
+import { createChannelsCheck } from '@countersign/notifier';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
 import { isLoopback, keepPrivate } from '@countersign/runtime';
 import { countParked, createKeysCheck, createOpenCalls, warnOfUnsafeNode } from '@countersign/shell';
@@ -25,6 +26,7 @@ import { refuseUsedPort } from './free-port.js';
 import { openErasures } from './open-erasures.js';
 import { openStores } from './open-stores.js';
 import { readChannels, startNotifier } from './channels.js';
+import type { RunningNotifier } from './channels.js';
 import type { Stores } from './open-stores.js';
 
 /** A running standalone process. */
@@ -125,6 +127,8 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   });
   stops.push(await startResolver(stores, world));
 
+  // Its links need the port of the gateway, so it starts later.
+  const started: { notifier?: RunningNotifier | undefined } = {};
   const gateway = await createGatewayApp(
     {
       commands,
@@ -143,7 +147,11 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       clock,
       ids,
       log,
-      checks: [createProjectorCheck(projector.health), createKeysCheck(vault.keys.lost)],
+      checks: [
+        createProjectorCheck(projector.health),
+        createKeysCheck(vault.keys.lost),
+        createChannelsCheck(() => started.notifier),
+      ],
       requestsPerSecond: config.requestsPerSecond,
       tracing,
     },
@@ -153,7 +161,8 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   await gateway.listen();
   const publicUrl = config.publicUrl ?? new URL(gateway.url);
   const needs = { tokens, sessions, people: channelPeople, publicUrl, registry: metrics.registry };
-  stops.push(await startNotifier(stores, channels, world, needs));
+  started.notifier = await startNotifier(stores, channels, world, needs);
+  if (started.notifier !== undefined) stops.push(started.notifier.stop);
   void store.verifyInBackground();
   return { url: gateway.url, isFirstStart, leave: gateway.close };
 }

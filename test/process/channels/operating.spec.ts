@@ -51,14 +51,19 @@ describe('countersign channels', () => {
     expect(`${failed.out}${failed.err}`).toContain('the endpoint answers 500');
   }, 120_000);
 
-  test('status shows an endpoint that wants no more, also after a restart', async () => {
-    const reach = await openReach(['{ to: [pager, ops-slack] }']);
+  test('status shows an endpoint that wants no more, also after a restart, and why another channel fails', async () => {
+    const reach = await openReach(['{ to: [pager, ops-slack, ops-telegram] }']);
     const installed = await install(reach.env, reach.folder);
     const place = { folder: reach.folder, port: installed.port, env: reach.env };
     const status = async (): Promise<string> => (await runCli(place, ['status'])).out;
     reach.hooks.next.push({ status: 410 });
+    const body = { ok: false, error_code: 400, description: 'Bad Request: chat not found' };
+    reach.telegram.next.push(...Array.from({ length: 3 }, () => ({ status: 400, body })));
     await ask(installed, 'run-1');
     await eventually('status to say so', 60_000, async () => (await status()).includes('pager: off') || undefined);
+    const why =
+      /ops-telegram: failing[\s\S]*ops-telegram is failing: Telegram answers 400: Bad Request: chat not found/;
+    await eventually('status to say why', 25_000, async () => why.test(await status()) || undefined);
     await installed.restart();
     await eventually('status to say so again', 60_000, async () => /pager: off/.test(await status()) || undefined);
     await eventually(

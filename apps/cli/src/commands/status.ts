@@ -22,6 +22,8 @@ interface Status {
    * `on`, `off`, or `unserved` if no notifier has ever sent to it.
    */
   readonly channels: Readonly<Record<string, string>>;
+  /** Why channels do not work, in the words of their servers. Null: they work, or the server does not tell. */
+  readonly channelsNote: string | null;
   /** The streams with an event that the server cannot read. Null: the server does not tell. */
   readonly unreadableStreams: number | null;
   /** The pending approvals for which too few approvers are left. Null: the server does not tell. */
@@ -55,31 +57,38 @@ export async function status(invocation: Invocation): Promise<ExitCode> {
   return found.signedIn ? exitCodes.ok : exitCodes.forbidden;
 }
 
-async function readReadiness(client: LedgerClient): Promise<Pick<Status, 'ready' | 'notReady'>> {
+async function readReadiness(client: LedgerClient): Promise<Pick<Status, 'ready' | 'notReady' | 'channelsNote'>> {
   const answer = await client.look('/readyz');
-  if (answer.ok) return { ready: true, notReady: [] };
+  const channelsNote = checksIn(answer.body)['channels']?.note;
+  const noted = { channelsNote: typeof channelsNote === 'string' ? channelsNote : null };
+  if (answer.ok) return { ready: true, notReady: [], ...noted };
   // A proxy in front of a stopped server also returns 503, which is "not ready". Only a 404 means a different kind of
   // server.
   if (answer.status !== 503) {
     const detail = `The server at ${client.url} is not Countersign (status ${String(answer.status)} for /readyz).`;
     throw localError('unexpected', 'not-countersign', detail, 'Check --url or COUNTERSIGN_URL.');
   }
-  return { ready: false, notReady: failingIn(answer.body) };
+  return { ready: false, notReady: failingIn(answer.body), ...noted };
 }
 
 /** The checks that fail, with what they say. */
 function failingIn(body: unknown): string[] {
-  const { checks } = (body ?? {}) as { readonly checks?: Readonly<Record<string, Check | null>> };
-  const failing = Object.entries(checks ?? {}).filter(([, check]) => check?.status !== 'ok');
+  const failing = Object.entries(checksIn(body)).filter(([, check]) => check?.status !== 'ok');
   return failing.map(([name, check]) => {
     const why = check?.why;
     return typeof why === 'string' && why !== '' ? `${name} (${why})` : name;
   });
 }
 
+function checksIn(body: unknown): Readonly<Record<string, Check | null>> {
+  const { checks } = (body ?? {}) as { readonly checks?: Readonly<Record<string, Check | null>> };
+  return checks ?? {};
+}
+
 interface Check {
   readonly status?: unknown;
   readonly why?: unknown;
+  readonly note?: unknown;
 }
 
 async function readNode(client: LedgerClient): Promise<ServerNode | null> {
@@ -148,11 +157,12 @@ function approverLines(approvals: Status['approvalsWithoutApprovers']): Line[] {
   return [{ text: `  approvers ${wait} for approvers who are not left: see the note of /readyz`, tone: 'red' }];
 }
 
-function channelLines(channels: Status['channels']): Line[] {
-  return Object.entries(channels).map(([channel, state]) => {
+function channelLines({ channels, channelsNote }: Pick<Status, 'channels' | 'channelsNote'>): Line[] {
+  const states = Object.entries(channels).map(([channel, state]): Line => {
     const text = `  channel   ${printable(channel)}: ${state}`;
     return state === 'ok' || state === 'on' ? { text } : { text, tone: 'red' };
   });
+  return channelsNote === null ? states : [...states, { text: `            ${printable(channelsNote)}`, tone: 'red' }];
 }
 
 type Pending = Pick<Status, 'signedIn' | 'pending' | 'pendingIsExact' | 'oldestRequestedAt' | 'oldestAgeMs'>;
@@ -194,7 +204,7 @@ function statusLines(found: Status, nowMs: number): Line[] {
     { text: `  pending   ${pendingWords(found, nowMs)}` },
     ...approverLines(found.approvalsWithoutApprovers),
     ...unreadableLines(found.unreadableStreams),
-    ...channelLines(found.channels),
+    ...channelLines(found),
   ];
 }
 

@@ -15,7 +15,10 @@ const own: EventWords = {
   ExecutionFailed: (read) => withLateness(`error ${read('error')}`, read),
   NotificationDelivered: (read) => `${read('kind')}: sent to ${toWhom(read)}`,
   NotificationUpdated: (read) => `${read('kind')}: the copy in ${read('channelId')} now shows how it stands`,
-  NotificationFailed: (read) => `${read('kind')}: not sent to ${toWhom(read)} (${read('reason')})`,
+  NotificationFailed: (read) =>
+    read('nextAttemptAt') === ''
+      ? `${read('kind')} to ${toWhom(read)} could not be delivered: ${read('reason')}`
+      : `${read('kind')}: not yet sent to ${toWhom(read)} (${read('reason')})`,
   NotificationClaimed: (read) => `${read('kind')}: ${read('notifierId')} sends it to ${toWhom(read)}`,
   RequestRefused: (read) => withWhy(`request ${read('requestId')} was refused (${read('code')})`, read('detail')),
 };

@@ -9,7 +9,7 @@ import {
   createResponsePort,
 } from '@countersign/gateway';
 import type { FileTokens } from '@countersign/gateway';
-import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
+import { createChannelsCheck, createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
 import type { Notifier } from '@countersign/notifier';
 import { ConfigError } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
@@ -65,6 +65,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
       notifierId,
     });
     createNotifierMetrics(registry, notifier);
+    check(createChannelsCheck(() => notifier));
     check({ name: 'failed-deliveries', check: () => recoveryOf(notifier) });
     const app = await createNotifierApp({ notifier, bus, topic: names.events, log, tracing });
     onStop(() => app.close());

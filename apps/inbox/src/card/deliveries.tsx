@@ -26,12 +26,13 @@ export function Deliveries({ approval: { approvalId, callId } }: { approval: App
   );
 }
 
-/** The latest state of each message. Later updates of a copy are not shown. */
+/** The latest state of each message. What becomes of a copy after it was sent is not shown. */
 function latestOf(events: readonly EventView[]): readonly EventView[] {
   const latest = new Map<string, EventView>();
   for (const event of events) {
     const { channelId, kind, nth, recipient } = event.data;
-    if (event.type !== 'NotificationUpdated') latest.set(JSON.stringify([channelId, kind, nth, recipient]), event);
+    const id = JSON.stringify([channelId, kind, nth, recipient]);
+    if (latest.get(id)?.type !== 'NotificationDelivered' && event.type !== 'NotificationUpdated') latest.set(id, event);
   }
   return [...latest.values()];
 }

@@ -18,7 +18,9 @@ const own: EventWords = {
   NotificationDelivered: (read) => `${messageWords(read)}sent to ${addressWords(read)}`,
   NotificationUpdated: (read) => `brought up to date at ${addressWords(read)}`,
   NotificationFailed: (read) =>
-    `${withWhy(`${messageWords(read)}${addressWords(read)} failed`, read('reason'))}${read('nextAttemptAt') === '' ? '; given up' : '; it will be retried'}`,
+    read('nextAttemptAt') === ''
+      ? `${messageWords(read)}to ${addressWords(read)} could not be delivered: ${read('reason')}`
+      : `${withWhy(`${messageWords(read)}${addressWords(read)} failed`, read('reason'))}; it will be retried`,
 };
 
 /** The channel, and the recipient if it has one copy per recipient. */

@@ -5,7 +5,7 @@ export interface RecordingChannel extends Channel {
   readonly sent: (readonly Notice[])[];
   readonly updated: { readonly messageRef: string; readonly notice: Notice }[];
   /** The results of the next tries; after them all are delivered. */
-  readonly answers: (SendResult | Promise<SendResult>)[];
+  readonly answers: (SendResult | Promise<SendResult> | ((notices: readonly Notice[]) => SendResult | undefined))[];
 }
 
 export function createRecordingChannel(change: Partial<Channel> = {}): RecordingChannel {
@@ -23,7 +23,8 @@ export function createRecordingChannel(change: Partial<Channel> = {}): Recording
     updated,
     answers,
     send: async (notices) => {
-      const answer = await answers.shift();
+      const given = answers.shift();
+      const answer = await (typeof given === 'function' ? given(notices) : given);
       if (answer === undefined || answer.status === 'delivered') sent.push(notices);
       return answer ?? { status: 'delivered', messageRef: `m${String(sent.length)}` };
     },

@@ -2,16 +2,23 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Channel, ChannelsConfig } from '@countersign/channels';
-import { createArgumentSchemas, createCommandHandler, requestToolCalls, respond } from '@countersign/commands';
+import {
+  createArgumentSchemas,
+  createCommandHandler,
+  fireDue,
+  requestApproval,
+  requestToolCalls,
+  respond,
+} from '@countersign/commands';
 import type { Actor, CommandPorts } from '@countersign/commands';
-import { deliveryEventTypes } from '@countersign/contracts';
+import { deliveryEventTypes, parseApprovalId } from '@countersign/contracts';
 import type { DeliveryEvent, JsonObject, RecordedEvent } from '@countersign/contracts';
 import { batchDecider, toolCallDecider } from '@countersign/domain';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
 import type { MessageBus } from '@countersign/message-bus';
-import { createPolicies } from '@countersign/policy';
+import { createPolicies, loadPolicy } from '@countersign/policy';
 import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
 import { createSystemIds, systemClock } from '@countersign/runtime';
@@ -35,7 +42,11 @@ export interface World {
   readonly log: CollectingLog;
   /** Requests a call that needs an approval. Returns its approvalId. */
   readonly ask: (toolCallId: string, change?: AskChange) => Promise<string>;
-  readonly respond: (approvalId: string, type: 'approve' | 'deny', via?: string) => Promise<void>;
+  readonly respond: (approvalId: string, type: 'approve' | 'deny', via?: string, principal?: string) => Promise<void>;
+  /** Fires what is due: an approval expires or is escalated. */
+  readonly fireDue: (approvalId: string) => Promise<void>;
+  /** Requests the next round of a call. Returns its approvalId. */
+  readonly askAgain: (approvalId: string) => Promise<string>;
   /** Starts a notifier; it is stopped with the world, or earlier by the caller. */
   readonly notify: (options: NotifyOptions) => Promise<Running>;
   readonly deliveries: () => Promise<readonly DeliveryEvent[]>;
@@ -48,6 +59,7 @@ export interface AskChange {
   readonly arguments?: JsonObject;
   readonly reason?: string;
   readonly description?: string;
+  readonly expiresInMs?: number;
 }
 
 export interface NotifyOptions extends Partial<NotifierOptions> {
@@ -65,8 +77,8 @@ export interface Running {
 const person = { tenant: 'default', agentIds: [], assurance: 'medium' } as const;
 const agent: Actor = { ...person, principal: 'agent', roles: new Set(['agent']), groups: [], via: 'api' };
 
-/** Opens it; a folder that is given stays. */
-export async function openWorld(given?: string): Promise<World> {
+/** Opens it; a folder that is given stays. `policy`: the text of its policy. */
+export async function openWorld(given?: string, policy?: string): Promise<World> {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'countersign-notifier-'));
   const [clock, ids, log] = [systemClock, createSystemIds(), createCollectingLog()];
   const store = await openEmbeddedEventStore({ folder, clock, log });
@@ -79,7 +91,7 @@ export async function openWorld(given?: string): Promise<World> {
   const commands: CommandPorts = {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize: 100 }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: 100 }),
-    policies: createPolicies([]),
+    policies: createPolicies(policy === undefined ? [] : [loadPolicy('policy.yaml', policy)]),
     tools: { find: () => undefined },
     schemas: createArgumentSchemas(),
     clock,
@@ -100,10 +112,20 @@ export async function openWorld(given?: string): Promise<World> {
       const [row] = readModel.run('default', runId).filter(({ request }) => request.toolCallId === toolCallId);
       return row?.approvals.at(-1)?.approvalId ?? '';
     },
-    respond: async (approvalId, type, via = 'inbox') => {
-      const alice: Actor = { ...person, principal: 'alice', roles: new Set(['approver']), groups: ['ops'], via };
+    respond: async (approvalId, type, via = 'inbox', principal = 'alice') => {
+      const alice: Actor = { ...person, principal, roles: new Set(['approver']), groups: ['ops'], via };
       const outcome = await respond(commands, alice, approvalId, { decision: { type } }, ids.uuid());
       if (outcome.status !== 'done') throw new Error(outcome.refusal.detail);
+    },
+    fireDue: async (approvalId) => {
+      const position = await fireDue(commands, 'default', parseApprovalId(approvalId)?.callId ?? '');
+      if (position === null) throw new Error('nothing is due');
+    },
+    askAgain: async (approvalId) => {
+      const callId = parseApprovalId(approvalId)?.callId ?? '';
+      const outcome = await requestApproval(commands, agent, callId, {}, ids.uuid());
+      if (outcome.status !== 'done') throw new Error(outcome.refusal.detail);
+      return approvalId.replace(/\d+$/, (round) => String(Number(round) + 1));
     },
     notify: async ({ group = 'notifier', ...options }) => {
       const notifier = createNotifier({ store, readModel, people: () => [], clock, ids, log, ...options });

@@ -42,6 +42,6 @@ const places = [
  * Removes addresses and paths. `/readyz` may be public, and errors of clients name hosts, ports and files; the log has
  * them.
  */
-function withoutPlaces(why: string): string {
+export function withoutPlaces(why: string): string {
   return places.reduce((text, place) => text.replaceAll(place, '[hidden]'), why);
 }
