@@ -1,2 +1,2 @@
 // The client of MCP of this framework, for the tests of the MCP gate: the framework is installed for its adapter alone.
-export { MCPServerStdio } from '@openai/agents';
+export { MCPServerStdio, MCPServerStreamableHttp } from '@openai/agents';

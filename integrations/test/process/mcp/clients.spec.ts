@@ -1,32 +1,30 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { Client as Ledger } from '@countersign/worker-sdk';
+import { hasPython } from '../../../../test/python-environment.js';
 import { cleanUpAfterAll } from '../../../../test/process/harness/cleanup.js';
 import { inheritedEnvironment } from '../../../../test/process/harness/environment.js';
-import type { Installation } from '../../../../test/process/harness/standalone.js';
-import { eventually } from '../../../../test/process/harness/wait.js';
-import { clientRows, clients } from './clients/clients.js';
+import { agentOf, clientRows, clients } from './clients/clients.js';
+import { expectPayments } from './clients/payments.js';
 import { startPythonClients, type PythonClients } from './clients/python-clients.js';
-import type { Launch, TriedClient } from './clients/tried-client.js';
-import { gateBefore, installLedger } from './mcp-client.js';
+import type { Launch } from './clients/tried-client.js';
+import { gateBefore, installLedger, type LedgerSetup } from './mcp-client.js';
 
 jest.setTimeout(60_000);
 cleanUpAfterAll();
 
 const documentation = readFileSync(join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'mcp.md'), 'utf8');
 
-let place: Installation;
-let ledger: Ledger;
-let env: Readonly<Record<string, string>>;
-let python: PythonClients;
+let setup: LedgerSetup;
+let python: PythonClients | undefined;
 beforeAll(async () => {
-  [{ place, ledger, env }, python] = await Promise.all([installLedger(), startPythonClients()]);
+  [setup, python] = await Promise.all([installLedger(), hasPython ? startPythonClients() : undefined]);
 }, 180_000);
-afterAll(() => python.stop());
+afterAll(() => python?.stop());
 
 /** A gate before a server, and what passed between it and its client. */
 interface TriedGate extends Launch {
+  readonly agentId: string;
   /** What `pay` has written. */
   readonly payments: () => readonly string[];
   /** The version of MCP that the client and the gate agreed on. */
@@ -34,15 +32,16 @@ interface TriedGate extends Launch {
 }
 
 function gateOf(agentId: string, sdk: string): TriedGate {
-  const file = (name: string): string => join(place.folder, `${agentId}-${name}`);
+  const file = (name: string): string => join(setup.place.folder, `${agentId}-${name}`);
   writeFileSync(file('payments'), '');
   const server = [process.execPath, join(import.meta.dirname, 'clients', 'paying-server.ts'), sdk, file('payments')];
   const gate = gateBefore(server, ['--hold', '1s', '--agent', agentId]);
   const lines = (name: string): readonly string[] => readFileSync(file(name), 'utf8').split('\n').filter(Boolean);
   return {
+    agentId,
     command: 'sh',
     args: ['-c', 'in=$0 out=$1; shift; tee "$in" | "$@" | tee "$out"', file('in'), file('out'), ...gate],
-    env: { ...inheritedEnvironment(), ...env },
+    env: { ...inheritedEnvironment(), ...setup.env },
     payments: () => lines('payments'),
     agreed: () => agreedIn(lines('in'), lines('out')),
   };
@@ -53,67 +52,26 @@ function agreedIn(requests: readonly string[], replies: readonly string[]): stri
   const called = requests.find((line) => line.includes('"tools/call"')) ?? '';
   const [, named] = /"io.modelcontextprotocol\/protocolVersion":\s*"([^"]+)"/.exec(called) ?? [];
   const [, begun] = /"protocolVersion":"([^"]+)"/.exec(replies.join('\n')) ?? [];
-  return named ?? begun ?? 'refused';
-}
-
-/** Decides the only pending approval of an agent. */
-async function decide(agentId: string, type: 'approve' | 'deny'): Promise<void> {
-  const approval = await eventually('an approval', 20_000, async () => {
-    const { approvals } = await ledger.listApprovals({ state: 'pending', agentId });
-    return approvals[0];
-  });
-  const { approvalId, proposal } = approval;
-  await ledger.respond(approvalId, { decision: { type }, proposalDigest: proposal.digest, reason: 'not today' });
-}
-
-/** Calls, and calls again with the same arguments as long as the client is told that the call is pending. */
-async function callUntilDecided(client: TriedClient, to: string): Promise<string> {
-  const text = await client.call('pay', { to });
-  return text.startsWith('pending: ') ? callUntilDecided(client, to) : text;
-}
-
-/** Lists, calls, is denied, is approved, and calls again after it was told to wait. */
-async function payThrough(client: TriedClient, agentId: string): Promise<Readonly<Record<string, unknown>>> {
-  // Most clients have listed no tools yet.
-  const [first] = await Promise.all([callUntilDecided(client, 'first'), decide(agentId, 'approve')]);
-  const tools = [...(await client.list())].sort();
-  const read = await client.call('payments', {});
-  const [denied] = await Promise.all([callUntilDecided(client, 'denied'), decide(agentId, 'deny')]);
-  const pending = await client.call('pay', { to: 'later' });
-  await decide(agentId, 'approve');
-  return { first, tools, read, denied, pending, later: await callUntilDecided(client, 'later') };
+  return named ?? begun ?? 'none';
 }
 
 describe.each(['1', '2'] as const)('before a server on version %s of the SDK', (sdk) => {
-  const agentOf = (name: string): string => `${name} ${sdk}`.replaceAll(/[^\w]+/g, '-');
+  const tried = clients
+    .filter(({ isPython }) => hasPython || !isPython)
+    .map((client) => ({ ...client, agreed: client.agrees[sdk] }));
 
-  it.each(clients.filter(({ agrees }) => agrees[sdk] !== 'refused'))(
-    '$name reads every result, and each payment that it asks for is made at most once',
-    async ({ connect, name, agrees }) => {
-      const gate = gateOf(agentOf(name), sdk);
-      const client = await connect(() => python)(gate);
-      const seen = await payThrough(client, agentOf(name)).finally(() => client.close());
-      expect({ ...seen, payments: gate.payments(), agreed: gate.agreed() }).toEqual({
-        first: 'paid first',
-        tools: ['pay', 'payments'],
-        read: 'first\n',
-        denied: expect.stringMatching(/denied[^]*not today/),
-        pending: expect.stringMatching(/^pending: approval apr_/),
-        later: 'paid later',
-        payments: ['first', 'later'],
-        agreed: agrees[sdk],
-      });
-    },
-  );
-
-  it.each(clients.filter(({ agrees }) => agrees[sdk] === 'refused'))(
-    '$name does not connect, and no tool runs',
-    async ({ connect, name }) => {
-      const gate = gateOf(agentOf(name), sdk);
-      await expect(connect(() => python)(gate)).rejects.toThrow(/version/i);
+  it.each(tried)('$name agrees on $agreed, reads every result, and each payment is made once', async (client) => {
+    const gate = gateOf(agentOf(client, sdk), sdk);
+    const connecting = client.connect(python)(gate);
+    if (client.agreed === 'refused') {
+      await expect(connecting).rejects.toThrow(/version/i);
       expect(gate.payments()).toEqual([]);
-    },
-  );
+      return;
+    }
+    const connected = await connecting;
+    await expectPayments(connected, setup.ledger, gate).finally(() => connected.close());
+    expect(gate.agreed()).toBe(client.agreed);
+  });
 });
 
 it('are the clients that docs/mcp.md names', () => {

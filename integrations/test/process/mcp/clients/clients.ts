@@ -14,10 +14,17 @@ export interface ClientUnderTest {
   readonly package: string;
   /** Before a server on version 1 of the TypeScript SDK, and on version 2. */
   readonly agrees: Readonly<Record<'1' | '2', Agreed>>;
-  readonly connect: (python: () => PythonClients) => Connect;
+  readonly isPython?: true;
+  readonly connect: (python: PythonClients | undefined) => Connect;
 }
 
 const fallback = { '1': '2025-11-25', '2': '2025-11-25' } as const;
+const inPython =
+  (library: string): ClientUnderTest['connect'] =>
+  (python) => {
+    if (python === undefined) throw new Error('no client in Python is installed');
+    return python.connect(library);
+  };
 const sdk2 = '@modelcontextprotocol/client';
 
 /** The clients, with the version that each gets. The spec compares it exactly, and docs/mcp.md has the table of them. */
@@ -41,12 +48,17 @@ export const clients: readonly ClientUnderTest[] = [
     agrees: { '1': 'refused', '2': 'refused' },
     connect: () => connectSdk2({ pin: '2026-07-28' }),
   },
-  { name: 'Python SDK', package: 'mcp', agrees: fallback, connect: (python) => python().connect('mcp') },
-  { name: 'FastMCP', package: 'fastmcp', agrees: fallback, connect: (python) => python().connect('fastmcp') },
+  { name: 'Python SDK', package: 'mcp', agrees: fallback, isPython: true, connect: inPython('mcp') },
+  { name: 'FastMCP', package: 'fastmcp', agrees: fallback, isPython: true, connect: inPython('fastmcp') },
   { name: 'AI SDK', package: '@ai-sdk/mcp', agrees: fallback, connect: () => connectAiSdk },
   { name: 'OpenAI Agents SDK', package: '@openai/agents', agrees: fallback, connect: () => connectOpenAiAgents },
   { name: 'LangChain', package: '@langchain/mcp-adapters', agrees: fallback, connect: () => connectLangchain },
 ];
+
+/** Returns the name of an agent that only this client has. */
+export function agentOf({ name }: ClientUnderTest, way: string): string {
+  return `${name} ${way}`.replaceAll(/[^\w]+/g, '-');
+}
 
 const integrations = join(import.meta.dirname, '..', '..', '..', '..');
 

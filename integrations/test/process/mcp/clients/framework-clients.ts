@@ -1,12 +1,15 @@
 import { createMCPClient, StdioMCPTransport } from '../../../../adapters/ai-sdk/conformance/mcp-client.js';
 import { MultiServerMCPClient } from '../../../../adapters/langchain/conformance/mcp-client.js';
-import { MCPServerStdio } from '../../../../adapters/openai-agents/conformance/mcp-client.js';
+import { MCPServerStdio, MCPServerStreamableHttp } from '../../../../adapters/openai-agents/conformance/mcp-client.js';
 import { textOf } from '../mcp-client.js';
-import type { Connect } from './tried-client.js';
+import type { Connect, Launch } from './tried-client.js';
 
 /** The client of MCP that comes with the AI SDK. */
-export const connectAiSdk: Connect = async ({ command, args, env }) => {
-  const transport = new StdioMCPTransport({ command, args: [...args], env, stderr: 'inherit' });
+export const connectAiSdk: Connect = async (place) => {
+  const transport =
+    'url' in place
+      ? { type: 'http' as const, url: place.url }
+      : new StdioMCPTransport({ ...stdio(place), stderr: 'inherit' });
   const client = await createMCPClient({ transport });
   return {
     list: async () => Object.keys(await client.tools()),
@@ -16,8 +19,8 @@ export const connectAiSdk: Connect = async ({ command, args, env }) => {
 };
 
 /** The client of MCP that comes with the OpenAI Agents SDK. */
-export const connectOpenAiAgents: Connect = async ({ command, args, env }) => {
-  const server = new MCPServerStdio({ command, args: [...args], env });
+export const connectOpenAiAgents: Connect = async (place) => {
+  const server = 'url' in place ? new MCPServerStreamableHttp({ url: place.url }) : new MCPServerStdio(stdio(place));
   await server.connect();
   return {
     list: async () => (await server.listTools()).map(({ name }) => name),
@@ -27,8 +30,11 @@ export const connectOpenAiAgents: Connect = async ({ command, args, env }) => {
 };
 
 /** The client of MCP that comes with LangChain. Its tools exist after it has listed them. */
-export const connectLangchain: Connect = async ({ command, args, env }) => {
-  const server = { transport: 'stdio' as const, command, args: [...args], env, stderr: 'inherit' as const };
+export const connectLangchain: Connect = async (place) => {
+  const server =
+    'url' in place
+      ? { transport: 'http' as const, url: place.url }
+      : { transport: 'stdio' as const, ...stdio(place), stderr: 'inherit' as const };
   const client = new MultiServerMCPClient({ mcpServers: { server } });
   const tools = await client.getTools();
   return {
@@ -45,3 +51,7 @@ export const connectLangchain: Connect = async ({ command, args, env }) => {
     close: () => client.close(),
   };
 };
+
+function stdio({ command, args, env }: Launch) {
+  return { command, args: [...args], env };
+}

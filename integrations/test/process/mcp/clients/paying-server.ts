@@ -1,4 +1,5 @@
-// An MCP server on an official SDK: `paying-server.ts <1 or 2> <file>`. Its tool `pay` adds a line to the file.
+// An MCP server on an official SDK: `paying-server.ts <1 or 2> <file>`, and for HTTP on version 2 a port. Its tool `pay` adds a line
+// to the file.
 import { appendFileSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 
@@ -10,7 +11,7 @@ interface Tools {
   ) => unknown;
 }
 
-const [sdk, file = ''] = process.argv.slice(2);
+const [sdk, file = '', port] = process.argv.slice(2);
 const identity = { name: 'paying', version: '1' };
 
 function addTools(server: Tools): void {
@@ -31,10 +32,11 @@ if (sdk === '1') {
   await server.connect(new StdioServerTransport());
 } else {
   const { McpServer } = await import('@modelcontextprotocol/server');
-  const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
-  serveStdio(() => {
+  const create = () => {
     const server = new McpServer(identity);
     addTools(server);
     return server;
-  });
+  };
+  if (port === undefined) (await import('@modelcontextprotocol/server/stdio')).serveStdio(create);
+  else (await import('../reference-server/serve-http.ts')).serveHttp(Number(port), create);
 }

@@ -31,8 +31,8 @@ export async function startPythonClients(): Promise<PythonClients> {
   };
   const connect =
     (library: string): Connect =>
-    async (launch) => {
-      await ask({ do: 'connect', library, ...launch });
+    async (place) => {
+      await ask({ do: 'connect', library, ...place });
       return {
         list: async () => (await ask({ do: 'list' })) as readonly string[],
         call: async (name, args) => (await ask({ do: 'call', name, arguments: args })) as string,

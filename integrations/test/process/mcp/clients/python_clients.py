@@ -10,21 +10,25 @@ import mcp
 from fastmcp.client.transports import StdioTransport
 
 
-def client_of(library, command, args, env):
+def client_of(place):
     """Returns the client with its defaults."""
-    if library == "mcp":
-        return mcp.Client(mcp.StdioServerParameters(command=command, args=args, env=env))
-    return fastmcp.Client(StdioTransport(command=command, args=args, env=env, keep_alive=False))
+    client = mcp.Client if place["library"] == "mcp" else fastmcp.Client
+    if "url" in place:
+        return client(place["url"])
+    launch = {name: place[name] for name in ("command", "args", "env")}
+    if client is mcp.Client:
+        return client(mcp.StdioServerParameters(**launch))
+    return client(StdioTransport(**launch, keep_alive=False))
 
 
 def text_of(result):
     return "\n".join(part.text for part in result.content if part.type == "text")
 
 
-async def call(client, library, request):
-    if library == "mcp":
-        return text_of(await client.call_tool(request["name"], request["arguments"]))
-    return text_of(await client.call_tool(request["name"], request["arguments"], raise_on_error=False))
+async def call(client, request):
+    # FastMCP raises the texts of an error result by default.
+    options = {} if isinstance(client, mcp.Client) else {"raise_on_error": False}
+    return text_of(await client.call_tool(request["name"], request["arguments"], **options))
 
 
 async def names(client):
@@ -35,12 +39,11 @@ async def names(client):
 async def serve_client(read, first):
     """Connects a client, and serves requests until one closes it."""
     async with AsyncExitStack() as stack:
-        library = first["library"]
-        client = await stack.enter_async_context(client_of(library, first["command"], first["args"], first["env"]))
+        client = await stack.enter_async_context(client_of(first))
         reply(None)
         while (request := await read()) is not None and request["do"] != "close":
             try:
-                reply(await (names(client) if request["do"] == "list" else call(client, library, request)))
+                reply(await (names(client) if request["do"] == "list" else call(client, request)))
             except Exception as error:
                 reply(None, f"{type(error).__name__}: {error}")
     reply(None)

@@ -5,6 +5,9 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** A server that the client starts, or one at an address. */
+export type Place = Launch | { readonly url: string };
+
 /** A connected client of MCP, with its defaults. */
 export interface TriedClient {
   /** Returns the names of the tools. */
@@ -14,5 +17,5 @@ export interface TriedClient {
   readonly close: () => Promise<void>;
 }
 
-/** Starts the server, and connects a client to it. */
-export type Connect = (launch: Launch) => Promise<TriedClient>;
+/** Connects a client to a server, over stdio or HTTP. */
+export type Connect = (place: Place) => Promise<TriedClient>;
