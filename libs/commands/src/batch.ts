@@ -49,10 +49,11 @@ export function inBatch<Command extends BatchBound>(
         begun.status === 'accepted' ? { ...command, batch: 'begun' } : { status: 'refused', refusal: begun.refusal },
       );
     case 'break':
-      return breakBatch(ports, call, needed.ending, commandId).then(({ status }) => ({
-        ...command,
-        batch: status === 'accepted' ? 'broken' : 'begun',
-      }));
+      return breakBatch(ports, call, needed.ending, commandId).then((broken) => {
+        if (broken.status === 'accepted') return { ...command, batch: 'broken' };
+        // Attack: a word that cannot be read may have broken the batch, so it is not taken for a begun one.
+        return broken.refusal.code === 'unreadable' ? broken : { ...command, batch: 'begun' };
+      });
     case 'look':
       return fateOf(ports, call).then(({ status: batch }) => ({ ...command, batch }));
   }
@@ -73,8 +74,8 @@ export async function doneByWord(
   commandId: string,
 ): Promise<Result | undefined> {
   if (call === undefined || !isBatchMember(call)) return undefined;
-  const { state, commandIds } = await ports.batches.load(batchStream(call.request));
-  if (state.status !== 'broken' || !commandIds.includes(commandId)) return undefined;
+  const { state, commandIds, unreadable } = await ports.batches.look(batchStream(call.request));
+  if (unreadable !== undefined || state.status !== 'broken' || !commandIds.includes(commandId)) return undefined;
   return { status: 'done', value: undefined, position: await closeMembers(ports, call, state) };
 }
 
@@ -124,7 +125,7 @@ async function membersOf(ports: CommandPorts, call: ToolCall): Promise<BatchMemb
  * afterwards, 0 when there was nothing to do.
  */
 export async function settleBatch(ports: CommandPorts, call: ToolCall): Promise<number> {
-  return concernsBatch(call) ? settle(ports, call) : 0;
+  return concernsBatch(call) ? settle(ports, call).catch(nothingIfUnreadable) : 0;
 }
 
 /** Like `settleBatch`, for a member that may still be open because its process crashed after the batch was settled. */

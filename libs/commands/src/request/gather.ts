@@ -16,6 +16,7 @@ import { withRunFacts } from './run-facts.js';
 import { judgeInShadow } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
 import { assertNotForbidden } from '../stream/forbidden.js';
+import { assertReadable } from '../stream/handle-command.js';
 import { callOf } from '../stream/with-tool-call.js';
 
 /** All that is known about a request, and what is needed to record it. */
@@ -45,7 +46,10 @@ export async function gatherStep(
   const parents = await parentsOf(ports, tenant, request.body);
   const writeOnly = isWriteOnly(ports, tenant, request.body);
   const loaded = await Promise.all(
-    writeOnly ? [] : request.callIds.map((callId) => ports.handler.load(toolCallStream(callId))),
+    // Most of them are new: the append finds out where one was deleted.
+    writeOnly
+      ? []
+      : request.callIds.map(async (callId) => assertReadable(await ports.handler.look(toolCallStream(callId)))),
   );
   const states = request.callIds.map((_, index): ToolCallState => loaded[index]?.state ?? initialState());
   const plans = states.map((state, index) => planCall(ports, actor, request, index, parents[index] ?? null, state));

@@ -82,7 +82,10 @@ export interface CommandHandler<State, Event> {
    * @throws UnreadableStreamError
    */
   readonly load: (stream: string) => Promise<FoldedStream<State>>;
-  /** Like `load`, for readers that say themselves what an event that cannot be read means for them. */
+  /**
+   * Like `load`, for readers that say themselves what an event that cannot be read means for them. It does not ask whether a
+   * stream without events has lost them: most streams that are looked at are new.
+   */
   readonly look: (stream: string) => Promise<FoldedStream<State>>;
   /** Drops every cached stream: values in them were erased from the log. */
   readonly forget: () => void;
@@ -174,18 +177,20 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
   };
   const look = async (stream: string): Promise<FoldedStream<State>> => {
     const { folded, isFresh } = await streams.get(stream);
-    return whole(stream, isFresh ? folded : await streams.refresh(stream, folded));
+    return isFresh ? folded : streams.refresh(stream, folded);
   };
   return {
     handleCommand: (stream, decide, meta) => inTurn(stream, () => handleCommand(stream, decide, meta)),
-    load: async (stream) => {
-      const folded = await look(stream);
-      if (folded.unreadable !== undefined) throw new UnreadableStreamError(unreadableRefusal(folded.unreadable));
-      return folded;
-    },
+    load: async (stream) => assertReadable(await whole(stream, await look(stream))),
     look,
     forget: streams.forget,
   };
+}
+
+/** The stream. @throws UnreadableStreamError when an event in it cannot be read. */
+export function assertReadable<State>(folded: FoldedStream<State>): FoldedStream<State> {
+  if (folded.unreadable !== undefined) throw new UnreadableStreamError(unreadableRefusal(folded.unreadable));
+  return folded;
 }
 
 type Answer<State, Event> = CommandResult<State> | { readonly status: 'append'; readonly events: readonly Event[] };
