@@ -63,6 +63,21 @@ describe('the keys file', () => {
     keys.close();
   });
 
+  it('is read again while an older version of it is being read: a key that was withdrawn meanwhile stays withdrawn', async () => {
+    writeFileSync(file, JSON.stringify([entry('a')]));
+    const keys = await loadRequestKeys(file, createCollectingLog());
+    writeFileSync(
+      file,
+      JSON.stringify(Array.from({ length: 500 }, (_, n) => entry(n === 0 ? 'leaked' : `k${String(n)}`))),
+    );
+    const long = keys.reload();
+    writeFileSync(file, JSON.stringify([entry('b')]));
+    await keys.reload();
+    await long;
+    expect([keys.find('leaked'), keys.find('b')?.kid]).toEqual([undefined, 'b']);
+    keys.close();
+  });
+
   it.each(['{broken', '[{"kid":1}]', '{}'])(
     'keeps the keys as they were when it is not valid, and says so: %s',
     async (text) => {

@@ -110,9 +110,15 @@ async function toKey(entry: z.output<typeof keyEntrySchema>, index: number, sour
  */
 export async function loadRequestKeys(path: string, log: Log): Promise<FileRequestKeys> {
   let keys = await readKeysFile(path);
+  let reads = 0;
   const reload = async (): Promise<void> => {
+    reads += 1;
+    const mine = reads;
     try {
-      keys = await readKeysFile(path);
+      const read = await readKeysFile(path);
+      // A long list takes long: one that was read before must not bring back a key that is revoked by now.
+      if (mine !== reads) return;
+      keys = read;
       log.info({ path }, 'request keys reloaded');
     } catch (error) {
       log.error({ path, error }, 'the request keys file is invalid; the previous keys stay in force');
