@@ -8,7 +8,7 @@ const linesMax = 300;
 /** The adapters that are longer, with the reason. */
 const longer: Readonly<Record<string, { readonly lines: number; readonly reason: string }>> = {
   'ai-sdk': {
-    lines: 880,
+    lines: 910,
     reason:
       'The state of a run is the messages, in two forms that a client may forge: each is compared with the ledger.',
   },
@@ -18,8 +18,9 @@ const longer: Readonly<Record<string, { readonly lines: number; readonly reason:
       'It also has the shapes of the human-in-the-loop middleware and of Agent Inbox, and tells the program of errors that the framework gives to the model alone.',
   },
   'openai-agents': {
-    lines: 380,
-    reason: 'It takes or refuses each option of the framework by its name, and each call of a stored state by its id.',
+    lines: 640,
+    reason:
+      'It takes or refuses each option of the framework by its name, and each call of a stored state by its id. An agent as a tool pauses in the middle.',
   },
   python: {
     lines: 715,

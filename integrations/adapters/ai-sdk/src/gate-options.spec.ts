@@ -1,7 +1,7 @@
 // Options that would leave a tool behind another gate than its author meant.
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { generateText } from 'ai';
+import { generateText, isStepCount } from 'ai';
 import { scriptedModel } from '../conformance/scripted-model.js';
 import { ran, tools } from '../conformance/tools.js';
 import { gateTools, type ToolGate } from './gate-tools.js';
@@ -51,5 +51,27 @@ describe('a tool with `needsApproval` of the framework', () => {
     const { finishReason } = await generateText({ model, ...run, prompt: 'go' });
     expect(finishReason).toBe('tool-calls');
     expect(ran).toEqual([]);
+  });
+});
+
+describe('a call that the code of a gate denies', () => {
+  it('does not run, nobody is asked, and the model gets the reason', async () => {
+    const countersign = createFakeCountersign();
+    const options = { url: 'http://fake.test', token: 't', agentId: 'a', fetch: countersign.fetch };
+    const gate = gateTools(options, tools, {
+      refund: { decide: ({ amount }) => (amount > 40 ? { deny: 'by hand' } : 'allow') },
+    });
+    closers.push(gate.close);
+    const callOf = (amount: number) => ({ toolCallId: String(amount), toolName: 'refund', arguments: { amount } });
+    const script = scriptedModel([[callOf(50), callOf(5)]]);
+    const { finishReason } = await generateText({
+      ...{ model: script.model, prompt: 'go', stopWhen: isStepCount(5) },
+      ...gate.run('run'),
+    });
+    expect(finishReason).toBe('stop');
+    expect(script.told()['50']).toContain('The call was denied and did not run: by hand');
+    expect(countersign.callOf('50')).toMatchObject({ state: 'blocked', approval: null });
+    expect(countersign.callOf('5')).toMatchObject({ state: 'succeeded', approval: null });
+    expect(ran).toEqual([5]);
   });
 });

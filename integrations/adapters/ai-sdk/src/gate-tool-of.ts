@@ -32,7 +32,7 @@ export function gateToolOf(name: string, tool: FrameworkTool | undefined, gate: 
   const { description } = tool;
   const options = { ...(gate as Partial<ToolDefinition<z.ZodType | JsonSchema, FrameworkOptions>>) };
   checkGating(name, options);
-  const { needsApproval = true } = options;
+  const { needsApproval = options.decide === undefined } = options;
   if (needsApproval !== true) assertAsksByGate(name, tool);
   const gated = gateTool<z.ZodType | JsonSchema, FrameworkOptions>({
     ...(typeof description === 'string' ? { description } : {}),

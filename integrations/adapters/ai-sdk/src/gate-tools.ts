@@ -14,7 +14,7 @@ import type { Limits, Resumed } from './resume.js';
 import { resumeMessages } from './resume-messages.js';
 import { resumeUIMessages } from './resume-ui-messages.js';
 
-/** How one tool stands behind the gate. `needsApproval`: default `true`. */
+/** How one tool stands behind the gate. `needsApproval`: default `true`, with a `decide` `false`. */
 export type ToolGate<I> = ToolGating<I, FrameworkOptions>;
 
 type InputOf<T> = T extends Tool<infer I, infer _O, infer _C> ? I : never;

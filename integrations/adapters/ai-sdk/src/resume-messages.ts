@@ -139,7 +139,33 @@ function respond(messages: readonly ModelMessage[], verdicts: Verdicts): ModelMe
     }
     return results.length === 0 ? [message] : [message, { role: 'tool', content: results }];
   });
-  return responses.length === 0 ? kept : [...kept, { role: 'tool', content: responses }];
+  return responses.length === 0 ? kept : withResponses(kept, responses);
+}
+
+/**
+ * The framework reads the responses of the last message alone, so those to other tools of the step go into the same message. One
+ * whose call has a result stays where it is: behind the result, the framework would run the call again.
+ */
+function withResponses(messages: readonly ModelMessage[], responses: ToolModelMessage['content']): ModelMessage[] {
+  const step = messages.findLastIndex(({ role }) => role !== 'tool');
+  const parts = messages.flatMap(({ content }): readonly Part[] => (typeof content === 'string' ? [] : content));
+  const ended = new Set(parts.flatMap((part) => (part.type === 'tool-result' ? part.toolCallId : [])));
+  const open = new Set(
+    parts.flatMap((part) =>
+      part.type === 'tool-approval-request' && !ended.has(part.toolCallId) ? part.approvalId : [],
+    ),
+  );
+  const isOpen = (part: ToolModelMessage['content'][number]): boolean =>
+    part.type === 'tool-approval-response' && open.has(part.approvalId);
+  let last: ToolModelMessage = { role: 'tool', content: responses };
+  const kept = messages.flatMap((message, index): ModelMessage[] => {
+    if (index < step || message.role !== 'tool') return [message];
+    const moved = message.content.filter(isOpen);
+    if (moved.length > 0) last = { ...message, content: [...moved, ...last.content] };
+    const content = message.content.filter((part) => !isOpen(part));
+    return content.length === 0 ? [] : [{ ...message, content }];
+  });
+  return [...kept, last];
 }
 
 function resultPart(result: ToolResult): ToolModelMessage['content'][number] {

@@ -277,3 +277,21 @@ describe('a call that was written into the checkpoint', () => {
     expect(countersign.callOf('c9').state).toBe('awaiting_approval');
   });
 });
+
+describe('a call that the code of a tool denies', () => {
+  it('does not run, nobody is asked, and the model gets the reason', async () => {
+    const countersign = createFakeCountersign();
+    const decide = ({ amount }: { readonly amount: number }) =>
+      amount > 40 ? { deny: 'made by hand' } : amount > 10 ? ('ask' as const) : ('allow' as const);
+    const { tools } = gateOver(countersign, { tools: [refund], options: { refund: { decide } } } as never);
+    const agent = agentWith([...tools], call('denied', 50), call('free', 5), call('asked', 20));
+    const { messages } = await agent.invoke(go, thread);
+    expect(countersign.callOf('denied')).toMatchObject({ state: 'blocked', approval: null });
+    expect(countersign.callOf('asked')).toMatchObject({ state: 'awaiting_approval' });
+    countersign.approve('asked');
+    const end = await agent.invoke(new Command({ resume: true }), thread);
+    expect(messages).toBeDefined();
+    expect(resultsIn(end.messages)['denied']).toBe('The call was denied and did not run: made by hand');
+    expect(ran.toSorted()).toEqual([20, 5]);
+  });
+});

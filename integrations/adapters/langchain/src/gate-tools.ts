@@ -31,7 +31,7 @@ import { interrupt, isCommand, isGraphBubbleUp, isGraphInterrupt } from '@langch
 import { createFailures, type Failures } from './failures.js';
 import { interruptOf } from './review.js';
 
-/** How one tool asks: as in `gateTool` of the worker SDK. By default every call needs approval. */
+/** How one tool asks: as in `gateTool` of the worker SDK. Without `needsApproval` and `decide` every call needs approval. */
 export type GatedToolOptions<I = JsonObject> = ToolGating<I>;
 
 /** A tool with a zod schema and a literal name knows the type of its input. */
@@ -111,8 +111,8 @@ export function gateTools<const T extends readonly StructuredToolInterface[]>({
 function gated(inner: StructuredToolInterface, options: GatedToolOptions = {}): ReturnType<typeof gateTool> {
   checkGating(inner.name, options);
   return gateTool({
-    needsApproval: true,
     ...options,
+    needsApproval: options.needsApproval ?? options.decide === undefined,
     name: inner.name,
     description: inner.description,
     inputSchema: toJsonSchema(inner.schema) as JsonObject,

@@ -33,10 +33,10 @@ function world(options: Partial<Options>) {
   ]);
   closers.push(gate.close);
   const { tools } = gate.run('run');
-  const { model } = scriptedModel([[{ toolCallId: 'c1', toolName: 'refund', arguments: { amount: 50 } }]]);
+  const { model, told } = scriptedModel([[{ toolCallId: 'c1', toolName: 'refund', arguments: { amount: 50 } }]]);
   const agent = new Agent({ id: 's', name: 's', instructions: 'You refund.', model, tools });
   const mastra = new Mastra({ agents: { agent }, storage: new InMemoryStore(), logger: false });
-  return { countersign, tools, agent: mastra.getAgent('agent') };
+  return { countersign, tools, told, agent: mastra.getAgent('agent') };
 }
 
 afterEach(async () => {
@@ -93,5 +93,22 @@ describe('an option of the framework', () => {
     expect(() => gatedTool({ ...existing, requireApproval: true })).toThrow(TypeError);
     // @ts-expect-error: there is no such option
     expect(() => gatedTool({ ...existing, needApproval: true })).toThrow(TypeError);
+  });
+});
+
+describe('a call that the code of a tool denies', () => {
+  it('does not run, nobody is asked, and the run goes on', async () => {
+    const { agent, countersign, told } = world({ decide: () => ({ deny: 'made by hand' }) });
+    const { finishReason } = await agent.generate('go', { runId: randomUUID() });
+    expect(finishReason).not.toBe('suspended');
+    expect(told()['c1']).toContain('made by hand');
+    expect(countersign.callOf('c1')).toMatchObject({ state: 'blocked', approval: null });
+    expect(ran).toEqual([]);
+  });
+
+  it('runs without a question where the code allows it', async () => {
+    const { agent, countersign } = world({ decide: () => 'allow' });
+    await agent.generate('go', { runId: randomUUID() });
+    expect(countersign.callOf('c1')).toMatchObject({ state: 'succeeded', approval: null });
   });
 });

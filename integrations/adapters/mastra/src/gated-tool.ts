@@ -62,7 +62,7 @@ interface ToolMembers<S extends z.ZodObject | JsonSchema> {
 
 /**
  * The options of the framework's `createTool` that a gated tool takes, and how it stands behind the gate. `needsApproval`:
- * default `true`.
+ * default `true`, with a `decide` `false`.
  */
 export interface GatedToolOptions<S extends z.ZodObject | JsonSchema>
   extends
@@ -98,7 +98,7 @@ export function gatedTool<const S extends z.ZodObject | JsonSchema>(options: Gat
   const framework = forwardedOptions(id, options, { own, forwarded, refused }) as FrameworkOptions;
   const gate = gateTool<S, FrameworkContext>({
     ...options,
-    needsApproval: options.needsApproval ?? true,
+    needsApproval: options.needsApproval ?? options.decide === undefined,
     name: id,
     inputIsParsed: true,
     signalOf: (context) => context?.abortSignal,

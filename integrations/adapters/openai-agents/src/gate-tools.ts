@@ -1,6 +1,5 @@
 import {
   assertRequested,
-  CountersignError,
   createWorker,
   modelOutput,
   NotApprovedError,
@@ -12,7 +11,8 @@ import {
 } from '@countersign/worker-sdk';
 import { tool, type RunContext, type Tool } from '@openai/agents';
 import { z } from 'zod';
-import type { FrameworkContext, FrameworkOptions, GatedTool } from './gated-tool.js';
+import { frameworkAgentTool, type GatedAgentTool } from './agent-tool.js';
+import { textOfError, type FrameworkContext, type FrameworkOptions, type GatedTool } from './gated-tool.js';
 import { callsIn, resumeState, type AnyAgent, type Limits, type Resumed } from './resume.js';
 
 /** One run of the agents. */
@@ -39,7 +39,10 @@ export type Gate = FrameworkGate<GatedRun, FrameworkContext>;
  *   refund,
  * ]);
  */
-export function gateTools(options: Omit<WorkerOptions<FrameworkContext>, 'tools'>, tools: readonly GatedTool[]): Gate {
+export function gateTools(
+  options: Omit<WorkerOptions<FrameworkContext>, 'tools'>,
+  tools: readonly (GatedTool | GatedAgentTool)[],
+): Gate {
   const worker = createWorker<FrameworkContext>({ ...options, tools: tools.map(({ gate }) => gate) });
   const names = new Set(tools.map(({ name }) => name));
   return {
@@ -47,7 +50,7 @@ export function gateTools(options: Omit<WorkerOptions<FrameworkContext>, 'tools'
       const ids = { ...more, runId };
       const stored = new Map<string, JsonValue | undefined>();
       return {
-        tools: tools.map((one) => frameworkTool(worker, ids, one, stored)),
+        tools: toolsOfRun({ worker, run: ids, stored }, tools),
         resume: async (agent, state, limits) => {
           const resumed = await resumeState(worker, ids, names, agent, state, limits);
           for (const [id, args] of callsIn(state)) stored.set(id, args);
@@ -60,30 +63,55 @@ export function gateTools(options: Omit<WorkerOptions<FrameworkContext>, 'tools'
   };
 }
 
-function frameworkTool(
-  worker: Worker<FrameworkContext>,
-  run: Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>,
-  one: GatedTool,
-  stored: ReadonlyMap<string, JsonValue | undefined>,
-): Tool {
+/** One run, and the calls of the stored states that it has read. */
+interface Around {
+  readonly worker: Worker<FrameworkContext>;
+  readonly run: Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>;
+  readonly stored: ReadonlyMap<string, JsonValue | undefined>;
+}
+
+/** An agent that is a tool gets the tools before it. */
+function toolsOfRun(around: Around, tools: readonly (GatedTool | GatedAgentTool)[]): readonly Tool[] {
+  const { worker, run, stored } = around;
+  const made: Tool[] = [];
+  for (const one of tools) {
+    if (!('agentOf' in one)) {
+      made.push(frameworkTool(around, one));
+      continue;
+    }
+    const rawArguments = (toolCallId: string): JsonValue | undefined => stored.get(toolCallId);
+    const more = { agent: one.agentOf([...made]), needsApproval: needsPersonIn(around, one), rawArguments };
+    made.push(frameworkAgentTool(worker, run, one, more));
+  }
+  return made;
+}
+
+/** Asks the ledger whether the framework must interrupt the run for a call. */
+function needsPersonIn({ worker, run, stored }: Around, one: GatedTool | GatedAgentTool) {
+  return async (runContext: RunContext, input: unknown, toolCallId = ''): Promise<boolean> => {
+    const { name } = one;
+    assertSynchronous(one, input);
+    // The framework asks before each execution, also about a call of a stored state. The state may come from a client, so
+    // such a call must be in the ledger.
+    const isApproved = runContext.isToolApproved({ toolName: name, callId: toolCallId }) === true;
+    const isResumed = isApproved || stored.has(toolCallId);
+    if (isResumed) await assertRequested(worker, run.runId, [toolCallId]);
+    const rawArguments = stored.get(toolCallId);
+    const call = { toolCallId, toolName: name, arguments: input as JsonValue, rawArguments };
+    const { hasPendingApprovals } = await worker.ask({ ...run, toolCalls: [call] }, { context: { runContext } });
+    return hasPendingApprovals;
+  };
+}
+
+function frameworkTool(around: Around, one: GatedTool): Tool {
   const { name, description, parameters, framework } = one;
+  const { worker, run, stored } = around;
   return tool({
     ...(framework as Omit<FrameworkOptions, 'strict'>),
     name,
     description,
     parameters: forgiving(parameters) as z.ZodObject,
-    needsApproval: async (runContext: RunContext, input: unknown, toolCallId = '') => {
-      assertSynchronous(one, input);
-      // The framework asks before each execution, also about a call of a stored state. The state may come from a client, so
-      // such a call must be in the ledger.
-      const isApproved = runContext.isToolApproved({ toolName: name, callId: toolCallId }) === true;
-      const isResumed = isApproved || stored.has(toolCallId);
-      if (isResumed) await assertRequested(worker, run.runId, [toolCallId]);
-      const rawArguments = stored.get(toolCallId);
-      const call = { toolCallId, toolName: name, arguments: input as JsonValue, rawArguments };
-      const { hasPendingApprovals } = await worker.ask({ ...run, toolCalls: [call] }, { context: { runContext } });
-      return hasPendingApprovals;
-    },
+    needsApproval: needsPersonIn(around, one),
     execute: async (input: unknown, runContext, details) => {
       const toolCallId = details?.toolCall?.callId ?? '';
       const { signal } = details ?? {};
@@ -95,10 +123,7 @@ function frameworkTool(
       return modelOutput(result);
     },
     // By default the model would be told to try again.
-    errorFunction: (_context, error) => {
-      if (error instanceof NotApprovedError || error instanceof CountersignError) throw error;
-      return error instanceof Error ? error.message : String(error);
-    },
+    errorFunction: (_context, error) => textOfError(error),
   });
 }
 
@@ -119,7 +144,7 @@ function forgiving(parameters: GatedTool['parameters']): GatedTool['parameters']
 }
 
 /** The framework parses the arguments synchronously. After its approval the call could not run. */
-function assertSynchronous({ name, parameters }: GatedTool, input: unknown): void {
+function assertSynchronous({ name, parameters }: GatedTool | GatedAgentTool, input: unknown): void {
   try {
     if (parameters instanceof z.ZodType) parameters.safeParse(input);
   } catch (error) {

@@ -1,11 +1,14 @@
 import {
+  CountersignError,
   forwardedOptions,
   gateTool,
+  NotApprovedError,
   type ApprovalContext,
   type ApprovalVerdict,
   type GateTool,
   type InputOf,
   type JsonSchema,
+  type NeedsApproval as SdkNeedsApproval,
   type ToolGating,
 } from '@countersign/worker-sdk';
 import type { FunctionTool, RunContext, ToolOptions } from '@openai/agents';
@@ -15,6 +18,8 @@ import type { z } from 'zod';
 export interface FrameworkContext {
   readonly runContext: RunContext | undefined;
   readonly details?: Parameters<FunctionTool['invoke']>[2];
+  /** Runs the agent that is the tool. The adapter sets it. */
+  readonly runAgent?: (input: unknown, signal: AbortSignal) => Promise<unknown>;
 }
 
 /**
@@ -56,9 +61,9 @@ const refused = {
 export type FrameworkOptions = Pick<ToolOptions<z.ZodObject>, (typeof forwarded)[number]>;
 
 /** How the tool stands behind the gate. */
-interface Gating<I> extends Omit<ToolGating<I, FrameworkContext>, 'needsApproval'> {
+export interface Gating<I> extends Omit<ToolGating<I, FrameworkContext>, 'needsApproval'> {
   /**
-   * Default `true`. The policy of the server can be stricter, never laxer. A predicate may be asked more than once for a call.
+   * Default `true`, with a `decide` `false`. The policy of the server can be stricter, never laxer. A predicate may be asked more than once for a call.
    * Outside a run, where there is no run context, it is not asked, and a person must agree.
    */
   readonly needsApproval?: NeedsApproval<I>;
@@ -105,10 +110,10 @@ export interface GatedTool {
 export function gatedTool<const S extends z.ZodObject | JsonSchema>(options: GatedToolOptions<S>): GatedTool {
   const framework = forwardedOptions(options.name, options, { own, forwarded, refused });
   checkName(options.name);
-  const { name, description, parameters, execute, needsApproval = true } = options;
+  const { name, description, parameters, execute } = options;
   const gate = gateTool<S, FrameworkContext>({
     ...options,
-    needsApproval: typeof needsApproval === 'function' ? checkInRun(needsApproval) : needsApproval,
+    needsApproval: needsApprovalOf(options),
     inputSchema: parameters,
     inputIsParsed: true,
     signalOf: (context) => context?.details?.signal,
@@ -117,8 +122,23 @@ export function gatedTool<const S extends z.ZodObject | JsonSchema>(options: Gat
   return { name, description, parameters, framework, gate };
 }
 
+/** The error of a tool as the model is told it. Throws the error of a call that the ledger does not let run. */
+export function textOfError(error: unknown): string {
+  if (error instanceof NotApprovedError || error instanceof CountersignError) throw error;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The predicate as the worker asks it. */
+export function needsApprovalOf<I>({
+  needsApproval,
+  decide,
+}: Pick<Gating<I>, 'needsApproval' | 'decide'>): SdkNeedsApproval<I, FrameworkContext> {
+  if (typeof needsApproval === 'function') return checkInRun(needsApproval);
+  return needsApproval ?? decide === undefined;
+}
+
 /** A name that the framework changes would be another one in the interruptions than in the ledger. */
-function checkName(name: string): void {
+export function checkName(name: string): void {
   const changed = name.replace(/[^a-zA-Z0-9]/g, '_');
   if (changed !== name) throw new TypeError(`tool ${name}: name it ${changed}, as the framework would call it`);
 }
