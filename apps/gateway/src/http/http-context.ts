@@ -168,13 +168,16 @@ async function whenSeen({ ports, gateway }: HttpContext, actor: Actor, position:
   if (shown !== undefined) await shown;
 }
 
+/** The type of JSON lines. */
+export const linesType = 'application/x-ndjson';
+
 /**
  * Sends JSON lines as they are made. The next ones are made only after the socket has accepted the current ones. It
  * counts as one of the sender's streams: take the place before the work begins.
  */
 export function sendLines(reply: FastifyReply, lines: AsyncGenerator<string, void>): void {
   const body = Readable.from(lines, { objectMode: false, highWaterMark: 64 * 1024 });
-  void reply.status(200).header('content-type', 'application/x-ndjson').send(body);
+  void reply.status(200).header('content-type', linesType).send(body);
 }
 
 /** Calls `fn` once, when the response is complete or the connection is closed. */

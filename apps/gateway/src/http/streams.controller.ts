@@ -7,7 +7,17 @@ import type { EventSink } from '../event-reader.js';
 import { routes } from '../routes.js';
 import { invalidRequest } from '../validation.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, isStill, paramOf, positionOf, queryOf, read, sendLines, whenOver } from './http-context.js';
+import {
+  actorOf,
+  isStill,
+  linesType,
+  paramOf,
+  positionOf,
+  queryOf,
+  read,
+  sendLines,
+  whenOver,
+} from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
@@ -31,6 +41,10 @@ export class StreamsController {
       types: types === undefined ? undefined : typesOf(types),
     };
     const actor = actorOf(request);
+    if (request.method === 'HEAD') {
+      sendHead(reply, eventStreamHeaders);
+      return;
+    }
     const onClose = (listener: () => void): void => {
       whenOver(this.#http, request, reply, listener);
     };
@@ -60,6 +74,10 @@ export class StreamsController {
     const { after = 0, limit = Infinity } = queryOf(routes.auditLog, request);
     const { audit, caps } = this.#http.gateway;
     const actor = actorOf(request);
+    if (request.method === 'HEAD') {
+      sendHead(reply, { 'content-type': linesType });
+      return;
+    }
     const lines = audit.log(actor, after, limit);
     // The export of a long log is a stream like those of events.
     whenOver(this.#http, request, reply, caps.streams.take(actor));
@@ -75,13 +93,21 @@ function typesOf(list: string): ReadonlySet<string> {
   return new Set(types);
 }
 
+/** The headers of a stream, and its end: a client asks what the stream would be. */
+function sendHead(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
+  reply.hijack();
+  reply.raw.writeHead(200, { ...safeHeaders, ...headers });
+  reply.raw.end();
+}
+
+// A proxy that waits for a full buffer would hold events back.
+const eventStreamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
+
 /** Takes the socket from fastify, because a stream has no end and no length. */
 function openSink(reply: FastifyReply, onClose: EventSink['onClose']): EventSink {
   const { raw } = reply;
   reply.hijack();
-  // A proxy that waits for a full buffer would hold events back.
-  const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
-  raw.writeHead(200, { ...safeHeaders, ...headers });
+  raw.writeHead(200, { ...safeHeaders, ...eventStreamHeaders });
   // `close` reports a broken connection. An `error` without a listener would end the process.
   raw.on('error', () => undefined);
   return {

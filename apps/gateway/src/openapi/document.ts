@@ -54,6 +54,7 @@ export function createOpenApiDocument(): OpenApiDocument {
       version: contractVersion,
       description:
         'The approval ledger for AI agents. Every error is a problem document with a stable `code`. ' +
+        'HEAD works wherever GET does: the same headers, and no body. ' +
         'The version is that of this contract, not of the product: its first number is the `/v1` of the paths and grows ' +
         'with a change that breaks clients, its second with an addition.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },

@@ -65,8 +65,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const adapter = new OneErrorHandlerAdapter({
     ...(tls && { https: tls }),
     bodyLimit: bodyBytesMax,
-    // The API has no HEAD and OPTIONS: they get 405 like any other unknown method of a path.
-    exposeHeadRoutes: false,
+    // HEAD runs the handler of GET, and its answer has no body. OPTIONS gets 405 like any other unknown method of a path.
+    exposeHeadRoutes: true,
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     // Our own hook responds while draining, with our own text.
@@ -129,9 +129,10 @@ function unknownRoute(
   methodsOf: HttpServerOptions['methodsOf'],
 ): ProblemError {
   const query = request.url.indexOf('?');
-  const methods = methodsOf(query === -1 ? request.url : request.url.slice(0, query));
+  const named = methodsOf(query === -1 ? request.url : request.url.slice(0, query));
+  const methods = named?.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   // A body that was sent there is not read.
-  if (request.method !== 'GET') void reply.header('connection', 'close');
+  if (request.method !== 'GET' && request.method !== 'HEAD') void reply.header('connection', 'close');
   if (methods === undefined) return new ProblemError('not-found', 'this path does not exist');
   void reply.header('allow', methods.join(', '));
   return new ProblemError('method-not-allowed', `this path takes ${methods.join(', ')}, not ${request.method}`);
