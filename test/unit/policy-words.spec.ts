@@ -26,7 +26,7 @@ const others = { ...times, ...decisions, fourEyes: true, minAssurance: 'medium',
 const requires: readonly Json[] = [
   {
     ...{ stages: [{ quorum: { approve: 2, deny: 2, of: ['ops'] } }, { anyOf: ['ops'] }, { allOf: ['ops', 'law'] }] },
-    ...{ ...others, batch: 'all-or-nothing', denyEndsRun: true, onTimeout: 'escalate' },
+    ...{ ...others, batch: 'all-or-nothing', denyEndsRun: true, requireCheckedSchema: true, onTimeout: 'escalate' },
     escalation: [{ to: ['managers'], expiresIn: '20m' }],
   },
   { quorum: { approve: 2, deny: 2, of: ['ops'] }, onTimeout: 'allow', allowOnTimeout: 'i-understand' },
@@ -145,7 +145,7 @@ describe('the words of a recorded requirement', () => {
     ...{ fourEyes: true, allowedDecisions: ['approve', 'deny'], requireReason: ['deny'], minAssurance: 'medium' },
     ...{ risk: 'high', expiresInMs: 1_800_000, executeByMs: 900_000, onTimeout: 'escalate', remindersMs: [600_000] },
     escalation: [{ to: ['managers'], expiresInMs: 1_200_000 }],
-    ...{ businessHours: hours, batch: 'all-or-nothing', denyEndsRun: true },
+    ...{ businessHours: hours, batch: 'all-or-nothing', denyEndsRun: true, requireCheckedSchema: true },
   };
 
   it('name every member', () => {
@@ -167,7 +167,7 @@ describe('the words of a recorded requirement', () => {
         'then managers within 20 min; without an answer in time: others are asked; must run within 15 min after; ' +
         'times count mon fri 08:00 to 18:00 Europe/Paris; not the requester; possible: approve, deny; ' +
         'reason needed to deny; at least medium assurance of the person; high risk; ' +
-        'the calls of the step run together or not at all; a denial ends the run',
+        'the calls of the step run together or not at all; a denial ends the run; schemas are checked whole',
     );
   });
 
@@ -176,6 +176,6 @@ describe('the words of a recorded requirement', () => {
     stages: [{ mode: 'quorum', approve: 1, deny: 1, groups: null }],
     ...{ fourEyes: false, allowedDecisions: ['approve'], requireReason: [], minAssurance: null, risk: null },
     ...{ expiresInMs: 'never', executeByMs: 'never', onTimeout: 'deny', escalation: [], remindersMs: [] },
-    ...{ businessHours: undefined, batch: undefined, denyEndsRun: undefined },
+    ...{ businessHours: undefined, batch: undefined, denyEndsRun: undefined, requireCheckedSchema: undefined },
   };
 });

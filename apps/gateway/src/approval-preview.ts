@@ -27,6 +27,7 @@ export function previewOf(view: ApprovalView): ApprovalView {
     reason: view.reason === null ? null : cutText(view.reason, textMax),
     labels: Object.fromEntries(Object.entries(labels).slice(0, membersMax)),
     hiddenValues: view.hiddenValues.slice(0, membersMax),
+    ...(view.schemaNotes !== undefined && { schemaNotes: view.schemaNotes.slice(0, levelsMax) }),
     chain: chain.slice(-levelsMax),
     batch: batch === null ? null : { ...batch, callIds: batch.callIds.slice(0, membersMax) },
     proposal: { ...proposal, output: cutValue(proposal.output, { left: textMax }, 0) },

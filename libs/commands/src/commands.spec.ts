@@ -197,7 +197,7 @@ describe('requesting tool calls', () => {
     expect((await callOf(callId)).request.agentId).toBe('agent');
   });
 
-  it('refuses arguments that do not fit their schema, with every path, and a schema that is none', async () => {
+  it('refuses arguments that do not fit their schema, with every path, and takes a schema as far as it can be checked', async () => {
     const toolSchema: JsonObject = {
       type: 'object',
       properties: { amount: { type: 'number', maximum: 10 }, to: { type: 'string', pattern: '^[A-Z]+$' } },
@@ -209,11 +209,13 @@ describe('requesting tool calls', () => {
     expect(outcome).toMatchObject({ status: 'refused', refusal: { code: 'invalid-arguments' } });
     const paths = outcome.status === 'refused' ? outcome.refusal.errors?.map((error) => error.path) : [];
     expect(paths?.sort()).toEqual(['calls.0.arguments', 'calls.0.arguments.amount', 'calls.0.arguments.to']);
-    const bad = { ...call, toolSchema: { type: 'nonsense' } };
-    expect(codeOf(await api.requestToolCalls(commands, agent, { runId: 'r', calls: [bad] }, commandId()))).toBe(
-      'invalid-request',
-    );
     expect(await store.head()).toBe(0);
+    const odd = { ...call, arguments: { amount: 1 }, toolSchema: { ...toolSchema, minProperties: 'many' } };
+    const [callId = ''] = done(
+      await api.requestToolCalls(commands, agent, { runId: 'r', calls: [odd] }, commandId()),
+    ).callIds;
+    const notes = [{ pointer: '/minProperties', why: 'must be a whole number, 0 or more' }];
+    expect((await callOf(callId)).request).toMatchObject({ schemaNotes: notes, toolSchema: odd.toolSchema });
   });
 
   it('names what is wrong with every call, not only with the first', async () => {

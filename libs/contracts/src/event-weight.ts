@@ -7,6 +7,7 @@ const bytesPerEvent = 512;
 const chosen = [
   'arguments',
   'toolSchema',
+  'schemaNotes',
   'labels',
   'sensitive',
   'description',

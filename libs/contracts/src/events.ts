@@ -38,6 +38,7 @@ import type { RefusalEvent } from './refusal-events.js';
 import { verdictSchema } from './requirement.js';
 import { runCancelledSchema } from './run-events.js';
 import type { RunEvent } from './run-events.js';
+import { schemaNoteSchema } from './schema-notes.js';
 import { subjectErasedSchema } from './subject-events.js';
 import type { SubjectEvent } from './subject-events.js';
 
@@ -58,6 +59,8 @@ export const toolCallRequestedSchema = z.strictObject({
   arguments: jsonObjectSchema,
   toolSchema: jsonObjectSchema.nullable(),
   toolSchemaHash: digestSchema.nullable(),
+  /** The parts of the schema that were not checked; absent: none. */
+  schemaNotes: z.exactOptional(z.array(schemaNoteSchema).min(1)),
   salt: z.string().nullable(),
   actionDigest: digestSchema,
   /** JSON pointers of the sensitive values in `arguments`. */

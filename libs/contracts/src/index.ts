@@ -210,6 +210,7 @@ export {
   toolCallStates,
   toolCallViewSchema,
 } from './views.js';
+export type { SchemaNote } from './schema-notes.js';
 export type { ResponseView, StageProgress, Upcoming } from './approval-parts.js';
 export type { ErasureView, EventView, LogEventView, UnreadableStreamView } from './log-views.js';
 export type {

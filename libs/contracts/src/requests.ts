@@ -67,7 +67,7 @@ const requestedCallSchema = z
     toolSchema: jsonObjectSchema
       .meta({
         description:
-          'JSON Schema of the arguments, draft 2020-12 or draft-07. At most 64 KiB, 2,000 schemas and 32 levels; a schema beyond, or one that cannot be honoured, is answered 400 invalid-request',
+          'JSON Schema of the arguments, of draft 2020-12, 2019-09, 07, 06 or 04, or as OpenAPI 3.0 writes it. A part that cannot be checked, and a schema beyond 256 KiB, 8,000 schemas or 64 levels, is named in `schemaNotes` of the call; the rest holds',
       })
       .optional(),
     clientExecuted: z.boolean().optional(),

@@ -62,6 +62,8 @@ export const requirementSchema = z
     batch: z.exactOptional(z.literal('all-or-nothing')),
     /** A denial cancels the other open calls of the run; absent: it does not. */
     denyEndsRun: z.exactOptional(z.literal(true)),
+    /** A call or an edit whose schema is not checked whole is refused; absent: it is not. */
+    requireCheckedSchema: z.exactOptional(z.literal(true)),
   })
   .meta({
     id: 'Requirement',

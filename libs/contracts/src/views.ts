@@ -16,6 +16,12 @@ import { chainLinkViewSchema } from './nesting.js';
 import { decisionTypeSchema, riskSchema, timeSchema } from './primitives.js';
 import { presentedViewSchema } from './presented.js';
 import { requirementSchema, verdictSchema } from './requirement.js';
+import { schemaNoteSchema } from './schema-notes.js';
+
+const schemaNotesSchema = z.array(schemaNoteSchema).exactOptional().meta({
+  description:
+    "The parts of the tool's schema that were not checked; the rest was. An empty pointer is all of it. Absent: none.",
+});
 
 export const toolCallStates = [
   'allowed',
@@ -71,6 +77,7 @@ export const approvalViewSchema = z
     labels: z.record(z.string(), z.string()),
     /** The values that are masked for this reader. */
     hiddenValues: z.array(hiddenValueSchema),
+    schemaNotes: schemaNotesSchema,
     /** The calls that were requested together; null for a call on its own. */
     batch: batchViewSchema.nullable(),
     round: z.int(),
@@ -142,6 +149,7 @@ export const toolCallViewSchema = z
     /** The arguments that will run: after an edit, the edited ones. */
     arguments: jsonObjectSchema,
     originalArguments: jsonObjectSchema.optional(),
+    schemaNotes: schemaNotesSchema,
     actionDigest: z.string(),
     state: toolCallStateSchema,
     verdict: verdictSchema,

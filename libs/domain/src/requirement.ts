@@ -106,6 +106,7 @@ function stricter(one: Requirement, other: Requirement): Requirement {
   return {
     ...one,
     ...(other.denyEndsRun === true ? { denyEndsRun: true } : {}),
+    ...(other.requireCheckedSchema === true ? { requireCheckedSchema: true } : {}),
     fourEyes: one.fourEyes || other.fourEyes,
     allowedDecisions: one.allowedDecisions.filter(
       (decision) => decision === 'deny' || other.allowedDecisions.includes(decision),

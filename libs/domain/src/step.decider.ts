@@ -3,7 +3,8 @@ import { assert } from './assert.js';
 import type { UseGrant } from './grant.decider.js';
 import { noApproverLeft } from './step.approvers.js';
 import { joinedByRule, splitBatch, tooManyMembers } from './step.batch.js';
-import { conflictOf, nestingRefusal, repeatOf } from './step.conflicts.js';
+import { uncheckedSchema } from './schema-check.js';
+import { conflictOf, invalidRequest, nestingRefusal, repeatOf } from './step.conflicts.js';
 import type { JudgedCall, StepFacts } from './step.facts.js';
 import { coverByGrants } from './step.grants.js';
 import type { CoveredCall } from './step.grants.js';
@@ -33,6 +34,8 @@ export function decideStep(facts: StepFacts): StepDecision {
   const repeats = calls.map(repeatOf);
   const conflict = againstTheLog(facts, repeats);
   if (conflict !== undefined) return refuse(conflict);
+  const unchecked = notChecked(calls, repeats);
+  if (unchecked !== undefined) return refuse(unchecked);
   const proposals = joinedByRule(calls, limits);
   if ('code' in proposals) return refuse(proposals);
   const noApprover = noApproverLeft(
@@ -67,6 +70,16 @@ function againstTheLog(
     conflictOf(calls, repeats) ??
     splitBatch(calls, inBatch)
   );
+}
+
+/** The calls whose schema is not checked whole although their rule demands it. */
+function notChecked(calls: StepFacts['calls'], repeats: readonly (Repeat | 'new')[]): Refusal | undefined {
+  const errors = calls.flatMap(({ judged, proposal }, index) => {
+    const isAsked = judged.verdict.outcome === 'require' && repeats[index] !== 'equal';
+    const message = isAsked ? uncheckedSchema(judged.requirement, proposal) : undefined;
+    return message === undefined ? [] : [{ path: `calls.${String(index)}.toolSchema`, message }];
+  });
+  return errors.length === 0 ? undefined : invalidRequest(errors);
 }
 
 function refuse(refusal: Refusal): StepDecision {

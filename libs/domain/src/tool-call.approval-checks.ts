@@ -8,6 +8,7 @@ import { reaches } from './requirement.js';
 import { currentProposal, expiresAtOf, isOver, requirementOf } from './proposal.js';
 import type { RespondToApproval } from './tool-call.commands.js';
 import type { Approval, Resolution, ToolCall, Vote } from './tool-call.state.js';
+import { uncheckedSchema } from './schema-check.js';
 import { agrees, groupsAsked, isApprover as isApproverOf, isAsked, isCounted } from './seats.js';
 import { instructionsOf } from './voting.js';
 
@@ -217,6 +218,14 @@ const isValid: Check = ({ command: { decision } }) =>
       }
     : undefined;
 
+/** An edit is checked against the same schema as the request. Its rule may demand more than that of the request did. */
+const hasCheckedSchema: Check = ({ call, edited, command: { decision } }) => {
+  if (decision.type !== 'edit') return undefined;
+  const message = uncheckedSchema(requirementOf(edited), call.request);
+  if (message === undefined) return undefined;
+  return { ...no('invalid-arguments', `The schema of the tool ${message}.`), errors: [{ path: '', message }] };
+};
+
 const isInBounds: Check = ({ approval, edited, command, response }) => {
   const names = voiceNames(command.responder, response.onBehalfOf);
   const isFirst = !approval.votes.some((vote) => isOfOneOf(names, vote));
@@ -237,6 +246,7 @@ export const responseChecks: readonly Check[] = [
   isUnblocked,
   leavesApprovers,
   isValid,
+  hasCheckedSchema,
   isInBounds,
 ];
 

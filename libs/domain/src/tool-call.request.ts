@@ -6,6 +6,8 @@ import { expiryAfter, recordedReminders } from './deadline-times.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
 import { notOwner } from './ownership.js';
+import { uncheckedSchema } from './schema-check.js';
+import { invalidRequest } from './step.conflicts.js';
 import { overQuota } from './step.quotas.js';
 import { toStored } from './time.js';
 import { hasBegun, heldByBatch, isBatchMember } from './tool-call.batch.js';
@@ -113,7 +115,7 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
     notAskable(state) ??
     decidedByBatch(command.verdict.outcome, command.batch, state) ??
     noMoreRounds(state) ??
-    tooFewApprovers(command, state);
+    notToBeAsked(command, state);
   if (refusal !== undefined) return refusal;
   assert(command.round === nextRound(state), 'a further approval is the next round');
   const { approvalId, round, verdict, requirement, requestedBy, at } = command;
@@ -128,14 +130,28 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
   return accepted(approvalRequested(question, at));
 }
 
+function notToBeAsked(command: RequestApproval, state: ToolCall): RuleResult<never> | undefined {
+  return command.verdict.outcome === 'block'
+    ? undefined
+    : (tooFewApprovers(command, state) ?? notChecked(command, state));
+}
+
 /** Attack: people are asked only after those have left whom the agent did not exclude by the names that it chose. */
 function tooFewApprovers(
   { approvers, requirement, verdict }: RequestApproval,
   { request }: ToolCall,
 ): RuleResult<never> | undefined {
-  if (approvers === undefined || verdict.outcome === 'block') return undefined;
+  if (approvers === undefined) return undefined;
   const stage = stageWithoutApprovers(requirement, request, approvers);
   return stage === undefined ? undefined : refused('no-approver-left', `${noApproverDetail(stage, verdict)}.`);
+}
+
+/** The policy may demand more than when the call was recorded. */
+function notChecked({ requirement }: RequestApproval, { request }: ToolCall): RuleResult<never> | undefined {
+  const message = uncheckedSchema(requirement, request);
+  return message === undefined
+    ? undefined
+    : { status: 'refused', refusal: invalidRequest([{ path: 'toolSchema', message }]) };
 }
 
 function noMoreRounds(call: ToolCall): RuleResult<never> | undefined {

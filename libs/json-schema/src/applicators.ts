@@ -1,25 +1,28 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { hasAll } from './assertions.js';
-import { evaluate, probe } from './evaluate.js';
+import { evaluate, judge, probe } from './evaluate.js';
 import { isObject, listOf, namesOf } from './keyword.js';
 import type { Keyword, KeywordPlace } from './keyword.js';
 import { fail } from './run.js';
 import type { Run } from './run.js';
+import type { Judged } from './evaluate.js';
 import type { Check, SchemaNode } from './schema-node.js';
 import { spend } from './work.js';
 
 function partsOf(value: JsonValue, place: KeywordPlace, keyword: string): readonly SchemaNode[] | undefined {
   const list = listOf(value, place, keyword);
-  if (list?.length === 0) place.refuse('must not be empty', keyword);
+  if (list?.length === 0) place.note('must not be empty', keyword);
   return list?.map((one, index) => place.subschema(one, keyword, index));
 }
 
-const ref: Keyword = (value, place) => {
-  place.reference(value, (target) => {
+const ref: Keyword = (value, place, keyword) => {
+  const use = (target: SchemaNode): void => {
     target.isShared = true;
     place.node.parts.always.push(target);
     place.node.checks.inPlace.push((one, run, seen) => evaluate(target, one, run, seen));
-  });
+  };
+  // What a reference may lead to is searched for marks, also where it is not known which of them it means.
+  place.reference(value, keyword, use, (targets) => void place.node.parts.sometimes.push(...targets));
 };
 
 const allOf: Keyword = (value, place, keyword) => {
@@ -34,16 +37,24 @@ function noneFits(parts: readonly SchemaNode[], value: JsonValue, run: Run, mess
   return fail(run, () => message);
 }
 
+/** The value passes, because a part that cannot be checked decides about it. */
+function unsure(run: Run): true {
+  run.isDoubtful = true;
+  return true;
+}
+
 const anyOf: Keyword = (value, place, keyword) => {
   const parts = partsOf(value, place, keyword) ?? [];
   place.node.parts.sometimes.push(...parts);
   place.node.checks.inPlace.push((one, run, seen) => {
-    let fits = false;
+    const found = new Set<Judged>();
     for (const part of parts) {
-      fits = probe(part, one, run, seen) || fits;
-      if (fits && seen === null) return true;
+      found.add(judge(part, one, run, seen));
+      if (seen === null && found.has('fits')) return true;
     }
-    return fits || noneFits(parts, one, run, 'must match a schema in anyOf');
+    if (found.has('fits')) return true;
+    if (!found.has('unsure')) return noneFits(parts, one, run, 'must match a schema in anyOf');
+    return unsure(run);
   });
 };
 
@@ -52,10 +63,14 @@ const oneOf: Keyword = (value, place, keyword) => {
   place.node.parts.sometimes.push(...parts);
   place.node.checks.inPlace.push((one, run, seen) => {
     let count = 0;
+    let isUnsure = false;
     for (const part of parts) {
-      if (probe(part, one, run, seen)) count += 1;
+      const judged = judge(part, one, run, seen);
+      if (judged === 'fits') count += 1;
+      isUnsure ||= judged === 'unsure';
       if (count > 1) return fail(run, () => 'must match exactly one schema in oneOf');
     }
+    if (isUnsure) return unsure(run);
     return count === 1 || noneFits(parts, one, run, 'must match exactly one schema in oneOf');
   });
 };
@@ -63,7 +78,11 @@ const oneOf: Keyword = (value, place, keyword) => {
 const not: Keyword = (value, place) => {
   const part = place.subschema(value, 'not');
   place.node.parts.sometimes.push(part);
-  place.node.checks.inPlace.push((one, run) => !probe(part, one, run, null) || fail(run, () => 'must NOT be valid'));
+  place.node.checks.inPlace.push((one, run) => {
+    const judged = judge(part, one, run, null);
+    if (judged === 'unsure') return unsure(run);
+    return judged === 'fails' || fail(run, () => 'must NOT be valid');
+  });
 };
 
 const condition: Keyword = (value, place) => {
@@ -77,7 +96,12 @@ const condition: Keyword = (value, place) => {
   const parts = [test, whenTrue, whenFalse].filter((part) => part !== null);
   place.node.parts.sometimes.push(...parts);
   place.node.checks.inPlace.push((one, run, seen) => {
-    const next = probe(test, one, run, seen) ? whenTrue : whenFalse;
+    const judged = judge(test, one, run, seen);
+    if (judged === 'unsure') {
+      for (const part of [whenTrue, whenFalse]) if (part !== null) probe(part, one, run, seen);
+      return unsure(run);
+    }
+    const next = judged === 'fits' ? whenTrue : whenFalse;
     return next === null || evaluate(next, one, run, seen);
   });
 };
@@ -110,7 +134,7 @@ const dependentSchemas: Keyword = (value, place, keyword) => {
 
 const dependentRequired: Keyword = (value, place, keyword) => {
   if (!isObject(value)) {
-    place.refuse('must be an object of lists', keyword);
+    place.note('must be an object of lists', keyword);
     return;
   }
   for (const [name, list] of Object.entries(value)) {
@@ -122,7 +146,7 @@ const dependentRequired: Keyword = (value, place, keyword) => {
 /** The word of draft-07 for both. */
 const dependencies: Keyword = (value, place, keyword) => {
   if (!isObject(value)) {
-    place.refuse('must be an object', keyword);
+    place.note('must be an object', keyword);
     return;
   }
   const entries = Object.entries(value);
@@ -135,6 +159,8 @@ const dependencies: Keyword = (value, place, keyword) => {
 /** The keywords that refer to another schema for the same value. */
 export const applicators: readonly (readonly [string, Keyword])[] = [
   ['$ref', ref],
+  ['$dynamicRef', ref],
+  ['$recursiveRef', ref],
   ['allOf', allOf],
   ['anyOf', anyOf],
   ['oneOf', oneOf],

@@ -19,11 +19,10 @@ const type: Keyword = (value, place) => {
   const given = Array.isArray(value) ? (value as readonly JsonValue[]) : [value];
   const names = given.filter((name) => typeof name === 'string' && typeNames.includes(name)) as string[];
   if (names.length !== given.length || names.length === 0) {
-    place.refuse(`must be one or some of: ${typeNames.join(', ')}`, 'type');
+    place.note(`must be one or some of: ${typeNames.join(', ')}`, 'type');
     return;
   }
-  // A word of OpenAPI that many tools write.
-  const wanted = new Set(place.schema['nullable'] === true ? [...names, 'null'] : names);
+  const wanted = new Set(names);
   const message = `must be ${names.join(',')}`;
   place.node.checks.any.push((one, run) => {
     if (wanted.has(typeOf(one)) || (Number.isInteger(one) && wanted.has('integer'))) return true;
@@ -55,13 +54,22 @@ const bound =
   ): Keyword =>
   (value, place, keyword) => {
     if (typeof value === 'number' && isAllowed(value)) add(value, place);
-    else place.refuse(what, keyword);
+    else place.note(what, keyword);
   };
 
 const ofNumbers = (words: string, holds: (value: number, limit: number) => boolean): Keyword =>
   bound((limit, { node }) =>
     node.checks.number.push((value, run) => holds(value, limit) || fail(run, () => `must be ${words} ${limit}`)),
   );
+
+/** `exclusiveMinimum: true` of draft-04 and OpenAPI 3.0 is a word about `minimum`. */
+const exclusive =
+  (bound: 'minimum' | 'maximum', words: string, holds: (value: number, limit: number) => boolean): Keyword =>
+  (value, place, keyword) => {
+    const of = ofNumbers(words, holds);
+    if (typeof value !== 'boolean') of(value, place, keyword);
+    else if (value && Object.hasOwn(place.schema, bound)) of(place.schema[bound] ?? null, place, bound);
+  };
 
 const multipleOf = bound(
   (divisor, { node }) =>
@@ -122,9 +130,13 @@ const minProperties = counted((limit, { node }) =>
   ),
 );
 
+/** A large program builds its states slowly. */
+const slowProgram = 500;
+
 /** Returns whether a pattern matches in a text; also false when the budget is used up. */
 export function isFound({ program, test }: Pattern, text: string, run: Run): boolean {
-  return spend(run.work, 1 + ((program * (text.length + 8)) >> 4)) && test(text);
+  const shift = program > slowProgram ? 3 : 4;
+  return spend(run.work, 1 + ((program * (text.length + 8)) >> shift)) && test(text);
 }
 
 const pattern: Keyword = (value, place) => {
@@ -136,7 +148,7 @@ const pattern: Keyword = (value, place) => {
 
 const format: Keyword = (value, place) => {
   if (typeof value !== 'string') {
-    place.refuse('must be the name of a format', 'format');
+    place.note('must be the name of a format', 'format');
     return;
   }
   if (!place.assertsFormats) return;
@@ -154,7 +166,7 @@ const format: Keyword = (value, place) => {
 };
 
 const uniqueItems: Keyword = (value, place) => {
-  if (typeof value !== 'boolean') place.refuse('must be true or false', 'uniqueItems');
+  if (typeof value !== 'boolean') place.note('must be true or false', 'uniqueItems');
   if (value !== true) return;
   place.node.checks.array.push((list, run) => {
     const seen = new Set<string>();
@@ -190,8 +202,8 @@ export const assertions: readonly (readonly [string, Keyword])[] = [
   ['const', enumeration],
   ['maximum', ofNumbers('<=', (value, limit) => value <= limit)],
   ['minimum', ofNumbers('>=', (value, limit) => value >= limit)],
-  ['exclusiveMaximum', ofNumbers('<', (value, limit) => value < limit)],
-  ['exclusiveMinimum', ofNumbers('>', (value, limit) => value > limit)],
+  ['exclusiveMaximum', exclusive('maximum', '<', (value, limit) => value < limit)],
+  ['exclusiveMinimum', exclusive('minimum', '>', (value, limit) => value > limit)],
   ['multipleOf', multipleOf],
   ['maxLength', maxLength],
   ['minLength', minLength],

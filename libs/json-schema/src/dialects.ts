@@ -1,46 +1,56 @@
 import type { JsonValue } from '@countersign/contracts';
 import { applicators } from './applicators.js';
 import { assertions } from './assertions.js';
+import { isBefore2019, isObject } from './keyword.js';
 import type { Dialect, Keyword } from './keyword.js';
 import { memberKeywords } from './members.js';
 
 const definitions: Keyword = (value, place, keyword) => {
   place.subschemas(value, keyword);
 };
-const refused: Keyword = (_, place, keyword) => {
-  place.refuse('is not supported', keyword);
+
+/** The definitions of an OpenAPI document, which tools made from one take over whole. */
+const components: Keyword = (value, place, keyword) => {
+  const schemas = isObject(value) && Object.hasOwn(value, 'schemas') ? value['schemas'] : undefined;
+  if (isObject(schemas)) place.subschemas(schemas, keyword, 'schemas');
 };
 
 const everywhere = new Map<string, Keyword>([
   ['$defs', definitions],
   ['definitions', definitions],
+  ['components', components],
   // Read for their ids and marks also where no `if` makes them count.
   ['then', (value, place, keyword) => void place.subschema(value, keyword)],
   ['else', (value, place, keyword) => void place.subschema(value, keyword)],
-  ['$dynamicRef', refused],
-  ['$recursiveRef', refused],
-  ['$recursiveAnchor', refused],
   ...assertions,
   ...memberKeywords,
   ...applicators,
 ]);
-const notInDraft07 = [
-  ...['$dynamicRef', '$recursiveRef', '$recursiveAnchor', 'prefixItems', 'dependentSchemas', 'dependentRequired'],
+const notBefore2019 = [
+  ...['$dynamicRef', '$recursiveRef', 'prefixItems', 'dependentSchemas', 'dependentRequired'],
   ...['unevaluatedProperties', 'unevaluatedItems'],
 ];
-const draft07 = new Map([...everywhere].filter(([name]) => !notInDraft07.includes(name)));
+const before2019 = new Map([...everywhere].filter(([name]) => !notBefore2019.includes(name)));
+
+const paths: readonly (readonly [string, Dialect])[] = [
+  ['json-schema.org/draft/2020-12/schema', '2020-12'],
+  ['json-schema.org/draft/2019-09/schema', '2019-09'],
+  ['json-schema.org/draft-07/schema', 'draft-07'],
+  ['json-schema.org/draft-06/schema', 'draft-06'],
+  ['json-schema.org/draft-04/schema', 'draft-04'],
+  // The latest, which says nothing about the keywords of the schema.
+  ['json-schema.org/schema', 'unnamed'],
+  ['spec.openapis.org/oas/3.1/dialect/base', 'unnamed'],
+];
 
 /** The dialects by what `$schema` calls them. */
 export const dialects = new Map<JsonValue, Dialect>(
-  ['http', 'https'].flatMap((scheme) => [
-    [`${scheme}://json-schema.org/draft/2020-12/schema`, '2020-12'],
-    [`${scheme}://json-schema.org/draft/2020-12/schema#`, '2020-12'],
-    [`${scheme}://json-schema.org/draft-07/schema`, 'draft-07'],
-    [`${scheme}://json-schema.org/draft-07/schema#`, 'draft-07'],
-  ]),
+  ['http', 'https'].flatMap((scheme) =>
+    paths.flatMap(([path, dialect]) => ['', '#'].map((end) => [`${scheme}://${path}${end}`, dialect] as const)),
+  ),
 );
 
 /** The compiler of each keyword of a dialect; unknown keywords are ignored. */
 export function keywordsOf(dialect: Dialect): ReadonlyMap<string, Keyword> {
-  return dialect === 'draft-07' ? draft07 : everywhere;
+  return isBefore2019(dialect) ? before2019 : everywhere;
 }

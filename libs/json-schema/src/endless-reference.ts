@@ -1,27 +1,33 @@
-import type { SchemaRefusal } from './prepared-schema.js';
 import type { SchemaNode } from './schema-node.js';
 
-/** A schema that refers to itself without descending into the value: to evaluate it would never end. */
-export function findEndlessReference({ nodes }: { readonly nodes: readonly SchemaNode[] }): SchemaRefusal | null {
-  // Repeatedly removes schemas without references; the rest forms cycles.
-  const waiting = new Map<SchemaNode, number>();
-  const leadingTo = new Map<SchemaNode, SchemaNode[]>();
-  for (const node of nodes) {
-    const next = new Set([...node.parts.always, ...node.parts.sometimes]);
-    waiting.set(node, next.size);
-    for (const one of next) leadingTo.set(one, [...(leadingTo.get(one) ?? []), node]);
-  }
-  const done = nodes.filter((node) => waiting.get(node) === 0);
-  for (let node = done.pop(); node !== undefined; node = done.pop()) {
-    waiting.delete(node);
-    for (const before of leadingTo.get(node) ?? []) {
-      const left = (waiting.get(before) ?? 0) - 1;
-      waiting.set(before, left);
-      if (left === 0) done.push(before);
+/**
+ * The schemas that refer to themselves without descending into the value, or lead from one such to another: to evaluate
+ * them would never end.
+ */
+export function findEndlessReferences(nodes: readonly SchemaNode[]): ReadonlySet<SchemaNode> {
+  const next = new Map(nodes.map((node) => [node, [...new Set([...node.parts.always, ...node.parts.sometimes])]]));
+  const before = new Map<SchemaNode, SchemaNode[]>(nodes.map((node) => [node, []]));
+  for (const [node, parts] of next) for (const part of parts) before.get(part)?.push(node);
+  const left = withoutEnds(new Set(nodes), next, before);
+  return withoutEnds(left, before, next);
+}
+
+/** Removes, again and again, what leads to nothing that is left. The rest leads to cycles. */
+function withoutEnds(
+  all: ReadonlySet<SchemaNode>,
+  next: ReadonlyMap<SchemaNode, readonly SchemaNode[]>,
+  before: ReadonlyMap<SchemaNode, readonly SchemaNode[]>,
+): ReadonlySet<SchemaNode> {
+  const left = new Map([...all].map((node) => [node, next.get(node)?.filter((one) => all.has(one)).length ?? 0]));
+  const ends = [...left].filter(([, count]) => count === 0).map(([node]) => node);
+  for (let node = ends.pop(); node !== undefined; node = ends.pop()) {
+    left.delete(node);
+    for (const one of before.get(node) ?? []) {
+      const count = left.get(one);
+      if (count === undefined) continue;
+      left.set(one, count - 1);
+      if (count === 1) ends.push(one);
     }
   }
-  const [endless] = waiting.keys();
-  return endless === undefined
-    ? null
-    : { pointer: endless.pointer, reason: 'refers to itself without descending into the value' };
+  return new Set(left.keys());
 }

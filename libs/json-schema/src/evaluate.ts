@@ -3,7 +3,7 @@ import { addEvaluated, nothingEvaluated } from './evaluated.js';
 import type { Evaluated } from './evaluated.js';
 import { schemaLimits } from './limits.js';
 import { fail } from './run.js';
-import type { Run } from './run.js';
+import type { Remembered, Run } from './run.js';
 import type { Check, SchemaNode } from './schema-node.js';
 
 /** The maximum depth of schemas, by nesting and by reference, that the stack can hold. */
@@ -11,6 +11,7 @@ const depthMax = 800;
 
 /** Returns whether a value fits a schema. If it does, its evaluated parts are added to `out`. */
 export function evaluate(node: SchemaNode, value: JsonValue, run: Run, out: Evaluated | null): boolean {
+  if (node.isDoubtful) run.isDoubtful = true;
   if (node.verdict !== null) return node.verdict || fail(run, () => 'boolean schema is false');
   if ((run.work.left -= 1) < 0) return false;
   if (run.depth >= depthMax) {
@@ -41,28 +42,67 @@ export function probe(node: SchemaNode, value: JsonValue, run: Run, out: Evaluat
   return fits;
 }
 
+/** The result of a schema in a place where a fit may refuse the value. */
+export type Judged = 'fits' | 'fails' | 'unsure';
+
+/** The same, saying where the fit is unsure because a part of the schema cannot be checked. */
+export function judge(node: SchemaNode, value: JsonValue, run: Run, out: Evaluated | null): Judged {
+  const { isDoubtful } = run;
+  run.isDoubtful = false;
+  const fits = probe(node, value, run, out);
+  const judged = fits ? fitOf(run) : 'fails';
+  run.isDoubtful = isDoubtful;
+  return judged;
+}
+
+function fitOf({ isDoubtful }: Run): Judged {
+  return isDoubtful ? 'unsure' : 'fits';
+}
+
+/** While a schema refers to itself without descending into the value, it holds. A note names the reference. */
+const inProgress: Remembered = { fits: true, seen: null, isDoubtful: true };
+
 /** A value that did not fit is evaluated again when errors are wanted, since its errors may be at another place. */
 function evaluateShared(node: SchemaNode, value: JsonValue, run: Run, out: Evaluated | null): boolean {
-  const results = run.remembered.get(node) ?? new Map<JsonValue, { fits: boolean; seen: Evaluated | null }>();
+  const results = run.remembered.get(node) ?? new Map<JsonValue, Remembered>();
   run.remembered.set(node, results);
+  const { isDoubtful } = run;
   let known = results.get(value);
   if (known === undefined || (!known.fits && run.errors !== null)) {
     const seen = run.tracks ? nothingEvaluated() : null;
-    known = { fits: evaluateNode(node, value, run, seen), seen };
+    results.set(value, inProgress);
+    run.isDoubtful = node.isDoubtful;
+    const fits = evaluateNode(node, value, run, seen);
+    known = { fits, seen, isDoubtful: run.isDoubtful };
     results.set(value, known);
   }
+  run.isDoubtful = isDoubtful || known.isDoubtful;
   if (known.fits && known.seen !== null && out !== null) addEvaluated(out, known.seen, run.work);
   return known.fits;
 }
 
-function evaluateNode({ checks }: SchemaNode, value: JsonValue, run: Run, out: Evaluated | null): boolean {
-  const seen = run.tracks ? nothingEvaluated() : null;
+function evaluateNode(node: SchemaNode, value: JsonValue, run: Run, out: Evaluated | null): boolean {
+  if (value === null && node.isNullable) return true;
+  const { checks } = node;
+  const seen = run.tracks ? evaluatedBy(node) : null;
+  const fits = runAll(checks, value, run, seen);
+  if (fits && seen !== null) note(seen, out, run);
+  return fits;
+}
+
+function runAll(checks: SchemaNode['checks'], value: JsonValue, run: Run, seen: Evaluated | null): boolean {
   let fits = runChecks(checks.any, value, run, seen);
   if (goesOn(fits, run)) fits = runTyped(checks, value, run, seen) && fits;
   if (goesOn(fits, run)) fits = runChecks(checks.inPlace, value, run, seen) && fits;
   if (goesOn(fits, run)) fits = runChecks(checks.last, value, run, seen) && fits;
-  if (fits && seen !== null) note(seen, out, run);
   return fits;
+}
+
+/** A keyword that is not checked may be about any member. */
+function evaluatedBy({ isDoubtful }: SchemaNode): Evaluated {
+  const seen = nothingEvaluated();
+  seen.allNames = seen.allItems = isDoubtful;
+  return seen;
 }
 
 function goesOn(fits: boolean, run: Run): boolean {

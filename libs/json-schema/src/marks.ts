@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, MarkedPlaces } from '@countersign/contracts';
 import { isFound } from './assertions.js';
 import { isObject } from './keyword.js';
-import type { PreparedSchema, SchemaRefusal } from './prepared-schema.js';
+import type { PreparedSchema } from './prepared-schema.js';
 import { pointerTo } from './references.js';
 import { createRun } from './run.js';
 import type { Run } from './run.js';
@@ -23,23 +23,69 @@ export function isMarked(schema: JsonObject): boolean {
 const dataKeywords = ['const', 'enum', 'default', 'examples', 'example'];
 
 interface ReadSchema {
+  readonly nodes: readonly SchemaNode[];
   readonly root: JsonValue;
   readonly rootNode: SchemaNode;
   readonly byObject: ReadonlyMap<JsonObject, SchemaNode>;
   readonly maps: ReadonlySet<JsonObject>;
 }
 
-/** A mark that no value can be hidden by: in a keyword that is not read, or on a name instead of a value. */
-export function findLostMark({ root, rootNode, byObject, maps }: ReadSchema): SchemaRefusal | null {
-  const unread = findUnread(root, '', byObject, maps);
-  if (unread !== null) return { pointer: unread, reason: 'is marked as sensitive where it cannot be honoured' };
-  for (const node of reachableFrom([rootNode])) {
-    const { propertyNames } = node.parts;
-    const marked = propertyNames && [...reachableFrom([propertyNames])].find((one) => one.isMarked);
-    if (marked !== undefined)
-      return { pointer: marked.pointer, reason: 'marks a name as sensitive: only values can be' };
+/** Returns whether anything in a JSON value looks like a mark. */
+export function hasMark(value: JsonValue): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return (isObject(value) && isMarked(value)) || Object.values<JsonValue>(value as JsonObject).some(hasMark);
+}
+
+/** Marks that stand for no value of their own. */
+export interface LostMarks {
+  /** The marks that hide all of the value around them. */
+  readonly pointers: readonly string[];
+  /** A mark on the names of the arguments: there is no value around them. */
+  readonly refusal: { readonly pointer: string; readonly reason: string } | null;
+}
+
+/**
+ * Finds the marks under a keyword that is not understood, and those on a name. The value that the schema around them
+ * speaks about is hidden whole.
+ */
+export function honourLostMarks(schema: ReadSchema): LostMarks {
+  const { root, rootNode } = schema;
+  const lost = [...unreadMarks(schema, root, '', rootNode), ...marksOfNames(schema)];
+  const inPlace = new Set([rootNode]);
+  for (const node of inPlace) for (const part of [...node.parts.always, ...node.parts.sometimes]) inPlace.add(part);
+  const onNames = lost.find(({ owner, isName }) => isName && inPlace.has(owner));
+  if (onNames !== undefined) {
+    const reason = 'marks a name as sensitive: only values can be';
+    return { pointers: [], refusal: { pointer: onNames.pointer, reason } };
   }
-  return null;
+  for (const { owner } of lost) owner.isMarked = true;
+  return { pointers: lost.map(({ pointer }) => pointer), refusal: null };
+}
+
+interface LostMark {
+  readonly pointer: string;
+  /** The schema around the mark. */
+  readonly owner: SchemaNode;
+  readonly isName: boolean;
+}
+
+function marksOfNames({ nodes, rootNode }: ReadSchema): readonly LostMark[] {
+  const withMark = leadingToMark(nodes);
+  if (withMark.size === 0) return [];
+  return [...reachableFrom([rootNode])].flatMap((owner) => {
+    const { propertyNames: names } = owner.parts;
+    return names === undefined || !withMark.has(names) ? [] : [{ pointer: names.pointer, owner, isName: true }];
+  });
+}
+
+/** The schemas with a mark in them, or in what they refer to. */
+function leadingToMark(nodes: readonly SchemaNode[]): ReadonlySet<SchemaNode> {
+  const found = new Set(nodes.filter((node) => node.isMarked));
+  if (found.size === 0) return found;
+  const before = new Map<SchemaNode, SchemaNode[]>(nodes.map((node) => [node, []]));
+  for (const node of nodes) for (const part of partsAbout(node)) before.get(part)?.push(node);
+  for (const node of found) for (const one of before.get(node) ?? []) found.add(one);
+  return found;
 }
 
 function membersToSearch(value: JsonValue & object, isSchema: boolean): readonly (readonly [string, JsonValue])[] {
@@ -47,21 +93,15 @@ function membersToSearch(value: JsonValue & object, isSchema: boolean): readonly
   return isSchema ? members.filter(([key]) => !dataKeywords.includes(key)) : members;
 }
 
-function findUnread(
-  value: JsonValue,
-  pointer: string,
-  byObject: ReadSchema['byObject'],
-  maps: ReadSchema['maps'],
-): string | null {
-  if (typeof value !== 'object' || value === null) return null;
+function unreadMarks(schema: ReadSchema, value: JsonValue, pointer: string, around: SchemaNode): readonly LostMark[] {
+  if (typeof value !== 'object' || value === null) return [];
   const object = isObject(value) ? value : {};
-  const isSchema = byObject.has(object);
-  if (!isSchema && !maps.has(object) && isMarked(object)) return pointer;
-  for (const [key, member] of membersToSearch(value, isSchema)) {
-    const found = findUnread(member, pointerTo(pointer, key), byObject, maps);
-    if (found !== null) return found;
-  }
-  return null;
+  const node = schema.byObject.get(object);
+  const isRead = node !== undefined || schema.maps.has(object);
+  const owner = node ?? around;
+  const own = !isRead && isMarked(object) ? [{ pointer, owner, isName: false }] : [];
+  const members = membersToSearch(value, node !== undefined);
+  return [...own, ...members.flatMap(([key, member]) => unreadMarks(schema, member, pointerTo(pointer, key), owner))];
 }
 
 function partsAbout({ parts }: SchemaNode): readonly SchemaNode[] {
@@ -139,13 +179,18 @@ function partsFor(node: SchemaNode, key: string | number, run: Run): readonly Sc
 function partsForName(node: SchemaNode, name: string, run: Run): readonly SchemaNode[] {
   const { properties, additionalProperties, unevaluatedProperties } = node.parts;
   const known = properties.get(name);
-  const found = node.parts.patternProperties.filter(([pattern]) => isFound(pattern, name, run)).map(([, part]) => part);
+  const { patternProperties } = node.parts;
+  const found = patternProperties
+    .filter(([pattern]) => pattern !== null && isFound(pattern, name, run))
+    .map(([, part]) => part);
   if (known !== undefined) found.push(known);
   if (found.length === 0 && additionalProperties !== undefined) found.push(additionalProperties);
+  // A pattern that cannot be checked may match any name.
+  found.push(...patternProperties.filter(([pattern]) => pattern === null).map(([, part]) => part));
   const isSeen = (parts: SchemaParts): boolean =>
     parts.additionalProperties !== undefined ||
     parts.properties.has(name) ||
-    parts.patternProperties.some(([pattern]) => isFound(pattern, name, run));
+    parts.patternProperties.some(([pattern]) => pattern !== null && isFound(pattern, name, run));
   if (unevaluatedProperties !== undefined && !isSeenInAnyCase(node, isSeen, run.work))
     found.push(unevaluatedProperties);
   return found;

@@ -1,9 +1,10 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { isFound } from './assertions.js';
-import { evaluateMember, isEnough, probe } from './evaluate.js';
+import { evaluateMember, isEnough, judge, probe } from './evaluate.js';
 import type { Evaluated } from './evaluated.js';
-import { isObject } from './keyword.js';
+import { isBefore2019, isObject } from './keyword.js';
 import type { Keyword } from './keyword.js';
+import type { Pattern } from './patterns.js';
 import { fail, shortened } from './run.js';
 import type { Run } from './run.js';
 import type { Check, SchemaNode, SchemaParts } from './schema-node.js';
@@ -16,7 +17,7 @@ const properties: Keyword = (value, place, keyword) => {
 const patternProperties: Keyword = (value, place, keyword) => {
   for (const [text, part] of place.subschemas(value, keyword)) {
     const pattern = place.pattern(text, keyword, text);
-    if (pattern !== undefined) place.node.parts.patternProperties.push([pattern, part]);
+    place.node.parts.patternProperties.push([pattern ?? null, part]);
   }
 };
 
@@ -29,7 +30,7 @@ const single =
 
 const prefixItems: Keyword = (value, place, keyword) => {
   if (!Array.isArray(value)) {
-    place.refuse('must be a list of schemas', keyword);
+    place.note('must be a list of schemas', keyword);
     return;
   }
   const parts = (value as readonly JsonValue[]).map((one, index) => place.subschema(one, keyword, index));
@@ -37,7 +38,8 @@ const prefixItems: Keyword = (value, place, keyword) => {
 };
 
 const items: Keyword = (value, place, keyword) => {
-  const isTuple = Array.isArray(value) && place.dialect !== '2020-12';
+  // A list is no schema in 2020-12. Tools that write one mean the items one by one, as before.
+  const isTuple = Array.isArray(value);
   if (!isTuple) place.node.parts.items = place.subschema(value, keyword);
   else {
     prefixItems(value, place, keyword);
@@ -49,30 +51,34 @@ const items: Keyword = (value, place, keyword) => {
 const contains: Keyword = (value, place, keyword) => {
   const part = place.subschema(value, keyword);
   place.node.parts.contains = part;
-  const counted = place.dialect !== 'draft-07';
+  const counted = !isBefore2019(place.dialect);
+  // Since 2020-12 an item that `contains` found is an evaluated one.
+  const notes = counted && place.dialect !== '2019-09';
   const bound = (name: 'minContains' | 'maxContains', absent: number): number => {
     const given = counted && Object.hasOwn(place.schema, name) ? place.schema[name] : absent;
     if (typeof given === 'number' && given >= 0) return given;
-    place.refuse('must be a whole number, 0 or more', name);
+    place.note('must be a whole number, 0 or more', name);
     return absent;
   };
   const min = bound('minContains', 1);
   const max = bound('maxContains', Infinity);
   place.node.checks.array.push((list, run, seen) => {
-    const count = countFitting(part, list, run, counted ? seen : null);
-    return (count >= min && count <= max) || fail(run, () => `must contain at least ${min} valid item(s)`);
+    const { sure, unsure } = countFitting(part, list, run, notes ? seen : null);
+    if (unsure > 0) run.isDoubtful = true;
+    return (sure + unsure >= min && sure <= max) || fail(run, () => `must contain at least ${min} valid item(s)`);
   });
 };
 
-function countFitting(part: SchemaNode, list: readonly JsonValue[], run: Run, seen: Evaluated | null): number {
-  let count = 0;
+function countFitting(part: SchemaNode, list: readonly JsonValue[], run: Run, seen: Evaluated | null) {
+  const counts = { sure: 0, unsure: 0 };
   for (const [index, item] of list.entries()) {
-    if (run.work.left < 0) return -1;
-    if (!probe(part, item, run, null)) continue;
-    count += 1;
+    if (run.work.left < 0) break;
+    const judged = judge(part, item, run, null);
+    if (judged === 'fails') continue;
+    counts[judged === 'fits' ? 'sure' : 'unsure'] += 1;
     seen?.items.add(index);
   }
-  return count;
+  return counts;
 }
 
 /** The keywords about the members of objects and lists. */
@@ -135,20 +141,38 @@ function everyMember(parts: SchemaParts): Check<JsonObject> {
 function memberFits(parts: SchemaParts, value: JsonObject, name: string, run: Run, seen: Evaluated | null): boolean {
   const child = memberOf(value, name);
   const known = parts.properties.get(name);
-  let isKnown = known !== undefined;
-  let fits = known === undefined || evaluateMember(known, child, name, run);
-  for (const [pattern, part] of parts.patternProperties) {
-    if (run.work.left < 0) return false;
-    if (!isFound(pattern, name, run)) continue;
-    isKnown = true;
-    fits = evaluateMember(part, child, name, run) && fits;
-  }
+  const { isMatched, fits: fitsPatterns } = patternsFit(parts, child, name, run);
+  let isKnown = isMatched || known !== undefined;
+  let fits = (known === undefined || evaluateMember(known, child, name, run)) && fitsPatterns;
+  // Without budget a pattern has matched nothing.
+  if (run.work.left < 0) return false;
   if (!isKnown && parts.additionalProperties !== undefined) {
     isKnown = true;
     fits = additionalFits(parts.additionalProperties, child, name, run);
   }
   if (isKnown) seen?.names.add(name);
   return fits;
+}
+
+const noPatterns = { isMatched: false, fits: true };
+
+function patternsFit({ patternProperties }: SchemaParts, child: JsonValue, name: string, run: Run) {
+  if (patternProperties.length === 0) return noPatterns;
+  let isMatched = false;
+  let fits = true;
+  for (const [pattern, part] of patternProperties) {
+    const match = matchOf(pattern, name, run);
+    isMatched ||= match !== 'none';
+    if (match === 'found') fits = evaluateMember(part, child, name, run) && fits;
+  }
+  return { isMatched, fits };
+}
+
+/** A pattern that cannot be checked may match. */
+function matchOf(pattern: Pattern | null, name: string, run: Run): 'found' | 'none' | 'unsure' {
+  if (pattern !== null) return isFound(pattern, name, run) ? 'found' : 'none';
+  run.isDoubtful = true;
+  return 'unsure';
 }
 
 function additionalFits(part: SchemaNode, child: JsonValue, name: string, run: Run): boolean {

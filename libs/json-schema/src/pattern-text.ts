@@ -1,4 +1,4 @@
-// Translates ECMAScript patterns to RE2. Where the two disagree, the pattern is rewritten or refused, so that both
+// Translates ECMAScript patterns to RE2. Where the two disagree, the pattern is rewritten or left out, so that both
 // match the same texts.
 
 const spaces = [
@@ -54,7 +54,7 @@ export function toRe2Text(pattern: string): string | undefined {
 const tokens =
   /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\[^]|\[\^?|[^]/uy;
 
-function tokenAt(pattern: string, at: number): string {
+export function tokenAt(pattern: string, at: number): string {
   tokens.lastIndex = at;
   return tokens.exec(pattern)?.[0] ?? pattern.charAt(at);
 }

@@ -1,15 +1,16 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { dialects, keywordsOf } from './dialects.js';
-import { isObject } from './keyword.js';
+import { isBefore2019, isObject } from './keyword.js';
 import type { KeywordPlace } from './keyword.js';
 import { schemaLimits } from './limits.js';
-import { findEndlessReference } from './endless-reference.js';
-import { findLostMark, isMarked } from './marks.js';
+import { findEndlessReferences } from './endless-reference.js';
+import { hasMark, honourLostMarks, isMarked } from './marks.js';
 import { addMemberChecks } from './members.js';
 import { compilePattern } from './patterns.js';
 import type { Pattern } from './patterns.js';
-import type { Preparation } from './prepared-schema.js';
-import { refuse, startReading } from './reading.js';
+import { estimatedProgram } from './program-size.js';
+import type { Preparation, PreparedSchema } from './prepared-schema.js';
+import { addNote, note, notesOf, startReading } from './reading.js';
 import type { PrepareOptions, Reading, Reference, Unread } from './reading.js';
 import { memberAt, pointerTo, resolveUri, stepsOf, unnamedBase } from './references.js';
 import { emptyNode } from './schema-node.js';
@@ -20,25 +21,63 @@ import { spend } from './work.js';
 const stepsPerNode = 20;
 const stepsPerPattern = 1000;
 const stepsPerUnicodeClass = 2000;
+const stepsPerInstruction = 5;
 
-/** Reads a schema once, so that values can be checked against it. It is refused when a part of it cannot be honoured. */
+/**
+ * Reads a schema once, so that values can be checked against it. A part that cannot be honoured is left out, and a note
+ * names it: the rest holds. Marks of sensitive values hold in any case, if need be for more than they mean.
+ */
 export function prepareSchema(root: JsonValue, options: PrepareOptions = {}): Preparation {
+  const { bytesMax, nodesMax } = schemaLimits;
+  const bytes = bytesOf(root);
+  const unchecked = (why: string): Preparation => uncheckedSchema(root, bytes, why);
+  if (bytes > bytesMax) return unchecked(`has more than ${String(bytesMax / 1024)} KiB`);
   const reading = startReading(root, options);
   const node = nodeOf(reading, root, '', unnamedBase, 1);
+  noteDialect(reading, node);
   readAll(reading);
-  for (const check of [findEndlessReference, findLostMark]) {
-    if (reading.refusal === null) reading.refusal = check({ ...reading, rootNode: node });
-  }
-  if (reading.work.left < 0) refuse(reading, '', 'takes more work than one request may cost');
-  if (reading.refusal !== null) return { status: 'refused', ...reading.refusal };
-  const { nodes, tracks, patterns } = reading;
-  const weight = 1000 + nodes.length * 2000 + patterns * 25_000;
-  return { status: 'prepared', schema: { root: node, nodes, tracks, weight } };
+  if (reading.nodes.length > nodesMax) return unchecked(`has more than ${String(nodesMax)} schemas in it`);
+  if (reading.work.left < 0) return unchecked('takes more work to read than one request may cost');
+  noteEndless(reading);
+  const marks = honourLostMarks({ ...reading, rootNode: node });
+  if (marks.refusal !== null) return { status: 'refused', ...marks.refusal };
+  for (const pointer of marks.pointers)
+    addNote(reading, pointer, 'marks no value that is known: all around it is hidden');
+  const { nodes, tracks, patterns, programs } = reading;
+  const weight = 1000 + nodes.length * 2000 + patterns * 20_000 + programs * 100;
+  return { status: 'prepared', schema: { root: node, nodes, tracks, weight, notes: notesOf(reading), bytes } };
+}
+
+function bytesOf(root: JsonValue): number {
+  return new TextEncoder().encode(JSON.stringify(root)).length;
+}
+
+/** A schema beyond the limits checks nothing. If it has any mark, everything is hidden. */
+function uncheckedSchema(root: JsonValue, bytes: number, why: string): Preparation {
+  const given = { id: 0, pointer: '', verdict: null, isMarked: hasMark(root), isNullable: false };
+  const node = emptyNode(given);
+  const notes: PreparedSchema['notes'] = [{ pointer: '', why }];
+  return { status: 'prepared', schema: { root: node, nodes: [node], tracks: false, weight: 1000, notes, bytes } };
+}
+
+function noteDialect(reading: Reading, node: SchemaNode): void {
+  const named = memberAt(reading.root, '$schema');
+  if (named !== undefined && !dialects.has(named))
+    note(reading, node, '/$schema', 'is a dialect that is not known here');
+}
+
+function noteEndless(reading: Reading): void {
+  const endless = [...findEndlessReferences(reading.nodes)];
+  const first = endless.find(({ hasReference }) => hasReference) ?? endless[0];
+  if (first === undefined) return;
+  for (const node of endless) node.isDoubtful = true;
+  const pointer = first.hasReference ? pointerTo(first.pointer, '$ref') : first.pointer;
+  addNote(reading, pointer, 'refers to itself without descending into the value');
 }
 
 /** Sub-schemas are read from a list, not by recursion: a long chain of references must not fill the stack. */
 function readAll(reading: Reading): void {
-  while (reading.refusal === null) {
+  while (reading.work.left >= 0 && reading.nodes.length <= schemaLimits.nodesMax) {
     const next = reading.unread.pop();
     if (next !== undefined) readNode(reading, next);
     else {
@@ -52,46 +91,67 @@ function readAll(reading: Reading): void {
 function nodeOf(reading: Reading, schema: JsonValue, pointer: string, base: string, level: number): SchemaNode {
   const known = isObject(schema) ? reading.byObject.get(schema) : undefined;
   if (known !== undefined) return known;
-  const verdict = typeof schema === 'boolean' ? schema : null;
-  const given = { id: reading.nodes.length, pointer, verdict, isMarked: isObject(schema) && isMarked(schema) };
-  const node = emptyNode(given);
+  const { levelsMax } = schemaLimits;
+  const isReadable = isObject(schema) && level <= levelsMax;
+  const node = emptyNode({
+    ...{ id: reading.nodes.length, pointer, verdict: verdictOf(schema, isReadable) },
+    isMarked: isReadable && isMarked(schema),
+    isNullable: isReadable && schema['nullable'] === true,
+  });
   reading.nodes.push(node);
   spend(reading.work, stepsPerNode);
-  if (reading.nodes.length > schemaLimits.nodesMax)
-    refuse(reading, '', `has more than ${schemaLimits.nodesMax} schemas in it`);
-  if (level > schemaLimits.levelsMax) refuse(reading, pointer, `is more than ${schemaLimits.levelsMax} levels deep`);
-  if (isObject(schema)) {
+  if (isReadable) {
     reading.byObject.set(schema, node);
     reading.bases.set(node, base);
     reading.unread.push({ node, schema, level });
     nameNode(reading, node, schema, base);
-  } else if (verdict === null) refuse(reading, pointer, 'must be a schema: an object, true or false');
+  } else if (isObject(schema)) note(reading, node, pointer, `is more than ${String(levelsMax)} levels deep`);
+  else if (typeof schema !== 'boolean') note(reading, node, pointer, 'must be a schema: an object, true or false');
   return node;
+}
+
+/** The value of a boolean schema. What cannot be read as a schema checks nothing. */
+function verdictOf(schema: JsonValue, isReadable: boolean): boolean | null {
+  if (typeof schema === 'boolean') return schema;
+  return isReadable ? null : true;
 }
 
 /** Notes the `$id` and the anchors of a schema. */
 function nameNode(reading: Reading, node: SchemaNode, schema: JsonObject, base: string): void {
   const named = schema['$schema'];
   if (node.pointer !== '' && named !== undefined && dialects.get(named) !== reading.dialect) {
-    refuse(reading, pointerTo(node.pointer, '$schema'), 'must be that of the whole schema');
+    note(reading, node, pointerTo(node.pointer, '$schema'), 'must be that of the whole schema');
   }
   const own = identify(reading, node, schema, base);
   reading.bases.set(node, own);
   if (own !== base || node.pointer === '') putUri(reading, own, schema, node);
-  if (reading.dialect === 'draft-07') return;
-  for (const anchor of new Set([schema['$anchor'], schema['$dynamicAnchor']])) {
-    if (typeof anchor === 'string') putUri(reading, `${own}#${anchor}`, schema, node);
+  if (isBefore2019(reading.dialect)) return;
+  nameAnchors(reading, node, schema, own);
+}
+
+function nameAnchors(reading: Reading, node: SchemaNode, schema: JsonObject, base: string): void {
+  const { $anchor: anchor, $dynamicAnchor: dynamic } = schema;
+  for (const one of new Set([anchor, dynamic])) {
+    if (typeof one === 'string') putUri(reading, `${base}#${one}`, schema, node);
   }
+  if (typeof dynamic === 'string') putDynamic(reading, dynamic, node);
+  if (schema['$recursiveAnchor'] === true) putDynamic(reading, '', node);
+}
+
+function putDynamic({ dynamic }: Reading, name: string, node: SchemaNode): void {
+  const others = dynamic.get(name);
+  if (others === undefined) dynamic.set(name, [node]);
+  else others.push(node);
 }
 
 /** The base URI of a schema's references: that of its `$id`, if it has one. */
 function identify(reading: Reading, node: SchemaNode, schema: JsonObject, base: string): string {
-  const id = schema['$id'];
-  // In draft-07 a schema with a reference is nothing but the reference.
-  const isReference = reading.dialect === 'draft-07' && Object.hasOwn(schema, '$ref');
+  const keyword = reading.dialect === 'draft-04' ? 'id' : '$id';
+  const id = schema[keyword];
+  const isReference = isBefore2019(reading.dialect) && Object.hasOwn(schema, '$ref');
   if (typeof id !== 'string' || isReference) return base;
   const uri = resolveUri(id, base);
-  if (uri === undefined) refuse(reading, pointerTo(node.pointer, '$id'), 'must be a URI');
+  if (uri === undefined) note(reading, node, pointerTo(node.pointer, keyword), 'must be a URI');
   else if (uri.fragment === '') return uri.resource;
   // The anchors of draft-07.
   else putUri(reading, `${uri.resource}#${uri.fragment}`, schema, node);
@@ -99,13 +159,13 @@ function identify(reading: Reading, node: SchemaNode, schema: JsonObject, base: 
 }
 
 function putUri(reading: Reading, uri: string, schema: JsonValue, node: SchemaNode): void {
-  if (reading.byUri.has(uri)) refuse(reading, node.pointer, 'has an id or anchor that another schema has too');
-  reading.byUri.set(uri, { schema, node });
+  if (!reading.byUri.has(uri)) reading.byUri.set(uri, { schema, node });
+  else note(reading, node, node.pointer, 'has an id or anchor that another schema has too');
 }
 
 function readNode(reading: Reading, { node, schema, level }: Unread): void {
   const known = keywordsOf(reading.dialect);
-  const isReferenceOnly = reading.dialect === 'draft-07' && Object.hasOwn(schema, '$ref');
+  const isReferenceOnly = isBefore2019(reading.dialect) && Object.hasOwn(schema, '$ref');
   const place = placeOf(reading, node, schema, level);
   for (const [name, value] of Object.entries(schema)) {
     if (isReferenceOnly && name !== '$ref') continue;
@@ -118,8 +178,8 @@ function placeOf(reading: Reading, node: SchemaNode, schema: JsonObject, level: 
   const base = baseOf(reading, node);
   const at = (path: readonly (string | number)[]): string => pointerTo(node.pointer, ...path);
   const subschema: KeywordPlace['subschema'] = (value, ...path) => nodeOf(reading, value, at(path), base, level + 1);
-  const refuseAt: KeywordPlace['refuse'] = (reason, ...path) => {
-    refuse(reading, at(path), reason);
+  const noteAt: KeywordPlace['note'] = (why, ...path) => {
+    note(reading, node, at(path), why);
   };
   return {
     node,
@@ -127,19 +187,26 @@ function placeOf(reading: Reading, node: SchemaNode, schema: JsonObject, level: 
     dialect: reading.dialect,
     assertsFormats: reading.assertsFormats,
     subschema,
-    subschemas: (value, keyword) => {
+    subschemas: (value, ...path) => {
       if (!isObject(value)) {
-        refuseAt('must be an object of schemas', keyword);
+        noteAt('must be an object of schemas', ...path);
         return [];
       }
       reading.maps.add(value);
-      return Object.entries(value).map(([name, one]) => [name, subschema(one, keyword, name)] as const);
+      return Object.entries(value).map(([name, one]) => [name, subschema(one, ...path, name)] as const);
     },
-    refuse: refuseAt,
-    pattern: (text, ...path) => readPattern(reading, text, at(path)),
-    reference: (uri, use) => {
-      if (typeof uri === 'string') reading.references.push({ from: node, uri, use });
-      else refuseAt('must be a URI reference', '$ref');
+    note: noteAt,
+    pattern: (text, ...path) => readPattern(reading, text, noteAt, path),
+    reference: (uri, keyword, use, mayBe) => {
+      node.hasReference = true;
+      if (typeof uri !== 'string') {
+        noteAt('must be a URI reference', keyword);
+        return;
+      }
+      const one = { from: node, keyword, uri, use, mayBe };
+      // The others are resolved last: only then all their targets are known.
+      if (keyword === '$ref') reading.references.push(one);
+      else reading.references.unshift(one);
     },
     track: () => {
       reading.tracks = true;
@@ -147,29 +214,56 @@ function placeOf(reading: Reading, node: SchemaNode, schema: JsonObject, level: 
   };
 }
 
-function readPattern(reading: Reading, text: JsonValue, pointer: string): Pattern | undefined {
+function readPattern(
+  reading: Reading,
+  text: JsonValue,
+  noteAt: KeywordPlace['note'],
+  path: readonly (string | number)[],
+): Pattern | undefined {
   if (typeof text !== 'string') {
-    refuse(reading, pointer, 'must be a pattern');
+    noteAt('must be a pattern', ...path);
     return undefined;
   }
   const classes = text.match(/\\[pP]|\(\?[a-z]*i/g)?.length ?? 0;
-  if (!spend(reading.work, stepsPerPattern + classes * stepsPerUnicodeClass)) return undefined;
+  const size = Math.min(2 * schemaLimits.programMax, estimatedProgram(text)) * stepsPerInstruction;
+  if (!spend(reading.work, stepsPerPattern + size + classes * stepsPerUnicodeClass)) return undefined;
   const result = compilePattern(text);
   if (!('pattern' in result)) {
-    refuse(reading, pointer, result.reason);
+    noteAt(result.reason, ...path);
+    return undefined;
+  }
+  if (reading.programs + result.pattern.program > schemaLimits.programsMax) {
+    noteAt('is one pattern too many: together they are too large', ...path);
     return undefined;
   }
   reading.patterns += 1;
   reading.programs += result.pattern.program;
-  if (reading.programs > schemaLimits.programsMax)
-    refuse(reading, pointer, 'is one pattern too many: together they are too large');
   return result.pattern;
 }
 
-function follow(reading: Reading, { from, uri, use }: Reference): void {
+function follow(reading: Reading, { from, keyword, uri, use, mayBe }: Reference): void {
+  const pointer = pointerTo(from.pointer, keyword);
   const target = targetOf(reading, from, uri);
-  if (target === undefined) refuse(reading, pointerTo(from.pointer, '$ref'), 'leads to no schema of this document');
-  else use(target);
+  const name = dynamicNameOf(reading, keyword, uri, target);
+  const possible = name === undefined ? [] : (reading.dynamic.get(name) ?? []);
+  if (possible.length > 1) {
+    mayBe(possible);
+    note(reading, from, pointer, 'leads to another schema by the schemas around it');
+  } else if (target !== undefined) use(target);
+  else note(reading, from, pointer, 'leads to no schema of this document');
+}
+
+/** The name under which a dynamic reference looks for the outermost schema; undefined for one that leads to one place. */
+function dynamicNameOf(
+  { dynamic }: Reading,
+  keyword: string,
+  uri: string,
+  target: SchemaNode | undefined,
+): string | undefined {
+  if (keyword === '$ref') return undefined;
+  const name = keyword === '$recursiveRef' ? '' : uri.slice(uri.indexOf('#') + 1);
+  const isDynamic = target === undefined || dynamic.get(name)?.includes(target) === true;
+  return isDynamic ? name : undefined;
 }
 
 function targetOf(reading: Reading, from: SchemaNode, uri: string): SchemaNode | undefined {

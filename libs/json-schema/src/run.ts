@@ -14,6 +14,7 @@ export interface SchemaError {
 export interface Remembered {
   readonly fits: boolean;
   readonly seen: Evaluated | null;
+  readonly isDoubtful: boolean;
 }
 
 /** One evaluation of one value. */
@@ -28,11 +29,13 @@ export interface Run {
   readonly remembered: Map<object, Map<JsonValue, Remembered>>;
   readonly texts: CanonicalTexts;
   depth: number;
+  /** A part that cannot be checked took part in the result: a fit may be none. A misfit is always one. */
+  isDoubtful: boolean;
 }
 
 /** An evaluation with the budget `work`. */
 export function createRun(work: Work, tracks: boolean, errors: SchemaError[] | null): Run {
-  return { work, tracks, errors, path: [], remembered: new Map(), texts: new Map(), depth: 0 };
+  return { work, tracks, errors, path: [], remembered: new Map(), texts: new Map(), depth: 0, isDoubtful: false };
 }
 
 /** Records an error if the caller wants errors. */
@@ -44,6 +47,6 @@ export function fail(run: Run, message: () => string): false {
 }
 
 /** A name of a stranger as an error repeats it. */
-export function shortened(text: string): string {
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+export function shortened(text: string, charsMax = 200): string {
+  return text.length > charsMax ? `${text.slice(0, charsMax).toWellFormed()}…` : text;
 }

@@ -15,7 +15,12 @@ export interface SchemaNode {
   readonly verdict: boolean | null;
   /** A `$ref` leads here: results are kept per value, so that references cannot multiply the work. */
   isShared: boolean;
-  readonly isMarked: boolean;
+  isMarked: boolean;
+  hasReference: boolean;
+  /** A keyword of it is not checked: a value that fits the rest may still be wrong. */
+  isDoubtful: boolean;
+  /** `nullable` of OpenAPI 3.0: null fits, whatever the other keywords say. */
+  readonly isNullable: boolean;
   readonly checks: {
     readonly any: Check<JsonValue>[];
     readonly number: Check<number>[];
@@ -33,7 +38,8 @@ export interface SchemaNode {
 /** The sub-schemas of a schema. */
 export interface SchemaParts {
   readonly properties: Map<string, SchemaNode>;
-  readonly patternProperties: (readonly [Pattern, SchemaNode])[];
+  /** Null in place of a pattern that cannot be checked: it may match any name. */
+  readonly patternProperties: (readonly [Pattern | null, SchemaNode])[];
   readonly prefixItems: SchemaNode[];
   additionalProperties?: SchemaNode;
   unevaluatedProperties?: SchemaNode;
@@ -48,10 +54,14 @@ export interface SchemaParts {
 }
 
 /** An empty node. */
-export function emptyNode(given: Pick<SchemaNode, 'id' | 'pointer' | 'verdict' | 'isMarked'>): SchemaNode {
+export function emptyNode(
+  given: Pick<SchemaNode, 'id' | 'pointer' | 'verdict' | 'isMarked' | 'isNullable'>,
+): SchemaNode {
   return {
     ...given,
     isShared: false,
+    hasReference: false,
+    isDoubtful: false,
     checks: { any: [], number: [], string: [], array: [], object: [], inPlace: [], last: [] },
     parts: {
       properties: new Map(),

@@ -22,6 +22,7 @@ export function joined(one: Asked, other: Asked): Asked {
     executeByMs: shorter(a.executeByMs, b.executeByMs),
     ...((a.batch ?? b.batch) !== undefined && { batch: 'all-or-nothing' }),
     ...((a.denyEndsRun ?? b.denyEndsRun) !== undefined && { denyEndsRun: true }),
+    ...((a.requireCheckedSchema ?? b.requireCheckedSchema) !== undefined && { requireCheckedSchema: true }),
   };
   return { requirement, isExpirySet: one.isExpirySet || other.isExpirySet };
 }

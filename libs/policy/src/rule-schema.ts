@@ -66,6 +66,7 @@ const requireSchema = z
     businessHours: hoursSchema.optional(),
     batch: z.enum(batchModes).optional(),
     denyEndsRun: z.boolean().optional(),
+    requireCheckedSchema: z.boolean().optional(),
   })
   .superRefine((written, context) => {
     for (const [key, message, has] of requireRules) {

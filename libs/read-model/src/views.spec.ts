@@ -120,9 +120,10 @@ describe('every view', () => {
     const [allowed, pending] = rows.map((row) => toToolCallView(row, 'masked'));
     const keys = Object.keys(toolCallViewSchema.shape).filter(
       (key) =>
-        !['clientExecuted', 'originalArguments', 'erasedValues', 'missingValues', 'unreadable', 'repeated'].includes(
-          key,
-        ),
+        ![
+          ...['clientExecuted', 'originalArguments', 'erasedValues', 'missingValues', 'unreadable', 'repeated'],
+          'schemaNotes',
+        ].includes(key),
     );
     expect(Object.keys(allowed ?? {}).sort()).toEqual(keys.sort());
     expect(allowed).toMatchObject({
@@ -135,7 +136,7 @@ describe('every view', () => {
     });
     // The gateway adds what the caller may decide, and that too few could; a list that a card is cut.
     const approvalKeys = Object.keys(approvalViewSchema.shape).filter(
-      (key) => !['mayDecide', 'noApproverLeft', 'isPreview'].includes(key),
+      (key) => !['mayDecide', 'noApproverLeft', 'isPreview', 'schemaNotes'].includes(key),
     );
     expect(Object.keys(pending?.approval ?? {}).sort()).toEqual(approvalKeys.sort());
     expect(pending?.approval).toMatchObject({ reason: null, expiresAt: null, resolution: null, resolvedAt: null });

@@ -74,6 +74,10 @@ function chainOf({ chain = [] }: CallRequest): ApprovalView['chain'] {
   return chain.map(({ owner = null, onBehalfOf = null, ...link }) => ({ ...link, owner, onBehalfOf }));
 }
 
+function notesOf({ schemaNotes }: CallRequest): Pick<ApprovalView, 'schemaNotes'> {
+  return schemaNotes === undefined ? {} : { schemaNotes };
+}
+
 /** The record lists the members of a batch only where there are several. */
 function batchOf({ callId, batchId, batchMode: mode, batchCallIds }: CallRequest): ApprovalView['batch'] {
   if (batchCallIds.length > 0) return { batchId, mode, callIds: [...batchCallIds] };
@@ -103,6 +107,7 @@ export function toApprovalView(
     chain: chainOf(request),
     labels: request.labels,
     hiddenValues: visibility === 'whole' ? [] : [...hiddenValues(action.arguments, action.sensitive)],
+    ...notesOf(request),
     batch: batchOf(request),
     round: approval.round,
     state: resolution.status,
@@ -252,6 +257,7 @@ export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallV
     ...(request.clientExecuted && { clientExecuted: true }),
     arguments: shown,
     ...(isEdited(call) ? { originalArguments: argumentsOf(request, visibility, false) } : {}),
+    ...notesOf(request),
     actionDigest: action.actionDigest,
     state: call.state,
     verdict: call.verdict ?? unjudged,

@@ -34,6 +34,7 @@ export type { EndedProposal } from './proposal-words.js';
 export { refusalWords } from './refusal-words.js';
 export { requirementWords } from './requirement-words.js';
 export { safeJson } from './safe-json.js';
+export { schemaNoteWords } from './schema-note-words.js';
 export { isLong, textBlocksOf } from './text-blocks.js';
 export type { TextBlock } from './text-blocks.js';
 export { ageWords, agoWords, deadlineWords, durationWords, ordinal, timeWords } from './time-words.js';

@@ -31,6 +31,7 @@ export interface WrittenRequire extends WrittenStage {
   readonly risk?: string;
   readonly batch?: string;
   readonly denyEndsRun?: boolean;
+  readonly requireCheckedSchema?: boolean;
 }
 
 /** A rule as it is written. */
@@ -95,6 +96,7 @@ const requireParts: Words<WrittenRequire> = {
   risk: (risk) => `${risk} risk`,
   batch: (mode) => (mode === 'all-or-nothing' ? 'the calls of the step run together or not at all' : `batch: ${mode}`),
   denyEndsRun: (ends) => (ends ? 'a denial ends the run' : 'a denial does not end the run'),
+  requireCheckedSchema: (is) => (is ? 'schemas are checked whole' : ''),
 };
 
 function stageText({ quorum, anyOf, allOf }: WrittenStage): string {
@@ -173,6 +175,7 @@ export interface RecordedRequirement {
   readonly businessHours?: WrittenRequire['businessHours'];
   readonly batch?: string;
   readonly denyEndsRun?: boolean;
+  readonly requireCheckedSchema?: boolean;
 }
 
 /** How each member of a recorded requirement is written in a policy file. */
@@ -193,6 +196,7 @@ const written: { readonly [Key in keyof RecordedRequirement]-?: (of: RecordedReq
   businessHours: ({ businessHours }) => (businessHours === undefined ? {} : { businessHours }),
   batch: ({ batch }) => (batch === undefined ? {} : { batch }),
   denyEndsRun: ({ denyEndsRun }) => (denyEndsRun === undefined ? {} : { denyEndsRun }),
+  requireCheckedSchema: ({ requireCheckedSchema: is }) => (is === undefined ? {} : { requireCheckedSchema: is }),
 };
 
 function timeText(ms: number | 'never'): string {

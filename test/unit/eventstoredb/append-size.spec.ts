@@ -58,8 +58,9 @@ function heaviestArguments(): JsonObject {
   return { ...args, more: 'x'.repeat(limits.argumentsBytesMax - Buffer.byteLength(JSON.stringify(args))) };
 }
 
+/** A larger one is not recorded with arguments of the maximum size. */
 function heaviestSchema(): JsonObject {
-  return { type: 'object', description: 'x'.repeat(63 * 1024) };
+  return { type: 'object', description: 'x'.repeat(127 * 1024) };
 }
 
 type Changes = { readonly [Name in keyof RequestedCall]?: RequestedCall[Name] | undefined };

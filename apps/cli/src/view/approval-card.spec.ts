@@ -33,6 +33,11 @@ describe('the card of an approval', () => {
     ]);
   });
 
+  it('says what of the schema did not check the arguments', () => {
+    const schemaNotes = [{ pointer: '/properties/path/pattern', why: 'is odd' }];
+    expect(cardOf({ schemaNotes })[11]).toBe('Not checked by the tool’s schema at "/properties/path/pattern".');
+  });
+
   it('says that too few approvers are left', () => {
     const detail = 'Too few people of "ops" are left for stage 1.';
     expect(cardOf({ noApproverLeft: { stage: 0, detail } })[1]).toBe(detail);

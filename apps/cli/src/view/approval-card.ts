@@ -16,6 +16,7 @@ import {
   printable,
   requesterWords,
   requirementWords,
+  schemaNoteWords,
   timeWords,
   upcomingWords,
   responderWords,
@@ -149,6 +150,7 @@ export function agreedLines(approval: ApprovalView, columns: number): Line[] {
   return [
     ...argumentLines(approval.arguments, columns, approval.hiddenValues),
     ...hiddenLines(approval, columns),
+    ...uncheckedLines(approval, columns),
     ...toldLines(approval, columns),
   ];
 }
@@ -162,6 +164,11 @@ function hiddenLines({ hiddenValues, approvalId, state }: ApprovalView, columns:
   if (hiddenValues.length === 0) return [];
   const how = state === 'pending' ? ` Show them: countersign reveal ${printable(approvalId)}` : '';
   return wrapped(`${hiddenWords(hiddenValues)}.${how}`, columns, 'yellow');
+}
+
+function uncheckedLines({ schemaNotes }: ApprovalView, columns: number): Line[] {
+  const words = schemaNoteWords(schemaNotes);
+  return words === '' ? [] : wrapped(`${words}.`, columns, 'yellow');
 }
 
 /** Wide enough for the labels; narrow enough for a digest on one line of 80 columns. */

@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, JsonObject, Verdict } from '@countersign/contracts';
-import { ownWordsOf } from '@countersign/text';
+import { ownWordsOf, schemaNoteWords } from '@countersign/text';
 import { RiskBadge, StateBadge } from '../ui/badges.js';
 import { Marked } from '../ui/marked.js';
 import { Countdown } from '../ui/time.js';
@@ -45,6 +45,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         <h3 id="card-arguments">{isToRun ? 'What will run' : 'What was asked'}</h3>
         <Arguments value={approval.arguments} hiddenValues={approval.hiddenValues} />
         <HiddenValues key={approval.actionDigest} approval={approval} />
+        <p className="notice">{schemaNoteWords(approval.schemaNotes)}</p>
       </section>
       <Told approval={approval} />
       {original !== undefined && (

@@ -44,6 +44,10 @@ export function readInputSchema(given: unknown): InputSchema {
 function fromJsonSchema(inputSchema: JsonObject): InputSchema {
   const usable = schemas.check(inputSchema, {});
   if (usable.status === 'refused' && usable.about === 'toolSchema') throw new InputSchemaError(usable.message);
+  // The operator can correct it: half a check would look like a check.
+  const [note] = usable.status === 'valid' ? usable.notes : [];
+  if (note !== undefined)
+    throw new InputSchemaError(`${note.pointer === '' ? 'the schema' : note.pointer} ${note.why}`);
   const validate: Tool['validate'] = (args) => {
     const result = schemas.check(inputSchema, args);
     if (result.status === 'invalid') return result.errors.map(({ path, message }) => `${path} ${message}`.trim());

@@ -32,7 +32,8 @@ const faultsMax = 1000;
 
 /**
  * Finds what `JSON.parse` would silently change or accept: duplicate keys, integers beyond ±(2^53−1), numbers that lose
- * precision (but in the schema of a tool), `__proto__`, lone surrogates, nesting deeper than `depthMax`. One pass over the text, no recursion.
+ * precision (but in the schema of a tool), `__proto__`, lone surrogates, nesting deeper than `depthMax` (in the schema of a
+ * tool: than four times that, since each of its levels takes two). One pass over the text, no recursion.
  *
  * It expects valid JSON. For other text its findings mean nothing, but it never throws and never loops, so it can run
  * first and keep a text that is nested a million levels deep away from the parser.
@@ -84,14 +85,17 @@ export function scanJson(text: string, depthMax: number): JsonScan {
     if (problem !== undefined) fault(problem);
   };
 
-  for (; at < text.length && frames.length <= depthMax; at += 1) {
+  const isTooDeep = (): boolean =>
+    frames.length > depthMax && (frames.length > schemaDepths * depthMax || !isInToolSchema(frames));
+
+  for (; at < text.length && !isTooDeep(); at += 1) {
     const code = text.charCodeAt(at);
     if (code === quote) string();
     else if (code === comma) next();
     else if (code === minus || (code >= zero && code <= nine)) number();
     else bracket(code);
   }
-  if (frames.length <= depthMax) return { depth: 'ok', faults };
+  if (!isTooDeep()) return { depth: 'ok', faults };
   fault(`is nested deeper than ${String(depthMax)} levels`);
   return { depth: 'too-deep', faults };
 }
@@ -158,6 +162,8 @@ const exactLengthMax = 15;
 
 /** The most digits that `toPrecision` needs to tell two doubles apart. */
 const significantMax = 17;
+
+const schemaDepths = 4;
 
 /** A number of a schema, such as a bound, is no value that runs: it may be rounded. */
 function isInToolSchema([request, , call]: readonly Frame[]): boolean {

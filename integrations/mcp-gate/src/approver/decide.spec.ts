@@ -107,6 +107,12 @@ describe('the form', () => {
     );
   });
 
+  it('says what of the schema did not check the arguments', async () => {
+    const schemaNotes = [{ pointer: '/properties/a/pattern', why: 'is odd' }];
+    expect(await shownFor({ schemaNotes })).toContain('by the tool’s schema at "/properties/a/pattern"\n');
+    expect(await shownFor({})).not.toContain('schema');
+  });
+
   it('names the person who edited the arguments, and those whose earlier edits were not approved', async () => {
     const edited = { ...approval.proposal, number: 2, proposedBy: 'bob' };
     expect(await shownFor({ proposal: edited })).toContain('Arguments, as bob edited them:');

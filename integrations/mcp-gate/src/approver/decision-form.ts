@@ -13,6 +13,7 @@ import {
   requirementWords,
   responderWords,
   safeJson,
+  schemaNoteWords,
   writtenMasks,
 } from '@countersign/text';
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/sdk/types.js';
@@ -97,6 +98,7 @@ function cardLines(approval: ApprovalView): readonly string[] {
     `Asked by: ${requesterWords(approval)}`,
     ...said('Inside', chainWords(chain, requestedBy)),
     ...said('Labels', labelWords(labels)),
+    ...said('Arguments', schemaNoteWords(approval.schemaNotes)),
     `Risk: ${risk ?? 'not rated'}`,
     `Needs: ${requirementWords(requirement)}`,
     ...said('Batch', batchWords(approval.batch, approval.callId)),

@@ -79,6 +79,17 @@ describe('the card', () => {
     );
   });
 
+  it('says that the arguments are not checked by a part of the schema', () => {
+    const unchecked = (...pointers: string[]) =>
+      cardOf(
+        sampleNotice({ approval: { schemaNotes: pointers.map((pointer) => ({ pointer, why: 'is odd' })) } }),
+        3_000,
+      ).warnings;
+    expect(unchecked('/properties/a/pattern')).toEqual(['Not checked by the tool’s schema at "/properties/a/pattern"']);
+    expect(unchecked('/a\u202e', '/b')[0]).toBe('Not checked by the tool’s schema at "/a⟦U+202E⟧" and 1 more');
+    expect(unchecked('/a', '')).toEqual(['Not checked by the tool’s schema']);
+  });
+
   it('tells a hidden value from a text of the agent that reads like one', () => {
     const mask = '[masked sha256:0123456789abcdef]';
     const notice = sampleNotice({

@@ -11,6 +11,7 @@ import {
   printable,
   requesterWords,
   requirementWords,
+  schemaNoteWords,
   responderWords,
   timeWords,
 } from '@countersign/text';
@@ -63,7 +64,7 @@ export function cardOf(notice: Notice, charactersMax: number, publicUrl: string 
     facts: factsOf(notice),
     argumentLines: shown.lines,
     isWhole: !isCut,
-    warnings: warningsOf({ posing, hidden, isCut }, hiddenValues),
+    warnings: warningsOf({ posing, hidden, isCut }, hiddenValues, schemaNoteWords((approval ?? call).schemaNotes)),
     agentWords: wordsOf(approval),
     link: linkOf(approval, publicUrl),
     isOpen: isOpenFor(notice),
@@ -81,8 +82,10 @@ function linkOf(approval: ApprovalView | null, publicUrl: string | null): string
 function warningsOf(
   { posing, hidden, isCut }: { readonly posing: number; readonly hidden: number; readonly isCut: boolean },
   hiddenValues: ApprovalView['hiddenValues'],
+  unchecked: string,
 ): string[] {
   return [
+    ...(unchecked === '' ? [] : [unchecked]),
     ...(hiddenValues.length > 0 ? [`${hiddenWords(hiddenValues)}. Look at them in the inbox`] : []),
     ...(posing > 0 ? [`${countOf(posing)} characters look like others and are marked: read them twice`] : []),
     ...(hidden > 0 ? [`${countOf(hidden)} characters would not have been visible and are marked`] : []),

@@ -281,7 +281,9 @@ function foreignMask(pointer: string): FieldError {
 function schemaErrors(checked: SchemaCheck): readonly FieldError[] {
   switch (checked.status) {
     case 'valid':
-      return [];
+      return checked.isOverBudget
+        ? [{ path: '', message: "takes more work to check against the tool's schema than one request may cost" }]
+        : [];
     case 'refused':
       return [{ path: '', message: `cannot be checked against the tool's schema: ${checked.message}` }];
     case 'invalid':

@@ -18,8 +18,9 @@ describe('a common schema', () => {
   const schemas = createArgumentSchemas();
 
   it('accepts arguments that fit, and finds what is to be hidden', () => {
-    expect(schemas.check(schema, { path: '/a', password: 'x' })).toEqual({ status: 'valid', sensitive: ['/password'] });
-    expect(schemas.check(null, { token: 'x' })).toEqual({ status: 'valid', sensitive: ['/token'] });
+    const whole = { status: 'valid', notes: [], isOverBudget: false, standIn: null };
+    expect(schemas.check(schema, { path: '/a', password: 'x' })).toEqual({ ...whole, sensitive: ['/password'] });
+    expect(schemas.check(null, { token: 'x' })).toEqual({ ...whole, sensitive: ['/token'] });
   });
 
   it('names each thing that is wrong, with its path', () => {
@@ -78,32 +79,47 @@ describe('a hostile schema', () => {
       { a: `${'a'.repeat(250_000)}!` },
       'invalid',
     ],
+  ])('with %s has a verdict', (_what, schema, args, expected) => {
+    const result = schemas.check(schema, args);
+    expect([result.status, result.status === 'invalid' && result.errors.length > 20]).toEqual([expected, false]);
+  });
+
+  it.each<[string, JsonObject, JsonObject, string]>([
     [
       'more work than there is',
       { properties: { a: { items: { allOf: list(100, () => ({ type: 'number' })) } } } },
       { a: list(100_000, () => 1) },
-      'refused',
+      ' takes more work to check',
     ],
-    ['a schema of itself', { anyOf: [{ $ref: '#' }] }, {}, 'refused'],
+    ['a schema of itself', { anyOf: [{ $ref: '#' }] }, {}, '/anyOf/0/$ref refers to itself'],
     [
       'a schema of itself, by two',
       { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
       {},
-      'refused',
+      '/$defs/a/$ref refers to itself',
     ],
-    ['more than 64 KiB', { description: 'x'.repeat(64 * 1024) }, {}, 'refused'],
-    ['more than 2,000 schemas', { anyOf: list(2000, () => true) }, {}, 'refused'],
-    ['more than 32 levels', nested(33, '{"not":'), {}, 'refused'],
-    ['a pattern with a large program', { pattern: '(a?){300}a{300}' }, {}, 'refused'],
-    ['patterns that are large together', { allOf: list(20, (at) => ({ pattern: `(a?){200}${at}` })) }, {}, 'refused'],
-    ['a long chain of references', chain(600), nested(60), 'refused'],
-    ['a back-reference', { pattern: '(a)\\1' }, {}, 'refused'],
-    ['another document', { $ref: 'https://example.com/x' }, {}, 'refused'],
-    ['another draft', { $schema: 'http://json-schema.org/draft-04/schema#' }, {}, 'refused'],
-    ['a type that is none', { type: 'nonsense' }, {}, 'refused'],
-  ])('with %s has a verdict', (_what, schema, args, expected) => {
+    ['more than 256 KiB', { description: 'x'.repeat(256 * 1024) }, {}, ' has more than 256 KiB'],
+    ['more than 8,000 schemas', { anyOf: list(8000, () => true) }, {}, ' has more than 8000 schemas in it'],
+    ['more than 64 levels', nested(65, '{"allOf":[', ']}'), {}, `${'/allOf/0'.repeat(64)} is more than 64 levels deep`],
+    ['a pattern with a large program', { pattern: '(a?){600}a{600}' }, {}, '/pattern is too large'],
+    [
+      'patterns that are large together',
+      { allOf: list(30, (at) => ({ pattern: `(a?){200}${at}` })) },
+      {},
+      ' is one pattern too many',
+    ],
+    ['a long chain of references', chain(600), nested(60), ' takes more work to check'],
+    ['a back-reference', { pattern: '(a)\\1' }, {}, '/pattern is not a linear-time pattern'],
+    ['another document', { $ref: 'https://example.com/x' }, {}, '/$ref leads to no schema of this document'],
+    ['an unknown dialect', { $schema: 'https://example.com/mine' }, {}, '/$schema is a dialect that is not known here'],
+    ['a type that is none', { type: 'nonsense' }, {}, '/type must be one or some of'],
+  ])('with %s is not checked there, and says so', (_what, schema, args, expected) => {
     const result = schemas.check(schema, args);
-    expect([result.status, result.status === 'invalid' && result.errors.length > 20]).toEqual([expected, false]);
+    const notes = result.status === 'valid' ? result.notes.map(({ pointer, why }) => `${pointer} ${why}`) : [];
+    expect([result.status, notes.some((note) => note.includes(expected)) ? expected : notes]).toEqual([
+      'valid',
+      expected,
+    ]);
   });
 
   function chain(length: number): JsonObject {
@@ -111,21 +127,43 @@ describe('a hostile schema', () => {
     return { $ref: '#/$defs/n0', $defs: { ...$defs, [`n${length}`]: { additionalProperties: { $ref: '#' } } } };
   }
 
-  it('names the place and the reason of a refusal', () => {
-    const result = schemas.check({ properties: { a: { items: { pattern: '(?=a)' } } } }, {});
-    expect(result).toMatchObject({ status: 'refused', about: 'toolSchema' });
-    expect(result.status === 'refused' && result.message).toMatch(
-      /^\/properties\/a\/items\/pattern is not a linear-time pattern/,
-    );
+  it('lists at most 20 notes, and counts the others', () => {
+    const result = schemas.check({ allOf: list(100, () => ({ pattern: '(a)\\1' })) }, {});
+    const notes = result.status === 'valid' ? result.notes : [];
+    expect([notes.length, notes.at(-1)?.pointer]).toEqual([20, '/allOf/80/pattern']);
+    expect(notes.at(-1)?.why).toMatch(/ \(80 more parts are not checked\)$/);
   });
 
-  it('shares one budget with the other schemas of its request', () => {
+  it('leaves each of its siblings a share of the budget of their request', () => {
     const schema = { properties: { a: { items: { type: 'number' } } } };
     const args = { a: list(60_000, () => 1) };
-    const request = schemas.forOneRequest();
-    const statuses = list(20, () => request.check(schema, args).status);
-    expect([statuses[0], statuses.at(-1)]).toEqual(['valid', 'refused']);
-    expect(schemas.check(schema, args).status).toBe('valid');
+    const request = schemas.forOneRequest(40);
+    const checked = list(40, (at) => request.check(schema, at === 39 ? { a: ['x'] } : args));
+    const isChecked = checked.map((one) => one.status !== 'valid' || !one.isOverBudget);
+    expect([isChecked[0], isChecked.includes(false), checked.at(-1)?.status]).toEqual([true, true, 'invalid']);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['more than 256 KiB', { description: 'x'.repeat(256 * 1024) }],
+    ['more than 8,000 schemas', { anyOf: list(8000, () => true) }],
+    ['patterns that take too much work to read', { allOf: list(400, (at) => ({ pattern: `(a?){200}b{${at}}` })) }],
+  ])('hides everything if it has a mark and %s', (_what, large) => {
+    const sensitive = { properties: { a: { type: 'string', writeOnly: true } } };
+    const hidden = (schema: JsonObject) => {
+      const result = schemas.check(schema, { a: 'x', b: 'y' });
+      return result.status === 'valid' ? result.sensitive : result;
+    };
+    expect(hidden({ ...large, ...sensitive })).toEqual(['/a', '/b']);
+    expect(hidden(large)).toEqual([]);
+  });
+
+  it('hides everything where the search for its marks takes too much work', () => {
+    const parts = list(60, (at) => ({ additionalProperties: { $ref: `#/$defs/n${at}` } }));
+    const $defs = Object.fromEntries(list(60, (at) => [`n${at}`, { anyOf: parts }]));
+    const schema = { anyOf: parts, $defs: { ...$defs, n0: { anyOf: parts, properties: { x: { sensitive: true } } } } };
+    const args = Object.fromEntries(list(300, (at) => [`k${at}`, { [`l${at}`]: { x: 1, y: 1 } }]));
+    const result = schemas.check(schema, args);
+    expect(result.status === 'valid' && result.sensitive.length).toBe(300);
   });
 
   it.each([

@@ -1,17 +1,28 @@
 import { hash } from 'node:crypto';
-import { hiddenValues, sensitivePointers } from '@countersign/contracts';
-import type { JsonObject } from '@countersign/contracts';
-import { checkValue, createWork, markedPlaces, prepareSchema, schemaLimits } from '@countersign/json-schema';
+import { hiddenValues, limits, sensitivePointers } from '@countersign/contracts';
+import type { FieldError, JsonObject, MarkedPlaces, SchemaNote } from '@countersign/contracts';
+import { checkValue, createWork, markedPlaces, prepareSchema, schemaLimits, stepsMax } from '@countersign/json-schema';
 import type { Preparation, PreparedSchema, Work } from '@countersign/json-schema';
-import type { FieldError } from '@countersign/contracts';
 
 /** A tool's schema as a check of arguments. */
 export type SchemaCheck =
-  /** `sensitive`: the JSON pointers of the values to hide, by the schema's marks and by their names. */
-  | { readonly status: 'valid'; readonly sensitive: readonly string[] }
+  | ValidArguments
   | { readonly status: 'invalid'; readonly errors: readonly FieldError[] }
   /** The schema cannot be used, or it cannot be used for these arguments. */
   | { readonly status: 'refused'; readonly about: 'toolSchema' | 'arguments'; readonly message: string };
+
+/** Arguments that fit a schema, as far as it can be checked. */
+export interface ValidArguments {
+  readonly status: 'valid';
+  /** The JSON pointers of the values to hide, by the schema's marks and by their names. */
+  readonly sensitive: readonly string[];
+  /** The parts of the schema that are not checked. */
+  readonly notes: readonly SchemaNote[];
+  /** The check took more work than it may: nothing is known about the arguments. */
+  readonly isOverBudget: boolean;
+  /** The schema to record in place of one that is too large; null: the schema itself. */
+  readonly standIn: JsonObject | null;
+}
 
 /** Validates arguments against JSON Schemas that agents send, and finds the values that are to be hidden. */
 export interface ArgumentSchemas {
@@ -20,8 +31,13 @@ export interface ArgumentSchemas {
    * @throws SchemaEngineError when the check itself fails: then the validity is unknown.
    */
   readonly check: (schema: JsonObject | null, args: JsonObject) => SchemaCheck;
-  /** The same, with one step budget for all checks of a request. */
-  readonly forOneRequest: () => ArgumentSchemas;
+  /**
+   * The same, with one step budget for all checks of a request.
+   * @param count how many checks there will be. Each of them has a share that the others cannot use up. Default: no shares.
+   */
+  readonly forOneRequest: (count?: number) => ArgumentSchemas;
+  /** Returns whether the latest check of this request took so many steps that others should have their turn. */
+  readonly wasLaborious: () => boolean;
 }
 
 /** The check of a schema failed for a reason outside the schema. */
@@ -35,6 +51,9 @@ export interface SchemaEngine {
   readonly checkValue: typeof checkValue;
 }
 
+/** Between two checks others are answered. */
+const requestStepsMax = 2 * stepsMax;
+
 const cacheWeightMax = 32 * 1024 * 1024;
 
 /**
@@ -47,11 +66,7 @@ const pointerBytesMax = 128 * 1024;
 export function createArgumentSchemas(engine: SchemaEngine = { prepareSchema, checkValue }): ArgumentSchemas {
   const cache = createSchemaCache();
   const prepare = (schema: JsonObject, work: Work): Preparation => {
-    const text = JSON.stringify(schema);
-    if (Buffer.byteLength(text) > schemaLimits.bytesMax) {
-      return { status: 'refused', pointer: '', reason: `has more than ${String(schemaLimits.bytesMax / 1024)} KiB` };
-    }
-    const key = hash('sha256', text);
+    const key = hash('sha256', JSON.stringify(schema));
     const known = cache.get(key);
     if (known !== undefined) return known;
     const result = engine.prepareSchema(schema, { work });
@@ -59,34 +74,56 @@ export function createArgumentSchemas(engine: SchemaEngine = { prepareSchema, ch
     return result;
   };
   const checkWithin = (schema: JsonObject | null, args: JsonObject, work: Work): SchemaCheck => {
-    if (schema === null) return withSensitive(args, null, work);
+    if (schema === null) return withSensitive(args, null);
     const preparation = prepare(schema, work);
     if (preparation.status === 'refused') {
       const { pointer, reason } = preparation;
-      return {
-        status: 'refused',
-        about: 'toolSchema',
-        message: `${pointer === '' ? 'the schema' : pointer} ${reason}`,
-      };
+      return { status: 'refused', about: 'toolSchema', message: `${pointer} ${reason}` };
     }
-    const verdict = engine.checkValue(preparation.schema, args, work);
-    if (verdict.status === 'over-budget') return overBudget;
-    return verdict.status === 'invalid' ? verdict : withSensitive(args, preparation.schema, work);
+    const { schema: prepared } = preparation;
+    const verdict = engine.checkValue(prepared, args, work);
+    return verdict.status === 'invalid' ? verdict : withSensitive(args, prepared, verdict.status === 'over-budget');
   };
-  const within = (workOf: () => Work): ArgumentSchemas => ({
-    check: (schema, args) => guarded(() => checkWithin(schema, args, workOf())),
-    forOneRequest: () => {
-      const work = createWork();
-      return within(() => work);
-    },
-  });
+  const within = (workOf: () => Work): ArgumentSchemas => {
+    let steps = 0;
+    return {
+      check: (schema, args) => {
+        const work = workOf();
+        const { left } = work;
+        const checked = guarded(() => checkWithin(schema, args, work));
+        steps = left - work.left;
+        return checked;
+      },
+      forOneRequest: (count) => within(count === undefined ? oneFor(createWork()) : sharedBy(count)),
+      wasLaborious: () => steps > laboriousSteps,
+    };
+  };
   return within(() => createWork());
 }
 
-const overBudget: SchemaCheck = {
-  status: 'refused',
-  about: 'arguments',
-  message: 'checking them against the schema takes more work than one request may cost',
+const oneFor = (work: Work) => () => work;
+
+const laboriousSteps = 10_000;
+
+/** The steps of all checks of one request. Each has at least half of an equal share, and what the others have left. */
+function sharedBy(count: number): () => Work {
+  const kept = requestStepsMax / 2 / count;
+  let left = requestStepsMax;
+  let checks = count;
+  let given = 0;
+  let latest = createWork(0);
+  return () => {
+    left -= given - Math.max(0, latest.left);
+    checks -= 1;
+    given = Math.min(stepsMax, Math.max(kept, left - kept * checks));
+    latest = createWork(given);
+    return latest;
+  };
+}
+
+const overBudget: SchemaNote = {
+  pointer: '',
+  why: 'takes more work to check with these arguments than one request may cost',
 };
 
 function guarded(check: () => SchemaCheck): SchemaCheck {
@@ -97,13 +134,50 @@ function guarded(check: () => SchemaCheck): SchemaCheck {
   }
 }
 
-function withSensitive(args: JsonObject, schema: PreparedSchema | null, work: Work): SchemaCheck {
-  const sensitive = sensitivePointers(args, schema === null ? null : markedPlaces(schema, work));
-  if (work.left < 0) return overBudget;
+/** The search for marks has steps of its own: they hold also where the check took all of its steps. */
+const markStepsMax = 100_000;
+
+function withSensitive(args: JsonObject, schema: PreparedSchema | null, isOverBudget = false): SchemaCheck {
+  const sensitive = schema === null ? sensitivePointers(args) : markedIn(args, schema);
   const isTooLarge = isTooLong(sensitive) || isTooLong(hiddenValues(args, sensitive).map(({ pointer }) => pointer));
-  if (!isTooLarge) return { status: 'valid', sensitive };
-  return { status: 'refused', about: 'arguments', message: 'have too many values to hide, under too long names' };
+  if (isTooLarge) {
+    return { status: 'refused', about: 'arguments', message: 'have too many values to hide, under too long names' };
+  }
+  if (schema === null) return { ...{ status: 'valid', sensitive, isOverBudget }, notes: [], standIn: null };
+  const standIn = standInFor(schema, args);
+  const more = [...(isOverBudget ? [overBudget] : []), ...(standIn === null ? [] : [notRecorded])];
+  return { ...{ status: 'valid', sensitive, isOverBudget, standIn }, notes: withNotes(schema, more) };
 }
+
+function withNotes({ notes }: PreparedSchema, more: readonly SchemaNote[]): readonly SchemaNote[] {
+  return notes.some(({ pointer }) => pointer === '') ? notes : [...notes, ...more];
+}
+
+const notRecorded: SchemaNote = {
+  pointer: '',
+  why: 'is too large to be recorded with these arguments: edits are not checked',
+};
+
+/** The most bytes of a schema and arguments in one event, which has to fit into EventStoreDB's limit with all the rest. */
+const recordedBytesMax = 384 * 1024;
+
+/** The schema to record in place of one that is too large. It hides everything if the schema hides anything. */
+function standInFor({ bytes, nodes }: PreparedSchema, args: JsonObject): JsonObject | null {
+  if (bytes <= recordedBytesMax - limits.argumentsBytesMax) return null;
+  const together = bytes + Buffer.byteLength(JSON.stringify(args));
+  if (bytes <= schemaLimits.bytesMax && together <= recordedBytesMax) return null;
+  return nodes.some(({ isMarked }) => isMarked) ? { sensitive: true } : {};
+}
+
+/** Where the search itself takes too much work, all values are hidden. */
+function markedIn(args: JsonObject, schema: PreparedSchema): string[] {
+  const search = createWork(markStepsMax);
+  const marked = markedPlaces(schema, search);
+  const found = sensitivePointers(args, marked);
+  return search.left >= 0 ? found : sensitivePointers(args, everywhere);
+}
+
+const everywhere: MarkedPlaces<true> = { whole: true, member: () => true, isMarked: () => true };
 
 /** The characters first: together the pointers may be too long even to be written. */
 function isTooLong(pointers: readonly string[]): boolean {

@@ -1,12 +1,14 @@
+import { setImmediate } from 'node:timers/promises';
 import type { RequestToolCalls, RequestedCall, Refusal } from '@countersign/contracts';
 import { invalidRequest } from '@countersign/domain';
 import type { CommandPorts } from '../ports.js';
+import type { ValidArguments } from './argument-schema.js';
 
 /** The facts about one call of a request before it is judged. */
 export interface CheckedCall {
   readonly refusals: readonly Refusal[];
-  /** The JSON pointers of the arguments to hide. */
-  readonly sensitive: readonly string[];
+  /** What the schema says about the arguments; null for a call that is refused. */
+  readonly valid: ValidArguments | null;
 }
 
 /** A request whose arguments fit their schemas. */
@@ -18,13 +20,26 @@ export interface CheckedRequest {
 }
 
 function refuse(refusal: Refusal): CheckedCall {
-  return { refusals: [refusal], sensitive: [] };
+  return { refusals: [refusal], valid: null };
 }
 
-/** Checks the calls of one request against their schemas, within one step budget. */
-export function checkCalls(ports: CommandPorts, tenant: string, { calls }: RequestToolCalls): readonly CheckedCall[] {
-  const schemas = ports.schemas.forOneRequest();
-  return calls.map((call, index) => checkCall({ ...ports, schemas }, tenant, call, `calls.${String(index)}`));
+/**
+ * Checks the calls of one request against their schemas, within one step budget.
+ *
+ * Attack: many calls whose schemas take much work. Others are answered between two of them.
+ */
+export async function checkCalls(
+  ports: CommandPorts,
+  tenant: string,
+  { calls }: RequestToolCalls,
+): Promise<readonly CheckedCall[]> {
+  const schemas = ports.schemas.forOneRequest(calls.length);
+  const checked: CheckedCall[] = [];
+  for (const [index, call] of calls.entries()) {
+    checked.push(checkCall({ ...ports, schemas }, tenant, call, `calls.${String(index)}`));
+    if (schemas.wasLaborious()) await setImmediate();
+  }
+  return checked;
 }
 
 function checkCall(ports: CommandPorts, tenant: string, call: RequestedCall, path: string): CheckedCall {
@@ -37,7 +52,7 @@ function checkCall(ports: CommandPorts, tenant: string, call: RequestedCall, pat
   const checked = ports.schemas.check(schema, call.arguments);
   switch (checked.status) {
     case 'valid':
-      return { refusals: [], sensitive: checked.sensitive };
+      return { refusals: [], valid: checked };
     case 'refused':
       return refuse(invalidRequest([{ path: `${path}.${checked.about}`, message: checked.message }]));
     case 'invalid': {

@@ -4,6 +4,7 @@ import { chainInside, recordedSalt } from '@countersign/domain';
 import type { StepParent, ToolCall, ToolCallProposal, ToolCallState } from '@countersign/domain';
 import type { PolicyCall } from '@countersign/policy';
 import type { Actor } from '../actor.js';
+import type { ValidArguments } from './argument-schema.js';
 import type { CheckedRequest } from './check-calls.js';
 import type { CommandPorts, ServiceTool } from '../ports.js';
 
@@ -32,6 +33,7 @@ export function planCall(
   const call = body.calls[index];
   if (call === undefined) throw new Error('a request must have each call that is planned');
   const tool = ports.tools.find(actor.tenant, call.toolName);
+  const valid = step.checked[index]?.valid ?? null;
   const facts = factsOf(call, tool);
   const toolSchemaHash = facts.toolSchema === null ? null : jcsDigest(facts.toolSchema);
   const salt = recordedSalt(state) ?? Buffer.from(ports.ids.randomBytes(16)).toString('hex');
@@ -42,11 +44,11 @@ export function planCall(
     ...identity,
     ...batchOf(step),
     ...facts,
+    ...checkedParts(valid),
     arguments: call.arguments,
     toolSchemaHash,
     salt,
     actionDigest: actionDigest({ ...identity, toolSchemaHash, salt }, call.arguments),
-    sensitive: [...(step.checked[index]?.sensitive ?? [])],
     requestedBy: actor.principal,
     ...hintsOf(call),
     ...lineageOf(actor, body, parent),
@@ -55,6 +57,18 @@ export function planCall(
   const serviceTool = tool === undefined ? null : { asksForApproval: call.needsApproval === true };
   const plan = { callId: proposal.callId, state, proposal, serviceTool, policyCall };
   return state.status === 'recorded' ? { ...plan, proposal: onRecorded(plan, state) } : plan;
+}
+
+/** What the check of the arguments found. Part of the facts of the tool is the schema, which may be too large to record. */
+function checkedParts(
+  valid: ValidArguments | null,
+): Pick<ToolCallProposal, 'sensitive' | 'schemaNotes'> & Partial<Pick<ToolCallProposal, 'toolSchema'>> {
+  const { sensitive = [], notes = [], standIn = null } = valid ?? {};
+  return {
+    sensitive: [...sensitive],
+    ...(notes.length > 0 && { schemaNotes: [...notes] }),
+    ...(standIn !== null && { toolSchema: standIn }),
+  };
 }
 
 /** The call as the policy judges it, with the stricter terms that the agent itself asks for. */

@@ -43,7 +43,7 @@ export async function requestToolCalls(
 ): Promise<Result<RequestedToolCalls>> {
   const agentId = body.agentId ?? actor.principal;
   if (!speaksFor(actor, agentId)) return mayNotSpeakFor(agentId);
-  const checked = checkCalls(ports, actor.tenant, body);
+  const checked = await checkCalls(ports, actor.tenant, body);
   const refusal = together(checked.flatMap(({ refusals }) => refusals));
   if (refusal !== undefined) return { status: 'refused', refusal };
   const { tenant } = actor;

@@ -43,17 +43,18 @@ export function packRequirement(requirement: Requirement): PackedRequirement {
 }
 
 /** The keys that most requirements do not have; null: none of them. */
-function packOptional({ businessHours, batch, denyEndsRun }: Requirement) {
-  if (businessHours === undefined && batch === undefined && denyEndsRun === undefined) return null;
-  return [businessHours ?? null, batch ?? null, denyEndsRun ?? null] as const;
+function packOptional({ businessHours, batch, denyEndsRun, requireCheckedSchema }: Requirement) {
+  const packed = [businessHours ?? null, batch ?? null, denyEndsRun ?? null, requireCheckedSchema ?? null] as const;
+  return packed.every((one) => one === null) ? null : packed;
 }
 
 function unpackOptional(packed: ReturnType<typeof packOptional>): Partial<Requirement> {
-  const [businessHours = null, batch = null, denyEndsRun = null] = packed ?? [];
+  const [businessHours = null, batch = null, denyEndsRun = null, requireCheckedSchema = null] = packed ?? [];
   return {
     ...(businessHours === null ? {} : { businessHours }),
     ...(batch === null ? {} : { batch }),
     ...(denyEndsRun === null ? {} : { denyEndsRun }),
+    ...(requireCheckedSchema === null ? {} : { requireCheckedSchema }),
   };
 }
 

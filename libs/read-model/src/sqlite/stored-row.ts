@@ -101,6 +101,7 @@ function packCallRequest(request: CallRequest) {
     request.title ?? null,
     request.toolDescription ?? null,
     request.metadata ?? null,
+    request.schemaNotes ?? null,
   ] as const;
 }
 
@@ -130,6 +131,7 @@ function unpackCallRequest([
   title,
   toolDescription,
   metadata,
+  schemaNotes,
 ]: ReturnType<typeof packCallRequest>): CallRequest {
   return {
     callId,
@@ -157,6 +159,7 @@ function unpackCallRequest([
     ...(title === null ? {} : { title }),
     ...(toolDescription === null ? {} : { toolDescription }),
     ...(metadata === null ? {} : { metadata }),
+    ...(schemaNotes === null ? {} : { schemaNotes }),
   };
 }
 
