@@ -45,6 +45,7 @@ export interface KeyedRequest {
   /** Method and path, such as `POST /v1/tool-calls`. */
   readonly target: string;
   readonly key: string;
+  /** Of the canonical form of its body. */
   readonly bytes: Uint8Array;
 }
 
@@ -67,6 +68,8 @@ export interface IdempotencyPorts {
 }
 
 const namespace = '6f1b1c5e-2f67-5b0e-9d55-0f7f0c6f5a61';
+/** A hash of another form says nothing: earlier versions hashed the bytes as they were sent. */
+const form = 'jcs-';
 const keptMs = 24 * 60 * 60 * 1000;
 const purgeEveryMs = 10 * 60 * 1000;
 
@@ -112,7 +115,7 @@ export function createIdempotency({ store, clock, log, requestHash = () => unkey
       if (first !== undefined) {
         return Buffer.compare(first.bytes, bytes) === 0 ? { ...(await first.answer), isRepeat: true } : reused(key);
       }
-      const bodyHash = requestHash()(bytes);
+      const bodyHash = `${form}${requestHash()(bytes)}`;
       const known = store.find(scope);
       const kept = known !== undefined && clock.now() - known.storedAtMs < keptMs ? known : undefined;
       if (kept !== undefined && isAnother(kept.bodyHash, bodyHash)) return reused(key);

@@ -17,7 +17,7 @@ export interface DigestInput {
 
 /** `sha256:` and the lower-case hex SHA-256 over the RFC 8785 (JCS) form of a JSON value. */
 export function jcsDigest(value: JsonValue): string {
-  return digestOf(jcs(value));
+  return digestOf(canonicalJson(value));
 }
 
 /**
@@ -30,7 +30,7 @@ export function actionDigest(input: DigestInput, args: JsonObject): string {
   // only the arguments need sorting.
   const { agentId, runId, salt, tenant, toolCallId, toolName, toolSchemaHash } = input;
   return digestOf(
-    `{"agentId":${quoted(agentId)},"arguments":${jcs(args)},"runId":${quoted(runId)},"salt":${quoted(salt)},` +
+    `{"agentId":${quoted(agentId)},"arguments":${canonicalJson(args)},"runId":${quoted(runId)},"salt":${quoted(salt)},` +
       `"tenant":${quoted(tenant)},"toolCallId":${quoted(toolCallId)},"toolName":${quoted(toolName)},` +
       `"toolSchemaHash":${toolSchemaHash === null ? 'null' : quoted(toolSchemaHash)}}`,
   );
@@ -84,20 +84,21 @@ export function shownDigest(
  * of `{arguments, toolName}`. It has no salt, so it is never stored as it is.
  */
 export function argumentsDigest(toolName: string, args: JsonObject): string {
-  return digestOf(`{"arguments":${jcs(args)},"toolName":${jcs(toolName)}}`);
+  return digestOf(`{"arguments":${canonicalJson(args)},"toolName":${canonicalJson(toolName)}}`);
 }
 
 /** An {@link argumentsDigest} as a grant stores it. Only the holder of the salt can test a guess. */
 export function saltedDigest(digest: string, salt: string): string {
-  return digestOf(jcs([digest, salt]));
+  return digestOf(canonicalJson([digest, salt]));
 }
 
 /** The JCS form of a text, without the work of a tree: seven of eight members of a digest are texts. */
 function quoted(text: string): string {
-  return text.isWellFormed() ? JSON.stringify(text) : jcs(text);
+  return text.isWellFormed() ? JSON.stringify(text) : canonicalJson(text);
 }
 
-function jcs(value: JsonValue): string {
+/** The RFC 8785 form of a JSON value: equal values have the same text, however they were written. */
+export function canonicalJson(value: JsonValue): string {
   return canonicalize(value) ?? 'null';
 }
 

@@ -132,7 +132,6 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
 /** Runs before the guard: authenticates the sender before a byte of the body is read, then reads the body. */
 function readRequests({ fastify }: HttpServer, { admit }: Admission): void {
   fastify.decorateRequest('actor', undefined);
-  fastify.decorateRequest('bodyBytes', undefined);
   fastify.decorateRequest('bodyLength', 0);
   fastify.decorateRequest('startedAtMs', 0);
   fastify.decorateRequest('routeId', 'none');
@@ -166,7 +165,6 @@ function readRequests({ fastify }: HttpServer, { admit }: Admission): void {
     let body: unknown;
     const failure = attempt(() => {
       request.bodyLength = bytes.length;
-      if (request.headers['idempotency-key'] !== undefined) request.bodyBytes = bytes as Buffer;
       body = parseBody(bytes as Buffer);
     });
     done(failure ?? null, body);

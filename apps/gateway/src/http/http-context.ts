@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { principalKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
-import { gatherLabels } from '@countersign/contracts';
-import type { Refusal } from '@countersign/contracts';
+import { canonicalJson, gatherLabels } from '@countersign/contracts';
+import type { JsonValue, Refusal } from '@countersign/contracts';
 import { ProblemError, retryAfter, sendText } from '@countersign/shell';
 import type { HttpServer, TracedAnswer } from '@countersign/shell';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -24,8 +24,6 @@ import { whenShown } from '../visibility.js';
 export interface ApiRequest extends FastifyRequest {
   /** Undefined on public routes alone. */
   actor: Actor | undefined;
-  /** The body as it was sent; kept only when an idempotency key asks for its hash. */
-  bodyBytes: Buffer | undefined;
   bodyLength: number;
   /** On the monotonic clock. */
   startedAtMs: number;
@@ -47,7 +45,6 @@ export interface HttpContext {
   readonly hold: HttpServer['hold'];
 }
 
-const noBody = Buffer.alloc(0);
 const nothing = z.strictObject({});
 const keyLengthMax = 255;
 const shownMsMax = 2000;
@@ -117,7 +114,9 @@ async function writeNow<B extends z.ZodType>(
     send(http, request, reply, await run({ actor, commandId: http.ports.ids.uuid() }, body));
     return;
   }
-  const keyed = { actor, target: `${route.method} ${request.url}`, key: checked, bytes: request.bodyBytes ?? noBody };
+  // The same JSON is the same body, however it is written. No body counts as an empty one.
+  const bytes = Buffer.from(canonicalJson((request.body ?? {}) as JsonValue));
+  const keyed = { actor, target: `${route.method} ${request.url}`, key: checked, bytes };
   send(
     http,
     request,

@@ -38,6 +38,33 @@ describe('a call that another batch names again', () => {
   });
 });
 
+describe('the body of a repeat', () => {
+  const text = (amount: string) =>
+    `{"runId":"spelt","calls":[{"toolCallId":"a","toolName":"t","arguments":{"n":${amount},"s":"é/"}}]}`;
+  const spelt =
+    ' { "calls" : [ { "arguments":{"s":"\\u00e9\\/", "n":1e1},\n"toolName":"\\u0074","toolCallId":"a"} ],\t"runId":"spelt" } ';
+
+  it('is the same JSON, however it is written', async () => {
+    const headers = newKey();
+    const send = (raw: string) => api.send<{ code?: string }>('POST', '/v1/tool-calls', { raw, headers });
+    expect((await send(text('10'))).status).toBe(201);
+    for (const raw of [spelt, text('10.0'), text('1.0E+1')]) {
+      const again = await send(raw);
+      expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    }
+    expect((await send(text('11'))).body.code).toBe('idempotency-key-reused');
+  });
+
+  it('may be absent, or empty', async () => {
+    const { callId } = await api.request({ toolName: 'lookup' });
+    const sent = { headers: newKey() };
+    const path = `/v1/tool-calls/${callId}/approvals`;
+    expect((await api.send('POST', path, sent)).status).toBe(201);
+    const again = await api.send('POST', path, { ...sent, body: {} });
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+  });
+});
+
 describe('a repeat with the same idempotency key', () => {
   it('of a request records nothing and tells of now', async () => {
     const sent = { body: { runId: 'repeated', calls: [call('a')] }, headers: newKey() };

@@ -143,7 +143,7 @@ function headerParameters({ roles, method, stream }: Route): JsonSchema[] {
   if (roles === 'public') return [];
   if (method !== 'GET') {
     const description =
-      'The same key and body are the same command, which is recorded once; the response tells of now, with the status of the first one and `Idempotent-Replayed: true`. Another body is refused for 24 hours.';
+      'The same key and body, compared as JSON, are the same command, which is recorded once; the response tells of now, with the status of the first one and `Idempotent-Replayed: true`. Another body is refused for 24 hours.';
     return [header('Idempotency-Key', description, { type: 'string', minLength: 1, maxLength: 255 })];
   }
   if (stream === 'text/event-stream') {
