@@ -85,10 +85,8 @@ export const proposalViewSchema = z
 
 export const mayDecideSchema = z
   .discriminatedUnion('now', [
-    z.strictObject({ now: z.literal(true) }).meta({ id: 'MayDecideYes', description: 'The caller may respond.' }),
-    z
-      .strictObject({ now: z.literal(false), why: z.string(), detail: z.string() })
-      .meta({ id: 'MayDecideNo', description: 'The caller may not respond, and why.' }),
+    z.strictObject({ now: z.literal(true) }),
+    z.strictObject({ now: z.literal(false), why: z.string(), detail: z.string() }),
   ])
   .meta({
     id: 'MayDecide',

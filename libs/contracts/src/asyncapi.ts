@@ -39,7 +39,7 @@ const summaries = {
  * const { channels } = createAsyncApiDocument();
  */
 export function createAsyncApiDocument(prefix = 'countersign'): AsyncApiDocument {
-  const book = createSchemaRegistry({ hasDiscriminators: false });
+  const book = createSchemaRegistry({ document: 'asyncapi' });
   const topics = [requestsTopic(prefix, book), eventsTopic(prefix, book), deadLettersTopic(prefix, book)];
   return {
     asyncapi: '3.0.0',

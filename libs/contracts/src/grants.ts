@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { labelsSchema } from './labels.js';
-import { digestSchema, externalIdSchema, riskSchema, textSchema, timeSchema } from './primitives.js';
+import { booleanTextSchema, digestSchema, externalIdSchema, riskSchema, textSchema, timeSchema } from './primitives.js';
 
 /** Limits of standing grants. */
 export const grantLimits = {
@@ -66,7 +66,7 @@ export const createGrantSchema = z
   .meta({ id: 'CreateGrant' });
 export type CreateGrantBody = z.infer<typeof createGrantSchema>;
 
-export const createGrantQuerySchema = z.strictObject({ dryRun: z.enum(['true', 'false']).optional() });
+export const createGrantQuerySchema = z.strictObject({ dryRun: booleanTextSchema.optional() });
 
 /** The part of a response that turns it into a grant. The grant is for calls in the same folder, or of the same MCP server. */
 export const rememberSchema = z

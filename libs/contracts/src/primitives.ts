@@ -6,14 +6,30 @@ export const timeSchema = z.iso.datetime({ precision: 3 });
 /** SHA-256, as it is written in digests and policy versions. */
 export const digestSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hex digits');
 
-/** Control characters and line separators by their codes: generated clients may not know `\p{…}`. */
+/** No control characters and no line separators. */
 const plainText = new RegExp(String.raw`^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$`);
 
+/** The same in two parts for documents: generated clients may read `pattern` as bytes, and skip `not`. */
+const plainTextWords = {
+  pattern: String.raw`^[^\x00-\x1f\x7f]*$`,
+  not: { type: 'string', pattern: String.raw`[\u0080-\u009f\u2028\u2029]` },
+};
+
 /** The id of a tool call, as the model or its gateway gave it: some put signatures of the model into it. */
-export const toolCallIdSchema = z.string().min(1).max(2048).regex(plainText, 'must not contain control characters');
+export const toolCallIdSchema = z
+  .string()
+  .min(1)
+  .max(2048)
+  .regex(plainText, 'must not contain control characters')
+  .meta(plainTextWords);
 
 /** A client's id: 1 to 256 characters without control characters. */
-export const externalIdSchema = z.string().min(1).max(256).regex(plainText, 'must not contain control characters');
+export const externalIdSchema = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(plainText, 'must not contain control characters')
+  .meta(plainTextWords);
 
 /** In the path of a URL every client resolves these two as folders, so no request could read or cancel such a run. */
 const unreachableIds = ['.', '..'];
@@ -21,7 +37,10 @@ const unreachableIds = ['.', '..'];
 /** The id of a run that is about to be recorded. */
 export const newRunIdSchema = externalIdSchema
   .refine((id) => !unreachableIds.includes(id), { error: 'must not be "." or ".."' })
-  .meta({ not: { enum: unreachableIds } });
+  .meta({ not: { anyOf: [plainTextWords.not, { enum: unreachableIds }] } });
+
+/** A boolean as a parameter of a query. */
+export const booleanTextSchema = z.enum(['true', 'false']).meta({ id: 'BooleanText' });
 
 /** A free text for people, at most 8,192 characters. */
 export const textSchema = z.string().max(8192);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { grantStateSchema } from './grants.js';
 import { oversightGroupingSchema } from './oversight-views.js';
-import { externalIdSchema, digestSchema, riskSchema, toolCallIdSchema } from './primitives.js';
+import { booleanTextSchema, externalIdSchema, digestSchema, riskSchema, toolCallIdSchema } from './primitives.js';
 import { limits } from './requests.js';
 import { approvalStateSchema, toolCallStates, toolCallStateSchema } from './views.js';
 import type { ToolCallState } from './views.js';
@@ -60,8 +60,7 @@ export const listApprovalsQuerySchema = z.strictObject({
   runId: externalIdSchema.optional(),
   agentId: externalIdSchema.optional(),
   group: externalIdSchema.optional(),
-  mine: z
-    .enum(['true', 'false'])
+  mine: booleanTextSchema
     .optional()
     .meta({ description: '`true`: only those that the caller may decide now, as `mayDecide` says.' }),
   toolCallId: toolCallIdSchema.optional(),

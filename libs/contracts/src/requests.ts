@@ -41,7 +41,12 @@ export const limits = {
 
 const callIdSchema = z.string().refine(isCallId, { error: 'must be the callId of a tool call (tc_…)' });
 
-const allowedDecisionsSchema = z.array(decisionTypeSchema).min(1).max(4);
+/** Documents allow null, which counts as absent: a generated client may otherwise send an empty list by default. */
+const allowedDecisionsSchema = z
+  .array(decisionTypeSchema)
+  .min(1)
+  .max(4)
+  .meta({ type: ['array', 'null'] });
 
 const requestedCallSchema = z
   .strictObject({
@@ -80,7 +85,7 @@ const requestedCallSchema = z
       .meta({ description: 'The recorded call of the parent agent inside which this call runs' })
       .optional(),
   })
-  .meta({ id: 'NewToolCall', description: 'One call that a model step asks for.' });
+  .meta({ id: 'RequestedCall', description: 'One call that a model step asks for.' });
 export type RequestedCall = z.infer<typeof requestedCallSchema>;
 
 const { toolName, needsApproval, description, expiresInMs, allowedDecisions, labels, hints } =

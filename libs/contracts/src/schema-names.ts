@@ -1,24 +1,29 @@
 import { alternativesOf, isNull, mapSubschemas, membersOf, type JsonSchema, type Place } from './json-schema.js';
 
-/** Adds a schema under a name, and returns a reference to it. */
-export type Define = (name: string, schema: JsonSchema) => JsonSchema;
+/** The place of the parts that get names. */
+export interface Naming {
+  /** Adds a schema under a name, and returns a reference to it. */
+  readonly define: (name: string, schema: JsonSchema) => JsonSchema;
+  /** Also enumerations that are written once. */
+  readonly hasEnumerations: boolean;
+}
 
 /**
- * Returns the schema with every part defined that a generator would otherwise have to name by itself: objects with members, unions
- * and enumerations. The name of a part is that of the whole and of the member.
+ * Returns the schema with every part defined that a generator would otherwise have to name by itself: objects with members and
+ * unions. The name of a part is that of the whole and of the member.
  */
-export function withNamedParts(schema: JsonSchema, name: string, define: Define): JsonSchema {
+export function withNamedParts(schema: JsonSchema, name: string, naming: Naming): JsonSchema {
   return mapSubschemas(schema, (part, place) =>
     place.keyword === 'allOf'
-      ? withNamedParts(part, name, define)
-      : asNamed(part, partName(name, part, place, alternativesOf(schema)), define),
+      ? withNamedParts(part, name, naming)
+      : asNamed(part, partName(name, part, place, alternativesOf(schema)), naming),
   );
 }
 
 /** Returns a reference to the schema if it needs a name, else the schema with its parts named. */
-export function asNamed(schema: JsonSchema, name: string, define: Define): JsonSchema {
-  const named = withNamedParts(schema, name, define);
-  return needsName(named) ? define(name, named) : named;
+export function asNamed(schema: JsonSchema, name: string, naming: Naming): JsonSchema {
+  const named = withNamedParts(schema, name, naming);
+  return needsName(named, naming) ? naming.define(name, named) : named;
 }
 
 /** The words as one name, such as `ToolCallState`. */
@@ -29,10 +34,10 @@ export function nameOf(...words: readonly string[]): string {
     .join('');
 }
 
-function needsName(schema: JsonSchema): boolean {
+function needsName(schema: JsonSchema, { hasEnumerations }: Naming): boolean {
   const isUnion = alternativesOf(schema).filter((alternative) => !isNull(alternative)).length > 1;
   const values = Array.isArray(schema['enum']) ? schema['enum'] : [];
-  return isUnion || values.length > 1 || schema['properties'] !== undefined;
+  return isUnion || (hasEnumerations && values.length > 1) || schema['properties'] !== undefined;
 }
 
 function partName(

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { createSchemaRegistry } from './schema-registry.js';
 
-const open = () => createSchemaRegistry({ hasDiscriminators: true });
+const open = () => createSchemaRegistry({ document: 'asyncapi' });
 
 describe('the registry of schemas', () => {
   it('names the parts of a schema after it and their members', () => {
@@ -26,7 +26,7 @@ describe('the registry of schemas', () => {
   });
 
   it('tells the alternatives of a union apart by their only values', () => {
-    const book = open();
+    const book = createSchemaRegistry({ document: 'openapi' });
     const union = z.discriminatedUnion('kind', [
       z.strictObject({ kind: z.literal('a-b'), n: z.int() }),
       z.strictObject({ kind: z.literal('c') }),
@@ -38,7 +38,10 @@ describe('the registry of schemas', () => {
         mapping: { 'a-b': '#/components/schemas/ThingAB', c: '#/components/schemas/ThingC' },
       },
     });
-    expect(book.components()['ThingC']).toMatchObject({ properties: { kind: { type: 'string', enum: ['c'] } } });
+    expect(book.components()).toMatchObject({
+      ThingC: { properties: { kind: { $ref: '#/components/schemas/ThingCKind' } } },
+      ThingCKind: { type: 'string', enum: ['c'] },
+    });
   });
 
   it('refuses one name for two schemas', () => {
@@ -54,6 +57,42 @@ describe('the registry of schemas', () => {
     const book = open();
     book.use(schema, 'input', '');
     expect(() => book.use(schema, 'output', '')).toThrow('OnlyInThisSpec is another schema in a request');
+  });
+
+  it('writes what generators read otherwise in forms that they read right', () => {
+    const book = open();
+    const schema = z.strictObject({
+      yes: z.literal(true),
+      at: z.iso.datetime(),
+      since: z.string().nullable().default(null),
+      ms: z.int().min(0),
+      may: z.discriminatedUnion('now', [
+        z.strictObject({ now: z.literal(true) }),
+        z.strictObject({ now: z.literal(false), why: z.string() }),
+      ]),
+    });
+    book.use(schema, 'output', 'Forms');
+    expect(book.components()).toMatchObject({
+      Forms: {
+        properties: {
+          yes: { type: 'boolean', not: { enum: [false] } },
+          at: { type: 'string', format: 'date-time' },
+          since: { type: ['string', 'null'] },
+          ms: { type: 'integer', format: 'int64' },
+        },
+      },
+      FormsMay: { properties: { now: { type: 'boolean' }, why: { type: 'string' } }, required: ['now'] },
+    });
+    expect(JSON.stringify(book.components())).not.toMatch(/"(pattern|default)"/);
+  });
+
+  it('names the constants of an enumeration apart from those of others', () => {
+    const schema = z.enum(['a-b', 'c']).meta({ id: 'StateOfThisSpec' });
+    const book = createSchemaRegistry({ document: 'openapi' });
+    book.use(schema, 'output', '');
+    expect(book.components()['StateOfThisSpec']).toMatchObject({
+      'x-enum-varnames': ['STATE_OF_THIS_SPEC_A_B', 'STATE_OF_THIS_SPEC_C'],
+    });
   });
 
   it('writes a description next to a reference in a way that every generator reads', () => {

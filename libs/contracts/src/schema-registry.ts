@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { withDiscriminator } from './discriminators.js';
+import { withConstantNames } from './constant-names.js';
+import { nameDiscriminators, withDiscriminator, withToldMember } from './discriminators.js';
 import { forGenerators } from './generator-forms.js';
 import { mapSubschemas, type JsonSchema } from './json-schema.js';
 import { asNamed, withNamedParts } from './schema-names.js';
@@ -32,15 +33,15 @@ export interface SchemaRegistry {
 }
 
 interface RegistryOptions {
-  /** OpenAPI has a form for the member that tells the alternatives of a union apart; AsyncAPI has another one. */
-  readonly hasDiscriminators: boolean;
+  /** The document that the schemas are for. Generators read the two in different ways. */
+  readonly document: 'openapi' | 'asyncapi';
 }
 
 /**
  * A registry of the schemas that are named with zod's `meta({ id })`. Their parts get names too. Throws an `Error` if
  * two schemas have one name.
  */
-export function createSchemaRegistry({ hasDiscriminators }: RegistryOptions): SchemaRegistry {
+export function createSchemaRegistry({ document }: RegistryOptions): SchemaRegistry {
   const named = {
     input: z.toJSONSchema(z.globalRegistry, { ...settings('input'), uri: componentUri }).schemas,
     output: z.toJSONSchema(z.globalRegistry, { ...settings('output'), uri: componentUri }).schemas,
@@ -48,13 +49,18 @@ export function createSchemaRegistry({ hasDiscriminators }: RegistryOptions): Sc
   const used = new Map<string, JsonSchema>();
 
   const put = (name: string, schema: JsonSchema): JsonSchema => {
-    const complete = hasDiscriminators ? withDiscriminator(schema, used) : schema;
+    const complete =
+      document === 'openapi'
+        ? withConstantNames(withToldMember(withDiscriminator(schema, used), name, put), name)
+        : schema;
     const before = used.get(name);
     if (before !== undefined && JSON.stringify(before) !== JSON.stringify(complete))
       throw new Error(`two schemas have the name ${name}: name one of them with meta({ id })`);
     used.set(name, complete);
+    for (const [alternative, told] of nameDiscriminators(complete, used, put)) used.set(alternative, told);
     return { $ref: componentUri(name) };
   };
+  const naming = { define: put, hasEnumerations: document === 'asyncapi' };
   const sides = new Map<string, Side>();
   const add = (id: string, io: Side): void => {
     const side = sides.get(id);
@@ -64,7 +70,7 @@ export function createSchemaRegistry({ hasDiscriminators }: RegistryOptions): Sc
     sides.set(id, io);
     const { $schema: _, $id: __, ...schema } = named[io][id] as Record<string, unknown>;
     addNamedIn(schema, io);
-    put(id, withNamedParts(forGenerators(schema), id, put));
+    put(id, withNamedParts(forGenerators(schema), id, naming));
   };
   const addNamedIn = (schema: JsonSchema, io: Side): void => {
     for (const [, id = ''] of JSON.stringify(schema).matchAll(/"#\/components\/schemas\/([A-Za-z0-9]+)"/g)) add(id, io);
@@ -75,12 +81,12 @@ export function createSchemaRegistry({ hasDiscriminators }: RegistryOptions): Sc
       if (id === undefined) {
         const inline = withComponents(z.toJSONSchema(schema, settings(io)));
         addNamedIn(inline, io);
-        return asNamed(forGenerators(inline), name, put);
+        return asNamed(forGenerators(inline), name, naming);
       }
       add(id, io);
       return { $ref: componentUri(id) };
     },
-    define: (name, schema) => put(name, withNamedParts(forGenerators(schema), name, put)),
+    define: (name, schema) => put(name, withNamedParts(forGenerators(schema), name, naming)),
     components: () => Object.fromEntries([...used].sort(([a], [b]) => (a < b ? -1 : 1))),
   };
 }

@@ -10,6 +10,7 @@ import { ProblemError, retryAfter, sendText } from '@countersign/shell';
 import type { HttpServer, TracedAnswer } from '@countersign/shell';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { withAbsentNulls } from '../absent-nulls.js';
 import type { Answer } from '../answer.js';
 import type { WriteContext } from '../conclude.js';
 import type { Gateway } from '../gateway.js';
@@ -136,7 +137,9 @@ export function bodyOf<B extends z.ZodType>(route: Route<B>, request: ApiRequest
     const detail = oversize.map(({ path, message }) => `${path} ${message}`).join('; ');
     throw new ProblemError('payload-too-large', detail, { errors: oversize });
   }
-  return parseWith(route.body ?? nothing, body === undefined ? {} : body) as z.output<B>;
+  const [schema, given] = [route.body ?? nothing, body === undefined ? {} : body];
+  const { data, error } = schema.safeParse(given);
+  return (error === undefined ? data : parseWith(schema, withAbsentNulls(schema, given, error))) as z.output<B>;
 }
 
 function checkedKey(key: string | string[]): string {

@@ -81,7 +81,7 @@ describe('the OpenAPI document', () => {
         'Claim',
         'Decision',
         'Event',
-        'NewToolCall',
+        'RequestedCall',
         'Problem',
         'RequestToolCalls',
         'Requirement',

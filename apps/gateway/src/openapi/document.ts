@@ -38,7 +38,7 @@ const tags = {
  * const { paths } = createOpenApiDocument();
  */
 export function createOpenApiDocument(): OpenApiDocument {
-  const book = createSchemaRegistry({ hasDiscriminators: true });
+  const book = createSchemaRegistry({ document: 'openapi' });
   const shared: SharedResponses = new Map();
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of allRoutes) {
@@ -55,6 +55,7 @@ export function createOpenApiDocument(): OpenApiDocument {
       description:
         'The approval ledger for AI agents. Every error is a problem document with a stable `code`. ' +
         'HEAD works wherever GET does: the same headers, and no body. ' +
+        'In a request, null in an optional member means absent, and a member that is not described is refused. ' +
         'The version is that of this contract, not of the product: its first number is the `/v1` of the paths and grows ' +
         'with a change that breaks clients, its second with an addition.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
