@@ -1,4 +1,5 @@
 import { fireDue } from '@countersign/commands';
+import { lintMetrics } from '@countersign/shell/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApprovalView, ClaimView, RunView, ToolCallView } from '@countersign/contracts';
 import { actionDigest } from '@countersign/contracts';
@@ -357,6 +358,7 @@ describe('operations', () => {
     expect(body).toMatch(/^countersign_oldest_pending_approval_seconds /m);
     expect(body).toMatch(/^countersign_projection_lag_positions 0$/m);
     expect(body).toMatch(/^process_cpu_seconds_total /m);
+    expect(lintMetrics(body)).toEqual([]);
   });
 
   it('of two gateways in one process do not mix', async () => {

@@ -9,6 +9,8 @@ function processMetrics(): Registry {
   ofProcess = new Registry();
   // The default would wake an idle process a hundred times a second to look at its event loop.
   collectDefaultMetrics({ register: ofProcess, eventLoopMonitoringPrecision: 1000 });
+  // Gauges with the suffix of counters, which `promtool` refuses. The same names without it have these figures by type.
+  for (const what of ['handles', 'requests', 'resources']) ofProcess.removeSingleMetric(`nodejs_active_${what}_total`);
   return ofProcess;
 }
 

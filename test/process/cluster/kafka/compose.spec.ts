@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { lintMetrics } from '@countersign/shell/testing';
 import { createWorker, gateTool } from '@countersign/worker-sdk';
 import type { Worker } from '@countersign/worker-sdk';
 import { kafka as overKafka } from '@countersign/worker-sdk/kafka';
@@ -155,6 +156,12 @@ test('every service as the compose file starts it: requested, approved at the ot
   });
   await approve(two!, me, asked.approvalId);
   expect((await asking).results).toMatchObject([{ status: 'succeeded', output: { deleted: '/x' } }]);
+
+  const texts = await Promise.all(
+    containers.map(({ server }) => server.http.send({ method: 'GET', path: '/metrics', token: me })),
+  );
+  expect(texts.filter(({ status }) => status === 200)).toHaveLength(containers.length);
+  expect(texts.flatMap(({ text }) => lintMetrics(text))).toEqual([]);
 
   // Every other process borrows keys; without channels the notifier reads nothing.
   const metrics = await keeper!.server.http.send({ method: 'GET', path: '/metrics' });
