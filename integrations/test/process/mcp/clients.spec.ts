@@ -31,11 +31,12 @@ interface TriedGate extends Launch {
   readonly agreed: () => string;
 }
 
-function gateOf(agentId: string, sdk: string): TriedGate {
+function gateOf(agentId: string, sdk: string, startsAfterMs = 0): TriedGate {
   const file = (name: string): string => join(setup.place.folder, `${agentId}-${name}`);
   writeFileSync(file('payments'), '');
   const server = [process.execPath, join(import.meta.dirname, 'clients', 'paying-server.ts'), sdk, file('payments')];
-  const gate = gateBefore(server, ['--hold', '1s', '--agent', agentId]);
+  const later = startsAfterMs === 0 ? [] : ['sh', '-c', `sleep ${startsAfterMs / 1_000}; exec "$@"`, 'later'];
+  const gate = gateBefore([...later, ...server], ['--hold', '1s', '--agent', agentId]);
   const lines = (name: string): readonly string[] => readFileSync(file(name), 'utf8').split('\n').filter(Boolean);
   return {
     agentId,
@@ -61,7 +62,7 @@ describe.each(['1', '2'] as const)('before a server on version %s of the SDK', (
     .map((client) => ({ ...client, agreed: client.agrees[sdk] }));
 
   it.each(tried)('$name agrees on $agreed, reads every result, and each payment is made once', async (client) => {
-    const gate = gateOf(agentOf(client, sdk), sdk);
+    const gate = gateOf(agentOf(client, sdk), sdk, client.startsAfterMs);
     const connecting = client.connect(python)(gate);
     if (client.agreed === 'refused') {
       await expect(connecting).rejects.toThrow(/version/i);

@@ -15,6 +15,8 @@ export interface ClientUnderTest {
   /** Before a server on version 1 of the TypeScript SDK, and on version 2. */
   readonly agrees: Readonly<Record<'1' | '2', Agreed>>;
   readonly isPython?: true;
+  /** The server begins to read so much later. */
+  readonly startsAfterMs?: number;
   readonly connect: (python: PythonClients | undefined) => Connect;
 }
 
@@ -50,7 +52,14 @@ export const clients: readonly ClientUnderTest[] = [
   },
   { name: 'Python SDK', package: 'mcp', agrees: fallback, isPython: true, connect: inPython('mcp') },
   { name: 'FastMCP', package: 'fastmcp', agrees: fallback, isPython: true, connect: inPython('fastmcp') },
-  { name: 'AI SDK', package: '@ai-sdk/mcp', agrees: fallback, connect: () => connectAiSdk },
+  {
+    name: 'AI SDK',
+    package: '@ai-sdk/mcp',
+    agrees: fallback,
+    // It asks for a later version for one second. Then it begins a session on the same connection.
+    startsAfterMs: 1_500,
+    connect: () => connectAiSdk,
+  },
   { name: 'OpenAI Agents SDK', package: '@openai/agents', agrees: fallback, connect: () => connectOpenAiAgents },
   { name: 'LangChain', package: '@langchain/mcp-adapters', agrees: fallback, connect: () => connectLangchain },
 ];
