@@ -10,7 +10,7 @@ import { dataOf } from './delivery-log.js';
 import type { DeliveryLog, Subject } from './delivery-log.js';
 import { approvalOf, noticeOf, readCall, subjectOf } from './notice.js';
 import { earlierDueMs } from './message-order.js';
-import { isAnnounced } from './wanted-messages.js';
+import { isAnnounced, isStillAsked } from './wanted-messages.js';
 
 /** One message to bring up to date: to send, to update, or to leave. */
 export interface Job {
@@ -66,6 +66,7 @@ export async function planMessage(
   const notice = noticeOf(call, approval, what);
   const announced = isAnnounced(call, approval, channel, ports);
   if (!isWanted(channel, job, notice, sent, announced)) return undefined;
+  if (!isStillAsked(call, approval, job.key, ports)) return undefined;
   const before = sent.get(keyText(job.key));
   const waitsUntilMs = earlierDueMs(job.key, sent, announced, ports.clock.now());
   const copies = { messageRef: refOf(before), inReplyTo: refOf(questionCopy(sent, job.key)) };

@@ -94,6 +94,22 @@ export function questionMessages(
   );
 }
 
+/**
+ * Returns whether the person of a personal question may still decide: meanwhile they may have answered through another
+ * channel, or lost the group or the delegation by which they were asked.
+ */
+export function isStillAsked(
+  call: CallRow,
+  approval: Approval | null,
+  { kind, recipient }: MessageKey,
+  config: Pick<Config, 'people'>,
+): boolean {
+  if (recipient === null || approval === null || (kind !== 'requested' && kind !== 'reminder')) return true;
+  const people = peopleToAsk(config.people(), call, approval);
+  const { groups } = routedOf(call, approval);
+  return recipientsOf(people, groups, null).some(({ id }) => id === recipient);
+}
+
 interface Timed extends Pick<MessageKey, 'kind' | 'nth'> {
   readonly dueAtMs: number;
 }

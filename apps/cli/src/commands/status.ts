@@ -19,7 +19,7 @@ interface Status {
   readonly node: ServerNode | null;
   /**
    * The state of each channel. A process that sends to it reports `ok`, `failing` or `off`. Otherwise the log gives
-   * `on`, `off`, or `unserved` if no notifier has ever sent to it.
+   * `on`, `failing`, `off`, or `unserved` if no notifier has ever sent to it.
    */
   readonly channels: Readonly<Record<string, string>>;
   /** Why channels do not work, in the words of their servers. Null: they work, or the server does not tell. */
@@ -109,7 +109,7 @@ async function readVersion(client: LedgerClient): Promise<string | null> {
   }
 }
 
-const recordedState = /^countersign_channel_recorded\{channel="([^"]+)",state="(unserved|on|off)"\} 1$/gm;
+const recordedState = /^countersign_channel_recorded\{channel="([^"]+)",state="(unserved|on|failing|off)"\} 1$/gm;
 const sendingState = /^countersign_channel_state\{channel="([^"]+)",state="(ok|failing|off)"\} 1$/gm;
 
 type Measured = Pick<Status, 'channels' | 'unreadableStreams' | 'approvalsWithoutApprovers'>;

@@ -24,8 +24,7 @@ const stateOfPager = async (): Promise<string | undefined> => {
 };
 
 /** Records an event like a notifier in another process. */
-async function record(type: string, data: object): Promise<void> {
-  const stream = channelStream('pager');
+async function record(type: string, data: object, stream = channelStream('pager')): Promise<void> {
   const { length } = await world.store.readStream(stream);
   const metadata = { commandId: type, schemaVersion: 1, tenant: 'default', callId: null, runId: null };
   const eventId = world.ports.ids.uuid();
@@ -52,4 +51,20 @@ it('a channel that the store cannot tell of has no figure, until it can', async 
   expect(await stateOfPager()).toBeUndefined();
   Object.assign(world.store, { readStream });
   expect(await stateOfPager()).toBe('unserved');
+});
+
+it('a gateway shows that the last message to a channel failed, until one is delivered', async () => {
+  const at = '2030-01-01T00:00:00.000Z';
+  const message = { approvalId: null, kind: 'blocked', nth: 0, recipient: null };
+  const delivery = (type: string, data: object): Promise<void> =>
+    record(type, { ...message, ...data }, 'delivery-tc_1');
+  const fail = (nextAttemptAt: string | null): Promise<void> =>
+    delivery('NotificationFailed', { attempt: 1, reason: '503', nextAttemptAt, failedAt: at });
+  await record('ChannelActivated', { activatedAt: at });
+  await fail(null);
+  expect(await stateOfPager()).toBe('on');
+  await fail(at);
+  expect(await stateOfPager()).toBe('failing');
+  await delivery('NotificationDelivered', { messageRef: null, shows: 's', deliveredAt: at });
+  expect(await stateOfPager()).toBe('on');
 });

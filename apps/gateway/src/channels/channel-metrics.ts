@@ -5,7 +5,7 @@ import type { DeliveryEvent } from '@countersign/contracts';
 import { Gauge } from 'prom-client';
 import type { GatewayPorts } from '../ports.js';
 
-const statuses = ['unserved', 'on', 'off'] as const;
+const statuses = ['unserved', 'on', 'failing', 'off'] as const;
 
 /**
  * Adds the metric of each channel's state in the log. It is the same at every gateway. Returns a function that stops
@@ -16,6 +16,8 @@ export function observeChannels(
   channels: readonly ChannelConfig[],
 ): () => void {
   const known = new Map<string, Promise<ChannelRecord>>();
+  /** The channels whose last message failed, as far as this process has seen it. */
+  const failing = new Set<string>();
   const read = async (channel: ChannelConfig): Promise<ChannelRecord> => {
     const events = await store.readStream(channelStream(channel.id));
     return channelRecordOf(events.filter(isReadable) as unknown as readonly DeliveryEvent[], endpointOf(channel));
@@ -34,13 +36,14 @@ export function observeChannels(
   metrics.registry.registerMetric(
     new Gauge({
       name: 'countersign_channel_recorded',
-      help: 'What the log says of a channel: 1 for unserved (by no notifier, ever), on, or off (the other side wants no more).',
+      help: 'What the log says of a channel: 1 for unserved (by no notifier, ever), on, failing (its last message, since the start of this process), or off (the other side wants no more).',
       labelNames: ['channel', 'state'],
       registers: [],
       async collect() {
         for (const channel of channels) {
           const record = await recordOf(channel);
-          for (const state of statuses) this.set({ channel: channel.id, state }, state === record?.status ? 1 : 0);
+          const status = record?.status === 'on' && failing.has(channel.id) ? 'failing' : record?.status;
+          for (const state of statuses) this.set({ channel: channel.id, state }, state === status ? 1 : 0);
         }
       },
     }),
@@ -48,7 +51,14 @@ export function observeChannels(
   return readModel.onApplied(({ events }) => {
     for (const { type, data } of events.filter(isReadable)) {
       const isOfChannel = type === 'ChannelActivated' || type === 'ChannelSwitchedOff';
-      if (isOfChannel) known.delete((data as { readonly channelId: string }).channelId);
+      const { channelId, nextAttemptAt } = data as {
+        readonly channelId: string;
+        readonly nextAttemptAt?: string | null;
+      };
+      if (isOfChannel) known.delete(channelId);
+      // A message that is given up says nothing about the channel.
+      if (type === 'NotificationFailed' && nextAttemptAt !== null) failing.add(channelId);
+      if (type === 'NotificationDelivered' || type === 'NotificationUpdated') failing.delete(channelId);
     }
   });
 }

@@ -108,7 +108,8 @@ export function parseTelegramRef(messageRef: string): { readonly chat: string; r
   return { chat: messageRef.slice(0, at), messageId: Number(messageRef.slice(at + 1)) };
 }
 
-function telegramRefusalOf(error: unknown, secrets: readonly (string | undefined)[]): Refusal {
+/** What an answer of Telegram is about, with its words. */
+export function telegramRefusalOf(error: unknown, secrets: readonly (string | undefined)[]): Refusal {
   // The message of any other error could name the url, and that has the bot's token in it.
   if (!(error instanceof GrammyError)) return { means: 'retry', reason: 'Telegram does not respond' };
   const { error_code: status, description: text, parameters } = error;

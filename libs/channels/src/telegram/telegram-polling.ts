@@ -3,9 +3,11 @@ import type { Clock, Log } from '@countersign/runtime';
 import { GrammyError } from 'grammy';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { retryPauseMs } from '../retry-pause.js';
-import { createTelegramApi } from './telegram-channel.js';
+import { createTelegramApi, telegramRefusalOf } from './telegram-channel.js';
 import { createTelegramUpdates } from './telegram-surface.js';
 import type { TelegramSurfacePorts } from './telegram-surface.js';
+
+type Config = ChannelConfigOf<'telegram'>;
 
 const waitS = 8;
 const standByMs = 30_000;
@@ -18,7 +20,7 @@ const emptyMsMin = 1_000;
  * that stops it.
  */
 export function pollTelegram(
-  config: ChannelConfigOf<'telegram'>,
+  config: Config,
   ports: TelegramSurfacePorts & { readonly clock: Clock },
 ): () => Promise<void> {
   const api = createTelegramApi(config);
@@ -43,7 +45,7 @@ export function pollTelegram(
         if (page.length === 0 && leftMs > 0) await sleep(ports.clock, leftMs, stopping.signal);
       } catch (error) {
         failures += 1;
-        await sleep(ports.clock, pauseMsOf(error, failures, config.id, ports.log), stopping.signal);
+        await sleep(ports.clock, pauseMsOf(error, failures, config, ports.log), stopping.signal);
       }
     }
   };
@@ -54,12 +56,13 @@ export function pollTelegram(
   };
 }
 
-/** Only the kind of the error: its text may contain the url with the bot's token. */
-function pauseMsOf(error: unknown, failures: number, channelId: string, log: Log): number {
-  if (error instanceof GrammyError && error.error_code === 409) {
+/** Telegram also answers 409 when a webhook is set: that passes only when an operator deletes it, and its words say so. */
+function pauseMsOf(error: unknown, failures: number, { id: channelId, botToken }: Config, log: Log): number {
+  if (error instanceof GrammyError && error.error_code === 409 && !error.description.includes('webhook')) {
     log.info({ channelId }, 'another process polls this bot; this one is on standby');
     return standByMs;
   }
-  log.warn({ channelId }, 'fetching updates from Telegram failed; retrying');
-  return retryPauseMs(failures);
+  const { reason, afterMs } = telegramRefusalOf(error, [botToken.reveal()]);
+  log.warn({ channelId, reason }, 'fetching updates from Telegram failed; retrying');
+  return retryPauseMs(failures, afterMs);
 }

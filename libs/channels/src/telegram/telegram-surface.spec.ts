@@ -261,3 +261,25 @@ it('stands by while another process fetches, and goes on when that one is gone',
   expect(given).toHaveLength(1);
   expect(JSON.stringify(log.entries)).not.toContain(telegramConfig.botToken.reveal());
 });
+
+it.each([
+  [401, 'Unauthorized', {}, 1_000],
+  [409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook first", {}, 1_000],
+  [429, 'Too Many Requests: retry after 7', { retry_after: 7 }, 7_000],
+])(
+  'says in the words of Telegram why no updates are fetched: %i %s',
+  async (status, description, parameters, pauseMs) => {
+    server.next.push({ status, body: { ok: false, error_code: status, description, parameters } });
+    const clock = createVirtualClock();
+    const log = createCollectingLog();
+    const stop = pollTelegram(
+      { ...telegramConfig, apiUrl: server.url },
+      { responses, people: () => [alice], log, clock, publicUrl: null },
+    );
+    while (clock.nextInMs() === undefined) await new Promise((resolve) => setImmediate(resolve));
+    expect(clock.nextInMs()).toBe(pauseMs);
+    await stop();
+    expect(JSON.stringify(log.entries)).toContain(`Telegram answers ${String(status)}: ${description}`);
+    expect(JSON.stringify(log.entries)).not.toContain(telegramConfig.botToken.reveal());
+  },
+);
