@@ -44,6 +44,7 @@ export const edgeCodes = [
   'payload-too-large',
   'unsupported-media-type',
   'idempotency-key-reused',
+  'future-position',
   'calls-open',
   'not-supported',
   'unreadable',

@@ -91,14 +91,14 @@ describe('the list of calls', () => {
     expect(await passwordFor('worker')).not.toBe('p');
   });
 
-  it('waits for the position that a reader names, and is 503 when it is not reached', async () => {
+  it('waits for the position that a reader names, and is 409 for one that the log has not given out', async () => {
     const { headers } = await request('read-own', 'agent', 'write');
     const position = { 'countersign-position': headers.get('countersign-position') ?? '' };
     const seen = await api.send<CallPage>('GET', '/v1/tool-calls?runId=read-own', { headers: position });
     expect(namesOf(seen)).toEqual(['write']);
     const far = { 'countersign-position': String((await world.store.head()) + 1000) };
     for (const path of ['/v1/tool-calls', '/v1/runs'])
-      expect((await api.send('GET', path, { headers: far })).status).toBe(503);
+      expect((await api.send('GET', path, { headers: far })).status).toBe(409);
   });
 });
 

@@ -156,8 +156,8 @@ describe('waiting reads', () => {
     const { world } = await openStillWorld();
     const ahead = get('/v1/runs/none', 'agent-token').replace(/\r\n$/, 'countersign-position: 999999\r\n\r\n');
     const statuses = await sendPipelined(world.url, ahead, 1030);
-    expect(countOf(statuses)).toEqual({ 429: 6, 503: 1024 });
-    expect(countOf(await sendPipelined(world.url, ahead, 1))).toEqual({ 503: 1 });
+    expect(countOf(statuses)).toEqual({ 429: 6, 409: 1024 });
+    expect(countOf(await sendPipelined(world.url, ahead, 1))).toEqual({ 409: 1 });
   }, 60_000);
 });
 

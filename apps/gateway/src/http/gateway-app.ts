@@ -32,6 +32,7 @@ import { answered } from './http-context.js';
 import type { ApiRequest } from './http-context.js';
 import { GatewayModule } from './gateway.module.js';
 import { RolesGuard } from './roles.guard.js';
+import { whenSeen } from './when-seen.js';
 
 /** The address of the gateway. */
 export interface GatewayAddress {
@@ -77,6 +78,14 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
   });
   const { caps } = gateway;
   readRequests(server, createAdmission(ports, { caps, host, publicUrl: inbox.publicUrl }));
+  server.fastify.addHook('preHandler', (request, _reply, done) => {
+    let seen: Promise<void> | undefined;
+    const failure = attempt(() => {
+      seen = whenSeen(ports, caps, request as ApiRequest);
+    });
+    if (seen === undefined) done(failure);
+    else seen.then(() => done(), done);
+  });
   const { tracing } = ports;
   // After the body was read: only from here on does the handler follow in the same asynchronous scope.
   if (tracing !== undefined) {

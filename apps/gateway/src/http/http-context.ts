@@ -19,7 +19,6 @@ import type { GatewayPorts } from '../ports.js';
 import type { Route } from '../route.js';
 import { invalidRequest, parseWith } from '../validation.js';
 import { authenticate } from './authenticate.js';
-import { whenShown } from '../visibility.js';
 
 /** A request as a controller receives it: authenticated, with a body that every JSON parser reads in the same way. */
 export interface ApiRequest extends FastifyRequest {
@@ -48,7 +47,6 @@ export interface HttpContext {
 
 const nothing = z.strictObject({});
 const keyLengthMax = 255;
-const shownMsMax = 2000;
 
 /** The sender of the request. */
 export function actorOf(request: ApiRequest): Actor {
@@ -151,23 +149,14 @@ function refuseQuery(request: ApiRequest): void {
   if (request.url.includes('?')) parseWith(nothing, request.query);
 }
 
-/** Sends the result of a read, once the read model has the position that the client has seen. */
+/** Sends the result of a read. The read model has the position that the client has seen (`whenSeen`). */
 export async function read(
   http: HttpContext,
   request: ApiRequest,
   reply: FastifyReply,
   run: (actor: Actor) => Answer | Promise<Answer>,
 ): Promise<void> {
-  const actor = actorOf(request);
-  const seen = request.headers['countersign-position'];
-  if (seen !== undefined) await whenSeen(http, actor, positionOf('Countersign-Position', seen));
-  send(http, request, reply, await run(actor));
-}
-
-/** Waits until the read model has reached a position. It counts as a waiting read. */
-async function whenSeen({ ports, gateway }: HttpContext, actor: Actor, position: number): Promise<void> {
-  const shown = whenShown(ports, position, shownMsMax, () => gateway.caps.waits.take(actor));
-  if (shown !== undefined) await shown;
+  send(http, request, reply, await run(actorOf(request)));
 }
 
 /** The type of JSON lines. */

@@ -8,6 +8,7 @@ import type { ToolCallView } from '@countersign/contracts';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
+import { allRoutes } from '../routes.js';
 import { openWorld, tokenEntries } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 import { createFileTokens } from '../tokens-file.js';
@@ -138,13 +139,34 @@ describe('a reader that names a position', () => {
     await api.request();
     expect((await waiting).status).toBe(200);
 
-    const far = { 'countersign-position': String((await world.store.head()) + 1000) };
+    const behind = await openWorld({ projectionMs: 4_000 });
+    const other = createApi(behind);
+    const written = other.request();
+    while ((await behind.store.head()) === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const near = { 'countersign-position': String(await behind.store.head()) };
     const before = performance.now();
-    const late = await api.send('GET', '/v1/approvals', { as: 'ann', headers: far });
+    const late = await other.send('GET', '/v1/approvals', { as: 'ann', headers: near });
     expect(late).toMatchObject({ status: 503, body: { code: 'unavailable' } });
     expect(late.headers.get('retry-after')).toBe('1');
     expect(performance.now() - before).toBeLessThan(3000);
+    await written;
+    await behind.close();
   });
+
+  it.each(allRoutes.filter(({ method, roles }) => method === 'GET' && roles !== 'public'))(
+    'is refused where the log has not given it out, or where it is none: $path',
+    async ({ path }) => {
+      const head = await world.store.head();
+      const at = (position: string) =>
+        api.send<{ code: string }>('GET', path.replaceAll(/:[A-Za-z]+/g, 'none'), {
+          as: 'me',
+          headers: { 'countersign-position': position },
+        });
+      const [future, none] = await Promise.all([at(String(head + 1000)), at('-1')]);
+      expect([future.status, future.body.code]).toEqual([409, 'future-position']);
+      expect([none.status, none.body.code]).toEqual([400, 'invalid-request']);
+    },
+  );
 });
 
 it('a write is answered when every read shows it, also while the views are late', async () => {

@@ -147,9 +147,11 @@ function headerParameters({ roles, method, stream }: Route): JsonSchema[] {
       'The same key and body, compared as JSON, are the same command, which is recorded once; the response tells of now, with the status of the first one and `Idempotent-Replayed: true`. Another body is refused for 24 hours.';
     return [header('Idempotency-Key', description, { type: 'string', minLength: 1, maxLength: 255 })];
   }
-  if (stream === 'text/event-stream') {
-    return [header('Last-Event-ID', 'The position to resume after.', { type: 'integer', minimum: 0 })];
-  }
-  if (stream !== undefined) return [];
-  return [header('Countersign-Position', 'Answer from a view that has reached it.', { type: 'integer', minimum: 0 })];
+  const position = header(
+    'Countersign-Position',
+    'Answer from a view that has reached it: the position of an earlier answer. After 2 s the answer is 503.',
+    { type: 'integer', minimum: 0 },
+  );
+  if (stream !== 'text/event-stream') return [position];
+  return [position, header('Last-Event-ID', 'The position to resume after.', { type: 'integer', minimum: 0 })];
 }

@@ -12,7 +12,9 @@ function codesOf(route: Route): readonly ErrorCode[] {
     'forbidden',
     'too-many-requests',
     'misdirected-request',
-    ...(route.method === 'GET' ? [] : (['payload-too-large', 'unsupported-media-type'] as const)),
+    ...(route.method === 'GET'
+      ? (['future-position'] as const)
+      : (['payload-too-large', 'unsupported-media-type'] as const)),
     ...(route.method === 'POST' ? (['idempotency-key-reused', 'unreadable'] as const) : []),
     ...route.codes,
     'internal-error',

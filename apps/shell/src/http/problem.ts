@@ -55,6 +55,7 @@ const table: Readonly<Record<ErrorCode, readonly [status: number, title: string]
   'not-supported': [409, 'Not supported here'],
   unreadable: [409, 'The log has an event that cannot be read'],
   'idempotency-key-reused': [409, 'The idempotency key was used for another request'],
+  'future-position': [409, 'The log has not given out this position'],
 };
 
 /** The HTTP status of a code. */
