@@ -6,30 +6,44 @@ import type { VirtualClock } from '@countersign/runtime/testing';
 import { isTransientFailure } from './ledger.js';
 import type { Ledger } from './ledger.js';
 import { createRequestKeys } from './request-keys.js';
+import type { RequestKey } from './request-keys.js';
 import { callOf, openLedgerWorld, requestMessage } from './testing/ledger-world.js';
 import type { LedgerWorld } from './testing/ledger-world.js';
 import { signRequest } from './testing/sign-request.js';
 
-const pairs = { billing: generateKeyPairSync('ed25519'), evil: generateKeyPairSync('ed25519') };
+const pairs = {
+  billing: generateKeyPairSync('ed25519'),
+  evil: generateKeyPairSync('ed25519'),
+  /** The next key of the principal billing. */
+  next: generateKeyPairSync('ed25519'),
+};
 type Sender = keyof typeof pairs;
 
 describe('a producer among others', () => {
   let world: LedgerWorld;
   let clock: VirtualClock;
   let dispatcher: Dispatcher;
-  let isRevoked = false;
+  let [isRevoked, isOldGone, rotations] = [false, false, 0];
   const handled: string[] = [];
   const parked: Message[] = [];
 
   async function open(requestsPerSecond?: number): Promise<void> {
     const known = await createRequestKeys(
-      (['billing', 'evil'] as const).map((kid) => {
+      (['billing', 'evil', 'next'] as const).map((kid) => {
         const publicKey = pairs[kid].publicKey.export({ format: 'jwk' });
-        return { kid, publicKey, principal: kid, agentIds: [] };
+        return { kid, publicKey, principal: kid === 'next' ? 'billing' : kid, agentIds: [] };
       }),
     );
-    isRevoked = false;
-    const keys = { find: (kid: string) => (isRevoked ? undefined : known.find(kid)) };
+    [isRevoked, isOldGone, rotations] = [false, false, 0];
+    const read = new Map<string, RequestKey | undefined>();
+    const find = (kid: string): RequestKey | undefined => {
+      if (isRevoked || (isOldGone && kid === 'billing')) return undefined;
+      const name = `${kid} ${String(rotations)}`;
+      const found = known.find(kid);
+      if (!read.has(name)) read.set(name, found && { ...found });
+      return read.get(name);
+    };
+    const keys = { find };
     clock = createVirtualClock(Date.UTC(2030, 0, 1));
     const unsigned = { mode: 'refuse', tenant: 'default', principal: 'kafka' } as const;
     world = await openLedgerWorld({ keys, unsigned, clock, requestsPerSecond });
@@ -151,6 +165,38 @@ describe('a producer among others', () => {
     await eventually(() => expect(handled).toHaveLength(4));
     expect(await world.refusals()).toEqual([]);
   });
+
+  it('loses and repeats nothing while its keys are rotated, and a copy that comes days later adds nothing', async () => {
+    await open();
+    const steps = Array.from({ length: 60 }, (_one, n) =>
+      signed(n % 2 === 0 ? 'billing' : 'next', 'ToolCallRequested', {
+        runId: `run-${String(n)}`,
+        calls: [callOf('a')],
+      }),
+    );
+    const messages = await Promise.all(steps);
+    submit(messages);
+    for (const message of messages) {
+      // The file is read again: every key is another object, and waiting messages are proven anew.
+      rotations += 1;
+      submit([message]);
+    }
+    await eventually(() => expect(handled).toHaveLength(120), 30_000);
+    const recorded = (await world.types()).filter((type) => type === 'ToolCallRequested');
+    expect([recorded.length, await world.refusals()]).toEqual([60, []]);
+    await clock.advanceAsync(3 * 24 * 60 * 60 * 1000);
+    const late = await signed('next', 'ToolCallRequested', { runId: 'late', calls: [callOf('a')] });
+    submit(messages);
+    await eventually(() => expect(handled).toHaveLength(180), 30_000);
+    expect(await world.refusals()).toEqual([]);
+    // Days later the old key is gone: what it signed is no request any more, and is told from a recorded one by nobody.
+    isOldGone = true;
+    submit([late, ...messages]);
+    await eventually(() => expect(handled).toHaveLength(241), 30_000);
+    const refused = (await world.refusals()) as readonly { readonly code: string }[];
+    expect([refused.length, new Set(refused.map(({ code }) => code))]).toEqual([30, new Set(['unauthenticated'])]);
+    expect((await world.types()).filter((type) => type === 'ToolCallRequested')).toHaveLength(61);
+  }, 60_000);
 
   it('whose key is revoked while its message waits is refused', async () => {
     await open();
