@@ -137,6 +137,23 @@ describe('the interactive inbox', () => {
     expect(await ended).toBe(0);
   });
 
+  it.each([
+    ['its call', first.callId, 'ToolCallForgotten'],
+    ['the policy', null, 'PolicyActivated'],
+  ])('takes the keys away from an open card when an event of %s cannot be read', async (_, callId, type) => {
+    add(first);
+    const { sees, press, ended } = openInbox();
+    await sees('1 waiting');
+    await press('\r');
+    await sees('first_tool   pending');
+    const detail = 'It cannot be read: upgrade Countersign.';
+    server.approvals.set('apr_1', { ...first, mayDecide: { now: false, why: 'unreadable', detail } });
+    server.record({ ...eventOf(first, 'ApprovalResponded', 2), callId, type, data: null } as never);
+    await sees('It cannot be read: upgrade Countersign.');
+    await press('\u0003');
+    expect(await ended).toBe(0);
+  });
+
   it('edits in $EDITOR, also at the second attempt, and shows the change before it is sent', async () => {
     add(first);
     // The first time it spoils the file, the second time it repairs it.

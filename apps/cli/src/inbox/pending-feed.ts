@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApprovalView, EventView } from '@countersign/contracts';
+import type { ApprovalView, LogEventView } from '@countersign/contracts';
 import { CliError } from '../cli-error.js';
 import type { ApprovalFilters } from '../commands/list.js';
 import { approvalPages } from '../commands/list.js';
@@ -23,7 +23,11 @@ const relevant = [
   'ApprovalExpired',
   'ApprovalEscalated',
   'ToolCallCancelled',
+  // Every event that the server cannot read.
+  'unreadable',
 ].join(',');
+/** Of these one that cannot be read is about more than one call. */
+const forbidding: readonly string[] = ['PolicyActivated', 'RunCancelled'];
 
 /** The messages from the feed to the inbox. */
 export interface FeedListener {
@@ -47,6 +51,8 @@ export interface PendingFeed {
 
 /** A feed of the pending approvals that pass the filters. */
 export function createPendingFeed(client: LedgerClient, filters: ApprovalFilters, listener: FeedListener): PendingFeed {
+  /** The calls of the approvals that were shown, by approval. */
+  const callOf = new Map<string, string>();
   const hasFilters = Object.values(filters).some((filter) => filter !== undefined);
   const load = async (): Promise<number> => {
     const approvals: ApprovalView[] = [];
@@ -58,12 +64,23 @@ export function createPendingFeed(client: LedgerClient, filters: ApprovalFilters
       approvals.push(...page.approvals);
       hasMore = page.nextCursor !== null;
     }
+    callOf.clear();
+    for (const { approvalId, callId } of approvals) callOf.set(approvalId, callId);
     listener.loaded(approvals, hasMore);
     return position ?? 0;
   };
   const refresh = async (approvalId: string, position?: number): Promise<void> => {
     const headers = position === undefined ? {} : { 'countersign-position': String(position) };
-    listener.changed(await client.get<ApprovalView>(`/v1/approvals/${encodeURIComponent(approvalId)}`, { headers }));
+    const approval = await client.get<ApprovalView>(`/v1/approvals/${encodeURIComponent(approvalId)}`, { headers });
+    if (approval.state === 'pending') callOf.set(approvalId, approval.callId);
+    else callOf.delete(approvalId);
+    listener.changed(approval);
+  };
+  /** The approvals that an event is about. Nobody may decide on those of one that cannot be read. */
+  const concerned = ({ data, callId, type }: LogEventView): readonly string[] => {
+    if (data !== null) return typeof data['approvalId'] === 'string' ? [data['approvalId']] : [];
+    if (callId === null) return forbidding.includes(type) ? [...callOf.keys()] : [];
+    return [...callOf].flatMap(([approvalId, of]) => (of === callId ? [approvalId] : []));
   };
   return {
     load,
@@ -88,7 +105,7 @@ export function createPendingFeed(client: LedgerClient, filters: ApprovalFilters
       };
       const stopOther = (): void => failed.abort();
       await Promise.all([
-        listen(client, after, all, changes, listener).finally(stopOther),
+        listen(client, { after, signal: all, concerned }, changes, listener).finally(stopOther),
         looking().finally(stopOther),
       ]);
     },
@@ -97,14 +114,19 @@ export function createPendingFeed(client: LedgerClient, filters: ApprovalFilters
 
 async function listen(
   client: LedgerClient,
-  after: number,
-  signal: AbortSignal,
+  { after, signal, concerned }: Listening,
   changes: Changes,
   listener: FeedListener,
 ): Promise<void> {
   const onConnection = (lost: CliError | undefined): void => listener.connection(lost === undefined ? 'live' : 'lost');
   for await (const event of followEvents(client, { after, types: relevant, signal, isKnown: true, onConnection }))
-    if (event.data !== null) changes.add(event as EventView);
+    changes.add(concerned(event), event.position);
+}
+
+interface Listening {
+  readonly after: number;
+  readonly signal: AbortSignal;
+  readonly concerned: (event: LogEventView) => readonly string[];
 }
 
 /** A read that fails during a short outage is repeated when the list is read again. */
@@ -123,7 +145,7 @@ async function untilSeen(look: () => Promise<void>, load: () => Promise<unknown>
 }
 
 interface Changes {
-  readonly add: (event: EventView) => void;
+  readonly add: (approvalIds: readonly string[], position: number) => void;
   readonly take: () => { readonly ids: readonly string[]; readonly position: number };
   /** Resolves when a message is available, or at `wake`. */
   readonly next: () => Promise<void>;
@@ -135,11 +157,10 @@ function createChanges(): Changes {
   let position = 0;
   let waiting = (): void => undefined;
   return {
-    add: (event) => {
-      const { approvalId } = event.data;
-      if (typeof approvalId !== 'string') return;
-      ids.add(approvalId);
-      position = event.position;
+    add: (approvalIds, at) => {
+      if (approvalIds.length === 0) return;
+      for (const approvalId of approvalIds) ids.add(approvalId);
+      position = at;
       waiting();
     },
     take: () => {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ApprovalView, EventView, ResponseView, ToolCallView } from '@countersign/contracts';
+import type { ApprovalView, EventView, LogEventView, ResponseView, ToolCallView } from '@countersign/contracts';
 
 /** One request as the server received it. */
 export interface SeenRequest {
@@ -224,7 +224,8 @@ function stream(
   const after = lastEventId ?? query.get('after') ?? '0';
   const types = query.get('types')?.split(',');
   const write = (event: EventView): void => {
-    if (types !== undefined && !types.includes(event.type)) return;
+    const { data } = event as LogEventView;
+    if (types !== undefined && !types.includes(data === null ? 'unreadable' : event.type)) return;
     if (query.get('callId') !== null && query.get('callId') !== event.callId) return;
     response.write(`id: ${String(event.position)}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   };
