@@ -1,4 +1,3 @@
-import { unescape } from 'node:querystring';
 import { createTransport } from 'nodemailer';
 import type { AnswerTokens } from '../answer-token.js';
 import { cardOf } from '../card/card.js';
@@ -101,7 +100,15 @@ function subjectOf(notices: readonly Notice[], parts: readonly MailPart[]): stri
 /** The connection string, and the password in it, as it is written there and as it is sent. */
 function secretsOf({ smtp }: ChannelConfigOf<'email'>): readonly string[] {
   const { password } = new URL(smtp.reveal());
-  return [smtp.reveal(), password, unescape(password)];
+  return [smtp.reveal(), password, decoded(password)];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 interface MailError {
