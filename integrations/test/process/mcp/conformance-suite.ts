@@ -6,6 +6,7 @@ import { temporaryFolder } from '../../../../test/process/harness/cleanup.js';
 
 const adapters = join(import.meta.dirname, '..', '..', '..', 'adapters', 'node_modules');
 const suite = join(adapters, '@modelcontextprotocol', 'conformance', 'dist', 'index.js');
+const patience = join(import.meta.dirname, 'patient-timers.mjs');
 
 interface Check {
   readonly id: string;
@@ -21,7 +22,9 @@ export async function runSuite(version: string, url: string): Promise<Outcome> {
   const folder = temporaryFolder();
   const args = ['server', '--url', url, '--suite', 'all', '--spec-version', version, '-o', folder];
   // A failed scenario makes it exit with 1; its files say which.
-  await promisify(execFile)(process.execPath, [suite, ...args], { maxBuffer: 64 * 1024 * 1024 }).catch(() => undefined);
+  await promisify(execFile)(process.execPath, ['--import', patience, suite, ...args], {
+    maxBuffer: 64 * 1024 * 1024,
+  }).catch(() => undefined);
   const named = readdirSync(folder).map((name) => {
     const scenario = /^server-(?<name>.*)-\d{4}-\d{2}-\d{2}T/.exec(name)?.groups?.['name'] ?? name;
     return [scenario, JSON.parse(readFileSync(join(folder, name, 'checks.json'), 'utf8')) as Check[]] as const;
