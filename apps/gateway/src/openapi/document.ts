@@ -4,6 +4,8 @@ import type { z } from 'zod';
 import { templateOf } from '../route.js';
 import type { Route } from '../route.js';
 import { allRoutes } from '../routes.js';
+import { describedComponents, parameterWords } from './described.js';
+import { responsesWithExamples, withExamples } from './with-examples.js';
 import { responsesOf, type SharedResponses } from './responses.js';
 
 /** The OpenAPI document of the API. */
@@ -47,6 +49,7 @@ export function createOpenApiDocument(): OpenApiDocument {
   }
   // The JSON schema of the data of a stream's events.
   book.use(eventViewSchema, 'output', 'Event');
+  const schemas = describedComponents(book.components());
   return {
     openapi: '3.1.0',
     info: {
@@ -63,12 +66,19 @@ export function createOpenApiDocument(): OpenApiDocument {
     servers: [{ url: '/' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     security: [{ bearer: [] }],
-    paths,
+    paths: Object.fromEntries(
+      Object.entries(paths).map(([path, operations]) => [
+        path,
+        Object.fromEntries(
+          Object.entries(operations).map(([method, operation]) => [method, withExamples(operation, schemas)]),
+        ),
+      ]),
+    ),
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
       headers: sharedHeaders,
-      responses: Object.fromEntries(shared),
-      schemas: book.components(),
+      responses: responsesWithExamples(Object.fromEntries(shared), schemas),
+      schemas,
     },
   };
 }
@@ -89,7 +99,9 @@ function operationOf(route: Route, book: SchemaRegistry, shared: SharedResponses
     operationId: route.id,
     tags: [route.tag],
     summary: route.summary,
-    ...(route.roles === 'public' ? { security: [] } : { description: `Role: ${route.roles.join(' or ')}.` }),
+    ...(route.roles === 'public'
+      ? { security: [], description: 'No token is needed.' }
+      : { description: `Role: ${route.roles.join(' or ')}.` }),
     parameters: [...pathParameters(route), ...queryParameters(route, book), ...headerParameters(route)],
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route.body, route, book) }),
     responses: responsesOf(route, book, shared),
@@ -104,10 +116,11 @@ function requestBodyOf(body: NonNullable<Route['body']>, route: Route, book: Sch
 }
 
 function pathParameters({ path }: Route): JsonSchema[] {
-  return [...path.matchAll(/:([A-Za-z]+)/g)].map(([, name]) => ({
+  return [...path.matchAll(/:([A-Za-z]+)/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
+    description: parameterWords(name),
     schema: { type: 'string' },
   }));
 }
@@ -116,9 +129,8 @@ function queryParameters({ id, query }: Route, book: SchemaRegistry): JsonSchema
   const shape = (query?.shape ?? {}) as Readonly<Record<string, z.ZodType>>;
   // The schema of the output: a number is always sent as digits.
   return Object.entries(shape).map(([name, schema]) => {
-    const { description, ...used } = withoutAllOf(book.use(schema, 'output', nameOf(id, name)));
-    const about = description === undefined ? {} : { description };
-    return { name, in: 'query', required: false, ...about, ...styles[String(used['type'])], schema: used };
+    const { description = parameterWords(name), ...used } = withoutAllOf(book.use(schema, 'output', nameOf(id, name)));
+    return { name, in: 'query', required: false, description, ...styles[String(used['type'])], schema: used };
   });
 }
 

@@ -106,6 +106,7 @@ const winner = {
 function problemWith(codes: readonly ErrorCode[], book: SchemaRegistry, name: string): JsonSchema {
   const more = codes.includes('already-resolved') ? winner : {};
   return book.define(name, {
+    description: `A problem with the code ${codes.map((code) => `\`${code}\``).join(', ')}.`,
     allOf: [
       book.use(problemSchema, 'output', 'Problem'),
       { type: 'object', properties: { code: { type: 'string', enum: codes }, ...more } },
