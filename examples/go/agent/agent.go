@@ -81,10 +81,23 @@ func callsFor(addresses []string) []countersign.Call {
 		arguments, _ := json.Marshal(map[string]string{"to": to})
 		calls[i] = countersign.Call{
 			ToolCallID: fmt.Sprintf("call_%d", i+1), ToolName: toolName, Arguments: arguments, ToolSchema: toolSchema,
-			NeedsApproval: !strings.HasSuffix(to, "@example.com"), Description: "Send a mail to " + to,
+			NeedsApproval: !strings.HasSuffix(to, "@example.com"), Description: "Send a mail to " + to, Decide: decide,
 		}
+		calls[i] = calls[i].Judged(context.Background())
 	}
 	return calls
+}
+
+// decide denies mails to addresses that receive none: no person is asked about them, and the model gets the reason.
+func decide(_ context.Context, arguments json.RawMessage) (countersign.Decision, error) {
+	var mail struct{ To string }
+	if err := json.Unmarshal(arguments, &mail); err != nil {
+		return countersign.Decision{}, err
+	}
+	if strings.HasPrefix(mail.To, "noreply@") {
+		return countersign.Decision{Deny: "a noreply address receives no mails"}, nil
+	}
+	return countersign.Decision{Allow: true}, nil
 }
 
 // TellWaiting prints, once for each call that waits for a person, where people decide.

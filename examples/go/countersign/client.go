@@ -33,9 +33,15 @@ type Call struct {
 	ToolName      string          `json:"toolName"`
 	Arguments     json.RawMessage `json:"arguments"`
 	NeedsApproval bool            `json:"needsApproval,omitempty"`
-	Description   string          `json:"description,omitempty"`
+	// Deny is the reason for which the code of the agent denies the call: it is recorded as blocked, and no person is asked.
+	Deny string `json:"deny,omitempty"`
+	// Reason tells people why they are asked.
+	Reason      string `json:"reason,omitempty"`
+	Description string `json:"description,omitempty"`
 	// ToolSchema is the JSON Schema of the arguments. The ledger refuses an edit that does not match it.
 	ToolSchema json.RawMessage `json:"toolSchema,omitempty"`
+	// Decide is asked again before the call runs, as an approver may have edited it. Nil: no code decides.
+	Decide Decide `json:"-"`
 }
 
 // Step has the calls of one model step.
@@ -60,7 +66,8 @@ type ToolCall struct {
 	Error             json.RawMessage `json:"error"`
 	Instruction       *string         `json:"instruction"`
 	Verdict           struct {
-		Why []string `json:"why"`
+		RuleID string   `json:"ruleId"`
+		Why    []string `json:"why"`
 		// GrantID is the standing grant of a person that allowed the call.
 		GrantID *string `json:"grantId"`
 	} `json:"verdict"`

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/gowebpki/jcs"
@@ -35,13 +34,17 @@ type failure struct {
 
 // Execute claims an approved call, runs the tool if the digest is right, and reports. It returns the settled call. If
 // another process has claimed the call, it waits for that one's result; `unknown` means that the process was lost. A call
-// that needs an approval, and was allowed without one, waits for people first.
+// that needs an approval, and was allowed without one, waits for people first; one that its Decide denies is cancelled.
 func (c *Client) Execute(ctx context.Context, asked Call, call ToolCall, tool Tool) (ToolCall, error) {
 	call, err := c.askPeople(ctx, asked, call)
 	if err != nil {
 		return call, err
 	}
-	if !call.MayRun() {
+	cancelled, err := c.cancelDenied(ctx, asked, call)
+	if err != nil {
+		return call, err
+	}
+	if cancelled || !call.MayRun() {
 		return c.WaitSettled(ctx, call.CallID)
 	}
 	path := "/v1/tool-calls/" + call.CallID
@@ -82,6 +85,9 @@ func (c *Client) askPeople(ctx context.Context, asked Call, call ToolCall) (Tool
 	question := map[string]string{}
 	if asked.Description != "" {
 		question["description"] = asked.Description
+	}
+	if asked.Reason != "" {
+		question["reason"] = asked.Reason
 	}
 	err := c.send(ctx, "POST", "/v1/tool-calls/"+call.CallID+"/approvals", c.AgentToken, nil, question, &struct{}{})
 	var refusal *Refusal
@@ -170,6 +176,9 @@ func (c *Client) run(ctx context.Context, asked Call, call ToolCall, claimed cla
 	}
 	if err := verify(c.AgentID, asked, call, claimed); err != nil {
 		return failed("digest-mismatch", err)
+	}
+	if reason := asked.denial(ctx, claimed.Arguments); reason != "" {
+		return failed("denied-in-code", errors.New("It did not run: "+reason))
 	}
 	leased, release := context.WithCancel(ctx)
 	defer release()
@@ -281,7 +290,7 @@ func (c ToolCall) sentence() string {
 	case "denied":
 		return "The call was denied and did not run: " + c.reason()
 	case "blocked":
-		return "The policy does not allow this call, it did not run: " + strings.Join(c.Verdict.Why, "; ")
+		return c.blocked()
 	case "expired":
 		return "The call did not run: its time was over."
 	case "cancelled":

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from countersign_client import Client, CountersignError, Gate, NotApprovedError
+from countersign_client import Client, CountersignError, Gate, NotApprovedError, judged
 
 SCHEMA = {
     "type": "object",
@@ -35,6 +35,11 @@ def run_command(arguments):
     return done.stdout
 
 
+def decide(arguments):
+    # Denied in code: no person is asked about it, and the model gets the reason. All other commands need approval.
+    return {"deny": "this agent never shuts the machine down"} if "shutdown" in arguments["command"] else "ask"
+
+
 async def main(options):
     # A model would propose these calls. The ids must stay the same when the run starts again.
     step = [
@@ -49,6 +54,7 @@ async def main(options):
         },
     ]
     tools = {"list_folder": list_folder, "run_command": run_command}
+    decisions = {"run_command": decide}
     asking, working = token("COUNTERSIGN_TOKEN", "agent"), token("COUNTERSIGN_RESOLVER_TOKEN", "worker")
     try:
         first, patient = Client(options.url, asking, attempts=1), Client(options.url, asking, working)
@@ -59,13 +65,15 @@ async def main(options):
         await first.calls_of_run(options.run)
     async with patient as client:
         gate = Gate(client, "python-agent", lease_s=options.lease)
+        step = [await judged(call, decisions.get(call["toolName"])) for call in step]
         recorded = await gate.ask(options.run, step)
         for view in recorded:
             if view["state"] == "awaiting_approval":
                 address = f"{options.url}/approvals/{view['approval']['approvalId']}"
                 print(f"{view['toolName']} waits for a person: {address}", file=sys.stderr)
         finishing = [
-            gate.finish(call, view, tools[call["toolName"]], options.wait) for call, view in zip(step, recorded)
+            gate.finish(call, view, tools[call["toolName"]], options.wait, decisions.get(call["toolName"]))
+            for call, view in zip(step, recorded)
         ]
         for next_result in asyncio.as_completed(finishing):
             result = await next_result

@@ -61,7 +61,7 @@ const requestedCallSchema = z
       .min(1)
       .meta({
         description:
-          'The reason for which the code of the agent denies the call. The call is recorded as blocked, nobody is asked, and it never runs',
+          'The reason for which the code of the agent denies the call. The call is recorded as blocked, no person is asked, and it never runs',
       })
       .optional(),
     reason: textSchema.optional(),

@@ -1,4 +1,4 @@
-// A tool whose own code allows, asks or denies. The denied call is recorded, and nobody is asked about it.
+// A tool whose own code allows, asks or denies. The denied call is recorded, and no person is asked about it.
 import { createWorker, gateTool } from '@countersign/worker-sdk';
 import { z } from 'zod';
 

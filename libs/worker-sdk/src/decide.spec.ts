@@ -108,7 +108,7 @@ describe('`decide` of a tool', () => {
 });
 
 describe('a step with a call that the code denies', () => {
-  it('records the denial, asks nobody, runs the other calls, and tells the model the reason', async () => {
+  it('records the denial, asks no person, runs the other calls, and tells the model the reason', async () => {
     const countersign = createFakeCountersign();
     const outcome = await workerOf(countersign).step(step(callTo('New York'), callTo('Rome')));
     const [denied, other] = outcome.results;
@@ -118,7 +118,7 @@ describe('a step with a call that the code denies', () => {
     expect(countersign.callOf('New York')).toMatchObject({ state: 'blocked', approval: null });
   });
 
-  it('asks nobody about an all-or-nothing step, and runs none of its calls', async () => {
+  it('asks no person about an all-or-nothing step, and runs none of its calls', async () => {
     const countersign = createFakeCountersign();
     const calls = step(callTo('Boston'), callTo('New York'), callTo('Rome'));
     const outcome = await workerOf(countersign).step({ ...calls, batchMode: 'all-or-nothing' });

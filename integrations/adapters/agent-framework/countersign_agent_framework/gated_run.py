@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from agent_framework import (
     Message,
     MiddlewareFailure,
 )
-from countersign_client import CountersignError, Gate, NotApprovedError, Result, json_digest
+from countersign_client import CountersignError, Decide, Gate, NotApprovedError, Result, json_digest, judged
 from pydantic import BaseModel
 
 from .arguments import completed, transforms, written
@@ -24,6 +24,7 @@ from .arguments import completed, transforms, written
 # The framework's own text for a rejected call.
 REJECTED = "Error: Tool call invocation was rejected by user."
 SPOILT = "It did not run, because the arguments of another call of the same step do not fit their tool."
+DENIED_TOGETHER = "Another call of the same all-or-nothing step was denied in code"
 # The framework's own text for arguments that do not fit the tool.
 UNFIT = "Error: Argument parsing failed."
 # No arguments fit this call. The ledger refuses it, and with it the whole request: nothing of that is recorded.
@@ -48,28 +49,42 @@ class GatedRun(FunctionMiddleware):
     A gated tool with `approval_mode="always_require"` always needs approval, and the run pauses for it. With
     `never_require` the policy of the ledger decides, and the tool waits up to `wait_s` seconds for people. With
     `all_or_nothing` the gated calls of one step run together or not at all. The ids of calls must be unique in a run.
+    `decide` by the name of a tool gets its arguments and returns `"allow"`, `"ask"` or `{"deny": reason}`.
     """
 
     def __init__(
-        self, gate: Gate, run_id: str, tools: Iterable[FunctionTool], wait_s: float = 0, all_or_nothing: bool = False
+        self,
+        gate: Gate,
+        run_id: str,
+        tools: Iterable[FunctionTool],
+        wait_s: float = 0,
+        all_or_nothing: bool = False,
+        decide: Mapping[str, Decide] | None = None,
     ):
         self._gate = gate
         self._run_id = run_id
         self._tools = {tool.name: tool for tool in tools}
         self._wait_s = wait_s
         self._all_or_nothing = all_or_nothing
+        self._decide = decide or {}
+        if unknown := self._decide.keys() - self._tools.keys():
+            raise ValueError(f"decide for {', '.join(sorted(unknown))}, but there is no gated tool of this name")
         # What to tell the model about calls of a resumed state that the ledger cannot record, by their ids.
         self._unfit: dict[str, str] = {}
 
-    async def pause(self, response: AgentResponse, session: AgentSession) -> str | None:
+    async def pause(self, response: AgentResponse, session: AgentSession | None) -> str | None:
         """Asks the ledger about the approval requests of a response. Returns the state to store, or None at the end.
 
         People are not asked about a call whose arguments do not fit the tool: after the pause the model is told the error.
+        Raises ValueError without a session: nothing else could go on with the run.
         """
         requests = [item for item in response.user_input_requests if item.type == "function_approval_request"]
         if not requests:
             return None
-        await self._ask([self._call(*_made(item)) for item in requests if self._is_gated(item)])
+        if session is None:
+            remedy = "make one with `AgentSession()`, and pass it to `agent.run(…, session=session)` and to `pause`"
+            raise ValueError(f"The run waits for approvals, and it has no session that could be resumed: {remedy}")
+        await self._ask([await self._judged(self._call(*_made(item))) for item in requests if self._is_gated(item)])
         return json.dumps({"session": session.to_dict(), "requests": [item.to_dict() for item in requests]})
 
     async def _ask(self, calls: list[dict[str, Any]]) -> None:
@@ -77,6 +92,8 @@ class GatedRun(FunctionMiddleware):
         if not calls:
             return
         step = {"batchId": f"step-{calls[0]['toolCallId']}", "batchMode": "all-or-nothing"}
+        if self._all_or_nothing and any("deny" in call for call in calls):
+            calls = [{"deny": DENIED_TOGETHER, **call} for call in calls]
         try:
             await self._gate.ask(self._run_id, calls, **(step if self._all_or_nothing else {}))
         except CountersignError as error:
@@ -139,7 +156,8 @@ class GatedRun(FunctionMiddleware):
         response = context.metadata.get("approval_response")
         if response is None:
             # The framework has validated them already: for example, a date is no text any more.
-            call = self._call(tool.name, call_id, written(tool, FunctionTool._arguments_as_mapping(context.arguments) or {}))
+            made = written(tool, FunctionTool._arguments_as_mapping(context.arguments) or {})
+            call = await self._judged(self._call(tool.name, call_id, made))
             try:
                 [recorded] = await self._gate.ask(self._run_id, [call])
             except CountersignError as error:
@@ -163,7 +181,8 @@ class GatedRun(FunctionMiddleware):
             output = await tool.invoke(arguments=arguments, context=own, tool_call_id=call_id, skip_parsing=True)
             return output.model_dump(mode="json") if isinstance(output, BaseModel) else output
 
-        return _text(await self._gate.finish(call, recorded, execute, self._wait_s if response is None else 0))
+        wait_s, decide = self._wait_s if response is None else 0, self._decide.get(tool.name)
+        return _text(await self._gate.finish(call, recorded, execute, wait_s, decide))
 
     async def _recorded(self) -> dict[str, dict[str, Any]]:
         """Returns the recorded calls of the run by their ids."""
@@ -199,6 +218,9 @@ class GatedRun(FunctionMiddleware):
             "needsApproval": tool.approval_mode == "always_require",
             "toolSchema": tool.parameters(),
         }
+
+    async def _judged(self, call: dict[str, Any]) -> dict[str, Any]:
+        return await judged(call, self._decide.get(call["toolName"]))
 
     def _is_gated(self, item: Content) -> bool:
         return item.function_call.name in self._tools

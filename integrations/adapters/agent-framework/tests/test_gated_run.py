@@ -389,6 +389,48 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([item.function_call.name for item in resumed.others], ["lookup"])
         self.assertEqual(ran, [])
 
+    async def test_without_a_session_a_pause_says_so_and_asks_no_person(self):
+        run, agent, _ = self.process(call())
+        with self.assertRaisesRegex(ValueError, "no session that could be resumed: make one with `AgentSession\\(\\)`"):
+            await run.pause(await agent.run("go"), None)
+        self.assertIsNone(await self.pending("c1"))
+        run, agent, _ = self.process()
+        self.assertIsNone(await run.pause(await agent.run("go"), None))
+
+    async def test_code_denies_a_call_and_the_model_gets_the_reason(self):
+        def decide(arguments):
+            return {"deny": "by hand"} if arguments["amount"] > 40 else "allow"
+
+        options = {"decide": {"refund": decide, "transfer": decide}}
+        state = await self.paused(call(), **options)
+        self.assertIsNone(await self.pending("c1"))
+        told = await self.goes_on(state, call(), **options)
+        self.assertEqual(told["c1"], "The call was denied and did not run: by hand")
+        _, agent, model = self.process(call("c2", "transfer", amount=50), call("c3", "transfer", amount=5), **options)
+        await agent.run("go", session=AgentSession())
+        self.assertEqual(model.told["c2"], "The call was denied and did not run: by hand")
+        self.assertEqual(ran, [("transfer", 5)])
+        recorded = {one["toolCallId"]: one["state"] for one in await self.client.calls_of_run(self.run_id)}
+        self.assertEqual(recorded, {"c1": "blocked", "c2": "blocked", "c3": "succeeded"})
+
+    async def test_code_denies_an_edit_and_an_all_or_nothing_step(self):
+        options = {"decide": {"refund": lambda arguments: {"deny": "by hand"} if arguments["amount"] > 60 else "ask"}}
+        state = await self.paused(call(), **options)
+        await self.decide("c1", {"type": "edit", "arguments": {"amount": 70}})
+        told = await self.goes_on(state, call(), **options)
+        self.assertIn("cancelled before it ran: by hand", told["c1"])
+        self.run_id = f"run-{uuid.uuid4()}"
+        calls = call(), call("c3", amount=70)
+        state = await self.paused(*calls, all_or_nothing=True, **options)
+        self.assertIsNone(await self.pending("c1"))
+        told = await self.goes_on(state, *calls, all_or_nothing=True, **options)
+        self.assertIn("Another call of the same all-or-nothing step was denied in code", told["c1"])
+        self.assertEqual(ran, [])
+
+    async def test_code_for_a_tool_that_is_not_gated_is_an_error(self):
+        with self.assertRaisesRegex(ValueError, "decide for lookup, but there is no gated tool"):
+            self.process(call(), decide={"lookup": lambda _: "ask"})
+
     async def test_a_gated_tool_that_never_requires_approval_follows_the_policy_of_the_ledger(self):
         _, agent, model = self.process(call("c1", "transfer", amount=5))
         await agent.run("go", session=AgentSession())

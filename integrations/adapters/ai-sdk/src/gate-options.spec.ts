@@ -55,7 +55,7 @@ describe('a tool with `needsApproval` of the framework', () => {
 });
 
 describe('a call that the code of a gate denies', () => {
-  it('does not run, nobody is asked, and the model gets the reason', async () => {
+  it('does not run, no person is asked, and the model gets the reason', async () => {
     const countersign = createFakeCountersign();
     const options = { url: 'http://fake.test', token: 't', agentId: 'a', fetch: countersign.fetch };
     const gate = gateTools(options, tools, {

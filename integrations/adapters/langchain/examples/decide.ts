@@ -1,4 +1,4 @@
-// A denial in code: nobody is asked, and the model gets the reason.
+// A denial in code: no person is asked, and the model gets the reason.
 import { gateTools } from '@countersign/langchain';
 import { HumanMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';

@@ -279,7 +279,7 @@ describe('a call that was written into the checkpoint', () => {
 });
 
 describe('a call that the code of a tool denies', () => {
-  it('does not run, nobody is asked, and the model gets the reason', async () => {
+  it('does not run, no person is asked, and the model gets the reason', async () => {
     const countersign = createFakeCountersign();
     const decide = ({ amount }: { readonly amount: number }) =>
       amount > 40 ? { deny: 'made by hand' } : amount > 10 ? ('ask' as const) : ('allow' as const);

@@ -1,4 +1,4 @@
-// A denial in code: nobody is asked, and the model gets the reason.
+// A denial in code: no person is asked, and the model gets the reason.
 import { gatedTool, gateTools } from '@countersign/mastra';
 import { Agent } from '@mastra/core/agent';
 import { z } from 'zod';

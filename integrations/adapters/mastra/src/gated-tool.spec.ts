@@ -97,7 +97,7 @@ describe('an option of the framework', () => {
 });
 
 describe('a call that the code of a tool denies', () => {
-  it('does not run, nobody is asked, and the run goes on', async () => {
+  it('does not run, no person is asked, and the run goes on', async () => {
     const { agent, countersign, told } = world({ decide: () => ({ deny: 'made by hand' }) });
     const { finishReason } = await agent.generate('go', { runId: randomUUID() });
     expect(finishReason).not.toBe('suspended');

@@ -1,8 +1,12 @@
 """Asks Countersign for approval, and runs each tool call at most once."""
 
 from .client import Client, CountersignError
+from .decide import Decide, Decision, judged
 from .digest import action_digest, json_digest
 from .gate import Gate, NotApprovedError
 from .results import Result, result_of
 
-__all__ = ["Client", "CountersignError", "Gate", "NotApprovedError", "Result", "action_digest", "json_digest", "result_of"]
+__all__ = [
+    *("Client", "CountersignError", "Decide", "Decision", "Gate", "NotApprovedError", "Result"),
+    *("action_digest", "json_digest", "judged", "result_of"),
+]

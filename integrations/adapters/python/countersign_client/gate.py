@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from .client import Client, CountersignError
+from .decide import Decide, denial_of, judged
 from .digest import action_digest, json_digest, schema_digest
 from .results import Result, result_of
 
@@ -56,16 +57,22 @@ class Gate:
         await asyncio.shield(proof)
         return await self.client.request(run_id, calls, agentId=self.agent_id, **step)
 
-    async def call(self, run_id: str, call: Call, execute: Execute, wait_s: float | None = None) -> Result:
+    async def call(
+        self, run_id: str, call: Call, execute: Execute, wait_s: float | None = None, decide: Decide | None = None
+    ) -> Result:
         """Requests one call, waits for people, runs it if it may run, and returns its one result.
 
+        `decide` gets the arguments and returns `"allow"`, `"ask"` or `{"deny": reason}`. With `needsApproval` the stricter counts.
         A call that has run before, here or elsewhere, returns the recorded result. Raises NotApprovedError when it is
         still pending after `wait_s` seconds (default: no limit).
         """
-        [recorded] = await self.ask(run_id, [call])
-        return await self.finish(call, recorded, execute, wait_s)
+        asked = await judged(call, decide)
+        [recorded] = await self.ask(run_id, [asked])
+        return await self.finish(asked, recorded, execute, wait_s, decide)
 
-    async def finish(self, asked: Call, recorded: Call, execute: Execute, wait_s: float | None = None) -> Result:
+    async def finish(
+        self, asked: Call, recorded: Call, execute: Execute, wait_s: float | None = None, decide: Decide | None = None
+    ) -> Result:
         """Like `call`, for a call that was requested before. `asked` is the worker's own view of it."""
         call_id = recorded["callId"]
         now = asyncio.get_running_loop().time
@@ -79,7 +86,9 @@ class Gate:
                 if recorded["state"] == "awaiting_approval" and ends_at is not None and now() >= ends_at:
                     approval_id = recorded["approval"]["approvalId"]
                     raise NotApprovedError(asked["toolCallId"], f"approval {approval_id} is pending")
-            elif recorded["state"] == "executing" or not await self._run(asked, recorded, execute, left_s):
+            elif recorded["state"] != "executing" and await self._is_cancelled(asked, recorded, decide):
+                recorded = await self.client.tool_call(call_id)
+            elif recorded["state"] == "executing" or not await self._run(asked, recorded, execute, left_s, decide):
                 # Looked at again now and then: an idempotent call whose worker is gone can be claimed once more.
                 recorded = await self.client.tool_call(call_id, "settled", _LOOK_S)
             else:
@@ -100,7 +109,20 @@ class Gate:
             raise NotApprovedError(asked["toolCallId"], "it needs an approval, and people cannot be asked")
         return recorded
 
-    async def _run(self, asked: Call, recorded: Call, execute: Execute, left_s: float) -> bool:
+    async def _is_cancelled(self, asked: Call, recorded: Call, decide: Decide | None) -> bool:
+        """Cancels a call that the code denies: it was requested without it, or an approver edited it. One that cannot be cancelled
+        fails after its claim."""
+        if (reason := await denial_of(asked, recorded["arguments"], decide)) is None:
+            return False
+        try:
+            await self.client.cancel(recorded["callId"], reason)
+        except CountersignError as error:
+            if error.code not in ("batch-begun", "already-claimed", "already-settled"):
+                raise
+            return error.code == "already-settled"
+        return True
+
+    async def _run(self, asked: Call, recorded: Call, execute: Execute, left_s: float, decide: Decide | None) -> bool:
         """Returns whether this process ran it and reported."""
         call_id = recorded["callId"]
         claimed_at = time.monotonic()
@@ -116,7 +138,10 @@ class Gate:
             if error.code in _NOT_OURS:
                 return False
             raise
-        if (problem := problem_of_claim(claim, recorded, asked, self.agent_id)) is not None:
+        problem = problem_of_claim(claim, recorded, asked, self.agent_id)
+        if problem is None and (reason := await denial_of(asked, claim["arguments"], decide)) is not None:
+            problem = {"code": "denied-in-code", "message": f"It did not run: {reason}"}
+        if problem is not None:
             outcome = {"status": "failed", "error": problem}
         else:
             outcome = await self._outcome(call_id, attempt, claim["arguments"], execute)

@@ -57,6 +57,7 @@ def result_of(call: dict[str, Any]) -> Result | None:
     edited = call.get("originalArguments") is not None
     answered = status == "succeeded" and bool(responses) and responses[-1]["decision"]["type"] == "answer"
     reason = None if status == "succeeded" else _reason(call, votes)
+    told = "denied" if status == "blocked" and _in_code(call) else status
     return Result(
         call_id=call["callId"],
         tool_call_id=call["toolCallId"],
@@ -65,7 +66,7 @@ def result_of(call: dict[str, Any]) -> Result | None:
         output=call["output"] if status == "succeeded" else None,
         error=call["error"] if status == "failed" else None,
         reason=reason,
-        message=_success(edited, answered) if reason is None else _failure(status, reason, votes),
+        message=_success(edited, answered) if reason is None else _failure(told, reason, votes),
         instruction=call.get("instruction"),
         edited=edited,
         answered=answered,
@@ -83,7 +84,7 @@ def _reason(call: dict[str, Any], votes: list[dict[str, Any]]) -> str:
             return reasons[-1] if reasons else "User denied"
         case "blocked":
             verdict = call["verdict"]
-            return "; ".join(verdict["why"]) or f"rule {verdict['ruleId']}"
+            return "; ".join(verdict["why"][-1:] if _in_code(call) else verdict["why"]) or f"rule {verdict['ruleId']}"
         case "expired":
             approved = (call.get("approval") or {}).get("state") == "approved"
             return "it was approved but not run in time" if approved else "no person answered in time"
@@ -91,6 +92,11 @@ def _reason(call: dict[str, Any], votes: list[dict[str, Any]]) -> str:
             return _words(call["error"]) or "it was cancelled"
         case _:
             return "it was started and never reported back"
+
+
+def _in_code(call: dict[str, Any]) -> bool:
+    """Whether the agent's own code denied the call, and not the policy."""
+    return (call.get("verdict") or {}).get("ruleId") == "deniedInCode"
 
 
 def _words(error: Any) -> str | None:

@@ -89,7 +89,7 @@ export type ApprovalVerdict = boolean | { readonly required: boolean; readonly r
 export type NeedsApproval<I, C = unknown> =
   boolean | ((input: I, context: ApprovalContext<C>) => ApprovalVerdict | Promise<ApprovalVerdict>);
 
-/** The result of `decide`. A denial is recorded with its reason: the tool does not run, nobody is asked, and the model gets the reason. */
+/** The result of `decide`. A denial is recorded with its reason: the tool does not run, no person is asked, and the model gets the reason. */
 export type CodeDecision = 'allow' | 'ask' | { readonly deny: string };
 
 /** A function over the VALIDATED input. One that throws or returns anything else means `ask`. */
@@ -104,7 +104,7 @@ export interface ToolGating<I, C = unknown> {
   readonly needsApproval?: NeedsApproval<I, C>;
   /**
    * Allows, asks or denies in code. With `needsApproval` the stricter of both counts, and so it does with the policy of the server:
-   * `allow` asks nobody less. It is asked again about arguments that an approver edited, and before a call runs that another process requested;
+   * `allow` takes no question away. It is asked again about arguments that an approver edited, and before a call runs that another process requested;
    * a denial then cancels the call. Its result must depend on the input alone.
    */
   readonly decide?: Decide<I, C>;

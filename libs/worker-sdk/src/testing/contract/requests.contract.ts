@@ -29,7 +29,7 @@ export function describeRequests(sender: Sender, server: () => WorkerServer): vo
       expect(answer).toEqual(json(201, { calls: [waitingShape({ revision: 1 }, question)] }));
     });
 
-    it('blocks a call that the code of the agent denies, with its reason, and asks nobody', async () => {
+    it('blocks a call that the code of the agent denies, with its reason, and asks no person', async () => {
       const denied = { ...sampleCall, needsApproval: true, deny: 'too much' };
       const answer = await agent('POST', '/v1/tool-calls', step([denied]));
       const error = { code: 'blocked', message: 'too much' };

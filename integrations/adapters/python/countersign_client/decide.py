@@ -1,0 +1,37 @@
+"""Code that allows a call, asks people, or denies it."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal
+
+Decision = Literal["allow", "ask"] | dict[Literal["deny"], str]
+Decide = Callable[[dict[str, Any]], Decision | Awaitable[Decision]]
+
+
+async def judged(call: dict[str, Any], decide: Decide | None) -> dict[str, Any]:
+    """Returns the call with the decision of the code about its arguments. Code that raises, or returns anything else, asks."""
+    if decide is None:
+        return call
+    try:
+        decision: Any = decide(call["arguments"])
+        decision = await decision if inspect.isawaitable(decision) else decision
+        why = "returned neither allow, nor ask, nor a denial"
+    except Exception as error:
+        decision, why = None, f"failed ({error})"
+    match decision:
+        case "allow":
+            return call
+        case "ask":
+            return {**call, "needsApproval": True}
+        case {"deny": str(reason)}:
+            return {**call, "deny": _text(reason) or "the code of the agent denies it"}
+    return {**call, "needsApproval": True, "reason": _text(f"The check of {call['toolName']} {why}, so a person must agree.")}
+
+
+async def denial_of(call: dict[str, Any], arguments: dict[str, Any], decide: Decide | None) -> str | None:
+    """Returns the reason for which the code denies these arguments of a call, or None."""
+    return (await judged({**call, "arguments": arguments}, decide)).get("deny")
+
+
+def _text(words: str) -> str:
+    return words.strip()[:8000].encode("utf-8", "backslashreplace").decode()[:8192]

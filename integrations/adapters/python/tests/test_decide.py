@@ -1,0 +1,112 @@
+"""Code that allows a call, asks people, or denies it."""
+
+import json
+import unittest
+
+import httpx
+from countersign_client import Client, Gate, json_digest, judged, result_of
+from countersign_client.digest import action_digest
+
+CALL = {"toolCallId": "c1", "toolName": "travel", "arguments": {"city": "Boston"}}
+WHERE = {"tenant": "default", "agentId": "agent", "runId": "r", "toolCallId": "c1", "toolName": "travel"}
+VERDICT = {"ruleId": "default", "why": []}
+
+
+def decide(arguments):
+    city = arguments["city"]
+    return {"deny": "no travel to New York"} if city == "New York" else "ask" if city == "Boston" else "allow"
+
+
+def call_to(city, state, **more):
+    digest = action_digest({**WHERE, "toolSchemaHash": None, "salt": "00"}, {"city": city})
+    recorded = {"callId": "tc_1", "runId": "r", "state": state, "arguments": {"city": city}, "actionDigest": digest}
+    return {**CALL, "verdict": VERDICT, "output": None, "error": None, **recorded, **more}
+
+
+class Decides(unittest.IsolatedAsyncioTestCase):
+    def gate(self, recorded, cancel=200, claimed=None):
+        """A gate on a server that records the call as `recorded`. `cancel`: the status of its cancellation."""
+        self.sent = []
+        self.ended = None
+
+        async def respond(request):
+            path = request.url.path.removeprefix("/v1/tool-calls").removeprefix("/tc_1")
+            body = json.loads(request.content) if request.content else {}
+            self.sent.append((path, body))
+            if request.method == "POST" and path == "":
+                [asked] = body["calls"]
+                if "deny" in asked:
+                    verdict = {"ruleId": "deniedInCode", "why": ["nothing else matches", asked["deny"]]}
+                    return httpx.Response(201, json={"calls": [{**recorded, "state": "blocked", "verdict": verdict}]})
+                return httpx.Response(201, json={"calls": [recorded]})
+            if path == "/cancel":
+                if cancel == 200:
+                    self.ended = {**recorded, "state": "cancelled", "error": {"message": body["reason"]}}
+                return httpx.Response(cancel, json=self.ended or {"code": "batch-begun", "detail": "begun"})
+            if path == "/claim":
+                where = {**WHERE, "toolSchemaHash": None, "salt": "00"}
+                claim = {"attempt": 1, "arguments": recorded["arguments"], "digestInput": where}
+                return httpx.Response(200, json={**claim, "actionDigest": recorded["actionDigest"], "leaseUntil": "later"})
+            if path == "/outcome":
+                self.ended = {**recorded, "state": body["status"], "error": body.get("error"), "output": body.get("output")}
+            return httpx.Response(200, json=self.ended or recorded)
+
+        client = Client("http://127.0.0.1:7400", "asks", "works")
+        client._http = httpx.AsyncClient(base_url="http://127.0.0.1:7400", transport=httpx.MockTransport(respond))
+        self.addAsyncCleanup(client.__aexit__)
+        gate = Gate(client, "agent")
+        client.prove_may_claim = self.proved
+        return gate
+
+    async def proved(self):
+        pass
+
+    def ran(self, _):
+        self.fail("the tool ran")
+
+    async def test_it_allows_asks_or_denies(self):
+        for city, more in [("Rome", {}), ("Boston", {"needsApproval": True}), ("New York", {"deny": "no travel to New York"})]:
+            call = {**CALL, "arguments": {"city": city}}
+            self.assertEqual(await judged(call, decide), {**call, **more})
+            self.assertEqual(await judged({**call, "needsApproval": True}, decide), {**call, "needsApproval": True, **more})
+
+    async def test_code_that_fails_or_returns_anything_else_asks(self):
+        async def fails(_):
+            raise ValueError("offline")
+
+        for broken in [fails, lambda _: True, lambda _: {"deny": 5}, lambda _: None]:
+            self.assertTrue((await judged(CALL, broken))["needsApproval"])
+        self.assertIn("failed (offline), so a person must agree", (await judged(CALL, fails))["reason"])
+        self.assertEqual((await judged(CALL, lambda _: {"deny": " "}))["deny"], "the code of the agent denies it")
+
+    async def test_a_denied_call_is_recorded_and_does_not_run(self):
+        call = {**CALL, "arguments": {"city": "New York"}}
+        result = await self.gate(call_to("New York", "allowed")).call("r", call, self.ran, decide=decide)
+        self.assertEqual((result.status, result.reason), ("blocked", "no travel to New York"))
+        self.assertEqual(result.text, "The call was denied and did not run: no travel to New York")
+        self.assertEqual([path for path, _ in self.sent], [""])
+
+    async def test_an_edit_into_a_denied_call_cancels_it(self):
+        edited = call_to("New York", "approved", originalArguments=CALL["arguments"])
+        result = await self.gate(edited).call("r", CALL, self.ran, decide=decide)
+        self.assertEqual((result.status, result.reason), ("cancelled", "no travel to New York"))
+        self.assertEqual([path for path, _ in self.sent], ["", "/cancel", ""])
+
+    async def test_where_it_cannot_be_cancelled_it_fails_after_its_claim(self):
+        edited = call_to("New York", "approved", originalArguments=CALL["arguments"])
+        result = await self.gate(edited, cancel=409).call("r", CALL, self.ran, decide=decide)
+        self.assertEqual(result.error, {"code": "denied-in-code", "message": "It did not run: no travel to New York"})
+
+    async def test_an_allowed_call_runs(self):
+        call = {**CALL, "arguments": {"city": "Rome"}}
+        result = await self.gate(call_to("Rome", "allowed")).call("r", call, lambda _: "booked", decide=decide)
+        self.assertEqual((result.status, result.output), ("succeeded", "booked"))
+
+    def test_the_policy_is_told_apart_from_the_code(self):
+        blocked = call_to("Rome", "blocked", verdict={"ruleId": "never", "why": ["never"]})
+        self.assertIn("The policy does not allow this call", result_of(blocked).text)
+        self.assertTrue(json_digest({}).startswith("sha256:"))
+
+
+if __name__ == "__main__":
+    unittest.main()
