@@ -154,7 +154,7 @@ export function immediateMessages(
 
 /**
  * Returns whether a shared channel announces an approval and how it ends: then it gets both, in that order, also when the
- * approval was decided before its message could be sent. Who counts them would count an end without a beginning.
+ * approval was decided before its message could be sent. Otherwise a consumer would count an outcome without a request.
  */
 export function isAnnounced(call: CallRow, approval: Approval | null, channel: Channel, config: Config): boolean {
   if (approval === null || channel.addressing !== 'shared') return false;

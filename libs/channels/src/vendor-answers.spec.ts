@@ -176,7 +176,7 @@ it('a copy in an earlier chat that cannot be changed says nothing about the chat
   expect(await changed(inSlack, 'C0999:1.2')).toMatchObject({ status: 'refused', about: 'message' });
 });
 
-it('of an answer that is no code of Slack no word is repeated: it may have what was sent', async () => {
+it('repeats no word of an answer that is no code of Slack: it may contain what was sent', async () => {
   slack.next.push({ body: { ok: false, error: '<canary>' } });
   const channel = createSlackChannel({ ...slackConfig, apiUrl: slack.url }, { publicUrl });
   expect(await send(channel)).toEqual({ status: 'failed', reason: 'Slack answers unknown' });

@@ -1,10 +1,11 @@
-import type { ChannelsConfig, Notice } from '@countersign/channels';
+import type { ChannelsConfig, Notice, SendResult } from '@countersign/channels';
 import { printable } from '@countersign/text';
 import { localError } from '../cli-error.js';
 import { publicUrlOf } from '../connection/connection.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
+import type { Line } from '../view/line.js';
 import { channelsOf } from './known-people.js';
 import { textOf } from './policy-input.js';
 
@@ -57,10 +58,15 @@ export async function testChannel(output: Output, id: string): Promise<ExitCode>
   const { signal } = new AbortController();
   const result = await channel.send([testNotice(recipient)], { signal });
   output.printJson({ channelId: id, ...result });
-  const isFine = result.status === 'delivered';
-  const text = isFine ? `${id}: delivered` : `${id}: ${result.status}: ${printable(result.reason)}`;
-  output.print({ text, tone: isFine ? 'green' : 'red' });
-  return isFine ? exitCodes.ok : exitCodes.unreachable;
+  output.print(...resultLines(id, result));
+  return result.status === 'delivered' ? exitCodes.ok : exitCodes.unreachable;
+}
+
+function resultLines(id: string, result: SendResult): readonly Line[] {
+  if (result.status !== 'delivered')
+    return [{ text: `${id}: ${result.status}: ${printable(result.reason)}`, tone: 'red' }];
+  const note: Line[] = result.note === undefined ? [] : [{ text: printable(result.note), tone: 'red' }];
+  return [{ text: `${id}: delivered`, tone: 'green' }, ...note];
 }
 
 async function readConfigured(env: Readonly<Record<string, string | undefined>>): Promise<ChannelsConfig> {

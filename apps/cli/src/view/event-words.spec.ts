@@ -37,6 +37,22 @@ describe('an event in words', () => {
       { decision: { type: 'approve' }, automatic: true, via: 'policy', resolution: 'approved' },
       'the policy, by itself: approve via policy → approved',
     ],
+    [
+      'NotificationFailed',
+      { kind: 'requested', channelId: 'mail', recipient: 'bob', reason: '550 User unknown', nextAttemptAt: null },
+      'requested to mail (bob) could not be delivered: 550 User unknown',
+    ],
+    [
+      'NotificationFailed',
+      {
+        kind: 'approved',
+        channelId: 'pager',
+        recipient: null,
+        reason: '503',
+        nextAttemptAt: '2026-11-22T10:00:00.000Z',
+      },
+      'approved: not yet sent to pager (503)',
+    ],
     ['ExecutionSucceeded', { output: { ok: true } }, 'output {"ok":true}'],
     ['ExecutionSucceeded', { output: 1, late: 'lease-over' }, 'output 1 (reported after the lease)'],
     ['ExecutionFailed', { error: 'x', late: 'a-newer-word' }, 'error x (a-newer-word)'],
