@@ -166,6 +166,17 @@ describe('a producer among others', () => {
     expect(await world.refusals()).toEqual([]);
   });
 
+  it('is not delayed by copies of its own message, which another sends again by hundreds', async () => {
+    await open(2);
+    const message = await signed('billing', 'ToolCallRequested', step);
+    submit([message]);
+    await eventually(() => expect(handled).toHaveLength(1));
+    submit(Array.from({ length: 200 }, () => ({ ...message })));
+    await send('billing', 'ToolCallRequested', { runId: 'run-2', calls: [callOf('b')] });
+    await eventually(async () => expect(await world.state('b', 'run-2')).toBe('awaiting_approval'));
+    expect(await world.refusals()).toEqual([]);
+  });
+
   it('loses and repeats nothing while its keys are rotated, and a copy that comes days later adds nothing', async () => {
     await open();
     const steps = Array.from({ length: 60 }, (_one, n) =>

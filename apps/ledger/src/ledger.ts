@@ -95,9 +95,10 @@ export function createLedger(options: LedgerOptions): Ledger {
     const refusal = misplaced(message.key, request);
     if (refusal !== undefined) return refuse({ ...asked, refusal });
     crashPoint(`ledger.request.${envelope.id}`);
-    return requester.status === 'late'
-      ? handling.recognise({ ...asked, requester }, request)
-      : handling.carryOut({ ...asked, requester }, request, one);
+    if (requester.status === 'late') return handling.recognise({ ...asked, requester }, request);
+    const outcome = await handling.carryOut({ ...asked, requester }, request, one);
+    places.ended(envelope, requester);
+    return outcome;
   };
   const handle: Ledger['handle'] = async (message, one) => {
     const startedAt = clock.monotonic();
