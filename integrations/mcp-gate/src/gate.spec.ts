@@ -180,7 +180,7 @@ describe('the MCP gate', () => {
     server.server.setRequestHandler(ListToolsRequestSchema, () => list);
     const result = await client.callTool({ name: 'odd', arguments: { any: 1 } });
     expect(textOf(result)).toMatch(/^pending/);
-    expect(asked[0]).toMatchObject({ toolName: 'odd', toolSchema: { type: 'object' } });
+    expect(asked[0]).toMatchObject({ toolName: 'odd', toolSchema: list.tools[0]?.inputSchema });
   });
 
   it('does not run a tool when Countersign is away, and says what to do', async () => {

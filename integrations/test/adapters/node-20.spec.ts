@@ -86,6 +86,7 @@ if (process.platform === 'linux' && process.arch === 'x64') {
       'conformance',
       'contracts',
       'http-client',
+      'json-schema',
       'langchain',
       'worker-sdk',
     ]);

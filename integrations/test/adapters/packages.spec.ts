@@ -85,7 +85,7 @@ it('a worker with Kafka says which package is missing', async () => {
 });
 
 it('the types of the SDK need no types of Node and of kafkajs', async () => {
-  const libraries = /^@countersign\/(contracts|http-client|api-client|worker-sdk|conformance)(\/|$)/;
+  const libraries = /^@countersign\/(contracts|http-client|json-schema|api-client|worker-sdk|conformance)(\/|$)/;
   const names = entrancesOf(app).filter((name) => libraries.test(name));
   expect(names).toEqual(expect.arrayContaining(['@countersign/worker-sdk', '@countersign/worker-sdk/kafka']));
   expect(await complaintsOfTypes(app, names)).toBe('');

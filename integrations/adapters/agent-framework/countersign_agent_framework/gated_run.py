@@ -109,9 +109,12 @@ class GatedRun(FunctionMiddleware):
             if calls:
                 await self._gate.ask(self._run_id, [*calls, _UNFITTABLE])
         except CountersignError as error:
-            if error.code != "invalid-arguments":
-                raise
             unfit = _unfit(error, calls)
+            if error.code == "invalid-request" and unfit:
+                # The ledger names one kind of errors at a time.
+                unfit |= await self._why_unfit([call for call in calls if call["toolCallId"] not in unfit])
+            elif error.code != "invalid-arguments":
+                raise
         spoilt = {call["toolCallId"]: SPOILT for call in calls} if unfit and self._all_or_nothing else {}
         return spoilt | unfit
 
@@ -233,15 +236,19 @@ def _made(item: Content) -> tuple[str, str, dict[str, Any]]:
 
 
 def _unfit(error: CountersignError, calls: list[dict[str, Any]]) -> dict[str, str]:
-    """Returns what to tell the model about the calls whose arguments the ledger refuses, by their ids."""
+    """Returns what to tell the model about the calls that the ledger refuses, by their ids."""
     unfit = {}
     for index, call in enumerate(calls):
-        start = f"calls.{index}.arguments"
-        wrong = [place for place in error.errors if place["path"].startswith(start)]
-        words = [f"{place['path'].removeprefix(start).removeprefix('.')} {place['message']}".strip() for place in wrong]
-        if error.code == "invalid-arguments" and wrong:
+        start = f"calls.{index}."
+        wrong = [place for place in error.errors if f"{place['path']}.".startswith(start)]
+        words = [f"{_place(place['path'], start)} {place['message']}".strip() for place in wrong]
+        if error.code in ("invalid-arguments", "invalid-request") and wrong:
             unfit[call["toolCallId"]] = f"{UNFIT}\n{'; '.join(words)}"
     return unfit
+
+
+def _place(path: str, start: str) -> str:
+    return path.removeprefix(start).removeprefix("arguments").removeprefix(".")
 
 
 def _text(result: Result) -> str:

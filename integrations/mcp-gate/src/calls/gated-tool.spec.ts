@@ -22,7 +22,7 @@ describe('a schema of the MCP server', () => {
     const { call, asked } = await open(withX({ type: 'string', pattern: '^(a+)+$' }));
     const startedAt = Date.now();
     const result = await call({ x: `${'a'.repeat(25)}!` });
-    expect(textOf(result)).toMatch(/Invalid arguments: x: /);
+    expect(textOf(result)).toMatch(/Invalid arguments: \/x: /);
     expect(Date.now() - startedAt).toBeLessThan(300);
     expect(asked).toEqual([]);
   });
@@ -40,26 +40,32 @@ describe('a schema of the MCP server', () => {
     const { call, asked } = await open(withX({ type: 'string', pattern: String.raw`^\p{L}+$` }));
     await call({ x: 'ñ' });
     expect(asked).toMatchObject([{ arguments: { x: 'ñ' } }]);
-    expect(textOf(await call({ x: '1' }))).toMatch(/Invalid arguments: x: /);
+    expect(textOf(await call({ x: '1' }))).toMatch(/Invalid arguments: \/x: /);
   });
 
   it.each([
     ['of another draft', { $schema: 'http://json-schema.org/draft-04/schema#', ...withX({ exclusiveMinimum: true }) }],
-    ['of more than 64 KiB', { description: 'x'.repeat(65_536) }],
-    ['with half a character', { description: '\ud800' }],
+    ['of more than 256 KiB', { description: 'x'.repeat(262_144) }],
+    ['with a bound that a double cannot hold', withX({ maximum: 2 ** 63 })],
     ['with a reference to another document', { $ref: 'https://example.com/schema' }],
-  ])('%s goes to the ledger as one of any object', async (_, schema) => {
+    ['with look-behind', withX({ type: 'string', pattern: '(?<!a)b' })],
+  ])('%s goes to the ledger whole', async (_, schema) => {
     const { call, asked } = await open(schema);
     await call({ any: 1 });
-    expect(asked).toMatchObject([{ arguments: { any: 1 }, toolSchema: { type: 'object' } }]);
-    expect(Object.keys(asked[0]!['toolSchema'] as object)).toEqual(['type']);
+    expect(asked).toMatchObject([{ arguments: { any: 1 }, toolSchema: schema }]);
   });
 
-  it('keeps all but its patterns that need backtracking, which only the server checks', async () => {
+  it('that is no text for the ledger goes there as one of any object, which keeps its marks', async () => {
+    const { call, asked } = await open({ description: '\ud800', ...withX({ writeOnly: true }) });
+    await call({ any: 1 });
+    expect(asked).toMatchObject([{ toolSchema: { type: 'object', sensitive: true } }]);
+  });
+
+  it('is checked at the gate as the ledger checks it', async () => {
     const { call, asked } = await open(withX({ type: 'string', pattern: '^(?!a)', maxLength: 3 }));
-    await call({ x: 'abc' });
-    expect(asked).toMatchObject([{ toolSchema: withX({ type: 'string', maxLength: 3 }) }]);
-    expect(textOf(await call({ x: 'abcd' }))).toMatch(/Invalid arguments: x: /);
+    expect(textOf(await call({ x: 'abc' }))).toMatch(/Invalid arguments: \/x: /);
+    await call({ x: 'bcd' });
+    expect(asked).toMatchObject([{ arguments: { x: 'bcd' } }]);
   });
 
   it('refuses an edit that does not fit it', async () => {

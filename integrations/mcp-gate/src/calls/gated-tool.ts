@@ -1,8 +1,7 @@
 import { externalIdSchema, jcsDigest, type JsonObject, type JsonValue } from '@countersign/contracts';
-import { gateTool, needsPerson, type GateMode, type GateTool } from '@countersign/worker-sdk';
+import { gateTool, jsonSchemaOf, needsPerson, type GateMode, type GateTool } from '@countersign/worker-sdk';
 import type { ListedTool } from '../server/listed-tool.js';
 import { objectOf } from '../wire.js';
-import { toolSchemaOf } from './tool-schema.js';
 
 const descriptionMax = 4000;
 
@@ -68,14 +67,15 @@ export function gatedToolOf(
     hints,
     execute: (args) => execute(args),
   });
-  const { json, problemsOf } = toolSchemaOf(inputSchema);
+  const { json, notes, issuesOf } = jsonSchemaOf(inputSchema);
   return {
     ...gated,
     toolSchema: json,
     toolSchemaHash: jcsDigest(json),
+    schemaNotes: notes,
     check: async (args) => {
       const checked = await gated.check(args);
-      const issues = checked.valid ? problemsOf(checked.arguments) : [];
+      const issues = checked.valid ? issuesOf(checked.arguments) : [];
       return issues.length === 0 ? checked : { valid: false, issues };
     },
   };

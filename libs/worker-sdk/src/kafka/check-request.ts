@@ -1,6 +1,6 @@
 import { limits, requestMessageSchemas, type JsonValue } from '@countersign/contracts';
 import { CountersignError, type Problem } from '../errors.js';
-import { problemWithin } from '../tools/schema.js';
+import { problemWithin } from '../tools/recordable.js';
 import type { PublishedRequest } from './publish-request.js';
 
 const detailLengthMax = 2000;

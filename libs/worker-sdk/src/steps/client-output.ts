@@ -1,7 +1,8 @@
 import type { JsonValue } from '@countersign/contracts';
 import { messageOf, nameOf } from '../errors.js';
 import type { Requests } from '../ledger/requests.js';
-import { asJson, whyUnrecordable } from '../tools/schema.js';
+import { whyUnrecordable } from '../tools/recordable.js';
+import { asJson } from '../tools/schema.js';
 
 /** Gives the output of a client-executed call. */
 export async function submitOutput(requests: Requests, callId: string, output: unknown): Promise<void> {

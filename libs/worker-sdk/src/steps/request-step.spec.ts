@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { deriveCallId, requestToolCallsSchema } from '@countersign/contracts';
 import type { RequestToolCalls } from '@countersign/contracts';
+import { errorOfAnswer, type CountersignError } from '../errors.js';
 import { gateTool } from '../tools/gate-tool.js';
 import { planStep } from './plan.js';
 import { requestStep } from './request-step.js';
@@ -32,5 +33,44 @@ describe('the request of a step', () => {
     const body = await sent({ runId: 'inner', toolCalls });
     expect(body).not.toHaveProperty('onBehalfOf');
     expect(body?.calls[0]).not.toHaveProperty('parentCallId');
+  });
+});
+
+describe('a call that the server refuses', () => {
+  const refusalOf = (code: string, path: string): CountersignError =>
+    errorOfAnswer(code === 'invalid-arguments' ? 422 : 400, {
+      ...{ type: 'x', title: code, status: 400, code, detail: 'no' },
+      errors: [{ path, message: 'is odd' }],
+    });
+  const request = async (code: string, path: string, step: Partial<Step> = {}) => {
+    const bodies: string[][] = [];
+    const ledger = (body: RequestToolCalls) => {
+      bodies.push(body.calls.map(({ toolCallId }) => toolCallId));
+      return bodies.length === 1 ? Promise.reject(refusalOf(code, path)) : Promise.resolve([]);
+    };
+    const asked = { runId: 'r', toolCalls, ...step };
+    const plan = await planStep(asked, new Map([[tool.name, tool]]), { agentId: 'a' });
+    const { state } = await requestStep({ toolCalls: ledger }, 'a', asked, plan, {});
+    return { bodies, failed: state.calls.map(({ local }) => local) };
+  };
+
+  it.each([
+    ['invalid-arguments', 'calls.1.arguments.to', 'Invalid arguments: to is odd'],
+    ['invalid-request', 'calls.1.toolSchema', 'Refused: toolSchema is odd'],
+    ['invalid-request', 'calls.1.toolCallId', 'Refused: toolCallId is odd'],
+  ])('fails alone, and its siblings are requested: %s at %s', async (code, path, message) => {
+    const { bodies, failed } = await request(code, path);
+    expect(bodies).toEqual([['1', '2'], ['1']]);
+    expect(failed).toEqual([null, { code, message }]);
+  });
+
+  it('fails its whole all-or-nothing batch', async () => {
+    const { bodies, failed } = await request('invalid-request', 'calls.1.toolSchema', { batchMode: 'all-or-nothing' });
+    expect(bodies).toEqual([['1', '2']]);
+    expect(failed.map((one) => one?.code)).toEqual(['batch-incomplete', 'invalid-request']);
+  });
+
+  it('is none where the request itself is at fault', async () => {
+    await expect(request('invalid-request', 'batchId')).rejects.toThrow('no');
   });
 });

@@ -12,8 +12,8 @@ export interface RequestedStep {
 }
 
 /**
- * Requests the planned calls. A call whose arguments only the server refuses (its schema may be stricter than the
- * tool's) fails, and the others are requested without it.
+ * Requests the planned calls. A call that only the server refuses, by its arguments, its schema or another part of it,
+ * fails, and the others are requested without it.
  */
 export async function requestStep(
   ledger: Pick<Requests, 'toolCalls'>,
@@ -67,28 +67,36 @@ function requestIdOf({ requestId }: Step, tries: number): string | undefined {
 
 interface RefusedCall {
   readonly request: RequestedCall;
+  readonly code: 'invalid-arguments' | 'invalid-request';
   readonly message: string;
 }
 
 /** The call that the server refuses, if its error names it. */
 function refusedCall(error: unknown, requests: readonly RequestedCall[]): RefusedCall | undefined {
-  if (!isRefusal(error, 'invalid-arguments')) return undefined;
-  const errors = error.problem?.errors ?? [];
-  const detail = error.problem?.detail ?? error.message;
-  const request = requests[indexIn([...errors.map(({ path }) => path), detail]) ?? indexByName(error, requests)];
-  return request && { request, message: `Invalid arguments: ${whatIsWrong(errors) || detail}` };
+  if (!isRefusal(error, 'invalid-arguments', 'invalid-request')) return undefined;
+  const { errors = [], detail } = error.problem ?? { detail: error.message };
+  const index = indexIn([...errors.map(({ path }) => path), detail]) ?? indexByName(error, requests);
+  const request = requests[index];
+  if (request === undefined) return undefined;
+  const own = errors.filter(({ path }) => path.startsWith(`calls.${String(index)}.`));
+  const what = whatIsWrong(own) || detail;
+  return error.code === 'invalid-arguments'
+    ? { request, code: 'invalid-arguments', message: `Invalid arguments: ${what}` }
+    : { request, code: 'invalid-request', message: `Refused: ${what}` };
 }
 
 type FieldErrors = readonly { readonly path: string; readonly message: string }[];
 
 function whatIsWrong(errors: FieldErrors): string {
-  const what = errors.map(({ path, message }) => `${path.replace(/^calls\.\d+\.arguments\.?/, '')} ${message}`.trim());
+  const what = errors.map(({ path, message }) =>
+    `${path.replace(/^calls\.\d+\.(arguments\.?)?/, '')} ${message}`.trim(),
+  );
   return what.join('; ');
 }
 
 /** The path of a problem; what is heard on Kafka has it in its detail alone. */
 function indexIn([first = '']: readonly string[]): number | undefined {
-  const index = /\bcalls\.(\d+)\.arguments/.exec(first)?.[1];
+  const index = /\bcalls\.(\d+)\./.exec(first)?.[1];
   return index === undefined ? undefined : Number(index);
 }
 
@@ -104,7 +112,7 @@ function failed(call: CallState, refused: RefusedCall, isSpoilt: boolean): CallS
   const isIt = call.toolCallId === refused.request.toolCallId;
   if (!isIt && !isSpoilt) return call;
   const local = isIt
-    ? { code: 'invalid-arguments', message: refused.message }
+    ? { code: refused.code, message: refused.message }
     : { code: 'batch-incomplete', message: 'Another call of the same all-or-nothing step is invalid' };
   return { ...call, argumentsHash: null, local };
 }

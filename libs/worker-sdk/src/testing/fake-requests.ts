@@ -47,19 +47,10 @@ function isOpen({ view: { state }, claim }: FakeCall): boolean {
 
 async function errorsOf({ request }: FakeCall, index: number): Promise<readonly object[]> {
   if (request.toolSchema === undefined) return [];
-  const parsed = await schemaOf(request.toolSchema)?.parse(request.arguments);
-  if (parsed?.valid !== false) return [];
+  const parsed = await inputSchemaOf(request.toolSchema).parse(request.arguments);
+  if (parsed.valid) return [];
   const place = `calls.${String(index)}.arguments`;
   return parsed.issues.map(({ path, message }) => ({ path: `${place}${path.replaceAll('/', '.')}`, message }));
-}
-
-/** A schema that zod cannot enforce whole is not checked. */
-function schemaOf(schema: NonNullable<FakeCall['request']['toolSchema']>) {
-  try {
-    return inputSchemaOf(schema);
-  } catch {
-    return undefined;
-  }
 }
 
 /** How a request differs from the recorded call; undefined: it is the same. */

@@ -9,6 +9,8 @@ import type { ApprovalContext, GateTool, ToolDefinition, ToolGating } from './to
 /**
  * Declares a tool, and when a person must agree to a call of it.
  *
+ * Warns (`CountersignWarning`) of each part of the input schema that the server does not check.
+ *
  * Throws a TypeError for a tool that has neither `execute` nor `clientExecuted`, or both, and for an unknown decision in
  * `allowedDecisions`.
  *
@@ -32,12 +34,14 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
   checkInteger(`tool ${definition.name}`, 'toolTimeoutMs', definition.toolTimeoutMs);
   const schema = inputSchemaOf(definition.inputSchema);
   const { name, description, approvalPrompt, execute } = definition;
+  warnOfNotes(name, schema.notes);
   const judge = createJudge(definition);
   return {
     name,
     description,
     toolSchema: schema.json,
     toolSchemaHash: schema.hash,
+    schemaNotes: schema.notes,
     clientExecuted: definition.clientExecuted ?? false,
     idempotent: definition.idempotent ?? false,
     toolTimeoutMs: definition.toolTimeoutMs,
@@ -64,6 +68,14 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
       };
     },
   };
+}
+
+/** A part of the schema that the server does not check is said when the tool is declared, not when a person edits. */
+function warnOfNotes(name: string, notes: GateTool['schemaNotes']): void {
+  for (const { pointer, why } of notes) {
+    const part = pointer === '' ? 'the input schema' : `${pointer} of the input schema`;
+    process.emitWarning(`tool ${name}: Countersign does not check ${part}: it ${why}`, 'CountersignWarning');
+  }
 }
 
 const changedAgain = {

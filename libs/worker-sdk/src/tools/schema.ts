@@ -1,5 +1,7 @@
-import { jcsDigest, limits, type JsonObject, type JsonValue } from '@countersign/contracts';
+import { jcsDigest, type JsonObject, type JsonValue, type SchemaNote } from '@countersign/contracts';
 import { z } from 'zod';
+import { jsonSchemaOf } from './json-schema.js';
+import { whyUnrecordable } from './recordable.js';
 
 /** A JSON Schema document, for tools without zod (such as those of an MCP server). */
 export type JsonSchema = JsonObject;
@@ -40,89 +42,104 @@ export interface InputSchema<I> {
   readonly json: JsonObject;
   /** Part of the action digest. */
   readonly hash: string;
+  /** The parts of `json` that the server does not check, and those that it cannot have. */
+  readonly notes: readonly SchemaNote[];
   /** The schema can return another type than it takes, such as with `transform`. Then it may refuse its own output. */
   readonly isTransforming: boolean;
   readonly parse: (args: JsonValue) => Promise<ParsedInput<I>>;
 }
 
-/**
- * Prepares a schema. Throws for a JSON Schema that zod cannot enforce whole: half a check would look like a check.
- */
+/** Prepares a schema. Throws a TypeError for what is neither a schema of zod 4 nor a JSON Schema. */
 export function inputSchemaOf<S extends z.ZodType | JsonSchema>(schema: S): InputSchema<InputOf<S>> {
-  const isZod = schema instanceof z.ZodType;
-  if (!isZod && Object.values(schema).some((member) => typeof member === 'function')) {
+  if (schema instanceof z.ZodType) return ofZod(schema);
+  if (Object.values(schema).some((member) => typeof member === 'function')) {
     // Read as JSON Schema, it has no keyword that means anything, so every value would be valid.
     throw new TypeError('the input schema is neither a schema of zod 4 nor a JSON Schema');
   }
-  const validator: z.ZodType = isZod ? schema : z.fromJSONSchema(schema);
+  const whole = asJson(schema);
+  if (!isJsonObject(whole)) throw new TypeError('the input schema cannot be written as JSON Schema');
+  const prepared = jsonSchemaOf(whole);
+  return {
+    ...{ json: prepared.json, hash: jcsDigest(prepared.json), notes: prepared.notes, isTransforming: false },
+    parse: async (args) => {
+      const asked = recordableCopy(args);
+      if ('problem' in asked) return invalid(asked.problem);
+      const issues = prepared.issuesOf(asked.copy);
+      if (issues.length > 0) return { valid: false, issues };
+      const input = withDefaults(whole, asked.copy);
+      const settled = prepared.issuesOf(input).length === 0 ? input : asked.copy;
+      return { valid: true, input: structuredClone(settled) as InputOf<S>, arguments: settled, isAsAsked: true };
+    },
+  };
+}
+
+function ofZod<S extends z.ZodType>(schema: S): InputSchema<InputOf<S>> {
   let isTransforming = false;
+  const flagged = new Map<string, SchemaNote>();
   const override: ToJsonOptions['override'] = (node) => {
     // Also a codec, `preprocess` and `stringbool`.
     isTransforming ||= node.zodSchema._zod.def.type === 'pipe';
-    withoutFlags(node);
+    if (!withoutFlags(node)) return;
+    const why = 'has flags, which JSON Schema has no words for: only the worker checks it';
+    // Asked about some schemas twice.
+    const pointer = pointerOf([...node.path, 'pattern']);
+    flagged.set(pointer, { pointer, why });
   };
-  const whole = isZod
-    ? asJson(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', override }))
-    : asJson(schema);
+  const whole = asJson(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', override }));
   if (!isJsonObject(whole)) throw new TypeError('the input schema cannot be written as JSON Schema');
-  const json = withoutLookaround(whole);
+  const { json, notes } = jsonSchemaOf(whole);
   return {
-    json,
-    hash: jcsDigest(json),
-    isTransforming,
+    ...{ json, hash: jcsDigest(json), notes: [...flagged.values(), ...notes], isTransforming },
     parse: async (args) => {
-      if (!isJsonObject(args)) return invalid('the arguments must be a JSON object');
-      const unrecordable = whyUnrecordable(args);
-      if (unrecordable !== undefined) return invalid(unrecordable);
-      const asked = copyOf(args);
-      if (asked === undefined) return invalid('the arguments hold a value that is no JSON');
+      const asked = recordableCopy(args);
+      if ('problem' in asked) return invalid(asked.problem);
       // Attack: a schema or a predicate that changes its value in place must not change what people see or what runs.
-      const parsed = await safeParse(validator, copyOf(asked));
+      const parsed = await safeParse(schema, structuredClone(asked.copy));
       if (!parsed.success) return { valid: false, issues: parsed.issues };
-      const settled = await settledForm(validator, parsed.data);
+      const settled = await settledForm(schema, parsed.data);
       return {
         valid: true,
         input: parsed.data as InputOf<S>,
-        arguments: settled ?? asked,
+        arguments: settled ?? asked.copy,
         isAsAsked: settled !== undefined,
       };
     },
   };
 }
 
+function recordableCopy(args: JsonValue): { readonly copy: JsonObject } | { readonly problem: string } {
+  if (!isJsonObject(args)) return { problem: 'the arguments must be a JSON object' };
+  const problem = whyUnrecordable(args);
+  if (problem !== undefined) return { problem };
+  const copy = copyOf(args);
+  return copy === undefined ? { problem: 'the arguments hold a value that is no JSON' } : { copy };
+}
+
+/** Fills in what a JSON Schema names as `default`, so that people see what will run. */
+function withDefaults(schema: JsonValue, args: JsonObject): JsonObject {
+  const properties = isJsonObject(schema) ? schema['properties'] : undefined;
+  if (!isJsonObject(properties)) return args;
+  const filled = Object.entries(properties).flatMap(([name, part]): [string, JsonValue][] => {
+    const given = Object.hasOwn(args, name) ? args[name] : undefined;
+    if (given === undefined)
+      return isJsonObject(part) && Object.hasOwn(part, 'default') ? [[name, part['default'] ?? null]] : [];
+    return isJsonObject(given) ? [[name, withDefaults(part, given)]] : [];
+  });
+  return { ...args, ...Object.fromEntries(filled) };
+}
+
 /** JSON Schema has no flags: `/^yes$/i` written as `^yes$` would refuse values that the tool accepts. */
-function withoutFlags({ zodSchema, jsonSchema }: Parameters<NonNullable<ToJsonOptions['override']>>[0]): void {
+function withoutFlags({ zodSchema, jsonSchema }: Parameters<NonNullable<ToJsonOptions['override']>>[0]): boolean {
   const { def } = zodSchema._zod;
   const defs: readonly object[] = [def, ...(def.checks ?? []).map((check) => check._zod.def)];
-  if (!defs.some((one) => 'pattern' in one && one.pattern instanceof RegExp && /[ims]/.test(one.pattern.flags))) return;
+  if (!defs.some((one) => 'pattern' in one && one.pattern instanceof RegExp && /[ims]/.test(one.pattern.flags)))
+    return false;
   delete jsonSchema.pattern;
   delete jsonSchema.allOf;
+  return true;
 }
 
 type ToJsonOptions = NonNullable<Parameters<typeof z.toJSONSchema>[1]>;
-
-const values = new Set(['const', 'default', 'enum', 'examples']);
-
-/**
- * A JSON Schema without the patterns that no linear-time regular expression can express (lookaround, back references),
- * such as those of zod's `email` and `hostname`. The server accepts no others from untrusted agents; here the whole
- * schema is checked, also on edited arguments.
- */
-export function withoutLookaround(node: JsonObject): JsonObject {
-  const kept = Object.entries(node).filter(([key, value]) => key !== 'pattern' || !needsBacktracking(value));
-  return Object.fromEntries(
-    kept.map(([key, value]) => [key, values.has(key) ? value : withoutLookaroundWithin(value)]),
-  );
-}
-
-function withoutLookaroundWithin(node: JsonValue): JsonValue {
-  if (Array.isArray(node)) return node.map((child: JsonValue) => withoutLookaroundWithin(child));
-  return isJsonObject(node) ? withoutLookaround(node) : node;
-}
-
-function needsBacktracking(pattern: JsonValue): boolean {
-  return typeof pattern === 'string' && /\(\?<?[=!]|\\[1-9]|\\k</.test(pattern);
-}
 
 type SafeParsed =
   | { readonly success: true; readonly data: unknown }
@@ -182,46 +199,6 @@ export function isSameJson(one: unknown, other: unknown): boolean {
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Why the server would refuse to record a value. Checked here, one call fails alone and not the whole step. */
-export function whyUnrecordable(value: JsonValue): string | undefined {
-  const problem = problemWithin(value, 1);
-  if (problem !== undefined) return problem;
-  const bytes = Buffer.byteLength(JSON.stringify(value));
-  if (bytes <= limits.argumentsBytesMax) return undefined;
-  return `the arguments have ${String(bytes)} bytes, at most ${String(limits.argumentsBytesMax)} are allowed`;
-}
-
-/** Why the server would refuse to read a value as a part of a request, at this depth. */
-export function problemWithin(value: JsonValue, depth: number): string | undefined {
-  if (depth > limits.jsonDepthMax) return `the arguments are nested deeper than ${String(limits.jsonDepthMax)}`;
-  if (typeof value !== 'object' || value === null) return problemOfScalar(value);
-  for (const [key, child] of Object.entries(value as Readonly<Record<string, JsonValue>>)) {
-    const problem = problemOfKey(key, child) ?? problemOfText(key) ?? problemWithin(child, depth + 1);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
-}
-
-/** The server refuses them: copied onto another object they would change its prototype. */
-function problemOfKey(key: string, child: JsonValue): string | undefined {
-  if (key === '__proto__') return 'the key `__proto__` is forbidden';
-  const isPrototype = key === 'constructor' && isJsonObject(child) && Object.hasOwn(child, 'prototype');
-  return isPrototype ? 'the key `prototype` in `constructor` is forbidden' : undefined;
-}
-
-function problemOfScalar(value: unknown): string | undefined {
-  if (typeof value === 'string') return problemOfText(value);
-  if (typeof value === 'bigint') return 'a bigint is no JSON: pass it as a string';
-  if (typeof value !== 'number') return undefined;
-  if (!Number.isFinite(value)) return 'a number is not finite: pass it as a string';
-  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
-  return `a whole number is beyond ±${String(Number.MAX_SAFE_INTEGER)}, where digits can be lost: pass it as a string`;
-}
-
-function problemOfText(text: string): string | undefined {
-  return text.isWellFormed() ? undefined : 'a text holds half of a character (a lone surrogate)';
 }
 
 function invalid(message: string): { readonly valid: false; readonly issues: readonly InputIssue[] } {

@@ -5,6 +5,7 @@ import type {
   JsonObject,
   JsonValue,
   Presented,
+  SchemaNote,
   ToolHints,
 } from '@countersign/contracts';
 import type { z } from 'zod';
@@ -183,6 +184,8 @@ export interface GateTool<C = unknown> {
   readonly description: string | undefined;
   readonly toolSchema: JsonObject;
   readonly toolSchemaHash: string;
+  /** The parts of `toolSchema` that the server does not check. */
+  readonly schemaNotes: readonly SchemaNote[];
   readonly clientExecuted: boolean;
   readonly idempotent: boolean;
   readonly toolTimeoutMs: number | undefined;

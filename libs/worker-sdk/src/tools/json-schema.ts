@@ -1,0 +1,42 @@
+import type { JsonObject, SchemaNote } from '@countersign/contracts';
+import { checkValue, hasMark, prepareSchema } from '@countersign/json-schema';
+import { problemOfSchema } from './recordable.js';
+import type { InputIssue } from './schema.js';
+
+/** A JSON Schema as the worker and the server check it. */
+export interface SentSchema {
+  /** Sent to the server. */
+  readonly json: JsonObject;
+  /** The parts that neither of them checks. */
+  readonly notes: readonly SchemaNote[];
+  /** Returns what is wrong with arguments; empty when they fit, or when it takes too much work to say. */
+  readonly issuesOf: (args: JsonObject) => readonly InputIssue[];
+}
+
+/**
+ * A JSON Schema, whole. One that the server cannot read as JSON becomes one of any object, which hides every value if the
+ * schema marks any. Attack: a schema of others that takes for ever to check is read and checked in counted steps.
+ */
+export function jsonSchemaOf(given: JsonObject): SentSchema {
+  const problem = problemOfSchema(given);
+  const json = problem === undefined ? given : { type: 'object', ...(hasMark(given) && { sensitive: true }) };
+  const prepared = prepareSchema(json);
+  const notes = problem === undefined ? [] : [{ pointer: '', why: `cannot be sent: ${problem}` }];
+  if (prepared.status === 'refused') {
+    const { pointer, reason: why } = prepared;
+    return { json, notes: [...notes, { pointer, why }], issuesOf: () => [] };
+  }
+  const { schema } = prepared;
+  return {
+    json,
+    notes: [...notes, ...schema.notes],
+    issuesOf: (args) => {
+      const result = checkValue(schema, args);
+      return result.status === 'invalid' ? result.errors.map(toIssue) : [];
+    },
+  };
+}
+
+function toIssue({ path, message }: { readonly path: string; readonly message: string }): InputIssue {
+  return { path: path === '' ? '' : `/${path.replaceAll('.', '/')}`, message };
+}
