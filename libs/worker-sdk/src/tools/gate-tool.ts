@@ -2,7 +2,8 @@ import { decisionTypes } from '@countersign/contracts';
 import type { JsonObject, Presented } from '@countersign/contracts';
 import type { z } from 'zod';
 import { createJudge, cut } from './judge.js';
-import { inputSchemaOf, type InputIssue, type JsonSchema } from './schema.js';
+import type { InputIssue } from './json-schema.js';
+import { inputSchemaOf, type JsonSchema } from './schema.js';
 import { checkInteger } from './check-numbers.js';
 import type { ApprovalContext, GateTool, ToolDefinition, ToolGating } from './tool-definition.js';
 

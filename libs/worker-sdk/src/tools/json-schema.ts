@@ -1,7 +1,13 @@
 import type { JsonObject, SchemaNote } from '@countersign/contracts';
 import { checkValue, hasMark, prepareSchema } from '@countersign/json-schema';
 import { problemOfSchema } from './recordable.js';
-import type { InputIssue } from './schema.js';
+
+/** One problem of arguments. */
+export interface InputIssue {
+  /** JSON pointer of the place; empty for the arguments as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
 
 /** A JSON Schema as the worker and the server check it. */
 export interface SentSchema {

@@ -1,6 +1,6 @@
 import { jcsDigest, type JsonObject, type JsonValue, type SchemaNote } from '@countersign/contracts';
 import { z } from 'zod';
-import { jsonSchemaOf } from './json-schema.js';
+import { jsonSchemaOf, type InputIssue } from './json-schema.js';
 import { whyUnrecordable } from './recordable.js';
 
 /** A JSON Schema document, for tools without zod (such as those of an MCP server). */
@@ -8,13 +8,6 @@ export type JsonSchema = JsonObject;
 
 /** The input of a tool's `execute`: the output of the zod schema, or the arguments themselves. */
 export type InputOf<S> = S extends z.ZodType ? z.output<S> : JsonObject;
-
-/** One problem of arguments. */
-export interface InputIssue {
-  /** JSON pointer of the place; empty for the arguments as a whole. */
-  readonly path: string;
-  readonly message: string;
-}
 
 /** Validated arguments, or what is wrong with them. */
 export type ParsedInput<I> =

@@ -9,7 +9,8 @@ import type {
   ToolHints,
 } from '@countersign/contracts';
 import type { z } from 'zod';
-import type { InputIssue, InputOf, JsonSchema } from './schema.js';
+import type { InputIssue } from './json-schema.js';
+import type { InputOf, JsonSchema } from './schema.js';
 
 /** A tool call as the model proposed it. `arguments` are untrusted. */
 export interface ProposedCall {
