@@ -229,7 +229,13 @@ export const floors = [
 ];
 
 /** Permitted in addition to the imports of the code under test. */
-export const forSpecs = { npm: ['@jest/globals', 'fast-check', '@nestjs/testing', '@slack/bolt'], node: 'any' };
+export const forSpecs = {
+  npm: [
+    ...['@jest/globals', 'fast-check', '@nestjs/testing', '@slack/bolt'],
+    ...['@modelcontextprotocol/client', '@modelcontextprotocol/server'],
+  ],
+  node: 'any',
+};
 
 /** The permitted imports from another app: the functions that make its parts, and the errors that they throw. */
 export const appFactories = '^(create|load|open|read)[A-Z]|Error$';

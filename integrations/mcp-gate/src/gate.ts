@@ -12,15 +12,24 @@ import { createClientRequests, GateEndedError, type Handler } from './client/cli
 import { deliveredWhenSent, type Deliveries } from './client/deliveries.js';
 import type { AnswerCall } from './client/client-call.js';
 import { attempts, type GateOptions } from './calls/gate-options.js';
-import { createGatedCalls } from './calls/gated-calls.js';
+import { createGatedCalls, type GatedCallPorts } from './calls/gated-calls.js';
 import { asForeign } from './server/foreign-words.js';
 import { createInnerRequests } from './server/inner-requests.js';
-import { refuserOfLater } from './client/later-protocol.js';
 import { createSession } from './client/session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
 import { createTasks } from './tasks/tasks.js';
+import { serverOfAnyVersion } from './stateless/any-version-server.js';
 import { isUngatedCall } from './calls/ungated.js';
-import { isBrokenPipe, isDroppedLine, isReply, responseOf, resemblesToolCall, type Reply, type Wire } from './wire.js';
+import {
+  isBrokenPipe,
+  isDroppedLine,
+  isReply,
+  responseOf,
+  resemblesToolCall,
+  type ClientWire,
+  type Reply,
+  type Wire,
+} from './wire.js';
 
 /** A gate between one client and one server. */
 export interface Gate {
@@ -43,24 +52,21 @@ export interface GateFailure {
  * - messages about tasks, and the results of `initialize` and `tools/list` when the gate offers tasks;
  * - a reply of the server to no open request is dropped, as is a `tools/call` that is not a request;
  * - a reply whose id the server changed from a number to a string gets the number again;
- * - a message of the server has nothing that only the gate says: see `asForeign`;
- * - a request of a later version of MCP is refused: see `refuserOfLater`.
+ * - a message of the server has nothing that only the gate says: see `asForeign`.
  *
  * Rejects with the error of a side that cannot be started.
  *
  * @param deliveries tells whether replies reach the client. Default: a reply that is sent has arrived.
  */
 export async function openGate(
-  client: Wire,
-  server: Wire,
+  client: ClientWire,
+  serverWire: Wire,
   options: GateOptions,
   deliveries: Deliveries = deliveredWhenSent,
 ): Promise<Gate> {
-  const requests = createInnerRequests(server);
-  const catalog = createCatalog(requests, options.listMs);
-  const resolver = createClient({ ...options, token: options.resolverToken, attempts });
-  const mayClaim = createMayClaim(resolver, { agent: createClient({ ...options, attempts }) });
-  const gated = createGatedCalls({ options, catalog, requests, mayClaim });
+  const { server, ...ports } = createPorts(serverWire, options);
+  const { requests, catalog } = ports;
+  const gated = createGatedCalls(ports);
   const session = createSession(server, deliveries);
   const ended = Promise.withResolvers<GateFailure | undefined>();
   /** The last error of the server since its last message. */
@@ -89,13 +95,16 @@ export async function openGate(
     toClient({ jsonrpc: '2.0', method: 'notifications/elicitation/complete', params: { elicitationId } });
   });
   const offer = createTaskOffer(options);
-  const tasks = createTasks({ options, catalog, requests, mayClaim, toClient });
-  const answered = createClientRequests({ session, deliveries, toClient, toServer, watchCard: cards.watch });
+  const tasks = createTasks({ ...ports, toClient });
+  const { roundOf = sessionsOnly } = client;
+  const answered = createClientRequests({ session, deliveries, toClient, toServer, watchCard: cards.watch, roundOf });
   const answerTool: Handler = async (call) => {
     if (await isUngatedCall(options.ungated, call, catalog)) return undefined;
     return offer.isMade() && 'task' in call.params ? tasks.create(call) : gated.answer(call);
   };
   const handlerOf = ({ method, params = {} }: JSONRPCRequest): Handler | undefined => {
+    // Passed on, it would let the two sides agree on a version in which the gate has not begun.
+    if (method === 'server/discover') return noMethod;
     if (resemblesToolCall(method)) return method === 'tools/call' ? answerTool : noMethod;
     if (!offer.isMade() || !method.startsWith('tasks/')) return undefined;
     return tasks.handlerOf(method, params) ?? (offer.serverHasTasks() ? undefined : noTask);
@@ -103,7 +112,7 @@ export async function openGate(
   client.onmessage = (message) => {
     session.fromClient(message);
     offer.fromClient(message);
-    const handler = isJSONRPCRequest(message) ? (refuserOfLater(message, session) ?? handlerOf(message)) : undefined;
+    const handler = isJSONRPCRequest(message) ? handlerOf(message) : undefined;
     if (isJSONRPCRequest(message) && handler !== undefined) {
       answered.answer(message, handler);
       return;
@@ -159,6 +168,17 @@ export async function openGate(
     },
   };
 }
+
+/** What the handlers of calls need. */
+function createPorts(wire: Wire, options: GateOptions): GatedCallPorts & { readonly server: Wire } {
+  const server = serverOfAnyVersion(wire);
+  const requests = createInnerRequests(server);
+  const resolver = createClient({ ...options, token: options.resolverToken, attempts });
+  const mayClaim = createMayClaim(resolver, { agent: createClient({ ...options, attempts }) });
+  return { server, options, requests, catalog: createCatalog(requests, options.listMs), mayClaim };
+}
+
+const sessionsOnly = (): undefined => undefined;
 
 /** The reply about a task that neither the gate nor the server has. */
 const noTask: AnswerCall = async () => ({ error: { code: ErrorCode.InvalidParams, message: 'Task not found' } });

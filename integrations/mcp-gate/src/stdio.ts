@@ -2,6 +2,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { createApproverServer, type ApproverOptions } from './approver/approver-server.js';
 import { openGate, type Gate } from './gate.js';
 import type { GateOptions } from './calls/gate-options.js';
+import { clientOfAnyVersion } from './stateless/any-version-client.js';
 import { isDroppedLine, type Wire } from './wire.js';
 
 /** The largest message of the client, in bytes. */
@@ -20,7 +21,8 @@ export async function openStdioGate(
   note: (text: string) => void = () => undefined,
 ): Promise<Gate> {
   const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: bytesMax });
-  const gate = await openGate(transport, server, options);
+  const { wire, deliveries } = clientOfAnyVersion(transport);
+  const gate = await openGate(wire, server, options, deliveries);
   transport.onerror = (error) => {
     if (isDroppedLine(error)) note('A line of the MCP client was dropped: it is no JSON-RPC message of MCP.');
     // A client that goes on writing would keep the process alive.
@@ -46,7 +48,7 @@ export async function openStdioApprover(
   mcp.server.onclose = () => {
     ended.resolve(undefined);
   };
-  await mcp.connect(new StdioServerTransport(stdin, stdout));
+  await mcp.connect(clientOfAnyVersion(new StdioServerTransport(stdin, stdout)).wire);
   stdin.once('end', () => void mcp.close());
   return { ended: ended.promise, close: () => mcp.close() };
 }

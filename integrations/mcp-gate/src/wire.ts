@@ -8,10 +8,19 @@ import {
   type JSONRPCResultResponse,
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js';
+import type { RequestRound } from './stateless/request-round.js';
 
 /** One side of the gate: a transport of the MCP SDK. */
 export type Wire = Pick<Transport, 'start' | 'close' | 'setProtocolVersion' | 'onmessage' | 'onclose' | 'onerror'> & {
   readonly send: Transport['send'];
+  /** The server goes on after a request that it does not know, also before a session. */
+  readonly takesAnyRequest?: boolean;
+};
+
+/** The side of the client. */
+export type ClientWire = Wire & {
+  /** Returns how the client of a stateless request waits; undefined for any other request. */
+  readonly roundOf?: (id: RequestId) => RequestRound | undefined;
 };
 
 /** The end of a request: what a JSON-RPC response carries besides its id. */

@@ -1,6 +1,9 @@
 import type { ApprovalView, JsonObject, ToolCallView } from '@countersign/contracts';
+import { systemClock } from '@countersign/contracts/clock';
 import { untilDone } from '@countersign/http-client';
 import { CountersignError, createClient, isSameJson, issuesText, type MayClaim } from '@countersign/worker-sdk';
+import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
+import { failed } from '../stateless/request-facts.js';
 import { createCallEnds, type AskedCall } from './call-ends.js';
 import type { Catalog } from '../server/catalog.js';
 import type { ListedTool } from '../server/listed-tool.js';
@@ -12,6 +15,9 @@ import type { InnerRequests } from '../server/inner-requests.js';
 import { createInnerRun, type InnerRun } from '../server/inner-run.js';
 import { isForServer } from './is-for-server.js';
 import { failureReply, finalReply, pendingReply, refusal, unreportedReply } from './replies.js';
+import { createRequestStates, ForeignStateError } from './request-state.js';
+import type { CalledAction, RequestStates, WaitingCall } from './request-state.js';
+import { roundReply } from './round-reply.js';
 import { createSameCalls, type Attached } from './same-calls.js';
 import type { Reply } from '../wire.js';
 
@@ -35,6 +41,8 @@ interface FoundCall {
   readonly listed: ListedTool;
   readonly attached: Attached;
   readonly asked: AskedCall;
+  /** The rounds that a stateless client has waited for the call. */
+  readonly round: number;
 }
 
 export function createGatedCalls({ options, catalog, requests, mayClaim }: GatedCallPorts): GatedCalls {
@@ -49,6 +57,7 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
     await same.remember(views, (view) => isForServer(view, options, labels));
   });
   const ends = createCallEnds(options, mayClaim);
+  const states = createRequestStates(options, systemClock.now);
 
   const find = async (call: ClientCall, run: InnerRun): Promise<FoundCall> => {
     const { name, args, givenId } = readCall(call.params);
@@ -63,18 +72,23 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
     if (!checked.valid) throw new TypeError(`Invalid arguments: ${issuesText(checked.issues)}`);
     ({ labels } = call);
     await remember();
-    const attached = same.attach({ name, args: checked.arguments, givenId }, call.delivered);
+    const waiting = waitingCall(call, states, { name, args });
+    const attached = same.attach(
+      { name, args: checked.arguments, givenId: waiting?.toolCallId ?? givenId },
+      call.delivered,
+    );
     const { toolCallId, recorded } = attached;
     const onRecorded = (view: ToolCallView): void => {
       ({ approval } = view);
       recorded();
     };
-    return { listed, attached, asked: { tool, args, toolCallId, onRecorded } };
+    return { listed, attached, asked: { tool, args, toolCallId, onRecorded }, round: waiting?.round ?? 0 };
   };
-  const endOf = async ({ listed, attached, asked }: FoundCall, call: ClientCall, run: InnerRun): Promise<Reply> => {
+  const endOf = async (found: FoundCall, call: ClientCall, run: InnerRun): Promise<Reply> => {
+    const { listed, attached, asked } = found;
     try {
       const { approval, result } = await ends.endOf(asked, call, run);
-      if (approval !== null) return pendingReplyTo(call, approval, options);
+      if (approval !== null) return pendingReplyTo(found, call, approval);
       if (result === null) {
         attached.end('unknown');
         return runsElsewhereReply(listed.name);
@@ -91,6 +105,16 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
       attached.release();
     }
   };
+  const pendingReplyTo = ({ asked, round }: FoundCall, call: ClientCall, approval: ApprovalView): Reply => {
+    const inboxUrl = options.inboxUrl ?? options.url;
+    if (call.round === undefined) {
+      if (call.opensUrls) call.onCard(approval);
+      return pendingReply(approval, inboxUrl, call.opensUrls);
+    }
+    const { toolCallId, tool, args } = asked;
+    const nextState = states.seal({ toolCallId, round: round + 1 }, { name: tool.name, args });
+    return roundReply(approval, { inboxUrl, holdMs: options.holdMs, round, nextState, ...call.round });
+  };
   const answer: AnswerCall = async (call) => {
     // Tasks are not offered here, so the request is processed as if it asked for none.
     const send = (args: JsonObject) => requests.send('tools/call', paramsForServer(call.params, args));
@@ -98,6 +122,7 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
     try {
       return await endOf(await find(call, run), call, run);
     } catch (error) {
+      if (error instanceof ForeignStateError) return failed(ErrorCode.InvalidParams, error.message);
       return failureReply(error);
     }
   };
@@ -114,7 +139,10 @@ function runsElsewhereReply(toolName: string): Reply {
   return refusal(text, { status: 'executing' });
 }
 
-function pendingReplyTo({ opensUrls, onCard }: ClientCall, approval: ApprovalView, options: GateOptions): Reply {
-  if (opensUrls) onCard(approval);
-  return pendingReply(approval, options.inboxUrl ?? options.url, opensUrls);
+/** Throws a `ForeignStateError`. */
+function waitingCall({ round }: ClientCall, states: RequestStates, action: CalledAction): WaitingCall | undefined {
+  if (round?.state === undefined) return undefined;
+  const waiting = states.open(round.state, action);
+  if (waiting === undefined) throw new ForeignStateError();
+  return waiting;
 }

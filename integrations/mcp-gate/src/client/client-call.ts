@@ -1,4 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
+import type { RequestRound } from '../stateless/request-round.js';
 import type { Reply } from '../wire.js';
 
 /** A `tools/call` of the client. */
@@ -10,6 +11,8 @@ export interface ClientCall {
   readonly delivered: Promise<boolean>;
   /** The client opens addresses for its user (URL elicitation). */
   readonly opensUrls: boolean;
+  /** How a stateless client waits. */
+  readonly round: RequestRound | undefined;
   /** Called from time to time while people decide. */
   readonly onWaiting: (approvalId: string) => void;
   /** Called when the client is sent to the card of an approval. */

@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, JSONRPCRequest, RequestId } from '@modelcontextprotocol/sdk/types.js';
 import type { ApprovalView } from '@countersign/contracts';
 import type { Deliveries } from './deliveries.js';
+import type { RequestRound } from '../stateless/request-round.js';
 import type { ClientCall } from './client-call.js';
 import type { Session } from './session.js';
 import { cancelledBy, objectOf, responseOf, type Reply } from '../wire.js';
@@ -29,6 +30,7 @@ export interface ClientRequestPorts {
   readonly deliveries: Deliveries;
   readonly toClient: (message: JSONRPCMessage) => void;
   readonly toServer: (message: JSONRPCMessage) => void;
+  readonly roundOf: (id: RequestId) => RequestRound | undefined;
   /** Called after the reply that sent the client to a card. */
   readonly watchCard: (approval: ApprovalView) => void;
 }
@@ -37,7 +39,7 @@ export interface ClientRequestPorts {
 const byClient = new Error('the client has cancelled the request');
 
 export function createClientRequests(ports: ClientRequestPorts): ClientRequests {
-  const { session, deliveries, toClient, toServer, watchCard } = ports;
+  const { session, deliveries, toClient, toServer, watchCard, roundOf } = ports;
   const open = new Map<RequestId, AbortController>();
   const answering = new Set<Promise<void>>();
 
@@ -52,6 +54,7 @@ export function createClientRequests(ports: ClientRequestPorts): ClientRequests 
       signal: cancelled.signal,
       delivered: deliveries.of(id, sent),
       opensUrls: session.opensUrls(),
+      round: roundOf(id),
       labels: session.labels(),
       onWaiting: createProgress(params, toClient),
       onCard: (approval) => {

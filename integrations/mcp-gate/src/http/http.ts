@@ -5,6 +5,7 @@ import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
 import { createHttpDeliveries, type HttpDeliveries } from '../client/deliveries.js';
 import { openGate, type Gate } from '../gate.js';
 import type { GateOptions } from '../calls/gate-options.js';
+import { createStatelessService } from './stateless-service.js';
 import { checkCaller, HttpRefusal, readBody, refuse } from './http-request.js';
 import type { Wire } from '../wire.js';
 
@@ -43,6 +44,7 @@ const path = '/mcp';
 export async function openHttpGate(options: HttpGateOptions): Promise<HttpGate> {
   const { port } = options;
   const sessions = createSessions(options);
+  const stateless = createStatelessService(options);
   const ended = Promise.withResolvers<undefined>();
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -51,6 +53,10 @@ export async function openHttpGate(options: HttpGateOptions): Promise<HttpGate> 
       throw new HttpRefusal(404, `the gate is at ${path}`);
     }
     const body = await readBody(request);
+    if (stateless.takes(request, body)) {
+      await stateless.serve(request, response, body);
+      return;
+    }
     const id = request.headers['mcp-session-id'];
     const transport =
       id === undefined ? await sessions.begin(body, response) : sessions.use(String(id), body, response);
@@ -72,7 +78,7 @@ export async function openHttpGate(options: HttpGateOptions): Promise<HttpGate> 
     ended: ended.promise,
     close: async () => {
       server.close();
-      await sessions.close();
+      await Promise.all([sessions.close(), stateless.close()]);
       server.closeAllConnections();
       ended.resolve(undefined);
     },

@@ -1,4 +1,5 @@
 import { ErrorCode, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { completed } from '../stateless/stateless-results.js';
 import { objectOf } from '../wire.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -12,7 +13,7 @@ const ownPrefix = 'countersign/';
  * of the gate, that a call waits at an address of its own, or that an approval is decided.
  */
 export function asForeign(message: JSONRPCMessage): JSONRPCMessage {
-  if ('result' in message) return { ...message, result: withoutOurs(message.result) };
+  if ('result' in message) return { ...message, result: withoutOurs(completed(message.result)) };
   if ('error' in message) {
     if (message.error.code !== urlElicitationRequired) return message;
     const { elicitations, ...data } = objectOf(message.error.data);

@@ -4,6 +4,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import { createLimitedFetch } from './limited-fetch.js';
 import { createRemoteRequests, resumptionsMax, SessionLostError } from './remote-requests.js';
+import { createStatelessFetch } from './stateless-fetch.js';
 import type { Wire } from '../wire.js';
 
 /** A server that the gate starts. */
@@ -54,22 +55,26 @@ export function remoteServer(
   };
   const fetchLimited = createLimitedFetch(bytesMax, endWith);
   const requests = createRemoteRequests(fetchLimited, resumptionMs);
+  const stateless = createStatelessFetch(requests.fetch);
   const transport = new StreamableHTTPClientTransport(url, {
     requestInit: { headers },
-    fetch: requests.fetch,
+    fetch: stateless.fetch,
     reconnectionOptions,
   });
   const wire: Wire = {
+    // Each request is one of HTTP.
+    takesAnyRequest: true,
     start: () => {
       transport.onmessage = (message) => {
         requests.received(message);
-        wire.onmessage?.(message);
+        wire.onmessage?.(stateless.received(message));
       };
       transport.onerror = (error) => wire.onerror?.(error);
       transport.onclose = () => wire.onclose?.();
       return transport.start();
     },
     send: async (message) => {
+      if (stateless.cancel(message)) return;
       try {
         await requests.send(message, (onresumptiontoken) => transport.send(message, { onresumptiontoken }));
       } catch (error) {

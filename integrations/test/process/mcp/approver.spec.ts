@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ApprovalView, JsonObject } from '@countersign/contracts';
 import { createClient, type Client as Ledger } from '@countersign/worker-sdk';
+import { Client as StatelessClient } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import {
   ElicitRequestSchema,
@@ -10,7 +12,8 @@ import {
   type ElicitResult,
 } from '@modelcontextprotocol/sdk/types.js';
 import { cliCommand } from '../../../../test/process/cli/run-cli.js';
-import { cleanUpAfterAll, temporaryFolder } from '../../../../test/process/harness/cleanup.js';
+import { cleanUpAfterAll, onCleanup, temporaryFolder } from '../../../../test/process/harness/cleanup.js';
+import { inheritedEnvironment } from '../../../../test/process/harness/environment.js';
 import { install } from '../../../../test/process/harness/standalone.js';
 import { connectClient, textOf } from './mcp-client.js';
 
@@ -85,6 +88,30 @@ async function recorded({ callId }: ApprovalView): Promise<unknown> {
   for await (const event of auditor.events({ callId, types: ['ApprovalResponded'] })) return event.data;
   return undefined;
 }
+
+it('asks the person at a stateless client, which shows the form in a round of the request', async () => {
+  const approval = await pending();
+  const stateless = new StatelessClient(
+    { name: 'spec', version: '1' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } }, capabilities: { elicitation: { form: {} } } },
+  );
+  onCleanup(() => stateless.close());
+  const messages: string[] = [];
+  stateless.setRequestHandler('elicitation/create', ({ params }) => {
+    messages.push(params.message);
+    return { action: 'accept', content: { decision: 'approve' } };
+  });
+  const [command = '', ...args] = cliCommand(['mcp-approver']);
+  const env = { ...inheritedEnvironment(), COUNTERSIGN_URL: url, COUNTERSIGN_TOKEN: 'me-token' };
+  await stateless.connect(new StdioClientTransport({ command, args, env }));
+  const listed = await stateless.callTool({ name: 'list_pending' });
+  expect(JSON.stringify(listed)).toContain(approval.approvalId);
+  const decided = await stateless.callTool({ name: 'decide', arguments: { approvalId: approval.approvalId } });
+  expect(decided).not.toHaveProperty('isError', true);
+  expect(messages).toEqual([expect.stringContaining(approval.actionDigest)]);
+  expect(await stateOf(approval)).toBe('approved');
+  expect(await recorded(approval)).toMatchObject({ via: 'mcp', assurance: 'low' });
+});
 
 it('lists and shows what waits, with the address of the inbox', async () => {
   const { approvalId } = await pending();

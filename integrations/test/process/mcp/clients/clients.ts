@@ -20,7 +20,8 @@ export interface ClientUnderTest {
   readonly connect: (python: PythonClients | undefined) => Connect;
 }
 
-const fallback = { '1': '2025-11-25', '2': '2025-11-25' } as const;
+const sessions = { '1': '2025-11-25', '2': '2025-11-25' } as const;
+const later = { '1': '2026-07-28', '2': '2026-07-28' } as const;
 const inPython =
   (library: string): ClientUnderTest['connect'] =>
   (python) => {
@@ -34,34 +35,34 @@ export const clients: readonly ClientUnderTest[] = [
   {
     name: 'TypeScript SDK 1',
     package: '@modelcontextprotocol/sdk',
-    agrees: fallback,
+    agrees: sessions,
     connect: () => connectSdk1,
   },
   {
     name: 'TypeScript SDK 2, `legacy` (its default)',
     package: sdk2,
-    agrees: fallback,
+    agrees: sessions,
     connect: () => connectSdk2('legacy'),
   },
-  { name: 'TypeScript SDK 2, `auto`', package: sdk2, agrees: fallback, connect: () => connectSdk2('auto') },
+  { name: 'TypeScript SDK 2, `auto`', package: sdk2, agrees: later, connect: () => connectSdk2('auto') },
   {
     name: 'TypeScript SDK 2, `pin`',
     package: sdk2,
-    agrees: { '1': 'refused', '2': 'refused' },
+    agrees: later,
     connect: () => connectSdk2({ pin: '2026-07-28' }),
   },
-  { name: 'Python SDK', package: 'mcp', agrees: fallback, isPython: true, connect: inPython('mcp') },
-  { name: 'FastMCP', package: 'fastmcp', agrees: fallback, isPython: true, connect: inPython('fastmcp') },
+  { name: 'Python SDK', package: 'mcp', agrees: later, isPython: true, connect: inPython('mcp') },
+  { name: 'FastMCP', package: 'fastmcp', agrees: later, isPython: true, connect: inPython('fastmcp') },
   {
     name: 'AI SDK',
     package: '@ai-sdk/mcp',
-    agrees: fallback,
+    agrees: sessions,
     // It asks for a later version for one second. Then it begins a session on the same connection.
     startsAfterMs: 1_500,
     connect: () => connectAiSdk,
   },
-  { name: 'OpenAI Agents SDK', package: '@openai/agents', agrees: fallback, connect: () => connectOpenAiAgents },
-  { name: 'LangChain', package: '@langchain/mcp-adapters', agrees: fallback, connect: () => connectLangchain },
+  { name: 'OpenAI Agents SDK', package: '@openai/agents', agrees: later, connect: () => connectOpenAiAgents },
+  { name: 'LangChain', package: '@langchain/mcp-adapters', agrees: sessions, connect: () => connectLangchain },
 ];
 
 /** Returns the name of an agent that only this client has. */

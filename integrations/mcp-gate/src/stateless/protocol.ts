@@ -1,0 +1,61 @@
+/** The version of MCP from which on requests are stateless: each one names its version and what its client can do. */
+export const statelessVersion = '2026-07-28';
+
+/** The members of `_meta` in which a stateless request and its result carry what `initialize` agreed on before. */
+export const metaNames = {
+  version: 'io.modelcontextprotocol/protocolVersion',
+  clientInfo: 'io.modelcontextprotocol/clientInfo',
+  capabilities: 'io.modelcontextprotocol/clientCapabilities',
+  logLevel: 'io.modelcontextprotocol/logLevel',
+  serverInfo: 'io.modelcontextprotocol/serverInfo',
+  subscriptionId: 'io.modelcontextprotocol/subscriptionId',
+} as const;
+
+/** The error codes of this version. */
+export const statelessErrors = {
+  headerMismatch: -32_020,
+  missingCapability: -32_021,
+  unsupportedVersion: -32_022,
+} as const;
+
+/** Returns whether an error code is reserved for the errors of the protocol itself. */
+export function isReservedError(code: number): boolean {
+  return code <= -32_020 && code >= -32_099;
+}
+
+/** The requests of this version that the gate passes on. It answers `server/discover` and `subscriptions/listen` itself. */
+const passedMethods = [
+  ...['tools/list', 'tools/call', 'prompts/list', 'prompts/get'],
+  ...['resources/list', 'resources/templates/list', 'resources/read', 'completion/complete'],
+];
+
+/** Returns whether a request of this method exists in this version. */
+export function isStatelessMethod(method: string): boolean {
+  return method === 'server/discover' || method === 'subscriptions/listen' || passedMethods.includes(method);
+}
+
+/** The results that tell how long the client may keep them. */
+export const cacheableMethods: readonly string[] = [
+  ...['server/discover', 'tools/list', 'prompts/list'],
+  ...['resources/list', 'resources/templates/list', 'resources/read'],
+];
+
+/** The requests that may need several rounds. */
+export const roundMethods: readonly string[] = ['tools/call', 'prompts/get', 'resources/read'];
+
+/**
+ * The member of the parameters of a question in which the gate's two sides tell each other its request and its key. It is on
+ * no wire.
+ */
+export const roundMember = 'countersign/round';
+
+/** What a server may ask of its client in a round. */
+export const inputMethods: readonly string[] = ['elicitation/create', 'sampling/createMessage', 'roots/list'];
+
+/** The extensions whose messages the gate passes on: they add no method and no type of result. */
+export const passedExtensions: readonly string[] = ['io.modelcontextprotocol/ui'];
+
+/** The levels of log messages, the least important first. */
+export const logLevels: readonly string[] = [
+  ...['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'],
+];
