@@ -45,7 +45,7 @@ describe('a call that the code of the agent denies', () => {
       expect(await typesOf(callId)).toEqual(['ToolCallRequested', 'ToolCallBlocked']);
       const call = await api.findCall(world.commands, 'default', callId);
       expect(call?.verdict).toMatchObject({ outcome: 'block', ruleId: 'deniedInCode', automatic: true });
-      expect(call?.verdict.why.at(-1)).toBe(deny);
+      expect(call?.verdict?.why.at(-1)).toBe(deny);
       expect(codeOf(await api.claim(world.commands, worker, callId, { resolverId: 'w' }, id()))).toBe('not-approved');
       expect(codeOf(await api.requestApproval(world.commands, agent, callId, {}, id()))).toBe('already-resolved');
     },

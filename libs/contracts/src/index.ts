@@ -178,7 +178,7 @@ export { nestingMax } from './nesting.js';
 export type { ChainLink, ChainLinkView } from './nesting.js';
 export type { ToolHints } from './tool-hints.js';
 export { businessHoursSchema, deniedInCode, requirementSchema } from './requirement.js';
-export type { BusinessHours, Requirement, Stage, Verdict } from './requirement.js';
+export type { BusinessHours, DeniedInCode, Requirement, Stage, Verdict } from './requirement.js';
 export { createSchemaRegistry } from './schema-registry.js';
 export type { JsonSchema } from './json-schema.js';
 export type { SchemaRegistry } from './schema-registry.js';

@@ -87,3 +87,4 @@ export type Verdict = z.infer<typeof verdictSchema>;
 
 /** The rule id of a verdict that the agent's own code gave: it denied the call in its request. */
 export const deniedInCode = 'deniedInCode';
+export type DeniedInCode = typeof deniedInCode;

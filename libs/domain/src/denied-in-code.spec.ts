@@ -83,7 +83,7 @@ describe('a repeat that the code of the agent denies', () => {
   });
 
   it('breaks an all-or-nothing batch before it cancels an allowed member, and cancels none of a batch that has begun', () => {
-    const batch = { batchMode: 'all-or-nothing', batchCallIds: ['tc_1', 'tc_2'] } as const;
+    const batch: Partial<ToolCallProposal> = { batchMode: 'all-or-nothing', batchCallIds: ['tc_1', 'tc_2'] };
     const past = history(requestAllowed(batch));
     const member = stateAfter(past);
     if (member.status !== 'recorded') throw new Error('nothing was requested');

@@ -1,5 +1,4 @@
-import { deniedInCode } from '@countersign/contracts';
-import type { OtherSchema, Verdict } from '@countersign/contracts';
+import type { DeniedInCode, OtherSchema, Verdict } from '@countersign/contracts';
 import type { RuleResult } from './decider.js';
 import { refused } from './decider.js';
 import { areEqualJson } from './json-equality.js';
@@ -7,6 +6,7 @@ import type { ToolCallProposal } from './tool-call.commands.js';
 import { callState } from './tool-call.state.js';
 import type { ToolCall } from './tool-call.state.js';
 
+const deniedInCode: DeniedInCode = 'deniedInCode';
 const otherSchema: OtherSchema = 'with another input schema of the tool';
 
 /**

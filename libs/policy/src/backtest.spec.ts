@@ -61,7 +61,12 @@ rules:
 
   it('leaves a call that the code of the agent denied as it is', () => {
     const { verdict, ...call } = judged('1', 'search', {});
-    const denied = { ...verdict, outcome: 'block', ruleId: 'deniedInCode', why: ['not this one'] } as const;
+    const denied: JudgedCall['verdict'] = {
+      ...verdict,
+      outcome: 'block',
+      ruleId: 'deniedInCode',
+      why: ['not this one'],
+    };
     const test = createBacktest(policyOf('default: allow'), []);
     expect(test.add({ ...call, verdict: denied })).toBeUndefined();
     expect(test.summary()).toMatchObject({ calls: 1, changed: 0 });

@@ -65,7 +65,10 @@ function setUp(setup: Setup = {}) {
   const ports: ExecutionPorts = {
     requester: client,
     resolver: client,
-    requests: { approval: () => Promise.reject(new Error('this test asks no person before a claim')) },
+    requests: {
+      approval: () => Promise.reject(new Error('this test asks no person before a claim')),
+      cancel: () => Promise.reject(new Error('this test cancels no call')),
+    },
     clock: systemClock,
     log: silentLog,
     resolverId: 'w',
