@@ -24,6 +24,16 @@ export const meSchema = z
   })
   .meta({ id: 'Me', description: 'The caller, as the server knows it.' });
 
+export const problemPageSchema = z
+  .strictObject({
+    code: z.string(),
+    status: z.int(),
+    title: z.string(),
+    cause: z.string().meta({ description: 'Why a request is refused with this code.' }),
+    remedy: z.string().meta({ description: 'What its sender can do.' }),
+  })
+  .meta({ id: 'ProblemPage', description: 'The cause of a code, and its remedy.' });
+
 export const toolCallsSchema = z
   .strictObject({ calls: z.array(toolCallViewSchema) })
   .meta({ id: 'ToolCalls', description: 'The calls of one request, in its order.' });

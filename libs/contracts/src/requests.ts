@@ -259,11 +259,12 @@ export const reconcileSchema = z
 
 export const problemSchema = z
   .looseObject({
-    type: z.string(),
+    type: z.string().meta({ description: 'An address of the server with cause and remedy: `/problems/<code>`.' }),
     title: z.string(),
     status: z.int(),
     code: z.string(),
     detail: z.string(),
+    instance: z.string().exactOptional().meta({ description: 'The `Request-Id` of the request.' }),
     errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
   })
   .meta({ id: 'Problem', description: 'RFC 9457 problem details with a stable `code`.' });

@@ -19,7 +19,7 @@ export { createLruMap } from './lru-map.js';
 export type { LruMap } from './lru-map.js';
 export { nodeSafety } from './node/safe-node.js';
 export type { NodeSafety } from './node/safe-node.js';
-export { createRateLimit, createTokenBuckets } from './rate-limit.js';
+export { createCountedBuckets, createRateLimit, createTokenBuckets } from './rate-limit.js';
 export type { Rate } from './rate-limit.js';
 export { keepPrivate } from './private-file.js';
 export { sideBySide } from './side-by-side.js';

@@ -34,10 +34,20 @@ export function createRateLimit(
  * how many ms it has one.
  */
 export function createTokenBuckets(
+  rate: Rate,
+  clock: Pick<Clock, 'monotonic'>,
+  keysMax = keysMaxDefault,
+): (key: string) => number {
+  const take = createCountedBuckets(rate, clock, keysMax);
+  return (key) => take(key).waitMs;
+}
+
+/** Like `createTokenBuckets`, and returns how many tokens the key has left as well. */
+export function createCountedBuckets(
   { burst, perSecond }: Rate,
   { monotonic }: Pick<Clock, 'monotonic'>,
   keysMax = keysMaxDefault,
-): (key: string) => number {
+): (key: string) => { readonly waitMs: number; readonly left: number } {
   const buckets = new Map<string, Bucket>();
   const shared: Bucket = { tokens: burst, at: monotonic() };
   const fullAfterMs = (burst / perSecond) * 1000;
@@ -63,8 +73,8 @@ export function createTokenBuckets(
     const bucket = bucketOf(key, now);
     bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
     bucket.at = now;
-    if (bucket.tokens < 1) return Math.ceil(((1 - bucket.tokens) / perSecond) * 1000);
+    if (bucket.tokens < 1) return { waitMs: Math.ceil(((1 - bucket.tokens) / perSecond) * 1000), left: 0 };
     bucket.tokens -= 1;
-    return 0;
+    return { waitMs: 0, left: Math.floor(bucket.tokens) };
   };
 }

@@ -22,8 +22,8 @@ export function createAdmission(
   const countUnproved = (request: FastifyRequest): void => {
     caps.countStranger(request.ip, 'unproved');
   };
-  const counted = (actor: Actor): Actor => {
-    caps.countRequest(actor);
+  const counted = (actor: Actor, request: FastifyRequest): Actor => {
+    caps.countRequest(actor, request);
     return actor;
   };
   const admitPublic = (request: FastifyRequest, path: string): void => {
@@ -32,7 +32,7 @@ export function createAdmission(
     const id = ports.sessions === undefined ? undefined : sessionIdOf(request, publicUrl);
     const actor = id === undefined ? undefined : ports.sessions?.actorOf(id);
     if (actor === undefined) caps.countStranger(request.ip, kind);
-    else caps.countRequest(actor);
+    else caps.countRequest(actor, request);
   };
   return {
     admit: (request) => {
@@ -43,7 +43,7 @@ export function createAdmission(
         return undefined;
       }
       const actor = authenticate(ports, request, publicUrl, countUnproved);
-      return actor instanceof Promise ? actor.then(counted) : counted(actor);
+      return actor instanceof Promise ? actor.then((proved) => counted(proved, request)) : counted(actor, request);
     },
   };
 }

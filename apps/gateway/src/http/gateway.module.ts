@@ -12,6 +12,7 @@ import { MeController } from './me.controller.js';
 import { OpenApiController } from './openapi.controller.js';
 import { OversightController } from './oversight.controller.js';
 import { PolicyController } from './policy.controller.js';
+import { ProblemsController } from './problems.controller.js';
 import { StreamsController } from './streams.controller.js';
 import { SubjectsController } from './subjects.controller.js';
 import { ToolCallsController } from './tool-calls.controller.js';
@@ -34,6 +35,7 @@ export class GatewayModule {
         SubjectsController,
         MeController,
         OpenApiController,
+        ProblemsController,
         OperationsController,
       ],
       providers: [

@@ -7,7 +7,7 @@ import type { Actor } from '@countersign/commands';
 import { canonicalJson, gatherLabels } from '@countersign/contracts';
 import type { JsonValue, Refusal } from '@countersign/contracts';
 import { ProblemError, retryAfter, sendText } from '@countersign/shell';
-import type { HttpServer, TracedAnswer } from '@countersign/shell';
+import type { HttpServer, Problem, TracedAnswer } from '@countersign/shell';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { withAbsentNulls } from '../absent-nulls.js';
@@ -64,7 +64,7 @@ export async function isStill({ ports, publicUrl }: HttpContext, actor: Actor, r
 }
 
 /** A parameter of the path. */
-export function paramOf(request: ApiRequest, name: 'callId' | 'approvalId' | 'runId' | 'grantId'): string {
+export function paramOf(request: ApiRequest, name: 'callId' | 'approvalId' | 'runId' | 'grantId' | 'code'): string {
   return (request.params as Readonly<Record<string, string>>)[name] ?? '';
 }
 
@@ -198,11 +198,31 @@ export function send(
   const headers: string[] = [];
   if (position !== undefined) headers.push('countersign-position', String(position));
   if (isRepeat === true) headers.push('idempotent-replayed', 'true');
+  const location = status === 201 ? locationOf(body) : undefined;
+  if (location !== undefined) headers.push('location', location);
   if (status === 429) headers.push('retry-after', retryAfter({ extra: body as Refusal['extra'] }));
   if (isDraining()) headers.push('connection', 'close');
-  sendText(reply, { status, contentType: status >= 400 ? problemJson : json, text: JSON.stringify(body), headers });
+  sendText(reply, { status, contentType: status >= 400 ? problemJson : json, text: textOf(request, answer), headers });
   if (status === 403) logForbidden(ports, request, answer);
   answered(ports, request, status, body);
+}
+
+function textOf({ id: instance }: ApiRequest, { status, body }: Answer): string {
+  return JSON.stringify(status >= 400 ? { ...(body as Problem), instance } : body);
+}
+
+/** The address of what was created: of one call its own, of several that of their run. */
+function locationOf(body: unknown): string | undefined {
+  const { approvalId, grantId, calls } = body as {
+    readonly approvalId?: string;
+    readonly grantId?: string;
+    readonly calls?: readonly { readonly callId: string; readonly runId: string }[];
+  };
+  const [call, ...others] = calls ?? [];
+  if (call !== undefined)
+    return others.length === 0 ? `/v1/tool-calls/${call.callId}` : `/v1/runs/${encodeURIComponent(call.runId)}`;
+  if (approvalId !== undefined) return `/v1/approvals/${approvalId}`;
+  return grantId === undefined ? undefined : `/v1/grants/${grantId}`;
 }
 
 const [json, problemJson] = ['application/json; charset=utf-8', 'application/problem+json; charset=utf-8'];
@@ -221,6 +241,7 @@ function callIdsIn(body: unknown): string[] {
   return typeof calls === 'object' ? calls.map(({ callId }) => callId) : [];
 }
 
-function logForbidden({ log }: GatewayPorts, { actor, routeId }: ApiRequest, { code }: Answer): void {
-  log.warn({ principal: actor?.principal, tenant: actor?.tenant, route: routeId, code }, 'refused: not allowed');
+function logForbidden({ log }: GatewayPorts, { actor, routeId, id }: ApiRequest, { code }: Answer): void {
+  const { principal, tenant } = actor ?? {};
+  log.warn({ principal, tenant, route: routeId, code, requestId: id }, 'refused: not allowed');
 }

@@ -332,7 +332,7 @@ const cases: Case[] = [
 describe('a refusal', () => {
   it.each(cases)('%s is %i: %s', async (code, status, _when, act) => {
     const { headers, ...reply } = await act();
-    expect(reply).toMatchObject({ status, body: { code, status, type: `urn:countersign:problem:${code}` } });
+    expect(reply).toMatchObject({ status, body: { code, status, type: `/problems/${code}` } });
     expect(reply.body).toMatchObject({ title: expect.any(String), detail: expect.any(String) });
     expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
   });

@@ -1,6 +1,6 @@
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import { eventTypes } from '@countersign/contracts';
-import { safeHeaders } from '@countersign/shell';
+import { requestHeaders, safeHeaders } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
 import { unreadableType } from '../event-feed.js';
 import type { EventSink } from '../event-reader.js';
@@ -96,8 +96,13 @@ function typesOf(list: string): ReadonlySet<string> {
 /** The headers of a stream, and its end: a client asks what the stream would be. */
 function sendHead(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
   reply.hijack();
-  reply.raw.writeHead(200, { ...safeHeaders, ...headers });
+  reply.raw.writeHead(200, { ...safeHeaders, ...headers, ...ofRequest(reply) });
   reply.raw.end();
+}
+
+function ofRequest({ request }: FastifyReply): Readonly<Record<string, string>> {
+  const lines = requestHeaders(request);
+  return Object.fromEntries(lines.flatMap((name, at) => (at % 2 === 0 ? [[name, lines[at + 1] ?? '']] : [])));
 }
 
 // A proxy that waits for a full buffer would hold events back.
@@ -107,7 +112,7 @@ const eventStreamHeaders = { 'content-type': 'text/event-stream; charset=utf-8',
 function openSink(reply: FastifyReply, onClose: EventSink['onClose']): EventSink {
   const { raw } = reply;
   reply.hijack();
-  raw.writeHead(200, { ...safeHeaders, ...eventStreamHeaders });
+  raw.writeHead(200, { ...safeHeaders, ...eventStreamHeaders, ...ofRequest(reply) });
   // `close` reports a broken connection. An `error` without a listener would end the process.
   raw.on('error', () => undefined);
   return {

@@ -1,8 +1,9 @@
 import { principalKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
-import { createRateLimit } from '@countersign/runtime';
+import { createCountedBuckets, createRateLimit } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
-import { createPrincipalRate, ProblemError, requestsPerSecondDefault } from '@countersign/shell';
+import { ProblemError, requestsPerSecondDefault } from '@countersign/shell';
+import type { FastifyRequest } from 'fastify';
 import { createFairTurns } from './fair-turns.js';
 import type { FairTurns } from './fair-turns.js';
 import { createQuota } from './quota.js';
@@ -13,8 +14,8 @@ export type StrangerRequest = 'page' | 'sign-in' | 'operations' | 'unproved';
 
 /** The quotas of one principal, and of one address without a principal. */
 export interface Caps {
-  /** Counts a request of a principal. @throws ProblemError `too-many-requests`. */
-  readonly countRequest: (actor: Actor) => void;
+  /** Counts a request of a principal, and says in its headers how many are left. @throws ProblemError `too-many-requests`. */
+  readonly countRequest: (actor: Actor, request?: FastifyRequest) => void;
   /**
    * Counts an unauthenticated request by its address. Requests of authenticated principals are never counted here, so a
    * flood from their address does not affect them. @throws ProblemError `too-many-requests`.
@@ -40,7 +41,9 @@ const strangersPerSecond: Readonly<Record<StrangerRequest, number>> = {
 
 /** The quotas of one process. It reads the clock at each request and has no timers. */
 export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = requestsPerSecondDefault): Caps {
-  const countRequest = createPrincipalRate(clock, requestsPerSecond);
+  const rate = { burst: requestsPerSecond, perSecond: requestsPerSecond };
+  const countRequest = createCountedBuckets(rate, clock);
+  const policy = `"principal";q=${String(requestsPerSecond)};w=1`;
   const mayAsk = Object.fromEntries(
     Object.entries(strangersPerSecond).map(([kind, rate]) => [
       kind,
@@ -48,8 +51,11 @@ export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = 
     ]),
   ) as Readonly<Record<StrangerRequest, (address: string) => boolean>>;
   return {
-    countRequest: (actor) => {
-      if (countRequest(principalKey(actor)) === 0) return;
+    countRequest: (actor, request) => {
+      const { waitMs, left } = countRequest(principalKey(actor));
+      if (request !== undefined)
+        request.rateHeaders = ['ratelimit', `"principal";r=${String(left)};t=1`, 'ratelimit-policy', policy];
+      if (waitMs === 0) return;
       throw new ProblemError(
         'too-many-requests',
         `a principal may send ${String(requestsPerSecond)} requests per second`,

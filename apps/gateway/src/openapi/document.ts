@@ -91,6 +91,24 @@ const sharedHeaders = {
     description: 'Where the log stood. Sent back with a GET, the answer shows at least this.',
     schema: { type: 'integer', minimum: 0 },
   },
+  RequestId: {
+    description:
+      'The id of the request: that of its header `Request-Id`, if it sent a sensible one. Every answer has it.',
+    schema: { type: 'string' },
+  },
+  RateLimit: {
+    description: 'How many requests the principal may still send now: `"principal";r=4999;t=1`.',
+    schema: { type: 'string' },
+  },
+  RateLimitPolicy: {
+    description: 'How many requests a principal may send per second: `"principal";q=5000;w=1`.',
+    schema: { type: 'string' },
+  },
+  Location: { description: 'The address of what was created.', schema: { type: 'string' } },
+  IdempotentReplayed: {
+    description: '`true`: an earlier request with the same `Idempotency-Key` was this command.',
+    schema: { type: 'string', enum: ['true'] },
+  },
   RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 0 } },
 } as const;
 

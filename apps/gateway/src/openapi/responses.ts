@@ -37,14 +37,19 @@ function successes(route: Route, book: SchemaRegistry): Record<string, JsonSchem
     const schema = route.stream === 'application/json' ? { type: 'object' } : { type: 'string' };
     return { 200: { description: streamWords[route.stream], content: { [route.stream]: { schema } } } };
   }
-  const isWrite = route.method !== 'GET';
-  const headers = isWrite ? { headers: { 'Countersign-Position': { $ref: '#/components/headers/Position' } } } : {};
+  const ofAll = route.roles === 'public' ? ['RequestId'] : ['RequestId', 'RateLimit', 'RateLimitPolicy'];
+  const ofWrite = route.method === 'GET' ? [] : ['Position', 'IdempotentReplayed'];
   return Object.fromEntries(
     Object.entries(route.answers ?? {}).map(([status, schema]) => [
       status,
       {
         description: successWords[status] ?? 'Done',
-        ...headers,
+        headers: Object.fromEntries(
+          [...ofAll, ...ofWrite, ...(status === '201' ? ['Location'] : [])].map((name) => [
+            headerNames[name] ?? name,
+            { $ref: `#/components/headers/${name}` },
+          ]),
+        ),
         content: {
           'application/json': { schema: book.use(schema, 'output', nameOf(route.id, 'result')) },
           ...(route.hasCsv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}),
@@ -53,6 +58,13 @@ function successes(route: Route, book: SchemaRegistry): Record<string, JsonSchem
     ]),
   );
 }
+
+const headerNames: Readonly<Record<string, string>> = {
+  Position: 'Countersign-Position',
+  RequestId: 'Request-Id',
+  RateLimitPolicy: 'RateLimit-Policy',
+  IdempotentReplayed: 'Idempotent-Replayed',
+};
 
 const streamWords = {
   'text/event-stream':

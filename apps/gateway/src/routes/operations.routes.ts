@@ -1,4 +1,4 @@
-import { healthSchema, readinessSchema } from '../answer-schemas.js';
+import { healthSchema, problemPageSchema, readinessSchema } from '../answer-schemas.js';
 import { defineRoute } from '../route.js';
 
 /** The operator's routes; no token is required. */
@@ -12,6 +12,16 @@ export const operationsRoutes = {
     roles: 'public',
     stream: 'application/json',
     codes: ['too-many-requests', 'misdirected-request'],
+  }),
+  problem: defineRoute({
+    id: 'getProblem',
+    method: 'GET',
+    path: '/problems/:code',
+    tag: 'Operations',
+    summary: 'Read why a request is refused with a code, and what to do: the `type` of a problem is this address',
+    roles: 'public',
+    answers: { 200: problemPageSchema },
+    codes: ['not-found', 'too-many-requests', 'misdirected-request'],
   }),
   healthz: defineRoute({
     id: 'healthz',

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -6,6 +8,7 @@ import type { Connections } from './connections.js';
 import { ProblemError, toProblem } from './problem.js';
 import type { ProblemFilter } from './problem-filter.js';
 import { safeHeaders } from './safe-headers.js';
+import { requestHeaders } from './send-text.js';
 
 /** The settings of the HTTP side of a process. */
 export interface HttpServerOptions {
@@ -75,6 +78,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     skipMiddie: true,
     schemaController: { compilersFactory: noSchemas },
     routerOptions: { maxParamLength: paramLengthMax },
+    genReqId: ({ headers }: IncomingMessage) => sensibleId(headers['request-id']) ?? randomUUID(),
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       filter.answer(error, request, reply);
     },
@@ -103,7 +107,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       done();
     }
   });
-  fastify.addHook('onSend', (_, reply, payload, done) => {
+  fastify.decorateRequest('rateHeaders', null);
+  fastify.addHook('onSend', (request, reply, payload, done) => {
+    const lines = requestHeaders(request);
+    for (let at = 0; at < lines.length; at += 2) void reply.header(lines[at] ?? '', lines[at + 1]);
     // A page brings its own.
     for (const [name, value] of Object.entries(safeHeaders)) if (!reply.hasHeader(name)) void reply.header(name, value);
     done(null, payload);
@@ -121,6 +128,18 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     isDraining: () => isDraining,
     hold: connections.hold,
   };
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** `RateLimit` and its policy, as names and values; null: the request is not counted. */
+    rateHeaders: readonly string[] | null;
+  }
+}
+
+/** The id that a client gives to its request, where a log line and a header can have it. */
+function sensibleId(id: string | string[] | undefined): string | undefined {
+  return typeof id === 'string' && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined;
 }
 
 function unknownRoute(
@@ -142,10 +161,12 @@ function unknownRoute(
 function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const detail = error.code === 'HPE_HEADER_OVERFLOW' ? 'the headers are too large' : 'this is not readable as HTTP';
-  const body = JSON.stringify(toProblem({ code: 'invalid-request', detail }));
+  const id = randomUUID();
+  const body = JSON.stringify({ ...toProblem({ code: 'invalid-request', detail }), instance: id });
   if (socket.writable) {
     socket.write(
-      'HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/problem+json\r\n' +
+      `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nRequest-Id: ${id}\r\n` +
+        'Content-Type: application/problem+json\r\n' +
         `Content-Length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
     );
   }

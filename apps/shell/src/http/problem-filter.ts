@@ -33,7 +33,10 @@ export class ProblemFilter implements ExceptionFilter {
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const refused = refusedOf(error) ?? this.#options.known?.(error) ?? internal;
     if (refused === internal) {
-      this.#log.error({ error, method: request.method, path: pathOf(request) }, 'a request failed unexpectedly');
+      this.#log.error(
+        { error, method: request.method, path: pathOf(request), requestId: request.id },
+        'a request failed unexpectedly',
+      );
     }
     if (reply.sent) return;
     sendProblem(reply, refused);
@@ -48,7 +51,7 @@ export function sendProblem(reply: FastifyReply, refused: Refusal): void {
   if (refused.code === 'unauthenticated') void reply.header('www-authenticate', 'Bearer realm="countersign"');
   if (refused.code === 'unavailable' || refused.code === 'too-many-requests')
     void reply.header('retry-after', retryAfter(refused));
-  const text = JSON.stringify(toProblem(refused));
+  const text = JSON.stringify({ ...toProblem(refused), instance: reply.request.id });
   void reply.code(statusOf(refused.code)).header('content-type', 'application/problem+json');
   if (refused.code === 'payload-too-large') refuseBody(reply, text);
   else void reply.send(text);

@@ -29,7 +29,7 @@ describe('the table of problems', () => {
 
   it('makes documents with a stable code, type and title', () => {
     expect(toProblem({ code: 'expired', detail: 'too late' })).toEqual({
-      type: 'urn:countersign:problem:expired',
+      type: '/problems/expired',
       title: 'The approval has expired',
       status: 410,
       code: 'expired',
@@ -43,7 +43,7 @@ describe('the table of problems', () => {
       respondedBy: 'ann',
       status: 409,
       code: 'already-resolved',
-      type: 'urn:countersign:problem:already-resolved',
+      type: '/problems/already-resolved',
       detail: 'by ann',
     });
   });

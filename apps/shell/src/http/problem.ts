@@ -7,6 +7,8 @@ export interface Problem {
   readonly status: number;
   readonly code: ErrorCode;
   readonly detail: string;
+  /** The `Request-Id` of the request. */
+  readonly instance?: string;
   readonly errors?: readonly FieldError[];
 }
 
@@ -63,6 +65,11 @@ export function statusOf(code: ErrorCode): number {
   return table[code][0];
 }
 
+/** The short description of a code. */
+export function titleOf(code: ErrorCode): string {
+  return table[code][1];
+}
+
 /** When a refused request may be repeated, in whole seconds, as the header `Retry-After` says it. */
 export function retryAfter({ extra = {} }: Pick<Refusal, 'extra'>): string {
   const { retryAfterMs } = extra;
@@ -75,7 +82,7 @@ export function toProblem({ code, detail, extra, errors }: Refusal): Problem {
   return {
     // The extra members come first, so they can never replace the standard ones.
     ...extra,
-    type: `urn:countersign:problem:${code}`,
+    type: `/problems/${code}`,
     title,
     status,
     code,

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { safeHeaders } from './safe-headers.js';
 
 /** A response that is one text. */
@@ -18,9 +18,22 @@ export function sendText(reply: FastifyReply, { status, contentType, text, heade
   const { raw } = reply;
   const bytes = Buffer.byteLength(text);
   reply.hijack();
-  raw.writeHead(status, [...safeHeaderLines, 'content-type', contentType, 'content-length', String(bytes), ...headers]);
+  raw.writeHead(status, [
+    ...safeHeaderLines,
+    ...requestHeaders(reply.request),
+    'content-type',
+    contentType,
+    'content-length',
+    String(bytes),
+    ...headers,
+  ]);
   // One byte for each character: ASCII, which needs no encoding.
   raw.end(text, bytes === text.length ? 'latin1' : 'utf8');
+}
+
+/** The headers that every answer to this request has: its id, and what is left of its sender's rate. */
+export function requestHeaders({ id, rateHeaders }: FastifyRequest): readonly string[] {
+  return rateHeaders === null ? ['request-id', id] : ['request-id', id, ...rateHeaders];
 }
 
 const safeHeaderLines = Object.entries(safeHeaders).flat();
