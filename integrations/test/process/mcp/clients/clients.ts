@@ -5,15 +5,12 @@ import { pythonRequirements, type PythonClients } from './python-clients.js';
 import { connectSdk1, connectSdk2 } from './sdk-clients.js';
 import type { Connect } from './tried-client.js';
 
-/** The version of MCP that a client and the gate agree on; `refused`: it does not connect, and no tool runs. */
-type Agreed = '2025-11-25' | '2026-07-28' | 'refused';
-
 /** A client of other people that is tried at the gate. */
 export interface ClientUnderTest {
   readonly name: string;
   readonly package: string;
-  /** Before a server on version 1 of the TypeScript SDK, and on version 2. */
-  readonly agrees: Readonly<Record<'1' | '2', Agreed>>;
+  /** The version of MCP that it and the gate agree on, before a server on version 1 of the TypeScript SDK, and on version 2. */
+  readonly agrees: Readonly<Record<'1' | '2', string>>;
   readonly isPython?: true;
   /** The server begins to read so much later. */
   readonly startsAfterMs?: number;
