@@ -1,3 +1,4 @@
 export { attributesOf, openOtlpCollector } from './testing/otlp-collector.js';
-export type { OtlpCollector, ReceivedSpan } from './testing/otlp-collector.js';
+export type { OtlpCollector } from './testing/otlp-collector.js';
+export type { ReceivedSpan } from './testing/otlp-protobuf.js';
 export { lintMetrics } from './testing/lint-metrics.js';

@@ -1,5 +1,6 @@
 import { ConfigError } from '@countersign/runtime';
-import type { Tracing, TracingOptions } from './tracing.js';
+import { otlpProtocols } from './tracing.js';
+import type { OtlpProtocol, Tracing, TracingOptions } from './tracing.js';
 
 type Environment = TracingOptions['env'];
 
@@ -7,7 +8,7 @@ type Environment = TracingOptions['env'];
  * Spans to an OpenTelemetry collector where the environment names one with `OTEL_EXPORTER_OTLP_ENDPOINT`, or with
  * `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`; undefined, and nothing loaded, where it does not. The other `OTEL_` variables
  * (headers, timeouts, sampler, batches, attributes of the resource) mean what the OpenTelemetry specification says.
- * @throws ConfigError where the endpoint is no URL over HTTP, or gRPC is asked for.
+ * @throws ConfigError where the endpoint is no URL over HTTP, or the protocol is none over HTTP, such as gRPC.
  * @example
  * const tracing = await openTracing({ service: 'countersign', env: process.env, log });
  */
@@ -15,10 +16,10 @@ export async function openTracing(options: TracingOptions): Promise<Tracing | un
   const { env } = options;
   const url = isOff(env) ? undefined : urlOf(env);
   if (url === undefined) return undefined;
-  checkProtocol(env);
+  const protocol = protocolOf(env);
   const { createOtlpTracing } = await import('./otlp-tracing.js');
-  options.log.info({ endpoint: url.origin }, 'spans are sent to a collector');
-  return createOtlpTracing({ ...options, url });
+  options.log.info({ endpoint: url.origin, protocol }, 'spans are sent to a collector');
+  return createOtlpTracing({ ...options, collector: { url, protocol } });
 }
 
 function isOff(env: Environment): boolean {
@@ -43,9 +44,17 @@ function urlOf(env: Environment): URL | undefined {
   return url;
 }
 
-function checkProtocol(env: Environment): void {
-  const name = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'].find((one) => env[one] === 'grpc');
-  if (name === undefined) return;
-  const problem = 'spans are sent over HTTP, not gRPC: remove it, and name the port for HTTP, usually 4318';
-  throw new ConfigError([{ variable: name, problem }]);
+/** The specification's default is binary; some collectors take nothing else. */
+function protocolOf(env: Environment): OtlpProtocol {
+  const name = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'].find(
+    (one) => (env[one] ?? '') !== '',
+  );
+  const given = name === undefined ? 'http/protobuf' : env[name];
+  const protocol = otlpProtocols.find((one) => one === given);
+  if (protocol !== undefined) return protocol;
+  const problem =
+    given === 'grpc'
+      ? 'spans are sent over HTTP, not gRPC: remove it, and name the port for HTTP, usually 4318'
+      : `must be ${otlpProtocols.join(' or ')}`;
+  throw new ConfigError([{ variable: name ?? '', problem }]);
 }

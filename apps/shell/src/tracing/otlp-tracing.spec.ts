@@ -64,6 +64,27 @@ it('decodes no answer of a collector', async () => {
   await collector.close();
 });
 
+it.each([
+  [{}, 'application/x-protobuf'],
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: '' }, 'application/x-protobuf'],
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' }, 'application/x-protobuf'],
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }, 'application/json'],
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json' }, 'application/json'],
+])('sends spans in the form of %j', async (protocol, type) => {
+  const collector = await collect();
+  const log = createCollectingLog();
+  const tracing = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, ...protocol }, log);
+  await oneSpan(tracing, 'größe');
+  await tracing?.close();
+  expect(collector.types()).toEqual([type]);
+  expect(collector.spans()).toMatchObject([
+    { name: 'one', traceId: expect.stringMatching(/^[0-9a-f]{32}$/) as unknown },
+  ]);
+  expect(attributesOf(collector.spans()[0])).toEqual({ 'messaging.message.id': 'größe' });
+  expect(collector.services()).toContainEqual({ key: 'service.name', value: { stringValue: 'countersign' } });
+  expect(log.entries.filter(({ message }) => message === 'spans were not delivered')).toEqual([]);
+});
+
 it('sends to the whole URL that is given for traces alone', async () => {
   const collector = await collect();
   const tracing = await open({
@@ -127,6 +148,14 @@ describe('a start', () => {
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
     await expect(open(env)).rejects.toThrow('OTEL_EXPORTER_OTLP_PROTOCOL: spans are sent over HTTP, not gRPC');
   });
+
+  it.each(['http', 'protobuf', 'HTTP/JSON'])(
+    'refuses the protocol %s, and names those that there are',
+    async (given) => {
+      const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', OTEL_EXPORTER_OTLP_PROTOCOL: given };
+      await expect(open(env)).rejects.toThrow('OTEL_EXPORTER_OTLP_PROTOCOL: must be http/protobuf or http/json');
+    },
+  );
 
   it.each([{ OTEL_SDK_DISABLED: 'TRUE' }, { OTEL_TRACES_EXPORTER: 'none' }])('makes no spans with %o', async (off) => {
     expect(await open({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', ...off })).toBeUndefined();

@@ -8,7 +8,15 @@ import type { NewEvent } from '@countersign/contracts';
 import { eventAttributes, eventName } from './call-attributes.js';
 import { closeInTime, createSpanProcessor } from './span-export.js';
 import { parseTraceparent, toTraceparent } from './trace-context.js';
-import type { RunningSpan, SpanOptions, TracedAnswer, TracedRequest, Tracing, TracingOptions } from './tracing.js';
+import type {
+  Collector,
+  RunningSpan,
+  SpanOptions,
+  TracedAnswer,
+  TracedRequest,
+  Tracing,
+  TracingOptions,
+} from './tracing.js';
 
 /** The active span of some work. A request gets its own only when its route is known. */
 interface Scope {
@@ -21,11 +29,16 @@ const kinds = { consumer: SpanKind.CONSUMER, client: SpanKind.CLIENT, internal: 
 const attributeLengthMax = 1024;
 
 /** Spans over OTLP/HTTP, in batches. Nothing is registered globally, so two exporters can exist in one process. */
-export function createOtlpTracing({ service, env, log, url }: TracingOptions & { readonly url: URL }): Tracing {
+export function createOtlpTracing({
+  service,
+  env,
+  log,
+  collector,
+}: TracingOptions & { readonly collector: Collector }): Tracing {
   const isLimited = env['OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT'] ?? env['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'];
   const provider = new NodeTracerProvider({
     resource: resourceOf(env['OTEL_SERVICE_NAME'], service),
-    spanProcessors: [createSpanProcessor(url, log)],
+    spanProcessors: [createSpanProcessor(collector, log)],
     ...(isLimited === undefined && { spanLimits: { attributeValueLengthLimit: attributeLengthMax } }),
   });
   const tracer = provider.getTracer('countersign');

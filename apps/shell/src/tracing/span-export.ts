@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '@countersign/runtime';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BatchSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import type { SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-node';
+import type { Collector } from './tracing.js';
 
 /** How long the last spans may take at shutdown. The time to stop a process is shorter than an export may take. */
 const closeMsMax = 2_000;
 
 /** Sends spans over OTLP/HTTP, in batches; at most a queue of them waits. */
-export function createSpanProcessor(url: URL, log: Log): SpanProcessor {
-  return new BatchSpanProcessor(telling(new OTLPTraceExporter({ url: url.href }), log));
+export function createSpanProcessor({ url, protocol }: Collector, log: Log): SpanProcessor {
+  const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;
+  return new BatchSpanProcessor(telling(new Exporter({ url: url.href }), log));
 }
 
 /** Sends the last spans, or gives up in time. Undelivered spans do not make the shutdown fail. */

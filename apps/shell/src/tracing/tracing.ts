@@ -1,6 +1,16 @@
 import type { NewEvent } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
 
+/** The forms of OTLP over HTTP, as the OpenTelemetry specification names them. */
+export const otlpProtocols = ['http/protobuf', 'http/json'] as const;
+export type OtlpProtocol = (typeof otlpProtocols)[number];
+
+/** Where spans go, and in which form. */
+export interface Collector {
+  readonly url: URL;
+  readonly protocol: OtlpProtocol;
+}
+
 /** The settings of tracing. */
 export interface TracingOptions {
   /** The service's name where `OTEL_SERVICE_NAME` does not say another. */
