@@ -1,7 +1,7 @@
 import { deadLetterHeadersSchema, eventHeadersSchema, requestHeadersSchema } from './message-headers.js';
 import { eventSchemas } from './events.js';
 import { requestMessageSchemas } from './request-messages.js';
-import type { JsonSchema } from './json-schema.js';
+import { membersOf, type JsonSchema } from './json-schema.js';
 import { createSchemaRegistry, type SchemaRegistry } from './schema-registry.js';
 import { eventViewSchema } from './log-views.js';
 
@@ -100,14 +100,9 @@ function eventsTopic(prefix: string, book: SchemaRegistry): Topic {
       name: type,
       title: `${type} (event)`,
       headers: headersOf(`${type}Event`, type, book.use(eventHeadersSchema, 'output', 'EventHeaders'), book),
-      payload: book.define(`${type}Event`, {
-        allOf: [
-          book.use(eventViewSchema, 'output', 'Event'),
-          {
-            type: 'object',
-            properties: { type: { const: type }, data: book.use(data, 'output', `${type}Data`) },
-          },
-        ],
+      payload: withOwn(book, `${type}Event`, book.use(eventViewSchema, 'output', 'Event'), {
+        type: { const: type },
+        data: book.use(data, 'output', `${type}Data`),
       }),
       bindings: keyedByRun(['string', 'null'], 'The `runId` of the event; null for events that belong to no run.'),
     },
@@ -132,7 +127,7 @@ function deadLettersTopic(prefix: string, book: SchemaRegistry): Topic {
         title: 'A dead letter',
         contentType: 'application/octet-stream',
         headers: book.use(deadLetterHeadersSchema, 'output', 'DeadLetterHeaders'),
-        payload: { description: 'The bytes of the original message.' },
+        payload: book.define('DeadLetterValue', { description: 'The bytes of the original message.' }),
         bindings: { kafka: { key: { description: 'The key of the original message.' }, bindingVersion: '0.5.0' } },
       },
     },
@@ -161,9 +156,21 @@ function operations(): Record<string, JsonSchema> {
 }
 
 function headersOf(name: string, type: string, headers: JsonSchema, book: SchemaRegistry): JsonSchema {
-  return book.define(`${name}Headers`, {
-    allOf: [headers, { type: 'object', properties: { ce_type: { const: type } } }],
-  });
+  return withOwn(book, `${name}Headers`, headers, { ce_type: { const: type } });
+}
+
+/**
+ * Defines a component like another one with some members of its own. Not as `allOf`: generators of models merge the members into
+ * the other component, so that all events would have the type of the last one.
+ */
+function withOwn(
+  book: SchemaRegistry,
+  name: string,
+  { $ref }: JsonSchema,
+  own: Record<string, JsonSchema>,
+): JsonSchema {
+  const other = book.components()[String($ref).replace('#/components/schemas/', '')] ?? {};
+  return book.define(name, { ...other, properties: { ...membersOf(other), ...own } });
 }
 
 function keyedByRun(type: 'string' | readonly string[], description: string): JsonSchema {

@@ -3,7 +3,8 @@ import { z } from 'zod';
 /** The labels of a call. */
 export const labelsSchema = z
   .record(z.string().min(1).max(128), z.string().max(512))
-  .refine((labels) => Object.keys(labels).length <= 64, { error: 'at most 64 labels' });
+  .refine((labels) => Object.keys(labels).length <= 64, { error: 'at most 64 labels' })
+  .meta({ maxProperties: 64 });
 
 /**
  * The labels that say to what the arguments of a call are relative: the folder of a coding agent, and the MCP server with the

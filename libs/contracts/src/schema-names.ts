@@ -4,7 +4,7 @@ import { alternativesOf, isNull, mapSubschemas, membersOf, type JsonSchema, type
 export interface Naming {
   /** Adds a schema under a name, and returns a reference to it. */
   readonly define: (name: string, schema: JsonSchema) => JsonSchema;
-  /** Also enumerations that are written once. */
+  /** Also enumerations that are written once, even of one value. */
   readonly hasEnumerations: boolean;
 }
 
@@ -37,7 +37,7 @@ export function nameOf(...words: readonly string[]): string {
 function needsName(schema: JsonSchema, { hasEnumerations }: Naming): boolean {
   const isUnion = alternativesOf(schema).filter((alternative) => !isNull(alternative)).length > 1;
   const values = Array.isArray(schema['enum']) ? schema['enum'] : [];
-  return isUnion || (hasEnumerations && values.length > 1) || schema['properties'] !== undefined;
+  return isUnion || (hasEnumerations && values.length > 0) || schema['properties'] !== undefined;
 }
 
 function partName(

@@ -43,7 +43,7 @@ export const grantRoutes = {
     body: createGrantSchema,
     query: createGrantQuerySchema,
     answers: { 201: grantViewSchema, 200: grantPreviewSchema },
-    codes: ['not-an-approver', 'blocked-by-policy', 'too-many-requests'],
+    codes: ['expired', 'not-an-approver', 'blocked-by-policy', 'too-many-requests'],
   }),
   confirmGrant: defineRoute({
     id: 'confirmGrant',
