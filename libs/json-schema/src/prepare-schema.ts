@@ -21,7 +21,7 @@ import { spend } from './work.js';
 const stepsPerNode = 20;
 const stepsPerPattern = 1000;
 const stepsPerUnicodeClass = 2000;
-const stepsPerInstruction = 5;
+const stepsPerInstruction = 8;
 
 /**
  * Reads a schema once, so that values can be checked against it. A part that cannot be honoured is left out, and a note
