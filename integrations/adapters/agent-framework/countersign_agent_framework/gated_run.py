@@ -241,14 +241,11 @@ def _unfit(error: CountersignError, calls: list[dict[str, Any]]) -> dict[str, st
     for index, call in enumerate(calls):
         start = f"calls.{index}."
         wrong = [place for place in error.errors if f"{place['path']}.".startswith(start)]
-        words = [f"{_place(place['path'], start)} {place['message']}".strip() for place in wrong]
+        said = (f"{place['path'].removeprefix(start)} {place['message']}" for place in wrong)
+        words = [text.removeprefix("arguments").lstrip(". ") for text in said]
         if error.code in ("invalid-arguments", "invalid-request") and wrong:
             unfit[call["toolCallId"]] = f"{UNFIT}\n{'; '.join(words)}"
     return unfit
-
-
-def _place(path: str, start: str) -> str:
-    return path.removeprefix(start).removeprefix("arguments").removeprefix(".")
 
 
 def _text(result: Result) -> str:
