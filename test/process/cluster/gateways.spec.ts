@@ -75,12 +75,12 @@ describe('gateways over one event store', () => {
     }
   }, 120_000);
 
-  test('a position that no view has reached is waited for, and then answered 503', async () => {
+  test('a position that the log has not given out is answered 409', async () => {
     const { a } = await openPair();
     const written = await request(a, 'call-1');
     const beyond = { ...written, headers: { 'countersign-position': String(Number.MAX_SAFE_INTEGER) } };
     const answer = await readAfter(a, `/v1/tool-calls/${callOf(written).callId}`, beyond);
-    expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    expect(answer).toMatchObject({ status: 409, body: { code: 'future-position' } });
   }, 120_000);
 
   test('a repeat that reaches the other one is recognised by the log, and answered with the same call', async () => {
