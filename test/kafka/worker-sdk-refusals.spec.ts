@@ -60,7 +60,6 @@ const messagesOf = (runId: string) => ledger.seen.filter(({ key }) => key === ru
 
 describe.each(ways)('a worker over %s', (_, way) => {
   it.each<[string, (runId: string) => Parameters<Worker['step']>[0]]>([
-    ['a long toolCallId', (runId) => ({ runId, toolCalls: [fill('x'.repeat(2049))] })],
     ['a long runId', () => ({ runId: 'x'.repeat(300), toolCalls: [fill('1')] })],
     ['a runId that is no path', () => ({ runId: '..', toolCalls: [fill('1')] })],
     ['the same toolCallId twice', (runId) => ({ runId, toolCalls: [fill('1'), fill('1')] })],
@@ -70,6 +69,15 @@ describe.each(ways)('a worker over %s', (_, way) => {
     const runId = newRun();
     const startedAt = performance.now();
     await expect(newWorker(way).step(stepOf(runId))).rejects.toMatchObject({ code: 'invalid-request' });
+    expect(performance.now() - startedAt).toBeLessThan(atOnceMs);
+    expect(messagesOf(runId)).toEqual([]);
+  });
+
+  it('is refused a call with a long toolCallId alone, at once', async () => {
+    const runId = newRun();
+    const startedAt = performance.now();
+    const { results } = await newWorker(way).step({ runId, toolCalls: [fill('x'.repeat(2049))] });
+    expect(results).toMatchObject([{ status: 'failed', error: { code: 'invalid-request' } }]);
     expect(performance.now() - startedAt).toBeLessThan(atOnceMs);
     expect(messagesOf(runId)).toEqual([]);
   });

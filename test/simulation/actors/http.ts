@@ -26,6 +26,8 @@ export interface Acknowledged {
   readonly request: ApiRequest;
   readonly commandId: string;
   readonly reply: Reply;
+  /** The time of the first try, by the world's clock. */
+  readonly sentAtMs: number;
 }
 
 /** The APIs of the installation, and a record of their responses. */
@@ -67,6 +69,7 @@ export function openDoors(
   const answer = async (
     { gateway, machine }: RunningGateway,
     request: ApiRequest,
+    sentAtMs: number,
   ): Promise<Acknowledged | undefined> => {
     const { actor, target, key, body, run } = request;
     let used = '';
@@ -78,7 +81,7 @@ export function openDoors(
           return run(gateway, { actor, commandId });
         },
       );
-      return reply.status >= 500 ? undefined : { request, commandId: used, reply };
+      return reply.status >= 500 ? undefined : { request, commandId: used, reply, sentAtMs };
     } catch (error) {
       // Actions of a killed process have no effect.
       if (machine.isAlive() && !isOutage(error)) {
@@ -92,9 +95,10 @@ export function openDoors(
   };
   return {
     ask: async (request, triesMax = Infinity) => {
+      const sentAtMs = world.clock.now();
       for (let tries = 1; tries <= triesMax; tries += 1) {
         if (hasLeft(departure, request.actor.principal, world.clock.now())) return undefined;
-        const found = await patiently(once((running) => answer(running, request)));
+        const found = await patiently(once((running) => answer(running, request, sentAtMs)));
         if (found !== lost && found !== undefined) {
           const { status, code } = found.reply;
           world.trace.add(request.actor.principal, `${request.kind} ${request.target}: ${status} ${code ?? ''}`);

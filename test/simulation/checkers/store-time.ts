@@ -44,20 +44,35 @@ export const storeTime: CreateChecker = (site, fail) => {
       const aheadMs = clock.now() - world.clock.now();
       if (Math.abs(aheadMs) > noticedMs) fail(`${name} fires a deadline although it is ${String(aheadMs)} ms ahead`);
     },
-    onAcknowledged: ({ request, reply }) => {
+    onAcknowledged: ({ request, reply, sentAtMs }) => {
       if (request.kind !== 'respond' || reply.code !== 'expired') return;
       const approvalId = /apr_[^/]+/.exec(request.target)?.[0] ?? '';
       for (const events of world.log.streams.values()) {
-        const state = events[0]?.type === 'ToolCallRequested' ? stateOf(events) : undefined;
-        const approval =
-          state?.status === 'recorded' ? state.approvals.find((one) => one.approvalId === approvalId) : undefined;
-        if (approval?.resolution.status !== 'pending') continue;
-        const leftMs = Date.parse(expiresAtOf(approval) ?? '') - world.clock.now();
+        if (events[0]?.type !== 'ToolCallRequested') continue;
+        const leftMs = leastLeftMs(events, approvalId, sentAtMs, world.clock.now());
         if (leftMs > errorMsMax) fail(`a vote on ${approvalId} is late ${String(leftMs)} ms before the deadline`);
       }
     },
   };
 };
+
+/**
+ * The least time that was left to an approval between two moments; 0 or less: it had ended. A refusal is decided at one
+ * of them: its process may be frozen before it answers, while another one moves the deadline.
+ */
+function leastLeftMs(events: readonly RecordedEvent[], approvalId: string, fromMs: number, untilMs: number): number {
+  const left = events.flatMap((_, index) => {
+    const next = events[index + 1];
+    const endMs = next === undefined ? untilMs : Date.parse(next.recordedAt);
+    if (endMs < fromMs) return [];
+    const state = stateOf(events.slice(0, index + 1));
+    const approval =
+      state.status === 'recorded' ? state.approvals.find((one) => one.approvalId === approvalId) : undefined;
+    if (approval === undefined) return [];
+    return [approval.resolution.status === 'pending' ? Date.parse(expiresAtOf(approval) ?? '') - endMs : 0];
+  });
+  return left.length === 0 ? 0 : Math.min(...left);
+}
 
 /** The times at which an event says that it happened. */
 function timesOf({ data }: RecordedEvent): (readonly [string, number])[] {

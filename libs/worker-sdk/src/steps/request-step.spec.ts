@@ -70,7 +70,9 @@ describe('a call that the server refuses', () => {
     expect(failed.map((one) => one?.code)).toEqual(['batch-incomplete', 'invalid-request']);
   });
 
-  it('is none where the request itself is at fault', async () => {
+  it('is none where the request itself is at fault, or two calls have one id', async () => {
     await expect(request('invalid-request', 'batchId')).rejects.toThrow('no');
+    const twice = [...toolCalls, ...toolCalls.slice(0, 1)];
+    await expect(request('invalid-request', 'calls.2.toolCallId', { toolCalls: twice })).rejects.toThrow('no');
   });
 });

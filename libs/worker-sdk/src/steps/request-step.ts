@@ -77,7 +77,9 @@ function refusedCall(error: unknown, requests: readonly RequestedCall[]): Refuse
   const { errors = [], detail } = error.problem ?? { detail: error.message };
   const index = indexIn([...errors.map(({ path }) => path), detail]) ?? indexByName(error, requests);
   const request = requests[index];
-  if (request === undefined) return undefined;
+  // Of two calls with one id neither can be told from the other: the step itself is at fault.
+  const isNamedOnce = requests.filter(({ toolCallId }) => toolCallId === request?.toolCallId).length === 1;
+  if (request === undefined || !isNamedOnce) return undefined;
   const own = errors.filter(({ path }) => path.startsWith(`calls.${String(index)}.`));
   const what = whatIsWrong(own) || detail;
   return error.code === 'invalid-arguments'
