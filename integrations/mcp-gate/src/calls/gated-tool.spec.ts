@@ -79,12 +79,12 @@ describe('a schema of the MCP server', () => {
   });
 });
 
-it('refuses arguments whose check takes more work than one request may cost', async () => {
+it('asks about arguments whose check takes more work than one request may cost', async () => {
   const allOf = Array.from({ length: 20 }, (_, maxItems) => ({ maxItems: maxItems + 1 }));
   const { call, asked } = await open(withX({ items: { allOf } }));
   const x = Array.from({ length: 30_000 }, (_, id) => [id]);
-  expect(textOf(await call({ x }))).toMatch(/Invalid arguments: checking them .* takes too much work/);
-  expect(asked).toEqual([]);
+  await call({ x });
+  expect(asked).toMatchObject([{ arguments: { x } }]);
 });
 
 it.each(['a\nb', 'x'.repeat(257), 'a\ud800'])('says that a tool of the name %j cannot be gated', async (name) => {

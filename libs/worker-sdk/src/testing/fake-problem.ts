@@ -11,7 +11,8 @@ const statuses: Partial<Record<ErrorCode, number>> = {
 /** Refuses a request. The status is that of the code. */
 export function refuse(code: ErrorCode, more: object = {}): Response {
   const status = statuses[code] ?? 409;
-  const problem = { type: `/problems/${code}`, title: code, detail: code, ...more, status, code };
+  const instance = globalThis.crypto.randomUUID();
+  const problem = { type: `/problems/${code}`, title: code, detail: code, instance, ...more, status, code };
   const headers = { 'content-type': 'application/problem+json; charset=utf-8' };
   return new Response(JSON.stringify(problem), { status, headers });
 }

@@ -15,7 +15,7 @@ export function json(status: number, body: unknown): Answer {
 }
 
 export function problem(status: number, code: string, more: Members = {}): Answer {
-  const body = { type: `/problems/${code}`, title: anyText, status, code, detail: anyText, ...more };
+  const body = { type: `/problems/${code}`, title: anyText, status, code, detail: anyText, instance: anyText, ...more };
   return { status, type: expect.stringMatching(/^application\/problem\+json/) as unknown as string, body };
 }
 
