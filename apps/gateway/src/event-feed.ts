@@ -163,7 +163,7 @@ function mayRead(readModel: Views, actor: Actor, event: LogEvent): boolean {
   return !policyTypes.has(event.type) || mayReadPolicy(actor);
 }
 
-/** What a reader names to get every event that this version cannot read: it cannot name the types of a later version. */
+/** With this name a reader gets every event that this version cannot read. The types of later versions have no name here. */
 export const unreadableType = 'unreadable';
 
 function createFilter(

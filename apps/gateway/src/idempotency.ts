@@ -45,7 +45,7 @@ export interface KeyedRequest {
   /** Method and path, such as `POST /v1/tool-calls`. */
   readonly target: string;
   readonly key: string;
-  /** Of the canonical form of its body. */
+  /** The canonical form of its body. */
   readonly bytes: Uint8Array;
 }
 

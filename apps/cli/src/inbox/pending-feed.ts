@@ -26,7 +26,7 @@ const relevant = [
   // Every event that the server cannot read.
   'unreadable',
 ].join(',');
-/** Of these one that cannot be read is about more than one call. */
+/** An event of these types that cannot be read concerns more than one call. */
 const forbidding: readonly string[] = ['PolicyActivated', 'RunCancelled'];
 
 /** The messages from the feed to the inbox. */
@@ -76,7 +76,7 @@ export function createPendingFeed(client: LedgerClient, filters: ApprovalFilters
     else callOf.delete(approvalId);
     listener.changed(approval);
   };
-  /** The approvals that an event is about. Nobody may decide on those of one that cannot be read. */
+  /** The approvals that an event is about. When the event cannot be read, none of them may be decided. */
   const concerned = ({ data, callId, type }: LogEventView): readonly string[] => {
     if (data !== null) return typeof data['approvalId'] === 'string' ? [data['approvalId']] : [];
     if (callId === null) return forbidding.includes(type) ? [...callOf.keys()] : [];

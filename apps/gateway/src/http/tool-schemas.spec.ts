@@ -50,7 +50,7 @@ const request = (name: string, schemaText: string, args: string): Promise<Answer
 const pointersOf = (notes: readonly SchemaNote[] = []): readonly string[] => notes.map(({ pointer }) => pointer);
 const isMask = (value: unknown): boolean => typeof value === 'string' && value.startsWith('[masked sha256:');
 
-/** What is wrong with an answer; undefined: nothing. */
+/** The fault of an answer; undefined when it has none. */
 async function problemOf({ masked = [] }: SchemaCase, call: CallCase, { status, body }: Answer) {
   const [recorded] = body.calls ?? [];
   const isNoted = call.orNoteAt !== undefined && pointersOf(recorded?.schemaNotes).includes(call.orNoteAt);
