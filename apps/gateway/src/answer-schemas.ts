@@ -21,6 +21,14 @@ export const meSchema = z
     agentIds: z
       .array(z.string())
       .meta({ description: 'Globs of the agents that it may request for, in addition to its own principal.' }),
+    credential: z.string().nullable().meta({
+      description:
+        'The id of the credential: `token:` and the first 16 hex digits of the SHA-256 of the token, or `oidc:`, the issuer and the `jti` or `sid`. Null: a session that has none.',
+    }),
+    expiresAt: z.iso
+      .datetime({ precision: 3 })
+      .nullable()
+      .meta({ description: 'When the access token or the session ends. Null: the token has no end.' }),
   })
   .meta({ id: 'Me', description: 'The caller, as the server knows it.' });
 

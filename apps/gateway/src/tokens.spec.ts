@@ -21,6 +21,8 @@ describe('tokens', () => {
       agentIds: ['a-*'],
       via: 'api',
       assurance: 'medium',
+      // The first digits of `printf one | sha256sum`.
+      credential: 'token:7692c3ad3540bb80',
     });
     expect(tokens.actorOf('one', 'cli')).toMatchObject({ via: 'cli', assurance: 'medium' });
     expect(tokens.actorOf('one', 'mcp')).toMatchObject({ via: 'mcp', assurance: 'low' });

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { assuranceSchema, externalIdSchema, groupSchema, plainWords, principalSchema } from '@countersign/contracts';
 import type { Assurance } from '@countersign/contracts';
-import { roles } from '@countersign/commands';
+import { credentialOfToken, roles } from '@countersign/commands';
 import type { Actor, Role } from '@countersign/commands';
 import { agentIdsSchema } from '@countersign/shell';
 import { z } from 'zod';
@@ -168,6 +168,7 @@ function toHolder(entry: ParsedEntry): Holder {
     roles: new Set(entry.roles),
     groups: entry.groups,
     agentIds: entry.agentIds,
+    credential: credentialOfToken(digestOf(entry)),
     ...(entry.owner !== undefined && { owner: entry.owner }),
   };
   const as = (via: BearerVia | 'inbox'): Actor => ({

@@ -20,6 +20,10 @@ export interface Actor {
   /** The channel of the response: `inbox`, `api`, `cli`, or a channel's id. */
   readonly via: string;
   readonly assurance: Assurance;
+  /** The id of the credential that proved the caller, such as `token:6ca13d52ca70c883`. Absent: the channel has none. */
+  readonly credential?: string;
+  /** When the credential ends, as RFC 3339. Absent: it has no end of its own. */
+  readonly expiresAt?: string;
 }
 
 /** A key for one principal of a tenant. Ids contain no control characters. */

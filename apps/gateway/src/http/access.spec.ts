@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { roles } from '@countersign/commands';
 import type { ApprovalView } from '@countersign/contracts';
@@ -98,7 +99,10 @@ describe('tokens', () => {
     const { status, body } = await api.send('GET', '/v1/me', { as: 'ann' });
     expect([status, body]).toEqual([
       200,
-      { principal: 'ann', tenant: 'default', roles: ['approver'], groups: expect.any(Array), agentIds: [] },
+      {
+        ...{ principal: 'ann', tenant: 'default', roles: ['approver'], groups: expect.any(Array), agentIds: [] },
+        ...{ credential: `token:${hash('sha256', 'ann-token').slice(0, 16)}`, expiresAt: null },
+      },
     ]);
   });
 

@@ -18,8 +18,9 @@ export class MeController {
 
   @Endpoint(routes.getMe)
   me(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
-    return read(this.#http, request, reply, ({ principal, tenant, roles, groups, agentIds }) =>
-      ok({ principal, tenant, roles: [...roles], groups, agentIds }),
-    );
+    return read(this.#http, request, reply, ({ principal, tenant, roles, groups, agentIds, ...proof }) => {
+      const { credential = null, expiresAt = null } = proof;
+      return ok({ principal, tenant, roles: [...roles], groups, agentIds, credential, expiresAt });
+    });
   }
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -84,7 +85,10 @@ describe('a session', () => {
     const sessions = createSessions({ store, tokens: createTokens(tokenEntries), clock, ids });
     const opened = sessions.openWithToken('ann-token');
     expect(store.find(opened?.id ?? '')).toBeUndefined();
-    expect(sessions.actorOf(opened?.id ?? '')).toMatchObject({ principal: 'ann', via: 'inbox' });
+    expect(sessions.actorOf(opened?.id ?? '')).toMatchObject({
+      ...{ principal: 'ann', via: 'inbox', expiresAt: '2026-11-22T22:00:00.000Z' },
+      credential: `token:${hash('sha256', 'ann-token').slice(0, 16)}`,
+    });
     clock.advance(12 * 3_600_000 - 1);
     expect(sessions.actorOf(opened?.id ?? '')).toBeDefined();
     clock.advance(1);

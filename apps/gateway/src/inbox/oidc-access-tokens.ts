@@ -17,7 +17,7 @@ export interface OidcPorts {
 
 /** The result of the check of an access token. `why` says which check failed; `unavailable`: the provider cannot be asked. */
 export type VerifiedToken =
-  | { readonly status: 'valid'; readonly person: Person }
+  | { readonly status: 'valid'; readonly person: Person; readonly expiresAtMs: number }
   | { readonly status: 'refused'; readonly why: string }
   | { readonly status: 'unavailable' };
 
@@ -77,7 +77,8 @@ export function createAccessTokens(
         const tokenHash = hash('sha256', accessToken);
         if (!validHashes.has(tokenHash)) logMissingClaims(log, config, payload);
         remember(validHashes, tokenHash);
-        return { status: 'valid', person };
+        // The check of `requiredClaims` leaves no token without it.
+        return { status: 'valid', person, expiresAtMs: (payload.exp ?? 0) * 1000 };
       } catch (error) {
         const why = whyRefused(error);
         if (why !== undefined) return { status: 'refused', why };

@@ -12,5 +12,7 @@ export async function proveByOidc(
   via: BearerVia,
 ): Promise<Actor | Exclude<VerifiedToken, { readonly status: 'valid' }>> {
   const verified = await oidc.verify(token);
-  return verified.status === 'valid' ? { ...actorFor(verified.person), via, assurance: assuranceOf(via) } : verified;
+  if (verified.status !== 'valid') return verified;
+  const expiresAt = new Date(verified.expiresAtMs).toISOString();
+  return { ...actorFor(verified.person), via, assurance: assuranceOf(via), expiresAt };
 }

@@ -26,7 +26,13 @@ export function personOf({ tenant, rolesClaim, groupsClaim }: OidcConfig, claims
   const problem = lookalikeProblem(principal);
   if (problem !== undefined) throw new TokenRefusedError(`its subject (sub) ${problem}`);
   const groups = listOf(claimAt(claims, groupsClaim)).filter((group) => lookalikeProblem(group) === undefined);
-  return { tenant, principal, roles: listOf(claimAt(claims, rolesClaim)), groups };
+  return { tenant, principal, roles: listOf(claimAt(claims, rolesClaim)), groups, credential: credentialOf(claims) };
+}
+
+/** The issuer, and what it calls the token (`jti`) or the sign-in (`sid`). */
+function credentialOf({ iss = '', jti, sid }: JWTPayload): string {
+  const ids = [jti, sid].filter((id) => typeof id === 'string' && id !== '');
+  return ['oidc:', iss, ...ids.slice(0, 1).map((id) => `#${String(id)}`)].join('');
 }
 
 /** Returns whether a principal can be a person of a provider: it then has an issuer and a subject, as above. */

@@ -219,6 +219,20 @@ describe('an access token of the provider', () => {
     expect(await statusOf(await provider.sign(claimsOf()))).toBe(200);
   });
 
+  it.each([
+    [{ jti: 't-1', sid: 's-1' }, '#t-1'],
+    [{ sid: 's-1' }, '#s-1'],
+    [{}, ''],
+  ])('tells its holder the id of the token or the sign-in, and when it ends: %j', async (ids, end) => {
+    const claims = { ...claimsOf(), ...ids };
+    const authorization = `Bearer ${await provider.sign(claims)}`;
+    const me = await fetch(`${world.url}/v1/me`, { headers: { authorization } });
+    expect(await me.json()).toMatchObject({
+      credential: `oidc:${provider.issuer}${end}`,
+      expiresAt: new Date(claims.exp * 1000).toISOString(),
+    });
+  });
+
   it.each<readonly [string, Said]>([
     ['another audience', { claims: { aud: 'countersign' } }],
     ['another issuer', { claims: { iss: 'https://evil.example' } }],

@@ -4,6 +4,8 @@ export interface Person {
   readonly principal: string;
   readonly roles: readonly string[];
   readonly groups: readonly string[];
+  /** The id of the proof: of the token, or of the sign-in at the provider. A session of an older version has none. */
+  readonly credential?: string;
 }
 
 /** A session as it is kept: never with its id, only with the id's hash. */

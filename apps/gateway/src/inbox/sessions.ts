@@ -4,7 +4,7 @@ import type { Clock, Ids } from '@countersign/runtime';
 import type { Tokens } from '../tokens.js';
 import { actorFor } from './person.js';
 import { isOfProvider } from './oidc-person.js';
-import type { Person, SessionStore } from './session-store.js';
+import type { Person, SessionStore, StoredSession } from './session-store.js';
 
 /** A newly opened session. Only the browser keeps its id. */
 export interface OpenedSession {
@@ -65,6 +65,11 @@ export function createSessions({ store, tokens, clock, ids }: SessionPorts): Ses
     const isOver = session === undefined || session.expiresAtMs <= clock.now();
     return isOver || session.person === null ? undefined : actorFor(session.person);
   };
+  const actorOfSession = ({ tokenHash, person }: StoredSession): Actor | undefined => {
+    // The token is looked up each time: a session must not outlast its token, nor keep removed roles.
+    if (tokenHash !== null) return tokens.actorOfHash(tokenHash);
+    return person === null ? undefined : actorFor(person);
+  };
   return {
     openWithToken: (token) => {
       const tokenHash = hashOf(token);
@@ -75,9 +80,8 @@ export function createSessions({ store, tokens, clock, ids }: SessionPorts): Ses
     actorOf: (id) => {
       const session = store.find(hashOf(id));
       if (session === undefined || session.expiresAtMs <= clock.now()) return undefined;
-      // The token is looked up each time: a session must not outlast its token, nor keep removed roles.
-      if (session.tokenHash !== null) return tokens.actorOfHash(session.tokenHash);
-      return session.person === null ? undefined : actorFor(session.person);
+      const actor = actorOfSession(session);
+      return actor && { ...actor, expiresAt: new Date(session.expiresAtMs).toISOString() };
     },
     grants: (who, role) => signedIn(who)?.roles.has(role) === true,
     isSignedIn: (who) => signedIn(who) !== undefined,

@@ -62,6 +62,10 @@ export interface Me {
   readonly groups: readonly string[];
   /** Globs of the agents that it may request for, in addition to its own principal. */
   readonly agentIds: readonly string[];
+  /** The id of the token: `token:` and the first 16 hex digits of its SHA-256. */
+  readonly credential: string | null;
+  /** When the token ends, as RFC 3339; null: it has no end. */
+  readonly expiresAt: string | null;
 }
 
 /** One page of approvals, the oldest first. */

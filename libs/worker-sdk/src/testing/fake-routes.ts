@@ -41,7 +41,10 @@ export async function route(ledger: FakeLedger, method: string, url: URL, body: 
 }
 
 /** The agent of a first start. */
-const fakeAgent = { principal: 'agent', tenant: 'default', roles: ['agent'], groups: [], agentIds: ['*'] };
+const fakeAgent = {
+  ...{ principal: 'agent', tenant: 'default', roles: ['agent'], groups: [], agentIds: ['*'] },
+  ...{ credential: 'token:0123456789abcdef', expiresAt: null },
+};
 
 function onAll(
   ledger: FakeLedger,

@@ -30,8 +30,16 @@ export function describeReads({ agent, resolver, ask, askOne, claim }: Sender, s
     });
 
     it('tells the agent who it is', async () => {
-      const me = { principal: 'agent', tenant: 'default', roles: ['agent'], groups: [], agentIds: ['*'] };
-      expect(await agent('GET', '/v1/me')).toEqual(json(200, me));
+      const me = {
+        principal: 'agent',
+        tenant: 'default',
+        roles: ['agent'],
+        groups: [],
+        agentIds: ['*'],
+        expiresAt: null,
+      };
+      const credential = expect.stringMatching(/^token:[0-9a-f]{16}$/) as unknown;
+      expect(await agent('GET', '/v1/me')).toEqual(json(200, { ...me, credential }));
     });
 
     it.each(['/v1/tool-calls/tc_none', '/v1/runs/none', '/v1/nothing'])('finds nothing at %s', async (path) => {
