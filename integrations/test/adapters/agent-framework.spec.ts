@@ -17,7 +17,7 @@ jest.setTimeout(60_000);
 
 const folder = join(import.meta.dirname, '..', '..', 'adapters', 'agent-framework');
 const environment = 'agent-framework';
-const testsAtLeast = 46;
+const testsAtLeast = 51;
 const file = join(folder, 'conformance', 'agent.py');
 const agent = stayingAgent('agent_host.py', pythonOf(environment), file, agents['Agent Framework']);
 const readme = readFileSync(join(folder, 'README.md'), 'utf8');

@@ -73,7 +73,7 @@ class GatedRun(FunctionMiddleware):
         self._unfit: dict[str, str] = {}
 
     async def pause(self, response: AgentResponse, session: AgentSession | None) -> str | None:
-        """Asks the ledger about the approval requests of a response. Returns the state to store, or None at the end.
+        """Asks the ledger about all gated calls of a step that pauses. Returns the state to store, or None at the end.
 
         People are not asked about a call whose arguments do not fit the tool: after the pause the model is told the error.
         Raises ValueError without a session: nothing else could go on with the run.
@@ -84,8 +84,11 @@ class GatedRun(FunctionMiddleware):
         if session is None:
             remedy = "make one with `AgentSession()`, and pass it to `agent.run(…, session=session)` and to `pause`"
             raise ValueError(f"The run waits for approvals, and it has no session that could be resumed: {remedy}")
-        await self._ask([await self._judged(self._call(*_made(item))) for item in requests if self._is_gated(item)])
-        return json.dumps({"session": session.to_dict(), "requests": [item.to_dict() for item in requests]})
+        siblings = [item for item in _held_back(response, requests) if self._is_gated(item)]
+        gated = [*(item for item in requests if self._is_gated(item)), *siblings]
+        await self._ask([await self._judged(self._call(*_made(item))) for item in gated])
+        stored = {"requests": [item.to_dict() for item in requests], "siblings": [item.to_dict() for item in siblings]}
+        return json.dumps({"session": session.to_dict(), **stored})
 
     async def _ask(self, calls: list[dict[str, Any]]) -> None:
         """Requests the calls of a step, without those whose arguments do not fit."""
@@ -126,9 +129,10 @@ class GatedRun(FunctionMiddleware):
         """
         stored = json.loads(state)
         requests = [Content.from_dict(item) for item in stored["requests"]]
+        siblings = [Content.from_dict(item) for item in stored.get("siblings", [])]
         gated = [item for item in requests if self._is_gated(item)]
         recorded = await self._recorded()
-        made = [_made(item) for item in gated]
+        made = [_made(item) for item in [*gated, *siblings] if self._is_gated(item)]
         # Only the ledger says why: the writer of the state could tell the model anything.
         self._unfit = await self._why_unfit([self._call(*call) for call in made if call[1] not in recorded])
         views = [self._checked(recorded, *call)[1] for call in made if call[1] not in self._unfit]
@@ -227,6 +231,19 @@ class GatedRun(FunctionMiddleware):
 
     def _is_gated(self, item: Content) -> bool:
         return item.function_call.name in self._tools
+
+
+def _held_back(response: AgentResponse, requests: list[Content]) -> list[Content]:
+    """The calls of the step that the framework runs after the pause without a question of its own, as requests."""
+    contents = [content for message in response.messages for content in message.contents]
+    asked = {item.function_call.call_id for item in requests}
+    ended = {content.call_id for content in contents if content.type == "function_result"}
+    calls = {content.call_id: content for content in contents if content.type == "function_call"}
+    return [
+        Content.from_function_approval_request(id=made.id or call_id, function_call=made)
+        for call_id, made in calls.items()
+        if call_id not in asked | ended and not made.user_input_request
+    ]
 
 
 def _made(item: Content) -> tuple[str, str, dict[str, Any]]:

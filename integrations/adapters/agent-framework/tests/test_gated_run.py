@@ -318,6 +318,52 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(ran, [("refund", 50)])
         self.assertIn("too much", told["c3"])
 
+    async def test_a_gated_tool_without_a_pause_of_its_own_goes_on_with_the_step_that_pauses(self):
+        calls = call(), call("c2", "transfer", amount=70)
+        state = await self.paused(*calls)
+        await self.decide("c1", {"type": "approve"})
+        told = await self.goes_on(state, *calls)
+        self.assertEqual((sorted(ran), json.loads(told["c2"])), ([("refund", 50), ("transfer", 70)], {"transferred": 70}))
+        self.assertEqual(await self.goes_on(state, *calls), told)
+        self.assertEqual(len(ran), 2)
+
+    async def test_a_step_that_pauses_waits_for_people_about_all_of_its_gated_tools(self):
+        held = call("c2", "transfer", amount=70)
+        state = await self.paused(call(), held)
+        await self.hold_back(held)
+        await self.decide("c1", {"type": "approve"})
+        run, _, _ = self.process(call(), held)
+        resumed = await run.resume(state)
+        self.assertEqual((resumed.message, [one["toolCallId"] for one in resumed.pending]), (None, ["c2"]))
+        await self.decide("c2", {"type": "deny"}, "too much")
+        told = await self.goes_on(state, call(), held)
+        self.assertEqual(ran, [("refund", 50)])
+        self.assertIn("too much", told["c2"])
+
+    async def test_a_step_that_pauses_tells_of_a_denial_in_code_of_another_gated_tool(self):
+        calls = call(), call("c2", "transfer", amount=70)
+        decide = {"transfer": lambda _: {"deny": "no transfers today"}}
+        state = await self.paused(*calls, decide=decide)
+        await self.decide("c1", {"type": "approve"})
+        self.assertIn("no transfers today", (await self.goes_on(state, *calls, decide=decide))["c2"])
+        self.assertEqual(ran, [("refund", 50)])
+
+    async def test_the_gated_tools_of_a_step_are_one_batch_also_those_without_a_pause_of_their_own(self):
+        calls = call(), call("c2", "transfer", amount=70)
+        state = await self.paused(*calls, all_or_nothing=True)
+        await self.decide("c1", {"type": "deny"}, "no")
+        told = await self.goes_on(state, *calls, all_or_nothing=True)
+        self.assertEqual((ran, set(told)), ([], {"c1", "c2"}))
+
+    async def test_a_call_that_the_model_never_made_is_refused_also_of_a_tool_without_a_pause(self):
+        calls = call(), call("c2", "transfer", amount=70)
+        state = (await self.paused(*calls)).replace('"c2"', '"c9"').replace('\\"c2\\"', '\\"c9\\"')
+        await self.decide("c1", {"type": "approve"})
+        run, _, _ = self.process(*calls)
+        with self.assertRaisesRegex(NotApprovedError, "c9 did not run: it was never requested"):
+            await run.resume(state)
+        self.assertEqual(ran, [])
+
     async def test_arguments_that_do_not_fit_are_told_to_the_model_and_no_person_is_asked(self):
         calls = call("c1", amount="much"), call("c2", amount="more"), call("c3", amount=70)
         state = await self.paused(*calls)
