@@ -1,0 +1,18 @@
+export { canonicalForm } from './canonical.js';
+export { formatCheckpoint, parseCheckpoint } from './checkpoint.js';
+export type { Checkpoint } from './checkpoint.js';
+export { bodyOf, entryOf, firstRecordedAt, tenantOf } from './entry.js';
+export type { EntryEvent } from './entry.js';
+export { emptyRoot, isSameHash, leafHash, nodeHash } from './hashes.js';
+export type { Hash } from './hashes.js';
+export { createEd25519Signer, deriveSeed, seedBytes } from './log-key.js';
+export { formatNote, formatSignatureLine, parseNote, parseSignatureLine, signNote, verifyNote } from './note.js';
+export type { NoteSignature, NoteSigner, NoteVerdict, SignedNote } from './note.js';
+export { encodeTenant, formatOrigin, parseOrigin } from './origin.js';
+export type { Origin } from './origin.js';
+export { consistencyProof, createGrowingTree, inclusionProof, rangeAt, rootAt } from './tree.js';
+export type { CompactRange, GrowingTree, OnNode, ReadNode } from './tree.js';
+export { ed25519Key, formatVkey, isKeyName, isSignedBy, keyTypes, parseVkey } from './verifier-key.js';
+export type { VerifierKey } from './verifier-key.js';
+export { verifyConsistency, verifyInclusion } from './verify-proofs.js';
+export type { Consistency, Inclusion } from './verify-proofs.js';
