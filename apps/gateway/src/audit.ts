@@ -41,7 +41,7 @@ export function createAudit(ports: GatewayPorts): Audit {
       const call = foldCall(events);
       return ok({
         callId,
-        events: events.map(toLogEventView),
+        events: events.map((event) => toLogEventView(event, 'auditor')),
         toolCall: call === undefined ? null : toToolCallView(call, 'whole'),
       });
     },
@@ -77,5 +77,5 @@ function toStreamView({ tenant: _tenant, ...stream }: UnreadableStream): Unreada
 }
 
 function toLine(event: LogEvent): string {
-  return `${JSON.stringify(toLogEventView(event))}\n`;
+  return `${JSON.stringify(toLogEventView(event, 'auditor'))}\n`;
 }

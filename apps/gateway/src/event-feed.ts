@@ -1,5 +1,5 @@
-import { grantEventTypes, isReadable, toLogEventView, toMaskedLogEventView } from '@countersign/contracts';
-import type { LogEvent, RecordedEvent } from '@countersign/contracts';
+import { grantEventTypes, isReadable, toLogEventView } from '@countersign/contracts';
+import type { EventAudience, LogEvent, RecordedEvent } from '@countersign/contracts';
 import { principalKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { createEventReader } from './event-reader.js';
@@ -182,14 +182,14 @@ function createFilter(
 
 /** The text of an event, rendered once for all readers with the same view. */
 function createFrames(ports: GatewayPorts): (actor: Actor, event: LogEvent, name: string) => string {
-  const frames = new WeakMap<LogEvent, { whole?: string; masked?: string }>();
+  const frames = new WeakMap<LogEvent, Partial<Record<EventAudience, string>>>();
   return (actor, event, name) => {
     // It has no data to mask, and rarely more than one reader.
-    if (!isReadable(event)) return frameOf(event, name, toLogEventView(event));
+    if (!isReadable(event)) return frameOf(event, name, toLogEventView(event, 'others'));
     const made = frames.get(event) ?? {};
     frames.set(event, made);
-    if (mayReadWhole(ports, actor, event)) return (made.whole ??= frameOf(event, name, toLogEventView(event)));
-    return (made.masked ??= frameOf(event, name, toMaskedLogEventView(event)));
+    const audience = audienceOf(ports, actor, event);
+    return (made[audience] ??= frameOf(event, name, toLogEventView(event, audience)));
   };
 }
 
@@ -202,8 +202,12 @@ function lineOf(name: string): string {
   return name.replaceAll(/[\r\n]/g, ' ');
 }
 
-function mayReadWhole({ readModel }: GatewayPorts, actor: Actor, { metadata }: LogEvent): boolean {
-  if (actor.roles.has('auditor')) return true;
-  if (!actor.roles.has('agent') || metadata.callId === null) return false;
-  return readModel.requesterOf(actor.tenant, metadata.callId) === actor.principal;
+function audienceOf({ readModel }: GatewayPorts, actor: Actor, { metadata }: LogEvent): EventAudience {
+  if (actor.roles.has('auditor')) return 'auditor';
+  const isOwner =
+    actor.roles.has('agent') &&
+    metadata.callId !== null &&
+    readModel.requesterOf(actor.tenant, metadata.callId) === actor.principal;
+  if (isOwner) return 'owner';
+  return actor.roles.has('admin') ? 'admin' : 'others';
 }

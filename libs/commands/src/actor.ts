@@ -22,6 +22,12 @@ export interface Actor {
   readonly assurance: Assurance;
   /** The id of the credential that proved the caller, such as `token:6ca13d52ca70c883`. Absent: the channel has none. */
   readonly credential?: string;
+  /** The SHA-256 of the id of the session, `sha256:` and hex. Absent: the request has no session. */
+  readonly session?: string;
+  /** The client as it names itself. Absent: it does not. */
+  readonly client?: string;
+  /** One for all answers of one click. Absent: the click is about one thing. */
+  readonly bulkId?: string;
   /** When the credential ends, as RFC 3339. Absent: it has no end of its own. */
   readonly expiresAt?: string;
 }

@@ -219,7 +219,7 @@ export async function reconcile(
 ): Promise<Result> {
   const outcome = await withToolCall(
     ports,
-    { tenant: actor.tenant, callId, commandId },
+    { tenant: actor.tenant, callId, commandId, by: actor },
     toolCallRules.reconcileExecution,
     (_, at) => ({
       type: 'ReconcileExecution',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { proofShape } from './credentials.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
 import { assuranceSchema, digestSchema, timeSchema } from './primitives.js';
 import { requirementSchema, verdictSchema } from './requirement.js';
@@ -86,6 +87,7 @@ export const approvalRespondedSchema = z.strictObject({
   endedVotes: z.exactOptional(z.array(z.string()).min(1)),
   /** This denial cancels the other open calls of the run; absent: it does not. */
   endsRun: z.exactOptional(z.literal(true)),
+  ...proofShape,
 });
 
 export const responseWithdrawnSchema = z.strictObject({
@@ -99,6 +101,7 @@ export const responseWithdrawnSchema = z.strictObject({
    */
   ends: z.enum(['vote', 'proposal', 'unbacked-answer']),
   withdrawnAt: timeSchema,
+  ...proofShape,
 });
 
 /** A person who may respond to an approval revealed its hidden values. Recorded before the values are sent. */
@@ -109,6 +112,7 @@ export const valuesRevealedSchema = z.strictObject({
   pointers: z.array(z.string()),
   via: z.string(),
   revealedAt: timeSchema,
+  ...proofShape,
 });
 
 export const approvalExpiredSchema = z.strictObject({ approvalId: z.string(), expiredAt: timeSchema });

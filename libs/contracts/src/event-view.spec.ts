@@ -9,7 +9,7 @@ const stored = (type: string): RecordedEvent =>
 const tool = { toolCallId: 'call-1', toolName: 'delete_file', agentId: 'billing' };
 
 describe.each([
-  ['whole', toEventView],
+  ['whole', (event: RecordedEvent) => toEventView(event, 'auditor')],
   ['masked', toMaskedEventView],
 ])('the %s view of an event', (_, toView) => {
   it('names the tool that is recorded with the event', () => {
@@ -25,5 +25,23 @@ describe.each([
 
   it('names no tool for a later event that an older version recorded', () => {
     expect(toView(stored('ApprovalResponded'))).toMatchObject({ toolCallId: null, toolName: null, agentId: null });
+  });
+});
+
+describe('the proof of a response', () => {
+  const proven = JSON.parse(
+    readFileSync(join(import.meta.dirname, 'golden', 'ApprovalResponded.proven.v2.json'), 'utf8'),
+  ) as RecordedEvent;
+  const members = ['credential', 'session', 'client', 'roles', 'bulkId'];
+
+  it.each(['auditor', 'admin'] as const)('is read by the %s', (audience) => {
+    const { data } = toEventView(proven, audience);
+    expect(Object.keys(data)).toEqual(expect.arrayContaining(members));
+  });
+
+  it.each(['owner', 'others'] as const)('is left out for the %s', (audience) => {
+    const { data } = toEventView(proven, audience);
+    expect(data).toMatchObject({ respondedBy: 'me', shown: null });
+    expect(Object.keys(data).filter((name) => members.includes(name))).toEqual([]);
   });
 });

@@ -1,3 +1,4 @@
+import { withoutProof } from './credentials.js';
 import { toCalledTool } from './called-tool.js';
 import type { CalledTool } from './called-tool.js';
 import type { EventData, NewEvent, RecordedEvent } from './events.js';
@@ -17,25 +18,26 @@ export function calledToolOf({ type, data, metadata }: NewEvent): CalledTool | u
   return toCalledTool(data as EventData<'ToolCallRequested'>);
 }
 
-/** A recorded event as auditors and the requesting agent read it: whole. */
-export function toEventView(event: RecordedEvent): EventView {
+/**
+ * Who reads events. `auditor`: all that is recorded. `owner`, the agent that requested the call: not how people proved who
+ * they are. `admin`: with that, and with sensitive values masked. `others`: neither, as on the events topic.
+ */
+export type EventAudience = 'auditor' | 'owner' | 'admin' | 'others';
+
+/** A recorded event as its audience sees it. */
+export function toEventView(event: RecordedEvent, audience: EventAudience): EventView {
   const { toolCallId = null, toolName = null, agentId = null } = calledToolOf(event) ?? {};
   return {
     ...placeOf(event),
-    ...{ toolCallId, toolName, agentId, data: event.data },
+    ...{ toolCallId, toolName, agentId, data: dataFor(event, audience) },
     ...(event.metadata.erased !== undefined && { erased: [...event.metadata.erased] }),
     ...(event.metadata.missing !== undefined && { missing: [...event.metadata.missing] }),
   };
 }
 
-/** An event of the log as auditors read it: whole, or as one that cannot be read. */
-export function toLogEventView(event: LogEvent): LogEventView {
-  return isReadable(event) ? toEventView(event) : unreadableView(event);
-}
-
-/** An event of the log as everybody else reads it. */
-export function toMaskedLogEventView(event: LogEvent): LogEventView {
-  return isReadable(event) ? toMaskedEventView(event) : unreadableView(event);
+/** An event of the log as its audience sees it; one that cannot be read without its data. */
+export function toLogEventView(event: LogEvent, audience: EventAudience): LogEventView {
+  return isReadable(event) ? toEventView(event, audience) : unreadableView(event);
 }
 
 function unreadableView(event: UnreadableEvent): LogEventView {
@@ -48,11 +50,25 @@ function placeOf({ eventId, type, position, revision, recordedAt, metadata }: Lo
   return { eventId, type, position, callId, runId, tenant: tenant ?? '', revision, recordedAt };
 }
 
-/** A recorded event as everybody else reads it: sensitive values masked, the salt left out (it would make them guessable). */
+/** A recorded event as the events topic carries it: for readers who may see neither sensitive values nor credentials. */
 export function toMaskedEventView(event: RecordedEvent): EventView {
-  return { ...toEventView(event), data: maskedData(event) };
+  return toEventView(event, 'others');
 }
 
+function dataFor(event: RecordedEvent, audience: EventAudience): JsonObject {
+  switch (audience) {
+    case 'auditor':
+      return event.data;
+    case 'owner':
+      return withoutProof(event.data);
+    case 'admin':
+      return maskedData(event);
+    case 'others':
+      return withoutProof(maskedData(event));
+  }
+}
+
+/** Sensitive values masked, the salt left out (it would make them guessable). */
 function maskedData(event: RecordedEvent): JsonObject {
   switch (event.type) {
     case 'ToolCallRequested': {

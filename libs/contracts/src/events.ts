@@ -13,6 +13,7 @@ import {
 } from './approval-events.js';
 import { batchBegunSchema, batchBrokenSchema } from './batch-events.js';
 import type { BatchEvent } from './batch-events.js';
+import { proofShape } from './credentials.js';
 import type { CalledTool } from './called-tool.js';
 import { deliveryEventSchemas } from './delivery-events.js';
 import type { DeliveryEvent } from './delivery-events.js';
@@ -99,6 +100,7 @@ export const toolCallCancelledSchema = z.strictObject({
   reason: z.string(),
   cancelledBy: z.string(),
   cancelledAt: timeSchema,
+  ...proofShape,
 });
 
 /**
@@ -168,6 +170,21 @@ export const eventSchemas = {
 } as const;
 
 export type EventType = LedgerEvent['type'];
+
+/** The events that record how the person proved who they are. */
+export const provenTypes: ReadonlySet<EventType> = new Set<EventType>([
+  'ApprovalResponded',
+  'ResponseWithdrawn',
+  'ValuesRevealed',
+  'ToolCallCancelled',
+  'RunCancelled',
+  'ExecutionReconciled',
+  'GrantProposed',
+  'GrantCreated',
+  'GrantConfirmed',
+  'GrantRevoked',
+  'SubjectErased',
+]);
 
 export const eventTypes = Object.keys(eventSchemas) as EventType[];
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { proofShape } from './credentials.js';
 import { jsonValueSchema } from './json.js';
 import { digestSchema, timeSchema } from './primitives.js';
 
@@ -50,4 +51,5 @@ export const executionReconciledSchema = z.strictObject({
   note: z.string(),
   reconciledBy: z.string(),
   reconciledAt: timeSchema,
+  ...proofShape,
 });

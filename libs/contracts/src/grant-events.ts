@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { proofShape } from './credentials.js';
 import { assuranceSchema, digestSchema, externalIdSchema, riskSchema, timeSchema } from './primitives.js';
 
 /** The condition on the arguments of a covered call. */
@@ -46,6 +47,7 @@ const grantTermsSchema = z
     assurance: assuranceSchema,
     createdAt: timeSchema,
     expiresAt: timeSchema,
+    ...proofShape,
   })
   .meta({ id: 'GrantTerms' });
 export type GrantTerms = z.infer<typeof grantTermsSchema>;
@@ -61,6 +63,7 @@ export const grantConfirmedSchema = z.strictObject({
   confirmedBy: z.string(),
   via: z.string(),
   confirmedAt: timeSchema,
+  ...proofShape,
 });
 
 /** A call was covered. Recorded before the call, so that no two calls take the same use. */
@@ -79,6 +82,7 @@ export const grantRevokedSchema = z.strictObject({
   via: z.string(),
   reason: z.exactOptional(z.string()),
   revokedAt: timeSchema,
+  ...proofShape,
 });
 
 /** The stored format of every event of the stream `grant-<grantId>`, by type. */

@@ -1,6 +1,7 @@
 export { createAsyncApiDocument } from './asyncapi.js';
 export type { RecordedDecision } from './approval-events.js';
 export type { Decision } from './decision.js';
+export type { Proof } from './credentials.js';
 export { backoffMs } from './backoff/index.js';
 export type { Backoff } from './backoff/index.js';
 export type { BatchEvent } from './batch-events.js';
@@ -25,12 +26,14 @@ export { otherSchema } from './refusal-words.js';
 export type { OtherSchema } from './refusal-words.js';
 export { plainWords } from './plain-words.js';
 export type { CalledTool } from './called-tool.js';
-export { calledToolOf, toEventView, toLogEventView, toMaskedEventView, toMaskedLogEventView } from './event-view.js';
+export { calledToolOf, toEventView, toLogEventView, toMaskedEventView } from './event-view.js';
+export type { EventAudience } from './event-view.js';
 export { weigh } from './event-weight.js';
 export {
   currentSchemaVersion,
   eventSchemas,
   eventTypes,
+  provenTypes,
   toToolCallEvent,
   toolCallEventSchemas,
   toolCallEventTypes,

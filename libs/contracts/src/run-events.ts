@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { proofShape } from './credentials.js';
 import { timeSchema } from './primitives.js';
 
 /**
@@ -14,6 +15,7 @@ export const runCancelledSchema = z.strictObject({
   reason: z.string(),
   cancelledBy: z.string(),
   cancelledAt: timeSchema,
+  ...proofShape,
 });
 
 /** Events of one stream per such message, `runCancellation-<commandId>`. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { proofShape } from './credentials.js';
 import { timeSchema } from './primitives.js';
 
 /** The proof that the sensitive values of one subject were erased. Recorded before their keys are destroyed. */
@@ -15,6 +16,7 @@ export const subjectErasedSchema = z.strictObject({
   erasedBy: z.string(),
   erasedAt: timeSchema,
   reason: z.string().nullable(),
+  ...proofShape,
 });
 
 /** Events of one subject, `subject-<hash>`. */

@@ -1,4 +1,4 @@
-import { eventViewSchema, isReadable, toMaskedLogEventView } from '@countersign/contracts';
+import { eventViewSchema, isReadable, toLogEventView } from '@countersign/contracts';
 import type { EventView, LogEvent, LogEventView } from '@countersign/contracts';
 import { PoisonMessageError } from './message-bus.js';
 import type { Message, OutgoingMessage } from './message-bus.js';
@@ -31,7 +31,7 @@ export function eventHeaders(event: LogEvent): Readonly<Record<string, string>> 
 
 /** The value of an event's message: the event as JSON, sensitive values masked. */
 export function eventValue(event: LogEvent): Uint8Array {
-  return Buffer.from(JSON.stringify(toMaskedLogEventView(event)));
+  return Buffer.from(JSON.stringify(toLogEventView(event, 'others')));
 }
 
 /** A recorded event in the form that the events topic carries. */

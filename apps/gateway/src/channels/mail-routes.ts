@@ -102,10 +102,12 @@ function toAnswer(
       shownDigest,
       channelId,
       commandId,
+      credential: `mail:${person.email ?? person.id}`,
       assurance: actor.assurance,
       person: { ...person, groups },
     },
     decision: decision.type === 'edit' ? { type: 'edit', argumentsText: JSON.stringify(decision.arguments) } : decision,
+    ...(actor.session !== undefined && { session: actor.session }),
     ...(reason === undefined ? {} : { reason }),
   };
 }

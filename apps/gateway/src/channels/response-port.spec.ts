@@ -1,5 +1,6 @@
 import type { ChannelAnswer } from '@countersign/channels';
 import { alice } from '@countersign/channels/testing';
+import { parseApprovalId, toolCallStream } from '@countersign/contracts';
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
 import { createSessions } from '../inbox/sessions.js';
 import { createSessionStore } from '../sqlite/session-store.js';
@@ -29,7 +30,7 @@ const pending = async (call: Readonly<Record<string, unknown>> = {}) => {
   const approval = (await responses.find(approvalId))?.approval;
   const answer: ChannelAnswer = {
     ...{ approvalId, shownDigest: approval?.shownDigest ?? '', person: alice, channelId: 'ops-slack' },
-    ...{ assurance: 'medium', commandId: approvalId },
+    ...{ assurance: 'medium', commandId: approvalId, credential: 'slack:T01:U01' },
     decision: { type: 'approve' },
   };
   return { responses, approvalId, approval, answer };
@@ -76,6 +77,8 @@ it('records an answer in the name of the person and the channel, once however of
   for (let n = 0; n < 2; n += 1) expect(await responses.answer(answer)).toEqual({ status: 'recorded' });
   const given = (await responses.find(approvalId))?.approval?.responses;
   expect(given).toMatchObject([{ respondedBy: 'alice', via: 'ops-slack', decision: { type: 'approve' } }]);
+  const recorded = await world.store.readStream(toolCallStream(parseApprovalId(approvalId)?.callId ?? ''));
+  expect(recorded.at(-1)).toMatchObject({ data: { credential: 'slack:T01:U01', roles: ['approver'] } });
 });
 
 it('tells a late one who was first', async () => {

@@ -71,8 +71,8 @@ function toDecision({ decision }: ChannelAnswer): Decision | undefined {
   return args?.success === true ? { type: 'edit', arguments: args.data } : undefined;
 }
 
-function actorOf({ person, channelId, assurance }: ChannelAnswer): Actor {
-  return { ...approverOf(person), via: channelId, assurance };
+function actorOf({ person, channelId, assurance, credential, session }: ChannelAnswer): Actor {
+  return { ...approverOf(person), via: channelId, assurance, credential, ...(session !== undefined && { session }) };
 }
 
 function approverOf({ id, groups }: Person): Omit<Actor, 'via' | 'assurance'> {

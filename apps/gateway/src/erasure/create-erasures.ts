@@ -1,5 +1,5 @@
 import type { Actor, CommandPorts, Result } from '@countersign/commands';
-import { cancelToolCall } from '@countersign/commands';
+import { cancelToolCall, proofOf } from '@countersign/commands';
 import type { EraseSubject, ErasureView, NewEvent, SubjectEvent } from '@countersign/contracts';
 import { currentSchemaVersion, isReadable, isSettled, subjectStream } from '@countersign/contracts';
 import { appendUntilKnown, EventStoreUnavailableError, noStream } from '@countersign/event-store';
@@ -152,6 +152,7 @@ async function record(
       erasedBy: principal,
       erasedAt,
       reason: reason ?? null,
+      ...proofOf(actor),
     },
     metadata: { tenant, callId: null, runId: null, schemaVersion: currentSchemaVersion, commandId: ids.uuid() },
   };

@@ -28,20 +28,31 @@ export function authenticate(
     beforeUnproved(request);
     throw unauthenticated(ports, request, why);
   };
-  if (authorization === undefined) return sessionActor(ports, request, publicUrl) ?? refuse('no token');
+  if (authorization === undefined) {
+    const signedIn = sessionActor(ports, request, publicUrl);
+    return signedIn === undefined ? refuse('no token') : namedBy(request, signedIn);
+  }
   const [, token] = bearer.exec(authorization) ?? [];
   if (token === undefined) return refuse('not a bearer token');
   const via = viaOf(request);
   const known = ports.tokens.actorOf(token, via);
-  if (known !== undefined) return known;
+  if (known !== undefined) return namedBy(request, known);
   if (ports.oidc?.wasValid(token) !== true) beforeUnproved(request);
-  return providerActor(ports, request, token, via);
+  return providerActor(ports, request, token, via).then((actor) => namedBy(request, actor));
 }
 
 /** A client names itself. Only the assurance depends on it, and no name raises it. */
 function viaOf({ headers }: FastifyRequest): BearerVia {
   const client = headers['countersign-client'];
   return client === 'cli' || client === 'mcp' ? client : 'api';
+}
+
+const clientName = /^[\x20-\x7e]{1,128}$/;
+
+/** The actor with the name that its client gives itself. It is recorded with what a person decides, and proves nothing. */
+function namedBy({ headers }: FastifyRequest, actor: Actor): Actor {
+  const client = headers['countersign-client'];
+  return typeof client === 'string' && clientName.test(client) ? { ...actor, client } : actor;
 }
 
 function sessionActor(ports: GatewayPorts, request: FastifyRequest, publicUrl: URL | undefined): Actor | undefined {

@@ -81,7 +81,9 @@ export function createSessions({ store, tokens, clock, ids }: SessionPorts): Ses
       const session = store.find(hashOf(id));
       if (session === undefined || session.expiresAtMs <= clock.now()) return undefined;
       const actor = actorOfSession(session);
-      return actor && { ...actor, expiresAt: new Date(session.expiresAtMs).toISOString() };
+      if (actor === undefined) return undefined;
+      const { idHash, expiresAtMs } = session;
+      return { ...actor, session: `sha256:${idHash}`, expiresAt: new Date(expiresAtMs).toISOString() };
     },
     grants: (who, role) => signedIn(who)?.roles.has(role) === true,
     isSignedIn: (who) => signedIn(who) !== undefined,

@@ -111,7 +111,7 @@ class Interactions {
     }
     const type = pressed.token.action === 'd' ? 'deny' : 'approve';
     const result = await this.#ports.responses.answer({
-      ...this.#answerOf(person, approval, commandId),
+      ...this.#answerOf(payload, person, approval, commandId),
       decision: { type },
     });
     if (result.status === 'recorded') return;
@@ -127,7 +127,7 @@ class Interactions {
     const given = readModal(payload);
     if (given === undefined) return answered(200);
     const result = await this.#ports.responses.answer({
-      ...this.#answerOf(pressed.person, pressed.approval, commandId),
+      ...this.#answerOf(payload, pressed.person, pressed.approval, commandId),
       ...given,
     });
     return result.status === 'recorded' ? answered(200) : answered(200, notRecorded(result, given.decision.type));
@@ -145,8 +145,13 @@ class Interactions {
     return person;
   }
 
-  #answerOf(person: Person, { approvalId, shownDigest }: ApprovalView, commandId: string) {
-    const question = { approvalId, shownDigest };
+  #answerOf(
+    payload: BlockActions | ViewSubmission,
+    person: Person,
+    { approvalId, shownDigest }: ApprovalView,
+    commandId: string,
+  ) {
+    const question = { approvalId, shownDigest, credential: `slack:${slackIdentity(payload)}` };
     return { ...question, person, channelId: this.#config.id, assurance: 'medium', commandId } as const;
   }
 

@@ -118,6 +118,7 @@ describe('a press', () => {
         shownDigest: approval.shownDigest,
         person: { id: 'alice' },
         channelId: 'ops-slack',
+        credential: 'slack:T01:U01',
         decision: { type: 'deny' },
       },
     ]);

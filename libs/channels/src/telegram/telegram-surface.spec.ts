@@ -69,6 +69,7 @@ it('decides in the name of the person, and always answers the press', async () =
     {
       approvalId: approval.approvalId,
       person: { id: 'alice' },
+      credential: 'telegram:4711',
       decision: { type: 'deny' },
       reason: 'Rejected by user via Telegram',
     },

@@ -147,6 +147,7 @@ async function decide(
       shownDigest,
       person: pressed.person,
       channelId: config.id,
+      credential: `telegram:${String(press.from.id)}`,
       assurance: 'low',
       commandId,
     },

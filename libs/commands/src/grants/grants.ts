@@ -8,6 +8,7 @@ import type { GrantPorts } from './grant-ports.js';
 import { mayConfirm, planGrant, planRemembered } from './plan-grant.js';
 import type { PlannedGrant } from './plan-grant.js';
 import type { CommandPorts } from '../ports.js';
+import { withProof } from '../proof.js';
 import { refused } from '../result.js';
 import type { Result } from '../result.js';
 import { respond } from '../people/respond.js';
@@ -142,14 +143,15 @@ async function withGrant(
 
 async function handle(
   ports: CommandPorts,
-  { tenant }: Actor,
+  actor: Actor,
   { grantId, commandId }: Target,
   build: (state: GrantState) => Built,
 ): Promise<Result<Grant>> {
   const { decideGrant = grantDecider.decide } = ports;
+  const { tenant } = actor;
   const decide = (state: GrantState) => {
     const built = build(state);
-    return 'refusal' in built ? built : decideGrant(built, state);
+    return 'refusal' in built ? built : withProof(decideGrant(built, state), actor);
   };
   const meta = { tenant, callId: null, runId: null, commandId };
   const handled = await handlerOf(ports).handleCommand(grantStream(grantId), decide, meta);

@@ -131,7 +131,7 @@ export async function cancelToolCall(
   let found: ToolCall | undefined;
   const outcome = await withToolCall(
     ports,
-    { tenant: actor.tenant, callId, commandId },
+    { tenant: actor.tenant, callId, commandId, by: actor },
     toolCallRules.cancelToolCall,
     (call, at) => {
       found = call;

@@ -7,6 +7,7 @@ import { sideBySide, uuidV5 } from '@countersign/runtime';
 import type { Clock, Ids } from '@countersign/runtime';
 import { reachOf } from '../actor.js';
 import type { Actor } from '../actor.js';
+import { proofOf } from '../proof.js';
 import { cancelToolCall } from './ask-and-cancel.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
@@ -145,7 +146,7 @@ async function listedOnce(
     const event: NewEvent<RunEvent> = {
       eventId: uuidV5(eventIds, recorded.count === 0 ? stream : `${stream}:${String(recorded.count)}`),
       type: 'RunCancelled',
-      data: { runId, callIds, ...more, reason, cancelledBy: actor.principal, cancelledAt },
+      data: { runId, callIds, ...more, reason, cancelledBy: actor.principal, cancelledAt, ...proofOf(actor) },
       metadata: { tenant: actor.tenant, callId: null, runId, schemaVersion: currentSchemaVersion, commandId },
     };
     await appendUntilKnown(ports, stream, recorded.count === 0 ? noStream : recorded.count - 1, [event]);

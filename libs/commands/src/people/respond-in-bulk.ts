@@ -59,7 +59,9 @@ export async function respondInBulk(
     }
   }
   const outcomes = await sideBySide(approvalIds, atOnce, (id) =>
-    answer(ports, actor, id, responseTo(body, id), commandId, (build) => inTurn(breathe, build)),
+    answer(ports, { ...actor, bulkId: commandId }, id, responseTo(body, id), commandId, (build) =>
+      inTurn(breathe, build),
+    ),
   );
   const position = Math.max(0, ...outcomes.map((one) => (one.status === 'done' ? one.position : 0)));
   return { status: 'done', value: approvalIds.map((id, index) => toResult(id, outcomes[index])), position };

@@ -58,7 +58,7 @@ export async function answer(
   let found: ToolCall | undefined;
   const outcome = await withToolCall(
     ports,
-    { tenant: actor.tenant, callId, commandId },
+    { tenant: actor.tenant, callId, commandId, by: actor },
     toolCallRules.respondToApproval,
     (call) => {
       found = call;
@@ -88,7 +88,7 @@ export async function withdraw(
   if (target === undefined) return unknownApproval(approvalId);
   const outcome = await withToolCall(
     ports,
-    { tenant: actor.tenant, callId: target.callId, commandId },
+    { tenant: actor.tenant, callId: target.callId, commandId, by: actor },
     toolCallRules.withdrawResponse,
     (_, at) => ({
       type: 'WithdrawResponse',
@@ -115,7 +115,7 @@ export async function reveal(
   const { callId } = target;
   const outcome = await withToolCall(
     ports,
-    { tenant: actor.tenant, callId, commandId },
+    { tenant: actor.tenant, callId, commandId, by: actor },
     toolCallRules.revealValues,
     (call, at) => {
       const refusal = forbidden(ports, call.request, 'judge');

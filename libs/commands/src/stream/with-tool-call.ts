@@ -1,6 +1,8 @@
 import { isCallId, toolCallStream } from '@countersign/contracts';
 import type { Refusal, ToolCallEvent } from '@countersign/contracts';
 import type { RuleResult, Rule, ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
+import type { Actor } from '../actor.js';
+import { withProof } from '../proof.js';
 import { noSuchCall } from '../result.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
@@ -17,21 +19,33 @@ export function callOf(state: ToolCallState, tenant: string): ToolCall | undefin
   return state.status === 'recorded' && state.request.tenant === tenant ? state : undefined;
 }
 
+/** A command on one call. */
+interface Target {
+  readonly tenant: string;
+  readonly callId: string;
+  readonly commandId: string;
+  /** The person or program whose proof is recorded with the decision. Default: none. */
+  readonly by?: Actor;
+}
+
 /**
  * Loads a recorded call, builds the command from it, applies the rule, and appends. When another process wrote in
  * between, the command is built again, so it always fits the state that it is decided on.
  */
 export async function withToolCall<Command extends ToolCallCommand>(
   ports: CommandPorts,
-  target: { readonly tenant: string; readonly callId: string; readonly commandId: string },
+  target: Target,
   rule: Rule<Command>,
   build: (call: ToolCall, at: number, lateMs: number) => Command | Refused | Promise<Command | Refused>,
 ): Promise<Result<ToolCall>> {
-  const { tenant, callId, commandId } = target;
+  const { tenant, callId, commandId, by } = target;
   if (!isCallId(callId)) return noSuchCall(callId);
   const decide = (state: ToolCallState, lateMs: number) => {
-    const apply = (built: Command | Refused): RuleResult<ToolCallEvent> =>
-      'refusal' in built ? built : applyRule(ports, rule, built, state);
+    const apply = (built: Command | Refused): RuleResult<ToolCallEvent> => {
+      if ('refusal' in built) return built;
+      const result = applyRule(ports, rule, built, state);
+      return by === undefined ? result : withProof(result, by);
+    };
     const call = callOf(state, tenant);
     const built = call === undefined ? noSuchCall(callId) : build(call, ports.clock.now(), lateMs);
     return built instanceof Promise ? built.then(apply) : apply(built);
