@@ -24,6 +24,8 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   readonly oversize?: (body: unknown, bodyBytes: number) => readonly FieldError[];
   /** An `Idempotency-Key` means nothing: every retry is checked and recorded again. */
   readonly ignoresKey?: true;
+  /** A POST that records nothing: it has a body because a query is too short for it. */
+  readonly isRead?: true;
   readonly query?: Query;
   /** The response schemas by status, or the content type of a stream. */
   readonly answers?: Readonly<Partial<Record<200 | 201, z.ZodType>>>;
@@ -44,6 +46,11 @@ export function defineRoute<Body extends z.ZodType, Query extends z.ZodObject>(
 /** The path of a route as OpenAPI and tracers write it. */
 export function templateOf({ path }: Route): string {
   return path.replaceAll(/:([A-Za-z]+)/g, '{$1}');
+}
+
+/** Returns whether a route only reads, with a body. */
+export function isReadByPost({ method, isRead }: Route): boolean {
+  return method === 'POST' && isRead === true;
 }
 
 /** Returns whether the actor has a role that the route requires. */

@@ -1,3 +1,4 @@
+import { scopedFields } from './log-scope.js';
 import type { Log, LogFields, LogLevel } from './log.js';
 
 /** One collected line. */
@@ -20,7 +21,7 @@ export function createCollectingLog(): CollectingLog {
     const collect =
       (level: LogEntry['level']) =>
       (fields: LogFields, message: string): void => {
-        entries.push({ level, message, fields: { ...inherited, ...fields } });
+        entries.push({ level, message, fields: { ...inherited, ...scopedFields(), ...fields } });
       };
     return {
       entries,

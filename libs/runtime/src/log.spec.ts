@@ -1,5 +1,6 @@
 import { createCollectingLog, createSilentLog } from './collecting-log.js';
 import { createLog } from './log.js';
+import { openLogScope } from './log-scope.js';
 
 function lines(level: 'debug' | 'info' | 'silent'): {
   readonly written: string[];
@@ -43,6 +44,33 @@ describe('the log', () => {
     expect(written).toHaveLength(1);
     expect(written[0]).not.toContain('abc');
     lines('silent').log.error({}, 'nothing');
+  });
+});
+
+describe('a log scope', () => {
+  it('gives its fields to the lines of everything that it begins, until it ends', async () => {
+    const { written, log } = lines('info');
+    const scope = openLogScope({ requestId: 'r-1' });
+    const later = new Promise<void>((resolve) => {
+      scope.run(() => {
+        log.info({ revision: 1 }, 'inside');
+        setTimeout(() => {
+          log.child({ callId: 'tc_1' }).info({}, 'later');
+          scope.end();
+          log.info({}, 'after');
+          resolve();
+        }, 1);
+      });
+    });
+    log.info({}, 'outside');
+    await later;
+    expect(written.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { message: 'inside', revision: 1, requestId: 'r-1' },
+      { message: 'outside' },
+      { message: 'later', callId: 'tc_1', requestId: 'r-1' },
+      { message: 'after' },
+    ]);
+    expect([written[1], written[3]].join()).not.toContain('r-1');
   });
 });
 

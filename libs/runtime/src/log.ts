@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { scopedFields } from './log-scope.js';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -37,6 +38,7 @@ export function createLog(options: LogOptions): Log {
     {
       level: options.level,
       base: { ...options.fields },
+      mixin: () => ({ ...scopedFields() }),
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { error: pino.stdSerializers.errWithCause },

@@ -20,7 +20,7 @@ export function createAdmission(
 ): Admission {
   const refuseForeignHost = createHostCheck({ host, publicUrl }, ports.log);
   const countUnproved = (request: FastifyRequest): void => {
-    caps.countStranger(request.ip, 'unproved');
+    caps.countStranger(request, 'unproved');
   };
   const counted = (actor: Actor, request: FastifyRequest): Actor => {
     caps.countRequest(actor, request);
@@ -31,7 +31,7 @@ export function createAdmission(
     if (kind === undefined) return;
     const id = ports.sessions === undefined ? undefined : sessionIdOf(request, publicUrl);
     const actor = id === undefined ? undefined : ports.sessions?.actorOf(id);
-    if (actor === undefined) caps.countStranger(request.ip, kind);
+    if (actor === undefined) caps.countStranger(request, kind);
     else caps.countRequest(actor, request);
   };
   return {

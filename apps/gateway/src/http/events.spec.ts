@@ -142,12 +142,11 @@ describe('a stream of events', () => {
     expect(idsOf(await stream.until(1))).toEqual([4]);
   });
 
-  it('may start beyond the end: then it shows what comes after that', async () => {
+  it('may start at the end: then it shows what comes after that', async () => {
     await api.pending();
-    const stream = await open('?after=4');
+    const stream = await open('?after=2');
     await api.pending();
-    await api.pending();
-    expect(idsOf(await stream.until(2))).toEqual([5, 6]);
+    expect(idsOf(await stream.until(2))).toEqual([3, 4]);
   });
 
   it('shows one run, one call, or some types', async () => {

@@ -71,12 +71,13 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
       answered(ports, request as ApiRequest, status);
     },
   });
+  const { caps } = gateway;
   const server = createHttpServer({
     bodyBytesMax: limits.bodyBytesMax,
     filter,
     methodsOf: createMethodsOf(allRoutes),
+    rateHeaders: caps.uncountedHeaders,
   });
-  const { caps } = gateway;
   readRequests(server, createAdmission(ports, { caps, host, publicUrl: inbox.publicUrl }));
   server.fastify.addHook('preHandler', (request, _reply, done) => {
     let seen: Promise<void> | undefined;

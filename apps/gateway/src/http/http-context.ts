@@ -241,7 +241,7 @@ function callIdsIn(body: unknown): string[] {
   return typeof calls === 'object' ? calls.map(({ callId }) => callId) : [];
 }
 
-function logForbidden({ log }: GatewayPorts, { actor, routeId, id }: ApiRequest, { code }: Answer): void {
+function logForbidden({ log }: GatewayPorts, { actor, routeId }: ApiRequest, { code }: Answer): void {
   const { principal, tenant } = actor ?? {};
-  log.warn({ principal, tenant, route: routeId, code, requestId: id }, 'refused: not allowed');
+  log.warn({ principal, tenant, route: routeId, code }, 'refused: not allowed');
 }

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { ok } from '../answer.js';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
-import { read } from './http-context.js';
+import { queryOf, read } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
@@ -18,6 +18,7 @@ export class MeController {
 
   @Endpoint(routes.getMe)
   me(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    queryOf(routes.getMe, request);
     return read(this.#http, request, reply, ({ principal, tenant, roles, groups, agentIds, ...proof }) => {
       const { credential = null, expiresAt = null } = proof;
       return ok({ principal, tenant, roles: [...roles], groups, agentIds, credential, expiresAt });

@@ -28,7 +28,7 @@ export class RolesGuard implements CanActivate {
     const needed =
       route === undefined ? 'this route is not open to any role' : `this needs the role ${route.roles.join(' or ')}`;
     this.#ports.log.warn(
-      { principal: actor.principal, tenant: actor.tenant, route: route?.id, requestId: request.id },
+      { principal: actor.principal, tenant: actor.tenant, route: route?.id },
       'refused: role missing',
     );
     this.#ports.metrics.refusedAtTheDoor('forbidden');

@@ -1,4 +1,5 @@
 import { Controller, Inject, Req, Res } from '@nestjs/common';
+import type { Actor } from '@countersign/commands';
 import { eventTypes } from '@countersign/contracts';
 import { requestHeaders, safeHeaders } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
@@ -20,6 +21,7 @@ import {
 } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
+import { refuseFuture } from './when-seen.js';
 
 /** The log, as a stream of events for programs and as an export for auditors. */
 @Controller()
@@ -31,7 +33,7 @@ export class StreamsController {
   }
 
   @Endpoint(routes.streamEvents)
-  stream(@Req() request: ApiRequest, @Res() reply: FastifyReply): void {
+  async stream(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { after = 0, types, ...filter } = queryOf(routes.streamEvents, request);
     const lastEventId = request.headers['last-event-id'];
     const selection = {
@@ -41,6 +43,7 @@ export class StreamsController {
       types: types === undefined ? undefined : typesOf(types),
     };
     const actor = actorOf(request);
+    if (selection.after !== 'now') await this.#refuseFuture(actor, selection.after);
     if (request.method === 'HEAD') {
       sendHead(reply, eventStreamHeaders);
       return;
@@ -66,14 +69,16 @@ export class StreamsController {
   @Endpoint(routes.listUnreadable)
   unreadable(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { audit } = this.#http.gateway;
+    queryOf(routes.listUnreadable, request);
     return read(this.#http, request, reply, (actor) => Promise.resolve(audit.unreadable(actor)));
   }
 
   @Endpoint(routes.auditLog)
-  auditLog(@Req() request: ApiRequest, @Res() reply: FastifyReply): void {
+  async auditLog(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { after = 0, limit = Infinity } = queryOf(routes.auditLog, request);
     const { audit, caps } = this.#http.gateway;
     const actor = actorOf(request);
+    await this.#refuseFuture(actor, after);
     if (request.method === 'HEAD') {
       sendHead(reply, { 'content-type': linesType });
       return;
@@ -82,6 +87,11 @@ export class StreamsController {
     // The export of a long log is a stream like those of events.
     whenOver(this.#http, request, reply, caps.streams.take(actor));
     sendLines(reply, lines);
+  }
+
+  #refuseFuture(actor: Actor, position: number): Promise<void> {
+    const { ports, gateway } = this.#http;
+    return refuseFuture(ports, gateway.caps, actor, position);
   }
 }
 

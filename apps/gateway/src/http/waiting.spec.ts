@@ -8,6 +8,7 @@ import type { ToolCallView } from '@countersign/contracts';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
+import { isReadByPost } from '../route.js';
 import { allRoutes } from '../routes.js';
 import { openWorld, tokenEntries } from '../testing/world.js';
 import type { World } from '../testing/world.js';
@@ -153,20 +154,35 @@ describe('a reader that names a position', () => {
     await behind.close();
   });
 
-  it.each(allRoutes.filter(({ method, roles }) => method === 'GET' && roles !== 'public'))(
-    'is refused where the log has not given it out, or where it is none: $path',
-    async ({ path }) => {
+  it.each(allRoutes.filter((route) => (route.method === 'GET' || isReadByPost(route)) && route.roles !== 'public'))(
+    'is refused where the log has not given it out, or where it is none: $method $path',
+    async ({ method, path }) => {
       const head = await world.store.head();
       const at = (position: string) =>
-        api.send<{ code: string }>('GET', path.replaceAll(/:[A-Za-z]+/g, 'none'), {
+        api.send<{ code: string }>(method, path.replaceAll(/:[A-Za-z]+/g, 'none'), {
           as: 'me',
           headers: { 'countersign-position': position },
         });
-      const [future, none] = await Promise.all([at(String(head + 1000)), at('-1')]);
-      expect([future.status, future.body.code]).toEqual([409, 'future-position']);
-      expect([none.status, none.body.code]).toEqual([400, 'invalid-request']);
+      const [future, ...none] = await Promise.all([head + 1000, -1, '9007199254740992', '1e3'].map(String).map(at));
+      expect([future?.status, future?.body.code]).toEqual([409, 'future-position']);
+      for (const { status, body } of none) expect([status, body.code]).toEqual([400, 'invalid-request']);
     },
   );
+
+  it.each([
+    ['/v1/events', 'after'],
+    ['/v1/audit/events', 'after'],
+    ['/v1/events', 'last-event-id'],
+  ])('to start after is refused as well: %s with %s', async (path, name) => {
+    const head = await world.store.head();
+    const at = (position: string) =>
+      name === 'after'
+        ? api.send<{ code: string }>('GET', `${path}?after=${position}`, { as: 'me' })
+        : api.send<{ code: string }>('GET', path, { as: 'me', headers: { [name]: position } });
+    const [future, ...none] = await Promise.all([head + 1, -1, '9007199254740992', '1e3'].map(String).map(at));
+    expect([future?.status, future?.body.code]).toEqual([409, 'future-position']);
+    for (const { status, body } of none) expect([status, body.code]).toEqual([400, 'invalid-request']);
+  });
 });
 
 it('a write is answered when every read shows it, also while the views are late', async () => {

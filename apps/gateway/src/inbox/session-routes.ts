@@ -46,7 +46,7 @@ export function addSessionRoutes(
     const { token } = parseWith(signInSchema, request.body);
     const opened = sessions.openWithToken(token);
     if (opened === undefined) {
-      ports.countStranger(request.ip, 'unproved');
+      ports.countStranger(request, 'unproved');
       log.warn({ path: '/session', from: request.ip, why: 'unknown token' }, 'refused: not authenticated');
       metrics.refusedAtTheDoor('unauthenticated');
       throw new ProblemError('unauthenticated', 'the token is not valid');

@@ -1,6 +1,6 @@
 import { principalKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
-import { createCountedBuckets, createRateLimit } from '@countersign/runtime';
+import { createCountedBuckets } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import { ProblemError, requestsPerSecondDefault } from '@countersign/shell';
 import type { FastifyRequest } from 'fastify';
@@ -17,10 +17,12 @@ export interface Caps {
   /** Counts a request of a principal, and says in its headers how many are left. @throws ProblemError `too-many-requests`. */
   readonly countRequest: (actor: Actor, request?: FastifyRequest) => void;
   /**
-   * Counts an unauthenticated request by its address. Requests of authenticated principals are never counted here, so a
+   * Counts an unauthenticated request by its address, and says in its headers how many are left. Requests of authenticated principals are never counted here, so a
    * flood from their address does not affect them. @throws ProblemError `too-many-requests`.
    */
-  readonly countStranger: (address: string, kind: StrangerRequest) => void;
+  readonly countStranger: (request: FastifyRequest, kind: StrangerRequest) => void;
+  /** The headers of a request that nothing counts: what a stranger may send. */
+  readonly uncountedHeaders: readonly string[];
   /** Handles requests with large bodies one at a time, fairly between principals. */
   readonly largeBodies: FairTurns;
   /** Makes reports over the log one at a time, fairly between principals. */
@@ -43,33 +45,39 @@ const strangersPerSecond: Readonly<Record<StrangerRequest, number>> = {
 export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = requestsPerSecondDefault): Caps {
   const rate = { burst: requestsPerSecond, perSecond: requestsPerSecond };
   const countRequest = createCountedBuckets(rate, clock);
-  const policy = `"principal";q=${String(requestsPerSecond)};w=1`;
-  const mayAsk = Object.fromEntries(
+  const countStranger = Object.fromEntries(
     Object.entries(strangersPerSecond).map(([kind, rate]) => [
       kind,
-      createRateLimit({ burst: rate, perSecond: rate }, clock),
+      createCountedBuckets({ burst: rate, perSecond: rate }, clock),
     ]),
-  ) as Readonly<Record<StrangerRequest, (address: string) => boolean>>;
+  ) as Readonly<Record<StrangerRequest, ReturnType<typeof createCountedBuckets>>>;
   return {
     countRequest: (actor, request) => {
       const { waitMs, left } = countRequest(principalKey(actor));
-      if (request !== undefined)
-        request.rateHeaders = ['ratelimit', `"principal";r=${String(left)};t=1`, 'ratelimit-policy', policy];
+      if (request !== undefined) request.rateHeaders = headersOf('principal', left, requestsPerSecond);
       if (waitMs === 0) return;
       throw new ProblemError(
         'too-many-requests',
         `a principal may send ${String(requestsPerSecond)} requests per second`,
       );
     },
-    countStranger: (address, kind) => {
-      if (mayAsk[kind](networkOf(address))) return;
+    countStranger: (request, kind) => {
+      const { waitMs, left } = countStranger[kind](networkOf(request.ip));
+      request.rateHeaders = headersOf('address', left, strangersPerSecond[kind]);
+      if (waitMs === 0) return;
       throw new ProblemError('too-many-requests', 'too many requests without a valid token come from this address');
     },
+    uncountedHeaders: headersOf('address', strangersPerSecond.page, strangersPerSecond.page),
     largeBodies: createFairTurns(1),
     reports: createFairTurns(1),
     streams: createQuota(streamsMax, 'event streams'),
     waits: createQuota(waitsMax, 'waiting reads'),
   };
+}
+
+function headersOf(policy: 'principal' | 'address', left: number, perSecond: number): readonly string[] {
+  const limit = `"${policy}";r=${String(left)};t=1`;
+  return ['ratelimit', limit, 'ratelimit-policy', `"${policy}";q=${String(perSecond)};w=1`];
 }
 
 /** An IPv6 network of 64 bits belongs to one subscriber. */

@@ -1,7 +1,7 @@
 import { createSchemaRegistry, eventViewSchema, nameOf } from '@countersign/contracts';
 import type { JsonSchema, SchemaRegistry } from '@countersign/contracts';
 import type { z } from 'zod';
-import { templateOf } from '../route.js';
+import { isReadByPost, templateOf } from '../route.js';
 import type { Route } from '../route.js';
 import { allRoutes } from '../routes.js';
 import { describedComponents, parameterWords } from './described.js';
@@ -89,7 +89,7 @@ const contractVersion = '1.0.0';
 const sharedHeaders = {
   Position: {
     description: 'Where the log stood. Sent back with a GET, the answer shows at least this.',
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', format: 'int64', minimum: 0 },
   },
   RequestId: {
     description:
@@ -97,11 +97,13 @@ const sharedHeaders = {
     schema: { type: 'string' },
   },
   RateLimit: {
-    description: 'How many requests the principal may still send now: `"principal";r=4999;t=1`.',
+    description:
+      'How many requests the principal may still send now: `"principal";r=4999;t=1`. Without a valid token it tells of the address: `"address";r=499;t=1`.',
     schema: { type: 'string' },
   },
   RateLimitPolicy: {
-    description: 'How many requests a principal may send per second: `"principal";q=5000;w=1`.',
+    description:
+      'How many requests a principal, or an address without a valid token, may send per second: `"principal";q=5000;w=1`.',
     schema: { type: 'string' },
   },
   Location: { description: 'The address of what was created.', schema: { type: 'string' } },
@@ -109,6 +111,7 @@ const sharedHeaders = {
     description: '`true`: an earlier request with the same `Idempotency-Key` was this command.',
     schema: { type: 'string', enum: ['true'] },
   },
+  Authenticate: { description: 'How to authenticate: `Bearer realm="countersign"`.', schema: { type: 'string' } },
   RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 0 } },
 } as const;
 
@@ -163,7 +166,8 @@ function withoutAllOf({ allOf, ...others }: JsonSchema): JsonSchema {
   return Array.isArray(allOf) && allOf.length === 1 ? { ...(allOf[0] as JsonSchema), ...others } : { ...others };
 }
 
-function headerParameters({ roles, method, stream }: Route): JsonSchema[] {
+function headerParameters(route: Route): JsonSchema[] {
+  const { roles, method, stream } = route;
   const header = (name: string, description: string, schema: JsonSchema): JsonSchema => ({
     name,
     in: 'header',
@@ -172,16 +176,22 @@ function headerParameters({ roles, method, stream }: Route): JsonSchema[] {
     schema,
   });
   if (roles === 'public') return [];
-  if (method !== 'GET') {
-    const description =
-      'The same key and body, compared as JSON, are the same command, which is recorded once; the response tells of now, with the status of the first one and `Idempotent-Replayed: true`. Another body is refused for 24 hours.';
-    return [header('Idempotency-Key', description, { type: 'string', minLength: 1, maxLength: 255 })];
-  }
+  const key = header(
+    'Idempotency-Key',
+    'The same key and body, compared as JSON, are the same command, which is recorded once; the response tells of now, with the status of the first one and `Idempotent-Replayed: true`. Another body is refused for 24 hours.',
+    { type: 'string', minLength: 1, maxLength: 255 },
+  );
   const position = header(
     'Countersign-Position',
     'Answer from a view that has reached it: the position of an earlier answer. After 2 s the answer is 503.',
-    { type: 'integer', minimum: 0 },
+    logPosition,
   );
-  if (stream !== 'text/event-stream') return [position];
-  return [position, header('Last-Event-ID', 'The position to resume after.', { type: 'integer', minimum: 0 })];
+  return [
+    ...(method === 'GET' ? [] : [key]),
+    ...(method === 'GET' || isReadByPost(route) ? [position] : []),
+    ...(stream === 'text/event-stream' ? [header('Last-Event-ID', 'The position to resume after.', logPosition)] : []),
+  ];
 }
+
+/** A position of the log, as a header has it. */
+const logPosition = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;

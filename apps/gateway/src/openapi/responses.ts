@@ -1,6 +1,7 @@
 import type { ErrorCode, JsonSchema, SchemaRegistry } from '@countersign/contracts';
 import { nameOf, problemSchema } from '@countersign/contracts';
 import { statusOf } from '@countersign/shell';
+import { isReadByPost } from '../route.js';
 import type { Route } from '../route.js';
 
 /** The error codes of a route: its own, and those of reading, authenticating and repeating a request. */
@@ -12,10 +13,10 @@ function codesOf(route: Route): readonly ErrorCode[] {
     'forbidden',
     'too-many-requests',
     'misdirected-request',
+    ...(route.method === 'GET' || isReadByPost(route) ? (['future-position'] as const) : []),
     ...(route.method === 'GET'
-      ? (['future-position'] as const)
-      : (['payload-too-large', 'unsupported-media-type'] as const)),
-    ...(route.method === 'POST' ? (['idempotency-key-reused', 'unreadable'] as const) : []),
+      ? []
+      : (['payload-too-large', 'unsupported-media-type', 'idempotency-key-reused', 'unreadable'] as const)),
     ...route.codes,
     'internal-error',
     'unavailable',
@@ -35,21 +36,22 @@ const successWords: Readonly<Record<string, string>> = { 200: 'Done', 201: 'Reco
 function successes(route: Route, book: SchemaRegistry): Record<string, JsonSchema> {
   if (route.stream !== undefined) {
     const schema = route.stream === 'application/json' ? { type: 'object' } : { type: 'string' };
-    return { 200: { description: streamWords[route.stream], content: { [route.stream]: { schema } } } };
+    const ofStream = route.method === 'GET' ? [] : ['IdempotentReplayed'];
+    return {
+      200: {
+        description: streamWords[route.stream],
+        headers: headersNamed(...ofStream),
+        content: { [route.stream]: { schema } },
+      },
+    };
   }
-  const ofAll = route.roles === 'public' ? ['RequestId'] : ['RequestId', 'RateLimit', 'RateLimitPolicy'];
-  const ofWrite = route.method === 'GET' ? [] : ['Position', 'IdempotentReplayed'];
+  const ofWrite = route.method === 'GET' ? [] : [...(isReadByPost(route) ? [] : ['Position']), 'IdempotentReplayed'];
   return Object.fromEntries(
     Object.entries(route.answers ?? {}).map(([status, schema]) => [
       status,
       {
         description: successWords[status] ?? 'Done',
-        headers: Object.fromEntries(
-          [...ofAll, ...ofWrite, ...(status === '201' ? ['Location'] : [])].map((name) => [
-            headerNames[name] ?? name,
-            { $ref: `#/components/headers/${name}` },
-          ]),
-        ),
+        headers: headersNamed(...ofWrite, ...(status === '201' ? ['Location'] : [])),
         content: {
           'application/json': { schema: book.use(schema, 'output', nameOf(route.id, 'result')) },
           ...(route.hasCsv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}),
@@ -59,11 +61,19 @@ function successes(route: Route, book: SchemaRegistry): Record<string, JsonSchem
   );
 }
 
+/** Those that every answer has, and these. */
+function headersNamed(...names: readonly string[]): JsonSchema {
+  const all = ['RequestId', 'RateLimit', 'RateLimitPolicy', ...names];
+  return Object.fromEntries(all.map((name) => [headerNames[name] ?? name, { $ref: `#/components/headers/${name}` }]));
+}
+
 const headerNames: Readonly<Record<string, string>> = {
   Position: 'Countersign-Position',
   RequestId: 'Request-Id',
   RateLimitPolicy: 'RateLimit-Policy',
   IdempotentReplayed: 'Idempotent-Replayed',
+  RetryAfter: 'Retry-After',
+  Authenticate: 'WWW-Authenticate',
 };
 
 const streamWords = {
@@ -95,17 +105,16 @@ function problems(route: Route, book: SchemaRegistry, shared: SharedResponses): 
 function problemOf(status: number, codes: readonly ErrorCode[], book: SchemaRegistry, name: string): JsonSchema {
   return {
     description: codes.map((code) => `\`${code}\``).join(', '),
-    ...headersOf(status),
+    headers: headersNamed(...(ofStatus[status] ?? [])),
     content: { 'application/problem+json': { schema: problemWith(codes, book, name) } },
   };
 }
 
-function headersOf(status: number): JsonSchema {
-  if (status === 401) return { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } };
-  if (status === 503 || status === 429)
-    return { headers: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } };
-  return {};
-}
+const ofStatus: Readonly<Record<number, readonly string[]>> = {
+  401: ['Authenticate'],
+  429: ['RetryAfter'],
+  503: ['RetryAfter'],
+};
 
 /** The winning response, which `already-resolved` carries in addition to the members of every problem. */
 const winner = {

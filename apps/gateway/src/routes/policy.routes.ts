@@ -59,6 +59,7 @@ export const policyRoutes = {
     id: 'explainPolicy',
     method: 'POST',
     path: '/v1/policy/explain',
+    isRead: true,
     tag: 'Policy',
     summary: 'Explain the verdict on a call: what each rule says of it; nothing is recorded',
     roles: ['approver', 'auditor', 'admin'],
@@ -70,6 +71,7 @@ export const policyRoutes = {
     id: 'backtestPolicy',
     method: 'POST',
     path: '/v1/policy/backtest',
+    isRead: true,
     tag: 'Policy',
     summary: 'List the recorded calls that a candidate policy would judge differently, one per line, and a summary',
     // A rule can look at values that are hidden from everybody else.

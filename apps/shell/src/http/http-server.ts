@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { openLogScope } from '@countersign/runtime';
+import type { LogScope } from '@countersign/runtime';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createConnections } from './connections.js';
@@ -21,6 +23,8 @@ export interface HttpServerOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   /** Connections that may be open without a request that holds them; default 4,096. */
   readonly connectionsMax?: number;
+  /** `RateLimit` and its policy, as names and values, of a request that nothing counts. */
+  readonly rateHeaders?: readonly string[];
 }
 
 /** Nest's adapter for a fastify that responds with problem documents only when it refuses. */
@@ -64,7 +68,7 @@ class OneErrorHandlerAdapter extends FastifyAdapter {
  * against caching and framing, and an orderly shutdown.
  */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { bodyBytesMax, filter, methodsOf, connectionsMax = connectionsMaxDefault, tls } = options;
+  const { bodyBytesMax, filter, methodsOf, connectionsMax = connectionsMaxDefault, tls, rateHeaders = null } = options;
   const adapter = new OneErrorHandlerAdapter({
     ...(tls && { https: tls }),
     bodyLimit: bodyBytesMax,
@@ -80,9 +84,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     routerOptions: { maxParamLength: paramLengthMax },
     genReqId: ({ headers }: IncomingMessage) => sensibleId(headers['request-id']) ?? randomUUID(),
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+      // No hook runs for a URL that cannot be read.
+      request.rateHeaders = rateHeaders;
+      setHeaders(request, reply);
       filter.answer(error, request, reply);
     },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: (error, socket) => {
+      answerBrokenRequest(error, socket, rateHeaders ?? []);
+    },
   });
   const fastify = adapter.getInstance<FastifyInstance>();
   fastify.removeAllContentTypeParsers();
@@ -96,6 +105,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (isDraining) socket.destroy();
     connections.add(socket);
   });
+  beginRequests(fastify, rateHeaders);
   fastify.addHook('onRequest', (request, reply, done) => {
     connections.use(request.raw.socket);
     if (isDraining) {
@@ -107,12 +117,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       done();
     }
   });
-  fastify.decorateRequest('rateHeaders', null);
   fastify.addHook('onSend', (request, reply, payload, done) => {
-    const lines = requestHeaders(request);
-    for (let at = 0; at < lines.length; at += 2) void reply.header(lines[at] ?? '', lines[at + 1]);
-    // A page brings its own.
-    for (const [name, value] of Object.entries(safeHeaders)) if (!reply.hasHeader(name)) void reply.header(name, value);
+    setHeaders(request, reply);
     done(null, payload);
   });
   return {
@@ -130,10 +136,37 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
+/** Sets the headers that every answer has. */
+function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  const lines = requestHeaders(request);
+  for (let at = 0; at < lines.length; at += 2) void reply.header(lines[at] ?? '', lines[at + 1]);
+  // A page brings its own.
+  for (const [name, value] of Object.entries(safeHeaders)) if (!reply.hasHeader(name)) void reply.header(name, value);
+}
+
+/** Puts the id of a request into every line that is logged for it, until it is answered. */
+function beginRequests(fastify: FastifyInstance, rateHeaders: readonly string[] | null): void {
+  fastify.decorateRequest('rateHeaders', null);
+  fastify.decorateRequest('logScope', undefined);
+  fastify.addHook('onRequest', (request, reply, done) => {
+    request.rateHeaders = rateHeaders;
+    const scope = openLogScope({ requestId: request.id });
+    request.logScope = scope;
+    reply.raw.once('close', scope.end);
+    scope.run(done);
+  });
+  // Reading a body leaves the scope.
+  fastify.addHook('preHandler', ({ logScope }, _reply, done) => {
+    if (logScope === undefined) done();
+    else logScope.run(done);
+  });
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
-    /** `RateLimit` and its policy, as names and values; null: the request is not counted. */
+    /** `RateLimit` and its policy, as names and values; null: the process has no limits. */
     rateHeaders: readonly string[] | null;
+    logScope: LogScope | undefined;
   }
 }
 
@@ -158,15 +191,20 @@ function unknownRoute(
 }
 
 /** Bytes that Node could not parse as HTTP. */
-function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
+function answerBrokenRequest(
+  error: Error & { readonly code?: string },
+  socket: Socket,
+  rateHeaders: readonly string[],
+): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const detail = error.code === 'HPE_HEADER_OVERFLOW' ? 'the headers are too large' : 'this is not readable as HTTP';
   const id = randomUUID();
   const body = JSON.stringify({ ...toProblem({ code: 'invalid-request', detail }), instance: id });
   if (socket.writable) {
+    const lines = rateHeaders.map((part, at) => (at % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join('');
     socket.write(
       `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nRequest-Id: ${id}\r\n` +
-        'Content-Type: application/problem+json\r\n' +
+        `${lines}Content-Type: application/problem+json\r\n` +
         `Content-Length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
     );
   }

@@ -30,7 +30,10 @@ export function createRefusalCheck(
         if (event.data !== null) onRefusal(event as EventView);
       }
     } catch (error) {
-      if (!stream.signal.aborted) onError(error);
+      if (stream.signal.aborted) return;
+      // Attack: a forged position of the near future is refused. Later messages are checked all the same.
+      earliest = Infinity;
+      onError(error);
     } finally {
       stream.release();
     }

@@ -171,4 +171,24 @@ describe('a refusal on the events topic', () => {
       [6, ['RequestRefused']],
     ]);
   });
+
+  it('is checked at a later position as well, once an earlier one was refused: that one was forged', async () => {
+    const opened: unknown[] = [];
+    const events: Client['events'] = ({ after } = {}) => {
+      opened.push(after);
+      throw new Error('future-position');
+    };
+    const errors: unknown[] = [];
+    const { check } = createRefusalCheck(
+      { events },
+      new AbortController().signal,
+      () => undefined,
+      errors.push.bind(errors),
+    );
+    for (const position of [900, 901]) {
+      check(position);
+      await Promise.resolve();
+    }
+    expect([opened, errors.length]).toEqual([[899, 900], 2]);
+  });
 });

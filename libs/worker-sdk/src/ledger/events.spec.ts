@@ -86,6 +86,16 @@ describe('the events', () => {
     await expect(take(read([new Response('<html>')]).events, 1)).rejects.toMatchObject({ code: 'unreadable-response' });
   });
 
+  it('that are live go on after the log was put back; others end, because events may be missing', async () => {
+    const future = () =>
+      Response.json({ type: 't', title: 't', status: 409, code: 'future-position', detail: 'no' }, { status: 409 });
+    const live = read([streamOf(event(9)), future(), streamOf(event(4))], { after: 'now' });
+    expect(await take(live.events, 2)).toEqual([9, 4]);
+    expect(live.seen.map(({ lastEventId }) => lastEventId)).toEqual([null, '9', null]);
+    const all = read([streamOf(event(9)), future()], { after: 2 });
+    await expect(take(all.events, 2)).rejects.toMatchObject({ code: 'future-position' });
+  });
+
   it('go on from the place that the server named, also when the connection broke before any event', async () => {
     const { events, seen } = read([streamOf('id: 7\n\n'), streamOf(event(8))]);
     expect(await take(events, 1)).toEqual([8]);

@@ -21,7 +21,7 @@ const retryAfterMsMax = 60_000;
 
 /**
  * The recorded events in order, without end. Reconnects with backoff after the last received event. Throws when the
- * server refuses (`unauthenticated`, `forbidden`, `invalid-request`).
+ * server refuses (`unauthenticated`, `forbidden`, `invalid-request`, `future-position` after the log was put back).
  */
 export async function* readEvents(
   transport: Transport,
@@ -33,6 +33,8 @@ export async function* readEvents(
   const open = async (lastEventId: string | undefined, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> => {
     const headers: Record<string, string> = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
     const response = await transport.open({ path: '/v1/events', query: queryOf(options), token, headers, signal });
+    // The log was put back, and has not given out that position. What is live goes on.
+    if (response.status === 409 && options.after === 'now' && lastEventId !== undefined) return open(undefined, signal);
     serverWaitMs = retryAfterMs(response.headers.get('retry-after'), Date.now(), retryAfterMsMax) ?? 0;
     const body = await bodyOf(response);
     options.onOpen?.();

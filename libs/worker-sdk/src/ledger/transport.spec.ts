@@ -183,6 +183,19 @@ describe('a request', () => {
     expect(positions).toEqual([null, '9000', '12', '12']);
   });
 
+  it('reads again without a position that the log has not given out: a forged one, or its own after a restore', async () => {
+    const future = problem(409, 'future-position');
+    const written = json(200, {}, { 'countersign-position': '12' });
+    const fake = fetchOf(written, future, json(200, {}), future, json(200, {}), json(200, {}));
+    const transport = createTransport({ url: 'http://x.test', fetch: fake.fetch, clock: instantClock() });
+    const send = (method: 'POST' | 'GET') => transport.send({ method, path: '/', token: 't' });
+    await send('POST');
+    transport.noticePosition('9000');
+    for (let reads = 0; reads < 3; reads += 1) await send('GET');
+    const positions = fake.seen.map(({ headers }) => headers.get('countersign-position'));
+    expect(positions).toEqual([null, '9000', '12', '12', null, null]);
+  });
+
   it('forgets a heard position after one read that does not confirm it, also when that read was given up', async () => {
     const given: (string | null)[] = [];
     const hung: typeof fetch = (_, init) => {

@@ -124,6 +124,11 @@ export function createTransport(options: TransportOptions): Transport {
         }),
         again: (outcome, attempt) => {
           if (!(outcome instanceof NoAnswerError)) noticeAnswer(outcome.headers);
+          if (isFuture(request, outcome)) {
+            if (heard === null) position.answered = null;
+            forget();
+            return attempt >= attempts ? undefined : 0;
+          }
           if (statusOf(outcome) === 503) forget();
           if (isUnserved(request, outcome) && (position.unserved += 1) >= unservedReadsMax) position.answered = null;
           if (attempt >= attempts || !isPassing(outcome)) return undefined;
@@ -159,6 +164,11 @@ function statusOf(outcome: Attempt): number | null {
 /** The log is behind the position, or the server is away for another reason: it says the same. */
 function isUnserved({ method }: TransportRequest, outcome: Attempt): boolean {
   return method === 'GET' && statusOf(outcome) === 503;
+}
+
+/** The log has not given out the position. A read has no other conflict. */
+function isFuture({ method }: TransportRequest, outcome: Attempt): boolean {
+  return method === 'GET' && statusOf(outcome) === 409;
 }
 
 /** Returns whether a retry may get another response. */
