@@ -3,23 +3,23 @@ import {
   isJSONRPCNotification,
   isJSONRPCRequest,
   type JSONRPCMessage,
-  type JSONRPCRequest,
 } from '@modelcontextprotocol/sdk/types.js';
 import { createClient, createMayClaim } from '@countersign/worker-sdk';
 import { createCardWatch } from './calls/card-watch.js';
 import { createCatalog } from './server/catalog.js';
-import { createClientRequests, GateEndedError, type Handler } from './client/client-requests.js';
+import { createClientRequests, GateEndedError } from './client/client-requests.js';
 import { deliveredWhenSent, type Deliveries } from './client/deliveries.js';
-import type { AnswerCall } from './client/client-call.js';
+import { createHandlers } from './client/request-handlers.js';
 import { attempts, type GateOptions } from './calls/gate-options.js';
 import { createGatedCalls, type GatedCallPorts } from './calls/gated-calls.js';
+import { createKnownCalls } from './calls/known-calls.js';
 import { asForeign } from './server/foreign-words.js';
 import { createInnerRequests } from './server/inner-requests.js';
 import { createSession } from './client/session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
+import { createExtensionTasks } from './tasks/extension-tasks.js';
 import { createTasks } from './tasks/tasks.js';
 import { serverOfAnyVersion } from './stateless/any-version-server.js';
-import { isUngatedCall } from './calls/ungated.js';
 import {
   isBrokenPipe,
   isDroppedLine,
@@ -97,18 +97,13 @@ export async function openGate(
   const offer = createTaskOffer(options);
   const tasks = createTasks({ ...ports, toClient });
   const { roundOf = sessionsOnly } = client;
+  const extension = createExtensionTasks({
+    ...ports,
+    toServer: (message) => void server.send(message).catch(() => undefined),
+    hasOpenCall: session.hasOpenCall,
+  });
   const answered = createClientRequests({ session, deliveries, toClient, toServer, watchCard: cards.watch, roundOf });
-  const answerTool: Handler = async (call) => {
-    if (await isUngatedCall(options.ungated, call, catalog)) return undefined;
-    return offer.isMade() && 'task' in call.params ? tasks.create(call) : gated.answer(call);
-  };
-  const handlerOf = ({ method, params = {} }: JSONRPCRequest): Handler | undefined => {
-    // Passed on, it would let the two sides agree on a version in which the gate has not begun.
-    if (method === 'server/discover') return noMethod;
-    if (resemblesToolCall(method)) return method === 'tools/call' ? answerTool : noMethod;
-    if (!offer.isMade() || !method.startsWith('tasks/')) return undefined;
-    return tasks.handlerOf(method, params) ?? (offer.serverHasTasks() ? undefined : noTask);
-  };
+  const handlerOf = createHandlers({ ...ports, offer, tasks, extension, gated, roundOf });
   client.onmessage = (message) => {
     session.fromClient(message);
     offer.fromClient(message);
@@ -130,6 +125,7 @@ export async function openGate(
     const received = asForeign(written);
     const message = requests.take(received) ? undefined : session.expected(received);
     if (message === undefined) return;
+    if (extension.ask(message)) return;
     const repliedTo = isReply(message) ? message.id : undefined;
     // The server has not got the client's tool calls, so it has nothing to reply to them.
     if (repliedTo !== undefined && answered.has(repliedTo)) return;
@@ -147,7 +143,7 @@ export async function openGate(
     requests.lose(reason.message);
     cards.close();
     // Every open request gets its last reply before the connection ends: over HTTP a client does not see the end.
-    await Promise.all([answered.end(reason), tasks.close()]);
+    await Promise.all([answered.end(reason), tasks.close(), extension.close()]);
     gated.close();
     for (const id of session.openIds()) toClient(responseOf(id, notAnswered(reason)));
     await Promise.allSettled([server.close(), client.close()]);
@@ -175,15 +171,11 @@ function createPorts(wire: Wire, options: GateOptions): GatedCallPorts & { reado
   const requests = createInnerRequests(server);
   const resolver = createClient({ ...options, token: options.resolverToken, attempts });
   const mayClaim = createMayClaim(resolver, { agent: createClient({ ...options, attempts }) });
-  return { server, options, requests, catalog: createCatalog(requests, options.listMs), mayClaim };
+  const known = createKnownCalls(options);
+  return { server, options, requests, catalog: createCatalog(requests, options.listMs), mayClaim, known };
 }
 
 const sessionsOnly = (): undefined => undefined;
-
-/** The reply about a task that neither the gate nor the server has. */
-const noTask: AnswerCall = async () => ({ error: { code: ErrorCode.InvalidParams, message: 'Task not found' } });
-
-const noMethod: AnswerCall = async () => ({ error: { code: ErrorCode.MethodNotFound, message: 'Method not found' } });
 
 /** The reply to a request that the server does not answer. */
 function notAnswered(error: unknown): Reply {

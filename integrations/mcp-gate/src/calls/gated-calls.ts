@@ -1,7 +1,5 @@
 import type { ApprovalView, JsonObject, ToolCallView } from '@countersign/contracts';
-import { systemClock } from '@countersign/contracts/clock';
-import { untilDone } from '@countersign/http-client';
-import { CountersignError, createClient, isSameJson, issuesText, type MayClaim } from '@countersign/worker-sdk';
+import { CountersignError, isSameJson, issuesText, type MayClaim } from '@countersign/worker-sdk';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import { failed } from '../stateless/request-facts.js';
 import { createCallEnds, type AskedCall } from './call-ends.js';
@@ -9,16 +7,14 @@ import type { Catalog } from '../server/catalog.js';
 import type { ListedTool } from '../server/listed-tool.js';
 import type { AnswerCall, ClientCall } from '../client/client-call.js';
 import { createEarlierTools } from './earlier-tools.js';
-import { attempts, type GateOptions } from './gate-options.js';
+import type { GateOptions } from './gate-options.js';
 import { checkDefinition, gatedToolOf, paramsForServer, readCall, toolLabelsOf } from './gated-tool.js';
 import type { InnerRequests } from '../server/inner-requests.js';
 import { createInnerRun, type InnerRun } from '../server/inner-run.js';
-import { isForServer } from './is-for-server.js';
+import type { FoundCall as KnownCall, KnownCalls } from './known-calls.js';
 import { failureReply, finalReply, pendingReply, refusal, unreportedReply } from './replies.js';
-import { createRequestStates, ForeignStateError } from './request-state.js';
-import type { CalledAction, RequestStates, WaitingCall } from './request-state.js';
+import { ForeignStateError } from './request-state.js';
 import { roundReply } from './round-reply.js';
-import { createSameCalls, type Attached } from './same-calls.js';
 import type { Reply } from '../wire.js';
 
 /** The calls of one connection. */
@@ -34,30 +30,19 @@ export interface GatedCallPorts {
   readonly catalog: Catalog;
   readonly requests: InnerRequests;
   readonly mayClaim: MayClaim;
+  readonly known: KnownCalls;
 }
 
 /** A call of the client, and what the gate knows about it. */
-interface FoundCall {
+interface FoundCall extends KnownCall {
   readonly listed: ListedTool;
-  readonly attached: Attached;
   readonly asked: AskedCall;
-  /** The rounds that a stateless client has waited for the call. */
-  readonly round: number;
 }
 
-export function createGatedCalls({ options, catalog, requests, mayClaim }: GatedCallPorts): GatedCalls {
-  const same = createSameCalls();
+export function createGatedCalls(ports: GatedCallPorts): GatedCalls {
+  const { options, catalog, requests, mayClaim, known } = ports;
   const stricter = createEarlierTools(options);
-  let labels: ClientCall['labels'] = {};
-  /** An earlier process may have recorded calls of this run. */
-  const remember = untilDone(async () => {
-    if (!options.continuesRun) return;
-    const ledger = createClient({ ...options, attempts });
-    const views = ledger.eachToolCall({ runId: options.runId, order: 'oldest' });
-    await same.remember(views, (view) => isForServer(view, options, labels));
-  });
   const ends = createCallEnds(options, mayClaim);
-  const states = createRequestStates(options, systemClock.now);
 
   const find = async (call: ClientCall, run: InnerRun): Promise<FoundCall> => {
     const { name, args, givenId } = readCall(call.params);
@@ -70,19 +55,13 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
     });
     const checked = await tool.check(args);
     if (!checked.valid) throw new TypeError(`Invalid arguments: ${issuesText(checked.issues)}`);
-    ({ labels } = call);
-    await remember();
-    const waiting = waitingCall(call, states, { name, args });
-    const attached = same.attach(
-      { name, args: checked.arguments, givenId: waiting?.toolCallId ?? givenId },
-      call.delivered,
-    );
+    const { attached, round } = await known.attach(call, { name, args: checked.arguments, givenId });
     const { toolCallId, recorded } = attached;
     const onRecorded = (view: ToolCallView): void => {
       ({ approval } = view);
       recorded();
     };
-    return { listed, attached, asked: { tool, args, toolCallId, onRecorded }, round: waiting?.round ?? 0 };
+    return { listed, attached, asked: { tool, args, toolCallId, onRecorded }, round };
   };
   const endOf = async (found: FoundCall, call: ClientCall, run: InnerRun): Promise<Reply> => {
     const { listed, attached, asked } = found;
@@ -112,7 +91,7 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
       return pendingReply(approval, inboxUrl, call.opensUrls);
     }
     const { toolCallId, tool, args } = asked;
-    const nextState = states.seal({ toolCallId, round: round + 1 }, { name: tool.name, args });
+    const nextState = known.seal({ toolCallId, round: round + 1 }, { name: tool.name, args });
     return roundReply(approval, { inboxUrl, holdMs: options.holdMs, round, nextState, ...call.round });
   };
   const answer: AnswerCall = async (call) => {
@@ -129,20 +108,12 @@ export function createGatedCalls({ options, catalog, requests, mayClaim }: Gated
   return { answer, close: ends.close };
 }
 
-/** Countersign has answered, so it is known that it did not record the call at this request. */
-function isRefused(error: unknown): boolean {
+/** Returns whether Countersign has answered, so it is known that it did not record the call at this request. */
+export function isRefused(error: unknown): boolean {
   return error instanceof CountersignError && error.status !== null && error.status >= 400 && error.status < 500;
 }
 
 function runsElsewhereReply(toolName: string): Reply {
   const text = `executing: ${toolName} runs at another gate, or ran at one that was killed, and is not run again. Call it again with the same arguments to get the result.`;
   return refusal(text, { status: 'executing' });
-}
-
-/** Throws a `ForeignStateError`. */
-function waitingCall({ round }: ClientCall, states: RequestStates, action: CalledAction): WaitingCall | undefined {
-  if (round?.state === undefined) return undefined;
-  const waiting = states.open(round.state, action);
-  if (waiting === undefined) throw new ForeignStateError();
-  return waiting;
 }

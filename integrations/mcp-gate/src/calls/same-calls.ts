@@ -146,7 +146,10 @@ export interface Attached {
   readonly recorded: () => void;
   /** Countersign has refused the request. A call that is not recorded is forgotten: its id would be refused again. */
   readonly refused: () => void;
-  /** The request gets the final result of the call, or hears that its outcome is unknown. */
+  /**
+   * The request gets the final result of the call, or hears that its outcome is unknown. A client that has got a task
+   * already finds the result by its id.
+   */
   readonly end: (outcome: 'final' | 'unknown') => void;
   /** The request does not wait any longer. */
   readonly release: () => void;
@@ -155,6 +158,7 @@ export interface Attached {
 function attachTo(known: KnownCall, delivered: Promise<boolean>, forget: () => void): Attached {
   let isAttached = true;
   let isFinal = false;
+  let hasArrived = false;
   known.attached += 1;
   const release = (): void => {
     if (isAttached) known.attached -= 1;
@@ -162,6 +166,7 @@ function attachTo(known: KnownCall, delivered: Promise<boolean>, forget: () => v
   };
   void delivered.then((isDelivered) => {
     release();
+    hasArrived = isDelivered;
     if (isDelivered && isFinal) known.state = 'told';
   });
   return {
@@ -175,7 +180,7 @@ function attachTo(known: KnownCall, delivered: Promise<boolean>, forget: () => v
     end: (outcome) => {
       isFinal = outcome === 'final';
       // The client may have the result already, from another request for this call.
-      if (known.state !== 'told') known.state = isFinal ? 'open' : 'unknown';
+      if (known.state !== 'told') known.state = isFinal ? (hasArrived ? 'told' : 'open') : 'unknown';
     },
     release,
   };

@@ -36,7 +36,7 @@ export interface ClientRequestPorts {
 }
 
 /** The reason of a cancellation by the client, which expects no reply. */
-const byClient = new Error('the client has cancelled the request');
+export const byClient = new Error('the client has cancelled the request');
 
 export function createClientRequests(ports: ClientRequestPorts): ClientRequests {
   const { session, deliveries, toClient, toServer, watchCard, roundOf } = ports;

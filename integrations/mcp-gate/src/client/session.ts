@@ -17,6 +17,8 @@ export interface Session {
   readonly isOpen: (id: string | number) => boolean;
   /** Returns whether an expected message answers a `tools/list` of the client. */
   readonly lists: (message: JSONRPCMessage) => boolean;
+  /** A request of the client for a tool has no reply yet. */
+  readonly hasOpenCall: () => boolean;
   readonly openIds: () => readonly (string | number)[];
   /** The client has sent `initialize`. */
   readonly hasBegun: () => boolean;
@@ -102,6 +104,7 @@ export function createSession(
     },
     isOpen: (id) => open.has(id),
     lists: (message) => isReply(message) && message.id !== undefined && open.get(message.id)?.method === 'tools/list',
+    hasOpenCall: () => [...open.values()].some(({ method }) => ofTools.includes(method)),
     openIds: () => [...open.keys()],
     hasBegun: () => initializeId !== undefined,
     opensUrls: () => opensUrls,

@@ -42,6 +42,7 @@ export interface StatelessServiceOptions {
 export function createStatelessService(options: StatelessServiceOptions): StatelessService {
   const { openServer, optionsOf, idleMs = 3_600_000 } = options;
   const connections = new Map<string, Promise<Connection>>();
+  const followedTasks: GateOptions['followedTasks'] = new Map();
 
   const open = async (): Promise<Connection> => {
     const client = createStatelessClient({ toServer: (message) => wire.onmessage?.(message), isOneClient: false });
@@ -56,7 +57,12 @@ export function createStatelessService(options: StatelessServiceOptions): Statel
       roundOf: client.roundOf,
     };
     const of: Deliveries['of'] = (id, sent) => client.deliveryOf(id) ?? sent;
-    const gate = await openGate(wire, openServer(), await optionsOf(), { of, hasStream: () => true });
+    const gate = await openGate(
+      wire,
+      openServer(),
+      { ...(await optionsOf()), followedTasks },
+      { of, hasStream: () => true },
+    );
     const idle = setTimeout(() => {
       if (connection.openRequests === 0) void gate.close();
     }, idleMs).unref();

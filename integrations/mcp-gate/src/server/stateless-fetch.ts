@@ -4,9 +4,9 @@ import {
   type JSONRPCRequest,
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js';
-import { encoded, namedBy } from '../stateless/http-headers.js';
+import { encoded } from '../stateless/http-headers.js';
 import { headerArgumentsOf, paramHeadersOf, type HeaderArgument } from '../stateless/param-headers.js';
-import { metaNames } from '../stateless/protocol.js';
+import { metaNames, namedBy } from '../stateless/protocol.js';
 import { cancelledBy, isReply, objectOf } from '../wire.js';
 
 /** What stateless requests need of a transport that was made for sessions. */

@@ -1,20 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ErrorCode, type JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
 import { objectOf, type Reply } from '../wire.js';
-import { metaNames, statelessErrors, statelessVersion } from './protocol.js';
+import { metaNames, namedBy, statelessErrors, statelessVersion } from './protocol.js';
 import { failed } from './request-facts.js';
 
 type Failure = Extract<Reply, { error: unknown }>;
-
-/** The member of the parameters that the header `Mcp-Name` repeats. */
-export const namedBy: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-  'tasks/get': 'taskId',
-  'tasks/update': 'taskId',
-  'tasks/cancel': 'taskId',
-};
 
 /** Returns whether the header or the body of a POST names a version of stateless requests. */
 export function isStatelessPost(headers: IncomingHttpHeaders, body: unknown): boolean {

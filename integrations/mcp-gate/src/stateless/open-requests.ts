@@ -2,7 +2,7 @@ import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import { objectOf, type Reply } from '../wire.js';
 import type { Exchange, OpenRequest } from './exchange.js';
 import { roundMethods } from './protocol.js';
-import type { RequestFacts } from './request-facts.js';
+import { takesTasks, type RequestFacts } from './request-facts.js';
 import type { RequestRound } from './request-round.js';
 import { statelessReply, type ServerFacts } from './stateless-results.js';
 
@@ -63,6 +63,8 @@ export function roundOf({ facts: { capabilities, params } }: OpenRequest): Reque
     opensUrls: opensUrls(capabilities),
     state: typeof requestState === 'string' ? requestState : undefined,
     answers: objectOf(inputResponses),
+    takesTasks: takesTasks(capabilities),
+    capabilities,
   };
 }
 

@@ -34,6 +34,23 @@ export function isStatelessMethod(method: string): boolean {
   return method === 'server/discover' || method === 'subscriptions/listen' || passedMethods.includes(method);
 }
 
+/** The extensions that the gate itself speaks. */
+export const extensionNames = { tasks: 'io.modelcontextprotocol/tasks' } as const;
+
+/** The requests of the extension for tasks. */
+const taskMethods = ['tasks/get', 'tasks/update', 'tasks/cancel'];
+
+/** Returns whether a request is one of the extension for tasks. */
+export function isTaskMethod(method: string): boolean {
+  return taskMethods.includes(method);
+}
+
+/** The member of the parameters that names what a request is about. The header `Mcp-Name` repeats it. */
+export const namedBy: Readonly<Record<string, string>> = {
+  ...{ 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' },
+  ...Object.fromEntries(taskMethods.map((method) => [method, 'taskId'])),
+};
+
 /** The results that tell how long the client may keep them. */
 export const cacheableMethods: readonly string[] = [
   ...['server/discover', 'tools/list', 'prompts/list'],

@@ -1,6 +1,15 @@
 import { ErrorCode, type JSONRPCMessage, type JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
 import { isObject, objectOf, type Reply } from '../wire.js';
-import { isStatelessMethod, logLevels, metaNames, statelessErrors, statelessVersion } from './protocol.js';
+import {
+  extensionNames,
+  isStatelessMethod,
+  isTaskMethod,
+  logLevels,
+  metaNames,
+  namedBy,
+  statelessErrors,
+  statelessVersion,
+} from './protocol.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -14,13 +23,15 @@ export interface RequestFacts {
   readonly logLevel: string | undefined;
 }
 
+type Failure = Extract<Reply, { error: unknown }>;
+
 /** Returns whether a message names its version, as the messages of stateless clients do. */
 export function namesVersion(message: JSONRPCMessage): boolean {
   return 'method' in message && metaNames.version in objectOf(message.params?.['_meta']);
 }
 
 /** Returns the facts of a request, or the error for one that this version does not have. */
-export function factsOf({ method, params = {} }: JSONRPCRequest): RequestFacts | Extract<Reply, { error: unknown }> {
+export function factsOf({ method, params = {} }: JSONRPCRequest): RequestFacts | Failure {
   const meta = objectOf(params['_meta']);
   const requested = meta[metaNames.version];
   if (typeof requested !== 'string') return invalid(`_meta["${metaNames.version}"] must be a text`);
@@ -30,9 +41,8 @@ export function factsOf({ method, params = {} }: JSONRPCRequest): RequestFacts |
   }
   const problem = problemOfMeta(meta);
   if (problem !== undefined) return invalid(problem);
-  if (!isStatelessMethod(method)) return failed(ErrorCode.MethodNotFound, `Method not found: ${method}`);
-  const misfit = problemOfParams(method, params);
-  if (misfit !== undefined) return invalid(misfit);
+  const refused = refusalOf(method, params, objectOf(meta[metaNames.capabilities]));
+  if (refused !== undefined) return refused;
   const { [metaNames.clientInfo]: clientInfo, [metaNames.logLevel]: logLevel } = meta;
   return {
     method,
@@ -41,6 +51,29 @@ export function factsOf({ method, params = {} }: JSONRPCRequest): RequestFacts |
     clientInfo: isObject(clientInfo) ? clientInfo : undefined,
     logLevel: typeof logLevel === 'string' ? logLevel : undefined,
   };
+}
+
+/** Returns whether the capabilities of a request declare the extension for tasks. */
+export function takesTasks({ extensions }: Members): boolean {
+  return isObject(objectOf(extensions)[extensionNames.tasks]);
+}
+
+function refusalOf(method: string, params: Members, capabilities: Members): Failure | undefined {
+  if (!isStatelessMethod(method) && !isTaskMethod(method))
+    return failed(ErrorCode.MethodNotFound, `Method not found: ${method}`);
+  if (needsTasks(method, params) && !takesTasks(capabilities)) return withoutTasks();
+  const misfit = problemOfParams(method, params);
+  return misfit === undefined ? undefined : invalid(misfit);
+}
+
+function needsTasks(method: string, { notifications }: Members): boolean {
+  return isTaskMethod(method) || (method === 'subscriptions/listen' && 'taskIds' in objectOf(notifications));
+}
+
+function withoutTasks(): Failure {
+  const data = { requiredCapabilities: { extensions: { [extensionNames.tasks]: {} } } };
+  const message = `The request must declare the extension ${extensionNames.tasks}`;
+  return failed(statelessErrors.missingCapability, message, data);
 }
 
 function problemOfMeta(meta: Members): string | undefined {
@@ -56,18 +89,13 @@ function problemOfMeta(meta: Members): string | undefined {
   return undefined;
 }
 
-const namedBy: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-};
-
 function problemOfParams(method: string, params: Members): string | undefined {
   const named = namedBy[method];
   if (named !== undefined && typeof params[named] !== 'string') return `params.${named} must be a text`;
-  const { arguments: args, inputResponses, requestState } = params;
+  const { arguments: args, requestState } = params;
+  const { inputResponses = method === 'tasks/update' ? undefined : {} } = params;
   if (args !== undefined && !isObject(args)) return 'params.arguments must be an object';
-  if (inputResponses !== undefined && !isObject(inputResponses)) return 'params.inputResponses must be an object';
+  if (!isObject(inputResponses)) return 'params.inputResponses must be an object';
   if (requestState !== undefined && typeof requestState !== 'string') return 'params.requestState must be a text';
   return undefined;
 }
@@ -81,10 +109,10 @@ function withoutEnvelope(params: Members): Members {
 }
 
 /** An error reply. */
-export function failed(code: number, message: string, data?: Members): Extract<Reply, { error: unknown }> {
+export function failed(code: number, message: string, data?: Members): Failure {
   return { error: { code, message, ...(data === undefined ? {} : { data }) } };
 }
 
-function invalid(problem: string): Extract<Reply, { error: unknown }> {
+function invalid(problem: string): Failure {
   return failed(ErrorCode.InvalidParams, `Invalid params: ${problem}`);
 }

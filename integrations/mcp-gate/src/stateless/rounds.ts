@@ -137,7 +137,7 @@ function askedOf(params: Members): Members {
 }
 
 /** A server MUST NOT ask what the request of the client does not declare. */
-function canAnswer(capabilities: Members, method: string, params: Members): boolean {
+export function canAnswer(capabilities: Members, method: string, params: Members): boolean {
   const { elicitation, sampling, roots } = capabilities;
   if (method === 'sampling/createMessage') return isObject(sampling);
   if (method === 'roots/list') return isObject(roots);
@@ -146,8 +146,8 @@ function canAnswer(capabilities: Members, method: string, params: Members): bool
   return 'form' in elicitation || Object.keys(elicitation).length === 0;
 }
 
-/** The members that this version does not have. */
-function questionOf(params: Members): Members {
+/** The parameters of a question without the members that this version does not have. */
+export function questionOf(params: Members): Members {
   const { _meta: _, task: __, elicitationId: ___, [roundMember]: ____, ...known } = params;
   return known;
 }

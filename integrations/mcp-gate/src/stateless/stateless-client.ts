@@ -151,6 +151,7 @@ export function createStatelessClient({ toServer, isOneClient }: StatelessPorts)
 /** Of a call nothing else reaches the server, also when the tool is ungated. */
 function passedParams({ method, params }: RequestFacts): Members {
   const { requestState: _, inputResponses: __, ...rest } = params;
+  if (method === 'tasks/update') return params;
   if (method !== 'tools/call') return rest;
   const { name, arguments: args, _meta: meta } = rest;
   const callId = objectOf(meta)['claudecode/toolUseId'];

@@ -2,6 +2,7 @@ import { ErrorCode, isJSONRPCErrorResponse, type JSONRPCMessage } from '@modelco
 import { isObject, objectOf, type Reply } from '../wire.js';
 import {
   cacheableMethods,
+  extensionNames,
   isReservedError,
   metaNames,
   passedExtensions,
@@ -22,7 +23,8 @@ export interface ServerFacts {
 /** Returns the result of `server/discover`. */
 export function discovered({ capabilities, instructions }: ServerFacts): Reply {
   const { tasks: _tasks, experimental, extensions, ...known } = capabilities;
-  const passed = Object.entries(objectOf(extensions)).filter(([name]) => passedExtensions.includes(name));
+  const named = [...passedExtensions, ...Object.values<string>(extensionNames)];
+  const passed = Object.entries(objectOf(extensions)).filter(([name]) => named.includes(name));
   return {
     result: {
       supportedVersions: [statelessVersion],
@@ -44,6 +46,9 @@ export function completed(result: Members): Record<string, unknown> {
   return Object.fromEntries(Object.entries(result).filter(([name]) => !roundMembers.includes(name)));
 }
 
+/** The types of a result that is not complete. */
+const ownTypes: readonly unknown[] = ['input_required', 'task'];
+
 /** Returns the reply to a request of this method as a stateless client reads it. */
 export function statelessReply(method: string, reply: Reply, { serverInfo }: Pick<ServerFacts, 'serverInfo'>): Reply {
   if ('error' in reply) return { error: statelessError(reply.error) };
@@ -51,7 +56,7 @@ export function statelessReply(method: string, reply: Reply, { serverInfo }: Pic
     ...objectOf(reply.result['_meta']),
     ...(isObject(serverInfo) ? { [metaNames.serverInfo]: serverInfo } : {}),
   };
-  if (reply.result['resultType'] === 'input_required') return { result: { ...reply.result, _meta: meta } };
+  if (ownTypes.includes(reply.result['resultType'])) return { result: { ...reply.result, _meta: meta } };
   const result = { ...reply.result, resultType: 'complete', _meta: meta };
   if (method === 'tools/call') return { result: { ...result, content: contentOf(reply.result) } };
   if (method === 'tools/list')

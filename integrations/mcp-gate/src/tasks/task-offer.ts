@@ -2,6 +2,7 @@ import { needsPerson } from '@countersign/worker-sdk';
 import { isJSONRPCRequest, isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { GateOptions } from '../calls/gate-options.js';
 import { isReadOnly, isUngated } from '../calls/ungated.js';
+import { extensionNames, statelessVersion } from '../stateless/protocol.js';
 import { objectOf } from '../wire.js';
 
 /**
@@ -23,6 +24,7 @@ export function createTaskOffer(options: Gating): TaskOffer {
   const asked = new Map<string | number, string>();
   let clientHasTasks = false;
   let serverHasTasks = false;
+  let isStateless = false;
   const isMade = (): boolean => clientHasTasks || serverHasTasks;
 
   const initialized = (result: Members): Members => {
@@ -31,6 +33,7 @@ export function createTaskOffer(options: Gating): TaskOffer {
     const requests = objectOf(tasks['requests']);
     const tools = objectOf(requests['tools']);
     serverHasTasks = 'call' in tools;
+    if (isStateless) return withExtensions(result, capabilities);
     // Tasks are tool calls: a server without tools has none.
     if (!isMade() || !('tools' in capabilities)) return result;
     const offered = { ...tasks, list: {}, cancel: {}, requests: { ...requests, tools: { ...tools, call: {} } } };
@@ -45,8 +48,10 @@ export function createTaskOffer(options: Gating): TaskOffer {
     fromClient: (message) => {
       if (!isJSONRPCRequest(message)) return;
       if (message.method === 'initialize' || message.method === 'tools/list') asked.set(message.id, message.method);
-      if (message.method === 'initialize')
-        clientHasTasks = 'tasks' in objectOf(objectOf(message.params)['capabilities']);
+      if (message.method !== 'initialize') return;
+      const { capabilities, protocolVersion } = objectOf(message.params);
+      clientHasTasks = 'tasks' in objectOf(capabilities);
+      isStateless = protocolVersion === statelessVersion;
     },
     fromServer: (message) => {
       if (!('id' in message) || 'method' in message || message.id === undefined) return message;
@@ -59,6 +64,13 @@ export function createTaskOffer(options: Gating): TaskOffer {
     isMade,
     serverHasTasks: () => serverHasTasks,
   };
+}
+
+/** The gate speaks the extension for tasks in place of the server, whose own declaration says nothing about the gate. */
+function withExtensions(result: Members, capabilities: Members): Members {
+  if (!('tools' in capabilities)) return result;
+  const extensions = { ...objectOf(capabilities['extensions']), [extensionNames.tasks]: {} };
+  return { ...result, capabilities: { ...capabilities, extensions } };
 }
 
 /** A tool that may have to wait for people may be called as a task. */

@@ -1,55 +1,34 @@
 import { isSettled } from '@countersign/contracts';
-import {
-  createWorker,
-  type MayClaim,
-  type RunState,
-  type ToolCallView,
-  type ToolResult,
-  type Worker,
-} from '@countersign/worker-sdk';
-import type { Catalog } from '../server/catalog.js';
-import type { ListedTool } from '../server/listed-tool.js';
-import { attempts, type GateOptions } from '../calls/gate-options.js';
-import { checkDefinition, gatedToolOf, paramsForServer, toolLabelsOf } from '../calls/gated-tool.js';
-import type { InnerRequests } from '../server/inner-requests.js';
-import { createInnerRun, LostRunError } from '../server/inner-run.js';
-import { sendAsTask } from '../server/inner-task.js';
+import type { RunState, ToolCallView, ToolResult, Worker } from '@countersign/worker-sdk';
 import { failureReply, finalReply, refusal } from '../calls/replies.js';
-import type { Reply } from '../wire.js';
-import { createInnerStatus } from '../server/inner-status.js';
 import type { PreparedRun, TaskRun } from '../calls/task-run.js';
+import { LostRunError } from '../server/inner-run.js';
+import type { ListedTool } from '../server/listed-tool.js';
+import type { Reply } from '../wire.js';
+import { prepareRun, type RunPorts, type RunRequest } from './prepare-run.js';
 
 /** The dependencies of the runs of tasks. */
-export interface TaskRunPorts {
-  readonly options: GateOptions;
-  readonly catalog: Catalog;
-  readonly requests: InnerRequests;
-  readonly mayClaim: MayClaim;
-  /** Called when the call of a task is decided, and when its run has ended. */
-  readonly changed: (callId: string) => void;
+export interface TaskRunPorts extends RunPorts {
+  /** Returns the parameters, besides the name and the arguments, of a request that another gate got. Default: none. */
+  readonly adopted?: (callId: string) => Readonly<Record<string, unknown>>;
 }
 
 /** The calls of tasks that this connection follows. */
 export interface TaskRuns {
-  /**
-   * @param params those of the client's request.
-   * @param stricter the tool with the hints that count. Default: those of the tool.
-   */
-  readonly prepare: (
-    tool: ListedTool,
-    labels: Readonly<Record<string, string>>,
-    params: Readonly<Record<string, unknown>>,
-    stricter?: ListedTool,
-  ) => PreparedRun;
-  readonly follow: (call: ToolCallView, prepared: PreparedRun) => void;
+  readonly prepare: (tool: ListedTool, request: RunRequest) => PreparedRun;
+  readonly follow: (call: ToolCallView, prepared: PreparedRun) => TaskRun;
   /** Follows a call that no connection of this gate follows yet, for example one of an earlier gate. */
   readonly adopt: (call: ToolCallView) => Promise<void>;
   /** Also finds the run of another connection of this gate. */
   readonly find: (callId: string) => TaskRun | undefined;
   /** Tells the inner server to stop, and does not wait for it. */
   readonly cancel: (run: TaskRun) => void;
+  /** Tells the inner server to stop, and gives it time to respond: the task ends as the tool does. */
+  readonly stop: (run: TaskRun) => void;
   /** Keeps a place for a task that is being created; undefined when there is none. Returns what gives it back. */
   readonly reserve: () => (() => void) | undefined;
+  /** The runs of this connection whose tool runs now. */
+  readonly running: () => readonly TaskRun[];
   /** The ids of the calls that this connection follows, or followed. */
   readonly callIds: () => readonly string[];
   readonly innerTaskIdOf: (callId: string) => string | undefined;
@@ -61,10 +40,12 @@ export interface TaskRuns {
 export const runsMax = 64;
 /** Replies that are kept as the server gave them. The ledger has the results of all. */
 const endedMax = 32;
+const byClient = new Error('the client has cancelled the task');
 /** After a cancellation a server has this long to respond nevertheless; then the outcome is unknown. */
 const cancelGraceMs = 10_000;
 
-export function createTaskRuns({ options, catalog, requests, mayClaim, changed }: TaskRunPorts): TaskRuns {
+export function createTaskRuns(ports: TaskRunPorts): TaskRuns {
+  const { options, catalog, adopted = () => ({}), changed } = ports;
   const runs = new Map<string, TaskRun>();
   const { followedTasks = new Map<string, TaskRun>() } = options;
   const forget = (callId: string): void => {
@@ -74,51 +55,24 @@ export function createTaskRuns({ options, catalog, requests, mayClaim, changed }
   const find = (callId: string): TaskRun | undefined => runs.get(callId) ?? followedTasks.get(callId);
   const closing = new AbortController();
 
-  const prepare: TaskRuns['prepare'] = (tool, labels, params, stricter = tool) => {
-    const cancelling = new AbortController();
-    const hasOnlyTasks = tool.execution?.taskSupport === 'required';
-    const onTask = (taskId: string): void => {
-      prepared.innerTaskId = taskId;
-    };
-    const inner = createInnerRun((args) => {
-      const request = paramsForServer(params, args);
-      return hasOnlyTasks ? sendAsTask(requests, request, onTask) : requests.send('tools/call', request);
-    }, cancelling.signal);
-    const gated = gatedToolOf(
-      stricter,
-      options.gate,
-      { ...labels, ...toolLabelsOf(tool, options.endpoint) },
-      async (args) => {
-        checkDefinition(prepared.askedLabels, tool, await catalog.find(tool.name));
-        return inner.execute(args);
-      },
-    );
-    const onDecided = ({ callId }: ToolCallView): void => {
-      changed(callId);
-    };
-    const worker = createWorker({ ...options, tools: [gated], hooks: { onDecided }, attempts }, mayClaim);
-    const prepared: PreparedRun = {
-      ...{ worker, tool, inner, cancelling, innerTaskId: undefined, askedLabels: undefined },
-      innerStatus: createInnerStatus(requests),
-    };
-    return prepared;
-  };
-
-  const follow = (call: ToolCallView, prepared: PreparedRun): void => {
+  const follow: TaskRuns['follow'] = (call, prepared) => {
     const { callId, approval } = call;
     prepared.askedLabels = approval?.labels;
     const toEnd = async (): Promise<Reply> => {
       const { worker, inner, tool } = prepared;
       try {
         const result = await Promise.race([resultOfCall(worker, call, closing.signal), inner.lost]);
+        run.outcome = result.status === 'unknown' ? 'unknown' : 'final';
         return finalReply(result, tool, inner.reply());
       } catch (error) {
+        if (inner.reply() !== undefined) run.outcome = 'final';
         if (run.isCancelled) return cancelledReply(callId);
         // The ledger knows how it ends: the next request for the task follows it again.
         forget(callId);
         return error instanceof LostRunError ? failureReply(error) : notFollowed(error, inner.reply());
       } finally {
         run.hasEnded = true;
+        run.questions.end();
         for (const old of oldestEnded(runs)) forget(old);
         void worker.close(run.isCancelled ? cancelGraceMs : 0);
         changed(callId);
@@ -129,27 +83,36 @@ export function createTaskRuns({ options, catalog, requests, mayClaim, changed }
       end: Promise.resolve().then(() => toEnd()),
       hasEnded: false,
       isCancelled: false,
+      outcome: 'unknown' as const,
     });
     runs.set(callId, run);
     followedTasks.set(callId, run);
+    return run;
   };
 
   let reserved = 0;
   const isFull = (): boolean => reserved + [...runs.values()].filter(({ hasEnded }) => !hasEnded).length >= runsMax;
   return {
-    prepare,
+    prepare: (tool, request) => prepareRun(ports, tool, request),
     follow,
     adopt: async (call) => {
       const isTaken = (): boolean => find(call.callId) !== undefined || isFull();
       if (isSettled(call.state) || isTaken()) return;
       const tool = await catalog.find(call.toolName);
-      if (!isTaken()) follow(call, prepare(tool, {}, { name: call.toolName }));
+      const params = { ...adopted(call.callId), name: call.toolName };
+      if (!isTaken()) follow(call, prepareRun(ports, tool, { labels: {}, params }));
     },
     find,
     cancel: (run) => {
       run.isCancelled = true;
-      run.cancelling.abort(new Error('the client has cancelled the task'));
+      run.cancelling.abort(byClient);
       void run.worker.close(cancelGraceMs);
+    },
+    stop: (run) => {
+      run.isCancelled = true;
+      run.cancelling.abort(byClient);
+      const giveUp = setTimeout(() => void run.worker.close(0), cancelGraceMs).unref();
+      void run.end.finally(() => clearTimeout(giveUp));
     },
     reserve: () => {
       if (isFull()) return undefined;
@@ -158,6 +121,7 @@ export function createTaskRuns({ options, catalog, requests, mayClaim, changed }
         reserved -= 1;
       };
     },
+    running: () => [...runs.values()].filter(({ hasEnded, inner }) => !hasEnded && inner.hasBegun()),
     callIds: () => [...runs.keys()],
     innerTaskIdOf: (callId) => runs.get(callId)?.innerTaskId,
     withInnerTask: (taskId) =>

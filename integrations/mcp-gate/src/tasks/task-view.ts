@@ -2,7 +2,7 @@ import { approvalUrl, modelText, resultOf, type ToolCallView } from '@countersig
 import type { Task } from '@modelcontextprotocol/sdk/types.js';
 
 /** A client that does not wait for the result asks about the task this often. */
-const pollIntervalMs = 2000;
+export const pollIntervalMs = 2000;
 
 /** The facts about a task that its call does not have. */
 export interface TaskFacts {
@@ -23,6 +23,13 @@ export function taskOf(call: ToolCallView, { taskId, inboxUrl }: TaskFacts): Tas
   };
 }
 
+/** Returns where people decide about a call; undefined when it does not wait for them. */
+export function waitingMessage({ state, approval, toolName }: ToolCallView, inboxUrl: string): string | undefined {
+  if (state !== 'awaiting_approval' || approval === null) return undefined;
+  const url = approvalUrl(inboxUrl, approval.approvalId);
+  return `Approval ${approval.approvalId} of ${toolName} waits for a person, who decides at ${url}`;
+}
+
 /** A task in one of these states stays in it. */
 export function isTerminal({ status }: Pick<Task, 'status'>): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
@@ -30,13 +37,10 @@ export function isTerminal({ status }: Pick<Task, 'status'>): boolean {
 
 /** People are not the requestor, so a task that waits for them is `working`, not `input_required`. */
 function statusOf(call: ToolCallView, inboxUrl: string): Pick<Task, 'status' | 'statusMessage'> {
-  const { state, approval, toolName } = call;
   const result = resultOf(call);
   if (result === undefined) {
-    if (state !== 'awaiting_approval' || approval === null) return { status: 'working' };
-    const url = approvalUrl(inboxUrl, approval.approvalId);
-    const statusMessage = `Approval ${approval.approvalId} of ${toolName} waits for a person, who decides at ${url}`;
-    return { status: 'working', statusMessage };
+    const statusMessage = waitingMessage(call, inboxUrl);
+    return { status: 'working', ...(statusMessage === undefined ? {} : { statusMessage }) };
   }
   if (result.status === 'succeeded') return { status: 'completed' };
   return { status: result.status === 'cancelled' ? 'cancelled' : 'failed', statusMessage: modelText(result) };

@@ -65,7 +65,7 @@ export function createTasks({ options, catalog, requests, mayClaim, toClient }: 
   const begin = async ({ params, labels, signal }: ClientCall): Promise<Reply> => {
     const { name, args } = readCall(params);
     const tool = await catalog.find(name);
-    const prepared = runs.prepare(tool, labels, params, await stricter(tool));
+    const prepared = runs.prepare(tool, { labels, params, stricter: await stricter(tool) });
     const toolCallId = newTaskCallId();
     const { runId, endpoint } = options;
     const step = { runId, batchId: endpoint, toolCalls: [{ toolCallId, toolName: name, arguments: args }] };

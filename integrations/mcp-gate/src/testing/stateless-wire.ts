@@ -43,13 +43,13 @@ export interface StatelessWire {
 export async function openStatelessWire(
   answer: (request: JSONRPCRequest) => object | undefined,
   more: Partial<GateOptions> = {},
+  countersign = createFakeCountersign(),
 ): Promise<StatelessWire> {
   const [client, gateToClient] = InMemoryTransport.createLinkedPair();
   const [gateToServer, server] = InMemoryTransport.createLinkedPair();
   const heard: JSONRPCRequest[] = [];
   const received: JSONRPCMessage[] = [];
   const asked: StatelessWire['asked'] = [];
-  const countersign = createFakeCountersign();
   server.onmessage = (message) => {
     heard.push(message as JSONRPCRequest);
     if (!('method' in message) || !('id' in message)) return;

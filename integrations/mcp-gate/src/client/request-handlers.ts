@@ -1,0 +1,41 @@
+import { ErrorCode, type JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
+import type { GatedCallPorts, GatedCalls } from '../calls/gated-calls.js';
+import { isUngatedCall } from '../calls/ungated.js';
+import type { ExtensionTasks } from '../tasks/extension-tasks.js';
+import type { TaskOffer } from '../tasks/task-offer.js';
+import type { Tasks } from '../tasks/tasks.js';
+import { resemblesToolCall, type ClientWire } from '../wire.js';
+import type { AnswerCall } from './client-call.js';
+import type { Handler } from './client-requests.js';
+
+/** What answers the requests that the gate does not pass on. */
+export interface HandlerPorts extends Pick<GatedCallPorts, 'options' | 'catalog'> {
+  readonly offer: TaskOffer;
+  readonly tasks: Tasks;
+  readonly extension: ExtensionTasks;
+  readonly gated: GatedCalls;
+  readonly roundOf: Required<ClientWire>['roundOf'];
+}
+
+/** Returns a function that returns the handler of a request; undefined for a request that goes to the server. */
+export function createHandlers(ports: HandlerPorts): (request: JSONRPCRequest) => Handler | undefined {
+  const { options, catalog, offer, tasks, extension, gated, roundOf } = ports;
+  const answerTool: Handler = async (call) => {
+    if (await isUngatedCall(options.ungated, call, catalog)) return undefined;
+    if (call.round?.takesTasks === true) return extension.call(call);
+    return offer.isMade() && 'task' in call.params ? tasks.create(call) : gated.answer(call);
+  };
+  return ({ id, method, params = {} }) => {
+    // Passed on, it would let the two sides agree on a version in which the gate has not begun.
+    if (method === 'server/discover') return noMethod;
+    if (resemblesToolCall(method)) return method === 'tools/call' ? answerTool : noMethod;
+    if (roundOf(id) !== undefined) return extension.handlerOf(method);
+    if (!offer.isMade() || !method.startsWith('tasks/')) return undefined;
+    return tasks.handlerOf(method, params) ?? (offer.serverHasTasks() ? undefined : noTask);
+  };
+}
+
+/** The reply about a task that neither the gate nor the server has. */
+const noTask: AnswerCall = async () => ({ error: { code: ErrorCode.InvalidParams, message: 'Task not found' } });
+
+const noMethod: AnswerCall = async () => ({ error: { code: ErrorCode.MethodNotFound, message: 'Method not found' } });

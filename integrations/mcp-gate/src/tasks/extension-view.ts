@@ -1,0 +1,49 @@
+import type { ToolCallView } from '@countersign/worker-sdk';
+import type { Reply } from '../wire.js';
+import type { TaskRun } from '../calls/task-run.js';
+import { pollIntervalMs, waitingMessage, type TaskFacts } from './task-view.js';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** The result of a call that has become a task. A task begins in the state `working`. */
+export function createdTask(call: ToolCallView, facts: TaskFacts): Reply {
+  return { result: { resultType: 'task', ...working(call, facts) } };
+}
+
+/** A call that has no result yet. `inputRequests` are the open questions of the server. */
+export function openTask(call: ToolCallView, facts: TaskFacts, inputRequests: Members): Reply {
+  const task = working(call, facts);
+  if (Object.keys(inputRequests).length === 0) return { result: task };
+  return { result: { ...task, status: 'input_required', inputRequests } };
+}
+
+/**
+ * A call that has ended. A result with `isError: true` is a result of the call, so its task is `completed`; `failed` is the
+ * task whose server replied with an error of JSON-RPC.
+ */
+export function endedTask(call: ToolCallView, facts: TaskFacts, reply: Reply, run: TaskRun | undefined): Reply {
+  return { result: { ...baseOf(call, facts), ...endOf(call, reply, run) } };
+}
+
+const statusMessage =
+  'The client cancelled the task while its tool ran. It may or may not have taken effect; it is not run again.';
+
+function endOf({ state }: ToolCallView, reply: Reply, run: TaskRun | undefined): Members {
+  if (state === 'cancelled') return { status: 'cancelled' };
+  const ran = run?.inner.reply();
+  if (run?.isCancelled === true && (ran === undefined || 'error' in ran)) {
+    return { status: 'cancelled', statusMessage };
+  }
+  if ('result' in reply) return { status: 'completed', result: reply.result };
+  return { status: 'failed', statusMessage: reply.error.message, error: reply.error };
+}
+
+function working(call: ToolCallView, facts: TaskFacts): Record<string, unknown> {
+  const statusMessage = waitingMessage(call, facts.inboxUrl) ?? `${call.toolName} runs.`;
+  return { ...baseOf(call, facts), status: 'working', statusMessage };
+}
+
+function baseOf({ requestedAt, settledAt, approval }: ToolCallView, { taskId }: TaskFacts): Record<string, unknown> {
+  const lastUpdatedAt = settledAt ?? approval?.resolvedAt ?? requestedAt;
+  return { taskId, createdAt: requestedAt, lastUpdatedAt, ttlMs: null, pollIntervalMs };
+}

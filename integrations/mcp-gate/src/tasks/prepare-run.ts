@@ -1,0 +1,69 @@
+import { createWorker, type MayClaim, type ToolCallView } from '@countersign/worker-sdk';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { attempts, type GateOptions } from '../calls/gate-options.js';
+import { checkDefinition, gatedToolOf, paramsForServer, toolLabelsOf } from '../calls/gated-tool.js';
+import type { PreparedRun } from '../calls/task-run.js';
+import type { Catalog } from '../server/catalog.js';
+import type { InnerRequests } from '../server/inner-requests.js';
+import { createInnerRun } from '../server/inner-run.js';
+import { createInnerStatus } from '../server/inner-status.js';
+import { sendAsTask } from '../server/inner-task.js';
+import type { ListedTool } from '../server/listed-tool.js';
+import { objectOf } from '../wire.js';
+import { createTaskQuestions } from './task-questions.js';
+
+/** The dependencies of a run. */
+export interface RunPorts {
+  readonly options: GateOptions;
+  readonly catalog: Catalog;
+  readonly requests: InnerRequests;
+  readonly mayClaim: MayClaim;
+  /** Sends the answer to a question of the server. Default: no question is asked here. */
+  readonly answerServer?: (message: JSONRPCMessage) => void;
+  /** Called when the call of a task is decided, and when its run has ended. */
+  readonly changed: (callId: string) => void;
+}
+
+/** What the client said about a call. */
+export interface RunRequest {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** The tool with the hints that count. Default: those of the tool. */
+  readonly stricter?: ListedTool;
+}
+
+/** Returns a worker for one call of a tool. */
+export function prepareRun(
+  ports: RunPorts,
+  tool: ListedTool,
+  { labels, params, stricter = tool }: RunRequest,
+): PreparedRun {
+  const { options, catalog, requests, mayClaim, answerServer = () => undefined, changed } = ports;
+  const cancelling = new AbortController();
+  const hasOnlyTasks = tool.execution?.taskSupport === 'required';
+  const becameTask = Promise.withResolvers<undefined>();
+  const onTask = (taskId: string): void => {
+    prepared.innerTaskId = taskId;
+    becameTask.resolve(undefined);
+  };
+  const inner = createInnerRun((args) => {
+    const request = paramsForServer(params, args);
+    return hasOnlyTasks ? sendAsTask(requests, request, onTask) : requests.send('tools/call', request);
+  }, cancelling.signal);
+  const allLabels = { ...labels, ...toolLabelsOf(tool, options.endpoint) };
+  const gated = gatedToolOf(stricter, options.gate, allLabels, async (args) => {
+    checkDefinition(prepared.askedLabels, tool, await catalog.find(tool.name));
+    return inner.execute(args);
+  });
+  const onDecided = ({ callId }: ToolCallView): void => {
+    changed(callId);
+  };
+  const worker = createWorker({ ...options, tools: [gated], hooks: { onDecided }, attempts }, mayClaim);
+  const prepared: PreparedRun = {
+    ...{ worker, tool, inner, cancelling, innerTaskId: undefined, askedLabels: undefined },
+    ...{ check: gated.check, becameTask: becameTask.promise, token: objectOf(params['_meta'])['progressToken'] },
+    ...{ questions: createTaskQuestions(answerServer), capabilities: undefined },
+    innerStatus: createInnerStatus(requests),
+  };
+  return prepared;
+}
