@@ -22,6 +22,7 @@ import { everyRequestEnds, openCalls } from './checkers/every-request-ends.ts';
 import { fencing } from './checkers/fencing.ts';
 import { fourEyes } from './checkers/four-eyes.ts';
 import { grants } from './checkers/grants.ts';
+import { legality } from './checkers/legality.ts';
 import { logOnlyGrows } from './checkers/log-only-grows.ts';
 import { oneResolution } from './checkers/one-resolution.ts';
 import { policyReload } from './checkers/policy-reload.ts';
@@ -72,6 +73,7 @@ const checkers: Readonly<Record<string, CreateChecker>> = {
   ownership,
   'all-or-nothing': allOrNothing,
   'batch-fate': batchFate,
+  legality,
   'log-only-grows': logOnlyGrows,
   'every-request-ends': everyRequestEnds,
   'events-topic': eventsTopic,

@@ -16,3 +16,9 @@ export { ed25519Key, formatVkey, isKeyName, isSignedBy, keyTypes, parseVkey } fr
 export type { VerifierKey } from './verifier-key.js';
 export { verifyConsistency, verifyInclusion } from './verify-proofs.js';
 export type { Consistency, Inclusion } from './verify-proofs.js';
+export { createLegality } from './legality/legality.js';
+export type { Legality } from './legality/legality.js';
+export type { Illegal, JudgedEvent, Judgement, LegalityRule, Unproven } from './legality/judged-event.js';
+export { readStored } from './legality/stored-events.js';
+export type { ReadEvent } from './legality/stored-events.js';
+export type { KnownStream, KnownStreams, StreamState } from './legality/streams.js';

@@ -1,0 +1,105 @@
+import type { Requirement } from '@countersign/contracts';
+import type { DigestFacts } from './digests.js';
+
+/** What the judge remembers of a request. */
+export interface RequestFacts extends DigestFacts {
+  readonly callId: string;
+  readonly actionDigest: string;
+  /** Null where it is sealed. */
+  readonly salt: string | null;
+  /** Whose request it is, as names are compared. */
+  readonly requesters: readonly string[];
+  readonly clientExecuted: boolean;
+  readonly idempotent: boolean;
+  /** The stream of its all-or-nothing batch; null: it runs by itself. */
+  readonly batchStream: string | null;
+}
+
+/** A vote that counts. */
+export interface CountedVote {
+  readonly by: string;
+  readonly onBehalfOf: string | null;
+  readonly groups: readonly string[];
+  readonly agrees: boolean;
+  readonly proposal: number;
+  /** The stage of the first requirement that was asked, from 0. */
+  readonly stage: number;
+  readonly at: string;
+}
+
+/** Groups that an escalation let into one stage of one requirement of the current proposal. */
+export interface OpenedSeats {
+  readonly requirement: number;
+  readonly stage: number;
+  readonly to: readonly string[];
+}
+
+/** What people are asked to agree to. */
+export interface ProposalState {
+  readonly kind: 'run' | 'answer';
+  readonly actionDigest: string;
+  /** The digest of an answer without its salt; null for a run, and where values of the answer are sealed. */
+  readonly output: string | null;
+  readonly requirements: readonly Requirement[];
+  /** By requirement; null: it waits without a deadline. An escalation moves it. */
+  readonly expiresAt: readonly (string | null)[];
+  readonly proposedBy: string;
+  readonly proposedAt: string;
+}
+
+/** The latest approval of a call. */
+export interface ApprovalState {
+  readonly approvalId: string;
+  readonly round: number;
+  readonly requestedBy: string;
+  readonly isDescribed: readonly [reason: boolean, description: boolean];
+  readonly isPending: boolean;
+  /** The digest of the action that this round began with. */
+  readonly firstDigest: string;
+  /** The number of the current proposal. */
+  readonly number: number;
+  readonly proposal: ProposalState;
+  /** The last proposal to run something; only events of version 1 go back to it. */
+  readonly lastRun: ProposalState;
+  /** The opened seats of the current proposal, by escalation. */
+  readonly opened: readonly OpenedSeats[];
+  readonly escalations: number;
+  readonly reminders: number;
+  readonly votes: readonly CountedVote[];
+  /** A person has objected, edited or answered, whether that still counts or not. */
+  readonly isTouched: boolean;
+}
+
+/** Whether a call may run, apart from its execution. */
+export type Permission =
+  'allowed' | 'awaiting' | 'approved' | 'blocked' | 'denied' | 'expired' | 'lapsed' | 'cancelled';
+
+/** The execution of a call. `attempt` is 0 before the first claim. */
+export interface ExecutionState {
+  readonly status: 'none' | 'claimed' | 'released' | 'unknown' | 'ended';
+  readonly attempt: number;
+  readonly claimedBy: string | null;
+  readonly leaseUntil: string;
+  /** Only a lease that ended lets a late report in, a person's order to try again does not. */
+  readonly isLapsed: boolean;
+}
+
+/** What the judge remembers of one call's stream. Plain data, so that a verifier may put it aside. */
+export interface CallState {
+  readonly kind: 'call';
+  readonly request: RequestFacts;
+  readonly permission: Permission;
+  /** The call could have run before people were asked about it. */
+  readonly wasAllowed: boolean;
+  readonly isJudged: boolean;
+  readonly isShadowJudged: boolean;
+  readonly isCommitted: boolean;
+  /** The digest of the action that may run. */
+  readonly actionDigest: string;
+  /** When the right to the first claim ends; null: it does not. */
+  readonly executeBy: string | null;
+  readonly approval: ApprovalState | null;
+  /** Digests of edits, which events of version 1 may ask about again. */
+  readonly edits: readonly string[];
+  readonly execution: ExecutionState;
+}

@@ -1,0 +1,71 @@
+import type { EventType, RecordedEvent } from '@countersign/contracts';
+
+/**
+ * An event as the judge reads it: well-formed, lifted to today's schema, with its values as they are stored. `writtenAs`
+ * is the schema version that it was recorded with.
+ */
+export interface JudgedEvent extends Pick<RecordedEvent, 'eventId' | 'stream' | 'revision' | 'type' | 'metadata'> {
+  readonly data: unknown;
+  readonly writtenAs: number;
+}
+
+/** A rule that an event breaks. `rule` is a stable name; `detail` is a sentence. */
+export interface Illegal {
+  readonly rule: LegalityRule;
+  readonly detail: string;
+}
+
+export type LegalityRule =
+  | 'revision'
+  | 'stream'
+  | 'request'
+  | 'digest'
+  | 'verdict'
+  | 'approval'
+  | 'proposal'
+  | 'vote'
+  | 'four-eyes'
+  | 'resolution'
+  | 'deadline'
+  | 'silence'
+  | 'withdrawal'
+  | 'claim'
+  | 'lease'
+  | 'outcome'
+  | 'batch'
+  | 'grant'
+  | 'policy';
+
+/** Why the judge could not prove something about an event that breaks no rule. */
+export type Unproven = 'sealed-values' | 'policy-not-recorded' | 'set-aside';
+
+/** The judge's word about one event. */
+export interface Judgement {
+  readonly illegal: readonly Illegal[];
+  readonly unproven: readonly Unproven[];
+}
+
+/** Returns a broken rule. */
+export function illegal(rule: LegalityRule, detail: string): Illegal {
+  return { rule, detail };
+}
+
+/** Returns whether a rule is broken. */
+export function isIllegal(next: object): next is Illegal {
+  return 'rule' in next;
+}
+
+/** Events of schema version 1 were recorded under rules that knew no proposals, and no word of their own about a batch. */
+export function isOfVersion1({ writtenAs }: JudgedEvent): boolean {
+  return writtenAs < 2;
+}
+
+/** Returns whether a value at this JSON pointer, or inside of it, is sealed. */
+export function isSealedAt({ metadata: { sealed } }: JudgedEvent, pointer: string): boolean {
+  return sealed?.pointers.some((one) => one === pointer || one.startsWith(`${pointer}/`)) ?? false;
+}
+
+/** Returns whether the type is one of a tool call's own stream. */
+export function isCallType(type: EventType): boolean {
+  return /^(?:ToolCall|Approv|Execution|Response|Values)/.test(type);
+}

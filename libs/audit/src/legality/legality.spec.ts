@@ -1,0 +1,456 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  approvalId,
+  approvedStory,
+  args,
+  batched,
+  callId,
+  digest,
+  digestOfEdit,
+  grantId,
+  minute,
+  requirement,
+  story,
+  use,
+  verdict,
+} from '../testing/story.js';
+import type { Story } from '../testing/story.js';
+import type { LegalityRule } from './judged-event.js';
+import { createLegality } from './legality.js';
+import { readStored } from './stored-events.js';
+
+/** What the judge finds, by event. */
+function findingsOf({ events }: Story) {
+  const legality = createLegality(new Map());
+  return events.flatMap((stored) => {
+    const { stream, eventId } = stored;
+    const event = readStored(stored);
+    if ('unreadable' in event) throw new Error(`${eventId}: ${event.unreadable}`);
+    return legality.judge(event).illegal.map(({ rule }) => ({ rule, stream, eventId }));
+  });
+}
+
+const asked = story().policy().request().ask();
+const approved = approvedStory();
+const claimed = approved.claim();
+const expired = asked.about('ApprovalExpired', { approvalId: approvalId(), expiredAt: minute(10) });
+const high = { risk: 'high' as const };
+const silent = { onTimeout: 'allow' as const };
+const bySilence = {
+  ...{ automatic: true, via: 'policy', groups: [], assurance: 'low', respondedAt: minute(10) },
+  ...{ resolution: 'approved', executeBy: minute(20) },
+};
+const upward = { onTimeout: 'escalate' as const, escalation: [{ to: ['managers'], expiresInMs: 600_000 }] };
+const escalation = {
+  ...{ approvalId: approvalId(), level: 1, to: ['managers'], requirement: 0, expiresAt: minute(20) },
+  escalatedAt: minute(10),
+};
+const escalated = story().policy().request().ask({}, upward).about('ApprovalEscalated', escalation);
+const approving = { resolution: 'approved', respondedAt: minute(2), executeBy: minute(12) };
+const granted = story().policy().grant('GrantCreated');
+const edited = asked.edit('alice', { amount: 1 });
+const twoStages = {
+  stages: [
+    { mode: 'quorum' as const, approve: 1, deny: 1, groups: ['ops'] },
+    { mode: 'all-of' as const, approve: 1, deny: 1, groups: ['security', 'legal'] },
+  ],
+};
+const byGrant = { verdict: verdict('allow', { grantId }) };
+const unknown = claimed.about('ExecutionOutcomeUnknown', { attempt: 1, reason: 'lost', unknownSince: minute(5) });
+const retried = unknown.about('ExecutionReconciled', {
+  ...{ status: 'retry', note: 'it did not run', reconciledBy: 'alice', reconciledAt: minute(6) },
+});
+const idempotent = story()
+  .policy()
+  .request({ idempotent: true })
+  .allow()
+  .claim()
+  .about('ExecutionLapsed', { attempt: 1, lapsedAt: minute(4) });
+
+const legal: readonly (readonly [name: string, log: Story])[] = [
+  ['two people approve, and a worker runs the call', claimed.report()],
+  ['one of two people denies', asked.respond('alice', { decision: { type: 'deny' }, resolution: 'denied' })],
+  ['an edit ends the vote before it', asked.respond('bob').edit('alice', { amount: 1 })],
+  [
+    'two people approve an edit, which runs',
+    edited
+      .respond('bob', { ...approving, proposal: 2, actionDigest: digestOfEdit({ amount: 1 }) })
+      .claim({ actionDigest: digestOfEdit({ amount: 1 }) }),
+  ],
+  [
+    'the author of an edit withdraws it',
+    edited.withdraw('alice', { ends: 'proposal' }).respond('bob', { proposal: 3 }),
+  ],
+  ['an escalation lets managers in', escalated.respond('mia', { groups: ['managers'], respondedAt: minute(11) })],
+  ['a call expires and people are asked again', expired.ask({ approvalId: approvalId(2), round: 2 })],
+  [
+    'silence approves',
+    story()
+      .policy()
+      .request()
+      .ask({}, silent)
+      .respond('policy', bySilence)
+      .claim({ claimedAt: minute(11), leaseUntil: minute(12) }),
+  ],
+  ['a person says that a lost call may run again', retried.claim({ attempt: 2 }).report({ attempt: 2 })],
+  ['an idempotent tool runs twice', idempotent.claim({ attempt: 2 })],
+  ['a grant covers a call', granted.grant('GrantUsed', use).request().allow(byGrant).claim()],
+  [
+    'an approved call is not claimed in time',
+    approved.about('ApprovalLapsed', { approvalId: approvalId(), lapsedAt: minute(12) }),
+  ],
+];
+
+/** The last event of each breaks the rule; all before it are legal. */
+const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])[] = [
+  ['a claim without an approval', 'claim', asked.claim()],
+  [
+    'a claim of a denied call',
+    'claim',
+    asked.respond('alice', { decision: { type: 'deny' }, resolution: 'denied' }).claim(),
+  ],
+  ['a claim of an expired call', 'claim', expired.claim()],
+  ['a claim of other arguments', 'digest', approved.claim({ actionDigest: digestOfEdit({ amount: 500 }) })],
+  [
+    'a claim of the request where an edit was approved',
+    'digest',
+    edited.respond('bob', { ...approving, proposal: 2, actionDigest: digestOfEdit({ amount: 1 }) }).claim(),
+  ],
+  ['a claim after the right to run ended', 'claim', approved.claim({ claimedAt: minute(12), leaseUntil: minute(13) })],
+  ['a second claim while the first runs', 'claim', claimed.claim({ attempt: 2 })],
+  ['a claim with an old number', 'claim', retried.claim({ attempt: 1 })],
+  ['a claim that skips a number', 'claim', approved.claim({ attempt: 2 })],
+  ['a claim after the outcome', 'claim', claimed.report().claim({ attempt: 2 })],
+  [
+    'a renewal that moves a lease back',
+    'lease',
+    claimed.about('ExecutionClaimRenewed', { attempt: 1, leaseUntil: minute(4), renewedAt: minute(3) }),
+  ],
+  ['an outcome without a claim', 'outcome', approved.report()],
+  ['a second outcome', 'outcome', claimed.report().report()],
+  ['an outcome of another attempt', 'outcome', claimed.report({ attempt: 2 })],
+  ['an outcome by another principal', 'outcome', claimed.report({ reportedBy: 'mallory' })],
+  ['a late outcome that claims to be in time', 'outcome', claimed.report({ reportedAt: minute(5) })],
+  [
+    'an outcome of a client where a resolver runs the tool',
+    'outcome',
+    approved.report({ attempt: null, executedBy: 'client' }),
+  ],
+  ['a lost outcome that a process takes up again by itself', 'claim', unknown.claim({ attempt: 2 })],
+  [
+    'a lapse of a claim whose tool is not idempotent',
+    'lease',
+    claimed.about('ExecutionLapsed', { attempt: 1, lapsedAt: minute(5) }),
+  ],
+  [
+    'a reconciliation of a known outcome',
+    'outcome',
+    claimed
+      .report()
+      .about('ExecutionReconciled', { status: 'failed', note: '', reconciledBy: 'a', reconciledAt: minute(6) }),
+  ],
+  ['an approval by one of two people', 'resolution', asked.respond('alice', { ...approving })],
+  ['an approval that is still pending by its votes', 'resolution', asked.respond('alice').respond('bob')],
+  ['a denial that is recorded as pending', 'resolution', asked.respond('alice', { decision: { type: 'deny' } })],
+  [
+    'an approval that a person had denied',
+    'resolution',
+    asked.respond('alice').respond('bob', { decision: { type: 'deny' }, ...approving }),
+  ],
+  [
+    'a second resolution',
+    'resolution',
+    approved.respond('carol', { decision: { type: 'deny' }, resolution: 'denied' }),
+  ],
+  [
+    'an expiry after the resolution',
+    'resolution',
+    approved.about('ApprovalExpired', { approvalId: approvalId(), expiredAt: minute(10) }),
+  ],
+  ['a person who votes twice', 'vote', asked.respond('alice').respond('Alice ', approving)],
+  [
+    'a delegate who votes for a person with a vote',
+    'vote',
+    asked.respond('alice').respond('carol', { ...approving, onBehalfOf: 'alice' }),
+  ],
+  ['a vote of a person who is not asked', 'vote', asked.respond('alice', { groups: ['sales'] })],
+  [
+    'a vote with too little assurance',
+    'vote',
+    story().policy().request().ask({}, { minAssurance: 'high' }).respond('alice'),
+  ],
+  [
+    'a decision that is not allowed',
+    'vote',
+    asked.respond('alice', { decision: { type: 'answer', output: 1 }, proposal: 2 }),
+  ],
+  [
+    'a denial without the reason that is required',
+    'vote',
+    story()
+      .policy()
+      .request()
+      .ask({}, { requireReason: ['deny'] })
+      .respond('alice', { decision: { type: 'deny' }, resolution: 'denied' }),
+  ],
+  ['the requester who approves', 'four-eyes', asked.respond('agent')],
+  [
+    'the person for whom the agent acts, who approves',
+    'four-eyes',
+    story().policy().request({ onBehalfOf: 'alice' }).ask().respond('alice'),
+  ],
+  [
+    'the owner of the agent through a delegate',
+    'four-eyes',
+    story().policy().request({ owner: 'alice' }).ask().respond('bob', { onBehalfOf: 'alice' }),
+  ],
+  [
+    'an approval by one person of two stages',
+    'resolution',
+    story()
+      .policy()
+      .request()
+      .ask({}, twoStages)
+      .respond('alice', { groups: ['ops', 'security'] })
+      .respond('bob', { ...approving, groups: ['security', 'legal'] }),
+  ],
+  [
+    'a vote for arguments that are not asked',
+    'digest',
+    asked.respond('alice', { actionDigest: digestOfEdit({ amount: 2 }) }),
+  ],
+  ['a vote for an earlier proposal', 'proposal', edited.respond('bob')],
+  ['a vote by a person who was shown another proposal', 'proposal', asked.respond('alice', { shown: digest })],
+  ['an edit whose digest is another one', 'digest', asked.edit('alice', { amount: 1 }, { actionDigest: digest })],
+  [
+    'an edit that the policy blocks',
+    'verdict',
+    asked.edit(
+      'alice',
+      { amount: 1 },
+      {
+        decision: {
+          type: 'edit',
+          arguments: { amount: 1 },
+          sensitive: [],
+          salt: '000102030405060708090a0b0c0d0e0f',
+          verdict: verdict('block'),
+          requirement: null,
+          clock: null,
+        },
+      },
+    ),
+  ],
+  ['a response after the deadline', 'deadline', asked.respond('alice', { respondedAt: minute(10) })],
+  [
+    'a right to run for longer than the rule says',
+    'resolution',
+    asked.respond('alice').respond('bob', { ...approving, executeBy: minute(60) }),
+  ],
+  [
+    'a denial that ends the run without its rule',
+    'resolution',
+    asked.respond('alice', { decision: { type: 'deny' }, resolution: 'denied', endsRun: true }),
+  ],
+  [
+    'an expiry before the deadline',
+    'deadline',
+    asked.about('ApprovalExpired', { approvalId: approvalId(), expiredAt: minute(9) }),
+  ],
+  [
+    'an expiry in the place of an escalation',
+    'deadline',
+    story()
+      .policy()
+      .request()
+      .ask({}, upward)
+      .about('ApprovalExpired', { approvalId: approvalId(), expiredAt: minute(10) }),
+  ],
+  [
+    'an escalation to a group of nobody',
+    'approval',
+    story()
+      .policy()
+      .request()
+      .ask({}, upward)
+      .about('ApprovalEscalated', { ...escalation, to: ['sales'] }),
+  ],
+  ['an escalation that no rule asks for', 'approval', asked.about('ApprovalEscalated', escalation)],
+  ['silence where no rule lets it approve', 'silence', asked.respond('policy', bySilence)],
+  [
+    'silence about a call of high risk',
+    'silence',
+    story()
+      .policy()
+      .request()
+      .ask({}, { ...silent, ...high })
+      .respond('policy', bySilence),
+  ],
+  [
+    'silence before the deadline',
+    'silence',
+    story()
+      .policy()
+      .request()
+      .ask({}, silent)
+      .respond('policy', { ...bySilence, respondedAt: minute(9), executeBy: minute(19) }),
+  ],
+  [
+    'silence after an edit',
+    'silence',
+    story()
+      .policy()
+      .request()
+      .ask({}, silent)
+      .edit('alice', { amount: 1 })
+      .withdraw('alice', { ends: 'proposal' })
+      .respond('policy', { ...bySilence, proposal: 3 }),
+  ],
+  ['the withdrawal of no vote', 'withdrawal', asked.withdraw('alice')],
+  ['a withdrawal that leaves the proposal of its author', 'withdrawal', edited.withdraw('alice')],
+  [
+    'an unapproved edit that is asked about in the next round',
+    'digest',
+    edited
+      .about('ApprovalExpired', { approvalId: approvalId(), expiredAt: minute(10) })
+      .ask({ approvalId: approvalId(2), round: 2, actionDigest: digestOfEdit({ amount: 1 }) }),
+  ],
+  [
+    'a question about a denied call',
+    'approval',
+    asked
+      .respond('alice', { decision: { type: 'deny' }, resolution: 'denied' })
+      .ask({ approvalId: approvalId(2), round: 2 }),
+  ],
+  ['a round that is skipped', 'approval', expired.ask({ approvalId: approvalId(3), round: 3 })],
+  [
+    "a deadline that is not the rule's",
+    'deadline',
+    story()
+      .policy()
+      .request()
+      .ask({ expiresAt: minute(60) }),
+  ],
+  [
+    'a request whose digest is another one',
+    'digest',
+    story()
+      .policy()
+      .request({ actionDigest: digestOfEdit({ amount: 2 }) }),
+  ],
+  [
+    'a request whose schema has another hash',
+    'digest',
+    story()
+      .policy()
+      .request({ toolSchema: { type: 'object' } }),
+  ],
+  ['a request under the id of another call', 'request', story().policy().request({ runId: 'other' })],
+  ['a second request', 'request', asked.request()],
+  ['an event without a request', 'request', story().policy().allow()],
+  [
+    'an allowed call with the verdict of a question',
+    'verdict',
+    story()
+      .policy()
+      .request()
+      .allow({ verdict: verdict('require') }),
+  ],
+  [
+    'a call that is allowed after it was denied',
+    'verdict',
+    asked.respond('alice', { decision: { type: 'deny' }, resolution: 'denied' }).allow(),
+  ],
+  [
+    'a cancellation after the claim',
+    'claim',
+    claimed.about('ToolCallCancelled', { approvalId: null, reason: '', cancelledBy: 'agent', cancelledAt: minute(5) }),
+  ],
+  ['a lapse in time', 'deadline', approved.about('ApprovalLapsed', { approvalId: approvalId(), lapsedAt: minute(11) })],
+  [
+    'a call of another tenant in the stream',
+    'stream',
+    asked.append(
+      `toolCall-${callId}`,
+      'ToolCallAllowed',
+      { verdict: verdict('allow'), allowedAt: minute(1) },
+      { tenant: 'other' },
+    ),
+  ],
+  ['a call that no grant covers', 'grant', granted.request().allow(byGrant)],
+  [
+    'a use of a grant that has none left',
+    'grant',
+    granted.grant('GrantUsed', use).grant('GrantUsed', { ...use, callId: 'tc_other', nth: 2 }),
+  ],
+  [
+    'a use of a grant that waits for a second person',
+    'grant',
+    story().policy().grant('GrantProposed', high).grant('GrantUsed', use),
+  ],
+  [
+    'a use of a revoked grant',
+    'grant',
+    granted
+      .grant('GrantRevoked', { grantId, revokedBy: 'alice', via: 'api', revokedAt: minute(1) })
+      .grant('GrantUsed', use),
+  ],
+  ['a use of an expired grant', 'deadline', granted.grant('GrantUsed', { ...use, usedAt: minute(30) })],
+  [
+    'a grant that its creator confirms',
+    'four-eyes',
+    story()
+      .policy()
+      .grant('GrantProposed', high)
+      .grant('GrantConfirmed', { grantId, confirmedBy: 'alice', via: 'api', confirmedAt: minute(1) }),
+  ],
+  ['a grant of high risk without a second person', 'grant', story().policy().grant('GrantCreated', high)],
+  ['a claim of a member whose batch has not begun', 'batch', story().policy().request(batched).allow().claim()],
+  ['a batch that begins while a member waits', 'batch', story().policy().request(batched).ask().batch('BatchBegun')],
+  ['a policy under the hash of another', 'policy', story().policy({ content: { version: 1, default: 'allow' } })],
+  [
+    'a claim in a stream of messages',
+    'stream',
+    story().append('delivery-x', 'ExecutionClaimed', claimed.events.at(-1)?.data as Record<string, unknown>),
+  ],
+];
+
+describe('the judge of legality', () => {
+  it.each(legal)('accepts a log in which %s', (_, log) => {
+    expect(findingsOf(log)).toEqual([]);
+  });
+
+  it.each(broken)('finds %s (%s)', (_, rule, log) => {
+    const { stream, eventId } = log.events.at(-1) ?? { stream: '', eventId: '' };
+    expect(findingsOf(log)).toEqual([{ rule, stream, eventId }]);
+  });
+
+  it('finds an event that is missing and one that is there twice', () => {
+    const { events } = approved;
+    const without = story(events.filter(({ eventId }) => eventId !== 'event-2'));
+    expect(findingsOf(without)[0]).toMatchObject({ rule: 'revision', eventId: 'event-3' });
+    expect(findingsOf(story([...events, ...events.slice(-1)]))[0]).toMatchObject({
+      rule: 'revision',
+      eventId: 'event-5',
+    });
+  });
+
+  it('says where sealed values keep it from computing a digest', () => {
+    const sealed = { key: 'key', pointers: ['/arguments/amount', '/salt'], box: '' };
+    const { events } = story().request({ arguments: { ...args, amount: '[sealed]' }, salt: '[sealed]' }, { sealed });
+    const event = readStored(events[0] as (typeof events)[number]);
+    expect('unreadable' in event ? event : createLegality(new Map()).judge(event)).toEqual({
+      ...{ illegal: [], unproven: ['sealed-values'] },
+    });
+  });
+
+  it('names the versions of policies that no event has recorded', () => {
+    const legality = createLegality(new Map());
+    const { events } = story().request().ask({}, { stages: requirement.stages });
+    for (const stored of events) {
+      const event = readStored(stored);
+      if (!('unreadable' in event)) legality.judge(event);
+    }
+    expect(legality.unrecordedPolicies()).toEqual([verdict('require')['policyVersion']]);
+  });
+});

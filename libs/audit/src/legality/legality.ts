@@ -1,0 +1,84 @@
+import type { Verdict } from '@countersign/contracts';
+import { judgeCall } from './calls.js';
+import { illegal, isIllegal } from './judged-event.js';
+import type { Illegal, JudgedEvent, Judgement, Unproven } from './judged-event.js';
+import { judgeBatch, judgeGrant, judgePlain, judgePolicy } from './other-streams.js';
+import type { KnownStream, KnownStreams, StreamState } from './streams.js';
+
+/** Judges a log, event by event, in the order of the log. */
+export interface Legality {
+  /** Returns the rules that the event breaks. An illegal event changes nothing. */
+  readonly judge: (event: JudgedEvent) => Judgement;
+  /** Notes an event that cannot be read: its stream is set aside, and its later events are not judged. */
+  readonly setAside: (event: Pick<JudgedEvent, 'stream' | 'revision'>) => Judgement;
+  /** The versions of policies that verdicts cite and that no event has recorded so far. */
+  readonly unrecordedPolicies: () => readonly string[];
+}
+
+/**
+ * A judge of the log of one tenant. It shares no code with the program that writes the log: its rules are written from
+ * the design. It asserts that nothing ran without the people, the rule or the grant that let exactly that run; that an
+ * approval ends once, by enough people who were asked and are not its requester; that claims have rising numbers, and
+ * one runs at a time; and that digests and versions are those of their content.
+ */
+export function createLegality(streams: KnownStreams): Legality {
+  const cited = new Set<string>();
+  const recorded = new Set<string>();
+  return {
+    judge: (event) => {
+      const known = streams.get(event.stream);
+      const misplaced = misplacedIn(known, event);
+      const { next, unproven } = judged(event, known?.state, streams);
+      const broken = isIllegal(next) ? next : undefined;
+      const state = isIllegal(next) ? known?.state : next;
+      streams.set(event.stream, { next: event.revision + 1, state });
+      notePolicies(event, cited, recorded);
+      return { illegal: broken === undefined ? misplaced : [...misplaced, broken], unproven };
+    },
+    setAside: (event) => {
+      const misplaced = misplacedIn(streams.get(event.stream), event);
+      streams.set(event.stream, { next: event.revision + 1, state: { kind: 'set-aside' } });
+      return { illegal: misplaced, unproven: [] };
+    },
+    unrecordedPolicies: () => [...cited].filter((version) => !recorded.has(version)),
+  };
+}
+
+/** Revisions have no gap and no repeat. */
+function misplacedIn(known: KnownStream | undefined, { revision }: Pick<JudgedEvent, 'revision'>): readonly Illegal[] {
+  const next = known?.next ?? 0;
+  if (revision === next) return [];
+  return [illegal('revision', `its revision is ${String(revision)} where ${String(next)} comes next`)];
+}
+
+interface Judged {
+  readonly next: Illegal | StreamState;
+  readonly unproven: readonly Unproven[];
+}
+
+function judged(event: JudgedEvent, state: StreamState | undefined, streams: KnownStreams): Judged {
+  if (state?.kind === 'set-aside') return { next: state, unproven: ['set-aside'] };
+  const { stream } = event;
+  if (stream.startsWith('toolCall-')) return judgeCall(event, ofKind('call', state), streams);
+  if (stream.startsWith('grant-')) return { next: judgeGrant(event, ofKind('grant', state)), unproven: [] };
+  if (stream.startsWith('batch-')) return { next: judgeBatch(event, ofKind('batch', state), streams), unproven: [] };
+  if (/^(?:shadow-)?policy-/.test(stream)) return { next: judgePolicy(event, ofKind('policy', state)), unproven: [] };
+  return { next: judgePlain(event), unproven: [] };
+}
+
+function ofKind<Kind extends StreamState['kind']>(
+  kind: Kind,
+  state: StreamState | undefined,
+): Extract<StreamState, { kind: Kind }> | undefined {
+  return state?.kind === kind ? (state as Extract<StreamState, { kind: Kind }>) : undefined;
+}
+
+function notePolicies({ data }: JudgedEvent, cited: Set<string>, recorded: Set<string>): void {
+  const { verdict, policyVersion, content } = data as {
+    readonly verdict?: Verdict;
+    readonly policyVersion?: string;
+    readonly content?: unknown;
+  };
+  if (verdict !== undefined) cited.add(verdict.policyVersion);
+  if (content !== undefined && policyVersion !== undefined) recorded.add(policyVersion);
+}

@@ -1,0 +1,28 @@
+import type { CountedVote } from './call-state.js';
+
+/** A name as it is compared: channels differ in case and in blanks around it. */
+export function compared(name: string): string {
+  return name.trim().toLowerCase();
+}
+
+/** Returns whether two names are one. */
+export function isSameName(one: string, other: string): boolean {
+  return compared(one) === compared(other);
+}
+
+type Voice = Pick<CountedVote, 'by' | 'onBehalfOf'>;
+
+/** The person who voted and, for a delegate, the one who is represented. */
+export function peopleOf({ by, onBehalfOf }: Voice): readonly string[] {
+  return onBehalfOf === null ? [by] : [by, onBehalfOf];
+}
+
+/** Returns whether two votes have a person in common, who would count twice. */
+export function isSameVoice(one: Voice, other: Voice): boolean {
+  return peopleOf(one).some((name) => isBehind(other, name));
+}
+
+/** Returns whether a person is behind a vote. */
+export function isBehind(vote: Voice, name: string): boolean {
+  return peopleOf(vote).some((person) => isSameName(person, name));
+}

@@ -1,0 +1,123 @@
+import type { GrantTerms } from '@countersign/contracts';
+import { digestOf } from './digests.js';
+import { illegal, isCallType } from './judged-event.js';
+import type { Illegal, JudgedEvent } from './judged-event.js';
+import { isSameName } from './names.js';
+import { batchStreamOf } from './requests.js';
+import type { BatchState, GrantState, KnownStreams, PolicyState, StreamState } from './streams.js';
+import { hasCome } from './times.js';
+
+type Next<State> = Illegal | State;
+
+/** The uses of a grant that names no number of them. */
+const grantUsesMax = 10_000;
+
+/** Judges an event of a grant's stream. */
+export function judgeGrant(event: JudgedEvent, grant: GrantState | undefined): Next<GrantState> {
+  if (event.type === 'GrantProposed' || event.type === 'GrantCreated') return granted(event, grant);
+  if (grant === undefined) return illegal('grant', 'no such grant is recorded');
+  switch (event.type) {
+    case 'GrantConfirmed':
+      return confirmed(event, grant);
+    case 'GrantUsed':
+      return used(event, grant);
+    case 'GrantRevoked':
+      return grant.status === 'revoked' ? illegal('grant', 'it is revoked already') : { ...grant, status: 'revoked' };
+    default:
+      return illegal('stream', `an event of the type ${event.type} has no place in the stream of a grant`);
+  }
+}
+
+function granted(event: JudgedEvent, grant: GrantState | undefined): Next<GrantState> {
+  const terms = event.data as GrantTerms;
+  if (grant !== undefined) return illegal('grant', 'its terms are recorded already');
+  if (event.stream !== `grant-${terms.grantId}`) return illegal('stream', 'its grantId is not that of its stream');
+  const isProposed = event.type === 'GrantProposed';
+  if (isProposed !== (terms.risk === 'high')) return illegal('grant', 'a grant of high risk waits for a second person');
+  const { createdBy, toolName, expiresAt, maxUses } = terms;
+  const usesMax = Math.min(maxUses ?? grantUsesMax, grantUsesMax);
+  return {
+    kind: 'grant',
+    status: isProposed ? 'pending' : 'active',
+    createdBy,
+    toolName,
+    expiresAt,
+    usesMax,
+    callIds: [],
+  };
+}
+
+function confirmed(event: JudgedEvent, grant: GrantState): Next<GrantState> {
+  const { confirmedBy, confirmedAt } = event.data as { readonly confirmedBy: string; readonly confirmedAt: string };
+  if (grant.status !== 'pending') return illegal('grant', `a grant that is ${grant.status} waits for no person`);
+  if (isSameName(confirmedBy, grant.createdBy)) return illegal('four-eyes', `${confirmedBy} confirms their own grant`);
+  if (hasCome(grant.expiresAt, confirmedAt)) return illegal('deadline', 'the grant had expired');
+  return { ...grant, status: 'active' };
+}
+
+function used(event: JudgedEvent, grant: GrantState): Next<GrantState> {
+  const { callId, nth, usedAt } = event.data as {
+    readonly callId: string;
+    readonly nth: number;
+    readonly usedAt: string;
+  };
+  const { status, callIds, usesMax, expiresAt } = grant;
+  if (status !== 'active') return illegal('grant', `a grant that is ${status} covers no call`);
+  if (hasCome(expiresAt, usedAt)) return illegal('deadline', 'the grant had expired');
+  if (nth !== callIds.length + 1) return illegal('grant', `use ${String(nth)} follows use ${String(callIds.length)}`);
+  if (nth > usesMax) return illegal('grant', 'every use of the grant is taken');
+  if (callIds.includes(callId)) return illegal('grant', 'the call has a use of the grant already');
+  return { ...grant, callIds: [...callIds, callId] };
+}
+
+interface BatchData {
+  readonly callIds: readonly string[];
+  readonly requestedBy: string;
+  readonly callId: string;
+}
+
+/** Judges the one event of a batch. */
+export function judgeBatch(event: JudgedEvent, batch: BatchState | undefined, streams: KnownStreams): Next<BatchState> {
+  if (event.type !== 'BatchBegun' && event.type !== 'BatchBroken') {
+    return illegal('stream', `an event of the type ${event.type} has no place in the stream of a batch`);
+  }
+  if (batch !== undefined) return illegal('batch', `the batch has ${batch.status} already`);
+  const { callIds, requestedBy, callId } = event.data as BatchData;
+  const { tenant } = event.metadata;
+  if (event.stream !== batchStreamOf({ tenant, requestedBy, callIds })) {
+    return illegal('stream', 'its members are not those of its stream');
+  }
+  if (!callIds.includes(callId)) return illegal('batch', 'the member that decided is none of the batch');
+  if (event.type === 'BatchBroken') return { kind: 'batch', status: 'broken' };
+  const missing = callIds.find((member) => !isReady(member, event.stream, streams));
+  return missing === undefined
+    ? { kind: 'batch', status: 'begun' }
+    : illegal('batch', `the batch begins, and its member ${missing} may not run`);
+}
+
+/** Allowed, approved or answered; also one that was allowed and about which people were asked too late. */
+function isReady(callId: string, batchStream: string, streams: KnownStreams): boolean {
+  const call = streams.get(`toolCall-${callId}`)?.state;
+  if (call?.kind !== 'call' || call.request.batchStream !== batchStream) return false;
+  return (
+    call.permission === 'allowed' ||
+    call.permission === 'approved' ||
+    (call.permission === 'awaiting' && call.wasAllowed)
+  );
+}
+
+/** Judges the record of a policy: its version is the hash of its content. */
+export function judgePolicy(event: JudgedEvent, policy: PolicyState | undefined): Next<PolicyState> {
+  const type = event.stream.startsWith('shadow-policy-') ? 'ShadowPolicyActivated' : 'PolicyActivated';
+  if (event.type !== type) return illegal('stream', `an event of the type ${event.type} has no place in this stream`);
+  const { policyVersion, content } = event.data as { readonly policyVersion: string; readonly content: unknown };
+  if (policyVersion !== digestOf(content)) return illegal('policy', 'its version is not the hash of its content');
+  const versions = policy?.versions ?? [];
+  return { kind: 'policy', versions: versions.includes(policyVersion) ? versions : [...versions, policyVersion] };
+}
+
+/** Judges an event of a stream without rules of its own: what decides something has a place elsewhere. */
+export function judgePlain({ type }: JudgedEvent): Next<StreamState> {
+  const decides = isCallType(type) || /^(?:Grant|Batch|Policy|ShadowPolicy)/.test(type);
+  return decides ? illegal('stream', `an event of the type ${type} has no place in this stream`) : { kind: 'plain' };
+}

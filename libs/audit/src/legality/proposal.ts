@@ -1,0 +1,129 @@
+import type { EventData, Requirement } from '@countersign/contracts';
+import type { ApprovalState, ProposalState } from './call-state.js';
+import { digestOf, digestOfAnswer } from './digests.js';
+import { isSealedAt } from './judged-event.js';
+import type { JudgedEvent } from './judged-event.js';
+
+export type Response = EventData<'ApprovalResponded'>;
+
+/** The digest of the current proposal, which a card shows; null where a sealed value keeps the judge from computing it. */
+export function digestOfProposal({ approvalId, number, proposal }: ApprovalState, salt: string | null): string | null {
+  const { kind, actionDigest, output, requirements } = proposal;
+  if (kind === 'run') return digestOf({ approvalId, number, actionDigest, requirements });
+  if (output === null || salt === null) return null;
+  return digestOf({ approvalId, number, outputDigest: digestOfAnswer(output, salt), requirements });
+}
+
+/** The digest of the output of an answer; null for another decision, and where its values are sealed. */
+export function outputOf(event: JudgedEvent, { decision }: Response): string | null {
+  return decision.type !== 'answer' || isSealedAt(event, '/decision/output') ? null : digestOf(decision.output);
+}
+
+/** The number of the proposal that a response is about. Version 1 recorded none: an equal edit or answer was a vote. */
+export function numberOf(event: JudgedEvent, response: Response, approval: ApprovalState): number {
+  const { number, proposal } = approval;
+  const { decision } = response;
+  if (response.proposal !== null) return response.proposal;
+  switch (decision.type) {
+    case 'edit': {
+      const isEqual = proposal.kind === 'run' && proposal.actionDigest === response.actionDigest;
+      return isEqual && decision.requirement === null ? number : number + 1;
+    }
+    case 'answer': {
+      const output = outputOf(event, response);
+      return proposal.kind === 'answer' && proposal.output === output && output !== null ? number : number + 1;
+    }
+    case 'approve':
+    case 'deny':
+      return number;
+  }
+}
+
+/** The proposal that an edit or an answer makes. */
+export function proposalOf(event: JudgedEvent, response: Response, approval: ApprovalState): ProposalState {
+  const { decision, respondedBy: proposedBy, respondedAt: proposedAt } = response;
+  const by = { proposedBy, proposedAt };
+  if (decision.type !== 'edit') {
+    const { firstDigest: actionDigest } = approval;
+    const output = outputOf(event, response);
+    return { kind: 'answer', actionDigest, output, ...ofRequest(approval), ...by };
+  }
+  const run = { kind: 'run' as const, actionDigest: response.actionDigest, output: null, ...by };
+  if (decision.keepsRequirements === true) {
+    const { requirements, expiresAt } = approval.proposal;
+    return { ...run, requirements, expiresAt };
+  }
+  const { requirements, expiresAt } = ofRequest(approval);
+  if (decision.requirement === null) return { ...run, requirements, expiresAt };
+  return {
+    ...run,
+    requirements: [...requirements, decision.requirement],
+    expiresAt: [...expiresAt, decision.clock?.expiresAt ?? null],
+  };
+}
+
+/** The requirement of the request alone, with its deadline as it runs now. */
+function ofRequest({ proposal }: ApprovalState): {
+  readonly requirements: readonly Requirement[];
+  readonly expiresAt: readonly (string | null)[];
+} {
+  return { requirements: proposal.requirements.slice(0, 1), expiresAt: proposal.expiresAt.slice(0, 1) };
+}
+
+/** The approval with the next proposal. Agreements to the one before end; denials stay. */
+export function withProposal(approval: ApprovalState, proposal: ProposalState): ApprovalState {
+  return {
+    ...approval,
+    number: approval.number + 1,
+    proposal,
+    lastRun: proposal.kind === 'run' ? proposal : approval.lastRun,
+    opened: [],
+    votes: approval.votes.filter(({ agrees }) => !agrees),
+  };
+}
+
+/** The question about the agent's request once more: its proposer has withdrawn what was asked. */
+export function backToRequest(approval: ApprovalState, at: string): ApprovalState {
+  const { firstDigest: actionDigest } = approval;
+  const by = { proposedBy: approval.requestedBy, proposedAt: at };
+  return withProposal(approval, { kind: 'run', actionDigest, output: null, ...ofRequest(approval), ...by });
+}
+
+/** Version 1: an answer ended with its last vote, and the last proposal to run was asked about again. */
+export function backToLastRun(approval: ApprovalState, at: string): ApprovalState {
+  const { lastRun, proposal } = approval;
+  const expiresAt = [...proposal.expiresAt.slice(0, 1), ...lastRun.expiresAt.slice(1)];
+  return withProposal(approval, { ...lastRun, expiresAt, proposedAt: at });
+}
+
+/** All that is stricter in any of several requirements. */
+export interface Strictest {
+  readonly fourEyes: boolean;
+  /** Whether a level of assurance is enough. */
+  readonly trusts: (assurance: Response['assurance']) => boolean;
+  readonly allows: (type: DecisionType) => boolean;
+  readonly needsReason: (type: DecisionType) => boolean;
+  readonly endsRun: boolean;
+  readonly executeByMs: Requirement['executeByMs'];
+}
+
+type DecisionType = Response['decision']['type'];
+
+const levels = { low: 1, medium: 2, high: 3 } as const;
+
+/** Returns all that is stricter in any of the requirements. */
+export function strictest(requirements: readonly Requirement[]): Strictest {
+  const limits = requirements.map(({ executeByMs }) => executeByMs).filter((ms) => ms !== 'never');
+  return {
+    fourEyes: requirements.some(({ fourEyes }) => fourEyes),
+    trusts: (assurance) =>
+      requirements.every(({ minAssurance }) => minAssurance === null || levels[assurance] >= levels[minAssurance]),
+    allows: (type) =>
+      requirements.every(
+        ({ allowedDecisions }, index) => (index > 0 && type === 'deny') || allowedDecisions.includes(type),
+      ),
+    needsReason: (type) => requirements.some(({ requireReason }) => requireReason.includes(type)),
+    endsRun: requirements.some(({ denyEndsRun }) => denyEndsRun === true),
+    executeByMs: limits.length === 0 ? 'never' : Math.min(...limits),
+  };
+}

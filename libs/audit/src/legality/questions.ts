@@ -1,0 +1,173 @@
+import type { EventData, Requirement } from '@countersign/contracts';
+import type { ApprovalState, CallState, CountedVote, ProposalState } from './call-state.js';
+import { illegal, isOfVersion1 } from './judged-event.js';
+import type { Illegal, JudgedEvent } from './judged-event.js';
+import { compared, isBehind } from './names.js';
+import { backToLastRun, backToRequest, strictest } from './proposal.js';
+import { openStage } from './seats.js';
+import { hasCome, storedAfter } from './times.js';
+
+/** A broken rule, or the approval after the event. */
+export type Changed = Illegal | ApprovalState;
+
+type Question = EventData<'ApprovalRequested'>;
+
+/** Judges a question to people, and returns the approval that it begins. */
+export function begin(event: JudgedEvent, call: CallState): Changed {
+  const data = event.data as Question;
+  const { approvalId, round, actionDigest, requirement, requestedBy, requestedAt, expiresAt } = data;
+  const broken = notNext(data, call) ?? notAsked(event, call);
+  if (broken !== undefined) return broken;
+  const by = { proposedBy: requestedBy, proposedAt: requestedAt };
+  const proposal: ProposalState = {
+    ...{ kind: 'run', actionDigest, output: null, requirements: [requirement], expiresAt: [expiresAt] },
+    ...by,
+  };
+  return {
+    ...{ approvalId, round, requestedBy, isPending: true, firstDigest: actionDigest, number: 1 },
+    ...{ proposal, lastRun: proposal, opened: [], escalations: 0, reminders: 0, votes: [], isTouched: false },
+    isDescribed: [data.reason !== null, data.description !== null],
+  };
+}
+
+function notNext({ approvalId, round }: Question, call: CallState): Illegal | undefined {
+  const last = call.approval?.round ?? 0;
+  if (round !== last + 1) return illegal('approval', `round ${String(round)} follows round ${String(last)}`);
+  return approvalId === `apr_${call.request.callId.slice('tc_'.length)}_${String(round)}`
+    ? undefined
+    : illegal('approval', `its id ${approvalId} is not that of the call and the round`);
+}
+
+function notAsked(event: JudgedEvent, call: CallState): Illegal | undefined {
+  const { verdict, actionDigest, requirement, requestedAt, expiresAt } = event.data as Question;
+  if (verdict.outcome !== 'require') return illegal('verdict', 'the verdict asks no person');
+  // Version 1 asked again about an edit that had been approved.
+  const known = isOfVersion1(event) ? [call.request.actionDigest, ...call.edits] : [call.request.actionDigest];
+  if (!known.includes(actionDigest)) return illegal('digest', 'people are asked about another action than the request');
+  return isDeadline(expiresAt, requirement, requestedAt, requirement.expiresInMs)
+    ? undefined
+    : illegal('deadline', 'its deadline is not the one of its requirement');
+}
+
+/** Business hours need a table of time zones, which the judge does not have: it cannot say more than that time passes. */
+function isDeadline(
+  expiresAt: string | null,
+  { businessHours }: Requirement,
+  since: string,
+  ms: number | 'never',
+): boolean {
+  const earliest = storedAfter(since, ms);
+  if (businessHours === undefined || earliest === null || expiresAt === null) return expiresAt === earliest;
+  return expiresAt >= earliest;
+}
+
+/** Words are added to a question, and never replaced. */
+export function describe(event: JudgedEvent, approval: ApprovalState): Changed {
+  const { reason, description } = event.data as EventData<'ApprovalDescribed'>;
+  const [hasReason, hasDescription] = approval.isDescribed;
+  if ((hasReason && reason !== null) || (hasDescription && description !== null)) {
+    return illegal('approval', 'it replaces words that people may have read');
+  }
+  return { ...approval, isDescribed: [hasReason || reason !== null, hasDescription || description !== null] };
+}
+
+/** A person takes back a vote that counts. */
+export function withdraw(event: JudgedEvent, approval: ApprovalState): Changed {
+  const { withdrawnBy, castBy = withdrawnBy, ends, withdrawnAt } = event.data as EventData<'ResponseWithdrawn'>;
+  if (isOver(approval, withdrawnAt)) return illegal('deadline', 'the deadline of the approval was over');
+  const vote = approval.votes.find((one) => isBehind(one, castBy));
+  if (vote === undefined) return illegal('withdrawal', `no vote of ${castBy} counts`);
+  const left = { ...approval, votes: approval.votes.filter((one) => one !== vote) };
+  if (isOfVersion1(event)) return afterWithdrawal1(left, withdrawnAt);
+  const ended = hasProposed(vote, approval) ? 'proposal' : 'vote';
+  if (ends !== ended) return illegal('withdrawal', `it ends the ${ends}, and ends the ${ended} by the rules`);
+  return ended === 'proposal' ? backToRequest(left, withdrawnAt) : left;
+}
+
+/** Returns whether this vote proposed what is asked now. */
+function hasProposed(vote: CountedVote, { number, proposal }: ApprovalState): boolean {
+  const isOfProposer = vote.by === proposal.proposedBy && vote.at === proposal.proposedAt;
+  return number > 1 && vote.proposal === number && isOfProposer;
+}
+
+function afterWithdrawal1(approval: ApprovalState, at: string): ApprovalState {
+  const isBacked = approval.votes.some(({ agrees, proposal }) => agrees && proposal === approval.number);
+  return approval.proposal.kind === 'run' || isBacked ? approval : backToLastRun(approval, at);
+}
+
+/** Returns whether a deadline is over that ends the responses. With `hold` it only ends the counting. */
+function isOver({ proposal }: ApprovalState, at: string): boolean {
+  return proposal.expiresAt.some(
+    (deadline, index) => hasCome(deadline, at) && proposal.requirements[index]?.onTimeout !== 'hold',
+  );
+}
+
+/** Hidden values are shown to a person who may answer. */
+export function reveal(event: JudgedEvent, call: CallState, approval: ApprovalState): Changed {
+  const { revealedBy, revealedAt } = event.data as EventData<'ValuesRevealed'>;
+  if (isOver(approval, revealedAt)) return illegal('deadline', 'the deadline of the approval was over');
+  const own = [...call.request.requesters, compared(approval.requestedBy)];
+  const { fourEyes } = strictest(approval.proposal.requirements);
+  return fourEyes && own.includes(compared(revealedBy))
+    ? illegal('four-eyes', `${revealedBy} looks at their own request`)
+    : approval;
+}
+
+/** Reminders are numbered. Several missed ones become one. */
+export function remind(event: JudgedEvent, approval: ApprovalState): Changed {
+  const { nth } = event.data as EventData<'ApproversReminded'>;
+  return nth > approval.reminders
+    ? { ...approval, reminders: nth }
+    : illegal('approval', `reminder ${String(nth)} follows reminder ${String(approval.reminders)}`);
+}
+
+type Escalated = EventData<'ApprovalEscalated'>;
+
+/** A requirement whose deadline has come asks more people, or holds. */
+export function escalate(event: JudgedEvent, approval: ApprovalState): Changed {
+  const data = event.data as Escalated;
+  const { requirement: index, level, to, expiresAt, escalatedAt, endedVotes = [] } = data;
+  const { proposal, opened } = approval;
+  const requirement = proposal.requirements[index];
+  const isDue = requirement !== undefined && hasCome(proposal.expiresAt[index], escalatedAt);
+  if (!isDue) return illegal('deadline', 'no deadline of this requirement had come');
+  if (level !== approval.escalations + 1) return illegal('approval', `level ${String(level)} is not the next one`);
+  const broken = notOf(data, requirement, opened.filter((one) => one.requirement === index).length);
+  if (broken !== undefined) return broken;
+  const ended = endedVotes.map(compared);
+  const left = { ...approval, votes: approval.votes.filter(({ by }) => !ended.includes(compared(by))) };
+  return {
+    ...left,
+    escalations: level,
+    opened: [...opened, { requirement: index, stage: openStage(left, index), to }],
+    proposal: { ...proposal, expiresAt: proposal.expiresAt.with(index, expiresAt) },
+  };
+}
+
+/** The step that a requirement has next: its next level, for no group where its people have agreed, or to hold. */
+function notOf(data: Escalated, requirement: Requirement, levels: number): Illegal | undefined {
+  const { to, expiresAt, escalatedAt } = data;
+  if (requirement.onTimeout === 'hold' && to.length === 0 && expiresAt === null) return undefined;
+  const next = requirement.escalation[levels];
+  if (requirement.onTimeout !== 'escalate' || next === undefined) {
+    return illegal('approval', 'its requirement has no such escalation');
+  }
+  if (to.length > 0 && JSON.stringify(to) !== JSON.stringify(next.to)) {
+    return illegal('approval', 'it asks other groups than its requirement names');
+  }
+  return isDeadline(expiresAt, requirement, escalatedAt, next.expiresInMs)
+    ? undefined
+    : illegal('deadline', 'its deadline is not the one of its requirement');
+}
+
+/** An approval ends without an answer where a requirement says so: it has no further step when its deadline comes. */
+export function expire(event: JudgedEvent, approval: ApprovalState): Changed {
+  const { expiredAt } = event.data as EventData<'ApprovalExpired'>;
+  const { requirements, expiresAt } = approval.proposal;
+  const ends = requirements.some(({ onTimeout, escalation }, index) => {
+    if (!hasCome(expiresAt[index], expiredAt) || onTimeout === 'hold') return false;
+    const levels = approval.opened.filter((one) => one.requirement === index).length;
+    return onTimeout !== 'escalate' || levels >= escalation.length;
+  });
+  return ends ? { ...approval, isPending: false } : illegal('deadline', 'no requirement lets it expire then');
+}

@@ -1,0 +1,72 @@
+import type { EventData } from '@countersign/contracts';
+import type { CallState, RequestFacts } from './call-state.js';
+import { derivedName, digestOf, digestOfAction } from './digests.js';
+import { illegal, isSealedAt } from './judged-event.js';
+import type { Illegal, JudgedEvent } from './judged-event.js';
+import { compared } from './names.js';
+
+type Requested = EventData<'ToolCallRequested'>;
+
+/** Judges the first event of a call, and returns what to remember of it. */
+export function request(event: JudgedEvent): Illegal | CallState {
+  const data = event.data as Requested;
+  const { callId, tenant, runId, toolCallId } = data;
+  if (callId !== derivedName('tc_', [tenant, runId, toolCallId]) || event.stream !== `toolCall-${callId}`) {
+    return illegal('request', 'its callId is not the one of tenant, run and toolCallId');
+  }
+  if (event.metadata.callId !== callId || event.metadata.tenant !== tenant) {
+    return illegal('stream', 'its call or its tenant is not that of its stream');
+  }
+  const broken = wrongDigest(event, data);
+  if (broken !== undefined) return broken;
+  return {
+    ...{ kind: 'call', request: factsOf(event, data), permission: 'awaiting', wasAllowed: false },
+    ...{ isJudged: false, isShadowJudged: false, isCommitted: false },
+    ...{ actionDigest: data.actionDigest, executeBy: null, approval: null, edits: [] },
+    execution: { status: 'none', attempt: 0, claimedBy: null, leaseUntil: '', isLapsed: false },
+  };
+}
+
+/** Returns whether sealed values keep the judge from computing the digest. */
+export function isHiddenRequest(event: JudgedEvent): boolean {
+  return isSealedAt(event, '/arguments') || isSealedAt(event, '/salt');
+}
+
+function wrongDigest(event: JudgedEvent, data: Requested): Illegal | undefined {
+  const { toolSchema, toolSchemaHash } = data;
+  if (toolSchema !== null && toolSchemaHash !== digestOf(toolSchema)) {
+    return illegal('digest', 'the hash of the tool schema is not that of the schema');
+  }
+  if (isHiddenRequest(event) || data.actionDigest === digestOfAction(data, data.arguments, data.salt)) return undefined;
+  return illegal('digest', 'its action digest is not that of its arguments');
+}
+
+function factsOf(event: JudgedEvent, data: Requested): RequestFacts {
+  const { callId, actionDigest, tenant, agentId, runId, toolCallId, toolName, toolSchemaHash } = data;
+  const { batchMode, batchCallIds, requestedBy } = data;
+  const isMember = batchMode === 'all-or-nothing' && batchCallIds.length > 1;
+  return {
+    ...{ callId, actionDigest, tenant, agentId, runId, toolCallId, toolName, toolSchemaHash },
+    salt: isHiddenRequest(event) ? null : data.salt,
+    requesters: requestersOf(data),
+    clientExecuted: data.clientExecuted,
+    idempotent: data.idempotent,
+    batchStream: isMember ? batchStreamOf({ tenant, requestedBy, callIds: batchCallIds }) : null,
+  };
+}
+
+/** Everybody whose request it is: the principals that asked, the owners of their agents, and the people for whom they act. */
+function requestersOf(data: Requested): readonly string[] {
+  const links = [data, ...(data.chain ?? [])];
+  const people = links.flatMap(({ requestedBy, owner, onBehalfOf }) => [requestedBy, owner, onBehalfOf]);
+  return [...new Set(people.filter((name) => name !== undefined).map(compared))];
+}
+
+/** The stream of an all-or-nothing batch: its members and who requested them make its name. */
+export function batchStreamOf(batch: {
+  readonly tenant: string;
+  readonly requestedBy: string;
+  readonly callIds: readonly string[];
+}): string {
+  return derivedName('batch-', [batch.tenant, batch.requestedBy, batch.callIds.toSorted()]);
+}

@@ -1,0 +1,182 @@
+import type { ApprovalState, CallState, CountedVote } from './call-state.js';
+import { digestOfAction } from './digests.js';
+import { illegal, isOfVersion1, isSealedAt } from './judged-event.js';
+import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
+import { compared, isSameVoice, peopleOf } from './names.js';
+import { digestOfProposal, numberOf, proposalOf, strictest, withProposal } from './proposal.js';
+import type { Response } from './proposal.js';
+import { couldBeDenied, isDeniedForSure, isOneStage, isSatisfied, mayVote, openStage } from './seats.js';
+import { hasCome, storedAfter } from './times.js';
+
+/** One response in its context. `after` is the approval with it. */
+interface Answered {
+  readonly event: JudgedEvent;
+  readonly response: Response;
+  readonly call: CallState;
+  readonly before: ApprovalState;
+  readonly after: ApprovalState;
+  readonly vote: CountedVote;
+}
+
+/** Judges a response to a pending approval. */
+export function judgeResponse(
+  event: JudgedEvent,
+  call: CallState,
+  approval: ApprovalState,
+): { readonly illegal: Illegal | undefined; readonly unproven: readonly Unproven[]; readonly after: ApprovalState } {
+  const response = event.data as Response;
+  const answered = answeredBy(event, response, call, approval);
+  const rules = response.automatic ? silenceRules : personRules;
+  const broken = rules.map((rule) => rule(answered)).find((one) => one !== undefined);
+  return { illegal: broken, unproven: unprovenOf(answered), after: answered.after };
+}
+
+function answeredBy(event: JudgedEvent, response: Response, call: CallState, approval: ApprovalState): Answered {
+  const ended = (response.endedVotes ?? []).map(compared);
+  const before = { ...approval, votes: approval.votes.filter(({ by }) => !ended.includes(compared(by))) };
+  const number = numberOf(event, response, before);
+  const isNew = number > before.number;
+  const next = isNew ? withProposal(before, proposalOf(event, response, before)) : before;
+  // In version 1 an escalation opened its seats for all that the approval asked.
+  const proposed = isOfVersion1(event) ? { ...next, opened: before.opened } : next;
+  const vote: CountedVote = {
+    by: response.respondedBy,
+    onBehalfOf: response.onBehalfOf,
+    groups: response.groups,
+    agrees: response.decision.type !== 'deny',
+    proposal: number,
+    stage: openStage(before, 0),
+    at: response.respondedAt,
+  };
+  const votes = [...proposed.votes.filter((one) => !isSameVoice(one, vote)), vote];
+  const isTouched = proposed.isTouched || response.decision.type !== 'approve';
+  return { event, response, call, before, after: { ...proposed, votes, isTouched }, vote };
+}
+
+type Rule = (answered: Answered) => Illegal | undefined;
+
+const isInTime: Rule = ({ response: { respondedAt }, before: { proposal } }) => {
+  const over = proposal.expiresAt.findIndex(
+    (at, index) => hasCome(at, respondedAt) && proposal.requirements[index]?.onTimeout !== 'hold',
+  );
+  return over === -1 ? undefined : illegal('deadline', `the deadline was over at ${String(proposal.expiresAt[over])}`);
+};
+
+const isOfCurrent: Rule = ({ response, before, vote }) => {
+  const mayPropose = response.decision.type === 'edit' || response.decision.type === 'answer';
+  const last = before.number + (mayPropose ? 1 : 0);
+  if (vote.proposal === before.number || vote.proposal === last) return undefined;
+  return illegal('proposal', `it is about proposal ${String(vote.proposal)}, and ${String(before.number)} was asked`);
+};
+
+const isOfAction: Rule = ({ event, response, call, before }) => {
+  const { decision, actionDigest } = response;
+  const asked = decision.type === 'answer' ? before.firstDigest : before.proposal.actionDigest;
+  if (decision.type !== 'edit') {
+    return actionDigest === asked ? undefined : illegal('digest', 'its action digest is not that of what was asked');
+  }
+  if (isHidden(event)) return undefined;
+  const digest = digestOfAction(call.request, decision.arguments, decision.salt);
+  return digest === actionDigest
+    ? undefined
+    : illegal('digest', 'its action digest is not that of the edited arguments');
+};
+
+/** Returns whether the arguments of an edit are not there to compute their digest. */
+function isHidden(event: JudgedEvent): boolean {
+  return isSealedAt(event, '/decision/arguments') || isSealedAt(event, '/decision/salt');
+}
+
+const isShown: Rule = ({ response: { shown }, before, call }) => {
+  const digest = digestOfProposal(before, call.request.salt);
+  if (shown === null || digest === null || shown === digest) return undefined;
+  return illegal('proposal', 'the person was shown another proposal than the one that was asked');
+};
+
+const isVoter: Rule = ({ response: { groups }, before, after }) =>
+  mayVote(before, groups) && mayVote(after, groups)
+    ? undefined
+    : illegal('vote', `no stage asks a person of the groups ${JSON.stringify(groups)}`);
+
+const isAssured: Rule = ({ response: { assurance }, after }) =>
+  strictest(after.proposal.requirements).trusts(assurance)
+    ? undefined
+    : illegal('vote', `the assurance ${assurance} is too low`);
+
+const isNotRequester: Rule = ({ vote, call, after, before }) => {
+  if (!strictest(after.proposal.requirements).fourEyes) return undefined;
+  const own = [...call.request.requesters, compared(before.requestedBy)];
+  const requester = peopleOf(vote).find((name) => own.includes(compared(name)));
+  return requester === undefined ? undefined : illegal('four-eyes', `${requester} answers their own request`);
+};
+
+const isFirstVote: Rule = ({ vote, before }) =>
+  before.votes.some((one) => one.proposal === vote.proposal && isSameVoice(one, vote))
+    ? illegal('vote', `${vote.by} has a vote for this proposal already`)
+    : undefined;
+
+const isAllowed: Rule = ({ response: { decision, reason }, before, after }) => {
+  if (!strictest(before.proposal.requirements).allows(decision.type)) {
+    return illegal('vote', `the decision "${decision.type}" is not allowed here`);
+  }
+  const lacksReason = strictest(after.proposal.requirements).needsReason(decision.type) && (reason ?? '').trim() === '';
+  return lacksReason ? illegal('vote', `the decision "${decision.type}" needs a reason`) : undefined;
+};
+
+const isNotBlocked: Rule = ({ response: { decision } }) =>
+  decision.type === 'edit' && decision.verdict.outcome === 'block'
+    ? illegal('verdict', 'the policy blocks the edited arguments')
+    : undefined;
+
+/** The votes bring the resolution that is recorded. With one stage they bring no other; with several their order matters. */
+const isResolved: Rule = ({ response: { resolution }, after }) => {
+  const fits: Readonly<Record<typeof resolution, () => boolean>> = {
+    denied: () => couldBeDenied(after),
+    approved: () => isSatisfied(after) && !isDeniedForSure(after),
+    pending: () => !isDeniedForSure(after) && !(isOneStage(after) && isSatisfied(after)),
+  };
+  return fits[resolution]() ? undefined : illegal('resolution', `it is ${resolution}, which is not what its votes say`);
+};
+
+const isExecutableUntil: Rule = ({ response: { resolution, respondedAt, executeBy, endsRun }, after }) => {
+  const { executeByMs, endsRun: mayEndRun } = strictest(after.proposal.requirements);
+  const isRun = resolution === 'approved' && after.proposal.kind === 'run';
+  if (executeBy !== (isRun ? storedAfter(respondedAt, executeByMs) : null)) {
+    return illegal('resolution', 'its right to run ends at another time than the requirement says');
+  }
+  const wasDenied = resolution === 'denied' && mayEndRun;
+  return endsRun === true && !wasDenied ? illegal('resolution', 'no requirement lets it end its run') : undefined;
+};
+
+const personRules: readonly Rule[] = [
+  ...[isOfCurrent, isOfAction, isInTime, isShown, isVoter, isAssured, isNotRequester, isAllowed],
+  ...[isFirstVote, isNotBlocked, isResolved, isExecutableUntil],
+];
+
+/** Silence approves the untouched first round of a request below high risk, after its deadline, where the policy says so. */
+const maySilence: Rule = ({ event, response, before }) => {
+  const { proposal } = before;
+  const [requirement] = proposal.requirements;
+  const { decision, respondedAt, resolution } = response;
+  if (requirement?.onTimeout !== 'allow') return illegal('silence', 'the policy does not let silence approve');
+  if (!hasCome(proposal.expiresAt[0], respondedAt)) return illegal('silence', 'its deadline had not come');
+  const isPlain = decision.type === 'approve' && resolution === 'approved';
+  // Version 1 let silence approve a later round. That gives no right to run.
+  const isFirst = isOfVersion1(event) || (isUntouched(before) && requirement.risk !== 'high');
+  return isPlain && isFirst
+    ? undefined
+    : illegal('silence', 'silence approves only an untouched first request below high risk');
+};
+
+/** In the first round of a request that no person objected to, edited or answered. */
+function isUntouched({ round, number, isTouched }: ApprovalState): boolean {
+  return round === 1 && number === 1 && !isTouched;
+}
+
+const silenceRules: readonly Rule[] = [isOfCurrent, isOfAction, maySilence, isExecutableUntil];
+
+function unprovenOf({ event, response, call, before }: Answered): readonly Unproven[] {
+  const isUnread = isHidden(event) || isSealedAt(event, '/decision/output');
+  const isUnseen = response.shown !== null && digestOfProposal(before, call.request.salt) === null;
+  return isUnread || isUnseen ? ['sealed-values'] : [];
+}

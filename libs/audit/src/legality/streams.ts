@@ -1,0 +1,50 @@
+import type { CallState } from './call-state.js';
+
+/** What the judge remembers of a grant. */
+export interface GrantState {
+  readonly kind: 'grant';
+  readonly status: 'pending' | 'active' | 'revoked';
+  readonly createdBy: string;
+  readonly toolName: string;
+  readonly expiresAt: string;
+  readonly usesMax: number;
+  readonly callIds: readonly string[];
+}
+
+/** Of a batch: what was decided, once. */
+export interface BatchState {
+  readonly kind: 'batch';
+  readonly status: 'begun' | 'broken';
+}
+
+/** Of a tenant's policies: the versions that were recorded. */
+export interface PolicyState {
+  readonly kind: 'policy';
+  readonly versions: readonly string[];
+}
+
+/** A stream without rules of its own. */
+export interface PlainState {
+  readonly kind: 'plain';
+}
+
+/** A stream with an event that cannot be read: what follows has no meaning without it. */
+export interface SetAsideState {
+  readonly kind: 'set-aside';
+}
+
+export type StreamState = CallState | GrantState | BatchState | PolicyState | PlainState | SetAsideState;
+
+/** A stream as the judge remembers it: plain data, so that a verifier with little memory may write it to a file. */
+export interface KnownStream {
+  /** The revision that its next event must have. */
+  readonly next: number;
+  /** Undefined: it has no legal event yet. */
+  readonly state: StreamState | undefined;
+}
+
+/** What the judge remembers of all streams. A `Map` is enough; a verifier of large logs keeps most of it in a file. */
+export interface KnownStreams {
+  readonly get: (stream: string) => KnownStream | undefined;
+  readonly set: (stream: string, known: KnownStream) => unknown;
+}
