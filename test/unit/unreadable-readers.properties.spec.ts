@@ -97,6 +97,7 @@ const others = [
   'subject-x',
   'refusals-default',
   'runCancellation-x',
+  'system-default-x',
 ];
 const found = fc.record({
   hurt: fc.subarray(names.slice(), { minLength: 1, maxLength: 3 }),

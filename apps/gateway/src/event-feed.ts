@@ -1,4 +1,10 @@
-import { grantEventTypes, isReadable, toLogEventView } from '@countersign/contracts';
+import {
+  grantEventTypes,
+  isReadable,
+  systemEventTypes,
+  systemStreamPrefix,
+  toLogEventView,
+} from '@countersign/contracts';
 import type { EventAudience, LogEvent, RecordedEvent } from '@countersign/contracts';
 import { principalKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
@@ -157,8 +163,16 @@ function isOfTenant(readModel: Views, { tenant }: Actor, { metadata }: LogEvent)
   return readModel.requesterOf(tenant, metadata.callId) !== undefined;
 }
 
+/** Who signed in, which rights there are and who looked at what. One that cannot be read is known by its stream. */
+function mayReadSystem({ roles }: Actor): boolean {
+  return roles.has('auditor') || roles.has('admin');
+}
+
+const systemTypes: ReadonlySet<string> = new Set<string>(systemEventTypes);
+
 function mayRead(readModel: Views, actor: Actor, event: LogEvent): boolean {
   if (!isOfTenant(readModel, actor, event)) return false;
+  if (systemTypes.has(event.type) || event.stream.startsWith(systemStreamPrefix)) return mayReadSystem(actor);
   if (event.type === 'RequestRefused') return mayReadRefusal(actor, event);
   return !policyTypes.has(event.type) || mayReadPolicy(actor);
 }

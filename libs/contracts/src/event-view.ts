@@ -1,6 +1,7 @@
 import { withoutProof } from './credentials.js';
 import { toCalledTool } from './called-tool.js';
 import type { CalledTool } from './called-tool.js';
+import { actorOfEvent } from './event-actor.js';
 import type { EventData, NewEvent, RecordedEvent } from './events.js';
 import type { GrantTerms } from './grant-events.js';
 import type { JsonObject } from './json.js';
@@ -8,6 +9,7 @@ import { maskAt, maskByName, maskEdited } from './sensitive.js';
 import { isReadable } from './log-event.js';
 import type { LogEvent, UnreadableEvent } from './log-event.js';
 import type { EventView, LogEventView } from './log-views.js';
+import type { CredentialRights, SystemEventData } from './system-events.js';
 
 /**
  * The tool that an event is about. Undefined when the event belongs to no call. Older versions recorded the tool in the
@@ -29,7 +31,7 @@ export function toEventView(event: RecordedEvent, audience: EventAudience): Even
   const { toolCallId = null, toolName = null, agentId = null } = calledToolOf(event) ?? {};
   return {
     ...placeOf(event),
-    ...{ toolCallId, toolName, agentId, data: dataFor(event, audience) },
+    ...{ toolCallId, toolName, agentId, actor: actorOfEvent(event), data: dataFor(event, audience) },
     ...(event.metadata.erased !== undefined && { erased: [...event.metadata.erased] }),
     ...(event.metadata.missing !== undefined && { missing: [...event.metadata.missing] }),
   };
@@ -42,7 +44,7 @@ export function toLogEventView(event: LogEvent, audience: EventAudience): LogEve
 
 function unreadableView(event: UnreadableEvent): LogEventView {
   const { unreadable } = event;
-  return { ...placeOf(event), toolCallId: null, toolName: null, agentId: null, data: null, unreadable };
+  return { ...placeOf(event), toolCallId: null, toolName: null, agentId: null, actor: null, data: null, unreadable };
 }
 
 function placeOf({ eventId, type, position, revision, recordedAt, metadata }: LogEvent) {
@@ -60,12 +62,19 @@ function dataFor(event: RecordedEvent, audience: EventAudience): JsonObject {
     case 'auditor':
       return event.data;
     case 'owner':
-      return withoutProof(event.data);
+      return withoutCredentials(event, event.data);
     case 'admin':
       return maskedData(event);
     case 'others':
-      return withoutProof(maskedData(event));
+      return withoutCredentials(event, maskedData(event));
   }
+}
+
+function withoutCredentials({ type }: RecordedEvent, data: JsonObject): JsonObject {
+  if (type !== 'ConfigurationChanged') return withoutProof(data);
+  const { added, changed, removed, ...others } = data as SystemEventData<'ConfigurationChanged'>;
+  const nameless = (list: readonly CredentialRights[]) => list.map(({ credential: _id, ...rights }) => rights);
+  return { ...others, added: nameless(added), changed: nameless(changed), removed: nameless(removed) };
 }
 
 /** Sensitive values masked, the salt left out (it would make them guessable). */

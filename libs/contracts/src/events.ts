@@ -42,6 +42,8 @@ import type { RunEvent } from './run-events.js';
 import { schemaNoteSchema } from './schema-notes.js';
 import { subjectErasedSchema } from './subject-events.js';
 import type { SubjectEvent } from './subject-events.js';
+import { systemEventSchemas } from './system-events.js';
+import type { SystemEvent } from './system-events.js';
 
 /** The proposal, exactly as recorded: the bytes that the approver sees and that will run. */
 export const toolCallRequestedSchema = z.strictObject({
@@ -154,7 +156,15 @@ export type ToolCallEvent = {
 
 /** Every event that Countersign records. */
 export type LedgerEvent =
-  ToolCallEvent | PolicyEvent | RefusalEvent | RunEvent | BatchEvent | GrantEvent | DeliveryEvent | SubjectEvent;
+  | ToolCallEvent
+  | PolicyEvent
+  | RefusalEvent
+  | RunEvent
+  | BatchEvent
+  | GrantEvent
+  | DeliveryEvent
+  | SubjectEvent
+  | SystemEvent;
 
 export const eventSchemas = {
   ...toolCallEventSchemas,
@@ -167,6 +177,7 @@ export const eventSchemas = {
   ...grantEventSchemas,
   ...deliveryEventSchemas,
   SubjectErased: subjectErasedSchema,
+  ...systemEventSchemas,
 } as const;
 
 export type EventType = LedgerEvent['type'];

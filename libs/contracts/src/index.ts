@@ -28,6 +28,8 @@ export { plainWords } from './plain-words.js';
 export type { CalledTool } from './called-tool.js';
 export { calledToolOf, toEventView, toLogEventView, toMaskedEventView } from './event-view.js';
 export type { EventAudience } from './event-view.js';
+export { actorOfEvent, actorRules } from './event-actor.js';
+export type { ActorRule, EventActor } from './event-actor.js';
 export { weigh } from './event-weight.js';
 export {
   currentSchemaVersion,
@@ -205,6 +207,14 @@ export type { SecretValues } from './sealed-values.js';
 export { erasedMark, isMask, maskOf } from './sensitive-mask.js';
 export { subjectNameOf, subjectOf, subjectOfGrant, subjectStream } from './subject-events.js';
 export type { SubjectEvent } from './subject-events.js';
+export { configurationKinds, systemEventTypes, systemStream, systemStreamPrefix } from './system-events.js';
+export type {
+  ConfigurationKind,
+  CredentialRights,
+  SystemEvent,
+  SystemEventData,
+  SystemEventType,
+} from './system-events.js';
 export { isShownText } from './sensitive-text.js';
 export { isTimeZone } from './time-zone.js';
 export { upcast } from './upcasters.js';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { eventActorSchema } from './event-actor.js';
 import { jsonObjectSchema } from './json.js';
 import type { JsonObject } from './json.js';
 import { timeSchema } from './primitives.js';
@@ -22,6 +23,9 @@ export const eventViewSchema = z
     tenant: z.string(),
     revision: z.int(),
     recordedAt: timeSchema,
+    actor: eventActorSchema.nullable().default(null).meta({
+      description: 'Null: the event cannot be read, or comes from a version that did not say it.',
+    }),
     data: jsonObjectSchema.nullable().meta({ description: 'Null where `unreadable` says why it cannot be read.' }),
     unreadable: z.string().exactOptional().meta({
       description: 'Why the version that sends this cannot read the event. Absent: it can.',

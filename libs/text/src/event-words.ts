@@ -44,6 +44,14 @@ const common: EventWords = {
   GrantRevoked: (read) => `${read('revokedBy')} revoked the grant ${read('grantId')}`,
   SubjectErased: (read) =>
     withWhy(`${read('erasedBy')} erased ${read('values')} values of ${read('calls')} calls`, read('reason')),
+  ProcessStarted: (read) => `${read('role')} ${read('version')} started`,
+  ConfigurationChanged: (read, data) => `the ${read('configures')} changed${changedCredentials(data)}`,
+  ConfigurationRefused: (read) =>
+    withWhy(`the ${read('configures')} cannot be used, and what was in force stays`, read('why')),
+  KeysRotated: () => 'the root key was replaced',
+  SignedIn: (read) => `${read('principal')} signed in with ${read('with')}`,
+  SignInRefused: (read) => `${read('count')} sign-ins refused`,
+  AuditRead: (read) => `${read('principal')} read the log as auditor (${read('count')})`,
   RunCancelled: (read, data) =>
     withWhy(`${read('cancelledBy')} cancelled the run (${openCallsWords(memberOf(data, 'callIds'))})`, read('reason')),
   ExecutionClaimed: (read) => `${read('resolverId')} runs it (attempt ${read('attempt')})`,
@@ -52,6 +60,15 @@ const common: EventWords = {
   ExecutionOutcomeUnknown: (read) => withWhy('the outcome is unknown; a person must reconcile it', read('reason')),
   ExecutionReconciled: (read) => withWhy(`${read('reconciledBy')} says: ${read('status')}`, read('note')),
 };
+
+/** The numbers of the credentials that are new, changed and gone. */
+function changedCredentials(data: unknown): string {
+  const lists = (['added', 'changed', 'removed'] as const).flatMap((name) => {
+    const list = memberOf(data, name);
+    return Array.isArray(list) && list.length > 0 ? [`${String(list.length)} ${name}`] : [];
+  });
+  return lists.length === 0 ? '' : `: credentials ${lists.join(', ')}`;
+}
 
 /** The calls that were open and that its author may cancel. Each call records whether it was cancelled. */
 function openCallsWords(callIds: unknown): string {

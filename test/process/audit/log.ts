@@ -117,5 +117,8 @@ export function differencesBetween(entries: readonly Entry[], views: readonly Ev
 /** An event of a call that does not name its tool is different: every reader is promised the name. */
 function isSame({ stream: _, tool, ...entry }: Entry, view: EventView): boolean {
   const named = tool ?? { toolCallId: null, toolName: null, agentId: null };
-  return isDeepStrictEqual({ ...entry, ...named }, view) && (entry.callId === null || tool !== undefined);
+  const { actor, ...rest } = view;
+  return (
+    isDeepStrictEqual({ ...entry, ...named }, rest) && actor !== null && (entry.callId === null || tool !== undefined)
+  );
 }

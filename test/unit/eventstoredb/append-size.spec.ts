@@ -24,6 +24,7 @@ import {
   eventTypes,
   grantEventTypes,
   limits,
+  systemEventTypes,
 } from '@countersign/contracts';
 import type { EventType, JsonObject, RecordedEvent, RequestedCall } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
@@ -242,6 +243,8 @@ const small: readonly EventType[] = [
   'ToolCallShadowJudged',
   // A reason of at most 8,192 characters, and the ids of the subject's keys.
   'SubjectErased',
+  // The changes of a configuration are cut into parts.
+  ...systemEventTypes,
 ];
 
 describe('the limit of an append', () => {

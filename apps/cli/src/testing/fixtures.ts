@@ -115,6 +115,7 @@ export function eventOf(
     tenant: 'default',
     revision: position - 1,
     recordedAt: '2026-11-22T09:58:00.000Z',
+    actor: null,
     data: { approvalId, ...data },
   };
 }

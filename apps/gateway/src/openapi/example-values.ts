@@ -21,6 +21,7 @@ export const exampleValues: Readonly<Record<string, JsonValue>> = {
   'Approval.callState': 'awaiting_approval',
   'Approval.responses': [],
   approvalId: 'apr_3q5kq2m7w4z6x8r9t1v2b3n4_1',
+  'Event.actor': { kind: 'person', id: 'me', onBehalfOf: null },
   'Me.credential': 'token:9f86d081884c7d65',
   'Respond.proposalDigest': digest,
   approvalIds: ['apr_3q5kq2m7w4z6x8r9t1v2b3n4_1'],

@@ -107,6 +107,7 @@ export const memberWords: Readonly<Record<string, string>> = {
   key: 'The approver, the tool or the rule. Null: no person.',
   keys: 'How many rows were left out, at least.',
   kind: 'What happens.',
+  'EventActor.kind': 'What the actor is.',
   'EndedProposal.kind': 'What was proposed.',
   labels: 'Names and values that rules and people see.',
   lastEventAt: 'When something last happened in the run.',

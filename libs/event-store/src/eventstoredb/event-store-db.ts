@@ -53,6 +53,7 @@ export const streamPrefixes = [
   'channel-',
   'subject-',
   'grant-',
+  'system-',
 ] as const;
 
 const defaults = { appendMs: 5000, readMs: 10_000, probeMs: 5000, silenceMs: 30_000, wedgedMs: 10_000 };

@@ -14,6 +14,7 @@ const names: Readonly<Record<string, string>> = {
   subjectStream: contracts.subjectStream('hash'),
   policyStream: contracts.policyStream('default'),
   shadowPolicyStream: contracts.shadowPolicyStream('default'),
+  systemStream: contracts.systemStream('default', 'aaaa'),
 };
 
 it('lists every kind of stream: an append to any other is refused', () => {

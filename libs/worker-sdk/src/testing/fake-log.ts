@@ -92,7 +92,9 @@ export function createFakeLog(): FakeLog {
 function messageOf({ view }: FakeCall, type: string, position: number): Message {
   const { callId, runId, toolCallId, toolName, agentId, revision } = view;
   const about = { callId, toolCallId, toolName, agentId, runId, tenant: 'default', revision, recordedAt: now };
-  const data = JSON.stringify({ eventId: `event-${String(position)}`, type, position, ...about, data: {} });
+  const kind = type.endsWith('Requested') ? 'agent' : 'service';
+  const actor = { kind, id: kind === 'agent' ? agentId : 'countersign', onBehalfOf: null };
+  const data = JSON.stringify({ eventId: `event-${String(position)}`, type, position, ...about, actor, data: {} });
   return { position, type, runId, callId, text: `id: ${String(position)}\nevent: ${type}\ndata: ${data}\n\n` };
 }
 

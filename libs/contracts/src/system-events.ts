@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { proofShape } from './credentials.js';
+import { assuranceSchema, digestSchema, timeSchema } from './primitives.js';
+
+/** The process that records: its id is made at its first start and kept in its data folder. */
+const process = { processId: z.string() };
+
+/** A process started. Of the tenant `default`, as all facts about a process as a whole. */
+export const processStartedSchema = z.strictObject({
+  ...process,
+  /** `standalone`, or the role in a cluster. */
+  role: z.string(),
+  version: z.string(),
+  /** The commit of the source; null: the build does not know it. */
+  commit: z.string().nullable(),
+  /** The digest of each configuration file, by what it configures. */
+  files: z.record(z.string(), digestSchema),
+  startedAt: timeSchema,
+});
+
+/** What one credential of the tokens file may do. Never the credential itself. */
+const credentialRightsSchema = z
+  .strictObject({
+    /** The id of the credential. Absent: the reader may not see it. */
+    credential: z.exactOptional(z.string()),
+    principal: z.string(),
+    roles: z.array(z.string()),
+    groups: z.array(z.string()),
+    agentIds: z.array(z.string()),
+    /** Groups and `agentIds` that are left out, because there are too many; absent: none. */
+    more: z.exactOptional(z.int().min(1)),
+    owner: z.exactOptional(z.string()),
+    maxAssurance: z.exactOptional(assuranceSchema),
+    /** The digest of all of these: an entry is the same while it is the same. */
+    rights: digestSchema,
+  })
+  .meta({ id: 'CredentialRights' });
+export type CredentialRights = z.infer<typeof credentialRightsSchema>;
+
+export const configurationKinds = ['tokens', 'channels', 'people', 'tools', 'oidc', 'policy'] as const;
+
+/** What a part of the configuration configures. */
+export type ConfigurationKind = (typeof configurationKinds)[number];
+const configurationKindSchema = z.enum(configurationKinds).meta({ id: 'ConfigurationKind' });
+
+/**
+ * The configuration of a process is another one than it recorded last. Recorded before it is in force. A large change is
+ * several events.
+ */
+export const configurationChangedSchema = z.strictObject({
+  ...process,
+  configures: configurationKindSchema,
+  /** The digest of the configuration, of a file the one of its bytes. Null: there is none, or it has other tenants too. */
+  digest: digestSchema.nullable(),
+  /** The credentials that are new, those whose rights are others, and those that are gone. Empty unless it is of tokens. */
+  added: z.array(credentialRightsSchema),
+  changed: z.array(credentialRightsSchema),
+  removed: z.array(credentialRightsSchema),
+  /** What else there is now, in words, such as the ids of the channels. */
+  summary: z.array(z.string()),
+  part: z
+    .strictObject({ nth: z.int().min(1), of: z.int().min(1) })
+    .meta({ id: 'ConfigurationPart' })
+    .exactOptional(),
+  changedAt: timeSchema,
+});
+
+/** A configuration file cannot be used: what was in force stays in force. */
+export const configurationRefusedSchema = z.strictObject({
+  ...process,
+  configures: configurationKindSchema,
+  /** Null: the file could not be read. */
+  digest: digestSchema.nullable(),
+  why: z.string(),
+  refusedAt: timeSchema,
+});
+
+/** The key that encrypts the keys of sensitive values was replaced. */
+export const keysRotatedSchema = z.strictObject({
+  ...process,
+  /** The digests of the root keys. */
+  before: digestSchema,
+  after: digestSchema,
+  rotatedAt: timeSchema,
+});
+
+/** A person signed in at the inbox. */
+export const signedInSchema = z.strictObject({
+  ...process,
+  principal: z.string(),
+  with: z.enum(['token', 'oidc']).meta({ id: 'SignInProof' }),
+  /** Further sign-ins of the person within a minute, which this event stands for; absent: none. */
+  more: z.exactOptional(z.int().min(1)),
+  signedInAt: timeSchema,
+  ...proofShape,
+});
+
+/** Sign-ins and tokens that were refused within a minute. */
+export const signInRefusedSchema = z.strictObject({
+  ...process,
+  count: z.int().min(1),
+  /** How many of them for which reason. */
+  reasons: z.record(z.string(), z.int().min(1)),
+  firstAt: timeSchema,
+  lastAt: timeSchema,
+});
+
+/** An auditor exported the log or read values that others see masked. */
+export const auditReadSchema = z.strictObject({
+  ...process,
+  principal: z.string(),
+  /** The first in an hour is recorded at once. What the same person reads after it is one event at its end. */
+  count: z.int().min(1),
+  /** The latest of them, at most 20. */
+  reads: z.array(
+    z
+      .strictObject({
+        what: z.enum(['export', 'call', 'stream']).meta({ id: 'AuditReadKind' }),
+        values: z.enum(['masked', 'stored', 'clear']).meta({ id: 'ReadValues' }),
+        callId: z.exactOptional(z.string()),
+        /** The position of the log after which it began. */
+        after: z.exactOptional(z.int().min(0)),
+        /** The most events that it could return. */
+        limit: z.exactOptional(z.int().min(1)),
+        at: timeSchema,
+      })
+      .meta({ id: 'AuditedRead' }),
+  ),
+  firstAt: timeSchema,
+  lastAt: timeSchema,
+  ...proofShape,
+});
+
+/** The stored format of every event of the streams `system-<tenant>-<process>`, by type. */
+export const systemEventSchemas = {
+  ProcessStarted: processStartedSchema,
+  ConfigurationChanged: configurationChangedSchema,
+  ConfigurationRefused: configurationRefusedSchema,
+  KeysRotated: keysRotatedSchema,
+  SignedIn: signedInSchema,
+  SignInRefused: signInRefusedSchema,
+  AuditRead: auditReadSchema,
+} as const;
+
+/** The name of a system event. */
+export type SystemEventType = keyof typeof systemEventSchemas;
+
+export const systemEventTypes = Object.keys(systemEventSchemas) as SystemEventType[];
+
+/** The data of one system event. */
+export type SystemEventData<T extends SystemEventType> = z.infer<(typeof systemEventSchemas)[T]>;
+
+/** Who configured what, and who looked: one stream per tenant and process. */
+export type SystemEvent = {
+  [T in SystemEventType]: { readonly type: T; readonly data: SystemEventData<T> };
+}[SystemEventType];
+
+/** What begins the names of all system streams. */
+export const systemStreamPrefix = 'system-';
+
+/** The stream of a tenant and a process. The id of a process has no `-`. */
+export function systemStream(tenant: string, processId: string): string {
+  return `${systemStreamPrefix}${tenant}-${processId}`;
+}
