@@ -1,6 +1,6 @@
 // A worker in a separate process, to be killed. It stores its state in a file and records each run of its tool in
 // another. With ROLE=ask it requests calls and then does nothing; with ROLE=serve it runs what others have requested. With ASKS=yes
-// its tool asks a person in the middle.
+// its tool asks a person in the middle; with DECIDES=yes its code denies the number 13 and asks a person about any other.
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,6 +17,9 @@ const {
   ROLE = '',
   CALLS = '1',
   ASKS = '',
+  DECIDES = '',
+  N = '1',
+  RUN = 'run-of-a-process',
 } = process.env;
 const stateFile = join(FOLDER, 'state.json');
 const note = (line: string): void => {
@@ -27,6 +30,7 @@ const work = gateTool({
   name: 'work',
   inputSchema: z.strictObject({ n: z.int() }),
   needsApproval: GATED === 'yes',
+  ...(DECIDES === 'yes' && { decide: ({ n }) => (n === 13 ? { deny: 'unlucky' } : 'ask') }),
   idempotent: IDEMPOTENT === 'yes',
   execute: async ({ n }, { attempt, idempotencyKey, ask }) => {
     note(`begin ${String(n)} ${String(attempt)} ${idempotencyKey}`);
@@ -65,7 +69,7 @@ if (ROLE === 'ask') {
 }
 
 async function runOneStep(): Promise<void> {
-  const step = { runId: 'run-of-a-process', toolCalls: [{ toolCallId: 'c1', toolName: 'work', arguments: { n: 1 } }] };
+  const step = { runId: RUN, toolCalls: [{ toolCallId: 'c1', toolName: 'work', arguments: { n: Number(N) } }] };
   let outcome = existsSync(stateFile)
     ? await worker.resume(JSON.parse(readFileSync(stateFile, 'utf8')) as RunState, { timeoutMs: 200 })
     : keep(await worker.step(step, { timeoutMs: 200 }));

@@ -24,7 +24,7 @@ export interface World {
   readonly me: Client;
   readonly server: () => Server;
   readonly kill: () => Promise<void>;
-  readonly restart: () => Promise<void>;
+  readonly restart: (env?: Readonly<Record<string, string>>) => Promise<void>;
   readonly workerOf: (tools: readonly GateTool[], more?: Partial<WorkerOptions>) => Worker;
   /** Starts `agent-process.ts` with its files in `folder`. */
   readonly startAgent: (folder: string, settings?: Readonly<Record<string, string>>) => AgentProcess;
@@ -50,8 +50,8 @@ export async function startWorld(): Promise<World> {
     kill: async () => {
       await server.stop('SIGKILL');
     },
-    restart: async () => {
-      server = await startReadyServer(options);
+    restart: async (env = {}) => {
+      server = await startReadyServer({ ...options, env });
     },
     workerOf: (tools, more = {}) => {
       const worker = createWorker({
