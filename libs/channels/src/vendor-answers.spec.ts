@@ -179,7 +179,53 @@ it('a copy in an earlier chat that cannot be changed says nothing about the chat
 it('repeats no word of an answer that is no code of Slack: it may contain what was sent', async () => {
   slack.next.push({ body: { ok: false, error: '<canary>' } });
   const channel = createSlackChannel({ ...slackConfig, apiUrl: slack.url }, { publicUrl });
-  expect(await send(channel)).toEqual({ status: 'failed', reason: 'Slack answers unknown' });
+  expect(await send(channel)).toEqual({
+    status: 'failed',
+    reason: 'Slack answers in another form than its API: check apiUrl',
+  });
+});
+
+describe('a server in front of the vendor', () => {
+  const opened = (at: string): Readonly<Record<'Slack' | 'Telegram', Channel>> => ({
+    Slack: createSlackChannel({ ...slackConfig, apiUrl: at }, { publicUrl }),
+    Telegram: createTelegramChannel({ ...telegramConfig, apiUrl: at }, { publicUrl }),
+  });
+
+  it.each(['Slack', 'Telegram'] as const)('that cannot be found is named by its code: %s', async (vendor) => {
+    const away = await openVendorServer(() => ({}));
+    await away.close();
+    const result = await send(opened(away.url)[vendor]);
+    expect(result).toEqual({ status: 'failed', reason: `${vendor} does not respond (ECONNREFUSED)` });
+  });
+
+  it.each([
+    ['Slack', { ok: false }],
+    ['Telegram', { ok: false }],
+    ['Telegram', { ok: false, error_code: 400, description: { text: 'no' } }],
+    ['Telegram', { ok: false, error_code: '400', description: 'no' }],
+  ] as const)('that answers in another form than %s makes the channel fail: %j', async (vendor, body) => {
+    hook.next.push({ status: 200, body });
+    const result = await send(opened(hook.url)[vendor]);
+    expect(result).toEqual({
+      status: 'failed',
+      reason: `${vendor} answers in another form than its API: check apiUrl`,
+    });
+  });
+
+  it('that limits without a time is a limit of Slack, and one that names a time is not asked earlier', async () => {
+    hook.next.push({ status: 429 });
+    expect(await send(opened(hook.url).Slack)).toEqual({
+      status: 'failed',
+      reason: 'the rate limit of Slack is reached',
+    });
+    hook.next.push({ status: 503, headers: { 'retry-after': '7' } });
+    expect(await send(opened(hook.url).Slack)).toMatchObject({ status: 'failed', retryAfterMs: 7000 });
+  });
+
+  it('that says yes without the time of the message leaves nothing to change later', async () => {
+    hook.next.push({ body: { ok: true } });
+    expect(await send(opened(hook.url).Slack)).toEqual({ status: 'delivered', messageRef: null });
+  });
 });
 
 it('a change in Telegram that was made already, by a try whose answer was lost, is made', async () => {
@@ -190,10 +236,22 @@ it('a change in Telegram that was made already, by a try whose answer was lost, 
   expect(await changed(channel, messageRef)).toEqual({ status: 'delivered', messageRef });
 });
 
-it('a mail server that repeats the password does not bring it into the log', async () => {
-  mail.script = { at: 'AUTH', reply: '535 5.7.8 canary-password is wrong' };
-  const result = await send(createEmailChannel(mailConfigOf(mail.url), { publicUrl }), { recipient });
-  expect(result).toMatchObject({ status: 'failed', reason: expect.stringContaining('[hidden] is wrong') as string });
+it.each(['canary-password', btoa('canary-password'), btoa('\0c\0canary-password')])(
+  'a mail server that repeats the password as %j does not bring it into the log',
+  async (password) => {
+    mail.script = { at: 'AUTH', reply: `535 5.7.8 ${password} is wrong` };
+    const result = await send(createEmailChannel(mailConfigOf(mail.url), { publicUrl }), { recipient });
+    expect(result).toMatchObject({ status: 'failed', reason: expect.stringContaining('[hidden] is wrong') as string });
+  },
+);
+
+it('a server that repeats the address of a bot, as it is or encoded, does not bring its token into the log', async () => {
+  const token = telegramConfig.botToken.reveal();
+  const description = `Not Found: /bot${token}/sendMessage and /bot${encodeURIComponent(token)}/sendMessage`;
+  telegram.next.push({ status: 404, body: { ok: false, error_code: 404, description } });
+  const result = await send(createTelegramChannel({ ...telegramConfig, apiUrl: telegram.url }, { publicUrl }));
+  const reason = 'Telegram answers 404: Not Found: /bot[hidden]/sendMessage and /bot[hidden]/sendMessage';
+  expect(result).toMatchObject({ status: 'failed', reason });
 });
 
 it('a recipient who cannot be reached now does not hold up the others', async () => {

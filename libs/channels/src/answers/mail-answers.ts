@@ -16,12 +16,13 @@ const envelope: readonly MailStep[] = ['RCPT', 'DATA'];
 const sent: readonly MailStep[] = ['MAIL', 'RCPT', 'DATA'];
 
 /**
- * The order matters: servers check the sender and the right to relay at `RCPT` too, with texts that name the recipient.
+ * The order matters: servers check the sender, its limits and the right to relay at `RCPT` too, with texts that name the
+ * recipient, an account or a quota.
  */
 export const mailAnswers: readonly MailRow[] = [
   { at: ['connect', 'AUTH'], means: 'channel' },
   { at: sent, status: /^5\.(3\.4|2\.3)$/, means: 'message' },
-  { at: ['MAIL', 'DATA'], text: /\btoo (big|large)\b|\bsize\b.*\bexceed|\bexceed.*\bsize\b/i, means: 'message' },
+  { at: ['MAIL', 'DATA'], text: /\btoo (big|large|long)\b|\bsize\b.*\bexceed|\bexceed.*\bsize\b/i, means: 'message' },
   { at: ['MAIL'], means: 'channel' },
   {
     at: envelope,
@@ -33,10 +34,15 @@ export const mailAnswers: readonly MailRow[] = [
     text: /\brelay(ing)?( access)?( is)? (denied|not permitted|not allowed|prohibited)|(unable|not allowed) to relay|not relay\b|no relaying|allowed rcpthosts/i,
     means: 'channel',
   },
+  {
+    at: envelope,
+    text: /\byour (ip|host|server|domain|account|mailbox|client|network|mail ?server)\b|\b(sending|daily|hourly)\b.*\b(quota|limit)|authentication (is )?required|not authenticated|must (first )?(authenticate|log ?in)/i,
+    means: 'channel',
+  },
   { at: ['DATA'], status: /^5\.6\./, means: 'message' },
   { at: ['DATA'], text: /\b(virus|malware)\b|content presents a potential security/i, means: 'message' },
   { at: envelope, status: /^5\.(1\.([012346]|10)|2\.[124]|4\.(4|310)|6\.7)$/, means: 'recipient' },
-  { at: envelope, status: /^5\.[1567]\./, means: 'channel' },
+  { at: envelope, status: /^5\.([167]\.|5\.[^0])/, means: 'channel' },
   {
     at: ['RCPT'],
     text: /recipient address rejected|\b(user|mailbox|recipient|account|address)\b.*\b(unknown|not found|not exist|unavailable|disabled|inactive|full|not local|name not allowed)\b/i,

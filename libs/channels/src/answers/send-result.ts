@@ -41,9 +41,15 @@ const wordsMax = 300;
 /** A shorter text is found in any words. */
 const secretLengthMin = 4;
 
-/** The words of the other side in one line. `secrets`: what they must not repeat. */
+/** The words of the other side in one line. `secrets`: what they must not repeat, in no spelling that was sent. */
 export function vendorWords(text: string, secrets: readonly (string | undefined)[] = []): string {
-  const hidden = secrets.filter((secret) => secret !== undefined && secret.length >= secretLengthMin);
-  const shown = hidden.reduce<string>((left, secret = '') => left.replaceAll(secret, '[hidden]'), text);
+  const hidden = secrets.flatMap((secret = '') => (secret.length < secretLengthMin ? [] : spellingsOf(secret)));
+  const shown = hidden.reduce((left, secret) => left.replaceAll(secret, '[hidden]'), text);
   return printable(shown.replaceAll(/\s+/g, ' ').trim(), wordsMax);
+}
+
+/** Of several secrets in a row, base64 shows each one differently: the caller names what was sent as one. */
+function spellingsOf(secret: string): readonly string[] {
+  const base64 = Buffer.from(secret).toString('base64');
+  return [secret, encodeURIComponent(secret), base64];
 }

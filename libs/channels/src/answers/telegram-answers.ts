@@ -8,6 +8,7 @@ export const telegramAnswers: Readonly<Partial<Record<Meaning, readonly string[]
     ...['entities too long', 'entities_too_long', 'entity_bounds_invalid', 'message text is empty', 'message_empty'],
     ...['message must be non-empty', 'text must be non-empty', 'must be encoded in utf-8'],
     ...['button_data_invalid', 'button_url_invalid', 'button_type_invalid', 'button_text_invalid', 'button_invalid'],
+    ...["can't parse messageentity", 'reply markup is too long'],
     ...['reply_markup_invalid', 'reply_markup_too_long', "can't parse inline keyboard", "can't parse reply keyboard"],
     ...['message to edit not found', 'message_id_invalid', "message can't be edited", 'message_edit_time_expired'],
     ...['message identifier is not specified', 'no text in the message to edit', 'message_author_required'],

@@ -50,7 +50,11 @@ function isForLater(status: number): boolean {
 /** The enhanced status code follows the code; some servers write it as `(#5.1.1)` at the end. */
 const enhanced = /^5\d\d[ -]#?(5\.\d{1,3}\.\d{1,3})(?![.\d])|\(#(5\.\d{1,3}\.\d{1,3})\)/;
 
-function meaningOfReply(at: MailStep, reply: string): Meaning {
+/** What stands between the lines of a reply: a sentence may be cut there. */
+const nextLine = /\r?\n\d{3}[ -](\d\.\d{1,3}\.\d{1,3} )?/g;
+
+function meaningOfReply(at: MailStep, lines: string): Meaning {
+  const reply = lines.replaceAll(nextLine, ' ');
   if (!/^5\d\d/.test(reply)) return 'retry';
   const [, first, last] = enhanced.exec(reply) ?? [];
   const status = first ?? last ?? '';

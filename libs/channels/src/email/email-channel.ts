@@ -97,10 +97,11 @@ function subjectOf(notices: readonly Notice[], parts: readonly MailPart[]): stri
   return notices.length === 1 ? headline : `${String(notices.length)} approvals are waiting for you`;
 }
 
-/** The connection string, and the password in it, as it is written there and as it is sent. */
+/** The connection string, and the password in it, as it is written there and as `AUTH LOGIN` and `AUTH PLAIN` send it. */
 function secretsOf({ smtp }: ChannelConfigOf<'email'>): readonly string[] {
-  const { password } = new URL(smtp.reveal());
-  return [smtp.reveal(), password, decoded(password)];
+  const { username, password } = new URL(smtp.reveal());
+  const [user, secret] = [decoded(username), decoded(password)];
+  return [smtp.reveal(), password, secret, `\0${user}\0${secret}`];
 }
 
 function decoded(text: string): string {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ModalView } from '@slack/web-api';
 import type { ApprovalView } from '@countersign/contracts';
 import { labelWords, printable } from '@countersign/text';
@@ -100,15 +101,30 @@ export function noticeModal(words: string): ModalView {
   };
 }
 
+/**
+ * Returns whether a person approves the arguments as they are, and has changed them in the modal: then nobody knows which
+ * ones they mean.
+ */
+export function hasUnusedArguments(payload: ViewSubmission, approval: ApprovalView): boolean {
+  const text = fieldOf(payload, 'arguments').trim();
+  if (fieldOf(payload, 'decision') !== 'approve' || text === '') return false;
+  try {
+    return !isDeepStrictEqual(JSON.parse(text), approval.arguments);
+  } catch {
+    return true;
+  }
+}
+
+function fieldOf({ view }: ViewSubmission, block: string): string {
+  const given = view.state.values[block]?.['value'];
+  return given?.selected_option?.value ?? given?.value ?? '';
+}
+
 /** The submitted values of the modal; undefined when they are none of the choices. */
-export function readModal({ view }: ViewSubmission): Pick<ChannelAnswer, 'decision' | 'reason'> | undefined {
-  const field = (block: string): string => {
-    const given = view.state.values[block]?.['value'];
-    return given?.selected_option?.value ?? given?.value ?? '';
-  };
-  const type = field('decision');
-  const reason = field('reason').slice(0, reasonMax);
+export function readModal(payload: ViewSubmission): Pick<ChannelAnswer, 'decision' | 'reason'> | undefined {
+  const type = fieldOf(payload, 'decision');
+  const reason = fieldOf(payload, 'reason').slice(0, reasonMax);
   const why = reason === '' ? {} : { reason };
-  if (type === 'edit') return { decision: { type, argumentsText: field('arguments') }, ...why };
+  if (type === 'edit') return { decision: { type, argumentsText: fieldOf(payload, 'arguments') }, ...why };
   return type === 'approve' || type === 'deny' ? { decision: { type }, ...why } : undefined;
 }

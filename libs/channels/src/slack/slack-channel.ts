@@ -27,7 +27,7 @@ export function createSlackChannel(config: ChannelConfigOf<'slack'>, { publicUrl
           unfurl_media: false,
           ...(thread === undefined ? {} : { thread_ts: thread }),
         });
-        return `${posted.channel ?? config.channel}:${posted.ts ?? ''}`;
+        return posted.ts === undefined ? null : `${posted.channel ?? config.channel}:${posted.ts}`;
       }),
     update: (messageRef, notice) => {
       const copy = parseSlackRef(messageRef);
@@ -50,7 +50,7 @@ export function parseSlackRef(messageRef: string): { readonly channel: string; r
   return { channel, ts };
 }
 
-async function attempt(call: () => Promise<string>, isCopyElsewhere = false): Promise<SendResult> {
+async function attempt(call: () => Promise<string | null>, isCopyElsewhere = false): Promise<SendResult> {
   try {
     return { status: 'delivered', messageRef: await call() };
   } catch (error) {

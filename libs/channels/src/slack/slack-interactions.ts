@@ -15,11 +15,11 @@ import type { Interaction, Pressed } from '../interaction.js';
 import { answered } from '../surface.js';
 import type { SurfaceResponse } from '../surface.js';
 import { meaningOfButton, messageOf } from './blocks.js';
-import { answerModal, modalId, noticeModal, readModal } from './modal.js';
+import { answerModal, hasUnusedArguments, modalId, noticeModal, readModal } from './modal.js';
 import { readSlackPayload, slackIdentity } from './payload.js';
 import type { BlockActions, ViewSubmission } from './payload.js';
 import { createSlackTokens } from './slack-channel.js';
-import { createSlackClient } from './slack-client.js';
+import { createSlackClient, isOfSlack, slackFailureOf } from './slack-client.js';
 
 export interface SlackPorts extends LinkPorts {
   readonly responses: ResponsePort;
@@ -98,9 +98,8 @@ class Interactions {
     const means = others.length === 0 ? meaningOfButton(button?.action_id) : [];
     const pressed = await this.#read({ person: this.#personOf(payload), value: tokenText, means });
     if (pressed.status === 'told') {
-      await this.#tell(payload, noticeModal(pressed.words));
-      if (pressed.isStale) await this.#refresh(payload, tokenText);
-      return;
+      const { words, isStale } = pressed;
+      return isStale ? this.#tellAndRefresh(payload, words, tokenText) : this.#tell(payload, noticeModal(words));
     }
     const { approval, person } = pressed;
     if (pressed.token.action === 'm' && approval.state === 'pending') {
@@ -114,9 +113,7 @@ class Interactions {
       ...this.#answerOf(payload, person, approval, commandId),
       decision: { type },
     });
-    if (result.status === 'recorded') return;
-    await this.#tell(payload, noticeModal(answerWords(result, type)));
-    await this.#refresh(payload, tokenText);
+    if (result.status === 'refused') await this.#tellAndRefresh(payload, answerWords(result, type), tokenText);
   }
 
   async #submitted(payload: ViewSubmission, commandId: string): Promise<SurfaceResponse> {
@@ -126,6 +123,7 @@ class Interactions {
     if (pressed.status === 'told') return answered(200, shown(pressed.words));
     const given = readModal(payload);
     if (given === undefined) return answered(200);
+    if (hasUnusedArguments(payload, pressed.approval)) return answered(200, errorAt('decision', unusedWords));
     const result = await this.#ports.responses.answer({
       ...this.#answerOf(payload, pressed.person, pressed.approval, commandId),
       ...given,
@@ -160,6 +158,13 @@ class Interactions {
     if (triggerId !== undefined) await this.#client.views.open({ trigger_id: triggerId, view });
   }
 
+  /** A person can be told for 3 s. After that the copy at least shows what is true. */
+  async #tellAndRefresh(payload: BlockActions, words: string, tokenText: string | undefined): Promise<void> {
+    const ends = [this.#tell(payload, noticeModal(words)), this.#refresh(payload, tokenText)];
+    await Promise.allSettled(ends);
+    await Promise.all(ends);
+  }
+
   /** A copy with inactive buttons. */
   async #refresh({ container }: BlockActions, tokenText = ''): Promise<void> {
     const token = this.#tokens.open(tokenText);
@@ -174,9 +179,11 @@ class Interactions {
   }
 
   #failed(error: unknown): void {
-    // Only its name: an error message of Slack's client may repeat its input.
-    const name = error instanceof Error ? error.name : 'unknown';
-    this.#ports.log.error({ channelId: this.#config.id, name }, 'a button press in Slack could not be handled');
+    // Only its name, or the code of Slack: an error message of Slack's client may repeat its input.
+    const what = isOfSlack(error)
+      ? { reason: slackFailureOf(error).reason }
+      : { name: error instanceof Error ? error.name : 'unknown' };
+    this.#ports.log.error({ channelId: this.#config.id, ...what }, 'a button press in Slack could not be handled');
   }
 }
 
@@ -189,7 +196,13 @@ function notRecorded(result: Extract<AnswerResult, { status: 'refused' }>, decis
     'invalid-request': 'arguments',
   };
   const block = mendable[result.code];
-  return block === undefined ? shown(words) : { response_action: 'errors', errors: { [block]: words } };
+  return block === undefined ? shown(words) : errorAt(block, words);
+}
+
+const unusedWords = 'You changed the arguments: choose “Approve with the arguments below”, or put them back.';
+
+function errorAt(block: string, words: string): object {
+  return { response_action: 'errors', errors: { [block]: words } };
 }
 
 function shown(words: string): object {

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
+import type { CollectingLog } from '@countersign/runtime/testing';
 import { verifySlackRequest } from '@slack/bolt';
 import type { AnswerResult, ChannelAnswer } from '../response-port.js';
 import type { Surface } from '../surface.js';
@@ -24,6 +25,7 @@ let server: SlackServer;
 let surface: Surface;
 let given: ChannelAnswer[];
 let result: AnswerResult;
+let log: CollectingLog;
 const clock = systemClock;
 
 beforeEach(async () => {
@@ -41,7 +43,7 @@ beforeEach(async () => {
     responses,
     people: () => [alice],
     clock,
-    log: createCollectingLog(),
+    log: (log = createCollectingLog()),
     publicUrl: null,
   });
 });
@@ -239,6 +241,29 @@ describe('a press', () => {
     await receive(press('a'));
     expect(server.calls().map(({ method }) => method)).toEqual(['views.open', 'chat.update']);
     expect(JSON.stringify(server.calls()[0])).toContain('Already denied by bob via inbox');
+  });
+
+  it('whose person cannot be told any more changes the copy all the same, and the log has the words of Slack', async () => {
+    result = { status: 'refused', code: 'expired', detail: '' };
+    const no = { body: { ok: false, error: 'expired_trigger_id' } };
+    server.next.push(no);
+    await receive(press('a'));
+    expect(server.calls().map(({ method }) => method)).toContain('chat.update');
+    const reason = 'Slack answers expired_trigger_id';
+    expect(log.entries).toMatchObject([{ level: 'error', fields: { channelId: 'ops-slack', reason } }]);
+  });
+
+  it.each([
+    ['changed', '{"path":"/tmp/other"}', 0],
+    ['no JSON', '{', 0],
+    ['as they were, written in another way', JSON.stringify(notice.approval?.arguments), 1],
+    ['taken away', '', 1],
+  ])('of a modal that approves "as it is" while its arguments are %s', async (_, args, decided) => {
+    await receive(press('m'));
+    const { view } = server.calls().at(-1)?.args as { view: { callback_id: string; private_metadata: string } };
+    const response = await receive(slackSubmission(view, { decision: 'approve', args }));
+    expect(given).toHaveLength(decided);
+    if (decided === 0) expect(JSON.stringify(response.body)).toContain('You changed the arguments');
   });
 
   it('on "More…" opens a modal, whose answer carries reason and edited arguments', async () => {

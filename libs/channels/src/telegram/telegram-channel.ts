@@ -1,6 +1,7 @@
 import { Api, GrammyError } from 'grammy';
 import { createAnswerTokens } from '../answer-token.js';
 import type { AnswerTokens } from '../answer-token.js';
+import { noAnswerWords, otherFormWords } from '../answers/cause-code.js';
 import { toSendResult, vendorWords } from '../answers/send-result.js';
 import type { Refusal } from '../answers/send-result.js';
 import { meaningOf } from '../answers/vendor-answers.js';
@@ -110,10 +111,20 @@ export function parseTelegramRef(messageRef: string): { readonly chat: string; r
 
 /** What an answer of Telegram is about, with its words. */
 export function telegramRefusalOf(error: unknown, secrets: readonly (string | undefined)[]): Refusal {
-  // The message of any other error could name the url, and that has the bot's token in it.
-  if (!(error instanceof GrammyError)) return { means: 'retry', reason: 'Telegram does not respond' };
+  if (!(error instanceof GrammyError)) return { means: 'retry', reason: noAnswerWords('Telegram', error) };
   const { error_code: status, description: text, parameters } = error;
+  if (!isNumber(status) || !isText(text)) return { means: 'channel', reason: otherFormWords('Telegram') };
   const reason = `Telegram answers ${String(status)}: ${vendorWords(text, secrets)}`;
-  const afterMs = status === 429 ? (parameters.retry_after ?? 1) * 1000 : undefined;
+  const named = parameters.retry_after ?? Number(/retry after (\d+)/i.exec(text)?.[1] ?? 1);
+  const afterMs = status === 429 ? named * 1000 : undefined;
   return { means: meaningOf({ channel: 'telegram', status, text }), reason, afterMs };
+}
+
+/** The vendor's client passes on what came. */
+function isNumber(given: unknown): boolean {
+  return typeof given === 'number';
+}
+
+function isText(given: unknown): boolean {
+  return typeof given === 'string';
 }

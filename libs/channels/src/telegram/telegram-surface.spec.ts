@@ -1,4 +1,5 @@
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
+import type { CollectingLog } from '@countersign/runtime/testing';
 import { Bot, webhookCallback } from 'grammy';
 import type { AnswerResult, ChannelAnswer } from '../response-port.js';
 import type { Surface } from '../surface.js';
@@ -22,6 +23,7 @@ let server: TelegramServer;
 let surface: Surface;
 let given: ChannelAnswer[];
 let result: AnswerResult;
+let log: CollectingLog;
 const responses = {
   find: (id: string) => Promise.resolve(id === approval.approvalId ? notice : undefined),
   answer: (answer: ChannelAnswer) => {
@@ -37,7 +39,7 @@ beforeEach(async () => {
   surface = createTelegramSurface(config, {
     responses,
     people: () => [alice],
-    log: createCollectingLog(),
+    log: (log = createCollectingLog()),
     publicUrl: null,
   });
 });
@@ -207,6 +209,28 @@ it('tells a late press who was first, and takes the buttons away', async () => {
   await receive(press('a'));
   expect(server.calls()[0]?.args['text']).toContain('Already approved by bob via ops-slack');
   expect(methods()).toEqual(['answerCallbackQuery', 'editMessageText']);
+});
+
+it('takes the buttons away also when the press is too old to be answered, and logs the words of Telegram', async () => {
+  result = { status: 'refused', code: 'expired', detail: '' };
+  const no = (description: string) => ({ status: 400, body: { ok: false, error_code: 400, description } });
+  server.next.push(no('Bad Request: query is too old and response timeout expired or query ID is invalid'));
+  await receive(press('a'));
+  expect(methods()).toEqual(['answerCallbackQuery', 'editMessageText']);
+  const reason = expect.stringContaining('query is too old') as unknown;
+  expect(log.entries).toMatchObject([{ level: 'warn', fields: { channelId: 'ops-telegram', reason } }]);
+});
+
+it('logs nothing when the message shows already what is true', async () => {
+  result = { status: 'refused', code: 'expired', detail: '' };
+  const description = 'Bad Request: message is not modified';
+  server.next.push(
+    { body: { ok: true, result: true } },
+    { status: 400, body: { ok: false, error_code: 400, description } },
+  );
+  await receive(press('a'));
+  expect(methods()).toEqual(['answerCallbackQuery', 'editMessageText']);
+  expect(log.entries).toEqual([]);
 });
 
 it('answers the press even when nothing can be decided', async () => {

@@ -12,7 +12,7 @@ import type { ChannelConfigOf } from '../config/load-channels.js';
 import { readInteraction } from '../interaction.js';
 import { answered, headerOf } from '../surface.js';
 import type { Surface } from '../surface.js';
-import { createTelegramApi, createTelegramTokens, successorOf } from './telegram-channel.js';
+import { createTelegramApi, createTelegramTokens, successorOf, telegramRefusalOf } from './telegram-channel.js';
 import { meaningOfButton, telegramMessageOf } from './telegram-message.js';
 
 export interface TelegramSurfacePorts extends LinkPorts {
@@ -90,6 +90,11 @@ export function createTelegramUpdates(
   const told = async (press: Press, words: string, isAlert: boolean): Promise<void> => {
     await api.answerCallbackQuery(press.id, { text: words.slice(0, 200), show_alert: isAlert });
   };
+  const secrets = [config.botToken.reveal(), config.webhookSecret?.reveal()];
+  const failed = (error: unknown): void => {
+    const { means, reason } = telegramRefusalOf(error, secrets);
+    if (means !== 'done') ports.log.warn({ channelId: config.id, reason }, 'Telegram could not be answered');
+  };
   return {
     take: async (given) => {
       const update = updateSchema.safeParse(given);
@@ -101,14 +106,14 @@ export function createTelegramUpdates(
           ports.log.error({ channelId: config.id, error }, 'a button press in Telegram could not be handled');
           return { text: unableWords, isStale: false, isDone: false };
         });
-        await told(press, words.text, !words.isDone);
-        if (words.isStale) await refresh(api, ports, tokens, press);
+        // A press can be answered for some seconds. After that the message at least shows what is true.
+        const ends = [
+          told(press, words.text, !words.isDone),
+          words.isStale ? refresh(api, ports, tokens, press) : null,
+        ];
+        for (const end of await Promise.allSettled(ends)) if (end.status === 'rejected') failed(end.reason);
       } catch (error) {
-        // Only its name: an error of the client may contain the url with the bot's token.
-        ports.log.warn(
-          { channelId: config.id, name: error instanceof Error ? error.name : 'unknown' },
-          'Telegram could not be answered',
-        );
+        failed(error);
       }
     },
   };
