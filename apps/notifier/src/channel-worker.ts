@@ -42,8 +42,9 @@ export class NotifierStoppedError extends Error {
 }
 
 /**
- * After this many failed tries in a row a message is skipped for now, unless the previous message also failed: then the
- * channel is down.
+ * After this many failed tries in a row a message steps aside, so that one which the other side never takes holds up no
+ * other. When the next message fails too, the channel may be down: then those that stepped aside are tried in turn, each
+ * once, with the pause of the channel, and the log is not filled with their tries.
  */
 const triesMax = 3;
 
@@ -115,13 +116,11 @@ export class ChannelWorker {
       );
       if (isRefusedTogether(together, result)) {
         isApart = true;
-      } else if (result.status !== 'failed') {
-        await this.#settle(together, result, signal);
+      } else if (await this.#isOver(together, result, failure, signal)) {
         left = actions.filter((action) => !together.includes(action)).map(({ job }) => job);
         failure = { tries: 1, isFirst: true };
       } else {
-        if (await this.#fail(together, result, failure, signal)) return;
-        failure = { tries: failure.tries + (result.retryAfterMs === undefined ? 1 : 0), isFirst: false };
+        failure = { tries: failure.tries + (hasNamedWait(result) ? 0 : 1), isFirst: false };
       }
     }
   }
@@ -202,6 +201,18 @@ export class ChannelWorker {
     }
   }
 
+  /** Records a result. Returns false for a message that keeps its turn. */
+  async #isOver(
+    actions: readonly PlannedMessage[],
+    result: SendResult,
+    failure: Failure,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (result.status === 'failed') return this.#fail(actions, result, failure, signal);
+    await this.#settle(actions, result, signal);
+    return true;
+  }
+
   async #settle(
     actions: readonly PlannedMessage[],
     result: Exclude<SendResult, { status: 'failed' }>,
@@ -229,27 +240,49 @@ export class ChannelWorker {
     if (signal.aborted) throw new NotifierStoppedError('the notifier stops');
     const pauseMs = this.#health.failed(result);
     this.#pausedUntil = this.#ports.clock.monotonic() + pauseMs;
-    const isOfOne = result.about === 'recipient';
-    const isParked = isOfOne || this.#maySkip(result, tries);
-    // The log records the failure and the next try once; each further try of a channel that is down would fill it.
-    if (!isFirst && !isParked) return false;
-    const when = { nthMin: isOfOne ? 1 : triesMax, inTurnMs: isParked ? undefined : pauseMs };
-    for (const action of actions) await this.#recordFailure(action, result.reason, when, signal);
-    return isParked;
-  }
-
-  /** A channel that is rate limited or down keeps its messages in order. */
-  #maySkip({ retryAfterMs }: Extract<SendResult, { status: 'failed' }>, tries: number): boolean {
-    if (retryAfterMs !== undefined || tries < triesMax || this.#hasParked) return false;
-    this.#hasParked = true;
+    const isAnnounced = this.#hasParked && actions.every(hasFailedBefore);
+    if (result.about === 'recipient') {
+      await this.#recordFailures(actions, result.reason, { nthMin: 1, inTurnMs: undefined }, signal);
+    } else if (hasNamedWait(result) || (tries < triesMax && !isAnnounced)) {
+      const when = { nthMin: triesMax, inTurnMs: pauseMs };
+      // The log records the failure and the next try once; each further try of a channel that is down would fill it.
+      if (isFirst && !isAnnounced) await this.#recordFailures(actions, result.reason, when, signal);
+      return false;
+    } else {
+      await this.#stepAside(actions, result.reason, pauseMs, signal);
+    }
     return true;
   }
 
-  /** `inTurnMs`: the pause of a message that keeps its turn. Without it, the message steps aside. */
+  /** The first message after one that was delivered has its own times. Those after it are tried with the channel's pauses. */
+  async #stepAside(
+    actions: readonly PlannedMessage[],
+    reason: string,
+    pauseMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, later } = this.#ports;
+    if (this.#hasParked) {
+      for (const { job } of actions) later({ ...job, isRetry: true }, clock.now() + pauseMs);
+      return;
+    }
+    this.#hasParked = true;
+    await this.#recordFailures(actions, reason, { nthMin: triesMax, inTurnMs: undefined }, signal);
+  }
+
+  async #recordFailures(
+    actions: readonly PlannedMessage[],
+    reason: string,
+    when: FailureTimes,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const action of actions) await this.#recordFailure(action, reason, when, signal);
+  }
+
   async #recordFailure(
     action: PlannedMessage,
     reason: string,
-    { nthMin, inTurnMs }: { readonly nthMin: number; readonly inTurnMs: number | undefined },
+    { nthMin, inTurnMs }: FailureTimes,
     signal: AbortSignal,
   ): Promise<void> {
     const { clock, later } = this.#ports;
@@ -266,6 +299,24 @@ export class ChannelWorker {
   #record(action: PlannedMessage, event: DeliveryEvent, signal: AbortSignal): Promise<void> {
     return this.#ports.deliveries.record(action.subject, event, signal);
   }
+}
+
+/** When a failed message is tried again. */
+interface FailureTimes {
+  /** The least number of tries that its pause is counted by. */
+  readonly nthMin: number;
+  /** The pause of a message that keeps its turn. Without it, the message steps aside. */
+  readonly inTurnMs: number | undefined;
+}
+
+/** The other side said how long to wait: such a channel keeps its messages in order. */
+function hasNamedWait(result: SendResult): boolean {
+  return result.status === 'failed' && result.retryAfterMs !== undefined;
+}
+
+/** The log has its failure already. */
+function hasFailedBefore({ job, before }: PlannedMessage): boolean {
+  return job.isRetry === true && before?.status === 'failed';
 }
 
 /** One of several combined messages may be what the other side refuses. A digest is one message. */

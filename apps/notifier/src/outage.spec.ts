@@ -87,3 +87,48 @@ it('a channel that is down for ten minutes, one with a rate limit and a healthy 
   await eventually(() => expect(notifier.status().channels['down']).toMatchObject({ state: 'ok', waiting: 0 }));
   expect(down.sent).toHaveLength(30);
 }, 120_000);
+
+/** Virtual time in steps of a second, until a condition holds. Returns the time that it took. */
+async function timeUntil(clock: ReturnType<typeof createVirtualClock>, holds: () => boolean): Promise<number> {
+  const from = clock.now();
+  await eventually(async () => {
+    for (let second = 0; second < 10 && !holds(); second += 1) {
+      await clock.advanceAsync(1_000);
+      await nextTurn();
+    }
+    expect(holds()).toBe(true);
+  }, 60_000);
+  return clock.now() - from;
+}
+
+it('messages that a channel never takes hold up no other for long, however many there are', async () => {
+  const clock = createVirtualClock(Date.now() + minute);
+  const channel = createRecordingChannel({ id: 'ops' });
+  const send: RecordingChannel['send'] = (notices, options) =>
+    notices[0].call.toolCallId.startsWith('bad')
+      ? Promise.resolve({ status: 'failed', reason: '403' })
+      : channel.send(notices, options);
+  await world.notify({ channels: [{ ...channel, send }], routes: [{ ...route, to: ['ops'] }], clock });
+  for (const name of ['bad-1', 'bad-2', 'bad-3', 'fine']) await world.ask(name, { runId: name });
+  expect(await timeUntil(clock, () => channel.sent.length === 1)).toBeLessThan(5 * minute);
+  await world.ask('later', { runId: 'later' });
+  expect(await timeUntil(clock, () => channel.sent.length === 2)).toBeLessThan(2 * minute);
+}, 120_000);
+
+it('a channel that is down for a day gets its messages within a minute once it works, and the log is not filled', async () => {
+  const clock = createVirtualClock(Date.now() + minute);
+  let isDown = true;
+  const down = breaking('down', () => (isDown ? { status: 'failed', reason: '503' } : undefined));
+  await world.notify({ channels: [down], routes: [{ ...route, to: ['down'] }], clock });
+  for (let n = 0; n < 4; n += 1) await world.ask(`call-${String(n)}`, { runId: `run-${String(n)}` });
+  await eventually(() => expect(down.tries()).toBe(1));
+  for (let step = 0; step < 24 * 60 * 2; step += 1) {
+    await clock.advanceAsync(30_000);
+    await nextTurn();
+  }
+  const failures = (await world.deliveries()).filter(({ type }) => type === 'NotificationFailed');
+  expect(failures.length).toBeLessThan(20);
+  expect(down.tries()).toBeGreaterThan(1_000);
+  isDown = false;
+  expect(await timeUntil(clock, () => down.sent.length === 4)).toBeLessThanOrEqual(minute);
+}, 120_000);

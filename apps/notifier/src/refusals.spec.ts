@@ -86,6 +86,22 @@ it('of combined messages that are refused together, only the one that is refused
   expect(notifier.status().channels['ops']).toMatchObject({ state: 'ok', givenUp: { message: 1 } });
 });
 
+it('a message that is sent apart from others, and fails, leaves them to be sent', async () => {
+  const bob = { id: 'bob', email: 'bob@example.com', groups: [] };
+  const channel = createRecordingChannel({ addressing: 'personal', gatherMs: 100 });
+  let odd: string | undefined;
+  const send: Channel['send'] = (notices, options) => {
+    if (notices.length > 1) return Promise.resolve(tooLong);
+    odd ??= notices[0].call.toolCallId;
+    return notices[0].call.toolCallId === odd
+      ? Promise.resolve({ status: 'failed', about: 'recipient', reason: '451 later' })
+      : channel.send(notices, options);
+  };
+  await world.notify({ channels: [{ ...channel, send }], routes: [route()], people: () => [bob] });
+  await Promise.all(['one', 'two', 'three'].map((call) => world.ask(call, { runId: call })));
+  await eventually(() => expect(channel.sent).toHaveLength(2));
+});
+
 it('recipients who cannot be reached now hold up no other', async () => {
   const people = ['ann', 'bob', 'cid'].map((id) => ({ id, email: `${id}@example.com`, groups: [] }));
   const channel = createRecordingChannel({ addressing: 'personal', gatherMs: 10 });

@@ -4,7 +4,7 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createWorker, gateTool, type RunState, type StepOutcome } from '@countersign/worker-sdk';
+import { createWorker, gateTool, type Decide, type RunState, type StepOutcome } from '@countersign/worker-sdk';
 import { z } from 'zod';
 
 const {
@@ -26,11 +26,12 @@ const note = (line: string): void => {
   appendFileSync(join(FOLDER, 'runs.log'), `${line}\n`);
 };
 
+const decide: Decide<{ readonly n: number }> = ({ n }) => (n === 13 ? { deny: 'unlucky' } : 'ask');
 const work = gateTool({
   name: 'work',
   inputSchema: z.strictObject({ n: z.int() }),
   needsApproval: GATED === 'yes',
-  ...(DECIDES === 'yes' && { decide: ({ n }) => (n === 13 ? { deny: 'unlucky' } : 'ask') }),
+  ...(DECIDES === 'yes' && { decide }),
   idempotent: IDEMPOTENT === 'yes',
   execute: async ({ n }, { attempt, idempotencyKey, ask }) => {
     note(`begin ${String(n)} ${String(attempt)} ${idempotencyKey}`);

@@ -1,9 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { endpointOf, noChannels } from '@countersign/channels';
 import type { ChannelConfig } from '@countersign/channels';
 import { channelStream } from '@countersign/contracts';
 import { Secret } from '@countersign/runtime';
+import { Registry } from 'prom-client';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
+import { observeChannels } from './channel-metrics.js';
 
 const pagerAt = (url: string): ChannelConfig => ({
   ...{ id: 'pager', type: 'webhook', url, allowPrivateNetwork: true },
@@ -18,8 +21,8 @@ beforeEach(async () => {
   const channels = { ...noChannels, channels: [pagerAt(old)] };
   world = await openWorld({ change: (ports) => ({ ...ports, channels }) });
 });
-const stateOfPager = async (): Promise<string | undefined> => {
-  const text = await world.ports.metrics.registry.metrics();
+const stateOfPager = async (registry = world.ports.metrics.registry): Promise<string | undefined> => {
+  const text = await registry.metrics();
   return /^countersign_channel_recorded\{channel="pager",state="(\w+)"\} 1$/m.exec(text)?.[1];
 };
 
@@ -53,13 +56,24 @@ it('a channel that the store cannot tell of has no figure, until it can', async 
   expect(await stateOfPager()).toBe('unserved');
 });
 
+const at = '2030-01-01T00:00:00.000Z';
+const message = { approvalId: null, kind: 'blocked', nth: 0, recipient: null };
+const delivery = (type: string, data: object): Promise<void> => record(type, { ...message, ...data }, 'delivery-tc_1');
+const fail = (nextAttemptAt: string | null): Promise<void> =>
+  delivery('NotificationFailed', { attempt: 1, reason: '503', nextAttemptAt, failedAt: at });
+
+it('a gateway that starts again shows a channel whose last message failed before', async () => {
+  await record('ChannelActivated', { activatedAt: at });
+  await delivery('NotificationDelivered', { messageRef: null, shows: 's', deliveredAt: at });
+  await fail(at);
+  await fail(null);
+  const metrics = { ...world.ports.metrics, registry: new Registry() };
+  const stop = observeChannels({ ...world.ports, metrics }, [pagerAt(old)]);
+  while ((await stateOfPager(metrics.registry)) !== 'failing') await nextTurn();
+  stop();
+});
+
 it('a gateway shows that the last message to a channel failed, until one is delivered', async () => {
-  const at = '2030-01-01T00:00:00.000Z';
-  const message = { approvalId: null, kind: 'blocked', nth: 0, recipient: null };
-  const delivery = (type: string, data: object): Promise<void> =>
-    record(type, { ...message, ...data }, 'delivery-tc_1');
-  const fail = (nextAttemptAt: string | null): Promise<void> =>
-    delivery('NotificationFailed', { attempt: 1, reason: '503', nextAttemptAt, failedAt: at });
   await record('ChannelActivated', { activatedAt: at });
   await fail(null);
   expect(await stateOfPager()).toBe('on');

@@ -4,6 +4,7 @@ import { channelStream, isReadable } from '@countersign/contracts';
 import type { DeliveryEvent } from '@countersign/contracts';
 import { Gauge } from 'prom-client';
 import type { GatewayPorts } from '../ports.js';
+import { createFailingChannels } from './failing-channels.js';
 
 const statuses = ['unserved', 'on', 'failing', 'off'] as const;
 
@@ -12,12 +13,13 @@ const statuses = ['unserved', 'on', 'failing', 'off'] as const;
  * it.
  */
 export function observeChannels(
-  { metrics, store, readModel }: Pick<GatewayPorts, 'metrics' | 'store' | 'readModel'>,
+  { metrics, store, readModel, clock, log }: Pick<GatewayPorts, 'metrics' | 'store' | 'readModel' | 'clock' | 'log'>,
   channels: readonly ChannelConfig[],
 ): () => void {
   const known = new Map<string, Promise<ChannelRecord>>();
-  /** The channels whose last message failed, as far as this process has seen it. */
-  const failing = new Set<string>();
+  const failing = createFailingChannels({ store, readModel, clock, log });
+  const stopping = new AbortController();
+  void failing.recover(stopping.signal);
   const read = async (channel: ChannelConfig): Promise<ChannelRecord> => {
     const events = await store.readStream(channelStream(channel.id));
     return channelRecordOf(events.filter(isReadable) as unknown as readonly DeliveryEvent[], endpointOf(channel));
@@ -36,7 +38,7 @@ export function observeChannels(
   metrics.registry.registerMetric(
     new Gauge({
       name: 'countersign_channel_recorded',
-      help: 'What the log says of a channel: 1 for unserved (by no notifier, ever), on, failing (its last message, since the start of this process), or off (the other side wants no more).',
+      help: 'What the log says of a channel: 1 for unserved (by no notifier, ever), on, failing (its last message), or off (the other side wants no more).',
       labelNames: ['channel', 'state'],
       registers: [],
       async collect() {
@@ -48,17 +50,15 @@ export function observeChannels(
       },
     }),
   );
-  return readModel.onApplied(({ events }) => {
+  const stopListening = readModel.onApplied(({ events }) => {
+    failing.learn(events);
     for (const { type, data } of events.filter(isReadable)) {
       const isOfChannel = type === 'ChannelActivated' || type === 'ChannelSwitchedOff';
-      const { channelId, nextAttemptAt } = data as {
-        readonly channelId: string;
-        readonly nextAttemptAt?: string | null;
-      };
-      if (isOfChannel) known.delete(channelId);
-      // A message that is given up says nothing about the channel.
-      if (type === 'NotificationFailed' && nextAttemptAt !== null) failing.add(channelId);
-      if (type === 'NotificationDelivered' || type === 'NotificationUpdated') failing.delete(channelId);
+      if (isOfChannel) known.delete((data as { readonly channelId: string }).channelId);
     }
   });
+  return () => {
+    stopping.abort();
+    stopListening();
+  };
 }

@@ -107,11 +107,8 @@ export function createTelegramUpdates(
           return { text: unableWords, isStale: false, isDone: false };
         });
         // A press can be answered for some seconds. After that the message at least shows what is true.
-        const ends = [
-          told(press, words.text, !words.isDone),
-          words.isStale ? refresh(api, ports, tokens, press) : null,
-        ];
-        for (const end of await Promise.allSettled(ends)) if (end.status === 'rejected') failed(end.reason);
+        await told(press, words.text, !words.isDone).catch(failed);
+        if (words.isStale) await refresh(api, ports, tokens, press);
       } catch (error) {
         failed(error);
       }
