@@ -67,12 +67,11 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       const answer = await conclude(ports, 'RespondInBulk', outcome, (results) => ({
         results: toResults(ports, actor, results),
       }));
-      // Nothing was recorded, so nothing is remembered of the request.
+      // Nothing was recorded, so there is no position to read after.
       return body.dryRun === true ? { status: answer.status, body: answer.body } : answer;
     },
-    reveal: async ({ actor }, approvalId) => {
-      // Each reveal has its own id: a retry is a new look at the current values, so it is checked and recorded again.
-      const outcome = await reveal(commands, actor, approvalId, ports.ids.uuid());
+    reveal: async ({ actor, commandId }, approvalId) => {
+      const outcome = await reveal(commands, actor, approvalId, commandId);
       return conclude(ports, 'RevealValues', outcome, (revealed) => revealed);
     },
     withdraw: async ({ actor, commandId }, approvalId, which) => {

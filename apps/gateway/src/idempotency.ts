@@ -14,7 +14,7 @@ export interface KnownRequest {
   readonly bodyHash: string;
   /** The status of the first response: a repeat that succeeds has the same. */
   readonly status: number;
-  /** The position of the log after it. */
+  /** The position of the log after it; 0: nothing was recorded. */
   readonly position: number;
   readonly storedAtMs: number;
 }
@@ -95,16 +95,18 @@ export function createIdempotency({ store, clock, log, requestHash = () => unkey
     }
   };
 
+  const bodyHashOf = (bytes: Uint8Array): string => `${form}${requestHash()(bytes)}`;
   const run = async (
-    request: { readonly first: First; readonly known: KnownRequest | undefined },
+    { scope, owner, bytes }: First,
+    known: KnownRequest | undefined,
     send: (commandId: string) => Promise<Answer>,
   ): Promise<Answer> => {
-    const answer = await send(uuidV5(namespace, request.first.scope));
-    const { position } = answer;
-    const { known } = request;
+    const answer = await send(uuidV5(namespace, scope));
+    const { status, position = 0 } = answer;
     if (known !== undefined) return asRepeat(answer, known);
-    if (position !== undefined)
-      remember({ ...request.first, status: answer.status, position, storedAtMs: clock.now() });
+    // Hashed after it: an erasure changes the key of the hash.
+    if (status < 400)
+      remember({ scope, owner, bodyHash: bodyHashOf(bytes), status, position, storedAtMs: clock.now() });
     return answer;
   };
 
@@ -115,12 +117,11 @@ export function createIdempotency({ store, clock, log, requestHash = () => unkey
       if (first !== undefined) {
         return Buffer.compare(first.bytes, bytes) === 0 ? { ...(await first.answer), isRepeat: true } : reused(key);
       }
-      const bodyHash = `${form}${requestHash()(bytes)}`;
       const known = store.find(scope);
       const kept = known !== undefined && clock.now() - known.storedAtMs < keptMs ? known : undefined;
-      if (kept !== undefined && isAnother(kept.bodyHash, bodyHash)) return reused(key);
+      if (kept !== undefined && isAnother(kept.bodyHash, bodyHashOf(bytes))) return reused(key);
       const owner = hash('sha256', JSON.stringify([tenant, principal])).slice(0, 16);
-      const answer = run({ first: { scope, owner, bodyHash }, known: kept }, send).finally(() => running.delete(scope));
+      const answer = run({ scope, owner, bytes }, kept, send).finally(() => running.delete(scope));
       running.set(scope, { bytes, answer });
       return answer;
     },
@@ -128,7 +129,7 @@ export function createIdempotency({ store, clock, log, requestHash = () => unkey
 }
 
 /** The members of a known request that do not depend on its response. */
-type First = Pick<KnownRequest, 'scope' | 'owner' | 'bodyHash'>;
+type First = Pick<KnownRequest, 'scope' | 'owner'> & Pick<KeyedRequest, 'bytes'>;
 
 /** The first request created something, and so its repeat says; whether it is still so is in the body. */
 function asRepeat(answer: Answer, { status }: KnownRequest): Answer {

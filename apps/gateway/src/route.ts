@@ -22,8 +22,6 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   readonly isBodyOptional?: boolean;
   /** Returns the parts of a body that are too large, by path. Runs before validation. */
   readonly oversize?: (body: unknown, bodyBytes: number) => readonly FieldError[];
-  /** An `Idempotency-Key` means nothing: every retry is checked and recorded again. */
-  readonly ignoresKey?: true;
   /** A POST that records nothing: it has a body because a query is too short for it. */
   readonly isRead?: true;
   readonly query?: Query;

@@ -68,6 +68,17 @@ it('adds nothing when it is repeated, and names the proof', async () => {
   expect(await stores().store.readStream(stream ?? '')).toHaveLength(1);
 });
 
+it('has the first result again for the same command, and erases nothing that came since', async () => {
+  await request('a');
+  await run('a');
+  const first = (await erase({}, actor, 'command-1')) as ErasureView;
+  await request('b');
+  await run('b');
+  expect(await erase({}, actor, 'command-1')).toEqual(first);
+  expect(viewOf('b').arguments).toEqual({ password: secret });
+  expect(await erase({}, actor, 'command-2')).toMatchObject({ status: 'erased', calls: 1 });
+});
+
 it('leaves nothing to erase of a subject without encrypted values', async () => {
   await request('a', { arguments: { path: '/x' } });
   expect(await erase()).toMatchObject({ status: 'nothing-to-erase', stream: null });

@@ -11,4 +11,5 @@ export { planGrant } from './grants/plan-grant.js';
 export { findCall } from './stream/with-tool-call.js';
 export { requestToolCalls } from './request/request-tool-calls.js';
 export { respondInBulk } from './people/respond-in-bulk.js';
-export { respond, reveal, withdraw } from './people/respond.js';
+export { respond, withdraw } from './people/respond.js';
+export { reveal } from './people/reveal.js';

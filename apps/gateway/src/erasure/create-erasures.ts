@@ -70,6 +70,8 @@ async function erase(
   const { commands } = ports;
   const { tenant } = actor;
   const { subject, force = false } = request;
+  const repeated = await finishRepeated(ports, tenant, request, commandId);
+  if (repeated !== undefined) return repeated;
   // From here on new values of the subject get another key, so this count is final.
   const keys: string[] = [];
   for (const each of await subjectsIn(ports.raw, tenant, request))
@@ -90,11 +92,38 @@ async function erase(
     const value = viewOf(subject, found, { status: 'nothing-to-erase', ...(await lastProof(ports, tenant, request)) });
     return { status: 'done', value, position: ports.readModel.checkpoint() };
   }
-  const { stream, erasedAt, position } = await record(ports, actor, request, keys, found);
+  const { stream, erasedAt, position } = await record(ports, actor, { ...request, commandId }, keys, found);
   crashPoint('erase.recorded');
   await destroy(ports, keys);
   ports.log.info({ stream, keys: keys.length, values: found.values }, 'the values of a subject are erased');
   return { status: 'done', position, value: viewOf(subject, found, { status: 'erased', stream, erasedAt }) };
+}
+
+/** The result of the same command before: it erases no value that came since. Undefined: it has recorded nothing. */
+async function finishRepeated(
+  ports: ErasurePorts,
+  tenant: string,
+  request: EraseSubject,
+  commandId: string,
+): Promise<Result<ErasureView> | undefined> {
+  const { stream, proofs } = await proofsOf(ports, tenant, request);
+  const proof = proofs.find(({ metadata }) => metadata.commandId === commandId);
+  if (proof === undefined) return undefined;
+  const left: string[] = [];
+  for (const each of await subjectsIn(ports.raw, tenant, request)) left.push(...(await ports.keys.idsOf(tenant, each)));
+  const { keys, calls, values, clearValues, erasedAt } = proof.data as SubjectEvent['data'];
+  // The keys of a proof are still there if their destruction failed.
+  const undestroyed = left.filter((id) => keys.includes(id));
+  if (undestroyed.length > 0) await destroy(ports, undestroyed);
+  const counted = { calls, values, openCalls: [], clearValues };
+  const value: ErasureView = { subject: request.subject, status: 'erased', ...counted, stream, erasedAt };
+  return { status: 'done', position: proof.position, value };
+}
+
+/** The proofs of the erasures of a subject, in order. */
+async function proofsOf({ keys, store }: ErasurePorts, tenant: string, named: NamedSubject) {
+  const stream = subjectStream(await keys.hashOf(tenant, proofNameOf(named)));
+  return { stream, proofs: (await store.readStream(stream)).filter(isReadable) };
 }
 
 function callsOpen({ openCalls }: Survey, force: boolean): Result<ErasureView> {
@@ -110,12 +139,12 @@ function callsOpen({ openCalls }: Survey, force: boolean): Result<ErasureView> {
 
 /** The latest erasure of the subject; empty when there was none. */
 async function lastProof(
-  { keys, store }: ErasurePorts,
+  ports: ErasurePorts,
   tenant: string,
   named: NamedSubject,
 ): Promise<Partial<Pick<ErasureView, 'stream' | 'erasedAt'>>> {
-  const stream = subjectStream(await keys.hashOf(tenant, proofNameOf(named)));
-  const last = (await store.readStream(stream)).findLast(isReadable)?.data as SubjectEvent['data'] | undefined;
+  const { stream, proofs } = await proofsOf(ports, tenant, named);
+  const last = proofs.at(-1)?.data as SubjectEvent['data'] | undefined;
   return last === undefined ? {} : { stream, erasedAt: last.erasedAt };
 }
 
@@ -129,12 +158,12 @@ interface Recorded {
 async function record(
   ports: ErasurePorts,
   actor: Actor,
-  request: EraseSubject,
+  request: EraseSubject & { readonly commandId: string },
   keyIds: readonly string[],
   found: Survey,
 ): Promise<Recorded> {
   const { tenant, principal } = actor;
-  const { reason } = request;
+  const { reason, commandId } = request;
   const { calls, values, clearValues } = found;
   const { keys, store, clock, ids } = ports;
   const hash = await keys.hashOf(tenant, proofNameOf(request));
@@ -154,7 +183,7 @@ async function record(
       reason: reason ?? null,
       ...proofOf(actor),
     },
-    metadata: { tenant, callId: null, runId: null, schemaVersion: currentSchemaVersion, commandId: ids.uuid() },
+    metadata: { tenant, callId: null, runId: null, schemaVersion: currentSchemaVersion, commandId },
   };
   const earlier = await store.readStream(stream);
   const same = earlier

@@ -107,21 +107,23 @@ async function writeNow<B extends z.ZodType>(
   // A route with a query reads it itself.
   if (route.query === undefined) refuseQuery(request);
   const body = bodyOf(route, request);
+  const answer = await keyed(http, route, request, (commandId) => run({ actor, commandId }, body));
+  send(http, request, reply, answer);
+}
+
+/** Runs a request, under its idempotency key if it has one. */
+export async function keyed(
+  http: HttpContext,
+  route: Route,
+  request: ApiRequest,
+  run: (commandId: string) => Promise<Answer>,
+): Promise<Answer> {
   const key = request.headers['idempotency-key'];
-  const checked = key === undefined ? undefined : checkedKey(key);
-  if (checked === undefined || route.ignoresKey === true) {
-    send(http, request, reply, await run({ actor, commandId: http.ports.ids.uuid() }, body));
-    return;
-  }
+  if (key === undefined) return run(http.ports.ids.uuid());
   // The same JSON is the same body, however it is written. No body counts as an empty one.
   const bytes = Buffer.from(canonicalJson((request.body ?? {}) as JsonValue));
-  const keyed = { actor, target: `${route.method} ${request.url}`, key: checked, bytes };
-  send(
-    http,
-    request,
-    reply,
-    await http.gateway.idempotency.answer(keyed, (commandId) => run({ actor, commandId }, body)),
-  );
+  const target = `${route.method} ${request.url}`;
+  return http.gateway.idempotency.answer({ actor: actorOf(request), target, key: checkedKey(key), bytes }, run);
 }
 
 /** The body, validated by the route. */
@@ -145,7 +147,8 @@ function checkedKey(key: string | string[]): string {
   throw invalidRequest([{ path: 'Idempotency-Key', message: `must have 1 to ${String(keyLengthMax)} characters` }]);
 }
 
-function refuseQuery(request: ApiRequest): void {
+/** Refuses every parameter of a query. */
+export function refuseQuery(request: ApiRequest): void {
   if (request.url.includes('?')) parseWith(nothing, request.query);
 }
 
@@ -166,7 +169,8 @@ export const linesType = 'application/x-ndjson';
  * Sends JSON lines as they are made. The next ones are made only after the socket has accepted the current ones. It
  * counts as one of the sender's streams: take the place before the work begins.
  */
-export function sendLines(reply: FastifyReply, lines: AsyncGenerator<string, void>): void {
+export function sendLines(reply: FastifyReply, lines: AsyncGenerator<string, void>, isRepeat = false): void {
+  if (isRepeat) void reply.header('idempotent-replayed', 'true');
   const body = Readable.from(lines, { objectMode: false, highWaterMark: 64 * 1024 });
   void reply.status(200).header('content-type', linesType).send(body);
 }

@@ -4,7 +4,18 @@ import type { Actor } from '@countersign/commands';
 import { ok } from '../answer.js';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, bodyOf, queryOf, read, send, sendLines, whenOver, write } from './http-context.js';
+import {
+  actorOf,
+  bodyOf,
+  keyed,
+  queryOf,
+  read,
+  refuseQuery,
+  send,
+  sendLines,
+  whenOver,
+  write,
+} from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
@@ -70,9 +81,13 @@ export class PolicyController {
   async backtest(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { policies, caps } = this.#http.gateway;
     const actor = actorOf(request);
+    refuseQuery(request);
     const body = bodyOf(routes.backtestPolicy, request);
     // It reads the whole log, like an export; and to read a large candidate is work as well.
     whenOver(this.#http, request, reply, caps.streams.take(actor));
-    sendLines(reply, await policies.backtest(actor, body));
+    const lines = await policies.backtest(actor, body);
+    const answer = await keyed(this.#http, routes.backtestPolicy, request, () => Promise.resolve(ok(null)));
+    if (answer.status === 200) sendLines(reply, lines, answer.isRepeat);
+    else send(this.#http, request, reply, answer);
   }
 }

@@ -17,6 +17,9 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+const anyCall = { toolName: 'looked-at', match: { any: true }, reason: 'x' };
+const readAs = (path: string, body: object, headers: Readonly<Record<string, string>>) =>
+  api.send('POST', path, { as: 'me', body, headers });
 const newKey = () => ({ 'idempotency-key': `key-${(keys += 1)}` });
 const call = (id: string) => ({ toolCallId: id, toolName: 't', arguments: {} });
 const textOf = ({ status, body }: Reply<unknown>) => `${status} ${JSON.stringify(body)}`;
@@ -129,17 +132,41 @@ describe('a repeat with the same idempotency key', () => {
     expect(textOf(await api.send('POST', '/v1/grants', sent))).toBe(textOf(first));
   });
 
-  it('of a dry run is another look, also with another body', async () => {
+  it('of a dry run is another look; with another body it is refused', async () => {
     const { approvalId } = await api.pending();
     const look = (reason: string) => ({
       ...{ as: 'ann', headers: { 'idempotency-key': 'look' } },
       body: { approvalIds: [approvalId], decision: { type: 'approve' }, reason, dryRun: true },
     });
-    for (const reason of ['one', 'two']) {
-      const answer = await api.send('POST', '/v1/approvals/responses', look(reason));
+    for (const replayed of [null, 'true']) {
+      const answer = await api.send('POST', '/v1/approvals/responses', look('one'));
       expect(answer).toMatchObject({ status: 200, body: { results: [{ status: 'possible' }] } });
+      expect(answer.headers.get('idempotent-replayed')).toBe(replayed);
     }
+    const other = await api.send('POST', '/v1/approvals/responses', look('two'));
+    expect(other).toMatchObject({ status: 409, body: { code: 'idempotency-key-reused' } });
   });
+
+  it.each([
+    ['/v1/policy/explain', { toolName: 'a' }, { toolName: 'b' }],
+    ['/v1/policy/backtest', { content: { version: 1 } }, { content: { version: 1, rules: [] } }],
+    ['/v1/grants?dryRun=true', ...[60_000, 60_001].map((expiresInMs) => ({ ...anyCall, expiresInMs }))],
+  ] as const)(
+    'of what only reads has the first answer again, and another body is refused: %s',
+    async (path, body, other) => {
+      const headers = newKey();
+      const [first, second] = [await readAs(path, body, headers), await readAs(path, body, headers)];
+      expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([200, null]);
+      expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+      expect(textOf(second)).toBe(textOf(first));
+      expect(await readAs(path, other, headers)).toMatchObject({
+        status: 409,
+        body: { code: 'idempotency-key-reused' },
+      });
+      const long = await readAs(path, body, { 'idempotency-key': 'k'.repeat(256) });
+      expect(long).toMatchObject({ status: 400, body: { errors: [{ path: 'Idempotency-Key' }] } });
+    },
+  );
 
   it('of a claim is the same claim, also after an attempt by another worker', async () => {
     const { callId } = await api.request();

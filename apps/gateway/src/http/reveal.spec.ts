@@ -62,11 +62,24 @@ describe('a reveal', () => {
     expect(JSON.stringify(world.log)).not.toContain(secret);
   });
 
-  it('is checked and recorded each time, also under one idempotency key, and its values are kept nowhere', async () => {
+  it('is recorded each time', async () => {
+    const { approvalId } = await pending();
+    for (let n = 0; n < 2; n += 1) expect((await reveal(approvalId, 'ann')).body).toEqual({ arguments: args });
+    expect(await looks(approvalId)).toHaveLength(2);
+  });
+
+  it('under one idempotency key is recorded once and checked each time, and its values are kept nowhere', async () => {
     const { approvalId } = await pending();
     const headers = { 'idempotency-key': 'look-1' };
-    for (let n = 0; n < 2; n += 1) expect((await reveal(approvalId, 'ann', headers)).body).toEqual({ arguments: args });
-    expect(await looks(approvalId)).toHaveLength(2);
+    for (const replayed of [null, 'true', 'true']) {
+      const look = await reveal(approvalId, 'ann', headers);
+      expect([look.status, look.body, look.headers.get('idempotent-replayed')]).toEqual([
+        200,
+        { arguments: args },
+        replayed,
+      ]);
+    }
+    expect(await looks(approvalId)).toHaveLength(1);
     for (const name of readdirSync(world.folder).filter((file) => file.startsWith('idempotency')))
       expect(readFileSync(join(world.folder, name)).includes(secret)).toBe(false);
     await api.send('POST', `/v1/approvals/${approvalId}/responses`, {
@@ -74,6 +87,20 @@ describe('a reveal', () => {
       body: { decision: { type: 'deny' } },
     });
     expect(await reveal(approvalId, 'ann', headers)).toMatchObject({ status: 409, body: { code: 'already-resolved' } });
+  });
+
+  it('under one idempotency key is recorded again for another proposal', async () => {
+    const { approvalId } = await api.pending({ arguments: args, toolSchema, allowedDecisions: ['approve', 'edit'] });
+    const headers = { 'idempotency-key': 'look-2' };
+    await reveal(approvalId, 'ann', headers);
+    const decision = { type: 'edit', arguments: { ...args, password: `${secret}-2` } };
+    const edit = await api.send<ApprovalView>('POST', `/v1/approvals/${approvalId}/responses`, {
+      as: 'bob',
+      body: { decision },
+    });
+    if (edit.body.state !== 'pending') return;
+    expect((await reveal(approvalId, 'ann', headers)).body).toEqual({ arguments: decision.arguments });
+    expect(await looks(approvalId)).toHaveLength(2);
   });
 
   it.each([

@@ -77,7 +77,6 @@ export const approvalRoutes = {
     id: 'revealValues',
     method: 'POST',
     path: '/v1/approvals/:approvalId/reveal',
-    ignoresKey: true,
     tag: 'Approvals',
     summary: 'Show the hidden values of an approval that one may answer; who looked is recorded first',
     roles: ['approver'],

@@ -11,8 +11,6 @@ export const subjectRoutes = {
     summary: 'Make the sensitive values of a subject unreadable for ever; `dryRun` counts them',
     roles: ['admin'],
     body: eraseSubjectSchema,
-    // An erasure forgets the known requests.
-    ignoresKey: true,
     answers: { 200: erasureViewSchema },
     codes: ['calls-open', 'not-supported', 'unavailable'],
   }),

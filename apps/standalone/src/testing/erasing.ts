@@ -67,9 +67,9 @@ export function prepareErasing() {
     const idempotency = createIdempotencyStore(join(folder, 'idempotency.db'));
     return { ...openErasures(stores, idempotency, world), close: idempotency.close };
   };
-  const erase = async (change: Partial<EraseSubject> = {}, as = actor) => {
+  const erase = async (change: Partial<EraseSubject> = {}, as = actor, commandId = ids.uuid()) => {
     const { erase: runErasure, close } = erasures();
-    const result = await runErasure(as, { subject, ...change }, ids.uuid()).finally(close);
+    const result = await runErasure(as, { subject, ...change }, commandId).finally(close);
     return result.status === 'refused' ? result.refusal : result.value;
   };
   const preview = (): Promise<ErasureView> => {

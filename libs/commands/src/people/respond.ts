@@ -6,7 +6,7 @@ import {
   shownDigest,
   unmask,
 } from '@countersign/contracts';
-import type { Decision, JsonObject, RespondBody, RevealedView, FieldError } from '@countersign/contracts';
+import type { Decision, JsonObject, RespondBody, FieldError } from '@countersign/contracts';
 import { areEqualJson, currentProposal, digestInputOf, instructionsOf, toolCallRules } from '@countersign/domain';
 import type {
   Action,
@@ -26,6 +26,7 @@ import { approversOf } from '../request/approvers.js';
 import { judgeRecorded, toDomainJudgement } from '../request/judge-recorded.js';
 import { forbidden } from '../stream/forbidden.js';
 import { withToolCall } from '../stream/with-tool-call.js';
+import type { Refused } from '../stream/with-tool-call.js';
 import { refused } from '../result.js';
 import type { Result } from '../result.js';
 import { oversizeResult } from './output-size.js';
@@ -103,39 +104,14 @@ export async function withdraw(
   return { status: 'done', value: undefined, position: outcome.position };
 }
 
-/** Reveals the hidden values of an approval to an actor who may respond to it, after recording who looked. */
-export async function reveal(
-  ports: CommandPorts,
-  actor: Actor,
-  approvalId: string,
-  commandId: string,
-): Promise<Result<RevealedView>> {
-  const target = parseApprovalId(approvalId);
-  if (target === undefined) return unknownApproval(approvalId);
-  const { callId } = target;
-  const outcome = await withToolCall(
-    ports,
-    { tenant: actor.tenant, callId, commandId, by: actor },
-    toolCallRules.revealValues,
-    (call, at) => {
-      const refusal = forbidden(ports, call.request, 'judge');
-      if (refusal !== undefined) return refusal;
-      const action = askedAction(call, approvalId);
-      const pointers = hiddenValues(action.arguments, action.sensitive).map(({ pointer }) => pointer);
-      return { type: 'RevealValues', at, approvalId, pointers, responder: responderOf(ports, actor, at) };
-    },
-  );
-  if (outcome.status === 'refused') return asUnknownApproval(outcome, approvalId);
-  return { ...outcome, value: { arguments: askedAction(outcome.value, approvalId).arguments } };
-}
-
 /** The action of the current proposal of an approval; of an unknown approval that of the call. */
-function askedAction(call: ToolCall, approvalId: string): Action {
+export function askedAction(call: ToolCall, approvalId: string): Action {
   const approval = findApproval(call, approvalId);
   return approval === undefined ? call.action : currentProposal(approval).action;
 }
 
-function findApproval({ approvals }: ToolCall, approvalId: string): Approval | undefined {
+/** The approval of the call with this id. */
+export function findApproval({ approvals }: ToolCall, approvalId: string): Approval | undefined {
   return approvals.find((one) => one.approvalId === approvalId);
 }
 
@@ -161,11 +137,13 @@ export function responderOf(
   return { ...toPerson(principal), groups: [...all], via, assurance, delegators };
 }
 
-function unknownApproval(approvalId: string) {
+/** The refusal for an id of no approval. */
+export function unknownApproval(approvalId: string): Refused {
   return refused('unknown-approval', `there is no approval ${approvalId}`);
 }
 
-function asUnknownApproval<T>(outcome: Result<T> & { status: 'refused' }, approvalId: string) {
+/** A refusal in the words of approvals: a call that does not exist has none. */
+export function asUnknownApproval(outcome: Refused, approvalId: string): Refused {
   return outcome.refusal.code === 'not-found' ? unknownApproval(approvalId) : outcome;
 }
 
