@@ -14,6 +14,7 @@ export function addMcp(program: Command, runner: Runner): void {
     .addOption(gateOption())
     .option('--ungated <glob...>', 'tools that do not go to the ledger, by name')
     .option('--ungated-read-only', 'tools that the MCP server annotates as read-only do not go to the ledger')
+    .option('--tool-approval', 'the draft extension of MCP for approvals (SEP-2848)')
     .option('--hold <duration>', 'how long a request is held while people decide', '45s')
     .option('--lease <duration>', 'a call of a killed gate is unknown after this time', '60s')
     .option('--agent <agentId>', 'the agent that asks', 'mcp')

@@ -13,6 +13,7 @@ export interface McpOptions extends ConnectionOptions {
   readonly gate: GateMode;
   readonly ungated?: readonly string[];
   readonly ungatedReadOnly?: boolean;
+  readonly toolApproval?: boolean;
   readonly hold: string;
   readonly lease: string;
   readonly agent: string;
@@ -129,7 +130,7 @@ export async function gateOptions(
   env: Output['terminal']['env'],
 ): Promise<GateOptions> {
   const { endpointOf } = await import('@countersign/mcp-gate');
-  const { gate, ungated = [], ungatedReadOnly = false, hold, lease, agent, runId } = options;
+  const { gate, ungated = [], ungatedReadOnly = false, toolApproval, hold, lease, agent, runId } = options;
   return {
     ...findWorkerConnection(options, env),
     agentId: agent,
@@ -138,6 +139,7 @@ export async function gateOptions(
     continuesRun: runId !== undefined,
     gate,
     ungated: { globs: ungated, readOnly: ungatedReadOnly },
+    toolApproval,
     leaseMs: await leaseMsOf(lease),
     holdMs: await holdMsOf(hold),
   };

@@ -22,6 +22,8 @@ export interface GateOptions extends TransportOptions {
   /** `writes`: every tool that is not annotated as read-only. */
   readonly gate: GateMode;
   readonly ungated: UngatedTools;
+  /** The draft extension of MCP for approvals. Default: false. */
+  readonly toolApproval?: boolean | undefined;
   /** How long a request is held while people decide or another gate runs the call, in ms. */
   readonly holdMs: number;
   /** A call of a gate that was killed is `unknown` after this time, in ms. Default: 60,000. */

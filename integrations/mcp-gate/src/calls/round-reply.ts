@@ -14,7 +14,7 @@ export interface WaitingRound extends RequestRound {
 }
 
 /** The key of the gate's question. Those of a server begin with `server-`. */
-const questionKey = 'countersign-approval';
+export const questionKey = 'countersign-approval';
 /** The MCP SDK gives up after 10 rounds. */
 const roundsMax = 8;
 /** Without a hold the client would ask again and again. */

@@ -4,7 +4,8 @@ import { isUngatedCall } from '../calls/ungated.js';
 import type { ExtensionTasks } from '../tasks/extension-tasks.js';
 import type { TaskOffer } from '../tasks/task-offer.js';
 import type { Tasks } from '../tasks/tasks.js';
-import { resemblesToolCall, type ClientWire } from '../wire.js';
+import { withDenial } from '../tasks/tool-approval.js';
+import { resemblesToolCall, type ClientWire, type Reply } from '../wire.js';
 import type { AnswerCall } from './client-call.js';
 import type { Handler } from './client-requests.js';
 
@@ -20,10 +21,11 @@ export interface HandlerPorts extends Pick<GatedCallPorts, 'options' | 'catalog'
 /** Returns a function that returns the handler of a request; undefined for a request that goes to the server. */
 export function createHandlers(ports: HandlerPorts): (request: JSONRPCRequest) => Handler | undefined {
   const { options, catalog, offer, tasks, extension, gated, roundOf } = ports;
+  const denial = options.toolApproval === true ? withDenial : (reply: Reply): Reply => reply;
   const answerTool: Handler = async (call) => {
     if (await isUngatedCall(options.ungated, call, catalog)) return undefined;
-    if (call.round?.takesTasks === true) return extension.call(call);
-    return offer.isMade() && 'task' in call.params ? tasks.create(call) : gated.answer(call);
+    if (call.round?.takesTasks === true) return denial(await extension.call(call));
+    return offer.isMade() && 'task' in call.params ? tasks.create(call) : denial(await gated.answer(call));
   };
   return ({ id, method, params = {} }) => {
     // Passed on, it would let the two sides agree on a version in which the gate has not begun.

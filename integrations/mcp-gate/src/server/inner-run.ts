@@ -7,6 +7,11 @@ export class LostRunError extends Error {
   override readonly name = 'LostRunError';
 }
 
+/** The server has certainly not got the request for the tool. */
+export class NotRunError extends Error {
+  override readonly name = 'NotRunError';
+}
+
 /** One run of the inner tool: whether it ran, and its reply. */
 export interface InnerRun {
   readonly execute: (args: JsonObject) => Promise<unknown>;
@@ -42,7 +47,7 @@ export function createInnerRun(send: (args: JsonObject) => InnerRequest, signal:
       } catch (error) {
         if (error instanceof NotSentError) {
           hasBegun = false;
-          throw new Error(`the tool did not run: ${error.message}`, { cause: error });
+          throw new NotRunError(`the tool did not run: ${error.message}`, { cause: error });
         }
         if (!(error instanceof ConnectionLostError)) throw error;
         lose(new LostRunError(error.message));

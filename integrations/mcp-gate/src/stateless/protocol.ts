@@ -35,7 +35,10 @@ export function isStatelessMethod(method: string): boolean {
 }
 
 /** The extensions that the gate itself speaks. */
-export const extensionNames = { tasks: 'io.modelcontextprotocol/tasks' } as const;
+export const extensionNames = {
+  tasks: 'io.modelcontextprotocol/tasks',
+  toolApproval: 'io.modelcontextprotocol/tool-approval',
+} as const;
 
 /** The requests of the extension for tasks. */
 const taskMethods = ['tasks/get', 'tasks/update', 'tasks/cancel'];

@@ -9,7 +9,7 @@ import type { TaskIds } from '../calls/task-ids.js';
 import type { TaskRun } from '../calls/task-run.js';
 import type { Catalog } from '../server/catalog.js';
 import { objectOf, type Reply } from '../wire.js';
-import { endedTask, openTask } from './extension-view.js';
+import type { TaskWords } from './extension-view.js';
 import { Refused } from './task-errors.js';
 import type { TaskRuns } from './task-runs.js';
 import type { TaskFacts } from './task-view.js';
@@ -21,12 +21,13 @@ export interface ExtensionRequestPorts {
   readonly catalog: Catalog;
   readonly runs: TaskRuns;
   readonly ids: TaskIds;
+  readonly words: TaskWords;
   readonly factsOf: (call: ToolCallView) => TaskFacts;
 }
 
 /** The handlers of `tasks/get`, `tasks/update` and `tasks/cancel`. The last two acknowledge, and say no more. */
 export function createExtensionRequests(ports: ExtensionRequestPorts): ReadonlyMap<string, AnswerCall> {
-  const { ledger, options, catalog, runs, ids, factsOf } = ports;
+  const { ledger, options, catalog, runs, ids, words, factsOf } = ports;
 
   const find = async ({ params, labels }: ClientCall): Promise<ToolCallView> => {
     const callId = ids.callIdOf(params['taskId']);
@@ -47,22 +48,24 @@ export function createExtensionRequests(ports: ExtensionRequestPorts): ReadonlyM
     const [call, run] = await follow(request);
     const ended = resultOf(call);
     if (ended === undefined && run?.hasEnded !== true) {
-      return openTask(call, factsOf(call), run?.questions.open() ?? {});
+      return words.open(call, factsOf(call), run?.questions.open() ?? {});
     }
     if (run !== undefined) {
       const reply = await run.end;
       // The run was given up; the ledger knows how the call is.
       if ('error' in reply && run.inner.reply() === undefined) return reply;
-      return endedTask(await ledger.getToolCall(call.callId), factsOf(call), reply, run);
+      return words.ended(await ledger.getToolCall(call.callId), factsOf(call), reply, run);
     }
-    if (ended === undefined) return openTask(call, factsOf(call), {});
-    return endedTask(call, factsOf(call), finalReply(ended, await catalog.find(call.toolName), undefined), undefined);
+    if (ended === undefined) return words.open(call, factsOf(call), {});
+    return words.ended(call, factsOf(call), finalReply(ended, await catalog.find(call.toolName), undefined), undefined);
   };
   const update = async (request: ClientCall): Promise<Reply> => {
     const [, run] = await follow(request);
     run?.questions.answer(objectOf(request.params['inputResponses']));
     return { result: {} };
   };
+  /** In the draft for approvals the claim is final: a task is never cancelled when its tool ran. */
+  const mayStop = options.toolApproval !== true;
   const cancelled = async (callId: string): Promise<'settled' | 'claimed'> => {
     try {
       await ledger.cancel(callId, 'the MCP client cancelled the task');
@@ -79,7 +82,7 @@ export function createExtensionRequests(ports: ExtensionRequestPorts): ReadonlyM
     if (isSettled(call.state) || run?.hasEnded === true) return { result: {} };
     const isClaimed = (await cancelled(call.callId)) === 'claimed';
     // Only the process that runs the tool can tell its server to stop.
-    if (isClaimed && run?.inner.hasBegun() === true) runs.stop(run);
+    if (isClaimed && mayStop && run?.inner.hasBegun() === true) runs.stop(run);
     return { result: {} };
   };
   return new Map(Object.entries({ 'tasks/get': get, 'tasks/update': update, 'tasks/cancel': cancel }));

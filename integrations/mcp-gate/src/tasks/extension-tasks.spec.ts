@@ -1,55 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
 import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
-import type { GateOptions } from '../calls/gate-options.js';
-import { closeStatelessWires, openStatelessWire, sessionServer } from '../testing/stateless-wire.js';
+import { closeStatelessWires } from '../testing/stateless-wire.js';
+import { openTaskPlace as open, tasks } from '../testing/task-place.js';
 import { until } from '../testing/until.js';
-import { objectOf } from '../wire.js';
 
 afterEach(closeStatelessWires);
-
-const tasks = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
-type Members = Readonly<Record<string, unknown>>;
-
-/** A client that takes tasks, and a server of sessions with the tools `pay` and `read`. With `holds`, calls of `pay` get no reply by themselves. */
-async function open({ holds = false, countersign, ...more }: Place = {}) {
-  const ran: unknown[] = [];
-  const answer = sessionServer(ran);
-  const isHeld = ({ method, params }: JSONRPCRequest) => holds && method === 'tools/call' && params?.['name'] === 'pay';
-  const place = await openStatelessWire(
-    (request) => (isHeld(request) ? undefined : answer(request)),
-    more,
-    countersign,
-  );
-  const ask = async (method: string, params: Members, capabilities: object = tasks): Promise<Members> => {
-    const { result, error } = await place.ask(method, params, capabilities);
-    return objectOf(result ?? error);
-  };
-  const call = (amount: number, others: Members = {}) =>
-    ask('tools/call', { name: 'pay', arguments: { amount }, ...others });
-  const get = (taskId: unknown, capabilities: object = tasks) => ask('tasks/get', { taskId }, capabilities);
-  const reaches = async (taskId: unknown, status: string): Promise<Members> => {
-    for (;;) {
-      const task = await get(taskId);
-      if (task['status'] === status || 'code' in task) return task;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  };
-  const approve = (): void => {
-    place.countersign.approve(place.asked[0]!.toolCallId);
-  };
-  /** The held call at the server. */
-  const held = async (): Promise<JSONRPCRequest> => {
-    await until(() => place.heard.some(isHeld));
-    return place.heard.find(isHeld)!;
-  };
-  return { ...place, ran, ask, call, get, reaches, approve, held };
-}
-
-interface Place extends Partial<GateOptions> {
-  readonly holds?: boolean;
-  readonly countersign?: FakeCountersign;
-}
 
 const notFound = { code: -32602, message: 'Task not found' };
 
@@ -78,7 +33,7 @@ describe('a call of a stateless client that takes tasks', () => {
     expect(ran).toEqual([{ amount: 5 }]);
   });
 
-  it('is no task where nobody is asked, and where the client does not say in this request that it takes tasks', async () => {
+  it('is no task where no person is asked, and where the client does not say in this request that it takes tasks', async () => {
     const { ask } = await open();
     expect(await ask('tools/call', { name: 'read', arguments: {} })).toMatchObject({
       ...{ resultType: 'complete', content: [{ text: 'done' }] },

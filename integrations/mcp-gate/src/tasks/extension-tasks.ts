@@ -14,7 +14,8 @@ import { byClient } from '../client/client-requests.js';
 import { failed } from '../stateless/request-facts.js';
 import type { Reply } from '../wire.js';
 import { createExtensionRequests } from './extension-requests.js';
-import { createdTask } from './extension-view.js';
+import { plainWords } from './extension-view.js';
+import { approvalWords } from './tool-approval.js';
 import { askTask } from './task-askers.js';
 import { guarded, tooManyTasks } from './task-errors.js';
 import { createTaskRuns } from './task-runs.js';
@@ -45,6 +46,7 @@ export function createExtensionTasks(ports: ExtensionTaskPorts): ExtensionTasks 
   const { options, catalog, known, toServer, hasOpenCall } = ports;
   const ledger = createClient({ ...options, attempts });
   const ids = createTaskIds(options.token);
+  const words = options.toolApproval === true ? approvalWords : plainWords;
   const stricter = createEarlierTools(options);
   const runs = createTaskRuns({
     ...ports,
@@ -58,15 +60,15 @@ export function createExtensionTasks(ports: ExtensionTaskPorts): ExtensionTasks 
     taskId: ids.idOf(callId),
     inboxUrl: options.inboxUrl ?? options.url,
   });
-  const handlers = createExtensionRequests({ ledger, options, catalog, runs, ids, factsOf });
+  const handlers = createExtensionRequests({ ledger, options, catalog, runs, ids, words, factsOf });
 
   const firstReply = async (run: TaskRun, call: ToolCallView): Promise<Reply> => {
-    if (call.state === 'awaiting_approval') return createdTask(call, factsOf(call));
+    if (call.state === 'awaiting_approval') return words.created(call, factsOf(call));
     const { promise: isLong, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(resolve, Math.max(options.holdMs, holdMsMin), undefined).unref();
     try {
       const first = await Promise.race([run.end, run.becameTask, isLong]);
-      return first ?? createdTask(await ledger.getToolCall(call.callId), factsOf(call));
+      return first ?? words.created(await ledger.getToolCall(call.callId), factsOf(call));
     } finally {
       clearTimeout(timer);
       awaited.delete(run);
@@ -119,7 +121,8 @@ export function createExtensionTasks(ports: ExtensionTaskPorts): ExtensionTasks 
   };
   const call: AnswerCall = async (request) => {
     const release = runs.reserve();
-    if (release === undefined) return refusal(`The tool did not run: ${tooManyTasks().message}`);
+    if (release === undefined)
+      return refusal(`The tool did not run: ${tooManyTasks().message}`, { status: 'too-many-tasks' });
     try {
       return await begin(request);
     } catch (error) {

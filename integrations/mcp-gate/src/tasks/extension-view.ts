@@ -5,25 +5,29 @@ import { pollIntervalMs, waitingMessage, type TaskFacts } from './task-view.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The result of a call that has become a task. A task begins in the state `working`. */
-export function createdTask(call: ToolCallView, facts: TaskFacts): Reply {
-  return { result: { resultType: 'task', ...working(call, facts) } };
-}
-
-/** A call that has no result yet. `inputRequests` are the open questions of the server. */
-export function openTask(call: ToolCallView, facts: TaskFacts, inputRequests: Members): Reply {
-  const task = working(call, facts);
-  if (Object.keys(inputRequests).length === 0) return { result: task };
-  return { result: { ...task, status: 'input_required', inputRequests } };
+/** How a call is told as a task of the extension. */
+export interface TaskWords {
+  /** The result of a call that has become a task. A task begins in the state `working`. */
+  readonly created: (call: ToolCallView, facts: TaskFacts) => Reply;
+  /** A call that has no result yet. `inputRequests` are the open questions of the server. */
+  readonly open: (call: ToolCallView, facts: TaskFacts, inputRequests: Members) => Reply;
+  /** A call that has ended with a reply. */
+  readonly ended: (call: ToolCallView, facts: TaskFacts, reply: Reply, run: TaskRun | undefined) => Reply;
 }
 
 /**
- * A call that has ended. A result with `isError: true` is a result of the call, so its task is `completed`; `failed` is the
- * task whose server replied with an error of JSON-RPC.
+ * The words of the extension. A result with `isError: true` is a result of the call, so its task is `completed`; `failed` is
+ * the task whose server replied with an error of JSON-RPC.
  */
-export function endedTask(call: ToolCallView, facts: TaskFacts, reply: Reply, run: TaskRun | undefined): Reply {
-  return { result: { ...baseOf(call, facts), ...endOf(call, reply, run) } };
-}
+export const plainWords: TaskWords = {
+  created: (call, facts) => ({ result: { resultType: 'task', ...working(call, facts) } }),
+  open: (call, facts, inputRequests) => {
+    const task = working(call, facts);
+    if (Object.keys(inputRequests).length === 0) return { result: task };
+    return { result: { ...task, status: 'input_required', inputRequests } };
+  },
+  ended: (call, facts, reply, run) => ({ result: { ...baseOf(call, facts), ...endOf(call, reply, run) } }),
+};
 
 const statusMessage =
   'The client cancelled the task while its tool ran. It may or may not have taken effect; it is not run again.';

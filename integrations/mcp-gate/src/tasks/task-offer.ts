@@ -18,7 +18,7 @@ export interface TaskOffer {
 }
 
 type Members = Readonly<Record<string, unknown>>;
-type Gating = Pick<GateOptions, 'gate' | 'ungated'>;
+type Gating = Pick<GateOptions, 'gate' | 'ungated' | 'toolApproval'>;
 
 export function createTaskOffer(options: Gating): TaskOffer {
   const asked = new Map<string | number, string>();
@@ -33,7 +33,7 @@ export function createTaskOffer(options: Gating): TaskOffer {
     const requests = objectOf(tasks['requests']);
     const tools = objectOf(requests['tools']);
     serverHasTasks = 'call' in tools;
-    if (isStateless) return withExtensions(result, capabilities);
+    if (isStateless) return withExtensions(result, capabilities, options);
     // Tasks are tool calls: a server without tools has none.
     if (!isMade() || !('tools' in capabilities)) return result;
     const offered = { ...tasks, list: {}, cancel: {}, requests: { ...requests, tools: { ...tools, call: {} } } };
@@ -67,9 +67,15 @@ export function createTaskOffer(options: Gating): TaskOffer {
 }
 
 /** The gate speaks the extension for tasks in place of the server, whose own declaration says nothing about the gate. */
-function withExtensions(result: Members, capabilities: Members): Members {
-  if (!('tools' in capabilities)) return result;
-  const extensions = { ...objectOf(capabilities['extensions']), [extensionNames.tasks]: {} };
+function withExtensions(result: Members, capabilities: Members, { toolApproval = false }: Gating): Members {
+  const {
+    [extensionNames.tasks]: _tasks,
+    [extensionNames.toolApproval]: _approval,
+    ...others
+  } = objectOf(capabilities['extensions']);
+  const approval = toolApproval ? { [extensionNames.toolApproval]: {} } : {};
+  const own = 'tools' in capabilities ? { [extensionNames.tasks]: {}, ...approval } : {};
+  const extensions = { ...others, ...own };
   return { ...result, capabilities: { ...capabilities, extensions } };
 }
 
