@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { fetchUnencoded } from '@countersign/http-client';
 import type { Clock, Log } from '@countersign/runtime';
-import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
-import type { JWTPayload, JWTVerifyResult } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose';
+import type { JWTPayload, JWTVerifyGetKey, JWTVerifyResult } from 'jose';
 import type { OidcConfig } from './oidc-config.js';
 import { clockToleranceS, logMissingClaims, personOf } from './oidc-person.js';
 import { whyRefused } from './oidc-refusal.js';
@@ -51,6 +51,29 @@ const algorithms = [
   'Ed25519',
 ];
 
+const reloadPauseMs = 30_000;
+
+/**
+ * The provider's keys. They are read again for an unknown key: at once, so that a token of the next key is valid, and then
+ * not for 30 s.
+ *
+ * The attack: tokens with made-up keys make this process ask the provider without end.
+ */
+function createKeys(url: URL, clock: Pick<Clock, 'monotonic'>): JWTVerifyGetKey {
+  const keys = createRemoteJWKSet(url, { [customFetch]: fetchUnencoded, cooldownDuration: Infinity });
+  let nextReloadAt = -Infinity;
+  return async (header, token) => {
+    try {
+      return await keys(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey) || clock.monotonic() < nextReloadAt) throw error;
+      nextReloadAt = clock.monotonic() + reloadPauseMs;
+      await keys.reload();
+      return keys(header, token);
+    }
+  };
+}
+
 /** The check of access tokens that programs send as bearer tokens. */
 export function createAccessTokens(
   config: OidcConfig,
@@ -58,11 +81,11 @@ export function createAccessTokens(
   metadata: () => Promise<ProviderMetadata>,
 ): AccessTokens {
   const validHashes = new Set<string>();
-  let keys: ReturnType<typeof createRemoteJWKSet> | undefined;
+  let keys: JWTVerifyGetKey | undefined;
   const verified = async (accessToken: string, audience: string): Promise<JWTVerifyResult> => {
     const { jwks_uri: jwksUri, issuer } = await metadata();
     if (jwksUri === undefined) throw new TokenRefusedError('the provider publishes no keys (jwks_uri)');
-    keys ??= createRemoteJWKSet(new URL(jwksUri), { [customFetch]: fetchUnencoded });
+    keys ??= createKeys(new URL(jwksUri), clock);
     const time = { currentDate: new Date(clock.now()), clockTolerance: clockToleranceS };
     const options = { issuer, audience, algorithms, requiredClaims: ['sub', 'exp'], ...time };
     return jwtVerify(accessToken, keys, options);

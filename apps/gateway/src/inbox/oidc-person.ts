@@ -1,4 +1,5 @@
-import { lookalikeProblem } from '@countersign/contracts';
+import { hash } from 'node:crypto';
+import { groupSchema, lookalikeProblem } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
 import type { JWTPayload } from 'jose';
 import type { OidcConfig } from './oidc-config.js';
@@ -23,16 +24,25 @@ export function personOf({ tenant, rolesClaim, groupsClaim }: OidcConfig, claims
     throw new TokenRefusedError(`it was issued in the future (iat): ${compareClocks}`);
   }
   const principal = `${String(iss)}#${sub}`;
-  const problem = lookalikeProblem(principal);
+  const problem = lookalikeProblem(principal) ?? (isPlain(sub) ? undefined : notPlain);
   if (problem !== undefined) throw new TokenRefusedError(`its subject (sub) ${problem}`);
-  const groups = listOf(claimAt(claims, groupsClaim)).filter((group) => lookalikeProblem(group) === undefined);
+  const groups = listOf(claimAt(claims, groupsClaim)).filter((group) => groupSchema.safeParse(group).success);
   return { tenant, principal, roles: listOf(claimAt(claims, rolesClaim)), groups, credential: credentialOf(claims) };
 }
 
-/** The issuer, and what it calls the token (`jti`) or the sign-in (`sid`). */
+/** The issuer, and what it calls the token (`jti`) or the sign-in (`sid`). Of an id that is no plain short text, the hash. */
 function credentialOf({ iss = '', jti, sid }: JWTPayload): string {
-  const ids = [jti, sid].filter((id) => typeof id === 'string' && id !== '');
-  return ['oidc:', iss, ...ids.slice(0, 1).map((id) => `#${String(id)}`)].join('');
+  const id = [jti, sid].find((one): one is string => typeof one === 'string' && one !== '');
+  if (id === undefined) return `oidc:${iss}`;
+  return `oidc:${iss}#${isPlain(id) ? id : hash('sha256', id).slice(0, 32)}`;
+}
+
+/** The standard allows 255 characters. */
+const notPlain = 'is longer than 255 characters, or contains a control character';
+
+/** What it names is recorded, logged and shown. */
+function isPlain(text: string): boolean {
+  return text.length <= 255 && !/\p{Cc}/u.test(text);
 }
 
 /** Returns whether a principal can be a person of a provider: it then has an issuer and a subject, as above. */

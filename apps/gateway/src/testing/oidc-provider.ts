@@ -26,6 +26,10 @@ export interface OidcProvider {
   /** Signs a token. */
   readonly sign: (claims: Readonly<Record<string, unknown>>, said?: Said) => Promise<string>;
   readonly publicKey: () => Promise<object>;
+  /** Publishes another key of this id in place of the one before, and signs with it. */
+  readonly rotate: (keyId: string) => Promise<void>;
+  /** How often its keys were read. */
+  readonly keyReads: () => number;
   readonly close: () => Promise<void>;
 }
 
@@ -37,13 +41,16 @@ interface Grant {
 
 /** Starts it. Every visitor is `alice`, with the roles `approver` and `root`. */
 export async function openOidcProvider(): Promise<OidcProvider> {
-  const [keys, otherKeys] = [await generateKeyPair('RS256'), await generateKeyPair('RS256')];
+  const otherKeys = await generateKeyPair('RS256');
+  let keys = await generateKeyPair('RS256');
+  let currentId = 'one';
+  let keyReads = 0;
   const grants = new Map<string, Grant>();
-  const publicKey = async () => ({ ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' });
+  const publicKey = async () => ({ ...(await exportJWK(keys.publicKey)), kid: currentId, alg: 'RS256', use: 'sig' });
 
   const sign: OidcProvider['sign'] = async (
     claims,
-    { isForged = false, isUnsigned = false, type, keyId = 'one' } = {},
+    { isForged = false, isUnsigned = false, type, keyId = currentId } = {},
   ) => {
     const token = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'RS256', kid: keyId, ...(type !== undefined && { typ: type }) })
@@ -84,8 +91,10 @@ export async function openOidcProvider(): Promise<OidcProvider> {
     const { pathname, searchParams } = new URL(request.url ?? '/', provider.issuer);
     if (pathname === '/authorize') authorize(searchParams, response);
     else if (pathname === '/token') await exchange(new URLSearchParams(await text(request)), response);
-    else if (pathname === '/keys') json(response, 200, { keys: [await publicKey()] });
-    else json(response, 200, metadataOf(provider.issuer));
+    else if (pathname === '/keys') {
+      keyReads += 1;
+      json(response, 200, { keys: [await publicKey()] });
+    } else json(response, 200, metadataOf(provider.issuer));
   };
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => {
@@ -96,6 +105,11 @@ export async function openOidcProvider(): Promise<OidcProvider> {
     lie: {},
     sign,
     publicKey,
+    rotate: async (keyId) => {
+      keys = await generateKeyPair('RS256');
+      currentId = keyId;
+    },
+    keyReads: () => keyReads,
     close: () =>
       new Promise((resolve) => {
         server.close(() => {
