@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import canonicalize from 'canonicalize';
+import { canonicalJson, canonicalText } from './canonical-json.js';
 import type { JsonObject, JsonValue } from './json.js';
 import type { Requirement } from './requirement.js';
 
@@ -30,9 +30,9 @@ export function actionDigest(input: DigestInput, args: JsonObject): string {
   // only the arguments need sorting.
   const { agentId, runId, salt, tenant, toolCallId, toolName, toolSchemaHash } = input;
   return digestOf(
-    `{"agentId":${quoted(agentId)},"arguments":${canonicalJson(args)},"runId":${quoted(runId)},"salt":${quoted(salt)},` +
-      `"tenant":${quoted(tenant)},"toolCallId":${quoted(toolCallId)},"toolName":${quoted(toolName)},` +
-      `"toolSchemaHash":${toolSchemaHash === null ? 'null' : quoted(toolSchemaHash)}}`,
+    `{"agentId":${canonicalText(agentId)},"arguments":${canonicalJson(args)},"runId":${canonicalText(runId)},"salt":${canonicalText(salt)},` +
+      `"tenant":${canonicalText(tenant)},"toolCallId":${canonicalText(toolCallId)},"toolName":${canonicalText(toolName)},` +
+      `"toolSchemaHash":${toolSchemaHash === null ? 'null' : canonicalText(toolSchemaHash)}}`,
   );
 }
 
@@ -90,16 +90,6 @@ export function argumentsDigest(toolName: string, args: JsonObject): string {
 /** An {@link argumentsDigest} as a grant stores it. Only the holder of the salt can test a guess. */
 export function saltedDigest(digest: string, salt: string): string {
   return digestOf(canonicalJson([digest, salt]));
-}
-
-/** The JCS form of a text, without the work of a tree: seven of eight members of a digest are texts. */
-function quoted(text: string): string {
-  return text.isWellFormed() ? JSON.stringify(text) : canonicalJson(text);
-}
-
-/** The RFC 8785 form of a JSON value: equal values have the same text, however they were written. */
-export function canonicalJson(value: JsonValue): string {
-  return canonicalize(value) ?? 'null';
 }
 
 function digestOf(text: string): string {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import canonicalize from 'canonicalize';
+import { canonicalJson } from './canonical-json.js';
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
@@ -41,7 +41,7 @@ export function fromBase32(text: string): Uint8Array {
  * finds the first one's stream without an index.
  */
 export function deriveCallId(tenant: string, runId: string, toolCallId: string): string {
-  const digest = hash('sha256', canonicalize([tenant, runId, toolCallId]) ?? '', 'hex');
+  const digest = hash('sha256', canonicalJson([tenant, runId, toolCallId]), 'hex');
   return `tc_${base32(Buffer.from(digest.slice(0, 32), 'hex'))}`;
 }
 
@@ -69,13 +69,13 @@ export function batchStream(batch: {
   readonly batchCallIds: readonly string[];
 }): string {
   const identity = [batch.tenant, batch.requestedBy, batch.batchCallIds.toSorted()];
-  const digest = hash('sha256', canonicalize(identity) ?? '', 'hex');
+  const digest = hash('sha256', canonicalJson(identity), 'hex');
   return `batch-${base32(Buffer.from(digest.slice(0, 32), 'hex'))}`;
 }
 
 /** The id of the grant that a command creates, so that a retry of the command creates no second one. */
 export function deriveGrantId(tenant: string, principal: string, commandId: string): string {
-  const digest = hash('sha256', canonicalize([tenant, principal, commandId]) ?? '', 'hex');
+  const digest = hash('sha256', canonicalJson([tenant, principal, commandId]), 'hex');
   return `grn_${base32(Buffer.from(digest.slice(0, 32), 'hex'))}`;
 }
 

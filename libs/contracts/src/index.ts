@@ -9,10 +9,10 @@ export { edgeCodes, refusalCodes } from './codes.js';
 export type { ErrorCode, FieldError, Refusal, RefusalCode } from './codes.js';
 export { channelStream, deliveryEventTypes, deliveryStream, notificationKinds } from './delivery-events.js';
 export type { DeliveryEvent, NotificationKind } from './delivery-events.js';
+export { canonicalJson } from './canonical-json.js';
 export {
   actionDigest,
   argumentsDigest,
-  canonicalJson,
   jcsDigest,
   proposalDigest,
   saltedDigest,
