@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { canonicalJson, canonicalText } from './canonical-json.js';
+import { inOnePiece } from './in-one-piece.js';
 import type { JsonObject, JsonValue } from './json.js';
 import type { Requirement } from './requirement.js';
 
@@ -52,12 +53,11 @@ export interface ProposalDigestInput {
  * `{approvalId, number, actionDigest, requirements}`. For an answer `outputDigest` stands in the place of
  * `actionDigest`: the salted digest of the answer.
  */
-export function proposalDigest({ approvalId, number, subject, requirements }: ProposalDigestInput): string {
-  const what =
-    subject.kind === 'run'
-      ? { actionDigest: subject.actionDigest }
-      : { outputDigest: saltedDigest(jcsDigest(subject.output), subject.salt ?? '') };
-  return jcsDigest({ approvalId, number, ...what, requirements: requirements as unknown as JsonValue });
+export function proposalDigest({ approvalId, number, subject, requirements: all }: ProposalDigestInput): string {
+  const requirements = all as unknown as JsonValue;
+  if (subject.kind === 'run') return jcsDigest({ actionDigest: subject.actionDigest, approvalId, number, requirements });
+  const outputDigest = saltedDigest(jcsDigest(subject.output), subject.salt ?? '');
+  return jcsDigest({ approvalId, number, outputDigest, requirements });
 }
 
 /**
@@ -93,5 +93,5 @@ export function saltedDigest(digest: string, salt: string): string {
 }
 
 function digestOf(text: string): string {
-  return `sha256:${hash('sha256', text, 'hex')}`;
+  return inOnePiece('sha256:', hash('sha256', text, 'hex'));
 }
