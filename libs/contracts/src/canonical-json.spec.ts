@@ -6,8 +6,14 @@ import type { JsonValue } from './json.js';
 
 describe('the canonical form', () => {
   it('is that of another implementation, for any value', () => {
-    const text = fc.string({ unit: fc.oneof(fc.constantFrom('\u0000', '\u001f', '"', '\\', '\u2028', 'ö', '€', '😂')) });
-    const value = fc.oneof(fc.jsonValue(), fc.dictionary(text, text), fc.double({ noNaN: true, noDefaultInfinity: true }));
+    const text = fc.string({
+      unit: fc.oneof(fc.constantFrom('\u0000', '\u001f', '"', '\\', '\u2028', 'ö', '€', '😂')),
+    });
+    const value = fc.oneof(
+      fc.jsonValue(),
+      fc.dictionary(text, text),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+    );
     fc.assert(
       fc.property(value, (one) => {
         expect(canonicalJson(one as JsonValue)).toBe(canonicalize(one));
