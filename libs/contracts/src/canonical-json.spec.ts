@@ -22,7 +22,7 @@ describe('the canonical form', () => {
   });
 
   it('is that of the example in RFC 8785', () => {
-    const numbers = [333333333.33333329, 1e30, 4.5, 2e-3, 1e-27, -0];
+    const numbers = [Number('333333333.33333329'), 1e30, 4.5, 2e-3, 1e-27, -0];
     const string = '€$\u000F\u000aA\'\u0042\u0022\u005c\\"\u002f';
     expect(canonicalJson({ numbers, string, literals: [null, true, false] })).toBe(
       '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27,0],' +

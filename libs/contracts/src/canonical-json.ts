@@ -6,20 +6,12 @@ import type { JsonObject, JsonValue } from './json.js';
  * @throws TypeError for a value that JSON does not have: a number that is not finite, or half of a surrogate pair.
  */
 export function canonicalJson(value: JsonValue | undefined): string {
-  switch (typeof value) {
-    case 'string':
-      return canonicalText(value);
-    case 'number':
-      if (!Number.isFinite(value)) throw new TypeError(`${String(value)} is no JSON number`);
-      return String(value);
-    case 'boolean':
-      return value ? 'true' : 'false';
-    case 'undefined':
-      return 'null';
-    case 'object':
-      if (value === null) return 'null';
-      return isList(value) ? `[${value.map(canonicalJson).join(',')}]` : canonicalObject(value);
-  }
+  if (value === null || value === undefined) return 'null';
+  if (typeof value === 'string') return canonicalText(value);
+  if (typeof value === 'object')
+    return isList(value) ? `[${value.map(canonicalJson).join(',')}]` : canonicalObject(value);
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${String(value)} is no JSON number`);
+  return String(value);
 }
 
 function isList(value: object): value is readonly JsonValue[] {
