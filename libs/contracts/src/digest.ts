@@ -55,7 +55,8 @@ export interface ProposalDigestInput {
  */
 export function proposalDigest({ approvalId, number, subject, requirements: all }: ProposalDigestInput): string {
   const requirements = all as unknown as JsonValue;
-  if (subject.kind === 'run') return jcsDigest({ actionDigest: subject.actionDigest, approvalId, number, requirements });
+  if (subject.kind === 'run')
+    return jcsDigest({ actionDigest: subject.actionDigest, approvalId, number, requirements });
   const outputDigest = saltedDigest(jcsDigest(subject.output), subject.salt ?? '');
   return jcsDigest({ approvalId, number, outputDigest, requirements });
 }
