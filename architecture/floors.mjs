@@ -35,7 +35,7 @@ export const floors = [
     unit: 'libs/contracts',
     floor: 0,
     ours: [],
-    npm: ['zod'],
+    npm: ['zod', 'canonicalize'],
     node: ['crypto'],
     // Without zod, for the command line and the browser.
     entrances: ['backoff', 'clock'],
@@ -216,6 +216,15 @@ export const floors = [
     npm: 'declared',
     node: 'any',
     // The answers that a repeated request gets again.
+    adapters: { sqlite: ['node:sqlite'] },
+  },
+  {
+    unit: 'apps/notary',
+    floor: 4,
+    ours: 'libs and shell',
+    npm: 'declared',
+    node: 'any',
+    // The tree over the log, and the signed checkpoints.
     adapters: { sqlite: ['node:sqlite'] },
   },
   ...['ledger', 'relay', 'projector', 'resolver', 'notifier'].map((app) => ({

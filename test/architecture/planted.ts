@@ -57,6 +57,8 @@ const imports: readonly (readonly [file: string, breaks: string, imported: strin
   ],
   ['apps/ledger/src/vendor-protobuf.ts', 'vendor-google-protobuf, no-undeclared-package', 'google-protobuf'],
   ['apps/ledger/src/vendor.ts', 'vendor-kafkajs', 'kafkajs'],
+  ['apps/notary/src/imports-an-app.ts', 'notary-imports-ours', '@countersign/gateway'],
+  ['apps/notary/src/sqlite/vendor.ts', '', 'node:sqlite'],
   ['apps/notifier/src/imports-an-app.ts', 'notifier-imports-ours', '@countersign/gateway'],
   ['apps/notifier/src/vendor-grammy.ts', 'vendor-grammy, no-undeclared-package', 'grammy'],
   ['apps/notifier/src/vendor-undici.ts', 'vendor-undici, no-undeclared-package', 'undici'],

@@ -5,6 +5,7 @@ import { CliError, toCliError, usageError } from './cli-error.js';
 import { addAcp } from './commands/acp-options.js';
 import { addActCommands } from './commands/act-options.js';
 import { addAnswerCommands } from './commands/answer-options.js';
+import { addAudit } from './commands/audit-options.js';
 import { addCallsCommands } from './commands/calls-options.js';
 import { addConformance } from './commands/conformance-options.js';
 import { addGrants } from './commands/grants-options.js';
@@ -83,6 +84,7 @@ function createProgram(terminal: Terminal, runner: Runner): Command {
     .addHelpText('after', `\n${exitCodesHelp}\n\nEach command has its own help: countersign approve --help`);
   addAnswerCommands(program, runner);
   addLookCommands(program, runner);
+  addAudit(program, runner);
   addCallsCommands(program, runner);
   addGrants(program, runner);
   addActCommands(program, runner);

@@ -4,6 +4,8 @@ const settingNames: readonly string[] = [
   ...[
     'KEYS_FOLDER',
     'ROOT_KEY_FILE',
+    'LOG_KEY_FILE',
+    'LOG_ORIGIN',
     'ACCEPT_LOST_KEYS',
     'ACCEPT_UNREADABLE_POLICY',
     'KEEPER_URL',

@@ -6,6 +6,7 @@ import type { ReadModel } from '@countersign/read-model';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ReadinessCheck, Tracing } from '@countersign/shell';
 import type { Erasures } from './erasure-port.js';
+import type { LogCheckpoints } from './log-checkpoints.js';
 import type { IdempotencyStore, RequestHash } from './idempotency.js';
 import type { Oidc } from './inbox/oidc.js';
 import type { Sessions } from './inbox/sessions.js';
@@ -25,6 +26,8 @@ export interface GatewayPorts {
   readonly requestHash?: (() => RequestHash) | undefined;
   /** Erases the values of a subject. Default: refused, as in a cluster. */
   readonly erasures?: Erasures | undefined;
+  /** The signed checkpoints of the log. Default: refused, as in a cluster. */
+  readonly checkpoints?: LogCheckpoints | undefined;
   readonly metrics: GatewayMetrics;
   readonly clock: Clock;
   readonly ids: Ids;

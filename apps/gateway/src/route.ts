@@ -30,6 +30,8 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   /** The answer comes as CSV instead, if the query says so. */
   readonly hasCsv?: true;
   readonly stream?: 'text/event-stream' | 'application/x-ndjson' | 'application/json' | 'text/plain';
+  /** What the stream is, where its content type does not say it. */
+  readonly streamed?: { readonly description: string; readonly example: string };
   /** The codes that belong to this route; those of every route are added by the document. */
   readonly codes: readonly ErrorCode[];
 }

@@ -2,6 +2,7 @@ import type { Route } from './route.js';
 import { approvalRoutes } from './routes/approval.routes.js';
 import { executionRoutes } from './routes/execution.routes.js';
 import { grantRoutes } from './routes/grant.routes.js';
+import { checkpointRoutes } from './routes/checkpoint.routes.js';
 import { meRoutes } from './routes/me.routes.js';
 import { logRoutes } from './routes/log.routes.js';
 import { operationsRoutes } from './routes/operations.routes.js';
@@ -21,6 +22,7 @@ export const routes = {
   ...subjectRoutes,
   ...meRoutes,
   ...logRoutes,
+  ...checkpointRoutes,
   ...operationsRoutes,
 } as const;
 

@@ -19,6 +19,12 @@ const schema = z.object({
     .transform(Number)
     .optional(),
   COUNTERSIGN_ROOT_KEY_FILE: z.string().optional(),
+  COUNTERSIGN_LOG_KEY_FILE: z.string().optional(),
+  COUNTERSIGN_LOG_ORIGIN: z
+    .string()
+    .regex(/^[A-Za-z0-9._~:/-]{1,200}$/, 'must be a name such as countersign.example.com/ledger, without https://')
+    .refine((origin) => !origin.includes('//') && !/^\/|\/$/.test(origin), 'must have no empty part between slashes')
+    .optional(),
   COUNTERSIGN_ACCEPT_LOST_KEYS: z.literal('yes', 'must be `yes`, or unset').optional(),
 });
 
@@ -47,6 +53,10 @@ export interface StandaloneConfig {
   readonly acceptedLogEnd: number | null;
   /** The operator's own root key; null: `root.key` in the data folder, created at the first start. */
   readonly rootKeyFile: string | null;
+  /** The operator's own log key, which signs checkpoints; null: `log.key` in the data folder, created at the first start. */
+  readonly logKeyFile: string | null;
+  /** The origin of the log in its checkpoints; null: derived from its first event. */
+  readonly logOrigin: string | null;
   /** Starts although the log has values whose keys are lost. */
   readonly acceptLostKeys: boolean;
   readonly logLevel: LogLevel;
@@ -83,6 +93,8 @@ export function readStandaloneConfig(
     requestsPerSecond: values.COUNTERSIGN_REQUESTS_PER_SECOND,
     acceptedLogEnd: values.COUNTERSIGN_ACCEPT_LOG_END ?? null,
     rootKeyFile: file(values.COUNTERSIGN_ROOT_KEY_FILE),
+    logKeyFile: file(values.COUNTERSIGN_LOG_KEY_FILE),
+    logOrigin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
     acceptLostKeys: values.COUNTERSIGN_ACCEPT_LOST_KEYS === 'yes',
     logLevel: values.COUNTERSIGN_LOG_LEVEL,
   };

@@ -41,6 +41,8 @@ export interface Stores {
   readonly commands: CommandPorts;
   readonly tools: ToolSet;
   readonly bus: MessageBus;
+  /** The operator accepted the end of the log as it was found. */
+  readonly isEndAccepted: boolean;
   /** Flushes what is only in memory and gives the data folder back. */
   readonly close: () => Promise<void>;
 }
@@ -67,7 +69,9 @@ export async function openStores(
   try {
     const raw = await openStore(config, world, metrics);
     stops.push(raw.close);
-    checkKnownPositions(config.dataFolder, await raw.head(), config.acceptedLogEnd);
+    const end = await raw.head();
+    checkKnownPositions(config.dataFolder, end, config.acceptedLogEnd);
+    const isEndAccepted = config.acceptedLogEnd === end;
     const vault = await openVault(config, raw, log);
     stops.push(vault.close);
     const { texts: seal } = vault;
@@ -104,7 +108,7 @@ export async function openStores(
     const topics = { [topicNames().events]: store };
     const bus = createEmbeddedMessageBus({ folder: config.dataFolder, topics, clock, log, ...metrics });
     stops.push(bus.close);
-    return { store, vault, unreadable, readModel, projector, commands, tools, bus, close };
+    return { store, vault, unreadable, readModel, projector, commands, tools, bus, isEndAccepted, close };
   } catch (error) {
     await close();
     throw error;

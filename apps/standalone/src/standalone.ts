@@ -16,6 +16,8 @@ import type { FileTokens, Sessions } from '@countersign/gateway';
 import type { ChannelsConfig } from '@countersign/channels';
 import { topicNames } from '@countersign/message-bus';
 import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
+import { createNotaryCheck, openNotary } from '@countersign/notary';
+import type { Notary } from '@countersign/notary';
 import { createChannelsCheck } from '@countersign/notifier';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
 import { isLoopback, keepPrivate } from '@countersign/runtime';
@@ -99,6 +101,8 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   const counted = { onCommit: metrics.storeCommitted, onParked: countParked(metrics.registry) };
   const stores = await openStores(config, world, counted, people);
   stops.push(stores.close);
+  const notary = startNotary(stores, config, world);
+  stops.push(notary.stop);
   const { bus, commands, readModel, store, projector, vault, unreadable } = stores;
 
   if (isFirstStart) createTokensFile(tokensFile);
@@ -143,6 +147,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       idempotency,
       requestHash: vault.requestsKey.hash,
       erasures: openErasures(stores, idempotency, world),
+      checkpoints: notary,
       metrics,
       clock,
       ids,
@@ -150,6 +155,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       checks: [
         createProjectorCheck(projector.health),
         createKeysCheck(vault.keys.lost),
+        createNotaryCheck(notary.health),
         createChannelsCheck(() => started.notifier),
       ],
       requestsPerSecond: config.requestsPerSecond,
@@ -176,6 +182,14 @@ function openPeople({ oidc }: StandaloneConfig, channels: ChannelsConfig, tokens
     sessions = opened;
   };
   return { people, signedInAt };
+}
+
+/** Keeps the tree over the log. It is stopped last, so that its last checkpoint covers what the others recorded. */
+function startNotary({ vault, isEndAccepted }: Stores, config: StandaloneConfig, world: RuntimePorts): Notary {
+  const { dataFolder: folder, logKeyFile, logOrigin: origin } = config;
+  const { clock, log } = world;
+  const { raw: store } = vault.store;
+  return openNotary({ folder, logKeyFile, origin, store, acceptsContradiction: isEndAccepted, clock, log });
 }
 
 /** Executes the calls of the tools file; without one it does nothing. */

@@ -24,6 +24,8 @@ export interface UnreadableEvent extends Pick<
   readonly metadata: UnreadableMetadata;
   /** Why, as a sentence with the remedy. */
   readonly unreadable: string;
+  /** What the store has, for the tree over the log alone; absent where the store has no such event. */
+  readonly stored?: Pick<StoredEvent, 'metadata' | 'data'>;
 }
 
 /** A stream that is set aside, by its first event that cannot be read. */
@@ -94,7 +96,9 @@ function isPlainlyReadable({ type, metadata, data }: StoredEvent): boolean {
 export function toLogEvent(stored: StoredEvent): LogEvent {
   if (isPlainlyReadable(stored)) return stored as unknown as RecordedEvent;
   const why = whyUnreadable(stored);
-  return why === undefined ? (stored as unknown as RecordedEvent) : asUnreadable(stored, why);
+  if (why === undefined) return stored as unknown as RecordedEvent;
+  const { metadata, data } = stored;
+  return { ...asUnreadable(stored, why), stored: { metadata, data } };
 }
 
 /** Returns whether the event can be read. */

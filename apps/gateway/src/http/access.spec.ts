@@ -58,6 +58,9 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'GET /v1/audit/tool-calls/:callId/events': ['auditor'],
   'GET /v1/audit/events': ['auditor'],
   'GET /v1/unreadable': ['auditor', 'admin'],
+  'GET /v1/log/checkpoint': ['auditor'],
+  'POST /v1/log/checkpoint': ['auditor'],
+  'GET /v1/log/vkey': ['auditor'],
 };
 const guarded = allRoutes.filter((route) => route.roles !== 'public');
 const matrix = guarded.flatMap(({ method, path }) => roles.map((role) => [method, path, role] as const));

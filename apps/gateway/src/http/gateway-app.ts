@@ -26,6 +26,7 @@ import type { GatewayPorts } from '../ports.js';
 import { createMethodsOf } from '../route.js';
 import { allRoutes } from '../routes.js';
 import { createAdmission } from './admit.js';
+import type { Admission } from './admit.js';
 import { parseBody } from './body.js';
 import { answered } from './http-context.js';
 import type { ApiRequest } from './http-context.js';
@@ -77,15 +78,14 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
     methodsOf: createMethodsOf(allRoutes),
     rateHeaders: caps.uncountedHeaders,
   });
-  const { admit } = createAdmission(ports, { caps, host, publicUrl: inbox.publicUrl });
-  readRequests(server, (request) => {
-    const proved = (actor: Actor | undefined): Promise<void> | undefined => {
-      // The guard requires an actor wherever it is missing.
-      request.actor = actor;
-      return whenSeen(ports, caps, request);
-    };
-    const actor = admit(request);
-    return actor instanceof Promise ? actor.then(proved) : proved(actor);
+  readRequests(server, createAdmission(ports, { caps, host, publicUrl: inbox.publicUrl }));
+  server.fastify.addHook('preHandler', (request, _reply, done) => {
+    let seen: Promise<void> | undefined;
+    const failure = attempt(() => {
+      seen = whenSeen(ports, caps, request as ApiRequest);
+    });
+    if (seen === undefined) done(failure);
+    else seen.then(() => done(), done);
   });
   const { tracing } = ports;
   // After the body was read: only from here on does the handler follow in the same asynchronous scope.
@@ -139,8 +139,8 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
   };
 }
 
-/** Runs before the guard: `admit` proves the sender before a byte of the body is read. Then the body is read. */
-function readRequests({ fastify }: HttpServer, admit: (request: ApiRequest) => Promise<void> | undefined): void {
+/** Runs before the guard: authenticates the sender before a byte of the body is read, then reads the body. */
+function readRequests({ fastify }: HttpServer, { admit }: Admission): void {
   fastify.decorateRequest('actor', undefined);
   fastify.decorateRequest('bodyLength', 0);
   fastify.decorateRequest('startedAtMs', 0);
@@ -149,12 +149,26 @@ function readRequests({ fastify }: HttpServer, admit: (request: ApiRequest) => P
   fastify.addHook('onRequest', (received, _reply, done) => {
     const request = received as ApiRequest;
     request.startedAtMs = performance.now();
-    let admitting: Promise<void> | undefined;
+    let proving: Promise<Actor> | undefined;
     const failure = attempt(() => {
-      admitting = admit(request);
+      // The guard requires an actor wherever it is missing.
+      const actor = admit(request);
+      if (actor instanceof Promise) proving = actor;
+      else request.actor = actor;
     });
-    if (admitting === undefined) done(failure);
-    else admitting.then(() => done(), done);
+    if (proving === undefined) {
+      done(failure);
+      return;
+    }
+    proving.then(
+      (actor) => {
+        request.actor = actor;
+        done();
+      },
+      (error: unknown) => {
+        done(error as Error);
+      },
+    );
   });
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (received, bytes, done) => {
     const request = received as ApiRequest;

@@ -3,6 +3,7 @@ import type { DynamicModule } from '@nestjs/common';
 import { OperationsController, operationsPorts } from '@countersign/shell';
 import { routes } from '../routes.js';
 import { ApprovalsController } from './approvals.controller.js';
+import { CheckpointsController } from './checkpoints.controller.js';
 import { serveAs } from './endpoint.js';
 import { ExecutionsController } from './executions.controller.js';
 import { GrantsController } from './grants.controller.js';
@@ -32,6 +33,7 @@ export class GatewayModule {
         PolicyController,
         OversightController,
         StreamsController,
+        CheckpointsController,
         SubjectsController,
         MeController,
         OpenApiController,

@@ -3,7 +3,7 @@ import { toProblem } from '@countersign/shell';
 import { exampleOf } from './examples.js';
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
-type Content = Readonly<Record<string, { readonly schema: JsonSchema }>>;
+type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
 
 /** A request or a response of the document. */
 type Body = JsonSchema & { readonly content?: Content };
@@ -47,12 +47,11 @@ export function responsesWithExamples(responses: Readonly<Record<string, Body>>,
 
 function withExample({ content, ...body }: Body, schemas: Schemas): JsonSchema {
   if (content === undefined) return body;
-  const media = Object.entries(content).map(([type, { schema }]) => [
+  const exampleFor = (type: string, schema: JsonSchema): unknown =>
+    lines[type] ?? (type === problemType ? problemOf(schema, schemas) : exampleOf(schema, schemas));
+  const media = Object.entries(content).map(([type, { schema, example = exampleFor(type, schema) }]) => [
     type,
-    {
-      schema,
-      example: lines[type] ?? (type === problemType ? problemOf(schema, schemas) : exampleOf(schema, schemas)),
-    },
+    { schema, example },
   ]);
   return { ...body, content: Object.fromEntries(media) as JsonSchema };
 }

@@ -1,0 +1,45 @@
+import type { Command } from 'commander';
+import type { Runner } from '../runner.js';
+import type { CheckpointOptions } from './audit.js';
+
+/** The commands of auditors. */
+export function addAudit(program: Command, runner: Runner): void {
+  const audit = program
+    .command('audit')
+    .description('prove what the log says')
+    .helpCommand(false)
+    .addHelpText('after', '\nExamples:\n  countersign audit checkpoint\n  countersign audit keys');
+  audit
+    .command('checkpoint')
+    .description('print the newest signed checkpoint of the log')
+    .option('--now', 'sign one first that covers every event that is recorded now')
+    .addHelpText(
+      'after',
+      `
+For auditors. Keep it in a place that the operator cannot change: with it you
+can prove later that no event before it was changed, removed or inserted.
+
+Examples:
+  countersign audit checkpoint >> checkpoints.txt
+  countersign audit checkpoint --now --json | jq -r .size`,
+    )
+    .action(async (options: CheckpointOptions, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./audit.js')).checkpoint(invocation, options)),
+    );
+  audit
+    .command('keys')
+    .description('print the public keys that verify the checkpoints, the present one first')
+    .addHelpText(
+      'after',
+      `
+For auditors. Keep them like the checkpoints. A key that you did not keep
+proves nothing.
+
+Examples:
+  countersign audit keys > countersign.vkeys
+  countersign audit keys --json | jq -r '.keys[0]'`,
+    )
+    .action(async (_options: unknown, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./audit.js')).keys(invocation)),
+    );
+}

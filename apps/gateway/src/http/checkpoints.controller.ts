@@ -1,0 +1,51 @@
+import { Controller, Inject, Req, Res } from '@nestjs/common';
+import { sendText } from '@countersign/shell';
+import type { FastifyReply } from 'fastify';
+import type { Answer } from '../answer.js';
+import { makeCheckpoint, readCheckpoint, readVkeys } from '../log-checkpoints.js';
+import { routes } from '../routes.js';
+import { Endpoint } from './endpoint.js';
+import { actorOf, answered, bodyOf, queryOf, send } from './http-context.js';
+import type { ApiRequest, HttpContext } from './http-context.js';
+import { httpContextToken } from './http-context-token.js';
+
+/** The signed checkpoints of the log. */
+@Controller()
+export class CheckpointsController {
+  readonly #http: HttpContext;
+
+  constructor(@Inject(httpContextToken) http: HttpContext) {
+    this.#http = http;
+  }
+
+  @Endpoint(routes.readCheckpoint)
+  newest(@Req() request: ApiRequest, @Res() reply: FastifyReply): void {
+    queryOf(routes.readCheckpoint, request);
+    this.#send(request, reply, readCheckpoint(this.#http.ports.checkpoints, actorOf(request)));
+  }
+
+  @Endpoint(routes.makeCheckpoint)
+  async make(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    queryOf(routes.makeCheckpoint, request);
+    bodyOf(routes.makeCheckpoint, request);
+    this.#send(request, reply, await makeCheckpoint(this.#http.ports.checkpoints, actorOf(request)));
+  }
+
+  @Endpoint(routes.readVkeys)
+  vkeys(@Req() request: ApiRequest, @Res() reply: FastifyReply): void {
+    queryOf(routes.readVkeys, request);
+    this.#send(request, reply, readVkeys(this.#http.ports.checkpoints, actorOf(request)));
+  }
+
+  /** Sends a text as it is, and a problem as every other one. */
+  #send(request: ApiRequest, reply: FastifyReply, answer: Answer): void {
+    const { status, body } = answer;
+    if (typeof body !== 'string') {
+      send(this.#http, request, reply, answer);
+      return;
+    }
+    const headers = this.#http.isDraining() ? ['connection', 'close'] : [];
+    sendText(reply, { status, contentType: 'text/plain; charset=utf-8', text: body, headers });
+    answered(this.#http.ports, request, status);
+  }
+}

@@ -1,0 +1,60 @@
+import type { Actor } from '@countersign/commands';
+import { ok, refused } from './answer.js';
+import type { Answer } from './answer.js';
+
+/** The result of a request for a checkpoint. */
+export type CheckpointSigning =
+  | { readonly status: 'signed'; readonly note: string }
+  | { readonly status: 'empty' }
+  | { readonly status: 'rewound' | 'unavailable'; readonly why: string };
+
+/** The signed checkpoints of the log of each tenant. */
+export interface LogCheckpoints {
+  /** The newest one, a signed note. */
+  readonly newest: (tenant: string) => string | undefined;
+  /** Signs one that covers every event that is recorded now. */
+  readonly sign: (tenant: string) => Promise<CheckpointSigning>;
+  /** The public keys, each as a line; none before the first event. */
+  readonly vkeys: (tenant: string) => readonly string[];
+}
+
+/** `GET /v1/log/checkpoint`. */
+export function readCheckpoint(checkpoints: LogCheckpoints | undefined, { tenant }: Actor): Answer {
+  if (checkpoints === undefined) return notHere();
+  const note = checkpoints.newest(tenant);
+  return note === undefined ? notFound('no checkpoint is signed yet: POST /v1/log/checkpoint signs one') : ok(note);
+}
+
+/** `POST /v1/log/checkpoint`. */
+export async function makeCheckpoint(checkpoints: LogCheckpoints | undefined, { tenant }: Actor): Promise<Answer> {
+  if (checkpoints === undefined) return notHere();
+  const signing = await checkpoints.sign(tenant);
+  switch (signing.status) {
+    case 'signed':
+      return ok(signing.note);
+    case 'empty':
+      return notFound(noEvents);
+    case 'rewound':
+    case 'unavailable':
+      return refused({ code: 'unavailable', detail: signing.why });
+  }
+}
+
+/** `GET /v1/log/vkey`. */
+export function readVkeys(checkpoints: LogCheckpoints | undefined, { tenant }: Actor): Answer {
+  if (checkpoints === undefined) return notHere();
+  const vkeys = checkpoints.vkeys(tenant);
+  return vkeys.length === 0 ? notFound(noEvents) : ok(vkeys.map((vkey) => `${vkey}\n`).join(''));
+}
+
+const noEvents = 'the log of this tenant has no events yet';
+
+function notFound(detail: string): Answer {
+  return refused({ code: 'not-found', detail });
+}
+
+function notHere(): Answer {
+  const detail =
+    'this cluster signs no checkpoints of its log yet: standalone does. Export the log with GET /v1/audit/events and keep its hash elsewhere';
+  return refused({ code: 'not-supported', detail });
+}

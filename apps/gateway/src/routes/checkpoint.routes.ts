@@ -1,0 +1,50 @@
+import { defineRoute } from '../route.js';
+
+const checkpoint = {
+  description:
+    'A signed note of C2SP with a checkpoint of `tlog-checkpoint`: origin, size and root of the tree over the events of the tenant. Keep it: it proves later that nothing before it was changed.',
+  example:
+    'countersign.example/log\n5\nC3TUMA55gFbNSHKLT7AenxWtPgp5UPvFiXT/Z1MnHSQ=\n\n\u2014 countersign.example/log O3QJejyhfxnA+qpcgUd3aPohTYo9XXRPvze2qjcJBEJH/CCAR8dZSOF5c3xqoNe981amZz/cZMDlUmAItJViZD4GaAI=\n',
+};
+
+/** What an auditor keeps elsewhere. */
+export const checkpointRoutes = {
+  readCheckpoint: defineRoute({
+    id: 'readCheckpoint',
+    method: 'GET',
+    path: '/v1/log/checkpoint',
+    tag: 'Events and audit',
+    summary: "Read the newest signed checkpoint of the tenant's log",
+    roles: ['auditor'],
+    stream: 'text/plain',
+    streamed: checkpoint,
+    codes: ['not-found', 'not-supported'],
+  }),
+  makeCheckpoint: defineRoute({
+    id: 'makeCheckpoint',
+    method: 'POST',
+    path: '/v1/log/checkpoint',
+    tag: 'Events and audit',
+    summary: 'Sign a checkpoint that covers every event that is recorded now',
+    roles: ['auditor'],
+    // A repeat of it is answered with the newest checkpoint, too.
+    ignoresKey: true,
+    stream: 'text/plain',
+    streamed: checkpoint,
+    codes: ['not-found', 'not-supported'],
+  }),
+  readVkeys: defineRoute({
+    id: 'readVkeys',
+    method: 'GET',
+    path: '/v1/log/vkey',
+    tag: 'Events and audit',
+    summary: "Read the public keys of the tenant's log, which verify its checkpoints",
+    roles: ['auditor'],
+    stream: 'text/plain',
+    streamed: {
+      description: 'One vkey of a C2SP signed note on each line, that of the present epoch first. Keep them elsewhere.',
+      example: 'countersign.example/log+3b74097a+AXm1Vi6P5lT5QHixEuipi6eQH4U65pW+1+DjkQutBJZk\n',
+    },
+    codes: ['not-found', 'not-supported'],
+  }),
+} as const;

@@ -1,0 +1,75 @@
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError, keepPrivate, readFileOf, readTextFile } from '@countersign/runtime';
+import type { Log } from '@countersign/runtime';
+
+/** Where the log key is. */
+export interface LogKeyPlace {
+  readonly folder: string;
+  /** The operator's own key; null: `log.key` in the folder, made at the first start. */
+  readonly logKeyFile: string | null;
+  readonly log: Log;
+}
+
+const variable = 'COUNTERSIGN_LOG_KEY_FILE';
+
+/**
+ * Returns the 32 bytes of the log key's seed, from which the keys of all tenants are derived.
+ * @throws ConfigError when the named file is missing or holds no Ed25519 key.
+ */
+export function loadLogSeed({ folder, logKeyFile, log }: LogKeyPlace): Uint8Array {
+  if (logKeyFile !== null) {
+    const seed = seedOf(readFileOf(variable, logKeyFile));
+    if (seed === undefined) throw new ConfigError([{ variable, problem: noKey(logKeyFile) }]);
+    if (process.platform !== 'win32' && (statSync(logKeyFile).mode & 0o004) !== 0) {
+      log.warn({ file: logKeyFile }, 'every user of this machine can read the log key: chmod 600');
+    }
+    return seed;
+  }
+  const file = join(folder, 'log.key');
+  if (!existsSync(file)) makeLogKey(file, log);
+  keepPrivate(file);
+  const seed = seedOf(readTextFile(file));
+  if (seed === undefined) throw new Error(noKey(file));
+  return seed;
+}
+
+function makeLogKey(file: string, log: Log): void {
+  const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' });
+  const beside = `${file}.new`;
+  rmSync(beside, { force: true });
+  const descriptor = openSync(beside, 'wx', 0o600);
+  try {
+    writeSync(descriptor, pem);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(beside, file);
+  log.info(
+    { file },
+    'a log key was made, which signs checkpoints; who has it and the data can rewrite both, so move it away and name it with COUNTERSIGN_LOG_KEY_FILE',
+  );
+}
+
+/** Undefined for a text that is no Ed25519 key in PKCS#8. */
+function seedOf(pem: string): Uint8Array | undefined {
+  const key = privateKeyIn(pem);
+  if (key?.asymmetricKeyType !== 'ed25519') return undefined;
+  const { d } = key.export({ format: 'jwk' });
+  return d === undefined ? undefined : Buffer.from(d, 'base64url');
+}
+
+function privateKeyIn(pem: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return undefined;
+  }
+}
+
+function noKey(file: string): string {
+  return `${file} holds no Ed25519 key in PKCS#8 PEM. Make one with: openssl genpkey -algorithm ed25519 -out ${file}`;
+}

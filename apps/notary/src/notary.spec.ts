@@ -1,0 +1,228 @@
+import {
+  createGrowingTree,
+  entryOf,
+  leafHash,
+  parseCheckpoint,
+  parseNote,
+  parseVkey,
+  verifyNote,
+} from '@countersign/audit';
+import type { Checkpoint } from '@countersign/audit';
+import type { NewEvent } from '@countersign/contracts';
+import { createSimulatedEventStore, createSimulatedLog, sampleEvent } from '@countersign/event-store/testing';
+import type { SimulatedLog } from '@countersign/event-store/testing';
+import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createNotary } from './notary.js';
+import type { Notary } from './notary.js';
+import type { NotaryPorts } from './ports.js';
+import { openCheckpointFile } from './sqlite/checkpoint-file.js';
+import { openTreeFile } from './sqlite/tree-file.js';
+
+const logSeed = new Uint8Array(32).fill(7);
+
+/** What outlives a process. */
+function createFolder() {
+  return { trees: openTreeFile(':memory:'), checkpoints: openCheckpointFile(':memory:') };
+}
+
+const running = new Set<Notary>();
+afterEach(async () => {
+  await Promise.all([...running].map((notary) => notary.stop()));
+  running.clear();
+});
+
+function start(folder: ReturnType<typeof createFolder>, log: SimulatedLog, more: Partial<NotaryPorts> = {}) {
+  const clock = createVirtualClock();
+  const store = createSimulatedEventStore({ clock, log });
+  const base = { ...folder, store, clock, logSeed, origin: 'countersign.example', acceptsContradiction: false };
+  const notary = createNotary({ ...base, log: createSilentLog(), ...more });
+  notary.start();
+  running.add(notary);
+  const stop = async (): Promise<void> => {
+    running.delete(notary);
+    await notary.stop();
+  };
+  return { notary, store, clock, stop };
+}
+
+async function record(log: SimulatedLog, events: readonly NewEvent[]): Promise<void> {
+  const store = createSimulatedEventStore({ clock: createVirtualClock(), log });
+  for (const event of events) await store.append(`toolCall-${event.eventId}`, -1, [event]);
+}
+
+const eventsOf = (count: number, tenant = 'acme'): NewEvent[] =>
+  Array.from({ length: count }, () => {
+    const event = sampleEvent();
+    return { ...event, metadata: { ...event.metadata, tenant } };
+  });
+
+async function signed(notary: Notary, tenant = 'acme'): Promise<Checkpoint> {
+  const signing = await notary.sign(tenant);
+  if (signing.status !== 'signed') throw new Error(JSON.stringify(signing));
+  return read(notary, signing.note, tenant);
+}
+
+function read(notary: Notary, note: string, tenant = 'acme'): Checkpoint {
+  const parsed = parseNote(note)!;
+  const key = parseVkey(notary.vkeys(tenant)[0]!)!;
+  expect(verifyNote(parsed, [key]).verified).toEqual([key]);
+  return parseCheckpoint(parsed.text)!;
+}
+
+/** The root over the first events of a tenant, computed apart. */
+function rootOf(log: SimulatedLog, size: number, tenant = 'acme'): Uint8Array {
+  const tree = createGrowingTree();
+  const events = log.events.filter(({ metadata }) => metadata.tenant === tenant);
+  for (const event of events.slice(0, size)) tree.append(leafHash(entryOf(event)));
+  return tree.root();
+}
+
+/** Lets the notary take what was recorded, and the time pass. */
+async function pass(clock: ReturnType<typeof createVirtualClock>, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 100) await clock.advanceAsync(100);
+}
+
+describe('notary', () => {
+  it('signs the tree of an existing log, from its first event, for each tenant', async () => {
+    const log = createSimulatedLog();
+    await record(log, [...eventsOf(300), ...eventsOf(3, 'zeta'), ...eventsOf(250)]);
+    const { notary } = start(createFolder(), log);
+    expect(await signed(notary)).toEqual({
+      ...{ origin: 'countersign.example/acme/1', size: 550, root: rootOf(log, 550), extensions: [] },
+    });
+    expect(await signed(notary, 'zeta')).toMatchObject({ size: 3, root: rootOf(log, 3, 'zeta') });
+    expect(await notary.sign('nobody')).toEqual({ status: 'empty' });
+  });
+
+  it('continues its tree after a stop, and builds the same one when its file is deleted', async () => {
+    const [log, folder] = [createSimulatedLog(), createFolder()];
+    await record(log, eventsOf(700));
+    const first = start(folder, log);
+    expect(await signed(first.notary)).toMatchObject({ size: 700 });
+    await first.stop();
+    await record(log, eventsOf(5));
+    const second = start(folder, log);
+    expect(await signed(second.notary)).toMatchObject({ size: 705, root: rootOf(log, 705) });
+    await second.stop();
+    const third = start({ ...folder, trees: openTreeFile(':memory:') }, log);
+    expect(await signed(third.notary)).toMatchObject({ size: 705, root: rootOf(log, 705) });
+    expect(third.notary.health()).toEqual({ status: 'ok' });
+  });
+
+  it('signs at the latest 10 s after an event, after 1,000 events, and at a stop', async () => {
+    const log = createSimulatedLog();
+    const { notary, clock, stop } = start(createFolder(), log);
+    const sizeNow = (): number | undefined => {
+      const note = notary.newest('acme');
+      return note === undefined ? undefined : read(notary, note).size;
+    };
+    await pass(clock, 200);
+    await record(log, eventsOf(1));
+    await pass(clock, 8_000);
+    expect(sizeNow()).toBeUndefined();
+    await pass(clock, 2_000);
+    expect(sizeNow()).toBe(1);
+    await record(log, eventsOf(1000));
+    await pass(clock, 1_000);
+    expect(sizeNow()).toBeGreaterThan(1);
+    await record(log, eventsOf(2));
+    await stop();
+    expect(sizeNow()).toBe(1003);
+  });
+
+  it('has events in the tree that this version cannot read', async () => {
+    const log = createSimulatedLog();
+    await record(log, eventsOf(2));
+    const [one, two] = log.events;
+    const stored = { metadata: two!.metadata, data: { of: 'a later version' } };
+    // As the decoder returns them.
+    log.events[1] = { ...two!, data: undefined, unreadable: 'a reason', stored } as never;
+    const tree = createGrowingTree();
+    for (const event of [one!, { ...two!, data: stored.data }]) tree.append(leafHash(entryOf(event)));
+    expect(await signed(start(createFolder(), log).notary)).toMatchObject({ size: 2, root: tree.root() });
+  });
+
+  it('has without an origin one that comes from the first event of the log', async () => {
+    const log = createSimulatedLog();
+    const { notary } = start(createFolder(), log, { origin: null });
+    await record(log, eventsOf(1));
+    const { origin } = await signed(notary);
+    expect(origin).toMatch(/^countersign\.invalid\/[0-9a-f]{16}\/acme\/1$/);
+    const again = start(createFolder(), log, { origin: null });
+    expect(await signed(again.notary)).toMatchObject({ origin });
+  });
+
+  it('begins an epoch with another origin, and tells the keys of both', async () => {
+    const [log, folder] = [createSimulatedLog(), createFolder()];
+    await record(log, eventsOf(3));
+    const first = start(folder, log);
+    await signed(first.notary);
+    const keys = first.notary.vkeys('acme');
+    await first.stop();
+    const { notary } = start(folder, log, { origin: 'other.example' });
+    expect(await signed(notary)).toMatchObject({ origin: 'other.example/acme/2', size: 3 });
+    expect(notary.vkeys('acme').slice(1)).toEqual(keys);
+  });
+});
+
+describe('a log that contradicts what was signed', () => {
+  /** A log of 20 events, with a signed checkpoint and the folder of its notary. */
+  async function signedLog() {
+    const [log, folder] = [createSimulatedLog(), createFolder()];
+    await record(log, eventsOf(20));
+    const { notary, stop } = start(folder, log);
+    await signed(notary);
+    const note = notary.newest('acme');
+    await stop();
+    return { log, folder, note };
+  }
+  const rewritten = (log: SimulatedLog): SimulatedLog => {
+    const events = log.events.map((event, index) =>
+      index === 4 ? { ...event, data: { ...event.data, reason: 'approved by alice' } } : event,
+    );
+    return { ...createSimulatedLog(), events };
+  };
+  const shortened = (log: SimulatedLog): SimulatedLog => ({ ...createSimulatedLog(), events: log.events.slice(0, 19) });
+  const settled = async ({ notary, clock }: ReturnType<typeof start>): Promise<void> => {
+    await notary.sign('acme');
+    await pass(clock, 300);
+  };
+
+  it.each([
+    ['rewritten', rewritten, 'kept'],
+    ['rewritten', rewritten, 'deleted'],
+    ['cut', shortened, 'kept'],
+    ['cut', shortened, 'deleted'],
+  ] as const)('is noticed when it was %s, with its tree %3$s', async (_how, change, file) => {
+    const { log, folder, note } = await signedLog();
+    const trees = file === 'kept' ? folder.trees : openTreeFile(':memory:');
+    const world = start({ ...folder, trees }, change(log));
+    await settled(world);
+    expect(world.notary.health()).toEqual({ status: 'rewound', why: expect.stringMatching(/^log-rewound: /) });
+    const before = folder.checkpoints.ofTenant('acme');
+    expect((await world.notary.sign('acme')).status).toBe('rewound');
+    expect(folder.checkpoints.ofTenant('acme')).toEqual(before);
+    expect(before.map((one) => one.note)).toEqual([note]);
+  });
+
+  it('goes on as the next epoch once an operator accepts it', async () => {
+    const { log, folder } = await signedLog();
+    const cut = shortened(log);
+    const { notary, stop } = start(folder, cut, { acceptsContradiction: true });
+    expect(await signed(notary)).toMatchObject({ origin: 'countersign.example/acme/2', size: 19 });
+    expect(notary.vkeys('acme')).toHaveLength(2);
+    await stop();
+    const later = start(folder, cut);
+    await settled(later);
+    expect(later.notary.health()).toEqual({ status: 'ok' });
+    expect(await signed(later.notary)).toMatchObject({ origin: 'countersign.example/acme/2', size: 19 });
+  });
+
+  it('is noticed when nothing is left of it', async () => {
+    const { folder } = await signedLog();
+    const world = start(folder, createSimulatedLog(), { origin: null });
+    await settled(world);
+    expect(world.notary.health()).toMatchObject({ status: 'rewound' });
+  });
+});

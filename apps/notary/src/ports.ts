@@ -1,0 +1,19 @@
+import type { EventStore } from '@countersign/event-store';
+import type { Clock, Log } from '@countersign/runtime';
+import type { CheckpointFile } from './sqlite/checkpoint-file.js';
+import type { TreeFile } from './sqlite/tree-file.js';
+
+/** The dependencies of the notary. */
+export interface NotaryPorts {
+  /** The log as it is stored, with its sensitive values sealed. */
+  readonly store: Pick<EventStore, 'subscribe' | 'readAll' | 'head'>;
+  readonly trees: TreeFile;
+  readonly checkpoints: CheckpointFile;
+  readonly logSeed: Uint8Array;
+  /** `COUNTERSIGN_LOG_ORIGIN`; null: derived from the log's first event. */
+  readonly origin: string | null;
+  /** The operator accepts the log as it is: where it contradicts what was signed, it goes on as the next epoch. */
+  readonly acceptsContradiction: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}

@@ -1,0 +1,97 @@
+import type { LogEvent } from '@countersign/contracts';
+import type { Comparison } from './compare-with-trees.js';
+import type { NotaryPorts } from './ports.js';
+import { firstLeafOf, treeEventOf } from './stored-events.js';
+import { openTenantLog } from './tenant-log.js';
+import type { TenantLog } from './tenant-log.js';
+import { openTenantTree } from './tenant-tree.js';
+
+/** The trees of all tenants. */
+export interface Trees {
+  /** Opens the trees over a log that ends at this position. */
+  readonly open: (head: number) => Promise<void>;
+  /** The position of the last event that is in the trees. */
+  readonly position: () => number;
+  /** Appends events and stores the result. */
+  readonly take: (events: readonly LogEvent[]) => void;
+  /** Why the log contradicts what was signed; undefined: nothing does. */
+  readonly contradiction: (isWhole: boolean) => string | undefined;
+  /** Signs a checkpoint for each tenant with at least so many events that none covers. */
+  readonly sign: (unsignedMin: number) => void;
+  readonly newest: (tenant: string) => string | undefined;
+  readonly vkeys: (tenant: string) => readonly string[];
+  /** The trees as they are now, for a comparison with the log. */
+  readonly sizedTreeOf: () => Comparison['treeOf'];
+}
+
+/** The trees of a log, continued where their file ends. */
+export function createTrees(ports: NotaryPorts): Trees {
+  const { store, trees: file, checkpoints } = ports;
+  const logs = new Map<string, TenantLog>();
+  let base = ports.origin ?? undefined;
+  let sizes: ReadonlyMap<string, number> = new Map();
+
+  const logOf = (tenant: string, origin: string): TenantLog => {
+    const known = logs.get(tenant);
+    if (known !== undefined) return known;
+    const tree = openTenantTree(file, tenant, sizes.get(tenant) ?? 0);
+    const opened = openTenantLog({ ...ports, tenant, tree, base: origin });
+    logs.set(tenant, opened);
+    return opened;
+  };
+  return {
+    open: async (head) => {
+      // A log that ends before them was put back to an older state: they are built from what is there.
+      if (file.position() > head || ports.acceptsContradiction) file.clear();
+      const [first] = head === 0 ? [] : await store.readAll(0, 1);
+      if (first !== undefined) base ??= defaultOriginOf(first);
+      sizes = file.sizes();
+      if (base !== undefined) for (const tenant of sizes.keys()) logOf(tenant, base);
+    },
+    position: file.position,
+    take: (events) => {
+      const [first] = events;
+      const last = events.at(-1);
+      if (first === undefined || last === undefined) return;
+      // Without an origin the log was empty, so this is its first event.
+      const origin = (base ??= defaultOriginOf(first));
+      const touched = new Set<TenantLog>();
+      for (const event of events) {
+        const found = treeEventOf(event);
+        if (found === undefined) continue;
+        const log = logOf(found.tenant, origin);
+        log.tree.append(found.leaf);
+        touched.add(log);
+      }
+      const changes = [...touched].map(({ tenant, tree }) => ({ tenant, size: tree.size(), tiles: tree.changed() }));
+      file.save(last.position, changes);
+      for (const { tree } of touched) tree.saved();
+    },
+    contradiction: (isWhole) => {
+      if (base === undefined) {
+        const isSigned = checkpoints.tenants().length > 0 && !ports.acceptsContradiction;
+        return isWhole && isSigned ? 'the log is empty, and checkpoints of it were signed' : undefined;
+      }
+      if (isWhole) for (const tenant of checkpoints.tenants()) logOf(tenant, base);
+      for (const log of logs.values()) {
+        const why = log.contradiction(isWhole);
+        if (why !== undefined) return why;
+      }
+      return undefined;
+    },
+    sign: (unsignedMin) => {
+      for (const log of logs.values()) if (log.unsigned() >= unsignedMin) log.sign();
+    },
+    newest: (tenant) => logs.get(tenant)?.newest(),
+    vkeys: (tenant) => logs.get(tenant)?.vkeys() ?? [],
+    sizedTreeOf: () => {
+      const now = new Map([...logs].map(([tenant, { tree }]) => [tenant, { tree, size: tree.size() }]));
+      return (tenant) => now.get(tenant);
+    },
+  };
+}
+
+/** The origin of an installation that was given none: no two logs begin with the same event at the same time. */
+function defaultOriginOf(first: LogEvent): string {
+  return `countersign.invalid/${Buffer.from(firstLeafOf(first)).toString('hex').slice(0, 16)}`;
+}

@@ -1,0 +1,102 @@
+import { hash } from 'node:crypto';
+import { copyFileSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { parseCheckpoint, parseNote, parseVkey, verifyNote } from '@countersign/audit';
+import { canonicalJson } from '@countersign/contracts';
+import type { JsonValue } from '@countersign/contracts';
+import { expect, test } from '@jest/globals';
+import { runCli } from './cli/run-cli.js';
+import { cleanUpAfterEach } from './harness/cleanup.js';
+import { install } from './harness/standalone.js';
+import type { Installation } from './harness/standalone.js';
+import { eventually } from './harness/wait.js';
+import { requestOne } from './traffic/scene.js';
+
+cleanUpAfterEach();
+
+/** The leaves of the stored log, by SQLite and the formats alone. */
+function leavesOf(file: string): readonly Buffer[] {
+  const database = new DatabaseSync(file, { readOnly: true });
+  const rows = database
+    .prepare(
+      'SELECT e.event_id AS eventId, s.name AS stream, e.revision, e.type, e.recorded_at AS recordedAt, ' +
+        `json_object('data', json(e.data), 'metadata', json(e.metadata)) AS body ` +
+        'FROM events e JOIN streams s ON s.id = e.stream ORDER BY e.position',
+    )
+    .all();
+  database.close();
+  return rows.map(({ body, ...row }) => {
+    const digest = `sha256:${hash('sha256', canonicalJson(JSON.parse(String(body)) as JsonValue), 'hex')}`;
+    return sha256(0, Buffer.from(canonicalJson({ v: 1, ...row, body: digest })));
+  });
+}
+
+function sha256(prefix: number, ...parts: readonly Buffer[]): Buffer {
+  return hash('sha256', Buffer.concat([Buffer.of(prefix), ...parts]), 'buffer');
+}
+
+function rootOf(leaves: readonly Buffer[]): Buffer {
+  const [only] = leaves;
+  if (only === undefined) throw new Error('the log is empty');
+  if (leaves.length === 1) return only;
+  let split = 1;
+  while (split * 2 < leaves.length) split *= 2;
+  return sha256(1, rootOf(leaves.slice(0, split)), rootOf(leaves.slice(split)));
+}
+
+/** What an auditor keeps: a checkpoint of now, verified by a key that was kept before. */
+async function keep(installed: Installation, vkey: string) {
+  const { code, out, err } = await runCli(installed, ['audit', 'checkpoint', '--now']);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  const note = parseNote(out)!;
+  expect(verifyNote(note, [parseVkey(vkey)!]).verified).toHaveLength(1);
+  return parseCheckpoint(note.text)!;
+}
+
+async function vkeysOf(installed: Installation): Promise<readonly string[]> {
+  return (await runCli(installed, ['audit', 'keys'])).out.trimEnd().split('\n');
+}
+
+test('a checkpoint that an auditor keeps proves the log before it, and a log that was put back is named', async () => {
+  const installed = await install();
+  const { stage, server, restart, startAnyhow, dataFolder, http, tokens } = installed;
+  const remove = (isGone: (name: string) => boolean): void => {
+    for (const name of readdirSync(dataFolder).filter(isGone)) rmSync(join(dataFolder, name));
+  };
+  await requestOne(stage, { needsApproval: true });
+  const [vkey = ''] = await vkeysOf(installed);
+  const first = await keep(installed, vkey);
+  await server().stop('SIGKILL');
+  remove((name) => name.startsWith('log-tree.db'));
+  await restart();
+  await requestOne(stage, { needsApproval: true });
+  const second = await keep(installed, vkey);
+  await server().stop();
+
+  const leaves = leavesOf(join(dataFolder, 'events.db'));
+  expect([first.size, second.size]).toEqual([2, leaves.length]);
+  for (const { size, root } of [first, second]) expect(rootOf(leaves.slice(0, size)).equals(root)).toBe(true);
+
+  copyFileSync(join(dataFolder, 'events.db'), join(dataFolder, 'older'));
+  await restart();
+  await requestOne(stage, { needsApproval: true });
+  await keep(installed, vkey);
+  await server().stop();
+  const kept = ['older', 'tokens.json', 'keys.db', 'root.key', 'log.key', 'checkpoints.db'];
+  remove((name) => !kept.includes(name));
+  copyFileSync(join(dataFolder, 'older'), join(dataFolder, 'events.db'));
+  startAnyhow();
+  const named = await eventually('log-rewound in /readyz', 30_000, async () => {
+    const answer = await http.send({ method: 'GET', path: '/readyz' }).catch(() => undefined);
+    return answer?.status === 503 && answer.text.includes('log-rewound') ? answer.text : undefined;
+  });
+  const refused = { method: 'POST', path: '/v1/log/checkpoint', token: tokens.me } as const;
+  expect(await http.send(refused)).toMatchObject({ status: 503, text: expect.stringContaining('log-rewound') });
+  await server().stop();
+
+  await restart({ COUNTERSIGN_ACCEPT_LOG_END: /COUNTERSIGN_ACCEPT_LOG_END=(\d+)/.exec(named)?.[1] ?? '' });
+  const [next = '', ...others] = await vkeysOf(installed);
+  expect([next.split('+')[0], others]).toEqual([first.origin.replace(/1$/, '2'), [vkey]]);
+  expect(await keep(installed, next)).toMatchObject({ size: second.size });
+}, 180_000);
