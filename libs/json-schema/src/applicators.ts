@@ -45,6 +45,7 @@ function unsure(run: Run): true {
 
 const anyOf: Keyword = (value, place, keyword) => {
   const parts = partsOf(value, place, keyword) ?? [];
+  if (parts.length === 0) return;
   place.node.parts.sometimes.push(...parts);
   place.node.checks.inPlace.push((one, run, seen) => {
     const found = new Set<Judged>();
@@ -60,6 +61,7 @@ const anyOf: Keyword = (value, place, keyword) => {
 
 const oneOf: Keyword = (value, place, keyword) => {
   const parts = partsOf(value, place, keyword) ?? [];
+  if (parts.length === 0) return;
   place.node.parts.sometimes.push(...parts);
   place.node.checks.inPlace.push((one, run, seen) => {
     let count = 0;

@@ -71,10 +71,15 @@ const exclusive =
     else if (value && Object.hasOwn(place.schema, bound)) of(place.schema[bound] ?? null, place, bound);
   };
 
+/** A whole number with 600 digits may be divided. */
+const stepsPerDivision = 8;
+
 const multipleOf = bound(
   (divisor, { node }) =>
     node.checks.number.push(
-      (value, run) => isMultiple(value, divisor) || fail(run, () => `must be multiple of ${divisor}`),
+      (value, run) =>
+        (spend(run.work, stepsPerDivision) && isMultiple(value, divisor)) ||
+        fail(run, () => `must be multiple of ${divisor}`),
     ),
   (limit) => Number.isFinite(limit) && limit > 0,
   'must be a number above 0',

@@ -33,5 +33,5 @@ function errorsOf(root: PreparedSchema['root'], value: JsonValue, tracks: boolea
   const errorWork = createWork(steps);
   evaluate(root, value, createRun(errorWork, tracks, errors), null);
   work.left -= steps - Math.max(0, errorWork.left);
-  return errors.length > 0 ? errors : [{ path: '', message: 'does not fit the schema' }];
+  return errors.length > 0 ? errors : [{ path: '', pointer: '', message: 'does not fit the schema' }];
 }

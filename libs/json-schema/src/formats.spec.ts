@@ -102,3 +102,13 @@ it('a URI template has every character but controls, space, delimiters and lone 
   const controlsAndSpace = Array.from({ length: 0x21 }, (_, code) => String.fromCharCode(code));
   expect(refused).toEqual([...controlsAndSpace, '"', '%', "'", '<', '>', '\\', '^', '`', '{', '|', '}']);
 });
+
+it.each([
+  ['classes of Unicode', `[${String.raw`\p{L}`.repeat(50_000)}]`],
+  ['classes without regard to case', `(?i:[${String.raw`\W`.repeat(100_000)}])`],
+  ['ranges without regard to case', `(?i:[${String.raw`\u0000-\u{10ffff}`.repeat(10_000)}])`],
+])('a pattern with many %s is read in no time', (_, text) => {
+  const before = process.cpuUsage().user;
+  expect(isOf('regex', text)).toBe(true);
+  expect((process.cpuUsage().user - before) / 1000).toBeLessThan(500);
+});

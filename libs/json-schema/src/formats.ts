@@ -1,14 +1,20 @@
 import { isDate, isDateTime, isTime } from './calendar.js';
+import { isRegExp } from './regexp-syntax.js';
 
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$/;
 const hostname = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[-0-9a-z]{0,61}[0-9a-z])?)*\.?$/i;
-const email =
-  /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i;
+const mailName = /^(?:[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*|"(?:[^"\\\p{Cc}]|\\[ -~])*")$/u;
+const mailAddress = /^\[(?:ipv6:)?([^[\]]*)\]$/i;
+/** RFC 3986 without its rules for the parts; letters of other scripts, which browsers encode, are taken. */
+const uri = /^[a-z][a-z0-9+\-.]*:[^\s"<>\\^`{|}\p{Cc}]*$/iu;
 const uriTemplate =
-  /^(?:(?:[!#$&(-;=?-[\]_a-z~-\uffff]|%[0-9a-f]{2})|\{[+#./;?&=,!@|]?(?:[a-z0-9_]|%[0-9a-f]{2})+(?::[1-9][0-9]{0,3}|\*)?(?:,(?:[a-z0-9_]|%[0-9a-f]{2})+(?::[1-9][0-9]{0,3}|\*)?)*\})*$/i;
+  /^(?:(?:[!#$&(-;=?-[\]_a-z~-\uffff]|%[0-9a-f]{2})|\{[+#./;?&=,!@|]?(?:[a-z0-9_]|%[0-9a-f]{2})(?:\.?(?:[a-z0-9_]|%[0-9a-f]{2}))*(?::[1-9][0-9]{0,3}|\*)?(?:,(?:[a-z0-9_]|%[0-9a-f]{2})(?:\.?(?:[a-z0-9_]|%[0-9a-f]{2}))*(?::[1-9][0-9]{0,3}|\*)?)*\})*$/i;
 const hexGroup = /^[0-9a-f]{1,4}$/i;
-const urlHost = /^[a-z0-9\u{a1}-\u{ffff}-]+(?:\.[a-z0-9\u{a1}-\u{ffff}-]+)*(?::\d{1,5})?$/iu;
-const urlHostIpv6 = /^\[([^[\]]*)\](?::\d{1,5})?$/;
+/** Also names with `_`, as containers have them. */
+const urlName = /^[\w\u{a1}-\u{ffff}-]+(?:\.[\w\u{a1}-\u{ffff}-]+)*\.?$/u;
+const urlAddress = /^\[([^[\]]*)\]$/;
+const portMax = 65_535;
+const hostCharsMax = 253;
 
 type TextCheck = (text: string) => boolean;
 
@@ -25,12 +31,12 @@ const textFormats = new Map<string, TextCheck>([
   ['iso-time', (text) => isTime(text)],
   ['iso-date-time', (text) => /^.{10}[t\s]/i.test(text) && isDateTime(text)],
   ['duration', matches(/^P(?!$)((\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?|(\d+W)?)$/)],
-  ['uri', matches(/^[a-z][a-z0-9+\-.]*:\S*$/i)],
+  ['uri', matches(uri)],
   ['uri-reference', matches(/^(?:(?:[a-z][a-z0-9+\-.]*:)?\/?\/)?(?:[^\\\s#][^\s#]*)?(?:#[^\\\s]*)?$/i)],
   ['uri-template', matches(uriTemplate)],
   ['url', isUrl],
-  ['email', matches(email)],
-  ['hostname', (text) => text.length <= 254 && hostname.test(text)],
+  ['email', isEmail],
+  ['hostname', isHostname],
   ['ipv4', matches(ipv4)],
   ['ipv6', isIpv6],
   ['regex', isRegExp],
@@ -44,7 +50,7 @@ const textFormats = new Map<string, TextCheck>([
 const int32Max = 2 ** 31 - 1;
 const numberFormats = new Map<string, (value: number) => boolean>([
   ['int32', (value) => Number.isInteger(value) && value <= int32Max && value >= -int32Max - 1],
-  ['int64', (value) => Number.isInteger(value)],
+  ['int64', (value) => Number.isInteger(value) && Math.abs(value) < 2 ** 63],
 ]);
 
 /** The check of a string format; undefined for one that is not asserted. */
@@ -58,12 +64,29 @@ export function numberFormat(name: string): ((value: number) => boolean) | undef
 }
 
 function isUrl(text: string): boolean {
-  const [, rest] = /^(?:https?|ftp):\/\/(\S+)$/i.exec(text) ?? [];
+  const [, rest] = /^[a-z][a-z0-9+\-.]*:\/\/(\S+)$/i.exec(text) ?? [];
   if (rest === undefined) return false;
   const [authority = ''] = rest.split(/[/?#]/, 1);
-  const host = authority.slice(authority.lastIndexOf('@') + 1);
-  const [, address] = urlHostIpv6.exec(host) ?? [];
-  return address === undefined ? urlHost.test(host) : isIpv6(address);
+  const server = authority.slice(authority.lastIndexOf('@') + 1);
+  const [, port = ''] = /:(\d*)$/.exec(server) ?? [];
+  const host = server.replace(/:\d*$/, '');
+  const [, address] = urlAddress.exec(host) ?? [];
+  if (port.length > 5 || Number(port) > portMax) return false;
+  return address === undefined ? urlName.test(host) : isIpv6(address);
+}
+
+function isHostname(text: string): boolean {
+  return text.replace(/\.$/, '').length <= hostCharsMax && hostname.test(text);
+}
+
+/** RFC 5321: a name with single dots or in quotes, and a host or an address in brackets. */
+function isEmail(text: string): boolean {
+  const at = text.lastIndexOf('@');
+  if (at < 0 || !mailName.test(text.slice(0, at))) return false;
+  const server = text.slice(at + 1);
+  const [, address] = mailAddress.exec(server) ?? [];
+  if (address === undefined) return isHostname(server) && !server.endsWith('.');
+  return /^\[ipv6:/i.test(server) ? isIpv6(address) : ipv4.test(address);
 }
 
 function isIpv6(text: string): boolean {
@@ -81,14 +104,4 @@ function groupsOf(half: string, isLast: boolean): readonly string[] {
   const groups = half.split(':');
   const end = groups.at(-1) ?? '';
   return isLast && ipv4.test(end) ? [...groups.slice(0, -1), '0', '0'] : groups;
-}
-
-function isRegExp(text: string): boolean {
-  if (/[^\\]\\Z/.test(text)) return false;
-  try {
-    new RegExp(text, 'u');
-    return true;
-  } catch {
-    return false;
-  }
 }

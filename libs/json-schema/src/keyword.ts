@@ -48,6 +48,11 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Returns whether a value is an empty list, as PHP writes an empty object. */
+export function isEmptyList(value: JsonValue): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
 /** The list that a keyword's value is; undefined, and noted, when it is none. */
 export function listOf(value: JsonValue, place: KeywordPlace, keyword: string): readonly JsonValue[] | undefined {
   if (Array.isArray(value)) return value as readonly JsonValue[];

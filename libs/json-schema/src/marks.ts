@@ -11,12 +11,14 @@ import type { Work } from './work.js';
 
 /** Returns whether a schema marks its value as sensitive. */
 export function isMarked(schema: JsonObject): boolean {
-  return (
-    schema['sensitive'] === true ||
-    schema['x-sensitive'] === true ||
-    schema['writeOnly'] === true ||
-    schema['format'] === 'password'
-  );
+  const { sensitive, 'x-sensitive': extension, writeOnly, format } = schema;
+  const isPassword = typeof format === 'string' && format.toLowerCase() === 'password';
+  return isPassword || [sensitive, extension, writeOnly].some(isYes);
+}
+
+/** Writers without a type for it send a text or a number. */
+function isYes(mark: JsonValue | undefined): boolean {
+  return mark === true || mark === 1 || (typeof mark === 'string' && /^(?:true|yes|1)$/i.test(mark));
 }
 
 /** Keywords with data in them: a mark there is no mark. */
@@ -28,6 +30,7 @@ interface ReadSchema {
   readonly rootNode: SchemaNode;
   readonly byObject: ReadonlyMap<JsonObject, SchemaNode>;
   readonly maps: ReadonlySet<JsonObject>;
+  readonly lostReferences: readonly SchemaNode[];
 }
 
 /** Returns whether anything in a JSON value looks like a mark. */
@@ -50,7 +53,8 @@ export interface LostMarks {
  */
 export function honourLostMarks(schema: ReadSchema): LostMarks {
   const { root, rootNode } = schema;
-  const lost = [...unreadMarks(schema, root, '', rootNode), ...marksOfNames(schema)];
+  const unread = unreadWords(schema, root, '', rootNode);
+  const lost = [...unread.filter(({ isReference }) => !isReference), ...marksOfNames(schema)];
   const inPlace = new Set([rootNode]);
   for (const node of inPlace) for (const part of [...node.parts.always, ...node.parts.sometimes]) inPlace.add(part);
   const onNames = lost.find(({ owner, isName }) => isName && inPlace.has(owner));
@@ -59,7 +63,16 @@ export function honourLostMarks(schema: ReadSchema): LostMarks {
     return { pointers: [], refusal: { pointer: onNames.pointer, reason } };
   }
   for (const { owner } of lost) owner.isMarked = true;
+  const references = unread.filter(({ isReference }) => isReference).map(({ owner }) => owner);
+  hideLostTargets(schema, [...references, ...schema.lostReferences]);
   return { pointers: lost.map(({ pointer }) => pointer), refusal: null };
+}
+
+/** A reference that is not followed may mean any mark that no other reference leads to: its value is hidden. */
+function hideLostTargets({ nodes, rootNode }: ReadSchema, from: readonly SchemaNode[]): void {
+  if (from.length === 0) return;
+  const reached = reachableFrom([rootNode]);
+  if (nodes.some((node) => node.isMarked && !reached.has(node))) for (const node of from) node.isMarked = true;
 }
 
 interface LostMark {
@@ -67,6 +80,7 @@ interface LostMark {
   /** The schema around the mark. */
   readonly owner: SchemaNode;
   readonly isName: boolean;
+  readonly isReference: boolean;
 }
 
 function marksOfNames({ nodes, rootNode }: ReadSchema): readonly LostMark[] {
@@ -74,7 +88,9 @@ function marksOfNames({ nodes, rootNode }: ReadSchema): readonly LostMark[] {
   if (withMark.size === 0) return [];
   return [...reachableFrom([rootNode])].flatMap((owner) => {
     const { propertyNames: names } = owner.parts;
-    return names === undefined || !withMark.has(names) ? [] : [{ pointer: names.pointer, owner, isName: true }];
+    return names === undefined || !withMark.has(names)
+      ? []
+      : [{ pointer: names.pointer, owner, isName: true, isReference: false }];
   });
 }
 
@@ -93,15 +109,26 @@ function membersToSearch(value: JsonValue & object, isSchema: boolean): readonly
   return isSchema ? members.filter(([key]) => !dataKeywords.includes(key)) : members;
 }
 
-function unreadMarks(schema: ReadSchema, value: JsonValue, pointer: string, around: SchemaNode): readonly LostMark[] {
+/** The marks and the references at places that are not read as schemas. */
+function unreadWords(schema: ReadSchema, value: JsonValue, pointer: string, around: SchemaNode): readonly LostMark[] {
   if (typeof value !== 'object' || value === null) return [];
   const object = isObject(value) ? value : {};
   const node = schema.byObject.get(object);
   const isRead = node !== undefined || schema.maps.has(object);
   const owner = node ?? around;
-  const own = !isRead && isMarked(object) ? [{ pointer, owner, isName: false }] : [];
+  const word = { pointer, owner, isName: false };
+  const own = isRead
+    ? []
+    : [
+        ...(isMarked(object) ? [{ ...word, isReference: false }] : []),
+        ...(hasReference(object) ? [{ ...word, isReference: true }] : []),
+      ];
   const members = membersToSearch(value, node !== undefined);
-  return [...own, ...members.flatMap(([key, member]) => unreadMarks(schema, member, pointerTo(pointer, key), owner))];
+  return [...own, ...members.flatMap(([key, member]) => unreadWords(schema, member, pointerTo(pointer, key), owner))];
+}
+
+function hasReference(object: JsonObject): boolean {
+  return ['$ref', '$dynamicRef', '$recursiveRef'].some((name) => typeof object[name] === 'string');
 }
 
 function partsAbout({ parts }: SchemaNode): readonly SchemaNode[] {

@@ -35,8 +35,15 @@ const categories: Readonly<Record<string, string>> = {
 
 const property = /^(?:(Script|sc|General_Category|gc)=)?(\w+)$/;
 
+/** A flag of other languages by which a dot is a line end, too. */
+const dotAll = /\(\?[a-z]*s[a-z]*[:)-]/;
+
 /** Returns a pattern in RE2's syntax; undefined when RE2 cannot express it. */
 export function toRe2Text(pattern: string): string | undefined {
+  return dotAll.test(pattern) ? undefined : translated(pattern);
+}
+
+function translated(pattern: string): string | undefined {
   let out = '';
   let inClass = false;
   for (let at = 0; at < pattern.length;) {
@@ -78,7 +85,7 @@ function escaped(token: string, inClass: boolean): string | undefined {
       return unicodeProperty(token);
     case 'b':
       return inClass ? '\\x08' : token;
-    // Anchors, quotes and bytes of RE2 that ECMAScript does not have.
+    // Anchors, quotes and bytes of RE2 that ECMAScript does not have, and a reference to a named group, which RE2 does not have.
     case 'A':
     case 'z':
     case 'Z':
@@ -86,6 +93,7 @@ function escaped(token: string, inClass: boolean): string | undefined {
     case 'E':
     case 'C':
     case 'a':
+    case 'k':
       return undefined;
     default:
       return token;

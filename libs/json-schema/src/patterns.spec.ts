@@ -64,3 +64,10 @@ describe('a pattern', () => {
     expect((process.cpuUsage().user - before) / 1000).toBeLessThan(250);
   });
 });
+
+it.each([String.raw`^(?<q>["']).*\k<q>$`, '(?s)^a.b$', '(?is:a.b)', String.raw`\Aab\Z`])(
+  'a word that means something else to the engine is left out: %s',
+  (source) => {
+    expect(compilePattern(source)).toEqual({ reason: expect.stringContaining('do not support') });
+  },
+);

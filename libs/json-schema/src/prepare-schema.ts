@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { dialects, keywordsOf } from './dialects.js';
-import { isBefore2019, isObject } from './keyword.js';
+import { isBefore2019, isEmptyList, isObject } from './keyword.js';
 import type { KeywordPlace } from './keyword.js';
 import { schemaLimits } from './limits.js';
 import { findEndlessReferences } from './endless-reference.js';
@@ -89,6 +89,7 @@ function readAll(reading: Reading): void {
 }
 
 function nodeOf(reading: Reading, schema: JsonValue, pointer: string, base: string, level: number): SchemaNode {
+  if (isEmptyList(schema)) return nodeOf(reading, {}, pointer, base, level);
   const known = isObject(schema) ? reading.byObject.get(schema) : undefined;
   if (known !== undefined) return known;
   const { levelsMax } = schemaLimits;
@@ -148,7 +149,7 @@ function putDynamic({ dynamic }: Reading, name: string, node: SchemaNode): void 
 function identify(reading: Reading, node: SchemaNode, schema: JsonObject, base: string): string {
   const keyword = reading.dialect === 'draft-04' ? 'id' : '$id';
   const id = schema[keyword];
-  const isReference = isBefore2019(reading.dialect) && Object.hasOwn(schema, '$ref');
+  const isReference = isBefore2019(reading.dialect) && (schema['$ref'] ?? null) !== null;
   if (typeof id !== 'string' || isReference) return base;
   const uri = resolveUri(id, base);
   if (uri === undefined) note(reading, node, pointerTo(node.pointer, keyword), 'must be a URI');
@@ -160,11 +161,15 @@ function identify(reading: Reading, node: SchemaNode, schema: JsonObject, base: 
 
 function putUri(reading: Reading, uri: string, schema: JsonValue, node: SchemaNode): void {
   if (!reading.byUri.has(uri)) reading.byUri.set(uri, { schema, node });
-  else note(reading, node, node.pointer, 'has an id or anchor that another schema has too');
+  else {
+    reading.ambiguous.add(uri);
+    note(reading, node, node.pointer, 'has an id or anchor that another schema has too');
+  }
 }
 
-function readNode(reading: Reading, { node, schema, level }: Unread): void {
+function readNode(reading: Reading, { node, schema: written, level }: Unread): void {
   const known = keywordsOf(reading.dialect);
+  const schema = withoutNulls(written);
   const isReferenceOnly = isBefore2019(reading.dialect) && Object.hasOwn(schema, '$ref');
   const place = placeOf(reading, node, schema, level);
   for (const [name, value] of Object.entries(schema)) {
@@ -172,6 +177,12 @@ function readNode(reading: Reading, { node, schema, level }: Unread): void {
     known.get(name)?.(value, place, name);
   }
   addMemberChecks(node);
+}
+
+/** Many serializers write a keyword that is not there as null. */
+function withoutNulls(schema: JsonObject): JsonObject {
+  if (!Object.values(schema).includes(null)) return schema;
+  return Object.fromEntries(Object.entries(schema).filter(([name, value]) => value !== null || name === 'const'));
 }
 
 function placeOf(reading: Reading, node: SchemaNode, schema: JsonObject, level: number): KeywordPlace {
@@ -188,6 +199,7 @@ function placeOf(reading: Reading, node: SchemaNode, schema: JsonObject, level: 
     assertsFormats: reading.assertsFormats,
     subschema,
     subschemas: (value, ...path) => {
+      if (isEmptyList(value)) return [];
       if (!isObject(value)) {
         noteAt('must be an object of schemas', ...path);
         return [];
@@ -225,8 +237,11 @@ function readPattern(
     return undefined;
   }
   const classes = text.match(/\\[pP]|\(\?[a-z]*i/g)?.length ?? 0;
+  // Look-aheads are compiled one by one, and so are a few alternatives.
+  const parts = 1 + (text.match(/\(\?[=!]/g)?.length ?? 0) + Math.min(text.split('|').length - 1, 8) / 2;
   const size = Math.min(2 * schemaLimits.programMax, estimatedProgram(text)) * stepsPerInstruction;
-  if (!spend(reading.work, stepsPerPattern + size + classes * stepsPerUnicodeClass)) return undefined;
+  const steps = stepsPerPattern * parts + size + classes * stepsPerUnicodeClass;
+  if (!spend(reading.work, steps)) return undefined;
   const result = compilePattern(text);
   if (!('pattern' in result)) {
     noteAt(result.reason, ...path);
@@ -244,6 +259,7 @@ function readPattern(
 function follow(reading: Reading, { from, keyword, uri, use, mayBe }: Reference): void {
   const pointer = pointerTo(from.pointer, keyword);
   const target = targetOf(reading, from, uri);
+  if (target === undefined || isAmbiguous(reading, from, uri)) reading.lostReferences.push(from);
   const name = dynamicNameOf(reading, keyword, uri, target);
   const possible = name === undefined ? [] : (reading.dynamic.get(name) ?? []);
   if (possible.length > 1) {
@@ -264,6 +280,11 @@ function dynamicNameOf(
   const name = keyword === '$recursiveRef' ? '' : uri.slice(uri.indexOf('#') + 1);
   const isDynamic = target === undefined || dynamic.get(name)?.includes(target) === true;
   return isDynamic ? name : undefined;
+}
+
+function isAmbiguous(reading: Reading, from: SchemaNode, uri: string): boolean {
+  const { resource, fragment } = resolveUri(uri, baseOf(reading, from)) ?? { resource: '', fragment: '' };
+  return reading.ambiguous.has(resource) || reading.ambiguous.has(`${resource}#${fragment}`);
 }
 
 function targetOf(reading: Reading, from: SchemaNode, uri: string): SchemaNode | undefined {

@@ -29,6 +29,10 @@ export interface Reading {
   readonly byUri: Map<string, { readonly schema: JsonValue; readonly node: SchemaNode }>;
   /** Schemas by their `$dynamicAnchor`; those with `$recursiveAnchor` under the empty name. */
   readonly dynamic: Map<string, SchemaNode[]>;
+  /** The keys of `byUri` that several schemas have. */
+  readonly ambiguous: Set<string>;
+  /** The schemas with a reference that leads to no schema, or to one of several. */
+  readonly lostReferences: SchemaNode[];
   readonly unread: Unread[];
   readonly references: Reference[];
   /** Objects whose members are schemas: names in them are no keywords. */
@@ -68,6 +72,8 @@ export function startReading(root: JsonValue, { assertsFormats = true, work = cr
     ...{ dialect, assertsFormats, work, root },
     ...{ nodes: [], byObject: new Map(), bases: new Map(), byUri: new Map(), dynamic: new Map() },
     ...{
+      ambiguous: new Set(),
+      lostReferences: [],
       unread: [],
       references: [],
       maps: new Set(),

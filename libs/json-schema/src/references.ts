@@ -8,19 +8,22 @@ export function resolveUri(
   uri: string,
   base: string,
 ): { readonly resource: string; readonly fragment: string } | undefined {
-  if (!URL.canParse(uri, base)) return undefined;
-  const url = new URL(uri, base);
-  const fragment = url.hash.slice(1);
-  url.hash = '';
-  return { resource: url.href, fragment: percentDecoded(fragment) };
+  const [address = '', ...rest] = uri.split('#');
+  const fragment = percentDecoded(rest.join('#'));
+  // Also where the base is no address that others could be relative to, such as `urn:uuid:…`.
+  if (address === '') return { resource: base, fragment };
+  return URL.canParse(address, base) ? { resource: new URL(address, base).href, fragment } : undefined;
 }
 
+/** The names of definitions are often not encoded: a percent sign may be itself. */
 function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes);
+    } catch {
+      return escapes;
+    }
+  });
 }
 
 /** The steps of a JSON pointer (RFC 6901). */

@@ -2,11 +2,14 @@ import type { JsonValue } from '@countersign/contracts';
 import type { CanonicalTexts } from './canonical.js';
 import type { Evaluated } from './evaluated.js';
 import { schemaLimits } from './limits.js';
+import { pointerTo } from './references.js';
 import type { Work } from './work.js';
 
 /** One violation of a value, at a path such as `items.0.amount`. */
 export interface SchemaError {
   readonly path: string;
+  /** The same as a JSON pointer (RFC 6901). */
+  readonly pointer: string;
   readonly message: string;
 }
 
@@ -41,7 +44,8 @@ export function createRun(work: Work, tracks: boolean, errors: SchemaError[] | n
 /** Records an error if the caller wants errors. */
 export function fail(run: Run, message: () => string): false {
   if (run.errors !== null && run.errors.length < schemaLimits.errorsMax) {
-    run.errors.push({ path: run.path.map((part) => shortened(String(part))).join('.'), message: message() });
+    const names = run.path.map((part) => shortened(String(part)));
+    run.errors.push({ path: names.join('.'), pointer: pointerTo('', ...names), message: message() });
   }
   return false;
 }

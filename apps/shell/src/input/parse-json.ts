@@ -20,9 +20,9 @@ const detailLengthMax = 2000;
 export function parseStrictJson(bytes: Uint8Array, what: string): ParsedJson {
   if (!isUtf8(bytes)) return faulty(`${what} is not valid UTF-8`);
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  const { depth, faults } = scanJson(text, limits.jsonDepthMax);
+  const { depth, faults, needsRepair } = scanJson(text, limits.jsonDepthMax);
   // A too deep text must not reach the parser. For any other text the parser's error comes first.
-  const parsed = depth === 'too-deep' ? faulty('') : parse(text, what);
+  const parsed = depth === 'too-deep' ? faulty('') : parse(text, what, needsRepair);
   if (parsed.status === 'faulty' && depth === 'ok') return parsed;
   if (faults.length === 0) return parsed;
   const detail = faults.map(({ path, message }) => `${path === '' ? what : path} ${message}`).join('; ');
@@ -33,9 +33,15 @@ function faulty(detail: string, faults: readonly JsonFault[] = []): ParsedJson &
   return { status: 'faulty', detail, faults };
 }
 
-function parse(text: string, what: string): ParsedJson {
+/** A bound of a schema is rounded to the nearest number, and half of a character in it is replaced. */
+function repaired(_: string, value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  return typeof value === 'number' && !Number.isFinite(value) ? Math.sign(value) * Number.MAX_VALUE : value;
+}
+
+function parse(text: string, what: string, needsRepair: boolean): ParsedJson {
   try {
-    return { status: 'ok', value: JSON.parse(text) as unknown };
+    return { status: 'ok', value: JSON.parse(text, needsRepair ? repaired : undefined) as unknown };
   } catch (error) {
     // V8 quotes the text around the error. The text may hold a secret, so only the position is passed on.
     const where = error instanceof SyntaxError ? /at position \d+/.exec(error.message)?.[0] : undefined;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { parseStrictJson } from './parse-json.js';
 import { scanJson } from './strict-json.js';
 
 const faultsOf = (text: string) => scanJson(text, 64).faults;
@@ -83,8 +84,26 @@ describe('numbers', () => {
   it('of the schema of a tool may be rounded, because they are no values that run', () => {
     const bound = '{"maximum":9223372036854775807,"multipleOf":0.1000000000000000055511151231257827}';
     expect(faultsOf(`{"calls":[{"toolSchema":${bound}}]}`)).toEqual([]);
-    expect(pathsOf(`{"calls":[{"toolSchema":{"maximum":1e400}}]}`)).toEqual(['calls.0.toolSchema.maximum']);
     expect(pathsOf(`{"calls":[{"arguments":{"toolSchema":${bound}}}]}`)).toHaveLength(2);
+  });
+
+  it('of the schema of a tool are the nearest double, and half of a character in it is replaced', () => {
+    const toolSchema = { maximum: 'MAX', minimum: 'MIN', description: 'HALF' };
+    const text = JSON.stringify({ calls: [{ toolSchema, arguments: { n: 1.5 } }] })
+      .replace('"MAX"', '1.79769313486232E+308')
+      .replace('"MIN"', '-1e400')
+      .replace('HALF', String.raw`a \ud83d`);
+    expect(parseStrictJson(Buffer.from(text), 'the body')).toEqual({
+      status: 'ok',
+      value: {
+        calls: [
+          {
+            toolSchema: { maximum: Number.MAX_VALUE, minimum: -Number.MAX_VALUE, description: 'a \ufffd' },
+            arguments: { n: 1.5 },
+          },
+        ],
+      },
+    });
   });
 
   it('inside strings are text', () => {
@@ -120,7 +139,7 @@ describe('depth', () => {
   const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
   it('may be 64 levels', () => {
-    expect(scanJson(nested(64), 64)).toEqual({ depth: 'ok', faults: [] });
+    expect(scanJson(nested(64), 64)).toEqual({ depth: 'ok', faults: [], needsRepair: false });
   });
 
   it('stops at the 65th, before a parser sees it', () => {

@@ -9,6 +9,8 @@ export interface JsonFault {
 export interface JsonScan {
   readonly depth: 'ok' | 'too-deep';
   readonly faults: readonly JsonFault[];
+  /** The schema of a tool has a number that a double cannot hold, or a text with half of a character in it. */
+  readonly needsRepair: boolean;
 }
 
 /** A list is faster than a set for the few keys of most objects. Attack: an object with 100,000 keys. */
@@ -32,8 +34,9 @@ const faultsMax = 1000;
 
 /**
  * Finds what `JSON.parse` would silently change or accept: duplicate keys, integers beyond ±(2^53−1), numbers that lose
- * precision (but in the schema of a tool), `__proto__`, lone surrogates, nesting deeper than `depthMax` (in the schema of a
- * tool: than four times that, since each of its levels takes two). One pass over the text, no recursion.
+ * precision, `__proto__`, lone surrogates, nesting deeper than `depthMax`. In the schema of a tool numbers may lose precision,
+ * texts may be cut in the middle of a character, and the nesting may be four times as deep, since each of its levels takes
+ * two. One pass over the text, no recursion.
  *
  * It expects valid JSON. For other text its findings mean nothing, but it never throws and never loops, so it can run
  * first and keep a text that is nested a million levels deep away from the parser.
@@ -43,6 +46,7 @@ export function scanJson(text: string, depthMax: number): JsonScan {
   const frames: Frame[] = [];
   let frame: Frame | undefined;
   let expectsKey = false;
+  let needsRepair = false;
   let at = 0;
 
   const fault = (message: string): void => {
@@ -69,20 +73,26 @@ export function scanJson(text: string, depthMax: number): JsonScan {
     const isEscaped = end < 0;
     const closing = Math.abs(end);
     const value = expectsKey || isEscaped ? textOf(text, at, closing, isEscaped) : '';
+    const isKey = expectsKey;
     if (expectsKey && frame?.keys) {
       frame.key = value;
       judgeKey(frame, frame.keys, value, frames, fault);
       expectsKey = false;
     }
     // UTF-8 cannot encode lone surrogates: only an escape can make one.
-    if (isEscaped && !value.isWellFormed()) fault('holds a lone surrogate, which is no text');
+    if (isEscaped && !value.isWellFormed()) {
+      if (!isKey && isInToolSchema(frames)) needsRepair = true;
+      else fault('holds a lone surrogate, which is no text');
+    }
     at = closing;
   };
   const number = (): void => {
     const start = at;
     while (isNumberPart(text.charCodeAt(at + 1))) at += 1;
-    const problem = judgeNumber(text, start, at + 1, isInToolSchema(frames));
-    if (problem !== undefined) fault(problem);
+    const problem = judgeNumber(text, start, at + 1);
+    if (problem === undefined) return;
+    if (isInToolSchema(frames)) needsRepair = true;
+    else fault(problem);
   };
 
   const isTooDeep = (): boolean =>
@@ -95,9 +105,9 @@ export function scanJson(text: string, depthMax: number): JsonScan {
     else if (code === minus || (code >= zero && code <= nine)) number();
     else bracket(code);
   }
-  if (!isTooDeep()) return { depth: 'ok', faults };
+  if (!isTooDeep()) return { depth: 'ok', faults, needsRepair };
   fault(`is nested deeper than ${String(depthMax)} levels`);
-  return { depth: 'too-deep', faults };
+  return { depth: 'too-deep', faults, needsRepair };
 }
 
 /** Returns the end of the string that starts at `start`; negative when it contains an escape. */
@@ -170,14 +180,13 @@ function isInToolSchema([request, , call]: readonly Frame[]): boolean {
   return request?.key === 'calls' && call?.key === 'toolSchema';
 }
 
-function judgeNumber(text: string, start: number, end: number, mayRound: boolean): string | undefined {
+function judgeNumber(text: string, start: number, end: number): string | undefined {
   const isShort = end - start <= exactLengthMax;
   if (isShort && !hasExponent(text, start, end)) return undefined;
   const literal = text.slice(start, end);
   const value = Number(literal);
   if (Number.isNaN(value)) return undefined;
   if (!Number.isFinite(value)) return 'is too large for a number; send it as a string';
-  if (mayRound) return undefined;
   const size = Math.abs(value);
   // Below 1e21 a number is printed as an integer again, in any original form.
   if (size > Number.MAX_SAFE_INTEGER && (size < 1e21 || /^-?\d+$/.test(literal))) {

@@ -91,6 +91,12 @@ describe('a hostile schema', () => {
       { a: list(100_000, () => 1) },
       ' takes more work to check',
     ],
+    [
+      'divisions of long numbers',
+      { properties: { a: { items: { allOf: list(10, () => ({ multipleOf: 1e-300 })) } } } },
+      { a: list(20_000, (at) => 1.7e308 - at * 1e300) },
+      ' takes more work to check',
+    ],
     ['a schema of itself', { anyOf: [{ $ref: '#' }] }, {}, '/anyOf/0/$ref refers to itself'],
     [
       'a schema of itself, by two',

@@ -82,7 +82,10 @@ export function createArgumentSchemas(engine: SchemaEngine = { prepareSchema, ch
     }
     const { schema: prepared } = preparation;
     const verdict = engine.checkValue(prepared, args, work);
-    return verdict.status === 'invalid' ? verdict : withSensitive(args, prepared, verdict.status === 'over-budget');
+    if (verdict.status === 'invalid') {
+      return { status: 'invalid', errors: verdict.errors.map(({ path, message }) => ({ path, message })) };
+    }
+    return withSensitive(args, prepared, verdict.status === 'over-budget');
   };
   const within = (workOf: () => Work): ArgumentSchemas => {
     let steps = 0;

@@ -52,6 +52,32 @@ describe('the check of the worker', () => {
   );
 });
 
+interface NumberCase {
+  readonly text: string;
+  readonly taken: boolean;
+  readonly where?: 'schema';
+}
+
+it('the worker takes the numbers that the server takes, and refuses whole ones that it would', async () => {
+  const { parse } = inputSchemaOf({ type: 'object' });
+  const wrong: string[] = [];
+  for (const { text, taken, where } of casesOf('numbers.json') as NumberCase[]) {
+    const value = Number(text);
+    // The digits of a fraction are lost before the worker has it.
+    if (where === 'schema' || Number.isNaN(value) || (!taken && !/^-?[1-9][0-9]{5,19}$/.test(text))) continue;
+    if ((await parse({ n: value })).valid !== taken) wrong.push(text);
+  }
+  expect(wrong).toEqual([]);
+});
+
+it('the place of a wrong value is a JSON pointer, whatever its name', async () => {
+  const { parse } = inputSchemaOf({ properties: { 'a.b/c': { properties: { on: { type: 'boolean' } } } } });
+  expect(await parse({ 'a.b/c': { on: 1 } })).toEqual({
+    valid: false,
+    issues: [{ path: '/a.b~1c/on', message: 'must be boolean' }],
+  });
+});
+
 it('a tool with a schema that is not checked whole warns when it is declared', () => {
   const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const inputSchema = { properties: { a: { pattern: '(?<!x)y' }, b: { $ref: '#/$defs/none' } } };

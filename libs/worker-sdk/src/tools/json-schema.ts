@@ -1,4 +1,4 @@
-import type { JsonObject, SchemaNote } from '@countersign/contracts';
+import type { JsonObject, JsonValue, SchemaNote } from '@countersign/contracts';
 import { checkValue, hasMark, prepareSchema } from '@countersign/json-schema';
 import { problemOfSchema } from './recordable.js';
 
@@ -23,7 +23,8 @@ export interface SentSchema {
  * A JSON Schema, whole. One that the server cannot read as JSON becomes one of any object, which hides every value if the
  * schema marks any. Attack: a schema of others that takes for ever to check is read and checked in counted steps.
  */
-export function jsonSchemaOf(given: JsonObject): SentSchema {
+export function jsonSchemaOf(written: JsonObject): SentSchema {
+  const given = withWholeTexts(written) as JsonObject;
   const problem = problemOfSchema(given);
   const json = problem === undefined ? given : { type: 'object', ...(hasMark(given) && { sensitive: true }) };
   const prepared = prepareSchema(json);
@@ -38,11 +39,16 @@ export function jsonSchemaOf(given: JsonObject): SentSchema {
     notes: [...notes, ...schema.notes],
     issuesOf: (args) => {
       const result = checkValue(schema, args);
-      return result.status === 'invalid' ? result.errors.map(toIssue) : [];
+      if (result.status !== 'invalid') return [];
+      return result.errors.map(({ pointer, message }) => ({ path: pointer, message }));
     },
   };
 }
 
-function toIssue({ path, message }: { readonly path: string; readonly message: string }): InputIssue {
-  return { path: path === '' ? '' : `/${path.replaceAll('.', '/')}`, message };
+/** The texts of a schema may be cut in the middle of a character. Names are left as they are. */
+function withWholeTexts(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(withWholeTexts);
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withWholeTexts(member)]));
 }

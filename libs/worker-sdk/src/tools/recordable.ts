@@ -53,12 +53,16 @@ function problemOfKey(key: string, child: JsonValue): string | undefined {
   return isPrototype ? 'the key `prototype` in `constructor` is forbidden' : undefined;
 }
 
+/** From here on a number is written with an exponent, and every reader gets the same one. */
+const exponentFrom = 1e21;
+
 function problemOfScalar(value: unknown, mayRound: boolean): string | undefined {
   if (typeof value === 'string') return problemOfText(value);
   if (typeof value === 'bigint') return 'a bigint is no JSON: pass it as a string';
   if (typeof value !== 'number') return undefined;
   if (!Number.isFinite(value)) return 'a number is not finite: pass it as a string';
-  if (mayRound || !Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
+  const isWritten = !Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= exponentFrom;
+  if (mayRound || isWritten) return undefined;
   return `a whole number is beyond ±${String(Number.MAX_SAFE_INTEGER)}, where digits can be lost: pass it as a string`;
 }
 
