@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import canonicalize from 'canonicalize';
+import { canonicalJson, canonicalText } from './canonical-json.js';
+import { inOnePiece } from './in-one-piece.js';
 import type { JsonObject, JsonValue } from './json.js';
 import type { Requirement } from './requirement.js';
 
@@ -30,9 +31,9 @@ export function actionDigest(input: DigestInput, args: JsonObject): string {
   // only the arguments need sorting.
   const { agentId, runId, salt, tenant, toolCallId, toolName, toolSchemaHash } = input;
   return digestOf(
-    `{"agentId":${quoted(agentId)},"arguments":${canonicalJson(args)},"runId":${quoted(runId)},"salt":${quoted(salt)},` +
-      `"tenant":${quoted(tenant)},"toolCallId":${quoted(toolCallId)},"toolName":${quoted(toolName)},` +
-      `"toolSchemaHash":${toolSchemaHash === null ? 'null' : quoted(toolSchemaHash)}}`,
+    `{"agentId":${canonicalText(agentId)},"arguments":${canonicalJson(args)},"runId":${canonicalText(runId)},"salt":${canonicalText(salt)},` +
+      `"tenant":${canonicalText(tenant)},"toolCallId":${canonicalText(toolCallId)},"toolName":${canonicalText(toolName)},` +
+      `"toolSchemaHash":${toolSchemaHash === null ? 'null' : canonicalText(toolSchemaHash)}}`,
   );
 }
 
@@ -52,12 +53,12 @@ export interface ProposalDigestInput {
  * `{approvalId, number, actionDigest, requirements}`. For an answer `outputDigest` stands in the place of
  * `actionDigest`: the salted digest of the answer.
  */
-export function proposalDigest({ approvalId, number, subject, requirements }: ProposalDigestInput): string {
-  const what =
-    subject.kind === 'run'
-      ? { actionDigest: subject.actionDigest }
-      : { outputDigest: saltedDigest(jcsDigest(subject.output), subject.salt ?? '') };
-  return jcsDigest({ approvalId, number, ...what, requirements: requirements as unknown as JsonValue });
+export function proposalDigest({ approvalId, number, subject, requirements: all }: ProposalDigestInput): string {
+  const requirements = all as unknown as JsonValue;
+  if (subject.kind === 'run')
+    return jcsDigest({ actionDigest: subject.actionDigest, approvalId, number, requirements });
+  const outputDigest = saltedDigest(jcsDigest(subject.output), subject.salt ?? '');
+  return jcsDigest({ approvalId, number, outputDigest, requirements });
 }
 
 /**
@@ -92,16 +93,6 @@ export function saltedDigest(digest: string, salt: string): string {
   return digestOf(canonicalJson([digest, salt]));
 }
 
-/** The JCS form of a text, without the work of a tree: seven of eight members of a digest are texts. */
-function quoted(text: string): string {
-  return text.isWellFormed() ? JSON.stringify(text) : canonicalJson(text);
-}
-
-/** The RFC 8785 form of a JSON value: equal values have the same text, however they were written. */
-export function canonicalJson(value: JsonValue): string {
-  return canonicalize(value) ?? 'null';
-}
-
 function digestOf(text: string): string {
-  return `sha256:${hash('sha256', text, 'hex')}`;
+  return inOnePiece('sha256:', hash('sha256', text, 'hex'));
 }

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
-import canonicalize from 'canonicalize';
+import { canonicalJson } from './canonical-json.js';
+import { inOnePiece } from './in-one-piece.js';
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** RFC 4648 base32, lower case, without padding. */
 export function base32(bytes: Uint8Array): string {
-  let out = '';
+  const letters: string[] = [];
   let buffer = 0;
   let bits = 0;
   for (const byte of bytes) {
@@ -13,11 +14,12 @@ export function base32(bytes: Uint8Array): string {
     bits += 8;
     while (bits >= 5) {
       bits -= 5;
-      out += alphabet.charAt((buffer >>> bits) & 31);
+      letters.push(alphabet.charAt((buffer >>> bits) & 31));
     }
     buffer &= (1 << bits) - 1;
   }
-  return bits > 0 ? out + alphabet.charAt((buffer << (5 - bits)) & 31) : out;
+  if (bits > 0) letters.push(alphabet.charAt((buffer << (5 - bits)) & 31));
+  return inOnePiece(...letters);
 }
 
 /** The bytes of a base32 text; a letter that base32 does not have counts as the first one. */
@@ -41,13 +43,13 @@ export function fromBase32(text: string): Uint8Array {
  * finds the first one's stream without an index.
  */
 export function deriveCallId(tenant: string, runId: string, toolCallId: string): string {
-  const digest = hash('sha256', canonicalize([tenant, runId, toolCallId]) ?? '', 'hex');
-  return `tc_${base32(Buffer.from(digest.slice(0, 32), 'hex'))}`;
+  const digest = hash('sha256', canonicalJson([tenant, runId, toolCallId]), 'hex');
+  return inOnePiece('tc_', base32(Buffer.from(digest.slice(0, 32), 'hex')));
 }
 
 /** The id of a call's n-th approval (`round` starts at 1). It carries its callId, so no index is needed to find the stream. */
 export function approvalIdOf(callId: string, round: number): string {
-  return `apr_${callId.slice('tc_'.length)}_${String(round)}`;
+  return inOnePiece('apr_', callId.slice('tc_'.length), '_', String(round));
 }
 
 const approvalIdPattern = /^apr_([a-z2-7]{26})_([1-9][0-9]{0,5})$/;
@@ -69,13 +71,13 @@ export function batchStream(batch: {
   readonly batchCallIds: readonly string[];
 }): string {
   const identity = [batch.tenant, batch.requestedBy, batch.batchCallIds.toSorted()];
-  const digest = hash('sha256', canonicalize(identity) ?? '', 'hex');
+  const digest = hash('sha256', canonicalJson(identity), 'hex');
   return `batch-${base32(Buffer.from(digest.slice(0, 32), 'hex'))}`;
 }
 
 /** The id of the grant that a command creates, so that a retry of the command creates no second one. */
 export function deriveGrantId(tenant: string, principal: string, commandId: string): string {
-  const digest = hash('sha256', canonicalize([tenant, principal, commandId]) ?? '', 'hex');
+  const digest = hash('sha256', canonicalJson([tenant, principal, commandId]), 'hex');
   return `grn_${base32(Buffer.from(digest.slice(0, 32), 'hex'))}`;
 }
 

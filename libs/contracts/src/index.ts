@@ -9,15 +9,8 @@ export { edgeCodes, refusalCodes } from './codes.js';
 export type { ErrorCode, FieldError, Refusal, RefusalCode } from './codes.js';
 export { channelStream, deliveryEventTypes, deliveryStream, notificationKinds } from './delivery-events.js';
 export type { DeliveryEvent, NotificationKind } from './delivery-events.js';
-export {
-  actionDigest,
-  argumentsDigest,
-  canonicalJson,
-  jcsDigest,
-  proposalDigest,
-  saltedDigest,
-  shownDigest,
-} from './digest.js';
+export { canonicalJson } from './canonical-json.js';
+export { actionDigest, argumentsDigest, jcsDigest, proposalDigest, saltedDigest, shownDigest } from './digest.js';
 export { parseDurationMs } from './duration.js';
 export { globProblem, matchesGlob } from './glob.js';
 export type { DigestInput, ProposalDigestInput } from './digest.js';

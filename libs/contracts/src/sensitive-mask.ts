@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import canonicalize from 'canonicalize';
+import { canonicalJson } from './canonical-json.js';
 import type { JsonValue } from './json.js';
 
 const maskPattern = /^\[masked(?: sha256:[0-9a-f]{16})?\]$/;
@@ -22,7 +22,7 @@ export function isMask(value: JsonValue | undefined): boolean {
 export function maskOf(value: JsonValue, salt: string | null): string {
   if (value === erasedMark || value === keyMissingMark) return value;
   if (salt === null) return '[masked]';
-  return `[masked sha256:${hash('sha256', `${salt}${canonicalize(value) ?? ''}`, 'hex').slice(0, 16)}]`;
+  return `[masked sha256:${hash('sha256', `${salt}${canonicalJson(value)}`, 'hex').slice(0, 16)}]`;
 }
 
 /** Returns the salt of a place. It is computed where something is masked there, and not before. */

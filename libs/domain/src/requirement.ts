@@ -70,6 +70,10 @@ export interface Column {
  * stage stands for at most one stage of another requirement.
  */
 export function columnsOf(requirements: readonly Requirement[]): readonly Column[] {
+  const [first, ...others] = requirements;
+  // As nearly always: the stages of one requirement are asked one after the other, whether or not they imply each other.
+  if (first !== undefined && others.length === 0)
+    return first.stages.map((stage, index) => ({ members: [{ requirement: 0, stage: index }], stage }));
   const columns: Column[] = [];
   for (const [requirement, { stages }] of requirements.entries()) {
     const matched = new Set<number>();

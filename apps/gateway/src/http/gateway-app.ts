@@ -26,7 +26,6 @@ import type { GatewayPorts } from '../ports.js';
 import { createMethodsOf } from '../route.js';
 import { allRoutes } from '../routes.js';
 import { createAdmission } from './admit.js';
-import type { Admission } from './admit.js';
 import { parseBody } from './body.js';
 import { answered } from './http-context.js';
 import type { ApiRequest } from './http-context.js';
@@ -78,14 +77,15 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
     methodsOf: createMethodsOf(allRoutes),
     rateHeaders: caps.uncountedHeaders,
   });
-  readRequests(server, createAdmission(ports, { caps, host, publicUrl: inbox.publicUrl }));
-  server.fastify.addHook('preHandler', (request, _reply, done) => {
-    let seen: Promise<void> | undefined;
-    const failure = attempt(() => {
-      seen = whenSeen(ports, caps, request as ApiRequest);
-    });
-    if (seen === undefined) done(failure);
-    else seen.then(() => done(), done);
+  const { admit } = createAdmission(ports, { caps, host, publicUrl: inbox.publicUrl });
+  readRequests(server, (request) => {
+    const proved = (actor: Actor | undefined): Promise<void> | undefined => {
+      // The guard requires an actor wherever it is missing.
+      request.actor = actor;
+      return whenSeen(ports, caps, request);
+    };
+    const actor = admit(request);
+    return actor instanceof Promise ? actor.then(proved) : proved(actor);
   });
   const { tracing } = ports;
   // After the body was read: only from here on does the handler follow in the same asynchronous scope.
@@ -139,8 +139,8 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
   };
 }
 
-/** Runs before the guard: authenticates the sender before a byte of the body is read, then reads the body. */
-function readRequests({ fastify }: HttpServer, { admit }: Admission): void {
+/** Runs before the guard: `admit` proves the sender before a byte of the body is read. Then the body is read. */
+function readRequests({ fastify }: HttpServer, admit: (request: ApiRequest) => Promise<void> | undefined): void {
   fastify.decorateRequest('actor', undefined);
   fastify.decorateRequest('bodyLength', 0);
   fastify.decorateRequest('startedAtMs', 0);
@@ -149,26 +149,12 @@ function readRequests({ fastify }: HttpServer, { admit }: Admission): void {
   fastify.addHook('onRequest', (received, _reply, done) => {
     const request = received as ApiRequest;
     request.startedAtMs = performance.now();
-    let proving: Promise<Actor> | undefined;
+    let admitting: Promise<void> | undefined;
     const failure = attempt(() => {
-      // The guard requires an actor wherever it is missing.
-      const actor = admit(request);
-      if (actor instanceof Promise) proving = actor;
-      else request.actor = actor;
+      admitting = admit(request);
     });
-    if (proving === undefined) {
-      done(failure);
-      return;
-    }
-    proving.then(
-      (actor) => {
-        request.actor = actor;
-        done();
-      },
-      (error: unknown) => {
-        done(error as Error);
-      },
-    );
+    if (admitting === undefined) done(failure);
+    else admitting.then(() => done(), done);
   });
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (received, bytes, done) => {
     const request = received as ApiRequest;

@@ -21,11 +21,12 @@ export interface Connections {
 /** Connections of which `max` may be open that no request holds. */
 export function createConnections(max: number): Connections {
   const byFarEnd = new Map<string, Socket>();
-  /** Over TLS a request has a socket of its own; both have the same far end. */
-  const connectionOf = (socket: Socket): Socket => byFarEnd.get(farEndOf(socket) ?? '') ?? socket;
   // The least recently used first.
   const free = new Set<Socket>();
   const held = new Map<Socket, Set<() => void>>();
+  /** Over TLS a request has a socket of its own; both have the same far end. */
+  const connectionOf = (socket: Socket): Socket =>
+    free.has(socket) || held.has(socket) ? socket : (byFarEnd.get(farEndOf(socket) ?? '') ?? socket);
 
   const makeRoom = (): void => {
     for (const oldest of free) {

@@ -1,6 +1,6 @@
 import { toolCallStream } from '@countersign/contracts';
 import type { ApprovalView, Refusal, ToolCallView } from '@countersign/contracts';
-import { toolCallRules } from '@countersign/domain';
+import { notOpen, toolCallRules } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { Actor } from '../actor.js';
 import type { CommandPorts } from '../ports.js';
@@ -28,6 +28,9 @@ export function mayDecide(
   if (prohibited !== undefined) return no(prohibited.refusal);
   const at = ports.clock.now();
   const approval = call.approvals.find((one) => one.approvalId === approvalId);
+  // The first check of a response. It asks nothing about the person, and most approvals that are shown have ended.
+  const ended = approval === undefined ? undefined : notOpen(approval, at);
+  if (ended !== undefined) return no(ended);
   const decision = toolCallRules.respondToApproval(
     {
       ...{ type: 'RespondToApproval', at, approvalId, decision: { type: 'deny' }, batch: 'broken' },
