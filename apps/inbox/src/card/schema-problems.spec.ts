@@ -28,4 +28,18 @@ describe('the problems of edited arguments', () => {
     const deep = { b: { b: { b: { b: { b: { b: { b: { b: {} } } } } } } } };
     expect(schemaProblems(deep, hostile, [])).toEqual([]);
   });
+
+  it.each([
+    ['a null that `nullable` allows', { nullable: true, type: 'string', enum: ['a'] }, null],
+    ['a bound of draft-04', { minimum: 0, exclusiveMinimum: true }, 1],
+    ['a type that is none', { type: 'strng' }, 'x'],
+    ['a keyword of null', { enum: null, type: 'string', minLength: null }, 'x'],
+    ['a name that a pattern allows', { patternProperties: { '^x-': {} }, additionalProperties: false }, { 'x-a': 1 }],
+    ['an item that is described by its place', { prefixItems: [{}], items: false }, [1]],
+    ['a schema that is none', { properties: { b: null }, required: 'b' }, { b: 1 }],
+  ])('are not seen in %s', (_, part, value) => {
+    const whole = { properties: { a: part, n: { type: 'integer' } } };
+    expect(schemaProblems({ a: value, n: 1 }, whole, [])).toEqual([]);
+    expect(schemaProblems({ a: value, n: 'x' }, whole, [])).toHaveLength(1);
+  });
 });

@@ -59,20 +59,41 @@ function valueAt(value: JsonValue, pointer: string): JsonValue | undefined {
   return at;
 }
 
-/** The keywords whose work grows with the size of the value alone. */
-const simple = new Set([
-  ...['type', 'properties', 'required', 'additionalProperties', 'items', 'enum', 'const', 'multipleOf'],
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength'],
-  ...['minItems', 'maxItems', 'minProperties', 'maxProperties'],
-]);
+const types = /^(?:null|boolean|object|array|number|string|integer)$/;
+const numeric = /^(?:multipleOf|m(?:in|ax)|exclusiveM)/;
 const enumMax = 100;
 
-/** Attack: the agent writes the schema, and a pattern, a reference or a branch could block the browser. */
+/** Returns whether a keyword is well-formed, and its work grows with the size of the value alone. */
+function isSimple(name: string, value: JsonValue, schema: JsonObject): boolean {
+  const isSchema = isObject(value) || typeof value === 'boolean';
+  switch (name) {
+    case 'const':
+      return true;
+    case 'type':
+      return [value].flat().every((one) => typeof one === 'string' && types.test(one));
+    case 'enum':
+      return Array.isArray(value) && value.length <= enumMax;
+    case 'required':
+      return Array.isArray(value);
+    case 'properties':
+      return isObject(value);
+    case 'items':
+      return isSchema && !('prefixItems' in schema);
+    case 'additionalProperties':
+      return isSchema && !('patternProperties' in schema);
+    default:
+      return typeof value === 'number' && numeric.test(name);
+  }
+}
+
+/**
+ * Attack: the agent writes the schema, and a pattern, a reference or a branch could block the browser. What cannot be
+ * checked here, such as `nullable`, is right.
+ */
 function simplePartOf(schema: JsonValue): JsonValue {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema;
-  const kept = membersOf(schema, '').filter(
-    ({ name, value }) => simple.has(name) && !(Array.isArray(value) && name === 'enum' && value.length > enumMax),
-  );
+  if (!isObject(schema)) return schema !== false;
+  if (schema['nullable'] === true) return true;
+  const kept = membersOf(schema, '').filter(({ name, value }) => isSimple(name, value, schema));
   return Object.fromEntries(kept.map(({ name, value }) => [name, simplePart(name, value)]));
 }
 
