@@ -16,7 +16,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 /** The exit codes as `--help` explains them. */
 export const exitCodesHelp = `Exit codes:
   0  done
-  1  unexpected: a fault of the server or of this program
+  1  unexpected: a fault of the server or of this program (audit: a finding)
   2  usage: the command line cannot be understood (store: no server to ask)
   3  the server cannot be reached
   4  not signed in, or not allowed

@@ -8,10 +8,12 @@ export function canonicalForm(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalForm).join(',')}]`;
   const members = value as Readonly<Record<string, unknown>>;
-  // The standard sorts by UTF-16 units, and so does `sort`.
-  const written = Object.keys(members)
-    .sort()
-    .filter((name) => members[name] !== undefined)
-    .map((name) => `${JSON.stringify(name)}:${canonicalForm(members[name])}`);
-  return `{${written.join(',')}}`;
+  let written = '';
+  // The standard sorts by UTF-16 units, and so does `sort`. One text that grows: a list of parts costs half as much again.
+  for (const name of Object.keys(members).sort()) {
+    const member = members[name];
+    if (member === undefined) continue;
+    written += `${written === '' ? '' : ','}${JSON.stringify(name)}:${canonicalForm(member)}`;
+  }
+  return `{${written}}`;
 }

@@ -24,3 +24,8 @@ export type { Illegal, JudgedEvent, Judgement, LegalityRule, Unproven } from './
 export { readStored } from './legality/stored-events.js';
 export type { ReadEvent } from './legality/stored-events.js';
 export type { KnownStream, KnownStreams, StreamState } from './legality/streams.js';
+export { isOfTenant, readAnchors } from './verify/anchors.js';
+export type { Anchor } from './verify/anchors.js';
+export type { CheckName, Finding, Place } from './verify/findings.js';
+export { createVerification } from './verify/verification.js';
+export type { Verification, VerificationEnd, VerificationOptions } from './verify/verification.js';

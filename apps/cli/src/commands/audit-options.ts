@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Runner } from '../runner.js';
+import { addAuditVerify } from './audit-verify-options.js';
 import type { CheckpointOptions } from './audit.js';
 
 /** The commands of auditors. */
@@ -8,7 +9,10 @@ export function addAudit(program: Command, runner: Runner): void {
     .command('audit')
     .description('prove what the log says')
     .helpCommand(false)
-    .addHelpText('after', '\nExamples:\n  countersign audit checkpoint\n  countersign audit keys');
+    .addHelpText(
+      'after',
+      '\nExamples:\n  countersign audit checkpoint\n  countersign audit verify --vkey keys.txt --since checkpoints.txt',
+    );
   audit
     .command('checkpoint')
     .description('print the newest signed checkpoint of the log')
@@ -42,4 +46,5 @@ Examples:
     .action(async (_options: unknown, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./audit.js')).keys(invocation)),
     );
+  addAuditVerify(audit, runner);
 }

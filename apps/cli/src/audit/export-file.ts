@@ -1,0 +1,74 @@
+import { createReadStream, statSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { tenantOf } from '@countersign/audit';
+import type { StoredEvent } from '@countersign/contracts';
+import { usageError } from '../cli-error.js';
+import type { LogSource, SourceEvent } from './log-source.js';
+
+/** An export: events in their stored form, one JSON document a line. @throws CliError when its first line is none. */
+export async function openExportFile(file: string): Promise<LogSource> {
+  const first = await firstLineOf(file);
+  if (first !== undefined && eventOf(first) === undefined) {
+    const detail = `${file} is no export of events in their stored form: its first line is no such event.`;
+    throw usageError(detail, 'Each line needs eventId, stream, revision, type, recordedAt, metadata and data.');
+  }
+  return {
+    tenant: () => Promise.resolve(first === undefined ? undefined : tenantIn(first)),
+    events: () => eventsOf(file),
+    total: statSync(file).size,
+    hasStore: false,
+    keptNotes: () => [],
+    leaves: () => undefined,
+    close: () => undefined,
+  };
+}
+
+function tenantIn(line: string): string | undefined {
+  const stored = eventOf(line);
+  return stored === undefined ? undefined : tenantOf(stored);
+}
+
+async function firstLineOf(file: string): Promise<string | undefined> {
+  for await (const line of linesOf(file)) return line;
+  return undefined;
+}
+
+function linesOf(file: string): AsyncIterable<string> {
+  return createInterface({ input: createReadStream(file), crlfDelay: Infinity });
+}
+
+async function* eventsOf(file: string): AsyncIterable<SourceEvent> {
+  let [done, last] = [0, -1];
+  for await (const line of linesOf(file)) {
+    done += Buffer.byteLength(line) + 1;
+    const stored = eventOf(line);
+    if (stored === undefined) {
+      yield { stored, damage: [{ check: 'read', detail: 'the line is no event' }], done };
+      continue;
+    }
+    const { position } = stored;
+    const isBack = position !== 0 && position <= last;
+    const detail = `position ${String(position)} follows position ${String(last)}`;
+    const damage = isBack ? [{ check: 'order' as const, detail }] : [];
+    last = Math.max(last, position);
+    yield { stored, damage, done };
+  }
+}
+
+/** The event of a line in its stored form; undefined for a line that has none. */
+function eventOf(line: string): StoredEvent | undefined {
+  const value = parsed(line);
+  if (typeof value !== 'object' || value === null || !('metadata' in value) || !('data' in value)) return undefined;
+  const event = { position: 0, ...value } as StoredEvent;
+  const texts = [event.eventId, event.stream, event.type, event.recordedAt];
+  const numbers = [event.revision, event.position];
+  return texts.every((text) => typeof text === 'string') && numbers.every(Number.isSafeInteger) ? event : undefined;
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

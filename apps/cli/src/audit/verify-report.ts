@@ -1,0 +1,88 @@
+import type { CheckName, Finding, VerificationEnd } from '@countersign/audit';
+import { printable } from '@countersign/text';
+import type { Output } from '../invocation.js';
+import type { Line } from '../view/line.js';
+
+/** What a verification checked, and what it found. */
+export interface VerifyReport {
+  readonly onFinding: (finding: Finding) => void;
+  /** Prints the result. */
+  readonly end: (end: VerificationEnd & { readonly tenant: string }, checks: readonly CheckName[]) => void;
+}
+
+/** Without `all` it prints the first finding of each check. */
+export function createVerifyReport(output: Output, all: boolean): VerifyReport {
+  const first = new Map<CheckName, Finding>();
+  const counts = new Map<CheckName, number>();
+  const print = (finding: Finding): void => {
+    const { check, ok, index, eventId, stream, detail } = finding;
+    output.printJson({ check, ok, index, eventId, stream, detail });
+    output.print({ text: `  ${wordsOf(finding)}`, tone: 'red' });
+  };
+  return {
+    onFinding: (finding) => {
+      const { check } = finding;
+      counts.set(check, (counts.get(check) ?? 0) + 1);
+      if (all) print(finding);
+      const known = first.get(check);
+      if (known === undefined || finding.index < known.index) first.set(check, finding);
+    },
+    end: (end, checks) => {
+      const findings = [...first.values()].sort((one, other) => one.index - other.index);
+      output.print(...headline(end, counts));
+      if (!all) findings.forEach(print);
+      for (const check of checks) {
+        if (!first.has(check)) output.printJson({ check, ok: true, ...nowhere, detail: okWords[check] });
+      }
+      output.print(...end.unproven.map((text): Line => ({ text: `  not proven: ${printable(text)}` })));
+      output.printJson({ summary: summaryOf(end) });
+    },
+  };
+}
+
+const nowhere = { index: null, eventId: null, stream: null };
+
+const okWords: Readonly<Record<CheckName, string>> = {
+  read: 'every event is well-formed',
+  store: 'every event is what the store recorded, and the chain of hashes is whole',
+  order: 'no revision is missing or there twice',
+  legal: 'every event is legal for its stream',
+  digest: 'the digests are those of their content',
+  policy: 'the versions of policies are the hashes of their content',
+  signature: 'the checkpoints are signed by a key that you trust',
+  tree: 'the tree of the log is the one of its newest checkpoint',
+  since: 'the log still has every event of the checkpoint that was kept',
+};
+
+function summaryOf(end: VerificationEnd & { readonly tenant: string }) {
+  const { exit, tenant, origin, epoch, size, root, unproven, continued } = end;
+  const before = continued.map((one) => ({ ...one, root: base64(one.root) }));
+  const rest = before.length === 0 ? {} : { continued: before };
+  return { exit, tenant, origin, epoch, size, root: base64(root), unproven, ...rest };
+}
+
+function headline(
+  { exit, tenant, size, root, continued }: VerificationEnd & { readonly tenant: string },
+  counts: ReadonlyMap<CheckName, number>,
+): readonly Line[] {
+  const log = `${String(size)} events of tenant "${printable(tenant)}", root ${base64(root)}`;
+  const epochs = continued.map(({ epoch, size: signed }): Line => ({
+    text: `  epoch ${String(epoch)} ended after ${String(signed)} events; the log goes on`,
+  }));
+  const failed = [...counts].map(([check, count]) => `${check} ${String(count)}`).join(', ');
+  const words: Readonly<Record<typeof exit, Line>> = {
+    0: { text: `Proven: ${log}.`, tone: 'green' },
+    1: { text: `NOT PROVEN: ${log}. Findings: ${failed}.`, tone: 'red' },
+    3: { text: `Consistent with itself, and nothing from outside vouches for it: ${log}.`, tone: 'yellow' },
+  };
+  return [words[exit], ...epochs];
+}
+
+function wordsOf({ check, index, eventId, stream, detail }: Finding): string {
+  const event = eventId === null ? '' : ` (event ${eventId}, ${stream ?? 'no stream'})`;
+  return printable(`${check}: index ${String(index)}${event}: ${detail}`);
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}

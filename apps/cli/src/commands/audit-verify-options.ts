@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import type { Runner } from '../runner.js';
+import { time } from '../time-option.js';
+import type { VerifyOptions } from './audit-verify.js';
+
+/** `countersign audit verify`. */
+export function addAuditVerify(audit: Command, runner: Runner): void {
+  audit
+    .command('verify')
+    .description('check a log against a checkpoint that you kept, and each event against the rules')
+    .argument('[source]', 'a data folder, also of a running server, or an export (COUNTERSIGN_DATA)')
+    .option('--vkey <file>', 'the keys that you trust, one a line, as `countersign audit keys` printed them')
+    .option('--since <checkpoint>', 'the checkpoints that you kept: a file, or the text')
+    .option('--tenant <tenant>', 'whose log; needed where the source has several')
+    .option('--from <time>', 'judge the events recorded from then on; the tree is compared whole', time)
+    .option('--to <time>', 'judge the events recorded before then', time)
+    .option('--all', 'name every finding; without it the first one of each check')
+    .addHelpText(
+      'after',
+      `
+Works without a server and changes no file. An export has one event a line, in
+its stored form. What could not be proven is listed. docs/audit.md says what a
+proof means.
+
+Exits with 0 when the log is proven by a key that you trust, with 3 when it only
+agrees with itself, with 1 when something is wrong, with 2 when it cannot be
+read. With --json, one object a line: { check, ok, index, eventId, stream,
+detail }, and { summary } at the end.
+
+Examples:
+  countersign audit verify --vkey keys.txt --since checkpoints.txt
+  countersign audit verify /backup/data --vkey keys.txt --json --all`,
+    )
+    .action(async (source: string | undefined, options: VerifyOptions, command: Command) =>
+      runner.operating(command, async (output) => (await import('./audit-verify.js')).verify(output, source, options)),
+    );
+}

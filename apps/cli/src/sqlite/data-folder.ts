@@ -1,0 +1,169 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Hash } from '@countersign/audit';
+import { hashBytes, tenantOf, tileWidth } from '@countersign/audit';
+import type { StoredEvent } from '@countersign/contracts';
+import { usageError } from '../cli-error.js';
+import type { Damage, LogSource, SourceEvent } from '../audit/log-source.js';
+import { openReadOnly } from './read-only.js';
+import { chainAfter, firstChain, leafOf } from './stored-chain.js';
+import type { LogRow } from './stored-chain.js';
+
+const pageSize = 500;
+
+interface Head {
+  readonly position: number;
+  readonly chain: Uint8Array;
+  /** The last position that has a row. */
+  readonly last: number;
+}
+
+/** The log of a data folder, also of a running server. @throws CliError when it cannot be read. */
+export function openDataFolder(folder: string): LogSource {
+  const kept = optional(join(folder, 'checkpoints.db'));
+  const tree = optional(join(folder, 'log-tree.db'));
+  const log = openReadOnly(join(folder, 'events.db'));
+  const head = readHead(log, folder);
+  const readPage = pageReader(log);
+  return {
+    tenant: async () => {
+      const [row] = readPage(0, 1);
+      return Promise.resolve(row === undefined ? undefined : tenantOf(toStored(row)));
+    },
+    events: () => eventsOf(readPage, head),
+    total: head.position,
+    hasStore: true,
+    keptNotes: (tenant) => (kept === undefined ? [] : notesOf(kept, tenant)),
+    leaves: (tenant) => (tree === undefined ? undefined : leavesOf(tree, tenant)),
+    close: () => {
+      for (const database of [log, kept, tree]) database?.close();
+    },
+  };
+}
+
+function optional(file: string): DatabaseSync | undefined {
+  return existsSync(file) ? openReadOnly(file) : undefined;
+}
+
+function readHead(log: DatabaseSync, folder: string): Head {
+  try {
+    const row = log.prepare(
+      'SELECT position, chain, (SELECT ifnull(max(position), 0) FROM events) AS last FROM head WHERE id = 1',
+    );
+    const { position, chain, last } = (row.get() ?? {}) as Partial<Head>;
+    if (typeof position === 'number' && chain instanceof Uint8Array && typeof last === 'number') {
+      return { position, chain, last };
+    }
+  } catch (error) {
+    throw usageError(`The log in ${folder} cannot be read: ${messageOf(error)}.`, 'Name a data folder or an export.');
+  }
+  throw usageError(`The log in ${folder} has no head, so its end is not known.`, 'Name a data folder or an export.');
+}
+
+type ReadPage = (after: number, to: number) => readonly LogRow[];
+
+function pageReader(log: DatabaseSync): ReadPage {
+  const page = log.prepare(
+    `SELECT e.position, ifnull(s.name, ''), e.revision, e.event_id, e.type, e.recorded_at, e.metadata, e.data, e.leaf, e.chain
+     FROM events e LEFT JOIN streams s ON s.id = e.stream WHERE e.position > ? AND e.position <= ? ORDER BY e.position`,
+  );
+  page.setReturnArrays(true);
+  return (after, to) => page.all(after, to) as unknown as readonly LogRow[];
+}
+
+/** Page by page, each a read of its own: a server that writes meanwhile can shorten its write-ahead log. */
+async function* eventsOf(readPage: ReadPage, head: Head): AsyncIterable<SourceEvent> {
+  let [position, chain] = [0, firstChain];
+  while (position < head.position) {
+    const to = Math.min(position + pageSize, head.position);
+    const page = damageFree(() => readPage(position, to));
+    if (typeof page === 'string') {
+      yield { stored: undefined, damage: [broken(page)], done: head.position };
+      return;
+    }
+    for (const row of page) {
+      const damage = damageOf(row, position, chain);
+      [position, chain] = [row[0], row[9]];
+      yield { stored: toStored(row), damage, done: position };
+    }
+    if (position < to) yield { stored: undefined, damage: [broken(missing(position + 1, to))], done: to };
+    position = to;
+    await Promise.resolve();
+  }
+  const end = endDamage(head, chain);
+  if (end.length > 0) yield { stored: undefined, damage: end, done: head.position };
+}
+
+function damageFree<T>(read: () => T): T | string {
+  try {
+    return read();
+  } catch (error) {
+    return `the database is damaged: ${messageOf(error)}`;
+  }
+}
+
+function damageOf(row: LogRow, before: number, chain: Uint8Array): readonly Damage[] {
+  const [position, , , , , , , , leaf, storedChain] = row;
+  const damage: string[] = position === before + 1 ? [] : [missing(before + 1, position - 1)];
+  try {
+    if (leafOf(row) !== Buffer.from(leaf).toString('hex')) damage.push('it is not what was recorded');
+    if (Buffer.compare(chainAfter(chain, leaf), storedChain) !== 0)
+      damage.push('it does not continue the chain of hashes');
+  } catch {
+    damage.push('it has values of another type than the log');
+  }
+  return damage.map(broken);
+}
+
+function endDamage({ position, chain, last }: Head, reached: Uint8Array): readonly Damage[] {
+  const damage = [
+    ...(last > position ? [`there are events after the head of the log, up to position ${String(last)}`] : []),
+    ...(Buffer.compare(chain, reached) === 0 ? [] : ['the last event is not the one that the head of the log names']),
+  ];
+  return damage.map(broken);
+}
+
+function broken(detail: string): Damage {
+  return { check: 'store', detail };
+}
+
+function missing(from: number, to: number): string {
+  return from === to ? `position ${String(from)} is missing` : `positions ${String(from)} to ${String(to)} are missing`;
+}
+
+function toStored([position, stream, revision, eventId, type, recordedAt, metadata, data]: LogRow): StoredEvent {
+  return { position, stream, revision, eventId, type, recordedAt, metadata: parsed(metadata), data: parsed(data) };
+}
+
+/** Undefined for a text that is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function notesOf(kept: DatabaseSync, tenant: string): readonly string[] {
+  const notes = kept.prepare('SELECT note FROM checkpoints WHERE tenant = ? ORDER BY epoch DESC').all(tenant);
+  return notes.map(({ note }) => String(note));
+}
+
+function leavesOf(tree: DatabaseSync, tenant: string): (index: number) => Hash | undefined {
+  const tile = tree.prepare('SELECT hashes FROM tiles WHERE tenant = ? AND level = 0 AND number = ?');
+  let [number, hashes] = [-1, new Uint8Array(0)];
+  return (index) => {
+    const wanted = Math.floor(index / tileWidth);
+    if (wanted !== number) {
+      const found = tile.get(tenant, wanted)?.['hashes'];
+      [number, hashes] = [wanted, found instanceof Uint8Array ? found : new Uint8Array(0)];
+    }
+    const at = (index % tileWidth) * hashBytes;
+    return at + hashBytes <= hashes.length ? hashes.subarray(at, at + hashBytes) : undefined;
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

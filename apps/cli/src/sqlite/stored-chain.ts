@@ -1,0 +1,40 @@
+import { hash } from 'node:crypto';
+
+/** A row of the embedded log, in the order of its stored format. */
+export type LogRow = readonly [
+  position: number,
+  stream: string,
+  revision: number,
+  eventId: string,
+  type: string,
+  recordedAt: string,
+  metadata: string,
+  data: string,
+  leaf: Uint8Array,
+  chain: Uint8Array,
+];
+
+/** The chain before the first event. */
+export const firstChain: Uint8Array = new Uint8Array(32);
+
+/**
+ * The leaf of a row by the stored format of the embedded log: position and revision in 8 bytes each, then the texts, each
+ * after its length in 4 bytes, all big-endian. Written for the audit alone, so that the writer's code is not trusted.
+ */
+export function leafOf([position, stream, revision, eventId, type, recordedAt, metadata, data]: LogRow): string {
+  const numbers = Buffer.alloc(16);
+  numbers.writeBigUInt64BE(BigInt(position), 0);
+  numbers.writeBigUInt64BE(BigInt(revision), 8);
+  const texts = [stream, eventId, type, recordedAt, metadata, data].flatMap((text) => {
+    const bytes = Buffer.from(text);
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    return [length, bytes];
+  });
+  return hash('sha256', Buffer.concat([numbers, ...texts]), 'hex');
+}
+
+/** The chain after a leaf. */
+export function chainAfter(chain: Uint8Array, leaf: Uint8Array): Uint8Array {
+  return Buffer.from(hash('sha256', Buffer.concat([chain, leaf]), 'hex'), 'hex');
+}

@@ -1,0 +1,3 @@
+export { honestCheckpoint, strangerSigner, testSigner, versionOneLog } from './testing/honest-log.js';
+export { approvedStory, story } from './testing/story.js';
+export type { Story } from './testing/story.js';

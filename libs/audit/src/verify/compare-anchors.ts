@@ -1,0 +1,138 @@
+import { isSameHash } from '../hashes.js';
+import type { Hash } from '../hashes.js';
+import { createGrowingTree } from '../tree.js';
+import type { VerifierKey } from '../verifier-key.js';
+import { whyNotSigned } from './anchors.js';
+import type { Anchor } from './anchors.js';
+import type { CheckName, Finding } from './findings.js';
+
+/** A root of the tree as it was computed from the events. */
+export interface ReachedRoot {
+  readonly size: number;
+  readonly root: Hash;
+}
+
+/** The computed tree beside the checkpoints that it should agree with. */
+export interface ComparedTree {
+  readonly since: readonly Anchor[];
+  readonly newest: Anchor | undefined;
+  readonly keys: readonly VerifierKey[];
+  /** The roots at the sizes of the checkpoints, as far as the log reaches. */
+  readonly reached: readonly ReachedRoot[];
+  readonly size: number;
+  /** The first index at which the stored tree has another leaf; -1: none. */
+  readonly firstDifference: number;
+  readonly storedLeaf: ((index: number) => Hash | undefined) | undefined;
+}
+
+/** What the checkpoints say about the log. */
+export interface Compared {
+  readonly findings: readonly Finding[];
+  readonly unproven: readonly string[];
+  /** A key that is trusted vouches for the log up to a checkpoint, and nothing contradicts one. */
+  readonly isVouched: boolean;
+}
+
+/** A checkpoint, and the check that it belongs to. */
+interface Named {
+  readonly check: 'since' | 'tree';
+  readonly anchor: Anchor;
+}
+
+/** The checkpoints, the smallest first. */
+function namedOf({ since, newest }: ComparedTree): readonly Named[] {
+  const named = since.map((anchor): Named => ({ check: 'since', anchor }));
+  const all: readonly Named[] = newest === undefined ? named : [...named, { check: 'tree', anchor: newest }];
+  return all.toSorted((one, other) => one.anchor.size - other.anchor.size);
+}
+
+/** How far checkpoints agree with the log. */
+interface Agreed {
+  /** The size of the largest one that the auditor kept, or that a trusted key vouches for. */
+  readonly proven: number;
+  /** The size of the largest one that a trusted key vouches for; -1: none. */
+  readonly vouched: number;
+}
+
+/** Compares the computed tree with the checkpoints that the auditor kept and with the newest one of the log. */
+export function compareAnchors(tree: ComparedTree): Compared {
+  const findings: Finding[] = [];
+  let agreed: Agreed = { proven: 0, vouched: -1 };
+  for (const named of namedOf(tree)) {
+    const found = compareAnchor(named, tree, agreed);
+    findings.push(...found.findings);
+    agreed = found.agreed;
+  }
+  if (findings.length === 0 && tree.firstDifference !== -1) {
+    findings.push(about('tree', tree.firstDifference, 'the tree that is kept with the log has another leaf here'));
+  }
+  const { vouched } = agreed;
+  return { findings, unproven: unprovenOf(tree, vouched), isVouched: findings.length === 0 && vouched !== -1 };
+}
+
+function compareAnchor({ check, anchor }: Named, tree: ComparedTree, before: Agreed) {
+  const { keys } = tree;
+  const unsigned = keys.length === 0 ? undefined : whyNotSigned(anchor, keys);
+  const forged = unsigned === undefined ? [] : [about('signature', 0, `${nameOf(check)}: ${unsigned}`)];
+  const contradiction = contradictionOf(check, anchor, tree, before.proven);
+  if (contradiction !== undefined) return { findings: [...forged, contradiction], agreed: before };
+  const isVouched = keys.length > 0 && unsigned === undefined;
+  const agreed: Agreed = {
+    // What the auditor kept holds by itself; a checkpoint beside the log holds only under a key that is trusted.
+    proven: isVouched || check === 'since' ? anchor.size : before.proven,
+    vouched: isVouched ? anchor.size : before.vouched,
+  };
+  return { findings: forged, agreed };
+}
+
+function contradictionOf(
+  check: 'since' | 'tree',
+  anchor: Anchor,
+  tree: ComparedTree,
+  proven: number,
+): Finding | undefined {
+  const { reached, size } = tree;
+  const root = reached.find((one) => one.size === anchor.size)?.root;
+  if (root !== undefined && isSameHash(root, anchor.root)) return undefined;
+  const detail =
+    anchor.size > size
+      ? `the log ends after ${String(size)} events, and ${nameOf(check)} is of ${String(anchor.size)}`
+      : `the first ${String(anchor.size)} events are not those of ${nameOf(check)}`;
+  const exact = firstOf(anchor, tree);
+  if (exact !== undefined) return about(check, exact, `${detail}: this is the first that differs`);
+  const words = `${detail}; which one was changed is not known, and no index from this one on can be excluded`;
+  return about(check, proven, words);
+}
+
+/**
+ * The first event that was changed, where the tree that is kept with the log is the one of the checkpoint. Attack: the
+ * stored tree is rewritten too. Then it has another root, and is no help.
+ */
+function firstOf(anchor: Anchor, { firstDifference, storedLeaf, size }: ComparedTree): number | undefined {
+  if (storedLeaf === undefined) return undefined;
+  const stored = createGrowingTree();
+  for (let index = 0; index < anchor.size; index += 1) {
+    const leaf = storedLeaf(index);
+    if (leaf === undefined) return undefined;
+    stored.append(leaf);
+  }
+  if (!isSameHash(stored.root(), anchor.root)) return undefined;
+  return firstDifference === -1 ? size : firstDifference;
+}
+
+function unprovenOf({ since, newest, keys, size }: ComparedTree, vouched: number): readonly string[] {
+  if (since.length === 0 && newest === undefined) {
+    return ['the whole log: there is no checkpoint to compare it with (--since)'];
+  }
+  if (keys.length === 0) return ['the whole log: no key was given (--vkey)'];
+  const after = size - Math.max(0, vouched);
+  return after > 0 && vouched !== -1 ? [`the last ${String(after)} events: they came after the checkpoint`] : [];
+}
+
+function nameOf(check: 'since' | 'tree'): string {
+  return check === 'since' ? 'the checkpoint that was kept' : 'the newest checkpoint of the log';
+}
+
+function about(check: CheckName, index: number, detail: string): Finding {
+  return { check, ok: false, index, eventId: null, stream: null, detail };
+}

@@ -1,0 +1,118 @@
+import type { StoredEvent } from '@countersign/contracts';
+import { entryOf } from '../entry.js';
+import { isSameHash, leafHash } from '../hashes.js';
+import type { Hash } from '../hashes.js';
+import { createLegality } from '../legality/legality.js';
+import { readStored } from '../legality/stored-events.js';
+import type { KnownStreams } from '../legality/streams.js';
+import { createGrowingTree } from '../tree.js';
+import type { VerifierKey } from '../verifier-key.js';
+import type { Anchor } from './anchors.js';
+import { compareAnchors } from './compare-anchors.js';
+import type { ReachedRoot } from './compare-anchors.js';
+import { findingOf } from './findings.js';
+import type { Finding, Place } from './findings.js';
+import { createUnproven } from './unproven.js';
+
+/** What a log is verified against, and where its judge remembers streams. */
+export interface VerificationOptions {
+  /** The keys that the auditor trusts; none: nothing from outside vouches for the log. */
+  readonly keys: readonly VerifierKey[];
+  /** The checkpoints that the auditor kept. */
+  readonly since?: readonly Anchor[];
+  /** The newest checkpoint of each epoch that is kept with the log, the latest epoch first. */
+  readonly kept?: readonly Anchor[];
+  /** The leaves of the tree that is kept with the log, as far as there are any. */
+  readonly storedLeaf?: ((index: number) => Hash | undefined) | undefined;
+  readonly streams: KnownStreams;
+  /** Whether an event is judged by itself, by the time of its record. Absent: each is. The tree has all of them in any case. */
+  readonly isJudged?: (recordedAt: string) => boolean;
+  readonly onFinding: (finding: Finding) => void;
+}
+
+/** The end of a verification. */
+export interface VerificationEnd {
+  /** 0: proven; 1: a finding; 3: consistent with itself, and nothing from outside vouches for it. */
+  readonly exit: 0 | 1 | 3;
+  readonly origin: string | null;
+  readonly epoch: number | null;
+  readonly size: number;
+  readonly root: Hash;
+  /** What could not be proven, as sentences. */
+  readonly unproven: readonly string[];
+  /** Epochs before this one. The log goes on after something that contradicts what they signed. */
+  readonly continued: readonly { readonly epoch: number; readonly size: number; readonly root: Hash }[];
+}
+
+/** Verifies the log of one tenant, event by event, in the order of the log. Its memory does not grow with the log. */
+export interface Verification {
+  readonly size: () => number;
+  readonly take: (event: StoredEvent) => void;
+  /** Reports damage that the source of the events found, at the next event. */
+  readonly note: (finding: Pick<Finding, 'check' | 'detail'> & Partial<Place>) => void;
+  readonly end: () => VerificationEnd;
+}
+
+/** A verification with nothing read yet. */
+export function createVerification(options: VerificationOptions): Verification {
+  const { streams, since = [], kept = [], storedLeaf, isJudged, keys } = options;
+  const [newest, ...earlier] = kept;
+  const anchors = [...since, ...(newest === undefined ? [] : [newest])];
+  const sizes = new Set(anchors.map(({ size }) => size));
+  const legality = createLegality(streams);
+  const unproven = createUnproven();
+  const tree = createGrowingTree();
+  const reached: ReachedRoot[] = [];
+  let [findings, firstDifference] = [0, -1];
+  const report = (finding: Finding): void => {
+    findings += 1;
+    options.onFinding(finding);
+  };
+  const reach = (): void => {
+    if (sizes.has(tree.size())) reached.push({ size: tree.size(), root: tree.root() });
+  };
+  const judge = (event: StoredEvent, place: Place): void => {
+    const readable = readStored(event);
+    const isReported = isJudged?.(event.recordedAt) ?? true;
+    if (!isReported) unproven.add('outside');
+    if ('unreadable' in readable) {
+      legality.setAside(event);
+      if (isReported) report({ check: 'read', ok: false, ...place, detail: readable.unreadable });
+      return;
+    }
+    const judgement = legality.judge(readable);
+    if (!isReported) return;
+    for (const broken of judgement.illegal) report(findingOf(broken, place));
+    for (const what of judgement.unproven) unproven.add(what);
+  };
+  reach();
+  return {
+    size: tree.size,
+    take: (event) => {
+      const index = tree.size();
+      judge(event, { index, eventId: event.eventId, stream: event.stream });
+      const leaf = leafHash(entryOf(event));
+      const stored = firstDifference === -1 ? storedLeaf?.(index) : undefined;
+      if (stored !== undefined && !isSameHash(stored, leaf)) firstDifference = index;
+      tree.append(leaf);
+      reach();
+    },
+    note: (finding) => {
+      report({ ok: false, index: tree.size(), eventId: null, stream: null, ...finding });
+    },
+    end: () => {
+      const size = tree.size();
+      const compared = compareAnchors({ since, newest, keys, reached, size, firstDifference, storedLeaf });
+      compared.findings.forEach(report);
+      const top = anchors.toSorted((one, other) => other.size - one.size)[0];
+      const sentences = [...unproven.sentences(legality.unrecordedPolicies()), ...compared.unproven];
+      return {
+        exit: findings > 0 ? 1 : compared.isVouched ? 0 : 3,
+        origin: top?.origin ?? null,
+        epoch: top?.epoch ?? null,
+        ...{ size, root: tree.root(), unproven: sentences },
+        continued: earlier.map(({ epoch, size: signed, root }) => ({ epoch, size: signed, root })),
+      };
+    },
+  };
+}
