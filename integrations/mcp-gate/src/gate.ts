@@ -64,6 +64,7 @@ export async function openGate(
   options: GateOptions,
   deliveries: Deliveries = deliveredWhenSent,
 ): Promise<Gate> {
+  const { roundOf = sessionsOnly } = client;
   const { server, ...ports } = createPorts(serverWire, options);
   const { requests, catalog } = ports;
   const gated = createGatedCalls(ports);
@@ -85,6 +86,9 @@ export async function openGate(
     });
   };
   const toServer = (message: JSONRPCMessage): void => {
+    // The gate waits for the end of a task of an ungated tool. A client that can take no task gets the error of the server.
+    const mayBeTask = isToolCall(message) && isJSONRPCRequest(message) && (roundOf(message.id)?.takesTasks ?? true);
+    if (mayBeTask) server.acceptTask?.(message.id, () => undefined);
     server.send(tasks.fromClient(message)).catch((error: unknown) => {
       if (!isJSONRPCRequest(message) || !session.isOpen(message.id)) return;
       toClient(responseOf(message.id, notAnswered(error)));
@@ -96,7 +100,6 @@ export async function openGate(
   });
   const offer = createTaskOffer(options);
   const tasks = createTasks({ ...ports, toClient });
-  const { roundOf = sessionsOnly } = client;
   const extension = createExtensionTasks({
     ...ports,
     toServer: (message) => void server.send(message).catch(() => undefined),

@@ -15,6 +15,15 @@ export type Wire = Pick<Transport, 'start' | 'close' | 'setProtocolVersion' | 'o
   readonly send: Transport['send'];
   /** The server goes on after a request that it does not know, also before a session. */
   readonly takesAnyRequest?: boolean;
+  /**
+   * Called before a request is sent that the server may make a task. The wire follows the task to its end: the request has
+   * its reply then.
+   *
+   * @param onTask called when the server has made it one.
+   */
+  readonly acceptTask?: (requestId: RequestId, onTask: () => void) => void;
+  /** The server makes tasks of some requests. */
+  readonly makesTasks?: () => boolean;
 };
 
 /** The side of the client. */

@@ -95,8 +95,10 @@ export function createGatedCalls(ports: GatedCallPorts): GatedCalls {
     return roundReply(approval, { inboxUrl, holdMs: options.holdMs, round, nextState, ...call.round });
   };
   const answer: AnswerCall = async (call) => {
-    // Tasks are not offered here, so the request is processed as if it asked for none.
-    const send = (args: JsonObject) => requests.send('tools/call', paramsForServer(call.params, args));
+    // Tasks are not offered here, so the request is processed as if it asked for none. A client of sessions cannot take a
+    // task of the extension, so the gate waits for its end.
+    const onTask = call.round === undefined ? (): void => undefined : undefined;
+    const send = (args: JsonObject) => requests.send('tools/call', paramsForServer(call.params, args), onTask);
     const run = createInnerRun(send, call.signal);
     try {
       return await endOf(await find(call, run), call, run);

@@ -22,21 +22,24 @@ export interface InnerRequest {
 
 /** The gate's own requests to the inner server. It sends them in addition to the messages that it passes on. */
 export interface InnerRequests {
-  readonly send: (method: string, params: Readonly<Record<string, unknown>>) => InnerRequest;
+  /** @param onTask the server may make the request a task, and this is called when it does. Default: it may not. */
+  readonly send: (method: string, params: Readonly<Record<string, unknown>>, onTask?: () => void) => InnerRequest;
+  /** The server makes tasks of some requests, which take long. */
+  readonly makesTasks: () => boolean;
   /** Takes a message that answers one of these requests; returns whether it was one. */
   readonly take: (message: JSONRPCMessage) => boolean;
   /** Ends all requests. */
   readonly lose: (reason: string) => void;
 }
 
-export function createInnerRequests(server: Pick<Wire, 'send'>): InnerRequests {
+export function createInnerRequests(server: Pick<Wire, 'send' | 'acceptTask' | 'makesTasks'>): InnerRequests {
   // A client that could guess these ids could make the gate take an answer that is not for it.
   const prefix = `countersign-${randomUUID()}-`;
   const open = new Map<string, { resolve: (reply: Reply) => void; reject: (error: Error) => void }>();
   let sent = 0;
   let isLost = false;
   return {
-    send: (method, params) => {
+    send: (method, params, onTask) => {
       const id = `${prefix}${String((sent += 1))}`;
       const reply = new Promise<Reply>((resolve, reject) => {
         if (isLost) reject(new NotSentError('the MCP server has ended'));
@@ -47,6 +50,7 @@ export function createInnerRequests(server: Pick<Wire, 'send'>): InnerRequests {
         open.get(id)?.reject(error instanceof NotSentError ? error : lostBy(error));
         open.delete(id);
       };
+      if (onTask !== undefined) server.acceptTask?.(id, onTask);
       if (!isLost) server.send({ jsonrpc: '2.0', id, method, params }).catch(fail);
       const cancel = (reason: string): void => {
         if (!open.has(id)) return;
@@ -55,6 +59,7 @@ export function createInnerRequests(server: Pick<Wire, 'send'>): InnerRequests {
       };
       return { reply, cancel };
     },
+    makesTasks: () => server.makesTasks?.() === true,
     take: (message) => {
       if (!isReply(message)) return false;
       const request = typeof message.id === 'string' ? open.get(message.id) : undefined;

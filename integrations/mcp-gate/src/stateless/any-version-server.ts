@@ -100,6 +100,8 @@ export function serverOfAnyVersion(inner: Wire): Wire {
       if (stateless === undefined) await inner.send(message, options);
       else await stateless.send(message);
     },
+    makesTasks: () => stateless?.makesTasks === true,
+    acceptTask: (requestId, onTask) => stateless?.acceptTask(requestId, onTask),
     setProtocolVersion: (version) => {
       // Each stateless request names its version.
       if (stateless === undefined) inner.setProtocolVersion?.(version);

@@ -53,7 +53,7 @@ export function factsOf({ method, params = {} }: JSONRPCRequest): RequestFacts |
   };
 }
 
-/** Returns whether the capabilities of a request declare the extension for tasks. */
+/** Returns whether capabilities declare the extension for tasks. */
 export function takesTasks({ extensions }: Members): boolean {
   return isObject(objectOf(extensions)[extensionNames.tasks]);
 }

@@ -9,6 +9,7 @@ import type { Inputs } from './inner-inputs.js';
 import { readableResult } from './older-results.js';
 import { roundMethods, statelessErrors } from './protocol.js';
 import { failed } from './request-facts.js';
+import { followTask, type ServedTask } from './served-task.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -22,12 +23,18 @@ export interface ServedRequests {
   readonly cancel: (requestId: RequestId) => RequestId | undefined;
 }
 
+/** Sends a request. With `takesTask` the server may make it a task. */
+export type SendRequest = (id: RequestId, method: string, params: Members, takesTask?: boolean) => Promise<void>;
+
 /** The dependencies of these requests. */
 export interface ServedRequestPorts {
   readonly newId: () => string;
-  readonly sendRequest: (id: RequestId, method: string, params: Members) => Promise<void>;
-  /** Lists the tools, so that the wire knows the arguments that headers repeat. */
-  readonly list: () => Promise<unknown>;
+  readonly sendRequest: SendRequest;
+  /** Makes a request of the gate itself. */
+  readonly request: (method: string, params?: Members) => Promise<Reply>;
+  /** Returns what to call when the server makes a request of the client a task; undefined for one that it must not. */
+  readonly onTaskOf: (requestId: RequestId) => (() => void) | undefined;
+  readonly isClosed: () => boolean;
   readonly toClient: (message: JSONRPCMessage) => void;
   readonly inputs: Inputs;
   readonly isForStateless: boolean;
@@ -38,6 +45,8 @@ interface ServedRequest {
   /** The id of the round that is open now. */
   roundId: RequestId;
   rounds: number;
+  /** What the server has made of it. */
+  task: ServedTask | undefined;
   isCancelled: boolean;
   readonly ended: PromiseWithResolvers<undefined>;
 }
@@ -48,7 +57,7 @@ const roundsMax = 16;
 const pauseMs = 1_000;
 
 export function createServedRequests(ports: ServedRequestPorts): ServedRequests {
-  const { newId, sendRequest, list, toClient, inputs, isForStateless } = ports;
+  const { newId, sendRequest, request, onTaskOf, toClient, inputs, isForStateless } = ports;
   const open = new Map<RequestId, ServedRequest>();
 
   /** A later round may have run the tool too: when it is lost, the outcome is not known. */
@@ -56,8 +65,9 @@ export function createServedRequests(ports: ServedRequestPorts): ServedRequests 
     one.rounds += 1;
     one.roundId = newId();
     open.set(one.roundId, one);
-    const { method, params } = one.request;
-    sendRequest(one.roundId, method, { ...params, ...more }).catch((error: unknown) => {
+    const { id, method, params } = one.request;
+    const takesTask = method === 'tools/call' && onTaskOf(id) !== undefined;
+    sendRequest(one.roundId, method, { ...params, ...more }, takesTask).catch((error: unknown) => {
       open.delete(one.roundId);
       one.ended.reject(error);
     });
@@ -73,8 +83,7 @@ export function createServedRequests(ports: ServedRequestPorts): ServedRequests 
     }
     const questions = Object.entries(objectOf(inputRequests));
     if (questions.length === 0) await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
-    const token = objectOf(one.request.params?.['_meta'])['progressToken'];
-    const inputResponses = await inputs.ask(questions, { token, isForStateless });
+    const inputResponses = await inputs.ask(questions, { token: tokenOf(one), isForStateless });
     if (one.isCancelled) throw new Error('the client has cancelled the request');
     return {
       ...(questions.length === 0 ? {} : { inputResponses }),
@@ -88,10 +97,35 @@ export function createServedRequests(ports: ServedRequestPorts): ServedRequests 
       end(one, failed(ErrorCode.InternalError, error instanceof Error ? error.message : String(error)));
     }
   };
+  const follow = async (one: ServedRequest, created: Members, onTask: () => void): Promise<void> => {
+    const ask = (key: string, question: unknown) =>
+      inputs.ask([[key, question]], { token: tokenOf(one), isForStateless });
+    one.task = followTask({ request, ask, isClosed: ports.isClosed }, created);
+    open.set(one.roundId, one);
+    onTask();
+    try {
+      const reply = await one.task.end;
+      end(one, 'error' in reply ? reply : { result: readableResult('tools/call', reply.result, isForStateless) });
+    } catch (error) {
+      one.ended.reject(error);
+    } finally {
+      open.delete(one.roundId);
+    }
+  };
+  const goOnWith = (one: ServedRequest, result: Members): void => {
+    const { id, method } = one.request;
+    const { resultType: type = 'complete' } = result;
+    const onTask = method === 'tools/call' ? onTaskOf(id) : undefined;
+    if (type === 'input_required') void goOn(one, result);
+    else if (type === 'task' && isTask(result) && onTask !== undefined) void follow(one, result, onTask);
+    else if (type === 'complete') end(one, { result: readableResult(method, result, isForStateless) });
+    else end(one, failed(ErrorCode.InternalError, unknownType(type)));
+  };
   /** The headers did not repeat the arguments, so the server has not run the tool. */
   const goOnWithHeaders = async (one: ServedRequest, refused: Reply): Promise<void> => {
     try {
-      await list();
+      // Then the wire knows the arguments that headers repeat.
+      await request('tools/list');
     } catch {
       end(one, refused);
       return;
@@ -99,34 +133,41 @@ export function createServedRequests(ports: ServedRequestPorts): ServedRequests 
     sendRound(one);
   };
   return {
-    serve: (request) => {
+    serve: (asked) => {
       const ended = Promise.withResolvers<undefined>();
-      sendRound({ request, roundId: request.id, rounds: 0, isCancelled: false, ended });
+      sendRound({ request: asked, roundId: asked.id, rounds: 0, task: undefined, isCancelled: false, ended });
       return ended.promise;
     },
     settle: (roundId, reply) => {
       const one = open.get(roundId);
-      if (one === undefined) return;
+      if (one === undefined || one.task !== undefined) return;
       open.delete(roundId);
-      const { method } = one.request;
       if ('error' in reply) {
         if (reply.error.code === statelessErrors.headerMismatch && one.rounds === 1) void goOnWithHeaders(one, reply);
         else end(one, reply);
         return;
       }
-      const { resultType: type = 'complete' } = reply.result;
-      if (type === 'input_required') void goOn(one, reply.result);
-      else if (type === 'complete') end(one, { result: readableResult(method, reply.result, isForStateless) });
-      else end(one, failed(ErrorCode.InternalError, unknownType(type)));
+      goOnWith(one, reply.result);
     },
     cancel: (requestId) => {
       const one = [...open.values()].find(({ request }) => request.id === requestId);
       if (one !== undefined) one.isCancelled = true;
-      return one?.roundId;
+      if (one?.task === undefined) return one?.roundId;
+      // The cancellation of a request does not cancel its task.
+      one.task.cancel();
+      return undefined;
     },
   };
 }
 
 function unknownType(type: unknown): string {
   return `the MCP server gave a result of the type ${JSON.stringify(type)}, which the gate does not know`;
+}
+
+function tokenOf({ request }: ServedRequest): unknown {
+  return objectOf(request.params?.['_meta'])['progressToken'];
+}
+
+function isTask({ taskId }: Members): boolean {
+  return typeof taskId === 'string';
 }

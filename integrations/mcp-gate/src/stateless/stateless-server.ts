@@ -9,9 +9,9 @@ import {
 import { cancelledBy, isReply, objectOf, responseOf, type Reply, type Wire } from '../wire.js';
 import { createInnerListening } from './inner-listening.js';
 import { createInputs } from './inner-inputs.js';
-import { isStatelessMethod, metaNames } from './protocol.js';
-import { failed } from './request-facts.js';
-import { createServedRequests } from './served-requests.js';
+import { extensionNames, isStatelessMethod, isTaskMethod, metaNames } from './protocol.js';
+import { failed, takesTasks } from './request-facts.js';
+import { createServedRequests, type SendRequest } from './served-requests.js';
 import { replyIn } from './stateless-results.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -21,6 +21,8 @@ export interface StatelessServer {
   /** Takes a message for the server. Rejects as the wire does when a request cannot be sent, or gets no response. */
   readonly send: (message: JSONRPCMessage) => Promise<void>;
   readonly fromServer: (message: JSONRPCMessage) => void;
+  readonly acceptTask: Required<Wire>['acceptTask'];
+  readonly makesTasks: boolean;
   readonly close: () => void;
 }
 
@@ -43,20 +45,27 @@ export function createStatelessServer(ports: StatelessServerPorts): StatelessSer
   let logLevel: string | undefined;
   const own = new Map<RequestId, (reply: Reply) => void>();
 
-  const sendRequest = (id: RequestId, method: string, params: Members): Promise<void> => {
+  const sendRequest: SendRequest = (id, method, params, takesTask = false) => {
     const level = logLevel === undefined ? {} : { [metaNames.logLevel]: logLevel };
-    const meta = { ...objectOf(params['_meta']), ...envelope, ...level };
+    const meta = { ...objectOf(params['_meta']), ...envelope, ...level, ...(takesTask ? withTasks(envelope) : {}) };
     return inner.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta: meta } });
   };
-  const list = async (): Promise<void> => {
+  const request = async (method: string, params: Members = {}): Promise<Reply> => {
     const id = newId();
     const { promise, resolve } = Promise.withResolvers<Reply>();
     own.set(id, resolve);
-    await Promise.all([sendRequest(id, 'tools/list', {}), promise]);
+    const [, reply] = await Promise.all([sendRequest(id, method, params, isTaskMethod(method)), promise]);
+    return reply;
   };
   const listening = createInnerListening({ capabilities, sendRequest, send: inner.send.bind(inner), toClient });
   const inputs = createInputs(toClient);
-  const served = createServedRequests({ newId, sendRequest, list, toClient, inputs, isForStateless });
+  const accepted = new Map<RequestId, () => void>();
+  let isClosed = false;
+  const served = createServedRequests({
+    ...{ newId, sendRequest, request, toClient, inputs, isForStateless },
+    onTaskOf: (id) => accepted.get(id),
+    isClosed: () => isClosed,
+  });
 
   /** Returns whether a request is one of a session that a stateless server does not have. */
   const answersHere = ({ method, params }: JSONRPCRequest): boolean => {
@@ -68,7 +77,7 @@ export function createStatelessServer(ports: StatelessServerPorts): StatelessSer
   const serve = async (request: JSONRPCRequest): Promise<void> => {
     const { id, method } = request;
     if (answersHere(request)) toClient(responseOf(id, { result: {} }));
-    else if (isStatelessMethod(method)) await served.serve(request);
+    else if (isStatelessMethod(method)) await served.serve(request).finally(() => accepted.delete(id));
     else toClient(responseOf(id, failed(ErrorCode.MethodNotFound, `Method not found: ${method}`)));
   };
   const cancel = async (cancelled: RequestId): Promise<void> => {
@@ -96,6 +105,18 @@ export function createStatelessServer(ports: StatelessServerPorts): StatelessSer
       own.delete(id);
       served.settle(id, reply);
     },
-    close: listening.close,
+    makesTasks: takesTasks(capabilities),
+    acceptTask: (requestId, onTask) => void accepted.set(requestId, onTask),
+    close: () => {
+      isClosed = true;
+      listening.close();
+    },
   };
+}
+
+/** The request may become a task, whatever the capabilities of the client are: the gate follows it. */
+function withTasks(envelope: Members): Members {
+  const capabilities = objectOf(envelope[metaNames.capabilities]);
+  const extensions = { ...objectOf(capabilities['extensions']), [extensionNames.tasks]: {} };
+  return { [metaNames.capabilities]: { ...capabilities, extensions } };
 }

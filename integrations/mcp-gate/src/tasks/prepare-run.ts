@@ -4,7 +4,7 @@ import { attempts, type GateOptions } from '../calls/gate-options.js';
 import { checkDefinition, gatedToolOf, paramsForServer, toolLabelsOf } from '../calls/gated-tool.js';
 import type { PreparedRun } from '../calls/task-run.js';
 import type { Catalog } from '../server/catalog.js';
-import type { InnerRequests } from '../server/inner-requests.js';
+import { ConnectionLostError, type InnerRequest, type InnerRequests } from '../server/inner-requests.js';
 import { createInnerRun } from '../server/inner-run.js';
 import { createInnerStatus } from '../server/inner-status.js';
 import { sendAsTask } from '../server/inner-task.js';
@@ -32,6 +32,11 @@ export interface RunRequest {
   readonly stricter?: ListedTool;
 }
 
+/** A task of the server may take this long. The lease is renewed meanwhile. */
+const taskMsMax = 604_800_000;
+/** A server that makes tasks of some calls may leave another one without a reply. */
+const replyMsMax = 600_000;
+
 /** Returns a worker for one call of a tool. */
 export function prepareRun(
   ports: RunPorts,
@@ -48,13 +53,19 @@ export function prepareRun(
   };
   const inner = createInnerRun((args) => {
     const request = paramsForServer(params, args);
-    return hasOnlyTasks ? sendAsTask(requests, request, onTask) : requests.send('tools/call', request);
+    if (hasOnlyTasks) return sendAsTask(requests, request, onTask);
+    const sent = requests.send('tools/call', request, () => {
+      becameTask.resolve(undefined);
+    });
+    return requests.makesTasks() ? limited(sent, becameTask.promise) : sent;
   }, cancelling.signal);
   const allLabels = { ...labels, ...toolLabelsOf(tool, options.endpoint) };
-  const gated = gatedToolOf(stricter, options.gate, allLabels, async (args) => {
+  const own = gatedToolOf(stricter, options.gate, allLabels, async (args) => {
     checkDefinition(prepared.askedLabels, tool, await catalog.find(tool.name));
     return inner.execute(args);
   });
+  const isLong = hasOnlyTasks || requests.makesTasks();
+  const gated = isLong ? { ...own, toolTimeoutMs: taskMsMax } : own;
   const onDecided = ({ callId }: ToolCallView): void => {
     changed(callId);
   };
@@ -66,4 +77,19 @@ export function prepareRun(
     innerStatus: createInnerStatus(requests),
   };
   return prepared;
+}
+
+function limited(sent: InnerRequest, becameTask: Promise<undefined>): InnerRequest {
+  const { promise: overdue, reject } = Promise.withResolvers<never>();
+  overdue.catch(() => undefined);
+  const timer = setTimeout(() => {
+    sent.cancel('the MCP server has not responded in time');
+    reject(new ConnectionLostError('the MCP server has neither responded nor made a task within 10 minutes'));
+  }, replyMsMax).unref();
+  const stop = (): void => {
+    clearTimeout(timer);
+  };
+  void becameTask.then(stop);
+  sent.reply.then(stop, stop);
+  return { ...sent, reply: Promise.race([sent.reply, overdue]) };
 }
