@@ -1,5 +1,6 @@
 """Code that allows a call, asks people, or denies it."""
 
+import copy
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal
@@ -13,11 +14,12 @@ async def judged(call: dict[str, Any], decide: Decide | None) -> dict[str, Any]:
     if decide is None:
         return call
     try:
-        decision: Any = decide(call["arguments"])
+        # A copy: code that changes what it gets must not change what people see or what runs.
+        decision: Any = decide(copy.deepcopy(call["arguments"]))
         decision = await decision if inspect.isawaitable(decision) else decision
         why = "returned neither allow, nor ask, nor a denial"
     except Exception as error:
-        decision, why = None, f"failed ({error})"
+        decision, why = None, f"failed ({words_of(error)})"
     match decision:
         case "allow":
             return call
@@ -31,6 +33,15 @@ async def judged(call: dict[str, Any], decide: Decide | None) -> dict[str, Any]:
 async def denial_of(call: dict[str, Any], arguments: dict[str, Any], decide: Decide | None) -> str | None:
     """Returns the reason for which the code denies these arguments of a call, or None."""
     return (await judged({**call, "arguments": arguments}, decide)).get("deny")
+
+
+def words_of(error: BaseException) -> str:
+    """The words of an error, or its name where it has none that can be said."""
+    try:
+        # An error may quote names that are no UTF-8, and JSON cannot carry them.
+        return str(error).encode("utf-8", "backslashreplace").decode()
+    except Exception:
+        return type(error).__name__
 
 
 def _text(words: str) -> str:

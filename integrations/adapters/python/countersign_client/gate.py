@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from .client import Client, CountersignError
-from .decide import Decide, denial_of, judged
+from .decide import Decide, denial_of, judged, words_of
 from .digest import action_digest, json_digest, schema_digest
 from .results import Result, result_of
 
@@ -158,8 +158,11 @@ class Gate:
                 output = await asyncio.to_thread(_run_in_thread, execute, arguments)
                 output = await output if inspect.isawaitable(output) else output
             return {"status": "succeeded", "output": _recordable(output)}
-        except Exception as error:
-            return {"status": "failed", "error": {"code": "tool-error", "name": type(error).__name__, "message": _words_of(error)}}
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            # The caller gives up; otherwise the tool itself raised it.
+            if isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling():
+                raise
+            return {"status": "failed", "error": {"code": "tool-error", "name": type(error).__name__, "message": words_of(error)}}
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
@@ -243,11 +246,6 @@ def _run_in_thread(execute: Execute, arguments: dict[str, Any]) -> Any:
     except StopIteration as error:
         # A bare `next` raises this. asyncio cannot pass it on, and the call would never end.
         raise RuntimeError("the tool raised StopIteration") from error
-
-
-def _words_of(error: Exception) -> str:
-    # An error may quote names that are no UTF-8, and JSON cannot carry them.
-    return str(error).encode("utf-8", "backslashreplace").decode()
 
 
 def _recordable(output: Any) -> Any:

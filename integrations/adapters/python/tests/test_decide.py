@@ -1,5 +1,6 @@
 """Code that allows a call, asks people, or denies it."""
 
+import asyncio
 import json
 import unittest
 
@@ -21,6 +22,11 @@ def call_to(city, state, **more):
     digest = action_digest({**WHERE, "toolSchemaHash": None, "salt": "00"}, {"city": city})
     recorded = {"callId": "tc_1", "runId": "r", "state": state, "arguments": {"city": city}, "actionDigest": digest}
     return {**CALL, "verdict": VERDICT, "output": None, "error": None, **recorded, **more}
+
+
+class Wordless(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
 
 
 class Decides(unittest.IsolatedAsyncioTestCase):
@@ -101,6 +107,54 @@ class Decides(unittest.IsolatedAsyncioTestCase):
         call = {**CALL, "arguments": {"city": "Rome"}}
         result = await self.gate(call_to("Rome", "allowed")).call("r", call, lambda _: "booked", decide=decide)
         self.assertEqual((result.status, result.output), ("succeeded", "booked"))
+
+    async def test_it_gets_a_copy_of_the_arguments(self):
+        def changes(arguments):
+            arguments["city"] = "Rome"
+            return "allow"
+
+        got = []
+        result = await self.gate(call_to("Boston", "approved")).call("r", CALL, got.append, decide=changes)
+        self.assertEqual((result.status, got), ("succeeded", [{"city": "Boston"}]))
+        self.assertEqual(self.sent[0][1]["calls"][0]["arguments"], {"city": "Boston"})
+        edited = call_to("Paris", "approved", originalArguments=CALL["arguments"])
+        await self.gate(edited).call("r", CALL, got.append, decide=changes)
+        self.assertEqual(got[1:], [{"city": "Paris"}])
+
+    async def test_code_whose_error_has_no_words_asks(self):
+        def fails(_):
+            raise Wordless()
+
+        self.assertIn("failed (Wordless), so a person", (await judged(CALL, fails))["reason"])
+
+    async def test_a_tool_that_raises_has_failed_whatever_it_raises(self):
+        errors = [Wordless(), asyncio.CancelledError(), SystemExit(3), StopIteration(), ExceptionGroup("g", [ValueError("v")])]
+        for error in errors:
+            with self.subTest(type(error).__name__):
+
+                def raises(_, error=error):
+                    raise error
+
+                async def raises_later(_, error=error):
+                    raise error
+
+                for execute in [raises] if isinstance(error, StopIteration) else [raises, raises_later]:
+                    result = await self.gate(call_to("Boston", "approved")).call("r", CALL, execute)
+                    self.assertEqual((result.status, result.error["code"]), ("failed", "tool-error"))
+
+    async def test_a_tool_whose_caller_is_cancelled_is_not_said_to_have_failed(self):
+        running = asyncio.Event()
+
+        async def waits(_):
+            running.set()
+            await asyncio.sleep(60)
+
+        task = asyncio.create_task(self.gate(call_to("Boston", "approved")).call("r", CALL, waits))
+        await running.wait()
+        task.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await task
+        self.assertNotIn("/outcome", [path for path, _ in self.sent])
 
     def test_the_policy_is_told_apart_from_the_code(self):
         blocked = call_to("Rome", "blocked", verdict={"ruleId": "never", "why": ["never"]})
