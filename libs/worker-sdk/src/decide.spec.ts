@@ -159,6 +159,23 @@ describe('arguments that an approver put in place of others', () => {
     expect([outcome.clientCalls, ran]).toEqual([[], []]);
   });
 
+  it('run as they were approved, also when the code changes what it judges', async () => {
+    const countersign = createFakeCountersign();
+    const changes: Decide<Place> = (place) => {
+      Object.assign(place, { city: 'New York' });
+      return 'ask';
+    };
+    const tool = gateTool({ name: 'travel', inputSchema, decide: changes, execute: ({ city }) => ran.push(city) });
+    const options = { url: 'http://fake.test', token: 't', agentId: 'a', random: () => 0, fetch: countersign.fetch };
+    const worker = createWorker({ ...options, tools: [tool] });
+    workers.push(worker);
+    const { state } = await worker.step(step(callTo('Boston')));
+    expect(countersign.callOf('Boston').arguments).toEqual({ city: 'Boston' });
+    countersign.edit('Boston', { city: 'Paris' });
+    await worker.resume(state);
+    expect(ran).toEqual(['Paris']);
+  });
+
   it('fail after the claim where their batch has begun', async () => {
     const countersign = createFakeCountersign();
     const worker = workerOf(countersign);

@@ -57,11 +57,16 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
       if (!parsed.valid) return isParsedAgain && schema.isTransforming ? withTransform(parsed) : parsed;
       if (isParsedAgain && !parsed.isAsAsked) return changedAgain;
       const { input } = parsed;
+      // Attack: code that changes in place what it judges must not change what runs.
+      const judged = async () => {
+        const again = await schema.parse(args);
+        return again.valid ? again.input : input;
+      };
       return {
         valid: true,
         arguments: parsed.arguments,
-        judge: (context) => judge.judge(input, context),
-        denial: (context) => judge.denial(input, context),
+        judge: async (context) => judge.judge(await judged(), context),
+        denial: async (context) => judge.denial(await judged(), context),
         describe: async (context) =>
           (await prompt(approvalPrompt, input, context)) ?? description ?? `Run ${name} with these arguments?`,
         present: (context) => presentedBy(definition, input, context),
