@@ -27,7 +27,11 @@ if (hasPython) {
     ['an address, a token or a compressed answer that cannot be used is refused', 'test_client.py', 6],
     ['a resolver token that may not claim is refused before a person is asked', 'test_proof.py', 5],
     ['a hostile server does no harm, and a report reaches the ledger through a proxy', 'test_hostile.py', 9],
-    ['code allows a call, asks people, or denies it, also after an edit, and a tool may raise anything', 'test_decide.py', 11],
+    [
+      'code allows a call, asks people, or denies it, also after an edit, and a tool may raise anything',
+      'test_decide.py',
+      11,
+    ],
     ['a call that was allowed without the approval that its worker needs waits for people', 'test_unasked.py', 3],
   ])('%s', async (_, file, count) => {
     // A failure rejects with everything that the tests printed.
