@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { actionDigest, argumentsDigest, jcsDigest, saltedDigest } from './digest.js';
-import type { JsonObject } from './json.js';
+import { actionDigest, argumentsDigest, jcsDigest, proposalDigest, saltedDigest } from './digest.js';
+import type { JsonObject, JsonValue } from './json.js';
+import type { Requirement } from './requirement.js';
 
 const input = {
   tenant: 'default',
@@ -74,5 +75,34 @@ describe('actionDigest', () => {
         expect(jcsDigest(reversed as JsonObject)).toBe(jcsDigest(value as JsonObject));
       }),
     );
+  });
+});
+
+describe('proposalDigest', () => {
+  const requirement = (name: string) => ({ stages: [{ groups: [name] }], fourEyes: true }) as unknown as Requirement;
+
+  it('is the JCS digest of its members, for a run and for an answer', () => {
+    const text = fc.string({ unit: 'grapheme' });
+    fc.assert(
+      fc.property(text, fc.nat(), fc.array(text.map(requirement)), fc.jsonValue(), (id, number, requirements, value) => {
+        const [about, output] = [{ approvalId: id, number, requirements }, value as JsonValue];
+        const members = about as unknown as JsonObject;
+        expect(proposalDigest({ ...about, subject: { kind: 'run', actionDigest: id } })).toBe(
+          jcsDigest({ ...members, actionDigest: id }),
+        );
+        expect(proposalDigest({ ...about, subject: { kind: 'answer', output, salt: 'salt' } })).toBe(
+          jcsDigest({ ...members, outputDigest: saltedDigest(jcsDigest(output), 'salt') }),
+        );
+      }),
+    );
+  });
+
+  it('is the same for a requirement that it has seen, and another one for an equal proposal with another requirement', () => {
+    const subject = { kind: 'run', actionDigest: 'sha256:a' } as const;
+    const of = (...requirements: Requirement[]) =>
+      proposalDigest({ approvalId: 'apr_1', number: 1, requirements, subject });
+    const [one, other] = [requirement('finance'), requirement('ops')];
+    expect([of(one), of(requirement('finance'))]).toEqual([of(one), of(one)]);
+    expect(new Set([of(one), of(other), of(one, other), of(other, one)]).size).toBe(4);
   });
 });

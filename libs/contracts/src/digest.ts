@@ -54,11 +54,23 @@ export interface ProposalDigestInput {
  * `actionDigest`: the salted digest of the answer.
  */
 export function proposalDigest({ approvalId, number, subject, requirements: all }: ProposalDigestInput): string {
-  const requirements = all as unknown as JsonValue;
+  const asked = `"approvalId":${canonicalText(approvalId)},"number":${String(number)}`;
+  const requirements = `"requirements":[${all.map(requirementText).join(',')}]`;
   if (subject.kind === 'run')
-    return jcsDigest({ actionDigest: subject.actionDigest, approvalId, number, requirements });
+    return digestOf(`{"actionDigest":${canonicalText(subject.actionDigest)},${asked},${requirements}}`);
   const outputDigest = saltedDigest(jcsDigest(subject.output), subject.salt ?? '');
-  return jcsDigest({ approvalId, number, outputDigest, requirements });
+  return digestOf(`{${asked},"outputDigest":${canonicalText(outputDigest)},${requirements}}`);
+}
+
+/** A requirement never changes, and the calls of a rule share one. */
+const requirementTexts = new WeakMap<Requirement, string>();
+
+function requirementText(requirement: Requirement): string {
+  const known = requirementTexts.get(requirement);
+  if (known !== undefined) return known;
+  const text = canonicalJson(requirement as unknown as JsonValue);
+  requirementTexts.set(requirement, text);
+  return text;
 }
 
 /**

@@ -3,8 +3,20 @@ import type { DecisionType, DurationMs, Requirement } from '@countersign/contrac
 import type { PolicyCall } from './policy-call.js';
 import type { Asked } from './rule.js';
 
+/** The requirement of a rule for the calls that wish nothing, as nearly every call: one object for all of them. */
+const withoutWishes = new WeakMap<Requirement, Requirement>();
+
 /** The request's wishes narrow the rule's requirement and never widen it. */
 export function narrowed(asked: Asked, call: PolicyCall): Requirement {
+  if (call.allowedDecisions !== null || call.expiresInMs !== null) return narrow(asked, call);
+  const known = withoutWishes.get(asked.requirement);
+  if (known !== undefined) return known;
+  const requirement = narrow(asked, call);
+  withoutWishes.set(asked.requirement, requirement);
+  return requirement;
+}
+
+function narrow(asked: Asked, call: PolicyCall): Requirement {
   const { requirement } = asked;
   return { ...requirement, allowedDecisions: decisionsOf(requirement, call), expiresInMs: expiryOf(asked, call) };
 }

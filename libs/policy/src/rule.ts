@@ -39,9 +39,15 @@ export interface Rule {
   readonly then: Then;
 }
 
-/** One approver with the approver role, and the file's defaults. */
+const defaultRequirements = new WeakMap<Defaults, Asked>();
+
+/** One approver with the approver role, and the file's defaults. Each verdict asks for it, so it is made once. */
 export function defaultRequirement(defaults: Defaults): Asked {
-  return toAsked({}, defaults);
+  const known = defaultRequirements.get(defaults);
+  if (known !== undefined) return known;
+  const asked = toAsked({}, defaults);
+  defaultRequirements.set(defaults, asked);
+  return asked;
 }
 
 /** A rule out of its written form, with the file's defaults filled in. */
