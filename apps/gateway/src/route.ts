@@ -32,6 +32,8 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   readonly stream?: 'text/event-stream' | 'application/x-ndjson' | 'application/json' | 'text/plain';
   /** What the stream is, where its content type does not say it. */
   readonly streamed?: { readonly description: string; readonly example: string };
+  /** A POST without an `Idempotency-Key`: a repeat gets the newest answer. */
+  readonly ignoresKey?: true;
   /** The codes that belong to this route; those of every route are added by the document. */
   readonly codes: readonly ErrorCode[];
 }
