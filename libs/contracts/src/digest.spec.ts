@@ -84,16 +84,22 @@ describe('proposalDigest', () => {
   it('is the JCS digest of its members, for a run and for an answer', () => {
     const text = fc.string({ unit: 'grapheme' });
     fc.assert(
-      fc.property(text, fc.nat(), fc.array(text.map(requirement)), fc.jsonValue(), (id, number, requirements, value) => {
-        const [about, output] = [{ approvalId: id, number, requirements }, value as JsonValue];
-        const members = about as unknown as JsonObject;
-        expect(proposalDigest({ ...about, subject: { kind: 'run', actionDigest: id } })).toBe(
-          jcsDigest({ ...members, actionDigest: id }),
-        );
-        expect(proposalDigest({ ...about, subject: { kind: 'answer', output, salt: 'salt' } })).toBe(
-          jcsDigest({ ...members, outputDigest: saltedDigest(jcsDigest(output), 'salt') }),
-        );
-      }),
+      fc.property(
+        text,
+        fc.nat(),
+        fc.array(text.map(requirement)),
+        fc.jsonValue(),
+        (id, number, requirements, value) => {
+          const [about, output] = [{ approvalId: id, number, requirements }, value as JsonValue];
+          const members = about as unknown as JsonObject;
+          expect(proposalDigest({ ...about, subject: { kind: 'run', actionDigest: id } })).toBe(
+            jcsDigest({ ...members, actionDigest: id }),
+          );
+          expect(proposalDigest({ ...about, subject: { kind: 'answer', output, salt: 'salt' } })).toBe(
+            jcsDigest({ ...members, outputDigest: saltedDigest(jcsDigest(output), 'salt') }),
+          );
+        },
+      ),
     );
   });
 

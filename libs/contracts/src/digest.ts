@@ -68,7 +68,7 @@ const requirementTexts = new WeakMap<Requirement, string>();
 function requirementText(requirement: Requirement): string {
   const known = requirementTexts.get(requirement);
   if (known !== undefined) return known;
-  const text = canonicalJson(requirement as unknown as JsonValue);
+  const text = canonicalJson(requirement);
   requirementTexts.set(requirement, text);
   return text;
 }
