@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LogEvent } from '@countersign/contracts';
 import { sleep } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
+import { createEventQueue } from './event-queue.js';
 import type { NotaryPorts } from './ports.js';
 
 /** The dependencies of a follower. */
@@ -27,16 +28,12 @@ export interface Follower {
 
 /** Events of this time are taken together. */
 const gatherMs = 100;
-/** As many events are taken before others get their turn. */
-export const chunkMax = 200;
-/** More events are left in the log until these are taken. */
-const queueMax = 2000;
 /** A checkpoint is due so long after the first event that it covers. 10 s is what is promised. */
 const dueMs = 9_000;
 
 /** A follower of the log. Its writers do not wait for it: it takes events after they were acknowledged. */
 export function createFollower({ store, clock, after, take, onDue, onTaken, signal }: FollowerPorts): Follower {
-  const queue: LogEvent[] = [];
+  const queue = createEventQueue();
   const waiting = new Set<{ readonly position: number; readonly resolve: () => void }>();
   const failure = Promise.withResolvers<never>();
   const news = createBell(clock, signal);
@@ -46,9 +43,9 @@ export function createFollower({ store, clock, after, take, onDue, onTaken, sign
 
   const subscription = store.subscribe(after, {
     onEvents: (events) => {
-      queue.push(...events);
+      queue.push(events);
       news.ring();
-      return queue.length < queueMax ? undefined : room.promise;
+      return queue.isFull() ? room.promise : undefined;
     },
     onCaughtUp: () => {
       if (!isCaughtUp) dueAtMs = 0;
@@ -58,11 +55,11 @@ export function createFollower({ store, clock, after, take, onDue, onTaken, sign
     onError: failure.reject,
   });
   const takeQueue = async (): Promise<void> => {
-    if (queue.length > 0) dueAtMs = Math.min(dueAtMs, clock.monotonic() + dueMs);
-    while (queue.length > 0 && !signal.aborted) {
-      const chunk = queue.splice(0, chunkMax);
-      take(chunk);
-      position = chunk.at(-1)?.position ?? position;
+    if (!queue.isEmpty()) dueAtMs = Math.min(dueAtMs, clock.monotonic() + dueMs);
+    while (!queue.isEmpty() && !signal.aborted) {
+      const taken = queue.take();
+      take(taken);
+      position = taken.at(-1)?.position ?? position;
       if (isCaughtUp) onTaken();
       await nextTurn();
     }
@@ -78,8 +75,8 @@ export function createFollower({ store, clock, after, take, onDue, onTaken, sign
   };
   const pump = async (): Promise<void> => {
     while (!signal.aborted) {
-      if (queue.length === 0) await news.wait(dueAtMs - clock.monotonic());
-      if (queue.length > 0 && queue.length < queueMax && waiting.size === 0) await hurry.wait(gatherMs);
+      if (queue.isEmpty()) await news.wait(dueAtMs - clock.monotonic());
+      if (!queue.isEmpty() && !queue.isFull() && waiting.size === 0) await hurry.wait(gatherMs);
       await takeQueue();
       release();
       if (isCaughtUp && clock.monotonic() >= dueAtMs) {

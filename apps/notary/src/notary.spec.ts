@@ -131,6 +131,31 @@ describe('notary', () => {
     expect(sizeNow()).toBe(1003);
   });
 
+  it.each(['before', 'after'] as const)('has each event once when a write fails %s it was made', async (when) => {
+    const [log, folder] = [createSimulatedLog(), createFolder()];
+    let failures = 3;
+    const save: NotaryPorts['trees']['save'] = (...change) => {
+      if (when === 'after' || failures === 0) folder.trees.save(...change);
+      if (failures === 0) return;
+      failures -= 1;
+      throw new Error('the disk is full');
+    };
+    await record(log, eventsOf(650));
+    const { notary, clock } = start({ ...folder, trees: { ...folder.trees, save } }, log);
+    await pass(clock, 200);
+    expect(notary.health()).toMatchObject({ status: 'failed', why: expect.stringContaining('the disk is full') });
+    await pass(clock, 20_000);
+    expect(await signed(notary)).toMatchObject({ size: 650, root: rootOf(log, 650) });
+    expect(notary.health()).toEqual({ status: 'ok' });
+  });
+
+  it('leaves large events in the log until it has taken others', async () => {
+    const log = createSimulatedLog();
+    const large = eventsOf(40).map((event) => ({ ...event, data: { ...event.data, reason: 'x'.repeat(600_000) } }));
+    await record(log, large);
+    expect(await signed(start(createFolder(), log).notary)).toMatchObject({ size: 40, root: rootOf(log, 40) });
+  });
+
   it('has events in the tree that this version cannot read', async () => {
     const log = createSimulatedLog();
     await record(log, eventsOf(2));
@@ -190,11 +215,11 @@ describe('a log that contradicts what was signed', () => {
   };
 
   it.each([
-    ['rewritten', rewritten, 'kept'],
-    ['rewritten', rewritten, 'deleted'],
-    ['cut', shortened, 'kept'],
-    ['cut', shortened, 'deleted'],
-  ] as const)('is noticed when it was %s, with its tree %3$s', async (_how, change, file) => {
+    { how: 'rewritten', change: rewritten, file: 'kept' },
+    { how: 'rewritten', change: rewritten, file: 'deleted' },
+    { how: 'cut', change: shortened, file: 'kept' },
+    { how: 'cut', change: shortened, file: 'deleted' },
+  ] as const)('is noticed when it was $how, with its tree $file', async ({ change, file }) => {
     const { log, folder, note } = await signedLog();
     const trees = file === 'kept' ? folder.trees : openTreeFile(':memory:');
     const world = start({ ...folder, trees }, change(log));

@@ -1,6 +1,7 @@
 import { atMost, sleep } from '@countersign/runtime';
 import { compareWithTrees } from './compare-with-trees.js';
-import { chunkMax, createFollower } from './follower.js';
+import { takenMax } from './event-queue.js';
+import { createFollower } from './follower.js';
 import type { Follower } from './follower.js';
 import type { NotaryPorts } from './ports.js';
 import { createTrees } from './trees.js';
@@ -34,7 +35,7 @@ export interface Notary {
 }
 
 /** A checkpoint covers at most 1,000 events more than the one before. */
-const dueEvents = 1000 - chunkMax;
+const dueEvents = 1000 - takenMax;
 const retryMs = 5_000;
 const waitMsMax = 5_000;
 

@@ -10,7 +10,11 @@ export const emptyRoot: Hash = sha256(new Uint8Array(0));
 
 /** The hash of a leaf (RFC 9162, 2.1.1): SHA-256 over a zero byte and the entry's UTF-8 bytes. */
 export function leafHash(entry: string | Uint8Array): Hash {
-  return sha256(Buffer.concat([leafPrefix, typeof entry === 'string' ? Buffer.from(entry) : entry]));
+  const content = typeof entry === 'string' ? Buffer.from(entry) : entry;
+  const bytes = Buffer.allocUnsafe(1 + content.length);
+  bytes[0] = 0;
+  bytes.set(content, 1);
+  return sha256(bytes);
 }
 
 /** The hash of a node over its two children (RFC 9162, 2.1.1). */
@@ -25,8 +29,6 @@ export function nodeHash(left: Hash, right: Hash): Hash {
 export function isSameHash(one: Hash, other: Hash): boolean {
   return Buffer.compare(one, other) === 0;
 }
-
-const leafPrefix = Buffer.of(0);
 
 /** Through hex, which needs no allocation outside of the heap: a digest as a `Buffer` costs twice as much. */
 function sha256(bytes: Uint8Array): Hash {

@@ -5,7 +5,7 @@ import type { Answer } from '../answer.js';
 import { makeCheckpoint, readCheckpoint, readVkeys } from '../log-checkpoints.js';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, answered, bodyOf, queryOf, send } from './http-context.js';
+import { actorOf, answered, bodyOf, keyed, queryOf, send } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
@@ -28,7 +28,9 @@ export class CheckpointsController {
   async make(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     queryOf(routes.makeCheckpoint, request);
     bodyOf(routes.makeCheckpoint, request);
-    this.#send(request, reply, await makeCheckpoint(this.#http.ports.checkpoints, actorOf(request)));
+    const { checkpoints } = this.#http.ports;
+    const make = (): Promise<Answer> => makeCheckpoint(checkpoints, actorOf(request));
+    this.#send(request, reply, await keyed(this.#http, routes.makeCheckpoint, request, make));
   }
 
   @Endpoint(routes.readVkeys)
@@ -39,12 +41,13 @@ export class CheckpointsController {
 
   /** Sends a text as it is, and a problem as every other one. */
   #send(request: ApiRequest, reply: FastifyReply, answer: Answer): void {
-    const { status, body } = answer;
+    const { status, body, isRepeat } = answer;
     if (typeof body !== 'string') {
       send(this.#http, request, reply, answer);
       return;
     }
     const headers = this.#http.isDraining() ? ['connection', 'close'] : [];
+    if (isRepeat === true) headers.push('idempotent-replayed', 'true');
     sendText(reply, { status, contentType: 'text/plain; charset=utf-8', text: body, headers });
     answered(this.#http.ports, request, status);
   }

@@ -36,7 +36,7 @@ const successWords: Readonly<Record<string, string>> = { 200: 'Done', 201: 'Reco
 function successes(route: Route, book: SchemaRegistry): Record<string, JsonSchema> {
   if (route.stream !== undefined) {
     const schema = route.stream === 'application/json' ? { type: 'object' } : { type: 'string' };
-    const ofStream = route.method === 'GET' || route.ignoresKey === true ? [] : ['IdempotentReplayed'];
+    const ofStream = route.method === 'GET' ? [] : ['IdempotentReplayed'];
     const { description, ...example } = route.streamed ?? { description: streamWords[route.stream] };
     return {
       200: {

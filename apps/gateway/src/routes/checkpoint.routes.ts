@@ -27,8 +27,6 @@ export const checkpointRoutes = {
     tag: 'Events and audit',
     summary: 'Sign a checkpoint that covers every event that is recorded now',
     roles: ['auditor'],
-    // A repeat of it is answered with the newest checkpoint, too.
-    ignoresKey: true,
     stream: 'text/plain',
     streamed: checkpoint,
     codes: ['not-found', 'not-supported'],
