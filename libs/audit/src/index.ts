@@ -27,5 +27,6 @@ export type { KnownStream, KnownStreams, StreamState } from './legality/streams.
 export { isOfTenant, readAnchors } from './verify/anchors.js';
 export type { Anchor } from './verify/anchors.js';
 export type { CheckName, Finding, Place } from './verify/findings.js';
+export { parseStored } from './verify/parse-stored.js';
 export { createVerification } from './verify/verification.js';
 export type { Verification, VerificationEnd, VerificationOptions } from './verify/verification.js';

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { runCli } from '../cli/run-cli.js';
 
 /** The result of the product's verifiers for the folder of a stopped process. */
 export interface Verified {
@@ -29,5 +30,16 @@ export async function folderComplaints(dataFolder: string): Promise<readonly str
   }
   if (!views.same) complaints.push(`the read model is not what a replay gives: ${JSON.stringify(views.differences)}`);
   if (views.position !== head) complaints.push(`the read model stands at ${views.position}, the log at ${head}`);
-  return complaints;
+  return [...complaints, ...(await findingsOf(dataFolder))];
+}
+
+/** What an auditor finds, who reads the files without the code that wrote them. Without a key nothing can be proven: exit code 3. */
+async function findingsOf(dataFolder: string): Promise<readonly string[]> {
+  const args = ['audit', 'verify', dataFolder, '--all', '--json'];
+  const { code, out, err } = await runCli({ folder: dataFolder, port: 0 }, args);
+  if (code === 3) return [];
+  return [
+    `audit verify ends with ${String(code)}: ${err}`,
+    ...out.split('\n').filter((line) => line.includes('"ok":false')),
+  ];
 }

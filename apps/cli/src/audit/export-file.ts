@@ -1,6 +1,6 @@
 import { createReadStream, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { tenantOf } from '@countersign/audit';
+import { parseStored, tenantOf } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 import { usageError } from '../cli-error.js';
 import type { LogSource, SourceEvent } from './log-source.js';
@@ -57,18 +57,10 @@ async function* eventsOf(file: string): AsyncIterable<SourceEvent> {
 
 /** The event of a line in its stored form; undefined for a line that has none. */
 function eventOf(line: string): StoredEvent | undefined {
-  const value = parsed(line);
+  const value = parseStored(line);
   if (typeof value !== 'object' || value === null || !('metadata' in value) || !('data' in value)) return undefined;
   const event = { position: 0, ...value } as StoredEvent;
   const texts = [event.eventId, event.stream, event.type, event.recordedAt];
   const numbers = [event.revision, event.position];
   return texts.every((text) => typeof text === 'string') && numbers.every(Number.isSafeInteger) ? event : undefined;
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

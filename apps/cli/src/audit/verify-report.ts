@@ -62,7 +62,7 @@ function summaryOf(end: VerificationEnd & { readonly tenant: string }) {
 }
 
 function headline(
-  { exit, tenant, size, root, continued }: VerificationEnd & { readonly tenant: string },
+  { exit, tenant, size, root, proven, continued }: VerificationEnd & { readonly tenant: string },
   counts: ReadonlyMap<CheckName, number>,
 ): readonly Line[] {
   const log = `${String(size)} events of tenant "${printable(tenant)}", root ${base64(root)}`;
@@ -71,7 +71,7 @@ function headline(
   }));
   const failed = [...counts].map(([check, count]) => `${check} ${String(count)}`).join(', ');
   const words: Readonly<Record<typeof exit, Line>> = {
-    0: { text: `Proven: ${log}.`, tone: 'green' },
+    0: { text: `Proven: ${proven === size ? '' : `the first ${String(proven)} of `}${log}.`, tone: 'green' },
     1: { text: `NOT PROVEN: ${log}. Findings: ${failed}.`, tone: 'red' },
     3: { text: `Consistent with itself, and nothing from outside vouches for it: ${log}.`, tone: 'yellow' },
   };

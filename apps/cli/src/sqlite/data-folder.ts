@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Hash } from '@countersign/audit';
-import { hashBytes, tenantOf, tileWidth } from '@countersign/audit';
+import { hashBytes, parseStored, tenantOf, tileWidth } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 import { usageError } from '../cli-error.js';
 import type { Damage, LogSource, SourceEvent } from '../audit/log-source.js';
@@ -133,16 +133,16 @@ function missing(from: number, to: number): string {
 }
 
 function toStored([position, stream, revision, eventId, type, recordedAt, metadata, data]: LogRow): StoredEvent {
-  return { position, stream, revision, eventId, type, recordedAt, metadata: parsed(metadata), data: parsed(data) };
-}
-
-/** Undefined for a text that is no JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return {
+    position,
+    stream,
+    revision,
+    eventId,
+    type,
+    recordedAt,
+    metadata: parseStored(metadata),
+    data: parseStored(data),
+  };
 }
 
 function notesOf(kept: DatabaseSync, tenant: string): readonly string[] {

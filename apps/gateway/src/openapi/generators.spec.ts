@@ -11,8 +11,7 @@ interface Found {
 }
 
 const isObject = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null;
-/** Values, and conditions, which generators do not read. */
-const values = new Set(['enum', 'example', 'examples', 'default', 'mapping', 'required', 'if', 'then']);
+const values = new Set(['enum', 'example', 'examples', 'default', 'mapping', 'required']);
 
 /** Every object of the document that is a schema or may be one. */
 function partsOf(value: unknown, path = ''): readonly Found[] {

@@ -31,6 +31,8 @@ export interface Compared {
   readonly unproven: readonly string[];
   /** A key that is trusted vouches for the log up to a checkpoint, and nothing contradicts one. */
   readonly isVouched: boolean;
+  /** How many events such a key vouches for. */
+  readonly proven: number;
 }
 
 /** A checkpoint, and the check that it belongs to. */
@@ -67,7 +69,8 @@ export function compareAnchors(tree: ComparedTree): Compared {
     findings.push(about('tree', tree.firstDifference, 'the tree that is kept with the log has another leaf here'));
   }
   const { vouched } = agreed;
-  return { findings, unproven: unprovenOf(tree, vouched), isVouched: findings.length === 0 && vouched !== -1 };
+  const isVouched = findings.length === 0 && vouched !== -1;
+  return { findings, unproven: unprovenOf(tree, vouched), isVouched, proven: Math.max(0, vouched) };
 }
 
 function compareAnchor({ check, anchor }: Named, tree: ComparedTree, before: Agreed) {

@@ -6,6 +6,7 @@ import { leafHash } from '../hashes.js';
 import { honestCheckpoint, strangerSigner, testSigner, versionOneLog } from '../testing/honest-log.js';
 import { readAnchors } from './anchors.js';
 import type { Finding } from './findings.js';
+import { parseStored } from './parse-stored.js';
 import { createVerification } from './verification.js';
 
 const log = versionOneLog();
@@ -89,8 +90,8 @@ describe('a verification against a checkpoint that was kept', () => {
 
   it('proves a log that went on legally, and says which events came later', () => {
     const early = honestCheckpoint(log.slice(0, 100));
-    const { exit, unproven } = verified(log, { since: early });
-    expect(exit).toBe(0);
+    const { exit, proven, unproven } = verified(log, { since: early });
+    expect({ exit, proven }).toEqual({ exit: 0, proven: 100 });
     expect(unproven).toContain(`the last ${String(log.length - 100)} events: they came after the checkpoint`);
   });
 
@@ -150,5 +151,12 @@ describe('a verification against a checkpoint that was kept', () => {
   it('finds a tree that is kept with the log and is not the one of the log', () => {
     const { findings } = verified(log, { since: whole, leaves: log.with(7, flipped(eventAt(7), 0)) });
     expect(findings).toMatchObject([{ check: 'tree', index: 7 }]);
+  });
+
+  it('takes no number for null that is too large for JSON', () => {
+    const text = JSON.stringify(eventAt(1)).replace('"reason":null', '"reason":1e999');
+    expect(text).toContain('1e999');
+    expect(parseStored(text)).toBeUndefined();
+    expect(parseStored('{"a":[1e300,"1e999"]}')).toEqual({ a: [1e300, '1e999'] });
   });
 });

@@ -38,6 +38,8 @@ export interface VerificationEnd {
   readonly epoch: number | null;
   readonly size: number;
   readonly root: Hash;
+  /** How many events, from the first one on, a key that is trusted vouches for. */
+  readonly proven: number;
   /** What could not be proven, as sentences. */
   readonly unproven: readonly string[];
   /** Epochs before this one. The log goes on after something that contradicts what they signed. */
@@ -110,7 +112,7 @@ export function createVerification(options: VerificationOptions): Verification {
         exit: findings > 0 ? 1 : compared.isVouched ? 0 : 3,
         origin: top?.origin ?? null,
         epoch: top?.epoch ?? null,
-        ...{ size, root: tree.root(), unproven: sentences },
+        ...{ size, root: tree.root(), proven: compared.proven, unproven: sentences },
         continued: earlier.map(({ epoch, size: signed, root }) => ({ epoch, size: signed, root })),
       };
     },

@@ -18,8 +18,8 @@ import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { EmbeddedEventStore } from '@countersign/event-store';
 import { createLog, systemClock } from '@countersign/runtime';
 import { runCli } from '../program.js';
-import { chainAfter, firstChain, leafOf } from '../sqlite/stored-chain.js';
-import type { LogRow } from '../sqlite/stored-chain.js';
+import { chainAfter, firstChain, leafOf } from './stored-chain.js';
+import type { LogRow } from './stored-chain.js';
 import { createCliRun } from '../testing/cli-run.js';
 import { createFakeTerminal } from '../testing/fake-terminal.js';
 

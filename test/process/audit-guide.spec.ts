@@ -1,0 +1,105 @@
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { hash } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { runCli } from './cli/run-cli.js';
+import { cleanUpAfterEach } from './harness/cleanup.js';
+import { install } from './harness/standalone.js';
+import type { Installation } from './harness/standalone.js';
+import { respond } from './traffic/approval-scenes.js';
+import { execute, requestOne } from './traffic/scene.js';
+
+cleanUpAfterEach();
+
+const guide = readFileSync(join(import.meta.dirname, '../../docs/audit.md'), 'utf8');
+
+/** The commands of a section of the guide. */
+function commandsOf(heading: string): readonly string[] {
+  const section = guide.slice(guide.indexOf(`## ${heading}`)).split('\n## ')[0] ?? '';
+  return [...section.matchAll(/^countersign .*$/gm)].map(([command]) => command);
+}
+
+/** Types a command in the folder of the installation, as it stands in the guide. */
+async function type(installed: Installation, command: string) {
+  const [words = '', file] = command.split(/ >>? /);
+  const args = words.replace('/backup/data', installed.dataFolder).split(' ').slice(1);
+  const { code, out, err } = await runCli(installed, args);
+  if (file !== undefined) (command.includes('>>') ? appendFileSync : writeFileSync)(join(installed.folder, file), out);
+  return { code, out, err };
+}
+
+const rows = `SELECT e.position, s.name AS stream, e.revision, e.event_id AS eventId, e.type, e.recorded_at AS recordedAt,
+  e.metadata, e.data FROM events e JOIN streams s ON s.id = e.stream ORDER BY e.position`;
+
+/** The log in its stored form, one event a line. */
+function exportLog({ folder, dataFolder }: Installation): void {
+  const log = new DatabaseSync(join(dataFolder, 'events.db'), { readOnly: true });
+  const lines = log
+    .prepare(rows)
+    .all()
+    .map(({ metadata, data, ...row }) =>
+      JSON.stringify({
+        ...row,
+        metadata: JSON.parse(String(metadata)) as unknown,
+        data: JSON.parse(String(data)) as unknown,
+      }),
+    );
+  log.close();
+  writeFileSync(join(folder, 'events.ndjson'), `${lines.join('\n')}\n`);
+}
+
+/** The script of a forger who owns the data folder: denials become approvals, and every hash is computed again. */
+function forge({ dataFolder }: Installation): void {
+  const log = new DatabaseSync(join(dataFolder, 'events.db'));
+  let chain = Buffer.alloc(32);
+  for (const row of log.prepare(rows).all()) {
+    const data = String(row['data']).replace('"type":"deny"', '"type":"approve"').replace('"denied"', '"approved"');
+    const numbers = Buffer.alloc(16);
+    numbers.writeBigUInt64BE(BigInt(Number(row['position'])), 0);
+    numbers.writeBigUInt64BE(BigInt(Number(row['revision'])), 8);
+    const texts = [row['stream'], row['eventId'], row['type'], row['recordedAt'], row['metadata'], data].map((text) =>
+      Buffer.from(String(text)),
+    );
+    const prefixed = texts.flatMap((text) => [Buffer.from(text.length.toString(16).padStart(8, '0'), 'hex'), text]);
+    const leaf = hash('sha256', Buffer.concat([numbers, ...prefixed]), 'buffer');
+    chain = Buffer.from(hash('sha256', Buffer.concat([chain, leaf]), 'buffer'));
+    log
+      .prepare('UPDATE events SET data = ?, leaf = ?, chain = ? WHERE position = ?')
+      .run(data, leaf, chain, Number(row['position']));
+  }
+  log.prepare('UPDATE head SET chain = ? WHERE id = 1').run(chain);
+  log.close();
+  for (const name of ['log-tree.db', 'checkpoints.db', 'read-model.db'])
+    rmSync(join(dataFolder, name), { force: true });
+}
+
+test('the commands of the audit guide prove a log, and are not deceived by the script of a forger', async () => {
+  const installed = await install();
+  const { stage, server } = installed;
+  const [approved, denied] = [
+    await requestOne(stage, { needsApproval: true }),
+    await requestOne(stage, { needsApproval: true }),
+  ];
+  await respond(stage, approved, { type: 'approve' });
+  await execute(stage, approved.callId);
+  await respond(stage, denied, { type: 'deny' });
+  for (const command of [...commandsOf('Keep'), ...commandsOf('Keep').slice(1)]) {
+    expect(await type(installed, command)).toMatchObject({ code: 0, err: '' });
+  }
+  exportLog(installed);
+
+  const verify = commandsOf('Verify');
+  const codes = [];
+  for (const command of verify) codes.push((await type(installed, command)).code);
+  // The last one names no key.
+  expect(codes).toEqual([0, 0, 0, 3]);
+
+  await server().stop();
+  expect(await type(installed, verify[0] ?? '')).toMatchObject({ code: 0 });
+  forge(installed);
+  const { code, out } = await type(installed, verify[0] ?? '');
+  expect(code).toBe(1);
+  expect(out).toMatch(/^NOT PROVEN/);
+  expect(out).toMatch(/since: index 0: the first \d+ events are not those of the checkpoint that was kept/);
+}, 120_000);
