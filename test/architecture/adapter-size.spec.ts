@@ -8,8 +8,9 @@ const linesMax = 300;
 /** The adapters that are longer, with the reason. */
 const longer: Readonly<Record<string, { readonly lines: number; readonly reason: string }>> = {
   'agent-framework': {
-    lines: 325,
-    reason: 'It also takes code that denies calls, before and after a pause.',
+    lines: 345,
+    reason:
+      'It also takes code that denies calls, before and after a pause, and finds the calls that the framework keeps for after it.',
   },
   'ai-sdk': {
     lines: 910,
@@ -27,7 +28,7 @@ const longer: Readonly<Record<string, { readonly lines: number; readonly reason:
       'It takes or refuses each option of the framework by its name, and each call of a stored state by its id. An agent as a tool pauses in the middle.',
   },
   python: {
-    lines: 790,
+    lines: 805,
     reason:
       'Python has no worker SDK: this is the client with its guards against a hostile server or proxy, and the part of the SDK that the adapters need, with denials in code.',
   },

@@ -112,6 +112,20 @@ describe('one approval with a client that was generated from the OpenAPI documen
 });
 
 describe('the documents, as other tools read them', () => {
+  itWith(hasPython, 'schemathesis finds no answer that the OpenAPI document does not describe', async () => {
+    const python = await installPython('clients', 'test/clients/requirements.txt');
+    const { agent, me, worker } = server.tokens;
+    const env = { AGENT_TOKEN: agent, PERSON_TOKEN: me, WORKER_TOKEN: worker };
+    // A stream of events has no end.
+    const chosen = ['--exclude-operation-id', 'streamEvents', '--phases', 'examples,coverage,fuzzing'];
+    const config = ['--config-file', join(journeys, 'schemathesis.toml')];
+    const url = ['--url', `http://127.0.0.1:${String(server.port)}`];
+    const often = ['--max-examples', '20', '--seed', '1', '--continue-on-failure'];
+    const args = [...config, 'run', document, ...url, ...chosen, ...often];
+    // It ends with an error for each finding.
+    expect(await run(temporaryFolder(), env, join(dirname(python), 'schemathesis'), ...args)).toContain('Seed: 1');
+  });
+
   it('give a name to nearly every model of the messages', async () => {
     const packages = await npmFolder();
     cpSync(join(journeys, 'models.mjs'), join(packages, 'models.mjs'));

@@ -60,14 +60,14 @@ export function mayUse(route: Route, actor: Actor): boolean {
   return route.roles !== 'public' && route.roles.some((role) => actor.roles.has(role));
 }
 
-/** Returns the methods of a path; undefined for an unknown path. */
+/** Returns the methods of a path; undefined for an unknown path. A path that is written out comes before one with parameters. */
 export function createMethodsOf(routes: readonly Route[]): (path: string) => readonly string[] | undefined {
-  const byPath = routes.map(({ path, method }) => ({
-    method,
-    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/:[A-Za-z]+/g, '[^/]+')}$`),
-  }));
-  return (path) => {
-    const methods = byPath.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
-    return methods.length === 0 ? undefined : methods;
-  };
+  const byPath = [...Map.groupBy(routes, ({ path }) => path)]
+    .map(([path, all]) => ({
+      methods: all.map(({ method }) => method),
+      pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/:[A-Za-z]+/g, '[^/]+')}$`),
+      parameters: path.split(':').length,
+    }))
+    .toSorted((a, b) => a.parameters - b.parameters);
+  return (path) => byPath.find(({ pattern }) => pattern.test(path))?.methods;
 }

@@ -45,3 +45,40 @@ describe('the proof of a response', () => {
     expect(Object.keys(data).filter((name) => members.includes(name))).toEqual([]);
   });
 });
+
+describe('the schema of a tool in the view of others', () => {
+  const schemaFor = (audience: 'auditor' | 'owner' | 'admin' | 'others') => {
+    const event = stored('ToolCallRequested');
+    const data = {
+      ...event.data,
+      arguments: { password: 'hunter2', path: '/etc', keys: ['k-1'] },
+      sensitive: ['/password', '/keys'],
+      toolSchema: {
+        properties: {
+          password: { $ref: '#/$defs/word', default: 'hunter2', description: 'a word' },
+          keys: { items: { enum: ['k-0', 'k-1'] } },
+          path: { default: '/etc', enum: ['/etc', '/usr'] },
+          code: { anyOf: [{ const: 'c-1' }], writeOnly: true },
+        },
+        $defs: { word: { examples: ['hunter1'], 'x-sensitive': 'true' } },
+      },
+    };
+    return toEventView({ ...event, data }, audience).data['toolSchema'];
+  };
+
+  it.each(['admin', 'others'] as const)('has no data that are hidden from the %s', (audience) => {
+    expect(schemaFor(audience)).toEqual({
+      properties: {
+        password: { $ref: '#/$defs/word', description: 'a word' },
+        keys: { items: {} },
+        path: { default: '/etc', enum: ['/etc', '/usr'] },
+        code: { anyOf: [{}], writeOnly: true },
+      },
+      $defs: { word: { 'x-sensitive': 'true' } },
+    });
+  });
+
+  it.each(['auditor', 'owner'] as const)('is whole for the %s', (audience) => {
+    expect(JSON.stringify(schemaFor(audience))).toMatch(/hunter2.*k-1.*c-1.*hunter1/);
+  });
+});

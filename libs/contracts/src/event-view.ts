@@ -6,6 +6,7 @@ import type { EventData, NewEvent, RecordedEvent } from './events.js';
 import type { GrantTerms } from './grant-events.js';
 import type { JsonObject } from './json.js';
 import { maskAt, maskByName, maskEdited } from './sensitive.js';
+import { maskSchema } from './sensitive-schema.js';
 import { isReadable } from './log-event.js';
 import type { LogEvent, UnreadableEvent } from './log-event.js';
 import type { EventView, LogEventView } from './log-views.js';
@@ -82,9 +83,10 @@ function maskedData(event: RecordedEvent): JsonObject {
   switch (event.type) {
     case 'ToolCallRequested': {
       const data = event.data as Extract<RecordedEvent['data'], { salt: string | null; toolSchema: unknown }>;
-      const { metadata } = data;
+      const { metadata, toolSchema } = data;
       return {
         ...data,
+        toolSchema: toolSchema && maskSchema(toolSchema, data.arguments, data.sensitive),
         arguments: maskAt(data.arguments, data.sensitive, data.salt),
         salt: null,
         ...(metadata !== undefined && { metadata: maskByName(metadata) }),

@@ -86,9 +86,12 @@ export function isGrantId(value: string): boolean {
   return /^grn_[a-z2-7]{26}$/.test(value);
 }
 
+/** The form of a call's id. */
+export const callIdPattern = /^tc_[a-z2-7]{26}$/;
+
 /** Returns whether a string has the form of a callId. */
 export function isCallId(value: string): boolean {
-  return /^tc_[a-z2-7]{26}$/.test(value);
+  return callIdPattern.test(value);
 }
 
 /** The stream of a tool call. */

@@ -197,6 +197,7 @@ export type { HiddenValue, MarkedPlaces } from './sensitive.js';
 export { markSecrets, putSecrets, secretPointers, takeSecrets, valuePointers } from './sealed-values.js';
 export type { Unreadable } from './sealed-values.js';
 export type { SecretValues } from './sealed-values.js';
+export { isMarkedSchema } from './sensitive-schema.js';
 export { erasedMark, isMask, maskOf } from './sensitive-mask.js';
 export { subjectNameOf, subjectOf, subjectOfGrant, subjectStream } from './subject-events.js';
 export type { SubjectEvent } from './subject-events.js';

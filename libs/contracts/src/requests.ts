@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { decisionSchema } from './decision.js';
 import { rememberSchema } from './grants.js';
 import { labelsSchema } from './labels.js';
-import { isCallId } from './ids.js';
+import { callIdPattern, isCallId } from './ids.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
 import { presentedSchema } from './presented.js';
 import {
@@ -39,14 +39,12 @@ export const limits = {
   pageSizeMax: 1000,
 } as const;
 
-const callIdSchema = z.string().refine(isCallId, { error: 'must be the callId of a tool call (tc_…)' });
+const callIdSchema = z
+  .string()
+  .refine(isCallId, { error: 'must be the callId of a tool call (tc_…)' })
+  .meta({ pattern: callIdPattern.source });
 
-/** Documents allow null, which counts as absent: a generated client may otherwise send an empty list by default. */
-const allowedDecisionsSchema = z
-  .array(decisionTypeSchema)
-  .min(1)
-  .max(4)
-  .meta({ type: ['array', 'null'] });
+const allowedDecisionsSchema = z.array(decisionTypeSchema).min(1).max(4);
 
 const requestedCallSchema = z
   .strictObject({
@@ -123,7 +121,11 @@ export type ExplainedCall = z.output<typeof explainedCallSchema>;
 /** A candidate policy, and the time of the recorded calls that it is compared with. */
 export const backtestSchema = z
   .strictObject({
-    content: jsonObjectSchema.meta({ description: 'The policy file as JSON' }),
+    content: jsonObjectSchema.meta({
+      description: 'The policy file as JSON',
+      required: ['version'],
+      properties: { version: { type: 'integer', enum: [1], description: 'The version of the format: always 1.' } },
+    }),
     from: z.iso.datetime({ offset: true }).optional(),
     to: z.iso.datetime({ offset: true }).optional(),
   })
@@ -192,7 +194,11 @@ export const respondSchema = z
     path: ['remember'],
     error: 'needs the decision "approve": only an unchanged approval can be remembered',
   })
-  .meta({ id: 'Respond' });
+  .meta({
+    id: 'Respond',
+    if: { required: ['remember'], properties: { remember: { type: 'object' } } },
+    then: { properties: { decision: { properties: { type: { enum: ['approve'] } } } } },
+  });
 export type RespondBody = z.infer<typeof respondSchema>;
 
 /** `POST /v1/approvals/responses`. */

@@ -6,7 +6,7 @@ import type { Keyword, KeywordPlace } from './keyword.js';
 import type { Pattern } from './patterns.js';
 import { fail, shortened } from './run.js';
 import type { Run } from './run.js';
-import { createWork, spend } from './work.js';
+import { spend } from './work.js';
 
 const typeNames = ['null', 'boolean', 'object', 'array', 'number', 'string', 'integer'];
 
@@ -36,7 +36,7 @@ const enumeration: Keyword = (value, place, keyword) => {
   const message = keyword === 'const' ? 'must be equal to constant' : 'must be equal to one of the allowed values';
   const plain = new Set<JsonValue>(values.filter((one) => typeof one !== 'object' || one === null));
   const containers = values.filter((one) => typeof one === 'object' && one !== null);
-  const texts = new Set(containers.map((one) => canonicalText(one, new Map(), createWork())));
+  const texts = new Set(containers.map((one) => canonicalText(one, new Map(), place.work)));
   place.node.checks.any.push((one, run) => {
     if (plain.has(one)) return true;
     const mayFit = texts.size > 0 && typeof one === 'object' && one !== null;

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import type { Pattern } from './patterns.js';
 import type { SchemaNode } from './schema-node.js';
+import type { Work } from './work.js';
 
 /**
  * A dialect as in `$schema`. `unnamed`: 2020-12, plus draft-07's keywords that 2020-12 lacks (`dependencies`), since many
@@ -19,6 +20,7 @@ export interface KeywordPlace {
   readonly schema: JsonObject;
   readonly dialect: Dialect;
   readonly assertsFormats: boolean;
+  readonly work: Work;
   /** The sub-schema that a value of this keyword is, at `path` below the schema. */
   readonly subschema: (value: JsonValue, ...path: readonly (string | number)[]) => SchemaNode;
   /** The sub-schemas by name that the value of this keyword is. */

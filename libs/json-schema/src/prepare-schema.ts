@@ -33,6 +33,8 @@ export function prepareSchema(root: JsonValue, options: PrepareOptions = {}): Pr
   const unchecked = (why: string): Preparation => uncheckedSchema(root, bytes, why);
   if (bytes > bytesMax) return unchecked(`has more than ${String(bytesMax / 1024)} KiB`);
   const reading = startReading(root, options);
+  // Marks are searched everywhere, also where nothing is read as a schema.
+  spend(reading.work, bytes >> 4);
   const node = nodeOf(reading, root, '', unnamedBase, 1);
   noteDialect(reading, node);
   readAll(reading);
@@ -197,6 +199,7 @@ function placeOf(reading: Reading, node: SchemaNode, schema: JsonObject, level: 
     schema,
     dialect: reading.dialect,
     assertsFormats: reading.assertsFormats,
+    work: reading.work,
     subschema,
     subschemas: (value, ...path) => {
       if (isEmptyList(value)) return [];

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { sensitivePointers } from '@countersign/contracts';
+import { isMarkedSchema, sensitivePointers } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
-import { checkValue, createWork, markedPlaces, prepareSchema } from '@countersign/json-schema';
+import { checkValue, createWork, hasMark, markedPlaces, prepareSchema } from '@countersign/json-schema';
 import { codeIn, tableOf } from './tables.js';
 
 const rows = tableOf('| schema | arguments | hidden |').map(([schema, args, hidden = '']) => ({
@@ -39,4 +39,29 @@ it('takes work by the size of schema and arguments, not by the number of ways th
   expect(sensitivePointers(args, markedPlaces(prepared.schema, tooLittle))).toEqual([]);
   expect(tooLittle.left).toBeLessThan(0);
   expect(checkValue(prepared.schema, args, createWork(20_000))).toEqual({ status: 'valid' });
+});
+
+it('a mark is one for the check of arguments and for the views alike', () => {
+  const values = [
+    true,
+    false,
+    null,
+    1,
+    0,
+    'true',
+    'TRUE',
+    'yes',
+    '1',
+    '',
+    'false',
+    'no',
+    {},
+    [],
+    'password',
+    'Password',
+  ];
+  for (const name of ['sensitive', 'x-sensitive', 'writeOnly', 'format', 'readOnly']) {
+    for (const value of values)
+      expect([name, value, isMarkedSchema({ [name]: value })]).toEqual([name, value, hasMark({ [name]: value })]);
+  }
 });

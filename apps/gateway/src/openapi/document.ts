@@ -4,7 +4,9 @@ import type { z } from 'zod';
 import { isReadByPost, templateOf } from '../route.js';
 import type { Route } from '../route.js';
 import { allRoutes } from '../routes.js';
+import { exampleValues } from './example-values.js';
 import { describedComponents, parameterWords } from './described.js';
+import { withNullableMembers } from './nullable-members.js';
 import { responsesWithExamples, withExamples } from './with-examples.js';
 import { responsesOf, type SharedResponses } from './responses.js';
 
@@ -49,7 +51,9 @@ export function createOpenApiDocument(): OpenApiDocument {
   }
   // The JSON schema of the data of a stream's events.
   book.use(eventViewSchema, 'output', 'Event');
-  const schemas = describedComponents(book.components());
+  const operations = Object.values(paths).flatMap((one) => Object.values(one));
+  const bodies = operations.map(({ requestBody }) => (requestBody ?? {}) as JsonSchema);
+  const schemas = withNullableMembers(describedComponents(book.components()), bodies);
   return {
     openapi: '3.1.0',
     info: {
@@ -142,6 +146,7 @@ function pathParameters({ path }: Route): JsonSchema[] {
     in: 'path',
     required: true,
     description: parameterWords(name),
+    example: exampleValues[name],
     schema: { type: 'string' },
   }));
 }

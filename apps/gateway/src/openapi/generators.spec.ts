@@ -11,7 +11,8 @@ interface Found {
 }
 
 const isObject = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null;
-const values = new Set(['enum', 'example', 'examples', 'default', 'mapping', 'required']);
+/** Values, and conditions, which generators do not read. */
+const values = new Set(['enum', 'example', 'examples', 'default', 'mapping', 'required', 'if', 'then']);
 
 /** Every object of the document that is a schema or may be one. */
 function partsOf(value: unknown, path = ''): readonly Found[] {

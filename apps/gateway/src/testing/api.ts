@@ -57,6 +57,7 @@ export function createApi(world: World): Api {
     const contentType = response.headers.get('content-type') ?? '';
     const answer: unknown = contentType.includes('json') && !contentType.includes('ndjson') ? JSON.parse(text) : text;
     documented.checkResponse(method, path, response.status, contentType, answer);
+    documented.checkHeaders(method, path, response.status, response.headers);
     if (response.ok && method === 'POST' && raw === undefined) documented.checkAccepted(method, path, body);
     return { status: response.status, headers: response.headers, body: answer as T };
   };

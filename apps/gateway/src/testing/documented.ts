@@ -4,6 +4,7 @@ import formats from 'ajv-formats';
 import { createOpenApiDocument } from '../openapi/document.js';
 
 interface Documentation {
+  readonly headers?: Readonly<Record<string, unknown>>;
   readonly content: Readonly<Record<string, { readonly schema: unknown }>>;
 }
 
@@ -16,9 +17,21 @@ interface Operation {
 export interface Documented {
   /** Throws when the document does not have this response; paths that the document does not have are left alone. */
   readonly checkResponse: (method: string, path: string, status: number, contentType: string, body: unknown) => void;
+  /**
+   * Throws when the answer lacks a header that the document has for every such answer, or has one of ours that the document does
+   * not have.
+   */
+  readonly checkHeaders: (method: string, path: string, status: number, headers: Headers) => void;
   /** Throws when the document would not have allowed a body that the server took. */
   readonly checkAccepted: (method: string, path: string, body: unknown) => void;
 }
+
+/** Headers that only some answers of a status have. */
+const sometimes = ['Countersign-Position', 'Idempotent-Replayed'];
+const ours = [
+  ...['Countersign-Position', 'Idempotent-Replayed', 'Location', 'RateLimit', 'RateLimit-Policy'],
+  ...['Request-Id', 'Retry-After', 'WWW-Authenticate'],
+];
 
 /** A checker over the document that the server serves. */
 export function createDocumented(): Documented {
@@ -40,6 +53,11 @@ export function createDocumented(): Documented {
       .find((operation) => operation !== undefined);
     return found as Operation | undefined;
   };
+  const responseOf = (method: string, path: string, status: number): Documentation | undefined => {
+    const named = operationOf(method, path)?.responses[String(status)];
+    const shared = document.components.responses as unknown as Record<string, Documentation>;
+    return named !== undefined && '$ref' in named ? shared[named.$ref.split('/').at(-1) ?? ''] : named;
+  };
   const check = (what: string, schema: unknown, value: unknown): void => {
     const text = JSON.stringify(schema).replaceAll('"#/components', '"openapi#/components');
     const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text) as object);
@@ -48,17 +66,22 @@ export function createDocumented(): Documented {
   };
   return {
     checkResponse: (method, path, status, contentType, body) => {
-      const operation = operationOf(method, path);
-      if (operation === undefined) return;
+      if (operationOf(method, path) === undefined) return;
       const what = `${method} ${path} ${status}`;
-      const named = operation.responses[String(status)];
-      const shared = document.components.responses as unknown as Record<string, Documentation>;
-      const response = named !== undefined && '$ref' in named ? shared[named.$ref.split('/').at(-1) ?? ''] : named;
+      const response = responseOf(method, path, status);
       if (response === undefined) throw new Error(`${what} is not documented: ${JSON.stringify(body)}`);
       const [mediaType = ''] = contentType.split(';', 1);
       const content = response.content[mediaType];
       if (content === undefined) throw new Error(`${what} is not documented with ${mediaType}`);
       check(what, content.schema, body);
+    },
+    checkHeaders: (method, path, status, headers) => {
+      const declared = Object.keys(responseOf(method, path, status)?.headers ?? {});
+      if (declared.length === 0) return;
+      const missing = declared.filter((name) => !sometimes.includes(name) && !headers.has(name));
+      const unknown = ours.filter((name) => headers.has(name) && !declared.includes(name));
+      if (missing.length + unknown.length > 0)
+        throw new Error(`${method} ${path} ${status} lacks ${missing.join()} or has undocumented ${unknown.join()}`);
     },
     checkAccepted: (method, path, body) => {
       const schema = operationOf(method, path)?.requestBody?.content['application/json']?.schema;

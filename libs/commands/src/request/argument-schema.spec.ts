@@ -163,6 +163,17 @@ describe('a hostile schema', () => {
     expect(hidden(large)).toEqual([]);
   });
 
+  it.each<[string, JsonObject | null, JsonObject, boolean]>([
+    ['many constants', { enum: list(9000, (a) => ({ a })) }, { a: 1 }, true],
+    ['many values that are no schemas', { 'x-a': list(60_000, () => ({})) }, {}, true],
+    ['many names', null, Object.fromEntries(list(15_000, (at) => [`n${at}`, at])), true],
+    ['an ordinary size', { properties: { a: { enum: ['b'] } } }, { a: 'b' }, false],
+  ])('with %s: others have their turn after it only if it takes long', (_, schema, args, isLaborious) => {
+    const request = schemas.forOneRequest(16);
+    request.check(schema, args);
+    expect(request.wasLaborious()).toBe(isLaborious);
+  });
+
   it('hides everything where the search for its marks takes too much work', () => {
     const parts = list(60, (at) => ({ additionalProperties: { $ref: `#/$defs/n${at}` } }));
     const $defs = Object.fromEntries(list(60, (at) => [`n${at}`, { anyOf: parts }]));

@@ -38,7 +38,7 @@ describe('the request of a step', () => {
 
 describe('a call that the server refuses', () => {
   const refusalOf = (code: string, path: string): CountersignError =>
-    errorOfAnswer(code === 'invalid-arguments' ? 422 : 400, {
+    errorOfAnswer({ 'invalid-arguments': 422, 'payload-too-large': 413 }[code] ?? 400, {
       ...{ type: 'x', title: code, status: 400, code, detail: 'no' },
       errors: [{ path, message: 'is odd' }],
     });
@@ -58,10 +58,11 @@ describe('a call that the server refuses', () => {
     ['invalid-arguments', 'calls.1.arguments.to', 'Invalid arguments: to is odd'],
     ['invalid-request', 'calls.1.toolSchema', 'Refused: toolSchema is odd'],
     ['invalid-request', 'calls.1.toolCallId', 'Refused: toolCallId is odd'],
+    ['payload-too-large', 'calls.1.metadata', 'Refused: metadata is odd'],
   ])('fails alone, and its siblings are requested: %s at %s', async (code, path, message) => {
     const { bodies, failed } = await request(code, path);
     expect(bodies).toEqual([['1', '2'], ['1']]);
-    expect(failed).toEqual([null, { code, message }]);
+    expect(failed).toEqual([null, { code: code === 'invalid-arguments' ? code : 'invalid-request', message }]);
   });
 
   it('fails its whole all-or-nothing batch', async () => {

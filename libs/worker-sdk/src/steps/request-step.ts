@@ -12,8 +12,8 @@ export interface RequestedStep {
 }
 
 /**
- * Requests the planned calls. A call that only the server refuses, by its arguments, its schema or another part of it,
- * fails, and the others are requested without it.
+ * Requests the planned calls. A call that only the server refuses, by its arguments, its schema, too large metadata or another
+ * part of it, fails, and the others are requested without it.
  */
 export async function requestStep(
   ledger: Pick<Requests, 'toolCalls'>,
@@ -73,7 +73,7 @@ interface RefusedCall {
 
 /** The call that the server refuses, if its error names it. */
 function refusedCall(error: unknown, requests: readonly RequestedCall[]): RefusedCall | undefined {
-  if (!isRefusal(error, 'invalid-arguments', 'invalid-request')) return undefined;
+  if (!isRefusal(error, 'invalid-arguments', 'invalid-request', 'payload-too-large')) return undefined;
   const { errors = [], detail } = error.problem ?? { detail: error.message };
   const index = indexIn([...errors.map(({ path }) => path), detail]) ?? indexByName(error, requests);
   const request = requests[index];
