@@ -1,6 +1,5 @@
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
-import { GrammyError } from 'grammy';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { retryPauseMs } from '../retry-pause.js';
 import { createTelegramApi, telegramRefusalOf } from './telegram-channel.js';
@@ -11,7 +10,7 @@ type Config = ChannelConfigOf<'telegram'>;
 
 const waitS = 8;
 const standByMs = 30_000;
-/** A server that does not wait for updates, as Telegram does, is not asked more often. */
+/** A server that does not wait for new updates, as Telegram does, is not asked more often. */
 const emptyMsMin = 1_000;
 
 /**
@@ -38,11 +37,11 @@ export function pollTelegram(
         const page = await api.getUpdates(wanted, signal);
         for (const update of page) {
           await updates.take(update);
-          offset = update.update_id + 1;
+          if (Number.isSafeInteger(update.update_id)) offset = update.update_id + 1;
         }
         failures = 0;
         const leftMs = askedAt + emptyMsMin - ports.clock.monotonic();
-        if (page.length === 0 && leftMs > 0) await sleep(ports.clock, leftMs, stopping.signal);
+        if (offset === wanted.offset && leftMs > 0) await sleep(ports.clock, leftMs, stopping.signal);
       } catch (error) {
         failures += 1;
         await sleep(ports.clock, pauseMsOf(error, failures, config, ports.log), stopping.signal);
@@ -58,11 +57,11 @@ export function pollTelegram(
 
 /** Telegram also answers 409 when a webhook is set: that passes only when an operator deletes it, and its words say so. */
 function pauseMsOf(error: unknown, failures: number, { id: channelId, botToken }: Config, log: Log): number {
-  if (error instanceof GrammyError && error.error_code === 409 && !error.description.includes('webhook')) {
+  const { reason, afterMs } = telegramRefusalOf(error, [botToken.reveal()]);
+  if (reason.startsWith('Telegram answers 409') && !reason.includes('webhook')) {
     log.info({ channelId }, 'another process polls this bot; this one is on standby');
     return standByMs;
   }
-  const { reason, afterMs } = telegramRefusalOf(error, [botToken.reveal()]);
   log.warn({ channelId, reason }, 'fetching updates from Telegram failed; retrying');
   return retryPauseMs(failures, afterMs);
 }

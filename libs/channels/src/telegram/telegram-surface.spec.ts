@@ -261,6 +261,29 @@ it('fetches updates where none can be sent, each once, and asks no server withou
   expect(given).toHaveLength(1);
 });
 
+it.each([
+  ['an error without words', { ok: false, error_code: 409 }],
+  ['no result', { ok: true }],
+  ['null', null],
+  ['an update without a number', { ok: true, result: [{}] }],
+])('goes on to fetch, with a pause, after a response of another form: %s', async (_, body) => {
+  server.next.push({ body }, { body });
+  server.updates.push(press('a'));
+  const clock = createVirtualClock();
+  const stop = pollTelegram(
+    { ...telegramConfig, apiUrl: server.url },
+    { responses, people: () => [alice], log: createCollectingLog(), clock, publicUrl: null },
+  );
+  for (let asked = 1; asked <= 2; asked += 1) {
+    while (clock.nextInMs() === undefined) await new Promise((resolve) => setImmediate(resolve));
+    expect(clock.nextInMs()).toBeLessThanOrEqual(2_000);
+    expect(server.calls().filter(({ method }) => method === 'getUpdates')).toHaveLength(asked);
+    clock.advance(2_000);
+  }
+  while (given.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await stop();
+});
+
 it('stands by while another process fetches, and goes on when that one is gone', async () => {
   const conflict = { ok: false, error_code: 409, description: 'Conflict: terminated by other getUpdates request' };
   server.next.push({ status: 409, body: conflict }, { status: 409, body: conflict });
