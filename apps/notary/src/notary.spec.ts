@@ -144,6 +144,7 @@ describe('notary', () => {
     const { notary, clock } = start({ ...folder, trees: { ...folder.trees, save } }, log);
     await pass(clock, 200);
     expect(notary.health()).toMatchObject({ status: 'failed', why: expect.stringContaining('the disk is full') });
+    expect(await notary.sign('acme')).toMatchObject({ status: 'unavailable' });
     await pass(clock, 20_000);
     expect(await signed(notary)).toMatchObject({ size: 650, root: rootOf(log, 650) });
     expect(notary.health()).toEqual({ status: 'ok' });

@@ -120,9 +120,12 @@ export function createNotary(ports: NotaryPorts): Notary {
     health: () =>
       health.status === 'rewound' ? { status: 'rewound', why: rewoundWords(health.why, trees.position()) } : health,
     sign: async (tenant) => {
-      const isDone = await signNow();
+      const isDone = await signNow().catch((error: unknown) => {
+        log.error({ error }, 'no checkpoint could be signed');
+        return false;
+      });
       if (health.status === 'rewound') return { status: 'rewound', why: rewoundWords(health.why, trees.position()) };
-      if (!isDone) return { status: 'unavailable', why: 'the tree is behind the log' };
+      if (!isDone) return { status: 'unavailable', why: 'the tree cannot follow the log at the moment' };
       const note = trees.newest(tenant);
       return note === undefined ? { status: 'empty' } : { status: 'signed', note };
     },
