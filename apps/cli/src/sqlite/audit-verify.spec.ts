@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -299,6 +299,60 @@ describe('countersign audit verify of a data folder', () => {
     await store.append('toolCall-x', -1, [{ eventId: `${eventId}-x`, type, data, metadata } as unknown as NewEvent]);
     expect((await verified(folder)).findings).toMatchObject([{ check: 'legal', index: 5, stream: 'toolCall-x' }]);
     await store.close();
+  });
+});
+
+/** A rewrite of one event or two by their positions; the hashes are computed again afterwards. */
+const rewrites: readonly (readonly [what: string, sql: (one: number, other: number) => string])[] = [
+  [
+    'an altered time of the data',
+    (one) => `UPDATE events SET data = replace(data, 'At":"2', 'At":"3') WHERE position = ${String(one)}`,
+  ],
+  ['another event id', (one) => `UPDATE events SET event_id = event_id || 'x' WHERE position = ${String(one)}`],
+  [
+    'another time of the record',
+    (one) => `UPDATE events SET recorded_at = '2020-01-01T00:00:00.000Z' WHERE position = ${String(one)}`,
+  ],
+  [
+    'a dropped event',
+    (one) => `DELETE FROM events WHERE position = ${String(one)};
+      UPDATE events SET position = -position + 1 WHERE position > ${String(one)};
+      UPDATE events SET position = -position WHERE position < 0;
+      UPDATE head SET position = position - 1`,
+  ],
+  [
+    'a swap of two events',
+    (one, other) => `UPDATE events SET position = -${String(other)} WHERE position = ${String(one)};
+      UPDATE events SET position = ${String(one)} WHERE position = ${String(other)};
+      UPDATE events SET position = -position WHERE position < 0`,
+  ],
+  [
+    'an end that is cut off',
+    (one) => `DELETE FROM events WHERE position >= ${String(one)}; UPDATE head SET position = ${String(one)} - 1`,
+  ],
+];
+
+describe('countersign audit verify of a data folder that was rewritten with all its hashes', () => {
+  it.each(rewrites)('finds %s against a checkpoint that was kept, at or before its index', async (_, sql) => {
+    const events = await record(story(approvedStory().claim().report().events));
+    const kept = written('kept', honestCheckpoint(events));
+    const stored = readFileSync(join(folder, 'events.db'));
+    for (const [one, other] of [
+      [1, 7],
+      [2, 6],
+      [4, 5],
+      [6, 7],
+    ] as const) {
+      writeFileSync(join(folder, 'events.db'), stored);
+      meddle((log) => {
+        log.exec(sql(one, other));
+        recompute(log);
+      });
+      for (const name of ['events.db-wal', 'events.db-shm']) rmSync(join(folder, name), { force: true });
+      const { code, findings } = await verified(folder, '--since', kept);
+      expect(code).toBe(1);
+      expect(Math.min(...findings.map(({ index }) => index ?? Infinity))).toBeLessThan(one);
+    }
   });
 });
 

@@ -10,7 +10,7 @@ export interface SpilledStreams extends KnownStreams {
 }
 
 /** @param inMemory how many streams are kept in memory at least; twice as many at most. */
-export function createSpilledStreams(inMemory = 5_000): SpilledStreams {
+export function createSpilledStreams(inMemory = 2_000): SpilledStreams {
   const recent = new Map<string, KnownStream>();
   let file: SpillFile | undefined;
   const remember = (stream: string, known: KnownStream): void => {
