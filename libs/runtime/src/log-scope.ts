@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { LogFields } from './log.js';
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** The fields of the lines that are written for one piece of work. */
 interface Scope {
-  fields: LogFields;
+  fields: Fields;
 }
 
 const scopes = new AsyncLocalStorage<Scope>();
@@ -17,7 +18,7 @@ export interface LogScope {
 }
 
 /** Opens a scope with these fields. */
-export function openLogScope(fields: LogFields): LogScope {
+export function openLogScope(fields: Fields): LogScope {
   const scope: Scope = { fields };
   return {
     run: (fn) => {
@@ -30,6 +31,6 @@ export function openLogScope(fields: LogFields): LogScope {
 }
 
 /** Returns the fields of the scope in which this runs. */
-export function scopedFields(): LogFields {
+export function scopedFields(): Fields {
   return scopes.getStore()?.fields ?? {};
 }
