@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { hasAll } from './assertions.js';
 import { evaluate, judge, probe } from './evaluate.js';
-import { isObject, listOf, namesOf } from './keyword.js';
+import { isEmptyList, isObject, listOf, namesOf } from './keyword.js';
 import type { Keyword, KeywordPlace } from './keyword.js';
 import { fail } from './run.js';
 import type { Run } from './run.js';
@@ -135,6 +135,7 @@ const dependentSchemas: Keyword = (value, place, keyword) => {
 };
 
 const dependentRequired: Keyword = (value, place, keyword) => {
+  if (isEmptyList(value)) return;
   if (!isObject(value)) {
     place.note('must be an object of lists', keyword);
     return;
@@ -147,6 +148,7 @@ const dependentRequired: Keyword = (value, place, keyword) => {
 
 /** The word of draft-07 for both. */
 const dependencies: Keyword = (value, place, keyword) => {
+  if (isEmptyList(value)) return;
   if (!isObject(value)) {
     place.note('must be an object', keyword);
     return;

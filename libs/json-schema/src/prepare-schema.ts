@@ -63,9 +63,8 @@ function uncheckedSchema(root: JsonValue, bytes: number, why: string): Preparati
 }
 
 function noteDialect(reading: Reading, node: SchemaNode): void {
-  const named = memberAt(reading.root, '$schema');
-  if (named !== undefined && !dialects.has(named))
-    note(reading, node, '/$schema', 'is a dialect that is not known here');
+  const named = memberAt(reading.root, '$schema') ?? null;
+  if (named !== null && !dialects.has(named)) note(reading, node, '/$schema', 'is a dialect that is not known here');
 }
 
 function noteEndless(reading: Reading): void {
@@ -121,8 +120,7 @@ function verdictOf(schema: JsonValue, isReadable: boolean): boolean | null {
 
 /** Notes the `$id` and the anchors of a schema. */
 function nameNode(reading: Reading, node: SchemaNode, schema: JsonObject, base: string): void {
-  const named = schema['$schema'];
-  if (node.pointer !== '' && named !== undefined && dialects.get(named) !== reading.dialect) {
+  if (node.pointer !== '' && isOtherDialect(reading, schema['$schema'] ?? null)) {
     note(reading, node, pointerTo(node.pointer, '$schema'), 'must be that of the whole schema');
   }
   const own = identify(reading, node, schema, base);
@@ -130,6 +128,12 @@ function nameNode(reading: Reading, node: SchemaNode, schema: JsonObject, base: 
   if (own !== base || node.pointer === '') putUri(reading, own, schema, node);
   if (isBefore2019(reading.dialect)) return;
   nameAnchors(reading, node, schema, own);
+}
+
+/** A schema that names no dialect has the words of all of them, also for what was put together from others. */
+function isOtherDialect({ dialect }: Reading, named: JsonValue): boolean {
+  const own = dialects.get(named);
+  return named !== null && own !== dialect && (own === undefined || dialect !== 'unnamed');
 }
 
 function nameAnchors(reading: Reading, node: SchemaNode, schema: JsonObject, base: string): void {

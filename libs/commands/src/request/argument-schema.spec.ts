@@ -133,6 +133,20 @@ describe('a hostile schema', () => {
     return { $ref: '#/$defs/n0', $defs: { ...$defs, [`n${length}`]: { additionalProperties: { $ref: '#' } } } };
   }
 
+  it.each<[string, JsonObject]>([
+    [
+      'parts that name their dialect, in a schema that names none',
+      { properties: { a: { $schema: 'http://json-schema.org/draft-07/schema#', type: 'string' } } },
+    ],
+    [
+      'keywords of null',
+      { $schema: null, $id: null, properties: { a: { type: 'string', pattern: null, $ref: null } } },
+    ],
+    ['lists for empty objects', { properties: { a: [] }, $defs: [], dependencies: [], dependentRequired: [] }],
+  ])('with %s is checked whole', (_what, schema) => {
+    expect(schemas.check(schema, { a: 'x' })).toMatchObject({ status: 'valid', notes: [] });
+  });
+
   it('lists at most 20 notes, and counts the others', () => {
     const result = schemas.check({ allOf: list(100, () => ({ pattern: '(a)\\1' })) }, {});
     const notes = result.status === 'valid' ? result.notes : [];
