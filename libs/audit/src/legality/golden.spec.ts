@@ -14,7 +14,7 @@ const log = readFileSync(file, 'utf8')
 describe('the judge of legality', () => {
   it('accepts every event of a log that a process of schema version 1 wrote', () => {
     const legality = createLegality(new Map());
-    const found = log.flatMap((stored) => {
+    const found = log.flatMap((stored): readonly unknown[] => {
       const event = readStored(stored);
       if ('unreadable' in event) return [event.unreadable];
       const { illegal } = legality.judge(event);
