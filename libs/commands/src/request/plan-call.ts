@@ -33,7 +33,7 @@ export function planCall(
   const call = body.calls[index];
   if (call === undefined) throw new Error('a request must have each call that is planned');
   const tool = ports.tools.find(actor.tenant, call.toolName);
-  const valid = step.checked[index]?.valid ?? null;
+  const check = step.checked[index]?.check;
   const facts = factsOf(call, tool);
   const toolSchemaHash = facts.toolSchema === null ? null : jcsDigest(facts.toolSchema);
   const salt = recordedSalt(state) ?? Buffer.from(ports.ids.randomBytes(16)).toString('hex');
@@ -44,7 +44,7 @@ export function planCall(
     ...identity,
     ...batchOf(step),
     ...facts,
-    ...checkedParts(valid),
+    ...checkedParts(check?.status === 'valid' ? check : null),
     arguments: call.arguments,
     toolSchemaHash,
     salt,

@@ -1,13 +1,13 @@
 import { actionDigest, deriveCallId, toCalledTool, toolCallStream } from '@countersign/contracts';
 import type { RequestToolCalls } from '@countersign/contracts';
-import { decideStep, isDeniedInCode, isLateQuestion, toolCallRules } from '@countersign/domain';
+import { decideStep, isDeniedInCode, isLateQuestion, refusedUnread, toolCallRules } from '@countersign/domain';
 import type { RequestToolCall, StepDecision, ToolCall, ToolCallState } from '@countersign/domain';
 import { uuidV5 } from '@countersign/runtime';
 import { speaksFor } from '../actor.js';
 import type { Actor } from '../actor.js';
 import { unlessDecided } from '../people/ask-and-cancel.js';
 import { inBatch, settleRequested } from '../batch.js';
-import { checkCalls, together } from './check-calls.js';
+import { checkCalls } from './check-calls.js';
 import type { CheckedRequest } from './check-calls.js';
 import { gatherStep } from './gather.js';
 import type { Gathered } from './gather.js';
@@ -44,7 +44,7 @@ export async function requestToolCalls(
   const agentId = body.agentId ?? actor.principal;
   if (!speaksFor(actor, agentId)) return mayNotSpeakFor(agentId);
   const checked = await checkCalls(ports, actor.tenant, body);
-  const refusal = together(checked.flatMap(({ refusals }) => refusals));
+  const refusal = refusedUnread(checked);
   if (refusal !== undefined) return { status: 'refused', refusal };
   const { tenant } = actor;
   const callIds = body.calls.map((call) => deriveCallId(tenant, body.runId, call.toolCallId));
