@@ -10,7 +10,7 @@ import type { GateOptions } from '../calls/gate-options.js';
 import { openGate, type Gate } from '../gate.js';
 import { createHttpExchange, sendReply } from '../stateless/http-exchange.js';
 import { headerProblem, isStatelessPost, versionMismatch } from '../stateless/http-headers.js';
-import { metaNames, statelessErrors } from '../stateless/protocol.js';
+import { metaNames, passedExtensions, statelessErrors } from '../stateless/protocol.js';
 import { failed, factsOf } from '../stateless/request-facts.js';
 import { createStatelessClient, type StatelessClient } from '../stateless/stateless-client.js';
 import { objectOf, type ClientWire, type Wire } from '../wire.js';
@@ -148,7 +148,7 @@ function kindOf({ params }: JSONRPCRequest): string {
     urls: asked.includes('url'),
     sampling,
     roots,
-    ui: 'io.modelcontextprotocol/ui' in objectOf(extensions),
+    ...Object.fromEntries(passedExtensions.map((name) => [name, name in objectOf(extensions)])),
   };
   return Object.entries(kinds)
     .filter(([, has]) => has !== undefined && has !== false)

@@ -23,10 +23,14 @@ export function isReservedError(code: number): boolean {
   return code <= -32_020 && code >= -32_099;
 }
 
+/** The requests of the extension for skills. They read files, and call no tool. */
+const skillMethods = ['skills/list', 'skills/get', 'resources/directory/read'];
+
 /** The requests of this version that the gate passes on. It answers `server/discover` and `subscriptions/listen` itself. */
 const passedMethods = [
   ...['tools/list', 'tools/call', 'prompts/list', 'prompts/get'],
   ...['resources/list', 'resources/templates/list', 'resources/read', 'completion/complete'],
+  ...skillMethods,
 ];
 
 /** Returns whether a request of this method exists in this version. */
@@ -58,6 +62,7 @@ export const namedBy: Readonly<Record<string, string>> = {
 export const cacheableMethods: readonly string[] = [
   ...['server/discover', 'tools/list', 'prompts/list'],
   ...['resources/list', 'resources/templates/list', 'resources/read'],
+  ...skillMethods,
 ];
 
 /** The requests that may need several rounds. */
@@ -72,8 +77,12 @@ export const roundMember = 'countersign/round';
 /** What a server may ask of its client in a round. */
 export const inputMethods: readonly string[] = ['elicitation/create', 'sampling/createMessage', 'roots/list'];
 
-/** The extensions whose messages the gate passes on: they add no method and no type of result. */
-export const passedExtensions: readonly string[] = ['io.modelcontextprotocol/ui'];
+/**
+ * The extensions that the gate passes on: none of their messages is a call of a tool, and none has another type of result.
+ * The attack: a server declares an extension of its own, and a client calls a tool by its method, which the gate does not
+ * know. So every other extension is left out, on both sides.
+ */
+export const passedExtensions: readonly string[] = ['io.modelcontextprotocol/ui', 'io.modelcontextprotocol/skills'];
 
 /** The levels of log messages, the least important first. */
 export const logLevels: readonly string[] = [
