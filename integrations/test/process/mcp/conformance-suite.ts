@@ -18,9 +18,19 @@ interface Check {
 export type Outcome = ReadonlyMap<string, readonly Check[]>;
 
 /** Runs all scenarios that the official suite has for a server of a version of MCP. */
-export async function runSuite(version: string, url: string): Promise<Outcome> {
+export function runSuite(version: string, url: string): Promise<Outcome> {
+  return run(['--suite', 'all', '--spec-version', version], url);
+}
+
+/** Runs the scenarios of the extension for tasks. They belong to no version, and the suite has them with others. */
+export async function runTaskScenarios(url: string): Promise<Outcome> {
+  const outcome = await run(['--suite', 'pending'], url);
+  return new Map([...outcome].filter(([scenario]) => scenario.startsWith('tasks-')));
+}
+
+async function run(selection: readonly string[], url: string): Promise<Outcome> {
   const folder = temporaryFolder();
-  const args = ['server', '--url', url, '--suite', 'all', '--spec-version', version, '-o', folder];
+  const args = ['server', '--url', url, ...selection, '-o', folder];
   // A failed scenario makes it exit with 1; its files say which.
   await promisify(execFile)(process.execPath, ['--import', patience, suite, ...args], {
     maxBuffer: 64 * 1024 * 1024,
