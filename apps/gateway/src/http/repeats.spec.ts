@@ -150,7 +150,7 @@ describe('a repeat with the same idempotency key', () => {
   it.each([
     ['/v1/policy/explain', { toolName: 'a' }, { toolName: 'b' }],
     ['/v1/policy/backtest', { content: { version: 1 } }, { content: { version: 1, rules: [] } }],
-    ['/v1/grants?dryRun=true', ...[60_000, 60_001].map((expiresInMs) => ({ ...anyCall, expiresInMs }))],
+    ['/v1/grants?dryRun=true', { ...anyCall, expiresInMs: 60_000 }, { ...anyCall, expiresInMs: 60_001 }],
   ] as const)(
     'of what only reads has the first answer again, and another body is refused: %s',
     async (path, body, other) => {
