@@ -71,7 +71,8 @@ describe('a crash while the log is written', () => {
       const command = await commands[name]?.(ledger);
       if (command === undefined) throw new Error(`there is no command ${name}`);
       await ledger.server().stop('SIGKILL');
-      const crashing = await ledger.restart({ COUNTERSIGN_CRASH_AT: `${point}:1` });
+      // The first append is the record of the start.
+      const crashing = await ledger.restart({ COUNTERSIGN_CRASH_AT: `${point}:2` });
       const answer = command.send();
       expect(await crashing.exited).toEqual({ code: null, signal: 'SIGKILL' });
       await ledger.restart();

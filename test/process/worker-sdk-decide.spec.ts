@@ -8,13 +8,14 @@ jest.setTimeout(120_000);
 cleanUpAfterEach();
 
 const deniedSettings = { DECIDES: 'yes', N: '13' };
+/** At the second append: the first is the record of the start. */
 const pointsOfDenial = ['append.before-commit', 'append.after-commit'];
 
 test('a denial in code survives kill -9 of server and worker: the model gets the reason, nothing runs, no person is asked', async () => {
   const { me, server, kill, restart, startAgent } = await startWorld();
   for (const point of pointsOfDenial) {
     await kill();
-    await restart({ COUNTERSIGN_CRASH_AT: point });
+    await restart({ COUNTERSIGN_CRASH_AT: `${point}:2` });
     const crashing = server();
     const folder = temporaryFolder();
     const first = startAgent(folder, { ...deniedSettings, RUN: point });
@@ -38,7 +39,7 @@ test('arguments of an approver that the code denies never run, also when both we
   const [approval] = (await me.listApprovals({ state: 'pending' })).approvals;
   await me.respond(approval?.approvalId ?? '', { decision: { type: 'edit', arguments: { n: 13 } } });
   await kill();
-  await restart({ COUNTERSIGN_CRASH_AT: 'append.after-commit' });
+  await restart({ COUNTERSIGN_CRASH_AT: 'append.after-commit:2' });
   const crashing = server();
   const first = startAgent(folder, { DECIDES: 'yes' });
   expect(await crashing.exited).toEqual({ code: null, signal: 'SIGKILL' });

@@ -4,13 +4,22 @@ import { createDecidingClock } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createLivePolicies } from '@countersign/policy';
 import type { KnownPeople, LivePolicies, PolicyContent } from '@countersign/policy';
-import { followPolicyFile, followShadowPolicy } from '@countersign/shell';
+import {
+  followPolicyFile,
+  followShadowPolicy,
+  noteRefused,
+  policyParts,
+  recordConfiguration,
+} from '@countersign/shell';
+import type { SystemLog } from '@countersign/shell';
 import { isStoreAway, untilDone } from './role-process.js';
 import type { LedgerStore, RoleProcess } from './role-process.js';
 
 /** The options of a process that judges. `people`: default: not known. */
 type JudgingOptions = Pick<WriteSidePorts, 'writeOnly' | 'grants' | 'history'> & {
   readonly people?: KnownPeople & People;
+  /** Where a changed policy is recorded as configuration of this process. Default: nowhere. */
+  readonly system?: SystemLog;
 };
 
 /** The commands over the log of the process. Their cached streams are copies: an erasure drops them. */
@@ -28,18 +37,20 @@ export async function openJudgingWriteSide(
   ledgerStore: LedgerStore,
   policy: PolicyContent | null,
   tools: ServiceTools,
-  { people, ...options }: JudgingOptions = {},
+  { people, system, ...options }: JudgingOptions = {},
 ): Promise<CommandPorts> {
   const { ids, log } = process;
   const { store } = ledgerStore;
   const { acceptedPolicy: accepted } = process.config;
-  const record = async (content: PolicyContent | null): Promise<void> =>
-    recordPolicy(store, content, timeOf(store), { accepted });
+  const record = async (content: PolicyContent | null): Promise<void> => {
+    await recordPolicy(store, content, timeOf(store), { accepted });
+    if (system !== undefined) await recordConfiguration(system, policyParts(system, content));
+  };
   const tenant = policy?.tenant ?? 'default';
   const forbidding = await untilDone(process, 'policy', isStoreAway, () =>
     recordAtStart(() => record(policy), tenant, ledgerStore.unreadable, log),
   );
-  const policies = livePolicies(process, policy, record, people);
+  const policies = livePolicies(process, policy, record, people, system);
   const shadow = openShadow(process, store, people);
   return createCommands(ledgerStore, { policies, forbidding, shadow, people, tools, ids, log, ...options });
 }
@@ -89,9 +100,13 @@ function livePolicies(
   policy: PolicyContent | null,
   record: (content: PolicyContent) => Promise<void>,
   people?: KnownPeople,
+  system?: SystemLog,
 ): LivePolicies {
   const policies = createLivePolicies(policy);
   if (file === null || policy === null) return policies;
-  onStop(followPolicyFile({ file, tenant: policy.tenant, policies, people, record, clock, log }).close);
+  const onRefused = (error: unknown): void => {
+    if (system !== undefined) noteRefused(system, 'policy', error, file);
+  };
+  onStop(followPolicyFile({ file, tenant: policy.tenant, policies, people, record, onRefused, clock, log }).close);
   return policies;
 }

@@ -9,6 +9,7 @@ import type { Erasures } from './erasure-port.js';
 import type { LogCheckpoints } from './log-checkpoints.js';
 import type { IdempotencyStore, RequestHash } from './idempotency.js';
 import type { Oidc } from './inbox/oidc.js';
+import type { RecordOfUse } from './record-of-use.js';
 import type { Sessions } from './inbox/sessions.js';
 import type { GatewayMetrics } from './metrics.js';
 import type { Tokens } from './tokens.js';
@@ -42,6 +43,8 @@ export interface GatewayPorts {
   readonly channels?: ChannelsConfig | undefined;
   /** The people of the channels. Default: those of the channels file. */
   readonly people?: PeopleNow | undefined;
+  /** Who signed in and who looked, for the log of record. Default: it is not recorded. */
+  readonly use?: RecordOfUse | undefined;
   /** Per principal. Default: 5,000. */
   readonly requestsPerSecond?: number | undefined;
   /** Off by default. */

@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { readSettings } from '@countersign/runtime';
-import type { Log } from '@countersign/runtime';
-import { watchForChanges } from '@countersign/shell';
-import { TokensError, createTokens } from './tokens.js';
+import { readSettings, sleep } from '@countersign/runtime';
+import type { Clock, Log } from '@countersign/runtime';
+import { digestOfText, noteRefused, watchForChanges } from '@countersign/shell';
+import type { SystemLog } from '@countersign/shell';
+import { recordTokens, withoutNewRights } from './record-tokens.js';
+import type { TokensContent } from './record-tokens.js';
+import { TokensError, parseTokenEntries } from './token-entries.js';
+import { tokensOf } from './tokens.js';
 import type { TokenEntry, Tokens } from './tokens.js';
 
 /** The tokens of a first start: an agent, the person at the machine, and a worker. */
@@ -50,6 +54,11 @@ export function createTokensFile(path: string): readonly NewTokenEntry[] | undef
 
 /** Tokens out of a file, which may change while the process runs. */
 export interface FileTokens extends Tokens {
+  /**
+   * Records the tokens, and from here on every change before it is in force. Rights that were removed end at once; new ones
+   * wait until the change is recorded. @throws as {@link SystemLog.record}: then nothing is recorded in future.
+   */
+  readonly recordIn: (system: SystemLog, clock: Clock) => Promise<void>;
   /** Reads the file again; a file that is not valid changes nothing and is logged. */
   readonly reload: () => void;
   /** Stops watching the file. */
@@ -61,35 +70,119 @@ export interface FileTokens extends Tokens {
  * @throws TokensError when the file cannot be used at the start.
  */
 export function createFileTokens(path: string, log: Log): FileTokens {
-  const read = (): Tokens =>
-    readTokens(path, () => log.warn({ path }, 'the tokens file has no entries: sign-in with a token is impossible'));
-  let tokens = read();
-  const listeners = new Set<() => void>();
+  const read = (): TokensContent =>
+    readContent(path, () => log.warn({ path }, 'the tokens file has no entries: sign-in with a token is impossible'));
+  const state = createState(read());
   const reload = (): void => {
+    let next: TokensContent;
     try {
-      tokens = read();
+      next = read();
       log.info({ path }, 'tokens reloaded');
     } catch (error) {
       log.error({ path, error }, 'the tokens file is invalid; the previous tokens stay in force');
+      if (recording !== undefined) noteRefused(recording.system, 'tokens', error, path);
       return;
     }
-    for (const listener of listeners) listener();
+    state.latest = next;
+    if (recording === undefined) state.put(next.entries);
+    else {
+      state.put(withoutNewRights(next.entries, state.inForce()));
+      void recording.settle();
+    }
   };
-  const close = watchForChanges(path, reload);
+  let recording: Recording | undefined;
+  const closing = new AbortController();
+  const stopWatching = watchForChanges(path, reload);
   return {
-    actorOf: (token, via) => tokens.actorOf(token, via),
-    actorOfHash: (tokenSha256) => tokens.actorOfHash(tokenSha256),
-    grants: (who, role) => tokens.grants(who, role),
-    groupsOf: (who) => tokens.groupsOf(who),
-    approverIds: (tenant) => tokens.approverIds(tenant),
-    approverGroups: (tenant) => tokens.approverGroups(tenant),
+    actorOf: (token, via) => state.tokens().actorOf(token, via),
+    actorOfHash: (tokenSha256) => state.tokens().actorOfHash(tokenSha256),
+    grants: (who, role) => state.tokens().grants(who, role),
+    groupsOf: (who) => state.tokens().groupsOf(who),
+    approverIds: (tenant) => state.tokens().approverIds(tenant),
+    approverGroups: (tenant) => state.tokens().approverGroups(tenant),
+    onChange: state.onChange,
+    recordIn: async (system, clock) => {
+      const recorded = state.latest;
+      await recordTokens(system, recorded);
+      state.put(recorded.entries);
+      recording = createRecording({ state, system, clock, log, signal: closing.signal }, recorded);
+      await recording.settle();
+    },
+    reload,
+    close: () => {
+      closing.abort();
+      stopWatching();
+    },
+  };
+}
+
+/** The tokens in force, and what the file says. */
+interface State {
+  latest: TokensContent;
+  readonly tokens: () => Tokens;
+  readonly inForce: () => TokensContent['entries'];
+  readonly put: (entries: TokensContent['entries']) => void;
+  readonly onChange: NonNullable<Tokens['onChange']>;
+}
+
+function createState(content: TokensContent): State {
+  let { entries } = content;
+  let tokens = tokensOf(entries);
+  const listeners = new Set<() => void>();
+  return {
+    latest: content,
+    tokens: () => tokens,
+    inForce: () => entries,
+    put: (next) => {
+      entries = next;
+      tokens = tokensOf(next);
+      for (const listener of listeners) listener();
+    },
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    reload,
-    close,
   };
+}
+
+interface Recording {
+  readonly system: SystemLog;
+  /** Resolves when what the file says is recorded and in force, or when the tokens are closed. */
+  readonly settle: () => Promise<void>;
+}
+
+interface RecordingPorts extends Pick<Recording, 'system'> {
+  readonly state: State;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+const againMs = 2000;
+
+/** Records one change at a time; changes that come meanwhile are one change. */
+function createRecording({ state, system, clock, log, signal }: RecordingPorts, first: TokensContent): Recording {
+  let recorded = first;
+  let running: Promise<void> | undefined;
+  const next = async (): Promise<void> => {
+    const wanted = state.latest;
+    try {
+      await recordTokens(system, wanted);
+    } catch (error) {
+      log.error({ error }, 'changed tokens are not in force: they could not be recorded');
+      await sleep(clock, againMs, signal);
+      return;
+    }
+    recorded = wanted;
+    if (state.latest === wanted) state.put(wanted.entries);
+  };
+  const settle = async (): Promise<void> => {
+    while (recorded !== state.latest && !signal.aborted) {
+      running ??= next().finally(() => (running = undefined));
+      await running;
+    }
+  };
+  return { system, settle };
 }
 
 /**
@@ -98,6 +191,10 @@ export function createFileTokens(path: string, log: Log): FileTokens {
  * @throws TokensError with all problems at once.
  */
 export function readTokens(path: string, onEmpty: () => void = () => undefined): Tokens {
+  return tokensOf(readContent(path, onEmpty).entries);
+}
+
+function readContent(path: string, onEmpty: () => void): TokensContent {
   const text = readSettings(path, 'COUNTERSIGN_TOKENS_FILE', (problem) => new TokensError(path, [problem]));
   let entries: unknown;
   try {
@@ -112,5 +209,5 @@ export function readTokens(path: string, onEmpty: () => void = () => undefined):
     ]);
   }
   if (Array.isArray(entries) && entries.length === 0) onEmpty();
-  return createTokens(entries, path);
+  return { entries: parseTokenEntries(entries, path), digest: digestOfText(text) };
 }

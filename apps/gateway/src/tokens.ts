@@ -1,60 +1,12 @@
 import { hash } from 'node:crypto';
-import { assuranceSchema, externalIdSchema, groupSchema, plainWords, principalSchema } from '@countersign/contracts';
 import type { Assurance } from '@countersign/contracts';
-import { credentialOfToken, roles } from '@countersign/commands';
+import { credentialOfToken } from '@countersign/commands';
 import type { Actor, Role } from '@countersign/commands';
-import { agentIdsSchema } from '@countersign/shell';
-import { z } from 'zod';
+import { digestOf, lower, parseTokenEntries } from './token-entries.js';
+import type { ParsedEntry } from './token-entries.js';
 
-const tokenEntrySchema = z
-  .strictObject({
-    /** Sendable in a header as it is. */
-    token: z
-      .string()
-      .regex(/^[\x21-\x7e]{1,4096}$/, 'must be printable ASCII without spaces')
-      .optional(),
-    tokenSha256: z
-      .string()
-      .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits')
-      .optional(),
-    principal: principalSchema,
-    roles: z.array(z.enum(roles)),
-    groups: z.array(groupSchema).default([]),
-    tenant: externalIdSchema.default('default'),
-    agentIds: agentIdsSchema,
-    /** The person who is responsible for an agent. */
-    owner: principalSchema.optional(),
-    /** No response with this token has more assurance, whichever channel the client names. */
-    maxAssurance: assuranceSchema.optional(),
-  })
-  .superRefine((entry, context) => {
-    if (entry.owner !== undefined && !entry.roles.includes('agent')) {
-      context.addIssue({ code: 'custom', path: ['owner'], message: 'is only for an entry with the role agent' });
-    }
-    if (entry.maxAssurance !== undefined && !entry.roles.includes('approver')) {
-      context.addIssue({
-        code: 'custom',
-        path: ['maxAssurance'],
-        message: 'is only for an entry with the role approver',
-      });
-    }
-    if ((entry.token === undefined) === (entry.tokenSha256 === undefined)) {
-      context.addIssue({ code: 'custom', path: ['token'], message: 'give either token or tokenSha256' });
-    }
-  });
-
-const tokenEntriesSchema = z.array(tokenEntrySchema).superRefine((entries, context) => {
-  const seen = new Map<string, number>();
-  entries.forEach((entry, index) => {
-    const digest = digestOf(entry);
-    const first = seen.get(digest);
-    if (first === undefined) seen.set(digest, index);
-    else context.addIssue({ code: 'custom', path: [index, 'token'], message: `repeats the token of entry ${first}` });
-  });
-});
-
-/** One entry of a tokens file, as a person writes it. */
-export type TokenEntry = z.input<typeof tokenEntrySchema>;
+export { TokensError } from './token-entries.js';
+export type { TokenEntry } from './token-entries.js';
 
 /** The owner of a token, as the actor of each channel. */
 interface Holder {
@@ -90,19 +42,6 @@ export interface Tokens {
   readonly onChange?: (listener: () => void) => () => void;
 }
 
-/** Returns the problems of a tokens file, with index and path, never with a token. */
-export class TokensError extends Error {
-  override readonly name = 'TokensError';
-  readonly problems: readonly { readonly path: string; readonly problem: string }[];
-
-  constructor(source: string, problems: TokensError['problems']) {
-    super(
-      `${source}:\n${problems.map(({ path, problem }) => `  ${path === '' ? 'the file' : path}: ${problem}`).join('\n')}`,
-    );
-    this.problems = problems;
-  }
-}
-
 /**
  * Tokens out of a list of entries; only their SHA-256 is kept.
  * @throws TokensError with all problems at once.
@@ -110,16 +49,14 @@ export class TokensError extends Error {
  * const tokens = createTokens([{ token: 's3cret', principal: 'billing-agent', roles: ['agent'] }]);
  */
 export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
-  const parsed = tokenEntriesSchema.safeParse(entries, { error: plainWords });
-  if (!parsed.success) {
-    throw new TokensError(
-      source,
-      parsed.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), problem: message })),
-    );
-  }
-  const byTenant = Map.groupBy(parsed.data, ({ tenant }) => tenant);
+  return tokensOf(parseTokenEntries(entries, source));
+}
+
+/** The tokens of entries that were checked. */
+export function tokensOf(parsed: readonly ParsedEntry[]): Tokens {
+  const byTenant = Map.groupBy(parsed, ({ tenant }) => tenant);
   const people = new Map([...byTenant].map(([tenant, entries]) => [tenant, toPeopleOfTokens(entries)]));
-  const holders = new Map(parsed.data.map((entry) => [digestOf(entry), toHolder(entry)]));
+  const holders = new Map(parsed.map((entry) => [digestOf(entry), toHolder(entry)]));
   return {
     actorOf: (token, via) => {
       // The time of the look-up depends on the hash, of which a caller cannot choose even the first byte, and not on
@@ -133,8 +70,6 @@ export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
     approverGroups: (tenant) => new Set([...(people.get(tenant)?.approverGroups.values() ?? [])].flat()),
   };
 }
-
-type ParsedEntry = z.output<typeof tokenEntrySchema>;
 
 /** The principals of one tenant. They are looked up several times in each response, so they are kept by name. */
 interface PeopleOfTokens {
@@ -156,11 +91,6 @@ function toPeopleOfTokens(entries: readonly ParsedEntry[]): PeopleOfTokens {
   };
 }
 
-/** Lower-case hex, as the look-up makes it. */
-function digestOf(entry: Pick<ParsedEntry, 'token' | 'tokenSha256'>): string {
-  return entry.token === undefined ? (entry.tokenSha256 ?? '').toLowerCase() : hash('sha256', entry.token);
-}
-
 function toHolder(entry: ParsedEntry): Holder {
   const actor = {
     tenant: entry.tenant,
@@ -176,11 +106,4 @@ function toHolder(entry: ParsedEntry): Holder {
     assurance: lower(assuranceOf(via), entry.maxAssurance ?? 'high'),
   });
   return { api: as('api'), cli: as('cli'), mcp: as('mcp'), inbox: as('inbox') };
-}
-
-/** Ordered from the weakest. */
-const levels = assuranceSchema.options;
-
-function lower(one: Assurance, other: Assurance): Assurance {
-  return levels.indexOf(one) <= levels.indexOf(other) ? one : other;
 }

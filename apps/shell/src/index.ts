@@ -48,6 +48,19 @@ export {
   servingVariables,
   tellingVariables,
 } from './process/variables.js';
+export { version } from './process/version.js';
+export {
+  digestOfFile,
+  digestOfText,
+  digestOfValue,
+  noteRefused,
+  policyParts,
+  recordConfiguration,
+} from './record/configuration.js';
+export type { ConfiguredPart } from './record/configuration.js';
+export { noteStart } from './record/start.js';
+export { openSystemLog, processTenant } from './record/system-log.js';
+export type { SystemEventBody, SystemLog, SystemLogPorts } from './record/system-log.js';
 export { createClockCheck, observeClock } from './stores/clock-check.js';
 export { createKeysCheck } from './stores/keys-check.js';
 export { createHistory } from './stores/history.js';

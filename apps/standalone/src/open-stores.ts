@@ -21,9 +21,13 @@ import {
   followPolicyFile,
   followShadowPolicy,
   loadConditions,
+  noteRefused,
+  openSystemLog,
+  policyParts,
   readOptionalPolicy,
+  recordConfiguration,
 } from '@countersign/shell';
-import type { RuntimePorts } from '@countersign/shell';
+import type { RuntimePorts, SystemLog } from '@countersign/shell';
 import type { StandaloneConfig, StandalonePorts } from './config.js';
 import { checkKnownPositions } from './log-end.js';
 import { openVault } from './vault.js';
@@ -43,6 +47,8 @@ export interface Stores {
   readonly bus: MessageBus;
   /** The operator accepted the end of the log as it was found. */
   readonly isEndAccepted: boolean;
+  /** Who configured this process, who signed in, who looked. */
+  readonly system: SystemLog;
   /** Flushes what is only in memory and gives the data folder back. */
   readonly close: () => Promise<void>;
 }
@@ -83,13 +89,21 @@ export async function openStores(
     const projector = createProjector({ store, readModel, clock, log });
     stops.push(projector.stop);
     await projector.start();
-    const record = (content: PolicyContent | null): Promise<void> =>
-      recordPolicy(store, content, timeOf(clock), { accepted: config.acceptedPolicy });
+    const system = openSystemLog({ store, folder: config.dataFolder, clock, ids, log });
+    stops.push(system.close);
+    const record = async (content: PolicyContent | null): Promise<void> => {
+      await recordPolicy(store, content, timeOf(clock), { accepted: config.acceptedPolicy });
+      await recordConfiguration(system, policyParts(system, content));
+    };
     const tenant = policy?.tenant ?? 'default';
     const forbidding = await recordAtStart(() => record(policy), tenant, unreadable, log);
     const policies = createLivePolicies(policy);
     if (config.policyFile !== null && policy !== null) {
-      stops.push(followPolicyFile({ file: config.policyFile, tenant, policies, people, record, clock, log }).close);
+      const file = config.policyFile;
+      const onRefused = (error: unknown): void => {
+        noteRefused(system, 'policy', error, file);
+      };
+      stops.push(followPolicyFile({ file, tenant, policies, people, record, onRefused, clock, log }).close);
     }
     const shadow = openShadow(config, store, world, people);
     if (shadow !== undefined) stops.push(shadow.close);
@@ -108,7 +122,7 @@ export async function openStores(
     const topics = { [topicNames().events]: store };
     const bus = createEmbeddedMessageBus({ folder: config.dataFolder, topics, clock, log, ...metrics });
     stops.push(bus.close);
-    return { store, vault, unreadable, readModel, projector, commands, tools, bus, isEndAccepted, close };
+    return { store, vault, unreadable, readModel, projector, commands, tools, bus, isEndAccepted, system, close };
   } catch (error) {
     await close();
     throw error;

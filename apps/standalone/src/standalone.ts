@@ -3,11 +3,13 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import {
+  readConfiguredParts,
   createFileTokens,
   createChannelPeople,
   createGatewayApp,
   createGatewayMetrics,
   createPeople,
+  createRecordOfUse,
   createTokensFile,
   loadOidc,
   openGatewayFiles,
@@ -21,7 +23,16 @@ import type { Notary } from '@countersign/notary';
 import { createChannelsCheck } from '@countersign/notifier';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
 import { isLoopback, keepPrivate } from '@countersign/runtime';
-import { countParked, createKeysCheck, createOpenCalls, warnOfUnsafeNode } from '@countersign/shell';
+import {
+  countParked,
+  createKeysCheck,
+  createOpenCalls,
+  digestOfFile,
+  digestOfText,
+  noteStart,
+  recordConfiguration,
+  warnOfUnsafeNode,
+} from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig, StandalonePorts } from './config.js';
 import { refuseUsedPort } from './free-port.js';
@@ -108,6 +119,9 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   if (isFirstStart) createTokensFile(tokensFile);
   else if (config.tokensFile === null) keepPrivate(tokensFile);
   const tokens = (known ??= openTokens());
+  await recordConfigured(config, stores, { tokens, tokensFile, channels, clock });
+  const use = createRecordOfUse(stores.system, clock);
+  stops.push(use.close);
   const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
   signedInAt(sessions);
   const channelPeople = createChannelPeople(channels.people, commands.policies, people, clock);
@@ -159,6 +173,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
         createChannelsCheck(() => started.notifier),
       ],
       requestsPerSecond: config.requestsPerSecond,
+      use,
       tracing,
     },
     { host: config.host, port: config.port, inbox: { publicUrl: config.publicUrl ?? undefined } },
@@ -171,6 +186,29 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   if (started.notifier !== undefined) stops.push(started.notifier.stop);
   void store.verifyInBackground();
   return { url: gateway.url, isFirstStart, leave: gateway.close };
+}
+
+/** Records the configuration, as far as it is another one than this process recorded last. No token counts before that. */
+async function recordConfigured(
+  { channelsFile, toolsFile, policyFile, oidc }: StandaloneConfig,
+  { system, tools, vault }: Stores,
+  { tokens, tokensFile, channels, clock }: Configured,
+): Promise<void> {
+  await tokens.recordIn(system, clock);
+  await recordConfiguration(
+    system,
+    readConfiguredParts(system, { channelsFile, channels, toolsFile, tools: tools.tools, oidc }),
+  );
+  const named = { tokens: tokensFile, policy: policyFile, channels: channelsFile, tools: toolsFile };
+  const files = Object.entries(named).map(([name, file]) => [name, digestOfFile(file)] as const);
+  const rootKey = digestOfText(vault.keys.rootFingerprint);
+  await noteStart(system, { role: 'standalone', files: Object.fromEntries(files), rootKey });
+}
+
+interface Configured extends Pick<RuntimePorts, 'clock'> {
+  readonly tokens: FileTokens;
+  readonly tokensFile: string;
+  readonly channels: ChannelsConfig;
 }
 
 /** The people of the process. Their sessions are opened later, in the data folder. */

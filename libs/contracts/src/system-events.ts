@@ -78,7 +78,7 @@ export const configurationRefusedSchema = z.strictObject({
 /** The key that encrypts the keys of sensitive values was replaced. */
 export const keysRotatedSchema = z.strictObject({
   ...process,
-  /** The digests of the root keys. */
+  /** The digests of the fingerprints of the two root keys. */
   before: digestSchema,
   after: digestSchema,
   rotatedAt: timeSchema,

@@ -100,8 +100,14 @@ export function readAuditLines(text: string): readonly EventView[] {
     .map((line) => eventViewSchema.parse(JSON.parse(line)) as EventView);
 }
 
+/** The entries as a reader found them who read this many: the record of that read comes after it. */
+export function asRead(entries: readonly Entry[], count: number): readonly Entry[] {
+  return entries.filter(({ type }, index) => index < count || type !== 'AuditRead');
+}
+
 /** The differences between the log over HTTP and the log in the file. */
-export function differencesBetween(entries: readonly Entry[], views: readonly EventView[]): readonly string[] {
+export function differencesBetween(inFile: readonly Entry[], views: readonly EventView[]): readonly string[] {
+  const entries = asRead(inFile, views.length);
   const complaints: string[] = [];
   for (let index = 0; index < Math.max(entries.length, views.length); index += 1) {
     const [entry, view] = [entries[index], views[index]];

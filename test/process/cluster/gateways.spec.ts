@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import type { SystemEventData } from '@countersign/contracts';
 import { describe, expect, test } from '@jest/globals';
 import { cleanUpAfterEach } from '../harness/cleanup.js';
 import { freePort } from '../../ports.js';
@@ -30,6 +31,8 @@ function request(gateway: Server, toolCallId: string, more: object = {}, idempot
     ...keyed,
   });
 }
+
+type Changed = SystemEventData<'ConfigurationChanged'>;
 
 interface CallView {
   readonly callId: string;
@@ -147,6 +150,16 @@ describe('a person who is removed from the tokens file of the gateways', () => {
       });
       expect(callOf(await request(one, `after-${randomUUID()}`)).state).toBe('awaiting_approval');
     }
+    // Each process records the rights that it began with, and their end.
+    const changes = await eventually('the record of both gateways', 30_000, async () => {
+      const { text } = await a.http.send({ method: 'GET', path: '/v1/audit/events', token: 'ann-token' });
+      const events = text.split('\n').filter((line) => line.includes('"configures":"tokens"'));
+      return events.length < 4 ? undefined : events.map((line) => (JSON.parse(line) as { data: Changed }).data);
+    });
+    const named = (list: Changed['added']) => list.map(({ principal }) => principal);
+    expect(new Set(changes.map(({ processId }) => processId)).size).toBe(2);
+    expect(changes.filter(({ added }) => named(added).includes('me'))).toHaveLength(2);
+    expect(changes.filter(({ removed }) => named(removed).includes('me'))).toHaveLength(2);
   }, 120_000);
 });
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { audit } from '../audit/audit.js';
-import { differencesBetween, readLogFile } from '../audit/log.js';
+import { asRead, differencesBetween, readLogFile } from '../audit/log.js';
 import type { Entry } from '../audit/log.js';
 import { temporaryFolder } from '../harness/cleanup.js';
 import { freePort } from '../../ports.js';
@@ -75,7 +75,7 @@ export async function killRound({ kills, random, crashPoints, users, prefix }: R
     ...after.complaints,
     ...audit(entries, journal),
     ...differencesBetween(entries, after.log),
-    ...followerComplaints(follower, entries),
+    ...followerComplaints(follower, asRead(entries, after.log.length)),
     ...(await folderComplaints(join(folder, 'data'))),
   ];
   times.push(performance.now());

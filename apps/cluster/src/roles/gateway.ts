@@ -6,6 +6,7 @@ import {
   createGatewayApp,
   createGatewayMetrics,
   createPeople,
+  createRecordOfUse,
   loadOidc,
   openGatewayFiles,
 } from '@countersign/gateway';
@@ -15,8 +16,10 @@ import { createHistory, loadConditions, observeClock, readOptionalPolicy } from 
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import type { Vault } from '../keeper/borrow-vault.js';
+import { openRecord } from '../record.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
+import { followSiblings } from '../siblings.js';
 import { openViews } from '../views.js';
 import { openJudgingWriteSide } from '../write-side.js';
 
@@ -40,7 +43,11 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const { clock } = store;
     const readModel = await openViews(roleProcess, ledgerStore);
     const grants = { index: readModel.grants, conditions: loadConditions };
-    const judging = { grants, people: known, history: createHistory(readModel) };
+    const system = await openRecord(roleProcess, ledgerStore, { tokens, channels, tools: tools.tools });
+    followSiblings(roleProcess, store, system.processId);
+    const use = createRecordOfUse(system, roleProcess.clock);
+    onStop(use.close);
+    const judging = { system, grants, people: known, history: createHistory(readModel) };
     const commands = await openJudgingWriteSide(roleProcess, ledgerStore, policy, tools, judging);
     files = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
     const { idempotency, sessions, close } = files;
@@ -52,7 +59,7 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
       .filter(({ name }) => name !== 'event-store' && name !== 'read-model' && name !== 'unreadable-events');
     const views = { commands, readModel, store, unreadable: unreadable.streams };
     const people = createChannelPeople(channels?.people ?? [], commands.policies, known, clock);
-    const door = { tokens, sessions, oidc, channels, people, idempotency };
+    const door = { use, tokens, sessions, oidc, channels, people, idempotency };
     const ports = { ...views, ...door, metrics, clock, ids, log, checks, tracing };
     const { host, publicUrl } = config;
     const erasing = vault && toErasing(vault, { ...views, idempotency, clock, ids, log });

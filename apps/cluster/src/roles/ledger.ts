@@ -6,6 +6,7 @@ import type { Log } from '@countersign/runtime';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RequestsConfig, RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
+import { openRecord } from '../record.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
@@ -34,9 +35,10 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
     const ledgerStore = await openEventStore(process, { writeOnly: true });
     const { store } = ledgerStore;
     const readModel = await openViews(process, ledgerStore);
+    const system = await openRecord(process, ledgerStore, { tokens, tools: tools.tools });
     // Attack: a grant of a person who was removed. Without the tokens this process cannot know.
     const grants = tokens && { index: readModel.grants, conditions: loadConditions };
-    const judging = { ...(grants && { grants, people }), writeOnly: true, history: createHistory(readModel) };
+    const judging = { system, ...(grants && { grants, people }), writeOnly: true, history: createHistory(readModel) };
     const commands = await openJudgingWriteSide(process, ledgerStore, policy, tools, judging);
     const { bus, names } = await openTopics(process, (topics) => [topics.requests, topics.deadLetters]);
     const { clock } = commands;

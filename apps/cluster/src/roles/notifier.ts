@@ -17,6 +17,7 @@ import { readOptionalPolicy } from '@countersign/shell';
 import type { CheckResult, RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
+import { openRecord } from '../record.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
@@ -39,6 +40,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
     const { ids, tracing, registry, onStop, check } = roleProcess;
     const ledgerStore = await openEventStore(roleProcess);
     const { store } = ledgerStore;
+    await openRecord(roleProcess, ledgerStore, { tokens, channels: configured });
     const { clock } = store;
     const readModel = await openViews(roleProcess, ledgerStore);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);

@@ -5,6 +5,7 @@ import { createOpenCalls, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
+import { openRecord } from '../record.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
@@ -27,6 +28,7 @@ export async function readProjector(config: RoleConfig, world: RuntimePorts): Pr
     const { store } = ledgerStore;
     const { clock } = store;
     if (tokens !== undefined) onStop(tokens.close);
+    await openRecord(process, ledgerStore, { tokens });
     const commands =
       tokens === undefined
         ? openWriteSide(process, ledgerStore)

@@ -74,10 +74,11 @@ function providerActor(ports: GatewayPorts, request: FastifyRequest, token: stri
   });
 }
 
+const notOurs: ReadonlySet<string> = new Set(['unknown token', 'not a bearer token']);
 const unknownToken = 'the token is not valid: send one of the tokens file as Authorization: Bearer <token>';
 
 function unauthenticated(
-  { log, metrics }: GatewayPorts,
+  { log, metrics, use }: GatewayPorts,
   request: FastifyRequest,
   why: string,
   detail = why === 'no token' ? 'send a token as Authorization: Bearer <token>' : unknownToken,
@@ -85,5 +86,7 @@ function unauthenticated(
   const path = request.url.split('?', 1)[0];
   log.warn({ method: request.method, path, from: request.ip, why }, 'refused: not authenticated');
   metrics.refusedAtTheDoor('unauthenticated');
+  // A request without a token is no attempt: a page asks before its reader has signed in.
+  if (why !== 'no token') use?.signInRefused(notOurs.has(why) ? 'unknown token' : 'provider');
   return new ProblemError('unauthenticated', detail);
 }

@@ -1,9 +1,11 @@
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { Actor } from '@countersign/commands';
-import { eventTypes } from '@countersign/contracts';
+import { eventTypes, isCallId } from '@countersign/contracts';
 import { requestHeaders, safeHeaders } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
 import { unreadableType } from '../event-feed.js';
+import type { EventSelection } from '../event-feed.js';
+import type { RecordOfUse } from '../record-of-use.js';
 import type { EventSink } from '../event-reader.js';
 import { routes } from '../routes.js';
 import { invalidRequest } from '../validation.js';
@@ -51,6 +53,7 @@ export class StreamsController {
     const onClose = (listener: () => void): void => {
       whenOver(this.#http, request, reply, listener);
     };
+    if (actor.roles.has('auditor')) this.#record(actor, streamRead(selection));
     this.#http.gateway.events.open(
       actor,
       selection,
@@ -63,7 +66,11 @@ export class StreamsController {
   auditToolCall(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { audit } = this.#http.gateway;
     const { asOf } = queryOf(routes.auditToolCall, request);
-    return read(this.#http, request, reply, (actor) => audit.callEvents(actor, paramOf(request, 'callId'), asOf));
+    const callId = paramOf(request, 'callId');
+    return read(this.#http, request, reply, (actor) => {
+      if (isCallId(callId)) this.#record(actor, { what: 'call', values: 'clear', callId });
+      return audit.callEvents(actor, callId, asOf);
+    });
   }
 
   @Endpoint(routes.listUnreadable)
@@ -86,13 +93,28 @@ export class StreamsController {
     const lines = audit.log(actor, after, limit);
     // The export of a long log is a stream like those of events.
     whenOver(this.#http, request, reply, caps.streams.take(actor));
+    const limited = limit === Infinity ? {} : { limit };
+    this.#record(actor, { what: 'export', values: 'clear', after, ...limited });
     sendLines(reply, lines);
+  }
+
+  #record(...read: Parameters<RecordOfUse['auditRead']>): void {
+    this.#http.ports.use?.auditRead(...read);
   }
 
   #refuseFuture(actor: Actor, position: number): Promise<void> {
     const { ports, gateway } = this.#http;
     return refuseFuture(ports, gateway.caps, actor, position);
   }
+}
+
+/** What a stream of events shows to an auditor: every value in clear. */
+function streamRead({ after, callId }: EventSelection): Parameters<RecordOfUse['auditRead']>[1] {
+  return {
+    ...{ what: 'stream', values: 'clear' },
+    ...(callId !== undefined && isCallId(callId) && { callId }),
+    ...(after !== 'now' && { after }),
+  };
 }
 
 function typesOf(list: string): ReadonlySet<string> {

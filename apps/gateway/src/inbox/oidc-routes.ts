@@ -47,11 +47,14 @@ export function addOidcRoutes(
     const query = request.url.slice(callbackPath.length);
     const person = await oidc.finish(new URL(`${signIn.redirectUri}${query}`), signIn).catch((error: unknown) => {
       log.warn({ error, from: request.ip }, 'refused: the OIDC sign-in failed');
+      ports.use?.signInRefused('provider');
       const why = error instanceof TokenRefusedError ? `, because of the ID token: ${error.message}` : '';
       throw new ProblemError('forbidden', `the sign-in was refused${why}. Start again`);
     });
     setSignInCookie(reply, '', { secure: secureOf(request), maxAgeS: 0 });
-    giveSession({ request, reply, sessions }, sessions.openFor(person), { publicUrl, nowMs: clock.now() });
+    const opened = sessions.openFor(person);
+    giveSession({ request, reply, sessions }, opened, { publicUrl, nowMs: clock.now() });
+    ports.use?.signedIn(opened.actor, 'oidc');
     log.info({ principal: person.principal, tenant: person.tenant }, 'signed in');
     // A page instead of a redirect: browsers withhold a strict cookie after a redirect from another site.
     return reply

@@ -49,9 +49,11 @@ export function addSessionRoutes(
       ports.countStranger(request, 'unproved');
       log.warn({ path: '/session', from: request.ip, why: 'unknown token' }, 'refused: not authenticated');
       metrics.refusedAtTheDoor('unauthenticated');
+      ports.use?.signInRefused('unknown token');
       throw new ProblemError('unauthenticated', 'the token is not valid');
     }
     giveSession({ request, reply, sessions }, opened, { publicUrl, nowMs: ports.clock.now() });
+    ports.use?.signedIn(opened.actor, 'token');
     sendJson(reply, 201, { actor: toView(opened.actor) });
   });
   fastify.delete('/session', (request, reply) => {

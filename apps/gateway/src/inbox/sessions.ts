@@ -56,7 +56,7 @@ export function createSessions({ store, tokens, clock, ids }: SessionPorts): Ses
       { idHash: hashOf(id), tokenHash, holder: holderOf(actor), person, openedAtMs, expiresAtMs },
       perPrincipalMax,
     );
-    return { id, actor, expiresAtMs };
+    return { id, actor: { ...actor, session: `sha256:${hashOf(id)}` }, expiresAtMs };
   };
   const signedIn = (who: Pick<Actor, 'tenant' | 'principal'>): Actor | undefined => {
     // Each response asks several times, and the store is a file: only people of a provider are looked up in it.

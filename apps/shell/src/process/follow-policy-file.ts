@@ -23,6 +23,8 @@ export interface FollowedPolicy {
   readonly people?: KnownPeople | undefined;
   /** Records that this content is in force, before it judges. */
   readonly record: (content: PolicyContent) => Promise<void>;
+  /** A changed file cannot be used. */
+  readonly onRefused?: ((error: unknown) => void) | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -57,6 +59,7 @@ export function followPolicyFile(followed: FollowedPolicy): PolicyFollower {
       if (signal.aborted) return;
       const stays = followed.tenant === null ? 'the candidate' : 'the version in force';
       log.error({ file, error }, `the policy file cannot be used; ${stays} stays`);
+      followed.onRefused?.(error);
     }
   };
   const stopWatching = watchForChanges(file, () => void reload());

@@ -16,7 +16,10 @@ import { requestsOwner } from './subject-keys.js';
 import type { FindKey, SubjectKey, SubjectKeys } from './subject-keys.js';
 
 /** The keys in a file, those of copies among them. */
-export type FileKeys = SubjectKeys & CopyKeys & KnownKeys;
+export interface FileKeys extends SubjectKeys, CopyKeys, KnownKeys {
+  /** Recognises the root key, and tells nothing about it. */
+  readonly rootFingerprint: string;
+}
 
 /**
  * The keys of subjects in `keys.db`, each wrapped by the root key. A key that was destroyed leaves its id and nothing
@@ -85,6 +88,7 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): FileKe
   const { retire, ...changes } = createKeyChanges(database, cache, hashOf(...requestsOwner));
   return {
     isNew,
+    rootFingerprint: root.fingerprint,
     confirm: () => {
       database.prepare('INSERT OR IGNORE INTO root VALUES (1, ?)').run(root.fingerprint);
     },

@@ -1,0 +1,38 @@
+import { readConfiguredParts } from '@countersign/gateway';
+import type { ConfiguredFiles, FileTokens } from '@countersign/gateway';
+import { isStoreOutage } from '@countersign/event-store';
+import { makeFolderOf } from '@countersign/runtime';
+import { digestOfFile, noteStart, openSystemLog, recordConfiguration } from '@countersign/shell';
+import type { SystemLog } from '@countersign/shell';
+import { untilDone } from './role-process.js';
+import type { LedgerStore, RoleProcess } from './role-process.js';
+
+/** The configuration of a role that the log of record names. */
+export interface RecordedRole extends Pick<ConfiguredFiles, 'channels' | 'tools'> {
+  readonly tokens: FileTokens | undefined;
+}
+
+/**
+ * Opens the log of record of a role, and records how its configuration differs from what this process recorded last. No
+ * token counts before that.
+ */
+export async function openRecord(
+  process: RoleProcess,
+  { store }: LedgerStore,
+  { tokens, channels, tools }: RecordedRole,
+): Promise<SystemLog> {
+  const { config, clock, ids, log, onStop } = process;
+  const { role, dataFolder: folder, tokensFile, policyFile, channelsFile, toolsFile, oidc } = config;
+  makeFolderOf('COUNTERSIGN_DATA', folder);
+  const system = openSystemLog({ store, folder, clock, ids, log });
+  onStop(system.close);
+  await untilDone(process, 'record', isStoreOutage, async () => {
+    await tokens?.recordIn(system, clock);
+    const files = { channelsFile, channels, toolsFile, oidc, ...(tools && { tools }) };
+    await recordConfiguration(system, readConfiguredParts(system, files));
+    const named = { tokens: tokensFile, policy: policyFile, channels: channelsFile, tools: toolsFile };
+    const digests = Object.entries(named).map(([name, file]) => [name, digestOfFile(file)] as const);
+    await noteStart(system, { role, files: Object.fromEntries(digests) });
+  });
+  return system;
+}

@@ -1,0 +1,43 @@
+import type { RecordedEvent, SystemEvent } from '@countersign/contracts';
+import { expect, it } from '@jest/globals';
+import { createSiblings } from './siblings.js';
+
+const digest = (hex: string): string => `sha256:${hex.repeat(32)}`;
+let position = 0;
+const recorded = (event: SystemEvent): RecordedEvent => {
+  position += 1;
+  const metadata = { tenant: 'default', callId: null, runId: null, schemaVersion: 2, commandId: 'c' };
+  const at = `2026-11-27T10:00:0${String(position % 10)}.000Z`;
+  return { ...event, eventId: 'e', metadata, stream: 's', revision: position, position, recordedAt: at };
+};
+const started = (processId: string, tokens: string) =>
+  recorded({
+    type: 'ProcessStarted',
+    data: {
+      ...{ processId, role: 'gateway', version: '0.1.0', commit: null, startedAt: '2026-11-27T10:00:00.000Z' },
+      files: { tokens: digest(tokens), policy: digest('0f') },
+    },
+  });
+const changed = (processId: string, tokens: string) =>
+  recorded({
+    type: 'ConfigurationChanged',
+    data: {
+      ...{ processId, configures: 'tokens', digest: digest(tokens), added: [], changed: [], removed: [], summary: [] },
+      changedAt: '2026-11-27T10:00:00.000Z',
+    },
+  });
+
+it('a process whose tokens are another file than those that were recorded last says so, until it has them too', () => {
+  const [mine, other] = [createSiblings('mine'), createSiblings('other')];
+  const both = (event: RecordedEvent): void => {
+    for (const one of [mine, other]) one.fold([event]);
+  };
+  both(started('mine', '01'));
+  both(started('other', '01'));
+  expect(mine.check()).toEqual({ status: 'ok' });
+  both(changed('other', '02'));
+  expect(mine.check()).toMatchObject({ status: 'ok', note: expect.stringContaining('process other') as string });
+  expect(other.check()).toEqual({ status: 'ok' });
+  both(changed('mine', '02'));
+  expect([mine.check(), other.check()]).toEqual([{ status: 'ok' }, { status: 'ok' }]);
+});

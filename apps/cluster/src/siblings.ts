@@ -1,0 +1,65 @@
+import { isReadable, systemStream } from '@countersign/contracts';
+import type { LogEvent, SystemEvent } from '@countersign/contracts';
+import type { EventStore } from '@countersign/event-store';
+import { processTenant } from '@countersign/shell';
+import type { CheckResult } from '@countersign/shell';
+import { followLog } from './follow-log.js';
+import type { RoleProcess } from './role-process.js';
+
+type Shared = 'tokens' | 'policy';
+
+interface Said {
+  readonly processId: string;
+  readonly digest: string;
+  readonly at: string;
+}
+
+/** What the processes of the cluster said last about the files that all of them must have alike. */
+export interface Siblings {
+  readonly fold: (events: readonly LogEvent[]) => void;
+  readonly check: () => CheckResult;
+}
+
+/** Compares this process with the one that recorded last: whoever is behind says so, and the newest one does not. */
+export function createSiblings(processId: string): Siblings {
+  const latest = new Map<Shared, Said>();
+  const own = new Map<Shared, string>();
+  const say = (name: Shared, said: Said): void => {
+    latest.set(name, said);
+    if (said.processId === processId) own.set(name, said.digest);
+  };
+  const foldOne = (event: SystemEvent, at: string): void => {
+    if (event.type === 'ConfigurationChanged') {
+      const { configures, digest, processId: by } = event.data;
+      if (configures === 'tokens' && digest !== null) say(configures, { processId: by, digest, at });
+    }
+    if (event.type !== 'ProcessStarted') return;
+    for (const name of ['tokens', 'policy'] as const) {
+      const digest = event.data.files[name];
+      if (digest !== undefined) say(name, { processId: event.data.processId, digest, at });
+    }
+  };
+  return {
+    fold: (events) => {
+      for (const event of events) if (isReadable(event)) foldOne(event as SystemEvent, event.recordedAt);
+    },
+    check: () => {
+      const notes = (['tokens', 'policy'] as const).flatMap((name) => {
+        const [newest, mine] = [latest.get(name), own.get(name)];
+        if (newest === undefined || mine === undefined || newest.digest === mine) return [];
+        return `the ${name} file of this process is another one than that of process ${newest.processId}, recorded at ${newest.at}`;
+      });
+      return notes.length === 0 ? { status: 'ok' } : { status: 'ok', note: notes.join('; ') };
+    },
+  };
+}
+
+/** Follows what the processes record about themselves, for a note in `/readyz`. Nothing waits for it. */
+export function followSiblings(process: RoleProcess, store: Pick<EventStore, 'subscribe'>, processId: string): void {
+  const siblings = createSiblings(processId);
+  const streams = [systemStream(processTenant, '')];
+  const unchecked = { ...process, check: () => undefined };
+  process.check({ name: 'same-configuration', check: siblings.check });
+  // It rejects when the process is asked to stop.
+  followLog(unchecked, 'siblings', store, { streams, onEvents: siblings.fold }).catch(() => undefined);
+}

@@ -1,0 +1,56 @@
+import { isReadable } from '@countersign/contracts';
+import type { ConfigurationKind, CredentialRights, LogEvent, SystemEvent } from '@countersign/contracts';
+
+/** What a process recorded last about a tenant: the fold of its stream. */
+export interface Recorded {
+  /** -1: nothing is recorded. */
+  readonly revision: number;
+  /** The rights by credential. */
+  readonly credentials: ReadonlyMap<string, CredentialRights>;
+  /** The digests of the configuration; without those that were never recorded. */
+  readonly digests: ReadonlyMap<ConfigurationKind, string>;
+  /** The digest of the root key at the last start. */
+  readonly rootKey: string | undefined;
+}
+
+export const nothingRecorded: Recorded = {
+  revision: -1,
+  credentials: new Map(),
+  digests: new Map(),
+  rootKey: undefined,
+};
+
+/** The fold of a stream. After an event that cannot be read nothing is known, so all is recorded again. */
+export function foldRecorded(events: readonly LogEvent[]): Recorded {
+  return events.reduce(
+    (before, event) =>
+      isReadable(event)
+        ? afterEvent(before, event as SystemEvent & { readonly revision: number })
+        : { ...nothingRecorded, revision: event.revision },
+    nothingRecorded,
+  );
+}
+
+/** The state after one more event. */
+export function afterEvent(before: Recorded, event: SystemEvent & { readonly revision: number }): Recorded {
+  const { revision } = event;
+  switch (event.type) {
+    case 'ConfigurationChanged': {
+      const { configures, digest, added, changed, removed } = event.data;
+      const digests = digest === null ? before.digests : new Map([...before.digests, [configures, digest]]);
+      if (added.length + changed.length + removed.length === 0) return { ...before, revision, digests };
+      const credentials = new Map(before.credentials);
+      for (const one of [...added, ...changed]) if (one.credential !== undefined) credentials.set(one.credential, one);
+      for (const { credential } of removed) if (credential !== undefined) credentials.delete(credential);
+      return { ...before, revision, digests, credentials };
+    }
+    case 'ProcessStarted':
+      return { ...before, revision, rootKey: event.data.files['rootKey'] ?? before.rootKey };
+    case 'ConfigurationRefused':
+    case 'KeysRotated':
+    case 'SignedIn':
+    case 'SignInRefused':
+    case 'AuditRead':
+      return { ...before, revision };
+  }
+}

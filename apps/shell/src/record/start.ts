@@ -1,0 +1,45 @@
+import { EventStoreDamagedError, isStoreOutage } from '@countersign/event-store';
+import { version } from '../process/version.js';
+import { processTenant } from './system-log.js';
+import type { SystemEventBody, SystemLog } from './system-log.js';
+
+/** What a process says of itself at its start. */
+export interface StartedProcess {
+  readonly role: string;
+  /** The digests of its configuration files by what they configure; null: there is none. */
+  readonly files: Readonly<Record<string, string | null>>;
+  /** The digest of the root key, where the process has it. */
+  readonly rootKey?: string | undefined;
+}
+
+/**
+ * Records the start, and a root key that is another one than at the start before; later, where the store cannot be written
+ * now, because a process with a full disk still serves reads.
+ */
+export async function noteStart(system: SystemLog, { role, files, rootKey }: StartedProcess): Promise<void> {
+  const { rootKey: before } = await system.recorded(processTenant);
+  const digests = { ...files, rootKey: rootKey ?? null };
+  const known = Object.entries(digests).flatMap(([name, digest]) => (digest === null ? [] : [[name, digest]]));
+  await recordOrNote(system, () => ({
+    type: 'ProcessStarted',
+    data: {
+      ...{ role, version, commit: null },
+      files: Object.fromEntries(known) as Record<string, string>,
+      startedAt: system.now(),
+    },
+  }));
+  if (rootKey === undefined || before === undefined || before === rootKey) return;
+  await recordOrNote(system, () => ({
+    type: 'KeysRotated',
+    data: { before, after: rootKey, rotatedAt: system.now() },
+  }));
+}
+
+async function recordOrNote(system: SystemLog, event: () => SystemEventBody): Promise<void> {
+  try {
+    await system.record(processTenant, event());
+  } catch (error) {
+    if (!isStoreOutage(error) && !(error instanceof EventStoreDamagedError)) throw error;
+    system.note(processTenant, event);
+  }
+}

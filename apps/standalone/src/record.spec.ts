@@ -1,0 +1,132 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EventView, ToolCallView } from '@countersign/contracts';
+import { createSystemIds, sleep, systemClock } from '@countersign/runtime';
+import { createSilentLog } from '@countersign/runtime/testing';
+import { afterAll, expect, it } from '@jest/globals';
+import { readStandaloneConfig } from './config.js';
+import { startStandalone } from './standalone.js';
+import type { Standalone } from './standalone.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-record-'));
+const tokensFile = join(folder, 'tokens.json');
+const policyFile = join(folder, 'policy.yaml');
+let server: Standalone | undefined;
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const tokenOf = (name: string): string => `cs_${name}_0123456789012345678901234567890123456789`;
+const idOf = (name: string): string => `token:${hash('sha256', tokenOf(name), 'hex').slice(0, 16)}`;
+const entry = (name: string, principal: string, ...roles: string[]) => ({ token: tokenOf(name), principal, roles });
+const people = [
+  entry('agent', 'agent', 'agent'),
+  entry('alice', 'alice', 'approver'),
+  entry('iris', 'iris', 'auditor'),
+];
+const twin = entry('twin', 'alice', 'approver');
+const write = (...entries: object[]): void => {
+  writeFileSync(tokensFile, JSON.stringify(entries), { mode: 0o600 });
+};
+const start = async (): Promise<void> => {
+  const env = { COUNTERSIGN_DATA: join(folder, 'data'), COUNTERSIGN_PORT: '0', COUNTERSIGN_TOKENS_FILE: tokensFile };
+  const world = { clock: systemClock, ids: createSystemIds(), log: createSilentLog() };
+  server = await startStandalone(readStandaloneConfig({ ...env, COUNTERSIGN_POLICY: policyFile }), world);
+};
+const send = async (as: string, path: string, body?: object): Promise<Response> => {
+  const headers = { authorization: `Bearer ${tokenOf(as)}`, 'content-type': 'application/json' };
+  const init = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
+  return fetch(`${server?.url ?? ''}${path}`, init);
+};
+const log = async (): Promise<readonly EventView[]> => {
+  const text = await (await send('iris', '/v1/audit/events')).text();
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as EventView);
+};
+const changesOf = async () =>
+  (await log()).flatMap(({ type, data }) => {
+    const { configures, added, removed } = data as Record<string, readonly { readonly credential: string }[] | string>;
+    if (type !== 'ConfigurationChanged' || configures !== 'tokens') return [];
+    return [
+      [added, removed].map((list) => (Array.isArray(list) ? list.map(({ credential }) => credential as string) : [])),
+    ];
+  });
+const until = async (isTrue: () => Promise<boolean>): Promise<void> => {
+  for (let tries = 0; !(await isTrue()); tries += 1) {
+    if (tries > 100) throw new Error('it did not happen within 10 s');
+    await sleep(systemClock, 100);
+  }
+};
+const approveAs = async (as: string, toolCallId: string): Promise<string> => {
+  const calls = [{ toolCallId, toolName: 'pay', arguments: {}, needsApproval: true }];
+  const asked = (await (await send('agent', '/v1/tool-calls', { runId: 'run-1', calls })).json()) as {
+    readonly calls: readonly ToolCallView[];
+  };
+  const approvalId = asked.calls[0]?.approval?.approvalId ?? '';
+  const answer = await send(as, `/v1/approvals/${approvalId}/responses`, { decision: { type: 'approve' } });
+  expect(answer.status).toBe(200);
+  return approvalId;
+};
+
+it('the operator who is alice for two seconds is in the log', async () => {
+  writeFileSync(policyFile, 'version: 1\nrules: []\n');
+  write(...people);
+  await start();
+  write(...people, twin);
+  await until(async () => (await send('twin', '/v1/me')).status === 200);
+  const approvalId = await approveAs('twin', 'call-1');
+  write(...people);
+  await until(async () => (await send('twin', '/v1/me')).status === 401);
+  await until(async () => (await changesOf()).length === 3);
+  const ids = people.map(({ principal }) => idOf(principal));
+  expect(await changesOf()).toEqual([
+    [ids, []],
+    [[idOf('twin')], []],
+    [[], [idOf('twin')]],
+  ]);
+  const vote = (await log()).find(
+    ({ type, data }) => type === 'ApprovalResponded' && data['approvalId'] === approvalId,
+  );
+  expect(vote).toMatchObject({ actor: { kind: 'person', id: 'alice' }, data: { credential: idOf('twin') } });
+}, 60_000);
+
+it('names a twin that was added while the server was stopped, and its removal at the next start', async () => {
+  await server?.stop();
+  write(...people, twin);
+  await start();
+  await approveAs('twin', 'call-2');
+  await server?.stop();
+  write(...people);
+  await start();
+  expect((await send('twin', '/v1/me')).status).toBe(401);
+  expect((await changesOf()).slice(3)).toEqual([
+    [[idOf('twin')], []],
+    [[], [idOf('twin')]],
+  ]);
+}, 60_000);
+
+it('says each start, what cannot be used, what the policy is, and who read the log', async () => {
+  writeFileSync(tokensFile, '[{ "principal": ');
+  const typesOf = async (type: string) => (await log()).filter((event) => event.type === type);
+  await until(async () => (await typesOf('ConfigurationRefused')).length === 1);
+  expect((await send('alice', '/v1/me')).status).toBe(200);
+  const [refused] = await typesOf('ConfigurationRefused');
+  expect(refused).toMatchObject({ actor: { kind: 'operator' }, data: { configures: 'tokens' } });
+  expect(await typesOf('ProcessStarted')).toHaveLength(3);
+  expect((await typesOf('ProcessStarted'))[0]?.data).toMatchObject({ role: 'standalone', commit: null });
+  const policies = (await typesOf('ConfigurationChanged')).filter(({ data }) => data['configures'] === 'policy');
+  expect(policies).toHaveLength(1);
+  const reads = await typesOf('AuditRead');
+  expect(reads[0]).toMatchObject({
+    ...{ actor: { kind: 'person', id: 'iris' } },
+    data: { count: 1, reads: [{ what: 'export', values: 'clear', after: 0 }], credential: idOf('iris') },
+  });
+  const processes = new Set((await log()).flatMap(({ data }) => data['processId'] ?? []));
+  expect(processes.size).toBe(1);
+  expect(JSON.stringify(await log())).not.toContain(tokenOf('twin'));
+}, 60_000);
