@@ -20,7 +20,7 @@ import type { Tool, ToolOutcome, ToolRun } from './tools/tool.js';
 function event(type: EventType, callId: string | null, data: JsonObject = {}, tenant = 'default'): EventView {
   const where = { position: 1, revision: 0, runId: memoryRunId, recordedAt: '2030-01-01T00:00:00.000Z' };
   const tool = { toolCallId: 'call-1', toolName: 'delete_file', agentId: 'agent' };
-  return { eventId: `${type}-${callId ?? ''}`, type, callId, tenant, data, ...tool, ...where };
+  return { eventId: `${type}-${callId ?? ''}`, type, callId, tenant, data, actor: null, ...tool, ...where };
 }
 
 const allowed = (callId: string): EventView => event('ToolCallAllowed', callId);

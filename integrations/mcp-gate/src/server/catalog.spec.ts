@@ -65,7 +65,8 @@ describe('a server that does not answer `tools/list`', () => {
 
   it('does not keep a call waiting that the client has cancelled', async () => {
     const request = { reply: new Promise<never>(() => undefined), cancel: () => undefined };
-    const catalog = createCatalog({ send: () => request, take: () => false, lose: () => undefined }, 100);
+    const requests = { send: () => request, take: () => false, lose: () => undefined, makesTasks: () => false };
+    const catalog = createCatalog(requests, 100);
     const cancelling = new AbortController();
     const found = catalog.find('balance', cancelling.signal);
     cancelling.abort(new Error('cancelled'));
