@@ -95,12 +95,21 @@ function problems(route: Route, book: SchemaRegistry, shared: SharedResponses): 
     [...byStatus].map(([status, codes]) => {
       const [code = '', ...more] = codes;
       if (more.length > 0)
-        return [String(status), problemOf(status, codes, book, nameOf(route.id, 'problem', String(status)))];
+        return [
+          String(status),
+          withReplayed(route, problemOf(status, codes, book, nameOf(route.id, 'problem', String(status)))),
+        ];
       const name = nameOf(code);
       shared.set(name, problemOf(status, codes, book, nameOf(code, 'problem')));
       return [String(status), { $ref: `#/components/responses/${name}` }];
     }),
   );
+}
+
+/** A repeat with the same key can be refused: the rules judge it now. */
+function withReplayed({ method }: Route, problem: JsonSchema): JsonSchema {
+  const replayed = method === 'GET' ? {} : headersNamed('IdempotentReplayed');
+  return { ...problem, headers: { ...(problem['headers'] as JsonSchema), ...replayed } };
 }
 
 function problemOf(status: number, codes: readonly ErrorCode[], book: SchemaRegistry, name: string): JsonSchema {
