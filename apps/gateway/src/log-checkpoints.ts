@@ -1,4 +1,5 @@
 import type { Actor } from '@countersign/commands';
+import { ProblemError } from '@countersign/shell';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
 
@@ -25,7 +26,7 @@ export function readCheckpoint(checkpoints: LogCheckpoints | undefined, { tenant
   return note === undefined ? notFound('no checkpoint is signed yet: POST /v1/log/checkpoint signs one') : ok(note);
 }
 
-/** `POST /v1/log/checkpoint`. */
+/** `POST /v1/log/checkpoint`. @throws ProblemError `unavailable`, with the reason, when nothing can be signed now */
 export async function makeCheckpoint(checkpoints: LogCheckpoints | undefined, { tenant }: Actor): Promise<Answer> {
   if (checkpoints === undefined) return notHere();
   const signing = await checkpoints.sign(tenant);
@@ -36,7 +37,7 @@ export async function makeCheckpoint(checkpoints: LogCheckpoints | undefined, { 
       return notFound(noEvents);
     case 'rewound':
     case 'unavailable':
-      return refused({ code: 'unavailable', detail: signing.why });
+      throw new ProblemError('unavailable', signing.why);
   }
 }
 
