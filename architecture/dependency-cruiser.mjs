@@ -4,7 +4,7 @@ export default {
   forbidden,
   options: {
     ...cruiseOptions,
-    tsConfig: { fileName: 'tsconfig.check.json' },
+    tsConfig: { fileName: 'tsconfig.json' },
     exclude: {
       path: [
         '^(libs|apps|integrations)/(adapters/)?[^/]+/(bundle|dist|node_modules)/',

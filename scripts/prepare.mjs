@@ -9,6 +9,8 @@ import { withLock } from './lock.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const adapters = join(root, 'integrations', 'adapters');
+/** TypeScript 7, which compiles in native code. What needs the interface of its compiler (ESLint, the types of the API) has version 6. */
+const compiler = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
 const buildStamp = join(root, '.cache', 'build-stamp');
 /** Two runs in one clone must not install or compile at the same moment. */
 const lockFile = join(root, '.cache', 'prepare.lock');
@@ -69,9 +71,8 @@ async function build(before) {
 }
 
 /** Compiles these packages and what they need. Default: all packages. */
-function compile(folders = []) {
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  return run(recentNode(), [tsc, '-b', '--pretty', 'false', ...folders]);
+function compile(folders = [join(root, 'tsconfig.build.json')]) {
+  return run(recentNode(), [compiler, '-b', '--pretty', 'false', ...folders]);
 }
 
 const apiTypes = join(root, 'libs', 'api-client', 'src', 'api.ts');
@@ -102,10 +103,8 @@ const libsOfInbox = ['contracts', 'http-client', 'text'].map((name) => join(root
 
 /** Bundles the web inbox. */
 async function buildInbox(before) {
-  const [tsc, vite] = [join('typescript', 'bin', 'tsc'), join('vite', 'bin', 'vite.js')].map((path) =>
-    join(root, 'node_modules', path),
-  );
-  await run(recentNode(), [tsc, '-p', inbox, '--pretty', 'false']);
+  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+  await run(recentNode(), [compiler, '-p', inbox, '--pretty', 'false']);
   await run(recentNode(), [vite, 'build', '--logLevel', 'warn'], { cwd: inbox });
   mkdirSync(dirname(inboxStamp), { recursive: true });
   writeFileSync(inboxStamp, before);
@@ -124,7 +123,6 @@ export function recentNode() {
 
 function installedByHand(folder, lock) {
   const hidden = join(folder, 'node_modules', '.package-lock.json');
-  const compiler = join(root, 'node_modules', 'typescript', 'package.json');
   return existsSync(hidden) && existsSync(compiler) && statSync(hidden).mtimeMs >= statSync(lock).mtimeMs;
 }
 
@@ -149,7 +147,7 @@ function stateOfSources() {
     join(folder, 'tsconfig.json'),
     ...sources(join(folder, 'src')),
   ]);
-  const inRoot = ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json', 'tsconfig.app.json'];
+  const inRoot = ['package-lock.json', 'tsconfig.build.json', 'tsconfig.base.json', 'tsconfig.app.json'];
   const others = [document, ...inRoot.map((name) => join(root, name)), join(cli, 'rolldown.config.mjs')];
   return stateOf([...others, ...perFolder, ...inboxFiles()]);
 }

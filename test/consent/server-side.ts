@@ -190,7 +190,7 @@ class ServerSide {
   }
 
   #claimed(call: number, response: Response | null): Answer['claim'] {
-    const { attempt, arguments: args, leaseUntil } = response?.body as ClaimView;
+    const { attempt, arguments: args, leaseUntil } = (response as Response).body as ClaimView;
     this.#claims.set(call, { attempt, leaseUntil: Date.parse(leaseUntil) });
     return { ...fromArguments(args), attempt, instruction: this.#calls.get(call)?.instruction ?? null };
   }

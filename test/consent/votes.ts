@@ -156,7 +156,9 @@ export class Votes {
         const rule = this.#book.ruleOf(amount);
         const { content } = current;
         const kept =
-          content.kind === 'run' ? content.secret : (round.proposals[0]?.content as { secret: string | null }).secret;
+          content.kind === 'run'
+            ? content.secret
+            : (round.proposals[0] as { content: { secret: string | null } }).content.secret;
         const secret = decision.secret === 'kept' ? kept : decision.secret;
         return { content: { kind: 'run', amount, secret }, rules: rule.id === first.id ? [first] : [first, rule] };
       }

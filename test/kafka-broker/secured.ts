@@ -75,7 +75,11 @@ export async function startSecuredBroker(): Promise<SecuredBroker> {
       logLevel: kafkajs.logLevel.NOTHING,
     }).admin();
     await client.connect();
-    return work(client).finally(() => client.disconnect());
+    try {
+      return await work(client);
+    } finally {
+      await client.disconnect();
+    }
   };
   return {
     ...{ byPassword, byCertificate: [nodes[0]!.address], authority, userOf, administrate },

@@ -30,7 +30,11 @@ describe('dead letters on Kafka', () => {
     const client = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING });
     const producer = client.producer({ createPartitioner: Partitioners.DefaultPartitioner });
     await producer.connect();
-    await producer.send({ topic, messages: [message] }).finally(() => producer.disconnect());
+    try {
+      await producer.send({ topic, messages: [message] });
+    } finally {
+      await producer.disconnect();
+    }
   };
   const letters = () => kafka.bus.deadLetters.list();
 

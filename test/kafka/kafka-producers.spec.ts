@@ -165,7 +165,11 @@ describeWith('Python', hasPython, () => {
         agentId: 'agent',
         tools: [],
       });
-      await worker.cancelRun(runId, 'seen enough').finally(worker.close);
+      try {
+        await worker.cancelRun(runId, 'seen enough');
+      } finally {
+        await worker.close();
+      }
     }
     await eventually(() => {
       for (const runId of runIds) {

@@ -38,6 +38,10 @@ export async function committedBy(groupId: string, topic: string): Promise<strin
   const { brokers } = await startKafkaBroker();
   const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
-  const [of] = await admin.fetchOffsets({ groupId, topics: [topic] }).finally(() => admin.disconnect());
-  return of?.partitions[0]?.offset;
+  try {
+    const [of] = await admin.fetchOffsets({ groupId, topics: [topic] });
+    return of?.partitions[0]?.offset;
+  } finally {
+    await admin.disconnect();
+  }
 }

@@ -175,13 +175,17 @@ describe('a wrong connection setting', () => {
     expect(fatal).toEqual([]);
   }, 120_000);
 
-  const stepOf = (kafka: Partial<WorkerKafka>, answerWithinMs = 60_000) => {
+  const stepOf = async (kafka: Partial<WorkerKafka>, answerWithinMs = 60_000) => {
     const { fetch } = createFakeCountersign();
     const worker = createWorker({
       ...{ url: 'http://ledger.test', token: 't', agentId: 'agent', fetch, tools: [] },
       kafka: overKafka({ ...connectionOf('worker'), topicPrefix, answerWithinMs, ...kafka }),
     });
-    return worker.cancelRun('run-1', 'tried').finally(worker.close);
+    try {
+      return await worker.cancelRun('run-1', 'tried');
+    } finally {
+      await worker.close();
+    }
   };
 
   it.each([

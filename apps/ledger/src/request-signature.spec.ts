@@ -47,7 +47,7 @@ describe('a signed request', () => {
     // The sender is unknown, so only the configured tenant learns of it.
     expect(event?.metadata).toMatchObject({ tenant: 'default', runId: null });
     expect(await world.figures()).toContain('countersign_ledger_unverified_total 1');
-    const { code, detail } = event?.data as { code: string; detail: string };
+    const { code, detail } = event!.data as { code: string; detail: string };
     expect(code).toBe('unauthenticated');
     return detail;
   };

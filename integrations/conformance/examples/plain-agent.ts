@@ -45,4 +45,10 @@ async function answer() {
   return { event: 'finished', told, final: 'done' } as const;
 }
 
-await end(() => answer().finally(worker.close));
+await end(async () => {
+  try {
+    return await answer();
+  } finally {
+    await worker.close();
+  }
+});

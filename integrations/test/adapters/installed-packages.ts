@@ -80,7 +80,7 @@ export async function complaintsOfTypes(app: string, names: readonly string[]): 
     ...{ lib: ['ES2023', 'DOM'], types: [] },
   };
   writeFileSync(join(app, 'tsconfig.types.json'), JSON.stringify({ compilerOptions, files: ['types.ts'] }));
-  const tsc = join(tools, 'typescript', 'bin', 'tsc');
+  const tsc = join(tools, 'typescript-native', 'bin', 'tsc');
   try {
     return (await run(process.execPath, [tsc, '-p', 'tsconfig.types.json', '--pretty', 'false'], { cwd: app })).stdout;
   } catch (error) {

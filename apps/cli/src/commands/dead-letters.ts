@@ -86,10 +86,12 @@ async function withFolder<T>(folder: string, work: (deadLetters: DeadLetters) =>
   try {
     const store = await openEmbeddedEventStore({ folder, ...world });
     const bus = createEmbeddedMessageBus({ folder, topics: { [topicNames().events]: store }, ...world });
-    return await work(bus.deadLetters).finally(async () => {
+    try {
+      return await work(bus.deadLetters);
+    } finally {
       await bus.close();
       await store.close();
-    });
+    }
   } catch (error) {
     if (!(error instanceof EventStoreUnavailableError)) throw error;
     throw localError('notReady', 'in-use', `${error.message}.`, 'Stop the server for as long as this takes.');

@@ -26,7 +26,11 @@ export async function withKafka<T>({ terminal }: Output, work: (opened: KafkaAnd
     });
     const { partitions, replication } = config;
     const { brokers } = config.kafka;
-    return await work({ kafka, brokers, partitions, replication }).finally(kafka.close);
+    try {
+      return await work({ kafka, brokers, partitions, replication });
+    } finally {
+      await kafka.close();
+    }
   } catch (error) {
     if (error instanceof ConfigError) {
       const problems = error.problems.map(({ variable, problem }) => `${variable}: ${problem}`);

@@ -86,7 +86,11 @@ async function withLog<T>(output: Output, work: Work<T>): Promise<T> {
   try {
     const { store, seal, isExclusive } = await openLog(env, folder, log);
     const file = join(folder, 'read-model.db');
-    return await work({ file, source: store, log, seal, onProgress: progress.show, isExclusive }).finally(store.close);
+    try {
+      return await work({ file, source: store, log, seal, onProgress: progress.show, isExclusive });
+    } finally {
+      await store.close();
+    }
   } catch (error) {
     if (!(error instanceof EventStoreUnavailableError)) throw error;
     const remedy = 'On one machine, stop the server for as long as this takes; in a cluster, look at EventStoreDB.';

@@ -20,8 +20,8 @@ const problemType = 'application/problem+json';
 
 /** The problem of the first code that the response can have. */
 function problemOf({ $ref }: JsonSchema, schemas: Schemas): unknown {
-  const { allOf } = schemas[String($ref).slice('#/components/schemas/'.length)] as { allOf: readonly JsonSchema[] };
-  const { code } = allOf[1]?.['properties'] as { code: { enum: readonly [ErrorCode] } };
+  const { allOf } = schemas[String($ref).slice('#/components/schemas/'.length)] as { allOf: [JsonSchema, JsonSchema] };
+  const { code } = allOf[1]['properties'] as { code: { enum: readonly [ErrorCode] } };
   return toProblem({ code: code.enum[0], detail: 'What happened and what helps, in a sentence.' });
 }
 

@@ -29,7 +29,7 @@ function bodiesOf({ name, operation }: (typeof operations)[number]): readonly (r
     ...(operation['requestBody'] === undefined ? {} : { request: operation['requestBody'] as Body }),
   };
   return Object.entries(all).flatMap(([place, body]) => {
-    const shared = responses[String(body['$ref']).replace('#/components/responses/', '')] as Body | undefined;
+    const shared = responses[String(body['$ref']).replace('#/components/responses/', '')];
     return Object.entries((shared ?? body).content ?? {}).map(
       ([type, media]) => [`${name} ${place} ${type}`, media] as const,
     );

@@ -111,4 +111,10 @@ async function answer() {
   return saidIn(task);
 }
 
-await end(() => answer().finally(worker.close));
+await end(async () => {
+  try {
+    return await answer();
+  } finally {
+    await worker.close();
+  }
+});

@@ -58,8 +58,15 @@ export function withApprovals(options: ApprovalsOptions, agent: AgentExecutor): 
   const cancelLateCalls = async ({ taskId, context }: RequestContext): Promise<void> => {
     if (hasEnded(await taskStore.load(taskId, context))) await cancelCalls(worker, taskId);
   };
+  const runToItsEnd = async (request: RequestContext, eventBus: ExecutionEventBus): ReturnType<typeof run> => {
+    try {
+      return await run(agent, request, eventBus);
+    } finally {
+      await cancelLateCalls(request);
+    }
+  };
   const execute: AgentExecutor['execute'] = async (request, eventBus) => {
-    const { hasBegun, held } = await run(agent, request, eventBus).finally(() => cancelLateCalls(request));
+    const { hasBegun, held } = await runToItsEnd(request, eventBus);
     const open = await openIn(worker, request.taskId);
     const last =
       open.length === 0

@@ -107,4 +107,10 @@ async function answer() {
   return { event: 'paused', state: JSON.stringify({ ...state, interrupts: client.pendingInterrupts }) } as const;
 }
 
-await end(() => answer().finally(worker.close));
+await end(async () => {
+  try {
+    return await answer();
+  } finally {
+    await worker.close();
+  }
+});

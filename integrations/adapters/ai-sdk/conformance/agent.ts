@@ -84,4 +84,10 @@ async function outerTurn(messages: ModelMessage[]): Promise<ModelMessage[]> {
   return [...messages, ...responseMessages];
 }
 
-await end(() => answer().finally(gate.close));
+await end(async () => {
+  try {
+    return await answer();
+  } finally {
+    await gate.close();
+  }
+});

@@ -113,4 +113,10 @@ async function answer() {
         final: messages.at(-1)?.text ?? '',
       } as const);
 }
-await end(() => answer().finally(gate.close));
+await end(async () => {
+  try {
+    return await answer();
+  } finally {
+    await gate.close();
+  }
+});

@@ -88,4 +88,10 @@ async function answer() {
   return { event: 'finished', told, final: await output.text } as const;
 }
 
-await end(() => answer().finally(gate.close));
+await end(async () => {
+  try {
+    return await answer();
+  } finally {
+    await gate.close();
+  }
+});

@@ -78,4 +78,10 @@ function endOf(result: {
   } as const;
 }
 
-await end(() => answer().finally(gate.close));
+await end(async () => {
+  try {
+    return await answer();
+  } finally {
+    await gate.close();
+  }
+});

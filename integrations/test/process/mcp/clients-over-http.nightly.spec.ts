@@ -54,6 +54,10 @@ describe.each(Object.entries(ways))('%s', (way, open) => {
     writeFileSync(file, '');
     const connected = await client.connect(python)(await open(['--hold', '1s', '--agent', agentId], file));
     const payments = (): readonly string[] => readFileSync(file, 'utf8').split('\n').filter(Boolean);
-    await expectPayments(connected, setup.ledger, { agentId, payments }).finally(() => connected.close());
+    try {
+      await expectPayments(connected, setup.ledger, { agentId, payments });
+    } finally {
+      await connected.close();
+    }
   });
 });

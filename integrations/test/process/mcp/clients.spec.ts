@@ -64,7 +64,11 @@ describe.each(['1', '2'] as const)('before a server on version %s of the SDK', (
   it.each(tried)('$name agrees on $agreed, reads every result, and each payment is made once', async (client) => {
     const gate = gateOf(agentOf(client, sdk), sdk, client.startsAfterMs);
     const connected = await client.connect(python)(gate);
-    await expectPayments(connected, setup.ledger, gate).finally(() => connected.close());
+    try {
+      await expectPayments(connected, setup.ledger, gate);
+    } finally {
+      await connected.close();
+    }
     expect(gate.agreed()).toBe(client.agreed);
   });
 });
