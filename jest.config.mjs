@@ -53,6 +53,22 @@ export const withoutCoverage = { coveragePathIgnorePatterns: ['.'] };
 /** These run what was built, as users do: no source is mapped. */
 export const built = { modulePathIgnorePatterns: [] };
 
+const thresholds = {
+  './libs/text/src/': { lines: 95 },
+  './libs/domain/src/': { lines: 95 },
+  './libs/policy/src/': { lines: 95 },
+  './libs/event-store/src/': { lines: 95 },
+};
+
+/**
+ * Where lines are counted. Counting costs a third of what a spec takes, so CI counts what has a threshold of its own, and the nightly form
+ * and `npm run test:coverage` everything.
+ */
+const [measured, globally] =
+  process.env.CI && !isNightly
+    ? ['libs/{text,domain,policy,event-store}', {}]
+    : ['{libs,apps}/*', { global: { lines: 85 } }];
+
 /** Everything but the integrations, which have a configuration of their own (integrations/jest.config.mjs). */
 export default {
   projects: [
@@ -73,7 +89,7 @@ export default {
   coverageDirectory: 'coverage',
   coverageReporters: ['text-summary', 'lcov'],
   collectCoverageFrom: [
-    '{libs,apps}/*/src/**/*.ts',
+    `${measured}/src/**/*.ts`,
     '!**/*.spec.ts',
     '!**/*.contract.ts',
     '!**/testing.ts',
@@ -82,12 +98,6 @@ export default {
     '!apps/inbox/**',
     '!libs/*/src/kafka/**',
   ],
-  coverageThreshold: {
-    global: { lines: 85 },
-    './libs/text/src/': { lines: 95 },
-    './libs/domain/src/': { lines: 95 },
-    './libs/policy/src/': { lines: 95 },
-    './libs/event-store/src/': { lines: 95 },
-  },
+  coverageThreshold: { ...globally, ...thresholds },
   testTimeout: 30_000,
 };

@@ -3,7 +3,7 @@ import type { JsonSchema } from '@countersign/contracts';
 import * as fc from 'fast-check';
 import { createApi } from '../testing/api.js';
 import type { Api, Reply, Sent } from '../testing/api.js';
-import { createDocumented } from '../testing/documented.js';
+import { documented } from '../testing/documented.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 import { createOpenApiDocument } from './document.js';
@@ -44,7 +44,6 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 );
 const guarded = operations.filter(({ isPublic }) => !isPublic);
 const read = operations.filter(({ method }) => method === 'GET');
-const documented = createDocumented();
 
 let world: World;
 let api: Api;
@@ -133,7 +132,7 @@ describe('each operation of the document', () => {
   it.each(read)('answers HEAD like GET, without a body: $path', async (operation) => {
     const head = await headersOf(operation, 'HEAD');
     expect([head.status, await head.text()]).toEqual([(await headersOf(operation, 'GET')).status, '']);
-    documented.checkHeaders('GET', operation.path, head.status, head.headers);
+    documented().checkHeaders('GET', operation.path, head.status, head.headers);
   });
 
   it.each(guarded)('is refused without a token, and without its role: $method $path', async (operation) => {

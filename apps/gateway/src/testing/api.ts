@@ -1,5 +1,5 @@
 import type { ApprovalView, ToolCallView } from '@countersign/contracts';
-import { createDocumented } from './documented.js';
+import { documented } from './documented.js';
 import type { World } from './world.js';
 
 /** One response, with its body parsed if it is JSON. */
@@ -39,7 +39,6 @@ let runs = 0;
 
 /** A client of a world. */
 export function createApi(world: World): Api {
-  const documented = createDocumented();
   const send = async <T>(method: string, path: string, sent: Sent = {}): Promise<Reply<T>> => {
     const { as = 'agent', body, raw, headers, signal } = sent;
     const payload = raw ?? (body === undefined ? null : JSON.stringify(body));
@@ -56,9 +55,9 @@ export function createApi(world: World): Api {
     const text = await response.text();
     const contentType = response.headers.get('content-type') ?? '';
     const answer: unknown = contentType.includes('json') && !contentType.includes('ndjson') ? JSON.parse(text) : text;
-    documented.checkResponse(method, path, response.status, contentType, answer);
-    documented.checkHeaders(method, path, response.status, response.headers);
-    if (response.ok && method === 'POST' && raw === undefined) documented.checkAccepted(method, path, body);
+    documented().checkResponse(method, path, response.status, contentType, answer);
+    documented().checkHeaders(method, path, response.status, response.headers);
+    if (response.ok && method === 'POST' && raw === undefined) documented().checkAccepted(method, path, body);
     return { status: response.status, headers: response.headers, body: answer as T };
   };
   const request: Api['request'] = async (call = {}, more = {}) => {

@@ -33,10 +33,20 @@ const ours = [
   ...['Request-Id', 'Retry-After', 'WWW-Authenticate'],
 ];
 
-/** A checker over the document that the server serves. */
-export function createDocumented(): Documented {
+let theOne: Documented | undefined;
+
+/** The checker over the document that the server serves, one for all worlds of a spec: it compiles a schema for each response. */
+export function documented(): Documented {
+  return (theOne ??= createDocumented());
+}
+
+function createDocumented(): Documented {
   const document = createOpenApiDocument();
-  const ajv = new Ajv2020({ strict: false, allErrors: true, unicodeRegExp: true });
+  const ajv = new Ajv2020({
+    ...{ strict: false, allErrors: true, unicodeRegExp: true },
+    inlineRefs: false,
+    code: { optimize: false },
+  });
   (formats as unknown as (ajv: Ajv2020) => void)(ajv);
   ajv.addSchema({ $id: 'openapi', components: document.components });
   const compiled = new Map<string, ValidateFunction>();
