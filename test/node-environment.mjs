@@ -5,8 +5,11 @@ import { relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { types } from 'node:util';
 import { TestEnvironment } from 'jest-environment-node';
+import { cacheCompiledCode } from './code-cache.mjs';
 import { keepNewCoverage } from './new-coverage.mjs';
 import { recordCpu, usedCpuMs } from './spec-cpu.mjs';
+
+cacheCompiledCode();
 
 const dispatchers = [1, 2].map((version) => Symbol.for(`undici.globalDispatcher.${version}`));
 

@@ -1,0 +1,38 @@
+// Each spec compiles again what it imports, in a realm of its own. V8 can take over most of that from an earlier compilation in the same
+// worker.
+import vm from 'node:vm';
+
+/** The last source of each file, and what V8 made of it. */
+const compiled = new Map();
+
+function dataOf(file, source) {
+  const before = compiled.get(file);
+  return before?.source === source ? before.data : undefined;
+}
+
+class CachedSourceTextModule extends vm.SourceTextModule {
+  constructor(source, options) {
+    const cachedData = dataOf(options.identifier, source);
+    super(source, { ...options, cachedData });
+    if (cachedData === undefined) compiled.set(options.identifier, { source, data: this.createCachedData() });
+  }
+}
+
+const { compileFunction } = vm;
+
+function compileCachedFunction(source, parameters, options) {
+  const { filename } = options;
+  const cachedData = dataOf(filename, source);
+  const compiledFunction = compileFunction(source, parameters, {
+    ...options,
+    cachedData,
+    produceCachedData: cachedData === undefined,
+  });
+  if (cachedData === undefined) compiled.set(filename, { source, data: compiledFunction.cachedData });
+  return compiledFunction;
+}
+
+/** From now on this worker compiles each module and each function of a file once. */
+export function cacheCompiledCode() {
+  Object.assign(vm, { SourceTextModule: CachedSourceTextModule, compileFunction: compileCachedFunction });
+}
