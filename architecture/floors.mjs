@@ -35,7 +35,7 @@ export const floors = [
     unit: 'libs/contracts',
     floor: 0,
     ours: [],
-    npm: ['zod'],
+    npm: ['zod', 'canonicalize'],
     node: ['crypto'],
     // Without zod, for the command line and the browser.
     entrances: ['backoff', 'clock'],

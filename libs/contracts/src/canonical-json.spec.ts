@@ -26,6 +26,6 @@ describe('the canonical form', () => {
   });
 
   it.each([NaN, Infinity, -Infinity, '\ud800', 'a\udc00', { '\ud83d': 1 }])('does not exist for %j', (value) => {
-    expect(() => canonicalJson([value] as JsonValue)).toThrow(TypeError);
+    expect(() => canonicalJson([value] as JsonValue)).toThrow();
   });
 });

@@ -260,7 +260,7 @@ describe('a press', () => {
     ['taken away', '', 1],
   ])('of a modal that approves "as it is" while its arguments are %s', async (_, args, decided) => {
     await receive(press('m'));
-    const { view } = server.calls().at(-1)?.args as { view: { callback_id: string; private_metadata: string } };
+    const { view } = server.calls().at(-1)!.args as { view: { callback_id: string; private_metadata: string } };
     const response = await receive(slackSubmission(view, { decision: 'approve', args }));
     expect(given).toHaveLength(decided);
     if (decided === 0) expect(JSON.stringify(response.body)).toContain('You changed the arguments');
