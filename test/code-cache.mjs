@@ -12,8 +12,15 @@ function dataOf(file, source) {
 
 class CachedSourceTextModule extends vm.SourceTextModule {
   constructor(source, options) {
-    const cachedData = dataOf(options.identifier, source);
-    super(source, { ...options, cachedData });
+    let cachedData = dataOf(options.identifier, source);
+    try {
+      super(source, { ...options, cachedData });
+    } catch (error) {
+      // V8 takes nothing over that was compiled under other flags, and a spec may set one.
+      if (error.code !== 'ERR_VM_MODULE_CACHED_DATA_REJECTED') throw error;
+      cachedData = undefined;
+      super(source, options);
+    }
     if (cachedData === undefined) compiled.set(options.identifier, { source, data: this.createCachedData() });
   }
 }
