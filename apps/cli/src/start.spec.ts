@@ -15,9 +15,11 @@ describe('countersign start', () => {
     const folder = import.meta.dirname;
     const sources = globSync('**/*.ts', { cwd: folder }).filter((file) => !/\.spec\.ts$|^testing/.test(file));
     expect(sources.length).toBeGreaterThan(20);
-    // The text library imports nothing, neither the server nor an external package.
+    // The text library imports nothing, neither the server nor an external package. Commands of the audit are loaded when they run.
     const loading = sources.filter((file) =>
-      /^import (?!type )[^;]*'@countersign\/(?!(?:text|http-client)')/m.test(readFileSync(join(folder, file), 'utf8')),
+      /^import (?!type )[^;]*'@countersign\/(?!(?:text|http-client|audit)')/m.test(
+        readFileSync(join(folder, file), 'utf8'),
+      ),
     );
     expect(loading).toEqual([]);
     const lazily = sources.filter((file) => readFileSync(join(folder, file), 'utf8').includes("import('@countersign/"));

@@ -56,9 +56,15 @@ describe('a schema of the MCP server', () => {
   });
 
   it('that is no text for the ledger goes there as one of any object, which keeps its marks', async () => {
-    const { call, asked } = await open({ description: '\ud800', ...withX({ writeOnly: true }) });
+    const { call, asked } = await open({ properties: { '\ud800': { type: 'string' }, x: { writeOnly: true } } });
     await call({ any: 1 });
     expect(asked).toMatchObject([{ toolSchema: { type: 'object', sensitive: true } }]);
+  });
+
+  it('whose description was cut in the middle of a character is checked, without the half of it', async () => {
+    const { call, asked } = await open({ description: 'x\ud800', ...withX({ type: 'string', writeOnly: true }) });
+    await call({ x: 'a' });
+    expect(asked).toMatchObject([{ toolSchema: { description: 'x\ufffd', ...withX({ writeOnly: true }) } }]);
   });
 
   it('is checked at the gate as the ledger checks it', async () => {
