@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readable } from '@countersign/event-store/testing';
+import { streamPrefixes } from '@countersign/event-store/eventstoredb';
 import type { RecordedEvent } from '@countersign/contracts';
 import { openKafka } from '@countersign/message-bus/kafka';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
@@ -67,7 +68,6 @@ export function openBus(engines: Engines, env: Environment): KafkaBus {
 
 /** Like the ledger's own. */
 const ledgerConcurrency = 64;
-const prefixes = ['toolCall-', 'policy-', 'refusals-', 'delivery-'];
 
 /** Measures each hop separately. */
 export async function measureHops(engines: Engines, scale: Scale, progress: (what: string) => void): Promise<Hops> {
@@ -81,7 +81,7 @@ export async function measureHops(engines: Engines, scale: Scale, progress: (wha
   const store = await openStore(engines.storeUrl);
   progress('the log followed: by the raw client, by the adapter, into a read model');
   const followed = await followLog(store);
-  const raw = await rawSubscription(engines.storeUrl, prefixes, followed.events);
+  const raw = await rawSubscription(engines.storeUrl, streamPrefixes, followed.events);
   const replayed = await replayRate(store, followed.events);
   await store.close();
   progress('the relay from memory, then from the store');
