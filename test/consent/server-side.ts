@@ -239,7 +239,9 @@ class ServerSide {
 
   #toShown(call: number, view: ToolCallView): Shown {
     const { approval, state, instruction, verdict } = view;
-    const grantId = verdict.outcome === 'allow' ? verdict.grantId : undefined;
+    // A call that was cancelled, or is asked about after all, keeps its verdict, and the grant permits it no more.
+    const isPermitted = !unpermitted.includes(state);
+    const grantId = verdict.outcome === 'allow' && isPermitted ? verdict.grantId : undefined;
     return {
       ...{ state, instruction, ...seen(view.arguments) },
       grant: grantId === undefined ? null : this.#given.indexOf(grantId),
@@ -247,6 +249,8 @@ class ServerSide {
     };
   }
 }
+
+const unpermitted: readonly ToolCallView['state'][] = ['awaiting_approval', 'denied', 'cancelled', 'expired'];
 
 const statuses: Readonly<Record<string, number>> = {
   ...{ 'invalid-request': 400, unauthenticated: 401, forbidden: 403, 'own-request': 403, 'not-an-approver': 403 },
