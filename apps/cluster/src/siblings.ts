@@ -14,13 +14,13 @@ interface Said {
   readonly at: string;
 }
 
-/** What the processes of the cluster said last about the files that all of them must have alike. */
+/** The newest records of all processes about the files that must be the same in each. */
 export interface Siblings {
   readonly fold: (events: readonly LogEvent[]) => void;
   readonly check: () => CheckResult;
 }
 
-/** Compares this process with the one that recorded last: whoever is behind says so, and the newest one does not. */
+/** Compares this process with the one that recorded last. Only a process with older files says that they differ. */
 export function createSiblings(processId: string): Siblings {
   const latest = new Map<Shared, Said>();
   const own = new Map<Shared, string>();

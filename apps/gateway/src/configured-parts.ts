@@ -12,7 +12,7 @@ export interface ConfiguredFiles {
   readonly oidc: OidcConfig | null;
 }
 
-/** What the log of record says of this configuration: to each tenant what is its own, and no secret. */
+/** The parts of this configuration that are recorded: for each tenant its own, and never a secret. */
 export function readConfiguredParts(
   { tenants }: Pick<SystemLog, 'tenants'>,
   files: ConfiguredFiles,

@@ -1,7 +1,7 @@
 import type { Finding, Hash } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 
-/** What is wrong with the bytes of an event, or with its place. */
+/** A fault in the bytes of an event, or in its place. */
 export type Damage = Pick<Finding, 'check' | 'detail'>;
 
 /** One event of a log that is verified, and the damage that reading it found. */
@@ -20,7 +20,7 @@ export interface LogSource {
   readonly events: () => AsyncIterable<SourceEvent>;
   /** All of the source, in the unit of `done`. */
   readonly total: number;
-  /** Whether the source has hashes of its own over the bytes of each event. */
+  /** Whether the source stores a hash of each event. */
   readonly hasStore: boolean;
   /** The newest checkpoint of each epoch that is kept with the log, the latest epoch first. */
   readonly keptNotes: (tenant: string) => readonly string[];

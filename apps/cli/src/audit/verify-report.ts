@@ -3,7 +3,7 @@ import { printable } from '@countersign/text';
 import type { Output } from '../invocation.js';
 import type { Line } from '../view/line.js';
 
-/** What a verification checked, and what it found. */
+/** The checks of a verification and its findings. */
 export interface VerifyReport {
   readonly onFinding: (finding: Finding) => void;
   /** Prints the result. */

@@ -74,7 +74,7 @@ async function record({ events }: Story): Promise<readonly StoredEvent[]> {
   return stored as unknown as readonly StoredEvent[];
 }
 
-/** What an owner of the folder can do to the log. */
+/** Ways in which the owner of the folder can change the log. */
 function meddle(work: (log: DatabaseSync) => void): void {
   const log = new DatabaseSync(join(folder, 'events.db'));
   work(log);
@@ -244,7 +244,7 @@ describe('countersign audit verify of a data folder', () => {
     expect(findings).toMatchObject([{ check: 'since', index: 0 }]);
   });
 
-  it('names the forged event where the tree beside the log was left as it was', async () => {
+  it('names the forged event when log-tree.db was not changed', async () => {
     const events = await record(denied);
     keepTree(events);
     meddle(turnDenialsIntoApprovals);

@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 
 /**
- * Opens a database of a data folder to read it, also while a server writes it, and changes no file. Where no server has it
- * open, there is no write-ahead log, and SQLite is told that nothing changes: it would make files beside it otherwise.
+ * Opens a database of a data folder to read it, also while a server writes it, and changes no file. Without a write-ahead log
+ * no server has it open. SQLite is then told that it does not change, because otherwise it would make files of its own.
  */
 export function openReadOnly(file: string): DatabaseSync {
   const url = pathToFileURL(file);

@@ -32,7 +32,7 @@ export function createFailingChannels({ store, readModel, clock, log }: Ports): 
       after = last.position;
       await nextTurn();
     }
-    // What was learned meanwhile is newer.
+    // A result that came during the read is newer.
     for (const [channelId, fails] of earlier) if (!failing.has(channelId)) failing.set(channelId, fails);
   };
   return {

@@ -124,7 +124,7 @@ it('takes a token of the next key at once, and reads the keys no more often for 
   await provider.rotate('one');
 });
 
-it('names a token in the record by an id of a bounded length, whatever the provider says', async () => {
+it('names a token in the record by an id of a bounded length, for each token of a provider', async () => {
   const claims = { iss: provider.issuer, aud: audience, sub: 'u1', exp: Math.floor(Date.now() / 1000) + 300 };
   const credentialOf = async (jti: string) => {
     const verified = await openOidc().verify(await provider.sign({ ...claims, jti }));
