@@ -48,6 +48,7 @@ function toShownApproval(state: ToolCall, approval: Approval): Shown['approval']
     digest: digestOf(state) ?? '',
     isRequest: action.actionDigest === state.request.actionDigest,
     instructions: instructionsOf(approval).map(({ instruction }) => instruction),
-    inPlaceOf: approval.votes.at(-1)?.onBehalfOf ?? null,
+    // A withdrawn response is shown no more.
+    inPlaceOf: approval.votes.findLast(({ status }) => status !== 'withdrawn')?.onBehalfOf ?? null,
   };
 }
