@@ -1,5 +1,6 @@
-import { createPublicKey, hash, verify } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { fromBase64, toBase64 } from './base64.js';
+import { isEd25519Cosignature, isEd25519Signature, isMlDsaCosignature } from './cosignature.js';
 
 /** The types of keys in C2SP's signed notes. */
 export const keyTypes = { ed25519: 0x01, cosignature: 0x04, mlDsaCosignature: 0x06 } as const;
@@ -16,7 +17,12 @@ export interface VerifierKey {
 
 /** The Ed25519 key of this name, from its 32 public bytes. */
 export function ed25519Key(name: string, key: Uint8Array): VerifierKey {
-  return { name, id: keyIdOf(name, keyTypes.ed25519, key), type: keyTypes.ed25519, key };
+  return verifierKey(name, keyTypes.ed25519, key);
+}
+
+/** The key of this name and type, from its public bytes. */
+export function verifierKey(name: string, type: number, key: Uint8Array): VerifierKey {
+  return { name, id: keyIdOf(name, type, key), type, key };
 }
 
 /** The key as one line of text, a vkey: `<name>+<id>+<base64 of type and key>`. */
@@ -41,18 +47,22 @@ export function isKeyName(name: string): boolean {
   return name !== '' && name.isWellFormed() && !/[\s\p{Cc}+]/u.test(name);
 }
 
-/** Returns whether this key signed the text; undefined for a type of key that is not known here. */
+/**
+ * Returns whether this key signed the text, or cosigned it as a checkpoint; undefined for a type of key that is not known
+ * here, or that the runtime does not have.
+ */
 export function isSignedBy(key: VerifierKey, text: string, signature: Uint8Array): boolean | undefined {
-  if (key.type !== keyTypes.ed25519) return undefined;
-  if (key.key.length !== ed25519Bytes) return false;
-  const spki = Buffer.concat([ed25519SpkiPrefix, key.key]);
-  const publicKey = createPublicKey({ key: spki, format: 'der', type: 'spki' });
-  return verify(null, Buffer.from(text), publicKey, signature);
+  switch (key.type) {
+    case keyTypes.ed25519:
+      return isEd25519Signature(key.key, text, signature);
+    case keyTypes.cosignature:
+      return isEd25519Cosignature(key, text, signature);
+    case keyTypes.mlDsaCosignature:
+      return isMlDsaCosignature(key, text, signature);
+    default:
+      return undefined;
+  }
 }
-
-const ed25519Bytes = 32;
-/** The DER bytes of a SubjectPublicKeyInfo before the 32 bytes of an Ed25519 key. */
-const ed25519SpkiPrefix = Buffer.from('302a300506032b6570032100', 'hex');
 
 function keyIdOf(name: string, type: number, key: Uint8Array): string {
   return hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(type), key]), 'hex').slice(0, 8);
