@@ -5,7 +5,7 @@ import { defaultPace } from '@countersign/domain';
 import type { Pace } from '@countersign/domain';
 import { createOversight } from '@countersign/read-model';
 import type { Oversight } from '@countersign/read-model';
-import { toCsv } from '@countersign/text';
+import { toCsv } from '@countersign/exports';
 import { createBreather } from './limits/breather.js';
 import type { FairTurns } from './limits/fair-turns.js';
 import type { GatewayPorts } from './ports.js';

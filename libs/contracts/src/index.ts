@@ -23,6 +23,7 @@ export { calledToolOf, toEventView, toLogEventView, toMaskedEventView } from './
 export type { EventAudience } from './event-view.js';
 export { actorOfEvent, actorRules } from './event-actor.js';
 export type { ActorRule, EventActor } from './event-actor.js';
+export { codeOfEvent, eventCodes } from './event-codes.js';
 export { weigh } from './event-weight.js';
 export {
   currentSchemaVersion,

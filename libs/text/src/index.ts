@@ -1,7 +1,6 @@
 export { foldBlankLines } from './blank-runs.js';
 export { batchWords } from './batch-words.js';
 export type { ShownBatch } from './batch-words.js';
-export { toCsv } from './csv.js';
 export { decidedWords, doneWords } from './decision-words.js';
 export { eventWordsOf, withLateness, withWhy } from './event-words.js';
 export type { EventWords, ReadMember } from './event-words.js';
