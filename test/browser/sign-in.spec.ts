@@ -125,6 +125,29 @@ describe('signing in to the inbox', () => {
     expect((await post({ ...ours, origin: world.url, 'sec-fetch-site': 'same-origin' })).status).toBe(200);
   });
 
+  it('lets a page of a configured origin decide with a token, and with no session', async () => {
+    const elsewhere = await serveElsewhere('<p>desk</p>');
+    const world = await openWorld({ COUNTERSIGN_CORS_ORIGINS: `https://desk.example.com,${elsewhere}` });
+    const [call] = await world.ask([{}]);
+    const approvalId = call?.approval?.approvalId ?? '';
+    const { context } = await openInbox(browser(), world.url);
+    const page = await context.newPage();
+    const decide = (from: string, init: string) =>
+      page.goto(from).then(() =>
+        page.evaluate(`fetch('${world.url}/v1/approvals/${approvalId}/responses', { method: 'POST', ${init},
+        body: JSON.stringify({ decision: { type: 'approve' } }) }).then(async (answer) => ({ status: answer.status,
+        state: (await answer.json()).state, requestId: answer.headers.get('request-id') }), () => 'blocked')`),
+      );
+    const withSession = `credentials: 'include', headers: { 'content-type': 'application/json', 'countersign-client': 'inbox' }`;
+    const withToken = `headers: { authorization: 'Bearer ${tokenOf.ann}', 'content-type': 'application/json',
+      'idempotency-key': 'desk-1', 'request-id': 'desk-1' }`;
+    expect(await decide(elsewhere, withSession)).toBe('blocked');
+    // The same server by a name that is not configured.
+    expect(await decide(elsewhere.replace('127.0.0.1', 'localhost'), withToken)).toBe('blocked');
+    expect(await world.send('ann', 'GET', `/v1/approvals/${approvalId}`)).toMatchObject({ state: 'pending' });
+    expect(await decide(elsewhere, withToken)).toEqual({ status: 200, state: 'approved', requestId: 'desk-1' });
+  });
+
   it('refuses to be framed and runs only its own scripts', async () => {
     const world = await openWorld();
     const { headers, text } = await world.http.send({ method: 'GET', path: '/' });

@@ -1,6 +1,7 @@
 /** Every variable that some process or command of ours reads. */
 const settingNames: readonly string[] = [
   ...['HOST', 'PORT', 'DATA', 'LOG_LEVEL', 'PUBLIC_URL', 'REQUESTS_PER_SECOND', 'ACCEPT_LOG_END'],
+  'CORS_ORIGINS',
   ...[
     'KEYS_FOLDER',
     'ROOT_KEY_FILE',

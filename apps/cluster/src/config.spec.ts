@@ -155,6 +155,16 @@ describe('the configuration of a role', () => {
     expect(wrong('gateway', { ...all, COUNTERSIGN_PUBLIC_URL: 'https://ann@c.example/' })).toHaveLength(1);
   });
 
+  it('takes the origins of pages for a gateway alone, and says what to do about a wildcard', () => {
+    const env = { ...all, COUNTERSIGN_CORS_ORIGINS: 'https://desk.example.com/, http://localhost:5173' };
+    expect(readRoleConfig('gateway', env).corsOrigins).toEqual(['https://desk.example.com', 'http://localhost:5173']);
+    expect(readRoleConfig('gateway', all).corsOrigins).toEqual([]);
+    expect(readRoleConfig('ledger', env).corsOrigins).toEqual([]);
+    expect(wrong('gateway', { ...all, COUNTERSIGN_CORS_ORIGINS: '*' })).toEqual([
+      'COUNTERSIGN_CORS_ORIGINS: has a *, and every origin must be named: write origins separated by commas, such as https://desk.example.com,http://localhost:5173',
+    ]);
+  });
+
   it('names a variable once although two checks find it wrong', () => {
     expect(wrong('relay', { ...all, COUNTERSIGN_EVENTSTORE_URL: 'http://store' })).toEqual([
       expect.stringMatching(/^COUNTERSIGN_EVENTSTORE_URL: must begin with esdb/),

@@ -3,7 +3,13 @@ import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
 import { ConfigError, isLoopback, readConfig, readSecretOf, Secret } from '@countersign/runtime';
 import type { ConfigProblem } from '@countersign/runtime';
-import { judgingVariables, processVariables, servingVariables, tellingVariables } from '@countersign/shell';
+import {
+  browsedVariables,
+  judgingVariables,
+  processVariables,
+  servingVariables,
+  tellingVariables,
+} from '@countersign/shell';
 import { borrowerProblems, keeperProblems, toConnection, toServer } from './keeper/keeper-config.js';
 import type { KafkaConfig, KeysConfig, RequestsConfig, Role, RoleConfig } from './role-config.js';
 import { z } from 'zod';
@@ -31,7 +37,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const variablesOf = {
   gateway: {
     ...{ ...processVariables, ...eventStore, ...borrowing, ...judgingVariables },
-    ...{ ...senders, ...tellingVariables, ...servingVariables, ...signIn },
+    ...{ ...senders, ...tellingVariables, ...servingVariables, ...browsedVariables, ...signIn },
   },
   ledger: {
     ...processVariables,
@@ -69,6 +75,7 @@ type Values = Output<typeof processVariables & typeof eventStore> &
         typeof senders &
         typeof tellingVariables &
         typeof servingVariables &
+        typeof browsedVariables &
         typeof signIn &
         typeof requests &
         typeof executing &
@@ -105,6 +112,7 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
     leaseMs: values.COUNTERSIGN_RESOLVER_LEASE_MS ?? null,
     publicUrl: values.COUNTERSIGN_PUBLIC_URL === undefined ? null : new URL(values.COUNTERSIGN_PUBLIC_URL),
     requestsPerSecond: values.COUNTERSIGN_REQUESTS_PER_SECOND ?? null,
+    corsOrigins: values.COUNTERSIGN_CORS_ORIGINS ?? [],
     oidc: role === 'gateway' ? readOidcConfig(env) : null,
     issuer: values.COUNTERSIGN_OIDC_ISSUER === undefined ? null : new URL(values.COUNTERSIGN_OIDC_ISSUER),
   };

@@ -78,6 +78,8 @@ export interface RoleConfig {
   readonly publicUrl: URL | null;
   /** Per principal and gateway. */
   readonly requestsPerSecond: number | null;
+  /** The origins whose pages may call the API of the gateways. */
+  readonly corsOrigins: readonly string[];
   readonly oidc: OidcConfig | null;
   /** The issuer at which people sign in, also for the roles that only have to recognise its principals. */
   readonly issuer: URL | null;

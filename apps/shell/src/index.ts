@@ -42,6 +42,7 @@ export { readOptionalPolicy } from './process/read-policy.js';
 export { loadConditions } from './process/load-conditions.js';
 export { warnOfUnsafeNode } from './process/warn-of-unsafe-node.js';
 export {
+  browsedVariables,
   judgingVariables,
   portVariable,
   processVariables,

@@ -3,7 +3,13 @@ import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
 import { readConfig } from '@countersign/runtime';
 import type { LogLevel } from '@countersign/runtime';
-import { judgingVariables, processVariables, servingVariables, tellingVariables } from '@countersign/shell';
+import {
+  browsedVariables,
+  judgingVariables,
+  processVariables,
+  servingVariables,
+  tellingVariables,
+} from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import { z } from 'zod';
 
@@ -12,6 +18,7 @@ const schema = z.object({
   ...judgingVariables,
   ...tellingVariables,
   ...servingVariables,
+  ...browsedVariables,
   COUNTERSIGN_TOKENS_FILE: z.string().optional(),
   COUNTERSIGN_ACCEPT_LOG_END: z
     .string()
@@ -45,6 +52,8 @@ export interface StandaloneConfig {
   readonly channelsFile: string | null;
   /** The public URL; null: the address that it listens on. */
   readonly publicUrl: URL | null;
+  /** The origins whose pages may call the API. */
+  readonly corsOrigins: readonly string[];
   /** The OIDC provider for sign-in, in addition to tokens. */
   readonly oidc: OidcConfig | null;
   /** Per principal. */
@@ -89,6 +98,7 @@ export function readStandaloneConfig(
     toolsFile: file(values.COUNTERSIGN_TOOLS),
     channelsFile: file(values.COUNTERSIGN_CHANNELS),
     publicUrl: values.COUNTERSIGN_PUBLIC_URL === undefined ? null : new URL(values.COUNTERSIGN_PUBLIC_URL),
+    corsOrigins: values.COUNTERSIGN_CORS_ORIGINS,
     oidc: readOidcConfig(env),
     requestsPerSecond: values.COUNTERSIGN_REQUESTS_PER_SECOND,
     acceptedLogEnd: values.COUNTERSIGN_ACCEPT_LOG_END ?? null,

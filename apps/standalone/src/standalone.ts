@@ -176,7 +176,10 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       use,
       tracing,
     },
-    { host: config.host, port: config.port, inbox: { publicUrl: config.publicUrl ?? undefined } },
+    {
+      ...{ host: config.host, port: config.port, corsOrigins: config.corsOrigins },
+      inbox: { publicUrl: config.publicUrl ?? undefined },
+    },
   );
   stops.push(gateway.close);
   await gateway.listen();

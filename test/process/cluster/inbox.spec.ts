@@ -13,6 +13,8 @@ import { openStoreServer, storeUrl, writeTokens } from './roles.js';
 cleanUpAfterEach();
 
 const publicUrl = 'https://approvals.example.com';
+/** The origin of a page that may call the API. */
+const desk = 'https://desk.example.com';
 
 /** Returns the sign-in address, as every provider does; no test signs in through it. */
 async function openProvider(): Promise<string> {
@@ -50,6 +52,7 @@ async function openGateway() {
     COUNTERSIGN_EVENTSTORE_URL: storeUrl(storePort),
     COUNTERSIGN_TOKENS_FILE: writeTokens(),
     COUNTERSIGN_PUBLIC_URL: publicUrl,
+    COUNTERSIGN_CORS_ORIGINS: desk,
     COUNTERSIGN_OIDC_ISSUER: issuer,
     COUNTERSIGN_OIDC_CLIENT_ID: 'countersign',
   };
@@ -97,6 +100,9 @@ describe('the inbox at a gateway of a cluster', () => {
     const answer = { method: 'POST', path, body: { decision: { type: 'approve' } } } as const;
     const foreign = { ...fromPage, cookie, origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
     expect((await second.http.send({ ...answer, headers: foreign })).status).toBe(403);
+    // A page that may call the API does so with a token: the session stays that of the inbox.
+    const ofDesk = await second.http.send({ ...answer, headers: { ...foreign, origin: desk } });
+    expect(ofDesk).toMatchObject({ status: 403, headers: { 'access-control-allow-origin': desk } });
     const approved = await second.http.send({ ...answer, headers: { ...fromPage, cookie } });
     expect(approved).toMatchObject({
       status: 200,

@@ -61,11 +61,11 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const people = createChannelPeople(channels?.people ?? [], commands.policies, known, clock);
     const door = { use, tokens, sessions, oidc, channels, people, idempotency };
     const ports = { ...views, ...door, metrics, clock, ids, log, checks, tracing };
-    const { host, publicUrl } = config;
+    const { host, publicUrl, corsOrigins } = config;
     const erasing = vault && toErasing(vault, { ...views, idempotency, clock, ids, log });
     const limited = { ...ports, ...erasing, requestsPerSecond: config.requestsPerSecond ?? undefined };
     await roleProcess.serve((port) =>
-      createGatewayApp(limited, { host, port, inbox: { publicUrl: publicUrl ?? undefined } }),
+      createGatewayApp(limited, { host, port, corsOrigins, inbox: { publicUrl: publicUrl ?? undefined } }),
     );
   };
 }

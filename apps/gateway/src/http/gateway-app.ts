@@ -39,6 +39,8 @@ export interface GatewayAddress {
   /** 0: any free port. */
   readonly port: number;
   readonly inbox?: InboxOptions;
+  /** The origins whose pages may call the API; default: none. */
+  readonly corsOrigins?: readonly string[];
 }
 
 /** The API as a server. */
@@ -62,7 +64,7 @@ const finishMsMax = 10_000;
  */
 export async function createGatewayApp(given: GatewayPorts, address: GatewayAddress): Promise<GatewayApp> {
   const ports = { ...given, log: createLimitedLog(given.log, given.clock) };
-  const { host, port, inbox = {} } = address;
+  const { host, port, inbox = {}, corsOrigins = [] } = address;
   const gateway = createGateway(ports);
   const filter = new ProblemFilter(ports.log, {
     known: (error) => knownError(ports, error),
@@ -76,6 +78,7 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
     filter,
     methodsOf: createMethodsOf(allRoutes),
     rateHeaders: caps.uncountedHeaders,
+    corsOrigins,
   });
   const { admit } = createAdmission(ports, { caps, host, publicUrl: inbox.publicUrl });
   readRequests(server, (request) => {

@@ -71,6 +71,7 @@ export interface WorldOptions {
   readonly over?: (store: EventStore) => EventStore;
   readonly change?: (ports: GatewayPorts) => GatewayPorts;
   readonly inbox?: InboxOptions;
+  readonly corsOrigins?: readonly string[];
 }
 
 /** Opens it; the folder is removed on close, unless it was given. */
@@ -119,7 +120,8 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     log,
   };
   const ports = options.change?.(given) ?? given;
-  const app = await createGatewayApp(ports, { host: '127.0.0.1', port: 0, inbox: options.inbox ?? {} });
+  const { inbox = {}, corsOrigins = [] } = options;
+  const app = await createGatewayApp(ports, { host: '127.0.0.1', port: 0, inbox, corsOrigins });
   const url = await app.listen();
   const close = async (): Promise<void> => {
     await app.close();

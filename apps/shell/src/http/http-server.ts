@@ -5,6 +5,8 @@ import { openLogScope } from '@countersign/runtime';
 import type { LogScope } from '@countersign/runtime';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createCors } from './cors.js';
+import type { Cors } from './cors.js';
 import { createConnections } from './connections.js';
 import type { Connections } from './connections.js';
 import { ProblemError, toProblem } from './problem.js';
@@ -25,6 +27,8 @@ export interface HttpServerOptions {
   readonly connectionsMax?: number;
   /** `RateLimit` and its policy, as names and values, of a request that nothing counts. */
   readonly rateHeaders?: readonly string[];
+  /** The origins whose pages may call the API; default: none. */
+  readonly corsOrigins?: readonly string[];
 }
 
 /** Nest's adapter for a fastify that responds with problem documents only when it refuses. */
@@ -68,7 +72,10 @@ class OneErrorHandlerAdapter extends FastifyAdapter {
  * against caching and framing, and an orderly shutdown.
  */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { bodyBytesMax, filter, methodsOf, connectionsMax = connectionsMaxDefault, tls, rateHeaders = null } = options;
+  const { bodyBytesMax, filter, connectionsMax = connectionsMaxDefault, tls, rateHeaders = null } = options;
+  const { corsOrigins = [] } = options;
+  const methodsOf = withHead(options.methodsOf);
+  const cors = corsOrigins.length === 0 ? undefined : createCors(corsOrigins);
   const adapter = new OneErrorHandlerAdapter({
     ...(tls && { https: tls }),
     bodyLimit: bodyBytesMax,
@@ -85,7 +92,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     genReqId: ({ headers }: IncomingMessage) => sensibleId(headers['request-id']) ?? randomUUID(),
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       // No hook runs for a URL that cannot be read.
-      request.rateHeaders = rateHeaders;
+      begin(request, rateHeaders, cors);
       setHeaders(request, reply);
       filter.answer(error, request, reply);
     },
@@ -105,14 +112,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (isDraining) socket.destroy();
     connections.add(socket);
   });
-  beginRequests(fastify, rateHeaders);
+  beginRequests(fastify, rateHeaders, cors);
   fastify.addHook('onRequest', (request, reply, done) => {
     connections.use(request.raw.socket);
     if (isDraining) {
       void reply.header('connection', 'close');
       done(new ProblemError('unavailable', 'this process is about to stop'));
     } else if (request.is404) {
-      done(unknownRoute(request, reply, methodsOf));
+      const methods = methodsOf(request);
+      if (methods === undefined || cors?.answerPreflight(request, reply, methods) !== true)
+        done(unknownRoute(request, reply, methods));
     } else {
       done();
     }
@@ -145,11 +154,12 @@ function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /** Puts the id of a request into every line that is logged for it, until it is answered. */
-function beginRequests(fastify: FastifyInstance, rateHeaders: readonly string[] | null): void {
+function beginRequests(fastify: FastifyInstance, rateHeaders: readonly string[] | null, cors: Cors | undefined): void {
   fastify.decorateRequest('rateHeaders', null);
+  fastify.decorateRequest('corsHeaders', null);
   fastify.decorateRequest('logScope', undefined);
   fastify.addHook('onRequest', (request, reply, done) => {
-    request.rateHeaders = rateHeaders;
+    begin(request, rateHeaders, cors);
     const scope = openLogScope({ requestId: request.id });
     request.logScope = scope;
     reply.raw.once('close', scope.end);
@@ -162,10 +172,17 @@ function beginRequests(fastify: FastifyInstance, rateHeaders: readonly string[] 
   });
 }
 
+function begin(request: FastifyRequest, rateHeaders: readonly string[] | null, cors: Cors | undefined): void {
+  request.rateHeaders = rateHeaders;
+  if (cors !== undefined) request.corsHeaders = cors.headersFor(request);
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** `RateLimit` and its policy, as names and values; null: the process has no limits. */
     rateHeaders: readonly string[] | null;
+    /** What a browser reads to show the answer to a page of another origin, as names and values; null: no page may. */
+    corsHeaders: readonly string[] | null;
     logScope: LogScope | undefined;
   }
 }
@@ -175,14 +192,22 @@ function sensibleId(id: string | string[] | undefined): string | undefined {
   return typeof id === 'string' && /^[\w.:/+=@-]{1,128}$/.test(id) ? id : undefined;
 }
 
+/** The methods of the path of a request. HEAD works wherever GET does. */
+function withHead(
+  methodsOf: HttpServerOptions['methodsOf'],
+): (request: FastifyRequest) => readonly string[] | undefined {
+  return ({ url }) => {
+    const query = url.indexOf('?');
+    const named = methodsOf(query === -1 ? url : url.slice(0, query));
+    return named?.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  };
+}
+
 function unknownRoute(
   request: FastifyRequest,
   reply: FastifyReply,
-  methodsOf: HttpServerOptions['methodsOf'],
+  methods: readonly string[] | undefined,
 ): ProblemError {
-  const query = request.url.indexOf('?');
-  const named = methodsOf(query === -1 ? request.url : request.url.slice(0, query));
-  const methods = named?.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   // A body that was sent there is not read.
   if (request.method !== 'GET' && request.method !== 'HEAD') void reply.header('connection', 'close');
   if (methods === undefined) return new ProblemError('not-found', 'this path does not exist');

@@ -31,9 +31,10 @@ export function sendText(reply: FastifyReply, { status, contentType, text, heade
   raw.end(text, bytes === text.length ? 'latin1' : 'utf8');
 }
 
-/** The headers that every answer to this request has: its id, and what is left of its sender's rate. */
-export function requestHeaders({ id, rateHeaders }: FastifyRequest): readonly string[] {
-  return rateHeaders === null ? ['request-id', id] : ['request-id', id, ...rateHeaders];
+/** The headers that every answer to this request has: its id, what is left of its sender's rate, and who may read it. */
+export function requestHeaders({ id, rateHeaders, corsHeaders }: FastifyRequest): readonly string[] {
+  const headers = rateHeaders === null ? ['request-id', id] : ['request-id', id, ...rateHeaders];
+  return corsHeaders === null ? headers : [...headers, ...corsHeaders];
 }
 
 const safeHeaderLines = Object.entries(safeHeaders).flat();

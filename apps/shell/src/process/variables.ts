@@ -1,5 +1,6 @@
 import { logLevels } from '@countersign/runtime';
 import { z } from 'zod';
+import { parseOrigins } from '../http/cors.js';
 
 // The variables that several kinds of processes know. Values stay what a person wrote until the process makes sense of them.
 
@@ -30,6 +31,19 @@ export const servingVariables = {
     .transform(Number)
     .pipe(z.int().min(1, perSecond).max(1_000_000, perSecond))
     .default(5000),
+};
+
+/** For processes whose API a page in a browser may call. */
+export const browsedVariables = {
+  COUNTERSIGN_CORS_ORIGINS: z
+    .string()
+    .transform((list, context) => {
+      const origins = parseOrigins(list);
+      if (!('wrong' in origins)) return origins;
+      context.addIssue(origins.wrong);
+      return z.NEVER;
+    })
+    .default([]),
 };
 
 /** For processes that judge requests. */
