@@ -1,4 +1,5 @@
 import type { LogEvent, NewEvent, RecordedEvent, UnreadableEvent } from '@countersign/contracts';
+import type { RecordStreams } from './record-streams.js';
 import type { StoreClock } from './store-clock.js';
 
 /** The expected revision of a stream that must not exist. */
@@ -76,6 +77,8 @@ export interface EventStore {
   /** The position of the last recorded event; 0 for an empty log. */
   readonly head: () => Promise<number>;
   readonly health: () => StoreHealth;
+  /** Streams of records that no reader of the log sees. Absent in a store of one process, which has files for them. */
+  readonly records?: RecordStreams;
   /** The store's time: what decides and records takes the time from it. */
   readonly clock: StoreClock;
   readonly close: () => Promise<void>;

@@ -19,6 +19,8 @@ export {
 } from './event-store.js';
 export type { AppendResult, EventStore, StoreHealth, Subscription, SubscriptionHandler } from './event-store.js';
 export { createDecidingClock } from './deciding-clock.js';
+export { recordStreamPrefix } from './record-streams.js';
+export type { Kept, KeptRecord, RecordStreams, StreamRecord } from './record-streams.js';
 export { createOwnStoreClock, skewMsMax } from './store-clock.js';
 export type { StoreClock } from './store-clock.js';
 export { createUnreadableWatch } from './unreadable-watch.js';

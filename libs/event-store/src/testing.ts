@@ -5,6 +5,8 @@ export type {
   SimulatedEventStoreOptions,
   SimulatedLog,
 } from './simulated-event-store.js';
+export { createSimulatedRecordStreams } from './simulated-record-streams.js';
+export type { RecordFault } from './simulated-record-streams.js';
 export { eventStoreContract } from './event-store.contract.js';
 export type { EventStoreContractOptions, OpenedEventStore } from './event-store.contract.js';
 export { readable, sampleEvent, sampleEvents, sampleStream } from './sample-events.js';

@@ -17,6 +17,8 @@ export interface EventStoreClient {
     count: number,
     signal: AbortSignal,
   ) => Promise<readonly ClientEvent[]>;
+  /** Reads the last events of a stream, the newest first. */
+  readonly readLast: (stream: string, count: number, signal: AbortSignal) => Promise<readonly ClientEvent[]>;
   /** Reads `$all` from a position, which is included or not. */
   readonly readAll: (
     from: ClientPosition | 'start' | 'end',

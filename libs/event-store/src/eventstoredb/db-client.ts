@@ -1,4 +1,4 @@
-import { BACKWARDS, EventStoreDBClient, FORWARDS, jsonEvent, streamNameFilter } from '@eventstore/db-client';
+import { BACKWARDS, END, EventStoreDBClient, FORWARDS, jsonEvent, streamNameFilter } from '@eventstore/db-client';
 import type { ResolvedEvent, StreamingRead } from '@eventstore/db-client';
 import type { ClientEvent, ClientPosition, ConnectClient, EventStoreClient } from './client.js';
 import { createStreamSubscription } from './stream-subscription.js';
@@ -33,6 +33,11 @@ export const connectDbClient: ConnectClient = (url) => {
     },
     readStream: (stream, fromRevision, count, signal) =>
       collect(client.readStream(stream, { fromRevision, maxCount: count, requiresLeader: true }), signal),
+    readLast: (stream, count, signal) =>
+      collect(
+        client.readStream(stream, { fromRevision: END, direction: BACKWARDS, maxCount: count, requiresLeader: true }),
+        signal,
+      ),
     readAll: (fromPosition, direction, count, signal) => {
       const options = { fromPosition, maxCount: count, requiresLeader: true };
       const way = direction === 'forwards' ? FORWARDS : BACKWARDS;

@@ -15,6 +15,7 @@ import type { Members } from './members.js';
 import { watchForRewind } from './rewind-watch.js';
 import { createConnection } from './watched-connection.js';
 import { createReads } from './reads.js';
+import { createRecordStreams } from './record-streams.js';
 import { createSubscription } from './subscription.js';
 
 /** The dependencies of an event store over EventStoreDB. */
@@ -144,6 +145,7 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
       return createSubscription({ ...ports, reads, saw: rewind.saw }, after, handler);
     },
     head: reads.head,
+    records: createRecordStreams(ports),
     health: () => {
       const why = rewind.why();
       if (why !== undefined) return { status: 'unavailable', why };

@@ -1,5 +1,6 @@
 import {
   BACKWARDS,
+  END,
   FORWARDS,
   jsonEvent,
   KurrentDBClient,
@@ -51,6 +52,10 @@ export const connectKurrentDb: ConnectClient = (url) => {
     },
     readStream: (stream, fromRevision, maxCount, signal) =>
       read(signal, (from) => from.readStream(stream, { fromRevision, maxCount, requiresLeader: true })),
+    readLast: (stream, maxCount, signal) =>
+      read(signal, (from) =>
+        from.readStream(stream, { fromRevision: END, direction: BACKWARDS, maxCount, requiresLeader: true }),
+      ),
     readAll: (fromPosition, direction, maxCount, signal) => {
       const options = { fromPosition, maxCount, requiresLeader: true };
       const way = direction === 'forwards' ? FORWARDS : BACKWARDS;
