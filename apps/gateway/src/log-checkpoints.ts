@@ -9,20 +9,23 @@ export type CheckpointSigning =
   | { readonly status: 'empty' }
   | { readonly status: 'rewound' | 'unavailable'; readonly why: string };
 
-/** The signed checkpoints of the log of each tenant. */
+/** The signed checkpoints of the log of each tenant. @throws ProblemError `unavailable` where the notary is away */
 export interface LogCheckpoints {
   /** The newest one, a signed note. */
-  readonly newest: (tenant: string) => string | undefined;
+  readonly newest: (tenant: string) => string | undefined | Promise<string | undefined>;
   /** Signs one that covers every event that is recorded now. */
   readonly sign: (tenant: string) => Promise<CheckpointSigning>;
   /** The public keys, each as a line; none before the first event. */
-  readonly vkeys: (tenant: string) => readonly string[];
+  readonly vkeys: (tenant: string) => Promise<readonly string[]>;
 }
 
 /** `GET /v1/log/checkpoint`. */
-export function readCheckpoint(checkpoints: LogCheckpoints | undefined, { tenant }: Actor): Answer {
+export async function readCheckpoint(
+  checkpoints: LogCheckpoints | undefined,
+  { tenant }: Pick<Actor, 'tenant'>,
+): Promise<Answer> {
   if (checkpoints === undefined) return notHere();
-  const note = checkpoints.newest(tenant);
+  const note = await checkpoints.newest(tenant);
   return note === undefined ? notFound('no checkpoint is signed yet: POST /v1/log/checkpoint signs one') : ok(note);
 }
 
@@ -42,9 +45,9 @@ export async function makeCheckpoint(checkpoints: LogCheckpoints | undefined, { 
 }
 
 /** `GET /v1/log/vkey`. */
-export function readVkeys(checkpoints: LogCheckpoints | undefined, { tenant }: Actor): Answer {
+export async function readVkeys(checkpoints: LogCheckpoints | undefined, { tenant }: Actor): Promise<Answer> {
   if (checkpoints === undefined) return notHere();
-  const vkeys = checkpoints.vkeys(tenant);
+  const vkeys = await checkpoints.vkeys(tenant);
   return vkeys.length === 0 ? notFound(noEvents) : ok(vkeys.map((vkey) => `${vkey}\n`).join(''));
 }
 

@@ -13,13 +13,14 @@ import { createSimulatedEventStore, createSimulatedLog, sampleEvent } from '@cou
 import type { SimulatedLog } from '@countersign/event-store/testing';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { createSeedSigner } from './log-signer.js';
 import { createNotary } from './notary.js';
 import type { Notary } from './notary.js';
 import type { NotaryPorts } from './ports.js';
 import { openCheckpointFile } from './sqlite/checkpoint-file.js';
 import { openTreeFile } from './sqlite/tree-file.js';
 
-const logSeed = new Uint8Array(32).fill(7);
+const signer = createSeedSigner(new Uint8Array(32).fill(7));
 
 /** What outlives a process. */
 function createFolder() {
@@ -35,7 +36,7 @@ afterEach(async () => {
 function start(folder: ReturnType<typeof createFolder>, log: SimulatedLog, more: Partial<NotaryPorts> = {}) {
   const clock = createVirtualClock();
   const store = createSimulatedEventStore({ clock, log });
-  const base = { ...folder, store, clock, logSeed, origin: 'countersign.example', acceptsContradiction: false };
+  const base = { ...folder, store, clock, signer, origin: 'countersign.example', acceptsContradiction: false };
   const notary = createNotary({ ...base, log: createSilentLog(), ...more });
   notary.start();
   running.add(notary);
@@ -63,9 +64,9 @@ async function signed(notary: Notary, tenant = 'acme'): Promise<Checkpoint> {
   return read(notary, signing.note, tenant);
 }
 
-function read(notary: Notary, note: string, tenant = 'acme'): Checkpoint {
+async function read(notary: Notary, note: string, tenant = 'acme'): Promise<Checkpoint> {
   const parsed = parseNote(note)!;
-  const key = parseVkey(notary.vkeys(tenant)[0]!)!;
+  const key = parseVkey((await notary.vkeys(tenant))[0]!)!;
   expect(verifyNote(parsed, [key]).verified).toEqual([key]);
   return parseCheckpoint(parsed.text)!;
 }
@@ -113,22 +114,22 @@ describe('notary', () => {
   it('signs at the latest 10 s after an event, after 1,000 events, and at a stop', async () => {
     const log = createSimulatedLog();
     const { notary, clock, stop } = start(createFolder(), log);
-    const sizeNow = (): number | undefined => {
+    const sizeNow = async (): Promise<number | undefined> => {
       const note = notary.newest('acme');
-      return note === undefined ? undefined : read(notary, note).size;
+      return note === undefined ? undefined : (await read(notary, note)).size;
     };
     await pass(clock, 200);
     await record(log, eventsOf(1));
     await pass(clock, 8_000);
-    expect(sizeNow()).toBeUndefined();
+    expect(await sizeNow()).toBeUndefined();
     await pass(clock, 2_000);
-    expect(sizeNow()).toBe(1);
+    expect(await sizeNow()).toBe(1);
     await record(log, eventsOf(1000));
     await pass(clock, 1_000);
-    expect(sizeNow()).toBeGreaterThan(1);
+    expect(await sizeNow()).toBeGreaterThan(1);
     await record(log, eventsOf(2));
     await stop();
-    expect(sizeNow()).toBe(1003);
+    expect(await sizeNow()).toBe(1003);
   });
 
   it.each(['before', 'after'] as const)('has each event once when a write fails %s it was made', async (when) => {
@@ -184,11 +185,11 @@ describe('notary', () => {
     await record(log, eventsOf(3));
     const first = start(folder, log);
     await signed(first.notary);
-    const keys = first.notary.vkeys('acme');
+    const keys = await first.notary.vkeys('acme');
     await first.stop();
     const { notary } = start(folder, log, { origin: 'other.example' });
     expect(await signed(notary)).toMatchObject({ origin: 'other.example/acme/2', size: 3 });
-    expect(notary.vkeys('acme').slice(1)).toEqual(keys);
+    expect((await notary.vkeys('acme')).slice(1)).toEqual(keys);
   });
 });
 
@@ -237,7 +238,7 @@ describe('a log that contradicts what was signed', () => {
     const cut = shortened(log);
     const { notary, stop } = start(folder, cut, { acceptsContradiction: true });
     expect(await signed(notary)).toMatchObject({ origin: 'countersign.example/acme/2', size: 19 });
-    expect(notary.vkeys('acme')).toHaveLength(2);
+    expect(await notary.vkeys('acme')).toHaveLength(2);
     await stop();
     const later = start(folder, cut);
     await settled(later);

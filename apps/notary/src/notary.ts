@@ -1,11 +1,14 @@
+import { QuestionRefusedError } from '@countersign/contracts';
 import { atMost, sleep } from '@countersign/runtime';
 import { compareWithTrees } from './compare-with-trees.js';
 import { takenMax } from './event-queue.js';
 import { createFollower } from './follower.js';
 import type { Follower } from './follower.js';
+import { createLead } from './lead.js';
 import type { NotaryPorts } from './ports.js';
+import { createSettling } from './settling.js';
 import { createTrees } from './trees.js';
-import type { Trees } from './trees.js';
+import type { TreeFigures, Trees } from './trees.js';
 
 /** The state of the notary, for `/readyz`. */
 export type NotaryHealth =
@@ -20,6 +23,13 @@ export type Signing =
   | { readonly status: 'empty' }
   | { readonly status: 'rewound' | 'unavailable'; readonly why: string };
 
+/** The figures of a notary. */
+export interface NotaryFigures extends TreeFigures {
+  /** The position of the last event that is in the trees. */
+  readonly position: number;
+  readonly isRewound: boolean;
+}
+
 /** Keeps a tree over the log of each tenant, and signs checkpoints of it. */
 export interface Notary {
   readonly start: () => void;
@@ -28,8 +38,11 @@ export interface Notary {
   /** Signs a checkpoint that covers every event that is recorded now. */
   readonly sign: (tenant: string) => Promise<Signing>;
   /** The public keys of a tenant, the latest first, each as a line; none before its first event. */
-  readonly vkeys: (tenant: string) => readonly string[];
+  readonly vkeys: (tenant: string) => Promise<readonly string[]>;
   readonly health: () => NotaryHealth;
+  /** Whether this notary signs. In a cluster another one stands by. */
+  readonly isActive: () => boolean;
+  readonly figures: () => NotaryFigures;
   /** Signs what is not signed yet, and stops. */
   readonly stop: () => Promise<void>;
 }
@@ -38,48 +51,52 @@ export interface Notary {
 const dueEvents = 1000 - takenMax;
 const retryMs = 5_000;
 const waitMsMax = 5_000;
+const headAgainMs = 500;
 
 /** The notary of a log: it follows the log from its first event on. */
 export function createNotary(ports: NotaryPorts): Notary {
-  const { store, clock, log } = ports;
+  const { store, clock, log, turns, behindMs = 0 } = ports;
   const stopping = new AbortController();
+  /** A notary that stops signs once more, and then gives its turn away. */
+  const leaving = new AbortController();
   const opened = Promise.withResolvers<undefined>();
   let trees = createTrees(ports);
-  let health: NotaryHealth = { status: 'ok' };
-  let running: Promise<void> = Promise.resolve();
+  let notFollowed: string | undefined;
+  let running: Promise<unknown> = Promise.resolve();
   let follower: Follower | undefined;
+  let isWhole = false;
 
-  const rewound = (why: string): void => {
-    if (health.status === 'rewound') return;
-    health = { status: 'rewound', why };
-    log.error({ why }, 'the log contradicts what was signed: no checkpoint is signed any more');
-  };
-  const settle = (isWhole: boolean, unsignedMin: number): void => {
-    const why = trees.contradiction(isWhole);
-    if (why !== undefined) rewound(why);
-    if (health.status === 'rewound') return;
-    health = { status: 'ok' };
-    trees.sign(unsignedMin);
-  };
+  const settling = createSettling({
+    ...{ trees: () => trees, isActive: () => lead.isActive(), behindMs, clock, log },
+    again: () => void attempt('no checkpoint could be signed'),
+  });
+  const lead = createLead({
+    ...{ turns, clock, log, signal: leaving.signal },
+    onActive: () => {
+      if (isWhole) void settling.settle(true, 1);
+    },
+  });
   const followOnce = async (): Promise<void> => {
     const current = createTrees(ports);
-    await current.open(await store.head());
-    trees = current;
+    await current.open(await confirmedHead(ports, current.position()));
+    [trees, isWhole] = [current, false];
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, stopping.signal]);
     const comparing = compare(ports, current, signal).then((why) => {
-      if (why !== undefined) rewound(why);
+      if (why !== undefined) settling.rewind(why);
     });
     const following = createFollower({
       ...{ store, clock, signal, after: current.position(), take: current.take },
       onDue: () => {
-        settle(true, 1);
+        isWhole = true;
+        void settling.settle(true, 1);
       },
       onTaken: () => {
-        settle(false, dueEvents);
+        if (current.isDue(dueEvents)) void settling.settle(false, dueEvents);
       },
     });
     follower = following;
+    notFollowed = undefined;
     opened.resolve(undefined);
     try {
       await following.run();
@@ -95,8 +112,10 @@ export function createNotary(ports: NotaryPorts): Notary {
       } catch (error) {
         opened.resolve(undefined);
         const why = error instanceof Error ? error.message : String(error);
-        if (health.status !== 'rewound') health = { status: 'failed', why: `the tree cannot follow the log: ${why}` };
+        notFollowed = `the tree cannot follow the log: ${why}`;
         log.error({ error }, 'the tree cannot follow the log');
+        // The log is another one, or was put back: the trees are built from what is there.
+        if (error instanceof QuestionRefusedError) ports.trees.clear();
         await sleep(clock, retryMs, stopping.signal);
       }
     }
@@ -108,35 +127,64 @@ export function createNotary(ports: NotaryPorts): Notary {
     if (follower === undefined) return false;
     await atMost(clock, waitMsMax, follower.reached(head));
     if (trees.position() < head) return false;
-    settle(true, 1);
-    return true;
+    await atMost(clock, waitMsMax, settling.settle(true, 1));
+    return settling.problem() === undefined;
   };
+  const attempt = async (failed: string): Promise<boolean> => {
+    try {
+      return await signNow();
+    } catch (error) {
+      log.warn({ error }, failed);
+      return false;
+    }
+  };
+  const rewound = (): { readonly status: 'rewound'; readonly why: string } | undefined => {
+    const why = settling.rewound();
+    return why === undefined ? undefined : { status: 'rewound', why: rewoundWords(why, trees.position()) };
+  };
+  const failed = (): string | undefined => notFollowed ?? settling.problem() ?? lead.problem();
   return {
     start: () => {
-      running = run();
+      running = Promise.all([run(), lead.run()]);
     },
     newest: (tenant) => trees.newest(tenant),
     vkeys: (tenant) => trees.vkeys(tenant),
-    health: () =>
-      health.status === 'rewound' ? { status: 'rewound', why: rewoundWords(health.why, trees.position()) } : health,
+    isActive: lead.isActive,
+    figures: () => ({ ...trees.figures(), position: trees.position(), isRewound: settling.rewound() !== undefined }),
+    health: () => {
+      const why = failed();
+      return rewound() ?? (why === undefined ? { status: 'ok' } : { status: 'failed', why });
+    },
     sign: async (tenant) => {
-      const isDone = await signNow().catch((error: unknown) => {
-        log.error({ error }, 'no checkpoint could be signed');
-        return false;
-      });
-      if (health.status === 'rewound') return { status: 'rewound', why: rewoundWords(health.why, trees.position()) };
-      if (!isDone) return { status: 'unavailable', why: 'the tree cannot follow the log at the moment' };
+      if (!lead.isActive()) return { status: 'unavailable', why: 'this notary is on standby: another one signs' };
+      const isDone = await attempt('no checkpoint could be signed');
+      const contradicted = rewound();
+      if (contradicted !== undefined) return contradicted;
+      if (!isDone) return { status: 'unavailable', why: failed() ?? 'the tree cannot follow the log at the moment' };
       const note = trees.newest(tenant);
       return note === undefined ? { status: 'empty' } : { status: 'signed', note };
     },
     stop: async () => {
-      await signNow().catch((error: unknown) => {
-        log.warn({ error }, 'no checkpoint was signed at the stop; the next start signs it');
-      });
+      await attempt('no checkpoint was signed at the stop; the next start signs it');
+      leaving.abort();
       stopping.abort();
       await running;
+      await settling.stop();
     },
   };
+}
+
+/**
+ * The end of the log. One that ends before the trees is asked again for a while: a store may answer with an older end for a
+ * moment, and then the trees are not built again.
+ */
+async function confirmedHead({ store, clock, behindMs = 0 }: NotaryPorts, known: number): Promise<number> {
+  const startMs = clock.monotonic();
+  for (;;) {
+    const head = await store.head();
+    if (head >= known || clock.monotonic() - startMs >= behindMs) return head;
+    await sleep(clock, headAgainMs);
+  }
 }
 
 function rewoundWords(why: string, position: number): string {

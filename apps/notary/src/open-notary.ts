@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { loadLogSeed } from './log-key.js';
+import { createSeedSigner } from './log-signer.js';
 import { createNotary } from './notary.js';
 import type { Notary } from './notary.js';
 import type { NotaryPorts } from './ports.js';
@@ -7,7 +8,7 @@ import { openCheckpointFile } from './sqlite/checkpoint-file.js';
 import { openTreeFile } from './sqlite/tree-file.js';
 
 /** Where the notary of a data folder finds its log and its key. */
-export interface NotaryPlace extends Pick<NotaryPorts, 'store' | 'origin' | 'acceptsContradiction' | 'clock' | 'log'> {
+export interface NotaryPlace extends Omit<NotaryPorts, 'trees' | 'checkpoints' | 'signer'> {
   readonly folder: string;
   /** The operator's own log key; null: `log.key` in the folder, made at the first start. */
   readonly logKeyFile: string | null;
@@ -18,11 +19,11 @@ export interface NotaryPlace extends Pick<NotaryPorts, 'store' | 'origin' | 'acc
  * @throws ConfigError when the named key cannot be used; DatabaseFileError when a file is damaged.
  */
 export function openNotary({ folder, logKeyFile, ...ports }: NotaryPlace): Notary {
-  const logSeed = loadLogSeed({ folder, logKeyFile, log: ports.log });
+  const signer = createSeedSigner(loadLogSeed({ folder, logKeyFile, log: ports.log }));
   const checkpoints = openCheckpointFile(join(folder, 'checkpoints.db'));
   try {
     const trees = openTreeFile(join(folder, 'log-tree.db'));
-    const notary = createNotary({ ...ports, trees, checkpoints, logSeed });
+    const notary = createNotary({ ...ports, trees, checkpoints, signer });
     notary.start();
     const stop = async (): Promise<void> => {
       await notary.stop();

@@ -1,5 +1,8 @@
 import type { EventStore } from '@countersign/event-store';
 import type { Clock, Log } from '@countersign/runtime';
+import type { Turns } from './lead.js';
+import type { LogSigner } from './log-signer.js';
+import type { SharedCheckpoints } from './shared-checkpoints.js';
 import type { CheckpointFile } from './sqlite/checkpoint-file.js';
 import type { TreeFile } from './sqlite/tree-file.js';
 
@@ -9,7 +12,13 @@ export interface NotaryPorts {
   readonly store: Pick<EventStore, 'subscribe' | 'readAll' | 'head'>;
   readonly trees: TreeFile;
   readonly checkpoints: CheckpointFile;
-  readonly logSeed: Uint8Array;
+  readonly signer: LogSigner;
+  /** What the other notaries of a cluster signed. Default: there is no other one. */
+  readonly shared?: SharedCheckpoints | undefined;
+  /** Which notary of a cluster signs. Default: this one. */
+  readonly turns?: Turns | undefined;
+  /** How long a log may end before what was signed, because its store lags behind. Default: 0. */
+  readonly behindMs?: number | undefined;
   /** `COUNTERSIGN_LOG_ORIGIN`; null: derived from the log's first event. */
   readonly origin: string | null;
   /** The operator accepts the log as it is: where it contradicts what was signed, it goes on as the next epoch. */

@@ -3,7 +3,7 @@ import type { Comparison } from './compare-with-trees.js';
 import type { NotaryPorts } from './ports.js';
 import { firstLeafOf, treeEventOf } from './stored-events.js';
 import { openTenantLog } from './tenant-log.js';
-import type { TenantLog } from './tenant-log.js';
+import type { Contradiction, TenantLog } from './tenant-log.js';
 import { openTenantTree } from './tenant-tree.js';
 
 /** The trees of all tenants. */
@@ -15,21 +15,40 @@ export interface Trees {
   /** Appends events and stores the result. */
   readonly take: (events: readonly LogEvent[]) => void;
   /** Why the log contradicts what was signed; undefined: nothing does. */
-  readonly contradiction: (isWhole: boolean) => string | undefined;
+  readonly contradiction: (isWhole: boolean) => Contradiction | undefined;
+  /** Whether a tenant has at least so many events that no checkpoint covers. */
+  readonly isDue: (unsignedMin: number) => boolean;
   /** Signs a checkpoint for each tenant with at least so many events that none covers. */
-  readonly sign: (unsignedMin: number) => void;
+  readonly sign: (unsignedMin: number) => Promise<void>;
+  /** Learns what other notaries signed for these tenants, and signs nothing. */
+  readonly learn: (unsignedMin: number) => Promise<void>;
+  /** Why nothing can be signed for a tenant, although nothing contradicts. */
+  readonly problem: () => string | undefined;
   readonly newest: (tenant: string) => string | undefined;
-  readonly vkeys: (tenant: string) => readonly string[];
+  readonly vkeys: (tenant: string) => Promise<readonly string[]>;
+  readonly figures: () => TreeFigures;
   /** The trees as they are now, for a comparison with the log. */
   readonly sizedTreeOf: () => Comparison['treeOf'];
 }
 
+/** The figures of all trees together. */
+export interface TreeFigures {
+  /** Events in the trees. */
+  readonly size: number;
+  /** Events that no checkpoint covers. */
+  readonly unsigned: number;
+  /** When this process signed last, in ms; undefined: not yet. */
+  readonly signedAtMs: number | undefined;
+}
+
 /** The trees of a log, continued where their file ends. */
 export function createTrees(ports: NotaryPorts): Trees {
-  const { store, trees: file, checkpoints } = ports;
+  const { store, trees: file, checkpoints, shared } = ports;
   const logs = new Map<string, TenantLog>();
   let base = ports.origin ?? undefined;
   let sizes: ReadonlyMap<string, number> = new Map();
+  /** The tenants of which other notaries signed. */
+  let others: readonly string[] = [];
 
   const logOf = (tenant: string, origin: string): TenantLog => {
     const known = logs.get(tenant);
@@ -39,6 +58,9 @@ export function createTrees(ports: NotaryPorts): Trees {
     logs.set(tenant, opened);
     return opened;
   };
+  const signedTenants = (): readonly string[] => [...new Set([...checkpoints.tenants(), ...others])];
+  const due = (unsignedMin: number): readonly TenantLog[] =>
+    [...logs.values()].filter((log) => log.unsigned() >= unsignedMin);
   return {
     open: async (head) => {
       // A log that ends before them was put back to an older state: they are built from what is there.
@@ -47,6 +69,9 @@ export function createTrees(ports: NotaryPorts): Trees {
       if (first !== undefined) base ??= defaultOriginOf(first);
       sizes = file.sizes();
       if (base !== undefined) for (const tenant of sizes.keys()) logOf(tenant, base);
+      if (shared === undefined) return;
+      others = await shared.tenants();
+      if (base !== undefined) for (const tenant of others) await logOf(tenant, base).learn();
     },
     position: file.position,
     take: (events) => {
@@ -69,21 +94,37 @@ export function createTrees(ports: NotaryPorts): Trees {
     },
     contradiction: (isWhole) => {
       if (base === undefined) {
-        const isSigned = checkpoints.tenants().length > 0 && !ports.acceptsContradiction;
-        return isWhole && isSigned ? 'the log is empty, and checkpoints of it were signed' : undefined;
+        const isSigned = signedTenants().length > 0 && !ports.acceptsContradiction;
+        const why = 'the log is empty, and checkpoints of it were signed';
+        return isWhole && isSigned ? { why, isShort: true } : undefined;
       }
-      if (isWhole) for (const tenant of checkpoints.tenants()) logOf(tenant, base);
+      if (isWhole) for (const tenant of signedTenants()) logOf(tenant, base);
       for (const log of logs.values()) {
-        const why = log.contradiction(isWhole);
-        if (why !== undefined) return why;
+        const found = log.contradiction(isWhole);
+        if (found !== undefined) return found;
       }
       return undefined;
     },
-    sign: (unsignedMin) => {
-      for (const log of logs.values()) if (log.unsigned() >= unsignedMin) log.sign();
+    isDue: (unsignedMin) => due(unsignedMin).length > 0,
+    sign: async (unsignedMin) => {
+      for (const log of due(unsignedMin)) await log.sign();
+    },
+    learn: async (unsignedMin) => {
+      for (const log of due(unsignedMin)) await log.learn();
+    },
+    problem: () => [...logs.values()].map((log) => log.problem()).find((why) => why !== undefined),
+    figures: () => {
+      const all = [...logs.values()];
+      const sum = (of: (log: TenantLog) => number): number => all.reduce((total, log) => total + of(log), 0);
+      const signedAt = all.map((log) => log.signed().atMs).filter((at) => at !== undefined);
+      return {
+        size: sum(({ tree }) => tree.size()),
+        unsigned: sum((log) => Math.max(0, log.unsigned())),
+        signedAtMs: signedAt.length === 0 ? undefined : Math.max(...signedAt),
+      };
     },
     newest: (tenant) => logs.get(tenant)?.newest(),
-    vkeys: (tenant) => logs.get(tenant)?.vkeys() ?? [],
+    vkeys: async (tenant) => (await logs.get(tenant)?.vkeys()) ?? [],
     sizedTreeOf: () => {
       const now = new Map([...logs].map(([tenant, { tree }]) => [tenant, { tree, size: tree.size() }]));
       return (tenant) => now.get(tenant);

@@ -19,9 +19,9 @@ export class CheckpointsController {
   }
 
   @Endpoint(routes.readCheckpoint)
-  newest(@Req() request: ApiRequest, @Res() reply: FastifyReply): void {
+  async newest(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     queryOf(routes.readCheckpoint, request);
-    this.#send(request, reply, readCheckpoint(this.#http.ports.checkpoints, actorOf(request)));
+    this.#send(request, reply, await readCheckpoint(this.#http.ports.checkpoints, actorOf(request)));
   }
 
   @Endpoint(routes.makeCheckpoint)
@@ -34,9 +34,9 @@ export class CheckpointsController {
   }
 
   @Endpoint(routes.readVkeys)
-  vkeys(@Req() request: ApiRequest, @Res() reply: FastifyReply): void {
+  async vkeys(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     queryOf(routes.readVkeys, request);
-    this.#send(request, reply, readVkeys(this.#http.ports.checkpoints, actorOf(request)));
+    this.#send(request, reply, await readVkeys(this.#http.ports.checkpoints, actorOf(request)));
   }
 
   /** Sends a text as it is, and a problem as every other one. */

@@ -12,7 +12,7 @@ const signings: Readonly<Record<string, CheckpointSigning>> = {
 const checkpoints: LogCheckpoints = {
   newest: (tenant) => (tenant === 'default' ? 'origin\n1\nroot\n\n\u2014 origin c2ln\n' : undefined),
   sign: (tenant) => Promise.resolve(signings[tenant] ?? { status: 'empty' }),
-  vkeys: (tenant) => (tenant === 'default' ? ['origin+1+key', 'older+2+key'] : []),
+  vkeys: (tenant) => Promise.resolve(tenant === 'default' ? ['origin+1+key', 'older+2+key'] : []),
 };
 
 let world: World;
