@@ -65,7 +65,7 @@ function placesOf({ dataFolder, server }: Installation): string[] {
 }
 
 async function auditOf({ http, tokens }: Installation): Promise<{ toolCall: ToolCallView; events: EventView[] }> {
-  const path = `/v1/audit/tool-calls/${callId}/events`;
+  const path = `/v1/audit/tool-calls/${callId}/events?values=clear`;
   return (await http.send({ method: 'GET', path, token: tokens.me })).body as never;
 }
 

@@ -19,7 +19,7 @@ const filesWith = ({ dataFolder }: Installation, text: string): readonly string[
   readdirSync(dataFolder).filter((name) => readFileSync(join(dataFolder, name)).includes(text));
 
 async function argumentsOf({ http, tokens }: Installation, callId: string): Promise<unknown> {
-  const path = `/v1/audit/tool-calls/${callId}/events`;
+  const path = `/v1/audit/tool-calls/${callId}/events?values=clear`;
   const { body } = await http.send({ method: 'GET', path, token: tokens.me });
   return (body as { readonly toolCall: { readonly arguments: unknown } }).toolCall.arguments;
 }

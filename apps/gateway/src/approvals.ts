@@ -14,13 +14,14 @@ import { toGrantView } from './grants.js';
 import { createBreather } from './limits/breather.js';
 import type { GatewayPorts } from './ports.js';
 import { viewsFor } from './views-for.js';
+import type { ShownValues } from './visibility.js';
 
 type WhichResponse = NonNullable<Parameters<typeof withdraw>[4]>;
 
 /** The approvals: list, read, respond, withdraw. */
 export interface Approvals {
   readonly list: (actor: Actor, query: ListApprovalsQuery) => Answer;
-  readonly get: (actor: Actor, approvalId: string) => Answer;
+  readonly get: (actor: Actor, approvalId: string, values?: ShownValues) => Answer;
   readonly respond: (context: WriteContext, approvalId: string, body: RespondBody) => Promise<Answer>;
   readonly respondInBulk: (context: WriteContext, body: RespondInBulkBody) => Promise<Answer>;
   readonly reveal: (context: WriteContext, approvalId: string) => Promise<Answer>;
@@ -33,11 +34,11 @@ export function createApprovals(ports: GatewayPorts): Approvals {
   const { commands, readModel } = ports;
   return {
     list: (actor, query) => {
-      const { preview } = query;
+      const { preview, values } = query;
       const wanted = wantedOf(ports, actor, query);
       const page = pageOf(readModel.listApprovals(actor.tenant, wanted));
       const { rows, position } = page;
-      const views = viewsFor(ports, actor);
+      const views = viewsFor(ports, actor, values);
       const approvals = fitting(rows, (row) => {
         const view = views.approval(row);
         return preview === undefined ? view : previewOf(view);
@@ -49,10 +50,10 @@ export function createApprovals(ports: GatewayPorts): Approvals {
         : pageOf(readModel.listApprovals(actor.tenant, { ...wanted, limit: approvals.length }));
       return ok({ approvals, nextCursor: end.nextCursor, position });
     },
-    get: (actor, approvalId) => {
+    get: (actor, approvalId, values) => {
       const row = readModel.approval(actor.tenant, approvalId);
       if (row === undefined) return refused({ code: 'unknown-approval', detail: `there is no approval ${approvalId}` });
-      return ok(viewsFor(ports, actor).approval(row));
+      return ok(viewsFor(ports, actor, values).approval(row));
     },
     respond: async ({ actor, commandId }, approvalId, body) => {
       const { remember } = body;
@@ -83,7 +84,7 @@ export function createApprovals(ports: GatewayPorts): Approvals {
 
 /** The query of the read model. */
 function wantedOf(ports: GatewayPorts, actor: Actor, query: ListApprovalsQuery): ApprovalsQuery {
-  const { preview: _preview, mine, labels, since, until, q, ...wanted } = query;
+  const { preview: _preview, values: _values, mine, labels, since, until, q, ...wanted } = query;
   const words = q?.split(/\s+/).filter((word) => word !== '');
   return {
     ...wanted,

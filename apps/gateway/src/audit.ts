@@ -7,11 +7,17 @@ import { foldCall, toToolCallView } from '@countersign/read-model';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
 import type { GatewayPorts } from './ports.js';
+import type { ShownValues } from './visibility.js';
 
-/** The audit reads: from the event store, unmasked. */
+/** The audit reads: from the event store. */
 export interface Audit {
   /** A call's stream up to a time, and the state of the call at that time. */
-  readonly callEvents: (actor: Actor, callId: string, asOf: string | undefined) => Promise<Answer>;
+  readonly callEvents: (
+    actor: Actor,
+    callId: string,
+    asOf: string | undefined,
+    values?: ShownValues,
+  ) => Promise<Answer>;
   /** The streams of the tenant that are set aside, in the order of the log. */
   readonly unreadable: (actor: Actor) => Answer;
   /** The tenant's log in order, one JSON line per event. */
@@ -32,7 +38,7 @@ export function createAudit(ports: GatewayPorts): Audit {
           .filter((one) => one.tenant === tenant || one.tenant === null)
           .map(toStreamView),
       }),
-    callEvents: async (actor, callId, asOf) => {
+    callEvents: async (actor, callId, asOf, values = 'masked') => {
       const stream = isCallId(callId) ? await store.readStream(toolCallStream(callId)) : [];
       const all = stream.filter(({ metadata }) => metadata.tenant === actor.tenant || metadata.tenant === null);
       if (all.every(({ metadata }) => metadata.tenant === null)) return refused(noSuchCall(callId).refusal);
@@ -41,8 +47,8 @@ export function createAudit(ports: GatewayPorts): Audit {
       const call = foldCall(events);
       return ok({
         callId,
-        events: events.map((event) => toLogEventView(event, 'auditor')),
-        toolCall: call === undefined ? null : toToolCallView(call, 'whole'),
+        events: events.map((event) => toLogEventView(event, values)),
+        toolCall: call === undefined ? null : toToolCallView(call, values === 'clear' ? 'whole' : 'masked'),
       });
     },
     log: async function* (actor, after, limit) {
@@ -77,5 +83,5 @@ function toStreamView({ tenant: _tenant, ...stream }: UnreadableStream): Unreada
 }
 
 function toLine(event: LogEvent): string {
-  return `${JSON.stringify(toLogEventView(event, 'auditor'))}\n`;
+  return `${JSON.stringify(toLogEventView(event, 'masked'))}\n`;
 }

@@ -17,7 +17,7 @@ export interface CallLists {
 export function createCallLists(ports: Pick<GatewayPorts, 'readModel' | 'commands' | 'clock'>): CallLists {
   const { readModel } = ports;
   return {
-    calls: (actor, { state, since, requestedBy, ...query }) => {
+    calls: (actor, { state, since, requestedBy, values, ...query }) => {
       const seen = principalSeen(actor);
       if (seen !== undefined && requestedBy !== undefined && requestedBy !== seen)
         return ok({ calls: [], nextCursor: null, position: readModel.checkpoint() });
@@ -29,7 +29,7 @@ export function createCallLists(ports: Pick<GatewayPorts, 'readModel' | 'command
           requestedBy: seen ?? requestedBy,
         }),
       );
-      return ok({ calls: rows.map(viewsFor(ports, actor).call), nextCursor, position });
+      return ok({ calls: rows.map(viewsFor(ports, actor, values).call), nextCursor, position });
     },
     runs: (actor, { agentId, limit, cursor }) => {
       const requestedBy = principalSeen(actor);

@@ -15,6 +15,7 @@ import { createBreather } from './limits/breather.js';
 import { createFairTurns } from './limits/fair-turns.js';
 import type { Quota } from './limits/quota.js';
 import type { GatewayPorts } from './ports.js';
+import type { ShownValues } from './visibility.js';
 
 /** The events that a reader wants, and the position to start after. */
 export interface EventSelection {
@@ -23,6 +24,8 @@ export interface EventSelection {
   readonly runId?: string | undefined;
   readonly callId?: string | undefined;
   readonly types?: ReadonlySet<string> | undefined;
+  /** `clear`: the reader is an auditor who asked for it. */
+  readonly values?: ShownValues | undefined;
 }
 
 /** Event streams for readers: from any position of the log, then live. */
@@ -63,7 +66,7 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
   const { readModel, store, clock, log, quota, tokens } = ports;
   const turns = createFairTurns(pagesAtOnce);
   const breathe = createBreather(clock.monotonic);
-  const frameFor = createFrames(ports);
+  const frameFor = createFrames();
   const readers = new Map<EventReader, Checks>();
   const news: News = { head: readModel.checkpoint(), last: undefined };
   const stopListening = readModel.onApplied((applied) => {
@@ -93,7 +96,8 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
       const asksForUnreadable = selection.types?.has(unreadableType) === true;
       const frameOf = (event: LogEvent) => {
         if (!isWanted(event)) return null;
-        return frameFor(actor, event, asksForUnreadable && !isReadable(event) ? unreadableType : event.type);
+        const audience = audienceOf(ports, actor, event, selection.values);
+        return frameFor(audience, event, asksForUnreadable && !isReadable(event) ? unreadableType : event.type);
       };
       const { callId } = selection;
       const readWanted = callId === undefined ? undefined : () => readEventsOfCall(store, callId);
@@ -195,14 +199,13 @@ function createFilter(
 }
 
 /** The text of an event, rendered once for all readers with the same view. */
-function createFrames(ports: GatewayPorts): (actor: Actor, event: LogEvent, name: string) => string {
+function createFrames(): (audience: EventAudience, event: LogEvent, name: string) => string {
   const frames = new WeakMap<LogEvent, Partial<Record<EventAudience, string>>>();
-  return (actor, event, name) => {
+  return (audience, event, name) => {
     // It has no data to mask, and rarely more than one reader.
     if (!isReadable(event)) return frameOf(event, name, toLogEventView(event, 'others'));
     const made = frames.get(event) ?? {};
     frames.set(event, made);
-    const audience = audienceOf(ports, actor, event);
     return (made[audience] ??= frameOf(event, name, toLogEventView(event, audience)));
   };
 }
@@ -216,12 +219,18 @@ function lineOf(name: string): string {
   return name.replaceAll(/[\r\n]/g, ' ');
 }
 
-function audienceOf({ readModel }: GatewayPorts, actor: Actor, { metadata }: LogEvent): EventAudience {
-  if (actor.roles.has('auditor')) return 'auditor';
+function audienceOf(
+  { readModel }: GatewayPorts,
+  actor: Actor,
+  { metadata }: LogEvent,
+  values: ShownValues = 'masked',
+): EventAudience {
+  if (values === 'clear') return 'clear';
+  const mayReadProof = actor.roles.has('auditor') || actor.roles.has('admin');
   const isOwner =
     actor.roles.has('agent') &&
     metadata.callId !== null &&
     readModel.requesterOf(actor.tenant, metadata.callId) === actor.principal;
-  if (isOwner) return 'owner';
-  return actor.roles.has('admin') ? 'admin' : 'others';
+  if (isOwner) return mayReadProof ? 'clear' : 'owner';
+  return mayReadProof ? 'masked' : 'others';
 }

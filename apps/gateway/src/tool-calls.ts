@@ -10,12 +10,14 @@ import type { WriteContext } from './conclude.js';
 import type { GatewayPorts } from './ports.js';
 import { viewsFor } from './views-for.js';
 import { whenShown } from './visibility.js';
+import type { ShownValues } from './visibility.js';
 import type { OnClose, Waiters } from './waiters.js';
 
 /** How long a reader waits, and for which change. */
 export interface Waiting {
   readonly waitMs?: number | undefined;
   readonly until?: 'decided' | 'settled' | undefined;
+  readonly values?: ShownValues | undefined;
 }
 
 /** Attack: reading a run of many large calls at once. Their views are up to three times as large as their rows. */
@@ -28,7 +30,7 @@ export interface ToolCalls {
   readonly get: (actor: Actor, callId: string, waiting: Waiting, onClose: OnClose) => Answer | Promise<Answer>;
   readonly requestApproval: (context: WriteContext, callId: string, body: RequestApprovalBody) => Promise<Answer>;
   readonly cancel: (context: WriteContext, callId: string, reason: string) => Promise<Answer>;
-  readonly getRun: (actor: Actor, runId: string) => Answer;
+  readonly getRun: (actor: Actor, runId: string, values?: ShownValues) => Answer;
   readonly cancelRun: (context: WriteContext, runId: string, reason: string) => Promise<Answer>;
 }
 
@@ -49,7 +51,8 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
     get: (actor, callId, waiting, onClose) => {
       const call = readModel.toolCall(actor.tenant, callId);
       if (call === undefined) return refused(noSuchCall(callId).refusal);
-      if (waiting.waitMs === undefined || hasReached(call, waiting)) return ok(viewsFor(ports, actor).call(call));
+      if (waiting.waitMs === undefined || hasReached(call, waiting))
+        return ok(viewsFor(ports, actor, waiting.values).call(call));
       return wait(ports, waiters, actor, callId, waiting, onClose);
     },
     requestApproval: async ({ actor, commandId }, callId, body) => {
@@ -66,13 +69,13 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
       const outcome = await cancelToolCall(commands, actor, callId, reason, commandId);
       return conclude(ports, 'CancelToolCall', outcome, () => callView(ports, actor, callId));
     },
-    getRun: (actor, runId) => {
+    getRun: (actor, runId, values) => {
       const bytes = readModel.runBytes(actor.tenant, runId);
       if (bytes === 0) return noSuchRun(runId);
       if (bytes > runBytesMax) return runTooLarge(runId);
       const calls = readModel.run(actor.tenant, runId);
       if (calls.length === 0) return noSuchRun(runId);
-      return ok(viewsFor(ports, actor).run(runId, calls));
+      return ok(viewsFor(ports, actor, values).run(runId, calls));
     },
     cancelRun: (context, runId, reason) => cancelOpenCalls(ports, context, runId, reason),
   };
@@ -96,15 +99,15 @@ function writtenCall({ readModel }: GatewayPorts, actor: Actor, callId: string):
 }
 
 /** A call that was just written, as the actor may see it. */
-export function callView(ports: GatewayPorts, actor: Actor, callId: string): ToolCallView {
-  return viewsFor(ports, actor).call(writtenCall(ports, actor, callId));
+export function callView(ports: GatewayPorts, actor: Actor, callId: string, values?: ShownValues): ToolCallView {
+  return viewsFor(ports, actor, values).call(writtenCall(ports, actor, callId));
 }
 
 function currentApprovalView(ports: GatewayPorts, actor: Actor, callId: string) {
   const call = writtenCall(ports, actor, callId);
   const approval = call.approvals.at(-1);
   if (approval === undefined) throw new Error(`the read model does not know the approval of ${callId}`);
-  return viewsFor(ports, actor).askedApproval({ call, approval });
+  return viewsFor(ports, actor).approval({ call, approval });
 }
 
 function hasReached(call: CallRow, { until = 'decided' }: Waiting): boolean {
@@ -124,7 +127,7 @@ async function wait(
     return call === undefined || hasReached(call, waiting);
   };
   await waiters.wait({ actor, callId, waitMs: Math.min(waiting.waitMs ?? 0, limits.waitMsMax), isDone, onClose });
-  return ok(callView(ports, actor, callId));
+  return ok(callView(ports, actor, callId, waiting.values));
 }
 
 function noSuchRun(runId: string): Answer {

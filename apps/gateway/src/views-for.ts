@@ -5,7 +5,8 @@ import type { Approval, PossibleApprover, ToolCall } from '@countersign/domain';
 import { toApprovalView, toRunView, toToolCallView } from '@countersign/read-model';
 import type { ApprovalOfCall, CallRow } from '@countersign/read-model';
 import type { GatewayPorts } from './ports.js';
-import { approvalVisibilityFor, visibilityFor } from './visibility.js';
+import { visibilityFor } from './visibility.js';
+import type { ShownValues } from './visibility.js';
 
 type ViewPorts = Pick<GatewayPorts, 'commands' | 'clock'>;
 
@@ -13,16 +14,13 @@ type ViewPorts = Pick<GatewayPorts, 'commands' | 'clock'>;
 export interface ViewsFor {
   /** What an approval's view says of the caller. */
   readonly mayDecide: (row: ApprovalOfCall) => NonNullable<ApprovalView['mayDecide']>;
-  /** An approval on its own, masked for everyone who may decide it. */
   readonly approval: (row: ApprovalOfCall) => ApprovalView;
-  /** The approval that the owner of a call has just asked for. */
-  readonly askedApproval: (row: ApprovalOfCall) => ApprovalView;
   readonly call: (call: CallRow) => ToolCallView;
   readonly run: (runId: string, calls: readonly CallRow[]) => RunView;
 }
 
 /** The views of one answer. */
-export function viewsFor({ commands, clock }: ViewPorts, actor: Actor): ViewsFor {
+export function viewsFor({ commands, clock }: ViewPorts, actor: Actor, values: ShownValues = 'masked'): ViewsFor {
   const ports = { ...commands, clock };
   let approvers: readonly PossibleApprover[] | null | undefined;
   // The rules about people read nothing that the row leaves in the log.
@@ -45,16 +43,15 @@ export function viewsFor({ commands, clock }: ViewPorts, actor: Actor): ViewsFor
     if (approval === undefined || view.approval === null) return view;
     return { ...view, approval: withStanding(row, approval, view.approval) };
   };
-  const toApproval = ({ call, approval }: ApprovalOfCall, visibility: ReturnType<typeof visibilityFor>) =>
-    withStanding(call, approval, toApprovalView({ call, approval }, visibility));
+  const visibility = (row: CallRow) => visibilityFor(actor, row, values);
   return {
     mayDecide: ({ call, approval }) => mayDecideNow(call, approval),
-    approval: (row) => toApproval(row, approvalVisibilityFor(actor, row.call)),
-    askedApproval: (row) => toApproval(row, visibilityFor(actor, row.call)),
-    call: (row) => toCall(row, toToolCallView(row, visibilityFor(actor, row))),
+    approval: ({ call, approval }) =>
+      withStanding(call, approval, toApprovalView({ call, approval }, visibility(call))),
+    call: (row) => toCall(row, toToolCallView(row, visibility(row))),
     run: (runId, rows) => {
       const byId = new Map(rows.map((row) => [row.request.callId, row]));
-      const view = toRunView(runId, rows, (row) => visibilityFor(actor, row));
+      const view = toRunView(runId, rows, visibility);
       const pendingApprovals = view.pendingApprovals.map((one) => {
         const row = byId.get(one.callId);
         const approval = row?.approvals.find(({ approvalId }) => approvalId === one.approvalId);

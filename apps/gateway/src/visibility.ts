@@ -3,24 +3,12 @@ import { ProblemError, reachedWithin } from '@countersign/shell';
 import type { CallRow, ReadModel, Visibility } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 
-/**
- * Returns the visibility of sensitive fields: the principal that requested the call sees their values, and so do
- * auditors. In the inbox an auditor who is also an approver sees the masked view, since other people may see the
- * screen.
- */
-export function visibilityFor(actor: Actor, call: CallRow): Visibility {
-  const isAtInbox = actor.via === 'inbox' && actor.roles.has('approver');
-  const seesAll = actor.roles.has('auditor') && !isAtInbox;
-  return call.request.requestedBy === actor.principal || seesAll ? 'whole' : 'masked';
-}
+/** How a read shows hidden values: `clear` for an auditor who asked for it, which is recorded. */
+export type ShownValues = 'masked' | 'clear';
 
-/**
- * Masks an approval for everyone who may decide it, also for auditors, since a card is shown on screens. The audit
- * reads return it unmasked.
- */
-export function approvalVisibilityFor(actor: Actor, call: CallRow): Visibility {
-  const isOwn = call.request.requestedBy === actor.principal;
-  return actor.roles.has('approver') && !isOwn ? 'masked' : visibilityFor(actor, call);
+/** Returns the visibility of sensitive fields: the principal that requested the call sees their values. */
+export function visibilityFor(actor: Actor, call: CallRow, values: ShownValues): Visibility {
+  return call.request.requestedBy === actor.principal || values === 'clear' ? 'whole' : 'masked';
 }
 
 /**

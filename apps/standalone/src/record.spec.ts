@@ -124,7 +124,7 @@ it('says each start, what cannot be used, what the policy is, and who read the l
   const reads = await typesOf('AuditRead');
   expect(reads[0]).toMatchObject({
     ...{ actor: { kind: 'person', id: 'iris' } },
-    data: { count: 1, reads: [{ what: 'export', values: 'clear', after: 0 }], credential: idOf('iris') },
+    data: { count: 1, reads: [{ what: 'export', values: 'masked', after: 0 }], credential: idOf('iris') },
   });
   const processes = new Set((await log()).flatMap(({ data }) => data['processId'] ?? []));
   expect(processes.size).toBe(1);

@@ -55,7 +55,7 @@ describe('the actor of an event', () => {
 describe('the credentials of a changed configuration', () => {
   const event = stored('ConfigurationChanged.v2');
 
-  it.each(['auditor', 'admin'] as const)('are read by the %s', (audience) => {
+  it.each(['clear', 'masked'] as const)('are in the %s view', (audience) => {
     expect(JSON.stringify(toEventView(event, audience))).toContain('token:6ca13d52ca70c883');
   });
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toEventView, toMaskedEventView } from './event-view.js';
+import type { EventAudience } from './event-view.js';
 import type { RecordedEvent } from './events.js';
 
 /** A stored event of the first version, whose metadata name no tool. */
@@ -9,7 +10,7 @@ const stored = (type: string): RecordedEvent =>
 const tool = { toolCallId: 'call-1', toolName: 'delete_file', agentId: 'billing' };
 
 describe.each([
-  ['whole', (event: RecordedEvent) => toEventView(event, 'auditor')],
+  ['whole', (event: RecordedEvent) => toEventView(event, 'clear')],
   ['masked', toMaskedEventView],
 ])('the %s view of an event', (_, toView) => {
   it('names the tool that is recorded with the event', () => {
@@ -34,12 +35,12 @@ describe('the proof of a response', () => {
   ) as RecordedEvent;
   const members = ['credential', 'session', 'client', 'roles', 'bulkId'];
 
-  it.each(['auditor', 'admin'] as const)('is read by the %s', (audience) => {
+  it.each(['clear', 'masked'] as const)('is in the %s view', (audience) => {
     const { data } = toEventView(proven, audience);
     expect(Object.keys(data)).toEqual(expect.arrayContaining(members));
   });
 
-  it.each(['owner', 'others'] as const)('is left out for the %s', (audience) => {
+  it.each(['owner', 'others'] as const)('is left out of the view: %s', (audience) => {
     const { data } = toEventView(proven, audience);
     expect(data).toMatchObject({ respondedBy: 'me', shown: null });
     expect(Object.keys(data).filter((name) => members.includes(name))).toEqual([]);
@@ -47,7 +48,7 @@ describe('the proof of a response', () => {
 });
 
 describe('the schema of a tool in the view of others', () => {
-  const schemaFor = (audience: 'auditor' | 'owner' | 'admin' | 'others') => {
+  const schemaFor = (audience: EventAudience) => {
     const event = stored('ToolCallRequested');
     const data = {
       ...event.data,
@@ -66,7 +67,7 @@ describe('the schema of a tool in the view of others', () => {
     return toEventView({ ...event, data }, audience).data['toolSchema'];
   };
 
-  it.each(['admin', 'others'] as const)('has no data that are hidden from the %s', (audience) => {
+  it.each(['masked', 'others'] as const)('has no hidden data in the view: %s', (audience) => {
     expect(schemaFor(audience)).toEqual({
       properties: {
         password: { $ref: '#/$defs/word', description: 'a word' },
@@ -78,7 +79,7 @@ describe('the schema of a tool in the view of others', () => {
     });
   });
 
-  it.each(['auditor', 'owner'] as const)('is whole for the %s', (audience) => {
+  it.each(['clear', 'owner'] as const)('is whole in the view: %s', (audience) => {
     expect(JSON.stringify(schemaFor(audience))).toMatch(/hunter2.*k-1.*c-1.*hunter1/);
   });
 });

@@ -22,10 +22,11 @@ export function calledToolOf({ type, data, metadata }: NewEvent): CalledTool | u
 }
 
 /**
- * Who reads events. `auditor`: all that is recorded. `owner`, the agent that requested the call: not how people proved who
- * they are. `admin`: with that, and with sensitive values masked. `others`: neither, as on the events topic.
+ * What readers of events see. `clear`: all that is recorded. `owner`, the agent that requested the call: not how people proved
+ * who they are. `masked`, auditors and admins: with that, and with sensitive values masked. `others`: neither, as on the
+ * events topic.
  */
-export type EventAudience = 'auditor' | 'owner' | 'admin' | 'others';
+export type EventAudience = 'clear' | 'owner' | 'masked' | 'others';
 
 /** A recorded event as its audience sees it. */
 export function toEventView(event: RecordedEvent, audience: EventAudience): EventView {
@@ -60,11 +61,11 @@ export function toMaskedEventView(event: RecordedEvent): EventView {
 
 function dataFor(event: RecordedEvent, audience: EventAudience): JsonObject {
   switch (audience) {
-    case 'auditor':
+    case 'clear':
       return event.data;
     case 'owner':
       return withoutCredentials(event, event.data);
-    case 'admin':
+    case 'masked':
       return maskedData(event);
     case 'others':
       return withoutCredentials(event, maskedData(event));

@@ -116,6 +116,7 @@ export {
 export {
   auditEventsQuerySchema,
   auditToolCallQuerySchema,
+  shownValuesQuerySchema,
   eventsQuerySchema,
   gatherLabels,
   getToolCallQuerySchema,

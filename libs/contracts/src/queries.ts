@@ -15,13 +15,23 @@ const intString = (min: number, max: number) =>
 
 const principalTextSchema = z.string().min(1).max(1024);
 
+/** How a read shows values that are masked by default. */
+const shownValuesSchema = z.enum(['masked', 'clear']).meta({ id: 'ShownValues' }).optional().meta({
+  description:
+    'Default `masked`, for auditors too. `clear` shows hidden values as they were recorded. It needs the role `auditor`, and is recorded.',
+});
+
 const listOrderSchema = z.enum(['oldest', 'newest']).meta({ id: 'ListOrder' });
 
 /** `GET /v1/tool-calls/{callId}`. */
 export const getToolCallQuerySchema = z.strictObject({
   waitMs: intString(0, Number.MAX_SAFE_INTEGER).optional(),
   until: z.enum(['decided', 'settled']).optional(),
+  values: shownValuesSchema,
 });
+
+/** `GET /v1/runs/{runId}` and `GET /v1/approvals/{approvalId}`. */
+export const shownValuesQuerySchema = z.strictObject({ values: shownValuesSchema });
 
 const labelPrefix = 'label.';
 
@@ -87,6 +97,7 @@ export const listApprovalsQuerySchema = z.strictObject({
       'Default `requestedAt`, the oldest request first. `expiresAt`: the earliest end first, those without one last. `risk`: the highest first, those without one last.',
   }),
   order: listOrderSchema.optional().meta({ description: '`newest` reverses the order of `sort`.' }),
+  values: shownValuesSchema,
   preview: z.literal('true').optional().meta({
     description: 'Cut what is long, for a list: such an approval says `isPreview`, and is read whole on its own.',
   }),
@@ -140,6 +151,7 @@ export const listToolCallsQuerySchema = z.strictObject({
   agentId: externalIdSchema.optional(),
   requestedBy: principalTextSchema.optional(),
   since: z.iso.datetime({ offset: true }).meta({ description: 'Requested at this time or later.' }).optional(),
+  values: shownValuesSchema,
   order: listOrderSchema.optional(),
   limit: intString(1, limits.pageSizeMax).optional(),
   cursor: z.string().min(1).max(64).optional(),
@@ -182,10 +194,14 @@ export const eventsQuerySchema = z.strictObject({
   runId: externalIdSchema.optional(),
   callId: z.string().max(64).optional(),
   types: z.string().max(2048).optional(),
+  values: shownValuesSchema,
 });
 
 /** `GET /v1/audit/tool-calls/{callId}/events`. */
-export const auditToolCallQuerySchema = z.strictObject({ asOf: z.iso.datetime({ offset: true }).optional() });
+export const auditToolCallQuerySchema = z.strictObject({
+  asOf: z.iso.datetime({ offset: true }).optional(),
+  values: shownValuesSchema,
+});
 
 /** `GET /v1/audit/events`. */
 export const auditEventsQuerySchema = z.strictObject({

@@ -24,8 +24,8 @@ function step(pointer: string, key: string): string {
 }
 
 /**
- * The JSON pointers (RFC 6901) of the values that only the requester, the claim and auditors may see: secret-looking
- * names, and the places that `marked` marks. Each value is visited once.
+ * The JSON pointers (RFC 6901) of the values that only the requester, the claim and an auditor who asks for clear
+ * values may see: secret-looking names, and the places that `marked` marks. Each value is visited once.
  */
 export function sensitivePointers<Place>(value: JsonValue, marked: MarkedPlaces<Place> | null = null): string[] {
   const pointers: string[] = [];

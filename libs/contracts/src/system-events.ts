@@ -115,7 +115,7 @@ export const auditReadSchema = z.strictObject({
   reads: z.array(
     z
       .strictObject({
-        what: z.enum(['export', 'call', 'stream']).meta({ id: 'AuditReadKind' }),
+        what: z.enum(['export', 'call', 'list', 'stream']).meta({ id: 'AuditReadKind' }),
         values: z.enum(['masked', 'stored', 'clear']).meta({ id: 'ReadValues' }),
         callId: z.exactOptional(z.string()),
         /** The position of the log after which it began. */

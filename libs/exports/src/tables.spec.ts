@@ -13,7 +13,7 @@ const golden = join(import.meta.dirname, '../../contracts/src/golden');
 const events: readonly LogEventView[] = readdirSync(golden)
   .filter((file) => file.endsWith('.v2.json'))
   .map((file) => JSON.parse(readFileSync(join(golden, file), 'utf8')) as RecordedEvent)
-  .map((event) => toEventView(event, 'admin'));
+  .map((event) => toEventView(event, 'masked'));
 const response = events.find(({ type }) => type === 'ApprovalResponded') as LogEventView;
 
 const one = (event: LogEventView, name: string) =>

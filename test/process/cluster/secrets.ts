@@ -91,7 +91,7 @@ export const erase = (gateway: Server): Promise<HttpAnswer> =>
 export const viewOn = async ({ http }: Server, toolCallId = 'call'): Promise<unknown> =>
   (
     await http.send({
-      path: `/v1/tool-calls/${deriveCallId('default', 'run-1', toolCallId)}`,
+      path: `/v1/tool-calls/${deriveCallId('default', 'run-1', toolCallId)}?values=clear`,
       method: 'GET',
       token: 'ann-token',
     })

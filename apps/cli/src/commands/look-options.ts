@@ -5,6 +5,7 @@ import type { Runner } from '../runner.js';
 import { time } from '../time-option.js';
 import type { ApprovalFilters } from './list.js';
 import type { OversightCommand } from './oversight.js';
+import type { ShowOptions } from './show.js';
 import type { TailOptions } from './tail.js';
 
 const states = ['pending', 'approved', 'denied', 'expired', 'cancelled'];
@@ -84,19 +85,20 @@ function addShowAndRun(program: Command, runner: Runner): void {
   program
     .command('show <callId>')
     .description('show a call: its state, its arguments and result, and each event')
+    .addOption(new Option('--values <values>', 'clear: hidden values too, for auditors').choices(['masked', 'clear']))
     .addHelpText(
       'after',
       `
-Takes the id of a call or of one of its approvals. The events are whole for an
-auditor; for others, sensitive values are masked.
+Takes the id of a call or of one of its approvals. Sensitive values are masked.
+An auditor sees them with --values clear, which is recorded.
 
 Examples:
   countersign show tc_abcdefghijklmnopqrstuvwxyz
   countersign show apr_abcdefghijklmnopqrstuvwxyz_1
   countersign show tc_abcdefghijklmnopqrstuvwxyz --json | jq .call.state`,
     )
-    .action(async (id: string, _options: unknown, command: Command) =>
-      runner.asking(command, async (invocation) => (await import('./show.js')).show(invocation, id)),
+    .action(async (id: string, options: ShowOptions, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./show.js')).show(invocation, id, options)),
     );
   program
     .command('run <runId>')

@@ -7,17 +7,24 @@ import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
 import { storyLines } from '../view/call-story.js';
 
+/** The options of `countersign show`. */
+export interface ShowOptions {
+  readonly values?: 'masked' | 'clear';
+}
+
 const catchUpMsMax = 10_000;
 
 /**
  * `countersign show`: prints the history and the state of one call. Takes the id of the call or of one of its
  * approvals.
  */
-export async function show(invocation: Invocation, id: string): Promise<ExitCode> {
+export async function show(invocation: Invocation, id: string, { values }: ShowOptions = {}): Promise<ExitCode> {
   const { client, columns, terminal } = invocation;
   const callId = callOfApproval(id) ?? id;
-  const call = await client.get<ToolCallView>(`/v1/tool-calls/${encodeURIComponent(callId)}`);
-  const events = (await auditedEvents(client, call)) ?? (await followedEvents(client, call, terminal.interrupted));
+  const query = values === undefined ? '' : `?values=${values}`;
+  const call = await client.get<ToolCallView>(`/v1/tool-calls/${encodeURIComponent(callId)}${query}`);
+  const events =
+    (await auditedEvents(client, call, query)) ?? (await followedEvents(client, call, terminal.interrupted));
   invocation.printJson({ call, events });
   invocation.print(...storyLines(call, events, { columns, nowMs: client.serverNow() }));
   return exitCodes.ok;
@@ -29,10 +36,14 @@ function callOfApproval(id: string): string | undefined {
   return suffix === undefined ? undefined : `tc_${suffix}`;
 }
 
-/** The events as auditors read them, whole; undefined when the token is no auditor's. */
-async function auditedEvents(client: LedgerClient, call: ToolCallView): Promise<readonly EventView[] | undefined> {
+/** The events as auditors read them; undefined when the token is no auditor's. */
+async function auditedEvents(
+  client: LedgerClient,
+  call: ToolCallView,
+  query: string,
+): Promise<readonly EventView[] | undefined> {
   try {
-    const path = `/v1/audit/tool-calls/${encodeURIComponent(call.callId)}/events`;
+    const path = `/v1/audit/tool-calls/${encodeURIComponent(call.callId)}/events${query}`;
     const { events } = await client.get<{ readonly events: readonly LogEventView[] }>(path);
     return events.filter((event): event is EventView => event.data !== null);
   } catch (error) {

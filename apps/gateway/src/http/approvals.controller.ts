@@ -1,6 +1,8 @@
 import { Controller, Inject, Req, Res } from '@nestjs/common';
+import { parseApprovalId } from '@countersign/contracts';
 import type { FastifyReply } from 'fastify';
 import { routes } from '../routes.js';
+import { admitClear } from './clear-values.js';
 import { Endpoint } from './endpoint.js';
 import { paramOf, queryOf, read, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
@@ -19,14 +21,18 @@ export class ApprovalsController {
   list(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { approvals } = this.#http.gateway;
     const query = queryOf(routes.listApprovals, request);
+    admitClear(this.#http, request, query.values, { what: 'list' });
     return read(this.#http, request, reply, (actor) => approvals.list(actor, query));
   }
 
   @Endpoint(routes.getApproval)
   get(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { approvals } = this.#http.gateway;
-    queryOf(routes.getApproval, request);
-    return read(this.#http, request, reply, (actor) => approvals.get(actor, paramOf(request, 'approvalId')));
+    const { values } = queryOf(routes.getApproval, request);
+    const approvalId = paramOf(request, 'approvalId');
+    const callId = parseApprovalId(approvalId)?.callId;
+    admitClear(this.#http, request, values, { what: 'call', ...(callId !== undefined && { callId }) });
+    return read(this.#http, request, reply, (actor) => approvals.get(actor, approvalId, values));
   }
 
   @Endpoint(routes.respond)

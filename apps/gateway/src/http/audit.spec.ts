@@ -33,7 +33,7 @@ const audit = (query = '') =>
   api.send<Audited>('GET', `/v1/audit/tool-calls/${callId}/events${query}`, { as: 'auditor' });
 
 describe('the audit of a call', () => {
-  it('shows its stream with revisions, whole, and the call as it stands', async () => {
+  it('shows its stream with revisions, and the call as it stands', async () => {
     const { status, body } = await audit();
     expect(status).toBe(200);
     expect(body.events.map(({ type, revision }) => [revision, type])).toEqual([
@@ -42,8 +42,14 @@ describe('the audit of a call', () => {
       [2, 'ApprovalResponded'],
       [3, 'ExecutionClaimed'],
     ]);
-    expect(body.events[0]?.data).toMatchObject({ arguments: { password: 'hunter2' }, salt: expect.any(String) });
-    const now = (await api.send<ToolCallView>('GET', `/v1/tool-calls/${callId}`)).body;
+    expect(body.events[0]?.data).toMatchObject({
+      arguments: { password: expect.stringMatching(/^\[masked/) },
+      salt: null,
+    });
+    const { events, toolCall } = (await audit('?values=clear')).body;
+    expect(events[0]?.data).toMatchObject({ arguments: { password: 'hunter2' }, salt: expect.any(String) });
+    expect(toolCall?.arguments).toEqual({ password: 'hunter2' });
+    const now = (await api.send<ToolCallView>('GET', `/v1/tool-calls/${callId}`, { as: 'auditor' })).body;
     // A past moment has no caller who could decide.
     const { mayDecide, ...approval } = now.approval ?? {};
     expect(mayDecide).toMatchObject({ now: false });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApprovalView, ClaimView, JsonObject, ToolCallView } from '@countersign/contracts';
+import type { RecordOfUse } from '../record-of-use.js';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
 import { createTestPolicies } from '../testing/policies.js';
@@ -8,8 +9,11 @@ import type { World } from '../testing/world.js';
 
 let world: World;
 let api: Api;
+/** What the log of record is told. */
+const recorded: object[] = [];
 beforeAll(async () => {
-  world = await openWorld({ policies: createTestPolicies() });
+  const use = { auditRead: (_: unknown, read: object) => void recorded.push(read) } as unknown as RecordOfUse;
+  world = await openWorld({ policies: createTestPolicies(), change: (ports) => ({ ...ports, use }) });
   api = createApi(world);
 });
 afterAll(() => world.close());
@@ -25,7 +29,8 @@ const get = async (as: string, path: string) => JSON.stringify((await api.send('
 describe('sensitive values', () => {
   it.each([
     ['agent', true],
-    ['auditor', true],
+    ['auditor', false],
+    ['me', false],
     ['agent2', false],
     ['ann', false],
     ['worker', false],
@@ -51,7 +56,43 @@ describe('sensitive values', () => {
       });
       expect(body.arguments['password']).toBe(body.arguments['card']);
     }
-    expect(await get('auditor', `/v1/approvals/${approvalId}`)).toContain(secret);
+  });
+
+  it.each(['auditor', 'me'])('are shown to %s who asks for clear values, and the log of record is told', async (as) => {
+    const { approvalId, callId, runId } = await pending();
+    const reads = [
+      [`/v1/tool-calls/${callId}?values=clear`, { what: 'call', values: 'clear', callId }],
+      [`/v1/audit/tool-calls/${callId}/events?values=clear`, { what: 'call', values: 'clear', callId }],
+      [`/v1/approvals/${approvalId}?values=clear`, { what: 'call', values: 'clear', callId }],
+      [`/v1/tool-calls?runId=${runId}&values=clear`, { what: 'list', values: 'clear' }],
+      [`/v1/approvals?runId=${runId}&values=clear`, { what: 'list', values: 'clear' }],
+      [`/v1/runs/${runId}?values=clear`, { what: 'list', values: 'clear' }],
+    ] as const;
+    for (const [path, read] of reads) {
+      recorded.length = 0;
+      expect(await get(as, path)).toContain(secret);
+      expect(recorded).toEqual([read]);
+      expect(await get(as, path.replace(/.values=clear/, ''))).not.toContain(secret);
+      expect(recorded).toHaveLength(1);
+    }
+  });
+
+  it.each(['agent', 'ann', 'admin', 'worker'])('are not shown in clear to %s, who is no auditor', async (as) => {
+    const { callId, runId } = await pending();
+    recorded.length = 0;
+    for (const path of [`/v1/tool-calls/${callId}`, `/v1/runs/${runId}`, '/v1/tool-calls', '/v1/events']) {
+      const { status, body } = await api.send('GET', `${path}?values=clear`, { as });
+      expect([status, JSON.stringify(body)]).toEqual([403, expect.not.stringContaining(secret)]);
+      const headers = { authorization: `Bearer ${as}-token` };
+      const head = await fetch(`${world.url}${path}?values=clear`, { method: 'HEAD', headers });
+      expect(head.status).toBe(403);
+    }
+    expect(recorded).toEqual([]);
+  });
+
+  it('are shown by no other word', async () => {
+    const { callId } = await pending();
+    expect((await api.send('GET', `/v1/tool-calls/${callId}?values=stored`, { as: 'auditor' })).status).toBe(400);
   });
 
   describe('are not found out by a guess in an edit', () => {
@@ -101,13 +142,11 @@ describe('sensitive values', () => {
     });
   });
 
-  it('are masked in the approvals of a person who may decide, auditor or not; the call and the audit show them', async () => {
+  it('are masked for a person who may decide, auditor or not', async () => {
     const { approvalId, callId, runId } = await pending();
-    for (const path of [`/v1/approvals/${approvalId}`, `/v1/approvals?runId=${runId}`]) {
+    const paths = [`/v1/approvals/${approvalId}`, `/v1/approvals?runId=${runId}`, `/v1/tool-calls/${callId}`];
+    for (const path of [...paths, `/v1/audit/tool-calls/${callId}/events`]) {
       expect(await get('me', path)).not.toContain(secret);
-    }
-    for (const path of [`/v1/tool-calls/${callId}`, `/v1/audit/tool-calls/${callId}/events`]) {
-      expect(await get('me', path)).toContain(secret);
     }
   });
 
@@ -176,7 +215,9 @@ describe('sensitive values', () => {
     const { status } = await api.send('POST', `/v1/approvals/${approvalId}/responses`, { as: 'ann', body });
     expect(status).toBe(200);
     expect(await get('ann', `/v1/tool-calls/${callId}`)).not.toContain(secret);
-    expect(await get('auditor', `/v1/tool-calls/${callId}`)).toContain(`{"name":"X-Trace","value":"${secret}"}`);
+    expect(await get('auditor', `/v1/tool-calls/${callId}?values=clear`)).toContain(
+      `{"name":"X-Trace","value":"${secret}"}`,
+    );
   });
 
   it('are not revealed by an invented mask', async () => {

@@ -9,6 +9,7 @@ import type { RecordOfUse } from '../record-of-use.js';
 import type { EventSink } from '../event-reader.js';
 import { routes } from '../routes.js';
 import { invalidRequest } from '../validation.js';
+import { admitClear } from './clear-values.js';
 import { Endpoint } from './endpoint.js';
 import {
   actorOf,
@@ -46,6 +47,7 @@ export class StreamsController {
     };
     const actor = actorOf(request);
     if (selection.after !== 'now') await this.#refuseFuture(actor, selection.after);
+    admitClear(this.#http, request, selection.values, streamRead(selection));
     if (request.method === 'HEAD') {
       sendHead(reply, eventStreamHeaders);
       return;
@@ -53,7 +55,6 @@ export class StreamsController {
     const onClose = (listener: () => void): void => {
       whenOver(this.#http, request, reply, listener);
     };
-    if (actor.roles.has('auditor')) this.#record(actor, streamRead(selection));
     this.#http.gateway.events.open(
       actor,
       selection,
@@ -65,12 +66,10 @@ export class StreamsController {
   @Endpoint(routes.auditToolCall)
   auditToolCall(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { audit } = this.#http.gateway;
-    const { asOf } = queryOf(routes.auditToolCall, request);
+    const { asOf, values } = queryOf(routes.auditToolCall, request);
     const callId = paramOf(request, 'callId');
-    return read(this.#http, request, reply, (actor) => {
-      if (isCallId(callId)) this.#record(actor, { what: 'call', values: 'clear', callId });
-      return audit.callEvents(actor, callId, asOf);
-    });
+    admitClear(this.#http, request, values, { what: 'call', ...(isCallId(callId) && { callId }) });
+    return read(this.#http, request, reply, (actor) => audit.callEvents(actor, callId, asOf, values));
   }
 
   @Endpoint(routes.listUnreadable)
@@ -94,7 +93,7 @@ export class StreamsController {
     // The export of a long log is a stream like those of events.
     whenOver(this.#http, request, reply, caps.streams.take(actor));
     const limited = limit === Infinity ? {} : { limit };
-    this.#record(actor, { what: 'export', values: 'clear', after, ...limited });
+    this.#record(actor, { what: 'export', values: 'masked', after, ...limited });
     sendLines(reply, lines);
   }
 
@@ -108,10 +107,10 @@ export class StreamsController {
   }
 }
 
-/** What a stream of events shows to an auditor: every value in clear. */
-function streamRead({ after, callId }: EventSelection): Parameters<RecordOfUse['auditRead']>[1] {
+/** What the log of record says of a stream of values in clear. */
+function streamRead({ after, callId }: EventSelection): Parameters<typeof admitClear>[3] {
   return {
-    ...{ what: 'stream', values: 'clear' },
+    what: 'stream',
     ...(callId !== undefined && isCallId(callId) && { callId }),
     ...(after !== 'now' && { after }),
   };

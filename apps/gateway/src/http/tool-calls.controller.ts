@@ -1,8 +1,10 @@
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { Actor } from '@countersign/commands';
+import { isCallId } from '@countersign/contracts';
 import { ProblemError } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
 import { routes } from '../routes.js';
+import { admitClear } from './clear-values.js';
 import { Endpoint } from './endpoint.js';
 import { isStill, paramOf, queryOf, read, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
@@ -28,6 +30,7 @@ export class ToolCallsController {
   @Endpoint(routes.listToolCalls)
   list(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const query = queryOf(routes.listToolCalls, request);
+    admitClear(this.#http, request, query.values, { what: 'list' });
     return read(this.#http, request, reply, (actor) => this.#http.gateway.lists.calls(actor, query));
   }
 
@@ -41,10 +44,10 @@ export class ToolCallsController {
   get(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { toolCalls } = this.#http.gateway;
     const waiting = queryOf(routes.getToolCall, request);
+    const callId = paramOf(request, 'callId');
+    admitClear(this.#http, request, waiting.values, { what: 'call', ...(isCallId(callId) && { callId }) });
     return read(this.#http, request, reply, async (actor) => {
-      const answer = toolCalls.get(actor, paramOf(request, 'callId'), waiting, (end) =>
-        this.#whileProved(actor, request, end),
-      );
+      const answer = toolCalls.get(actor, callId, waiting, (end) => this.#whileProved(actor, request, end));
       if (!(answer instanceof Promise)) return answer;
       const waited = await answer;
       // Attack: a token that was removed, or a role, while its request waited.
@@ -86,8 +89,9 @@ export class ToolCallsController {
   @Endpoint(routes.getRun)
   getRun(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { toolCalls } = this.#http.gateway;
-    queryOf(routes.getRun, request);
-    return read(this.#http, request, reply, (actor) => toolCalls.getRun(actor, paramOf(request, 'runId')));
+    const { values } = queryOf(routes.getRun, request);
+    admitClear(this.#http, request, values, { what: 'list' });
+    return read(this.#http, request, reply, (actor) => toolCalls.getRun(actor, paramOf(request, 'runId'), values));
   }
 
   @Endpoint(routes.cancelRun)

@@ -3,6 +3,7 @@ import {
   listApprovalsQuerySchema,
   respondInBulkSchema,
   respondSchema,
+  shownValuesQuerySchema,
   revealedViewSchema,
   withdrawQuerySchema,
 } from '@countersign/contracts';
@@ -46,6 +47,7 @@ export const approvalRoutes = {
     tag: 'Approvals',
     summary: 'Read an approval',
     roles: ['approver', 'auditor', 'admin'],
+    query: shownValuesQuerySchema,
     answers: { 200: approvalViewSchema },
     codes: ['unknown-approval'],
   }),

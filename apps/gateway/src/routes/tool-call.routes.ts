@@ -7,6 +7,7 @@ import {
   requestApprovalSchema,
   requestToolCallsSchema,
   runViewSchema,
+  shownValuesQuerySchema,
   toolCallViewSchema,
 } from '@countersign/contracts';
 import { oversizeCalls } from '@countersign/shell';
@@ -98,6 +99,7 @@ export const toolCallRoutes = {
     tag: 'Runs',
     summary: 'Read the calls of a run, and what it waits for',
     roles: anyRole,
+    query: shownValuesQuerySchema,
     answers: { 200: runViewSchema },
     codes: ['not-found', 'payload-too-large'],
   }),
