@@ -26,6 +26,7 @@ export async function openRecord(
   makeFolderOf('COUNTERSIGN_DATA', folder);
   const system = openSystemLog({ store, folder, clock, ids, log });
   onStop(system.close);
+  if (tokens !== undefined) process.followed({ name: 'tokens', isCurrent: tokens.isCurrent });
   await untilDone(process, 'record', isStoreOutage, async () => {
     await tokens?.recordIn(system, clock);
     const files = { channelsFile, channels, toolsFile, oidc, ...(tools && { tools }) };

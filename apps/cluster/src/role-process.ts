@@ -13,7 +13,7 @@ import {
   createUnreadableCheck,
   observeClock,
 } from '@countersign/shell';
-import type { RuntimePorts, ReadinessCheck, TellCommit } from '@countersign/shell';
+import type { ReadinessCheck, ReloadedFile, RuntimePorts, TellCommit } from '@countersign/shell';
 import type { Registry } from 'prom-client';
 import type { RoleConfig } from './config.js';
 import { borrowVault } from './keeper/borrow-vault.js';
@@ -30,6 +30,9 @@ export interface RoleProcess extends RuntimePorts {
   /** Adds a readiness check. A later check of the same name replaces the earlier one. */
   readonly check: (check: ReadinessCheck) => void;
   readonly checks: () => readonly ReadinessCheck[];
+  /** Adds a file whose failed reloads `/readyz` and the metrics tell. */
+  readonly followed: (file: ReloadedFile) => void;
+  readonly followedFiles: () => readonly ReloadedFile[];
   /** Registers a step of the shutdown. The last one registered runs first. */
   readonly onStop: (stop: () => void | Promise<void>) => void;
   /** Ends the process with exit code 1, because only a new process can help; the supervisor restarts it. */

@@ -1,5 +1,5 @@
-import { createMetricsRegistry, warnOfUnsafeNode } from '@countersign/shell';
-import type { OperationsPorts, RuntimePorts, ReadinessCheck } from '@countersign/shell';
+import { createMetricsRegistry, createReloadCheck, observeReloads, warnOfUnsafeNode } from '@countersign/shell';
+import type { OperationsPorts, ReadinessCheck, ReloadedFile, RuntimePorts } from '@countersign/shell';
 import type { Role, RoleConfig } from './config.js';
 import { openOperationsApp } from './operations-app.js';
 import type { OpenRole, OwnServer, RoleProcess } from './role-process.js';
@@ -51,6 +51,10 @@ export async function startRole(role: Role, config: RoleConfig, world: RuntimePo
     name: 'process',
     check: () => (stopping.signal.aborted ? { status: 'failing', why: 'is stopping' } : { status: 'ok' }),
   });
+  const files: ReloadedFile[] = [];
+  const reloads = createReloadCheck(() => files);
+  checks.set(reloads.name, reloads);
+  observeReloads(registry, () => files);
   const ports: OperationsPorts = {
     get checks() {
       return [...checks.values()];
@@ -80,6 +84,8 @@ export async function startRole(role: Role, config: RoleConfig, world: RuntimePo
     stopping: stopping.signal,
     check: (check) => void checks.set(check.name, check),
     checks: () => [...checks.values()],
+    followed: (file) => void files.push(file),
+    followedFiles: () => files,
     onStop: (stop) => void stops.push(stop),
     fail: failed.resolve,
     serve,

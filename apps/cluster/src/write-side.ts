@@ -56,7 +56,7 @@ export async function openJudgingWriteSide(
 }
 
 function openShadow(
-  { config: { shadowPolicyFile: file }, clock, log, onStop }: RoleProcess,
+  { config: { shadowPolicyFile: file }, clock, log, onStop, followed }: RoleProcess,
   store: EventStore,
   people?: KnownPeople,
 ): CommandPorts['shadow'] {
@@ -64,6 +64,7 @@ function openShadow(
   const record = async (content: PolicyContent): Promise<void> => recordShadowPolicy(store, content, timeOf(store));
   const shadow = followShadowPolicy({ file, people, record, clock, log });
   onStop(shadow.close);
+  followed({ name: 'policy-shadow', isCurrent: shadow.isCurrent });
   return shadow;
 }
 
@@ -96,7 +97,7 @@ export function openAnsweringWriteSide(
 
 /** The policies of this process. Those of a file follow its changes. */
 function livePolicies(
-  { config: { policyFile: file }, clock, log, onStop }: RoleProcess,
+  { config: { policyFile: file }, clock, log, onStop, followed }: RoleProcess,
   policy: PolicyContent | null,
   record: (content: PolicyContent) => Promise<void>,
   people?: KnownPeople,
@@ -107,6 +108,8 @@ function livePolicies(
   const onRefused = (error: unknown): void => {
     if (system !== undefined) noteRefused(system, 'policy', error, file);
   };
-  onStop(followPolicyFile({ file, tenant: policy.tenant, policies, people, record, onRefused, clock, log }).close);
+  const follower = followPolicyFile({ file, tenant: policy.tenant, policies, people, record, onRefused, clock, log });
+  onStop(follower.close);
+  followed({ name: 'policy', isCurrent: follower.isCurrent });
   return policies;
 }

@@ -61,6 +61,8 @@ export interface FileTokens extends Tokens {
   readonly recordIn: (system: SystemLog, clock: Clock) => Promise<void>;
   /** Reads the file again; a file that is not valid changes nothing and is logged. */
   readonly reload: () => void;
+  /** False while the file has a content that cannot be used. */
+  readonly isCurrent: () => boolean;
   /** Stops watching the file. */
   readonly close: () => void;
 }
@@ -73,12 +75,15 @@ export function createFileTokens(path: string, log: Log): FileTokens {
   const read = (): TokensContent =>
     readContent(path, () => log.warn({ path }, 'the tokens file has no entries: sign-in with a token is impossible'));
   const state = createState(read());
+  let isCurrent = true;
   const reload = (): void => {
     let next: TokensContent;
     try {
       next = read();
+      isCurrent = true;
       log.info({ path }, 'tokens reloaded');
     } catch (error) {
+      isCurrent = false;
       log.error({ path, error }, 'the tokens file is invalid; the previous tokens stay in force');
       if (recording !== undefined) noteRefused(recording.system, 'tokens', error, path);
       return;
@@ -109,6 +114,7 @@ export function createFileTokens(path: string, log: Log): FileTokens {
       await recording.settle();
     },
     reload,
+    isCurrent: () => isCurrent,
     close: () => {
       closing.abort();
       stopWatching();

@@ -38,6 +38,8 @@ export { guardEdge } from './process/edge-guard.js';
 export type { RuntimePorts } from './process/runtime-ports.js';
 export { complain, endSoon, printJson, reasonOf, say, stopSignal } from './process/process-entry.js';
 export { followPolicyFile, followShadowPolicy } from './process/follow-policy-file.js';
+export { createReloadCheck, observeReloads } from './process/reloads.js';
+export type { ReloadedFile } from './process/reloads.js';
 export { readOptionalPolicy } from './process/read-policy.js';
 export { loadConditions } from './process/load-conditions.js';
 export { warnOfUnsafeNode } from './process/warn-of-unsafe-node.js';

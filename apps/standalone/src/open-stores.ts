@@ -27,7 +27,7 @@ import {
   readOptionalPolicy,
   recordConfiguration,
 } from '@countersign/shell';
-import type { RuntimePorts, SystemLog } from '@countersign/shell';
+import type { ReloadedFile, RuntimePorts, SystemLog } from '@countersign/shell';
 import type { StandaloneConfig, StandalonePorts } from './config.js';
 import { checkKnownPositions } from './log-end.js';
 import { openVault } from './vault.js';
@@ -49,6 +49,8 @@ export interface Stores {
   readonly isEndAccepted: boolean;
   /** Who configured this process, who signed in, who looked. */
   readonly system: SystemLog;
+  /** The policy files that are followed. */
+  readonly followed: readonly ReloadedFile[];
   /** Flushes what is only in memory and gives the data folder back. */
   readonly close: () => Promise<void>;
 }
@@ -98,15 +100,21 @@ export async function openStores(
     const tenant = policy?.tenant ?? 'default';
     const forbidding = await recordAtStart(() => record(policy), tenant, unreadable, log);
     const policies = createLivePolicies(policy);
+    const followed: ReloadedFile[] = [];
     if (config.policyFile !== null && policy !== null) {
       const file = config.policyFile;
       const onRefused = (error: unknown): void => {
         noteRefused(system, 'policy', error, file);
       };
-      stops.push(followPolicyFile({ file, tenant, policies, people, record, onRefused, clock, log }).close);
+      const follower = followPolicyFile({ file, tenant, policies, people, record, onRefused, clock, log });
+      stops.push(follower.close);
+      followed.push({ name: 'policy', isCurrent: follower.isCurrent });
     }
     const shadow = openShadow(config, store, world, people);
-    if (shadow !== undefined) stops.push(shadow.close);
+    if (shadow !== undefined) {
+      stops.push(shadow.close);
+      followed.push({ name: 'policy-shadow', isCurrent: shadow.isCurrent });
+    }
     const commands = createWriteSide({
       store,
       policies,
@@ -122,7 +130,20 @@ export async function openStores(
     const topics = { [topicNames().events]: store };
     const bus = createEmbeddedMessageBus({ folder: config.dataFolder, topics, clock, log, ...metrics });
     stops.push(bus.close);
-    return { store, vault, unreadable, readModel, projector, commands, tools, bus, isEndAccepted, system, close };
+    return {
+      store,
+      vault,
+      unreadable,
+      readModel,
+      projector,
+      commands,
+      tools,
+      bus,
+      isEndAccepted,
+      system,
+      followed,
+      close,
+    };
   } catch (error) {
     await close();
     throw error;

@@ -130,3 +130,23 @@ it('says each start, what cannot be used, what the policy is, and who read the l
   expect(processes.size).toBe(1);
   expect(JSON.stringify(await log())).not.toContain(tokenOf('twin'));
 }, 60_000);
+
+it('tells in /readyz and in its metrics that a changed file cannot be used, until it can', async () => {
+  const told = async () => {
+    const metrics = await (await fetch(`${server?.url ?? ''}/metrics`)).text();
+    const ready = await fetch(`${server?.url ?? ''}/readyz`);
+    const { checks } = (await ready.json()) as { readonly checks: Record<string, { readonly note?: string }> };
+    const value = /^countersign_config_last_reload_successful\{file="tokens"\} (\d)$/m.exec(metrics)?.[1];
+    return [ready.status, value, checks['configuration']?.note];
+  };
+  write(...people);
+  await until(async () => (await told())[1] === '1');
+  expect(await told()).toEqual([200, '1', undefined]);
+  writeFileSync(tokensFile, '[{]');
+  await until(async () => (await told())[1] === '0');
+  expect(await told()).toEqual([200, '0', expect.stringContaining('changed and cannot be used: tokens.')]);
+  expect((await send('alice', '/v1/me')).status).toBe(200);
+  write(...people);
+  await until(async () => (await told())[1] === '1');
+  expect(await told()).toEqual([200, '1', undefined]);
+});

@@ -27,15 +27,18 @@ import {
   countParked,
   createKeysCheck,
   createOpenCalls,
+  createReloadCheck,
   digestOfFile,
   digestOfText,
   noteStart,
+  observeReloads,
   recordConfiguration,
   warnOfUnsafeNode,
 } from '@countersign/shell';
-import type { RuntimePorts } from '@countersign/shell';
+import type { ReloadedFile, RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig, StandalonePorts } from './config.js';
 import { refuseUsedPort } from './free-port.js';
+import { observeVerified } from './log-metrics.js';
 import { openErasures } from './open-erasures.js';
 import { openStores } from './open-stores.js';
 import { readChannels, startNotifier } from './channels.js';
@@ -120,6 +123,9 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   else if (config.tokensFile === null) keepPrivate(tokensFile);
   const tokens = (known ??= openTokens());
   await recordConfigured(config, stores, { tokens, tokensFile, channels, clock });
+  const files: readonly ReloadedFile[] = [{ name: 'tokens', isCurrent: tokens.isCurrent }, ...stores.followed];
+  observeReloads(metrics.registry, () => files);
+  observeVerified(metrics.registry, store.verified);
   const use = createRecordOfUse(stores.system, clock);
   stops.push(use.close);
   const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
@@ -171,6 +177,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
         createKeysCheck(vault.keys.lost),
         createNotaryCheck(notary.health),
         createChannelsCheck(() => started.notifier),
+        createReloadCheck(() => files),
       ],
       requestsPerSecond: config.requestsPerSecond,
       use,
@@ -187,7 +194,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   const needs = { tokens, sessions, people: channelPeople, publicUrl, registry: metrics.registry };
   started.notifier = await startNotifier(stores, channels, world, needs);
   if (started.notifier !== undefined) stops.push(started.notifier.stop);
-  void store.verifyInBackground();
+  void store.keepVerifying();
   return { url: gateway.url, isFirstStart, leave: gateway.close };
 }
 

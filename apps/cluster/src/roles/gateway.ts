@@ -12,7 +12,7 @@ import {
 } from '@countersign/gateway';
 import type { ErasurePorts, GatewayPorts, IdempotencyStore } from '@countersign/gateway';
 import { loadTools } from '@countersign/resolver';
-import { createHistory, loadConditions, observeClock, readOptionalPolicy } from '@countersign/shell';
+import { createHistory, loadConditions, observeClock, observeReloads, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import type { Vault } from '../keeper/borrow-vault.js';
@@ -54,6 +54,7 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     onStop(close);
     const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc, { clock, log });
     observeClock(metrics.registry, clock);
+    observeReloads(metrics.registry, roleProcess.followedFiles);
     const checks = roleProcess
       .checks()
       .filter(({ name }) => name !== 'event-store' && name !== 'read-model' && name !== 'unreadable-events');

@@ -37,6 +37,8 @@ const againMs = 2000;
 export interface PolicyFollower {
   /** Reads the file now. Resolves when it is in force or cannot be used; never rejects. */
   readonly reload: () => Promise<void>;
+  /** False while the file has a content that cannot be used. */
+  readonly isCurrent: () => boolean;
   readonly close: () => void;
 }
 
@@ -48,6 +50,7 @@ export function followPolicyFile(followed: FollowedPolicy): PolicyFollower {
   const { file, log } = followed;
   const closing = new AbortController();
   let latest = new AbortController();
+  let isCurrent = true;
   const reload = async (): Promise<void> => {
     // A later change replaces a reload that still waits.
     latest.abort();
@@ -55,8 +58,10 @@ export function followPolicyFile(followed: FollowedPolicy): PolicyFollower {
     const signal = AbortSignal.any([closing.signal, latest.signal]);
     try {
       await activate(followed, signal);
+      isCurrent = true;
     } catch (error) {
       if (signal.aborted) return;
+      isCurrent = false;
       const stays = followed.tenant === null ? 'the candidate' : 'the version in force';
       log.error({ file, error }, `the policy file cannot be used; ${stays} stays`);
       followed.onRefused?.(error);
@@ -69,7 +74,7 @@ export function followPolicyFile(followed: FollowedPolicy): PolicyFollower {
     stopWatching();
     closing.abort();
   };
-  return { reload, close };
+  return { reload, isCurrent: () => isCurrent, close };
 }
 
 const candidateJudges = 'the candidate policy judges each call too, and decides nothing';
@@ -80,10 +85,10 @@ const candidateJudges = 'the candidate policy judges each call too, and decides 
  */
 export function followShadowPolicy(
   followed: Omit<FollowedPolicy, 'tenant' | 'policies'>,
-): Pick<ShadowPolicy, 'of'> & Pick<PolicyFollower, 'close'> {
+): Pick<ShadowPolicy, 'of'> & Pick<PolicyFollower, 'close' | 'isCurrent'> {
   const policies = createShadowPolicy();
-  const { close } = followPolicyFile({ ...followed, tenant: null, policies });
-  return { of: policies.of, close };
+  const { close, isCurrent } = followPolicyFile({ ...followed, tenant: null, policies });
+  return { of: policies.of, close, isCurrent };
 }
 
 async function activate(followed: FollowedPolicy, signal: AbortSignal): Promise<void> {

@@ -13,6 +13,8 @@ import type { EncodedEvent } from './appender.js';
 import { createCheckpoints } from './checkpoints.js';
 import { createCommit } from './commit.js';
 import type { CommitMetrics, CommitStats } from './commit.js';
+import { createVerifier } from './continuous.js';
+import type { Verifier } from './continuous.js';
 import { closeUnchanged, openDatabase } from './database.js';
 import type { OpenedDatabase } from './database.js';
 import type { FolderLock } from './folder-lock.js';
@@ -25,9 +27,8 @@ import { createLogReader, reading } from './log-reader.js';
 import { createRecentEvents } from './recent-events.js';
 import { createLeafHash } from './stored-event.js';
 import { createVerification } from './verification.js';
-import type { Verification, VerifyOptions, VerifyResult } from './verification.js';
+import type { Verification } from './verification.js';
 import { createWriteGuard } from './write-guard.js';
-import type { WriteGuard } from './write-guard.js';
 
 /** The dependencies of an embedded event store. */
 export interface EmbeddedEventStoreOptions {
@@ -48,20 +49,13 @@ export interface EmbeddedStats extends CommitStats {
 }
 
 /** The embedded event store: the port, and what a local file allows beyond it. */
-export interface EmbeddedEventStore extends EventStore {
+export interface EmbeddedEventStore extends EventStore, Omit<Verifier, 'watched'> {
   readonly stats: () => EmbeddedStats;
   /** The names of all streams that begin so. */
   readonly streamsWith: (prefix: string) => readonly string[];
-  /**
-   * Proves every event from the first one on, in slices. Damage makes the store read-only.
-   * @example const result = await store.verify({ onProgress: (verified, total) => bar.update(verified / total) });
-   */
-  readonly verify: (options?: VerifyOptions) => Promise<VerifyResult>;
-  /** Like `verify`, with at most a tenth of the process's time. Ends when the store is closed. */
-  readonly verifyInBackground: () => Promise<VerifyResult>;
 }
 
-/** How many events are verified at each opening; `verifyInBackground` does the rest. */
+/** How many events are verified at each opening; `keepVerifying` does the rest. */
 const verifiedAtOpen = 10_000;
 
 /**
@@ -149,9 +143,10 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
   const closing = new AbortController();
   // The getter of a controller's signal is as slow as a small query.
   const { signal } = closing;
+  const { watched, ...verifier } = createVerifier({ verification, guard, clock, log, closing: signal });
   const whileOpen = <T>(read: () => T): T => {
     if (signal.aborted) throw new EventStoreUnavailableError('the event store is closed');
-    return read();
+    return watched(read);
   };
   return {
     append: async (stream, expectedRevision, events) => {
@@ -167,7 +162,7 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
     health: guard.health,
     clock: createOwnStoreClock(clock),
     stats: () => ({ ...stats(), checkpoints: checkpoints.count() }),
-    ...createVerifiers(verification, guard, log, signal),
+    ...verifier,
     close: async () => {
       if (signal.aborted) return;
       group.flush();
@@ -186,21 +181,4 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
  */
 function encode(event: NewEvent): EncodedEvent {
   return { event, metadata: JSON.stringify(event.metadata), data: JSON.stringify(event.data) };
-}
-
-function createVerifiers(
-  verification: Verification,
-  guard: WriteGuard,
-  log: Log,
-  closing: AbortSignal,
-): Pick<EmbeddedEventStore, 'verify' | 'verifyInBackground'> {
-  const run = async (options: VerifyOptions, background: boolean): Promise<VerifyResult> => {
-    const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
-    const result = await verification.verifyAll({ ...options, signal, background });
-    if (result.status !== 'damaged') return result;
-    guard.damaged(result.error.message);
-    log.error({ error: result.error }, 'the event store is read-only: stored events are damaged');
-    return result;
-  };
-  return { verify: (options = {}) => run(options, false), verifyInBackground: () => run({}, true) };
 }

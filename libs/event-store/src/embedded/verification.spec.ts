@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock } from '@countersign/runtime';
-import { createCollectingLog, createSilentLog } from '@countersign/runtime/testing';
+import type { Clock } from '@countersign/runtime';
+import { createCollectingLog, createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import { EventStoreDamagedError, EventStoreUnavailableError, noStream } from '../event-store.js';
 import { readable, sampleEvent, sampleEvents } from '../sample-events.js';
 import { openEmbeddedEventStore } from './embedded-event-store.js';
@@ -18,8 +20,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-const open = (log = createSilentLog()): Promise<EmbeddedEventStore> =>
-  openEmbeddedEventStore({ folder, log, clock: systemClock });
+const open = (log = createSilentLog(), clock: Clock = systemClock): Promise<EmbeddedEventStore> =>
+  openEmbeddedEventStore({ folder, log, clock });
 
 async function fill(streams: number): Promise<void> {
   const store = await open();
@@ -164,9 +166,9 @@ describe('verification', () => {
     await fill(120);
     const store = await open();
     expect(await store.verify({ signal: AbortSignal.abort() })).toEqual({ status: 'stopped', verified: 100 });
-    const verifying = store.verifyInBackground();
+    const verifying = store.keepVerifying();
     await store.close();
-    expect(await verifying).toMatchObject({ status: 'stopped' });
+    await verifying;
   });
 
   it('finds in the background what opening did not look at, and makes the store read-only', async () => {
@@ -174,12 +176,9 @@ describe('verification', () => {
     tamper("UPDATE events SET data = replace(data, 'tester', 'forger') WHERE position = 51");
     const log = createCollectingLog();
     const store = await open(log);
-    await expect(store.readAll(49, 5)).rejects.toThrow(
-      'the event at position 51 (stream "stream-25", revision 0) is not what was recorded',
-    );
-    await expect(store.readStream('stream-25')).rejects.toThrow(EventStoreDamagedError);
-    expect(await store.readStream('stream-24')).toHaveLength(2);
-    expect(await store.verifyInBackground()).toMatchObject({ status: 'damaged', verified: 0 });
+    expect(store.health()).toEqual({ status: 'ok' });
+    await store.keepVerifying();
+    expect(store.verified()).toEqual({ position: 0, atMs: null, isDamaged: true });
     expect(store.health()).toMatchObject({
       status: 'read-only',
       why: expect.stringContaining('position 51') as unknown,
@@ -187,6 +186,51 @@ describe('verification', () => {
     expect(log.entries.at(-1)).toMatchObject({ level: 'error' });
     await expect(store.append('new', noStream, [sampleEvent()])).rejects.toThrow(EventStoreUnavailableError);
     expect(await store.readStream('stream-24')).toHaveLength(2);
+    await store.close();
+  });
+
+  it('is done by each read: damage that one meets makes the store read-only at once', async () => {
+    await fill(5100);
+    tamper("UPDATE events SET data = replace(data, 'tester', 'forger') WHERE position = 51");
+    const store = await open();
+    await store.append('before', noStream, [sampleEvent()]);
+    await expect(store.readAll(49, 5)).rejects.toThrow(
+      'the event at position 51 (stream "stream-25", revision 0) is not what was recorded',
+    );
+    expect(store.verified()).toMatchObject({ isDamaged: true });
+    await expect(store.append('new', noStream, [sampleEvent()])).rejects.toThrow(EventStoreUnavailableError);
+    await expect(store.readStream('stream-25')).rejects.toThrow(EventStoreDamagedError);
+    expect(await store.readStream('stream-24')).toHaveLength(2);
+    await store.close();
+  });
+
+  it('goes on: what is new after a minute, and the whole log after a day', async () => {
+    await fill(3);
+    const clock = createVirtualClock();
+    const store = await open(createSilentLog(), clock);
+    const pass = async (ms: number, until: () => boolean): Promise<void> => {
+      clock.advance(ms);
+      for (let looks = 0; looks < 1_000 && !until(); looks += 1) {
+        await nextTurn();
+        clock.advance(0);
+      }
+      expect(until()).toBe(true);
+    };
+    const isVerified = (position: number) => () => store.verified().position === position;
+    const verifying = store.keepVerifying();
+    await pass(0, isVerified(6));
+    await store.append('new', noStream, [sampleEvent()]);
+    await pass(60_000, isVerified(7));
+    expect(store.verified()).toEqual({ position: 7, atMs: clock.now(), isDamaged: false });
+    tamper("UPDATE events SET data = replace(data, 'tester', 'forger') WHERE position = 2");
+    await store.append('newer', noStream, [sampleEvent()]);
+    await pass(60_000, isVerified(8));
+    await pass(24 * 3_600_000, () => store.verified().isDamaged);
+    await verifying;
+    expect(store.health()).toMatchObject({
+      status: 'read-only',
+      why: expect.stringContaining('position 2') as unknown,
+    });
     await store.close();
   });
 

@@ -22,13 +22,22 @@ export type VerifyResult =
 export interface Verification {
   /** Verifies the last events and the head, synchronously. @throws EventStoreDamagedError */
   readonly verifyTail: (count: number) => Head;
-  /** Verifies from the first event on, in slices; between them the process does other work. */
-  readonly verifyAll: (options: VerifyOptions & { readonly background: boolean }) => Promise<VerifyResult>;
+  /** Verifies the events after `from`, in slices; between them the process does other work. */
+  readonly verifyFrom: (from: Head, options: VerifyOptions & { readonly background: boolean }) => Promise<Pass>;
 }
 
+/** A verification, and how far it came. */
+export interface Pass {
+  readonly result: VerifyResult;
+  readonly end: Head;
+}
+
+/** The place before the first event. */
+export const beforeFirst: Head = { position: 0, chain: genesisChain };
+
 const sliceSize = 100;
-/** The pause in ms after each ms of work in the background. */
-const restFactor = 9;
+/** The pause in ms after each ms of work in the background: a twentieth of a core is used. */
+const restFactor = 19;
 
 /** Verification of an opened log. */
 export function createVerification(log: LogFile, leafHash: LeafHash, clock: Clock): Verification {
@@ -54,7 +63,7 @@ export function createVerification(log: LogFile, leafHash: LeafHash, clock: Cloc
       throw damage(position, 'is not found through its stream', stream);
   };
   const chainBefore = (position: number): Head => {
-    if (position === 0) return { position, chain: genesisChain };
+    if (position === 0) return beforeFirst;
     const chain = log.chainAt(position);
     if (chain === undefined) throw damage(position, 'is missing');
     return { position, chain };
@@ -69,8 +78,9 @@ export function createVerification(log: LogFile, leafHash: LeafHash, clock: Cloc
         if (log.lastPosition() !== head.position) throw damage(head.position + 1, 'is after the head');
         return end;
       }),
-    verifyAll: async ({ onProgress, signal, background }) => {
-      let at: Head = { position: 0, chain: genesisChain };
+    verifyFrom: async (from, { onProgress, signal, background }) => {
+      let at = from;
+      const passed = (status: 'ok' | 'stopped'): Pass => ({ result: { status, verified: at.position }, end: at });
       try {
         const total = reading(() => log.head()?.position ?? 0);
         while (at.position < total) {
@@ -79,12 +89,12 @@ export function createVerification(log: LogFile, leafHash: LeafHash, clock: Cloc
           onProgress?.(at.position, total);
           const workMs = clock.monotonic() - start;
           await (background ? sleep(clock, workMs * restFactor, signal) : nextTurn());
-          if (signal?.aborted === true) return { status: 'stopped', verified: at.position };
+          if (signal?.aborted === true) return passed('stopped');
         }
-        return { status: 'ok', verified: at.position };
+        return passed('ok');
       } catch (error) {
         if (!(error instanceof EventStoreDamagedError)) throw error;
-        return { status: 'damaged', verified: at.position, error };
+        return { result: { status: 'damaged', verified: at.position, error }, end: at };
       }
     },
   };

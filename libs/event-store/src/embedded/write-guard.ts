@@ -22,9 +22,10 @@ const probeIntervalMs = 2000;
 export function createWriteGuard(monotonic: () => number): WriteGuard {
   let health: StoreHealth = { status: 'ok' };
   let probeAt = Infinity;
+  let isDamaged = false;
   const become = (next: StoreHealth, nextProbeAt: number): void => {
-    // A broken store never recovers.
-    if (health.status === 'unavailable') return;
+    // A broken store never recovers, and a disk with space again does not mend a damaged one.
+    if (health.status === 'unavailable' || (isDamaged && next.status !== 'unavailable')) return;
     health = next;
     probeAt = nextProbeAt;
   };
@@ -43,6 +44,7 @@ export function createWriteGuard(monotonic: () => number): WriteGuard {
     },
     damaged: (why) => {
       become({ status: 'read-only', why }, Infinity);
+      isDamaged = true;
     },
     broken: (why) => {
       become({ status: 'unavailable', why }, Infinity);
