@@ -24,14 +24,14 @@ export async function readCheckpoint(
   checkpoints: LogCheckpoints | undefined,
   { tenant }: Pick<Actor, 'tenant'>,
 ): Promise<Answer> {
-  if (checkpoints === undefined) return notHere();
+  if (checkpoints === undefined) return notSupported();
   const note = await checkpoints.newest(tenant);
   return note === undefined ? notFound('no checkpoint is signed yet: POST /v1/log/checkpoint signs one') : ok(note);
 }
 
 /** `POST /v1/log/checkpoint`. @throws ProblemError `unavailable`, with the reason, when nothing can be signed now */
 export async function makeCheckpoint(checkpoints: LogCheckpoints | undefined, { tenant }: Actor): Promise<Answer> {
-  if (checkpoints === undefined) return notHere();
+  if (checkpoints === undefined) return notSupported();
   const signing = await checkpoints.sign(tenant);
   switch (signing.status) {
     case 'signed':
@@ -46,7 +46,7 @@ export async function makeCheckpoint(checkpoints: LogCheckpoints | undefined, { 
 
 /** `GET /v1/log/vkey`. */
 export async function readVkeys(checkpoints: LogCheckpoints | undefined, { tenant }: Actor): Promise<Answer> {
-  if (checkpoints === undefined) return notHere();
+  if (checkpoints === undefined) return notSupported();
   const vkeys = await checkpoints.vkeys(tenant);
   return vkeys.length === 0 ? notFound(noEvents) : ok(vkeys.map((vkey) => `${vkey}\n`).join(''));
 }
@@ -57,8 +57,13 @@ function notFound(detail: string): Answer {
   return refused({ code: 'not-found', detail });
 }
 
-function notHere(): Answer {
+function notSupported(): Answer {
+  return refused(notHere().refusal);
+}
+
+/** The refusal where there is no tree over the log. */
+export function notHere(): ProblemError {
   const detail =
     'this cluster signs no checkpoints of its log yet: standalone does. Export the log with GET /v1/audit/events and keep its hash elsewhere';
-  return refused({ code: 'not-supported', detail });
+  return new ProblemError('not-supported', detail);
 }

@@ -7,6 +7,7 @@ import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ReadinessCheck, Tracing } from '@countersign/shell';
 import type { Erasures } from './erasure-port.js';
 import type { LogCheckpoints } from './log-checkpoints.js';
+import type { LogPublic, LogTiles } from './log-tiles.js';
 import type { IdempotencyStore, RequestHash } from './idempotency.js';
 import type { Oidc } from './inbox/oidc.js';
 import type { RecordOfUse } from './record-of-use.js';
@@ -29,6 +30,10 @@ export interface GatewayPorts {
   readonly erasures?: Erasures | undefined;
   /** The signed checkpoints of the log. Default: refused, as in a cluster. */
   readonly checkpoints?: LogCheckpoints | undefined;
+  /** The tree over the log. Default: refused. */
+  readonly tiles?: LogTiles | undefined;
+  /** What of the tree is open without a token. Default: nothing. */
+  readonly logPublic?: LogPublic | undefined;
   readonly metrics: GatewayMetrics;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -11,12 +11,14 @@ export const anyRole = roles;
 export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodObject = z.ZodObject> {
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Parameters as `:name`. */
+  /** Parameters as `:name`; `*` at the end: all that follows. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
   /** One of these roles is required; `public`: no token is required. */
   readonly roles: readonly Role[] | 'public';
+  /** The operator can open it to requests without a token. */
+  readonly mayBeOpen?: true;
   readonly body?: Body;
   /** An absent body counts as `{}`. */
   readonly isBodyOptional?: boolean;
@@ -29,7 +31,8 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   readonly answers?: Readonly<Partial<Record<200 | 201, z.ZodType>>>;
   /** The answer comes as CSV instead, if the query says so. */
   readonly hasCsv?: true;
-  readonly stream?: 'text/event-stream' | 'application/x-ndjson' | 'application/json' | 'text/plain';
+  readonly stream?:
+    'text/event-stream' | 'application/x-ndjson' | 'application/json' | 'text/plain' | 'application/octet-stream';
   /** What the stream is, where its content type does not say it. */
   readonly streamed?: { readonly description: string; readonly example: string };
   /** A POST without an `Idempotency-Key`: a repeat gets the newest answer. */
@@ -47,7 +50,7 @@ export function defineRoute<Body extends z.ZodType, Query extends z.ZodObject>(
 
 /** The path of a route as OpenAPI and tracers write it. */
 export function templateOf({ path }: Route): string {
-  return path.replaceAll(/:([A-Za-z]+)/g, '{$1}');
+  return path.replaceAll(/:([A-Za-z]+)/g, '{$1}').replace('*', '{tile}');
 }
 
 /** Returns whether a route only reads, with a body. */
@@ -65,7 +68,12 @@ export function createMethodsOf(routes: readonly Route[]): (path: string) => rea
   const byPath = [...Map.groupBy(routes, ({ path }) => path)]
     .map(([path, all]) => ({
       methods: all.map(({ method }) => method),
-      pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/:[A-Za-z]+/g, '[^/]+')}$`),
+      pattern: new RegExp(
+        `^${path
+          .replaceAll('.', '\\.')
+          .replaceAll(/:[A-Za-z]+/g, '[^/]+')
+          .replace('*', '.+')}$`,
+      ),
       parameters: path.split(':').length,
     }))
     .toSorted((a, b) => a.parameters - b.parameters);

@@ -9,6 +9,7 @@ import { operationsRoutes } from './routes/operations.routes.js';
 import { oversightRoutes } from './routes/oversight.routes.js';
 import { policyRoutes } from './routes/policy.routes.js';
 import { subjectRoutes } from './routes/subject.routes.js';
+import { tileRoutes } from './routes/tile.routes.js';
 import { toolCallRoutes } from './routes/tool-call.routes.js';
 
 /** Every route of the API, for the controllers, the guard and the OpenAPI document. */
@@ -23,6 +24,7 @@ export const routes = {
   ...meRoutes,
   ...logRoutes,
   ...checkpointRoutes,
+  ...tileRoutes,
   ...operationsRoutes,
 } as const;
 

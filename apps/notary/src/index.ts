@@ -1,3 +1,4 @@
+export type { LogTiles, ProvenEvent } from './log-tiles.js';
 export { createNotary } from './notary.js';
 export type { Notary, NotaryHealth, Signing } from './notary.js';
 export { createNotaryCheck } from './notary-check.js';

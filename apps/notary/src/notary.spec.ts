@@ -4,7 +4,9 @@ import {
   leafHash,
   parseCheckpoint,
   parseNote,
+  parseTlogProof,
   parseVkey,
+  verifyInclusion,
   verifyNote,
 } from '@countersign/audit';
 import type { Checkpoint } from '@countersign/audit';
@@ -251,5 +253,47 @@ describe('a log that contradicts what was signed', () => {
     const world = start(folder, createSimulatedLog(), { origin: null });
     await settled(world);
     expect(world.notary.health()).toMatchObject({ status: 'rewound' });
+  });
+});
+
+describe('the tiles of a log', () => {
+  it('have the hashes, the entries and the proofs of what is signed, and nothing later', async () => {
+    const [log, folder] = [createSimulatedLog(), createFolder()];
+    const mine = eventsOf(600);
+    await record(log, [...mine.slice(0, 10), ...eventsOf(2, 'zeta'), ...mine.slice(10)]);
+    const { notary, stop } = start(folder, log);
+    const { root } = await signed(notary);
+    expect(notary.tenants()).toEqual(['acme', 'zeta']);
+    const events = log.events.filter(({ metadata }) => metadata.tenant === 'acme');
+    const tileOf = (index: number) => events.slice(index * 256, (index + 1) * 256).map((event) => entryOf(event));
+    const check = async (one: Notary): Promise<void> => {
+      for (const index of [0, 1, 2]) {
+        expect(await one.entryTile('acme', index)).toEqual(tileOf(index));
+        const hashes = Buffer.concat(tileOf(index).map((entry) => leafHash(entry)));
+        expect(hashes.equals(await one.hashTile('acme', 0, index))).toBe(true);
+      }
+      expect((await one.hashTile('acme', 1, 0)).length).toBe(64);
+      expect([(await one.hashTile('acme', 0, 3)).length, await one.entryTile('acme', 3)]).toEqual([0, []]);
+      expect([(await one.hashTile('acme', 2, 0)).length, (await one.hashTile('nobody', 0, 0)).length]).toEqual([0, 0]);
+      for (const index of [0, 9, 10, 255, 256, 599]) {
+        const event = events[index]!;
+        const [proven, ...more] = await one.prove('acme', event.stream, one.newest('acme')!);
+        const { path } = parseTlogProof(proven!.proof)!;
+        expect([proven!.index, more, proven!.entry]).toEqual([index, [], entryOf(event)]);
+        expect(verifyInclusion({ index, size: 600, leaf: leafHash(proven!.entry), root, proof: path })).toBe(true);
+      }
+      const other = log.events.find(({ metadata }) => metadata.tenant === 'zeta')!;
+      expect(await one.prove('acme', other.stream, one.newest('acme')!)).toEqual([]);
+    };
+    await check(notary);
+    await stop();
+    const again = start(folder, log);
+    await signed(again.notary);
+    await check(again.notary);
+    await pass(again.clock, 500);
+    await record(log, eventsOf(3));
+    await pass(again.clock, 500);
+    expect((await again.notary.entryTile('acme', 2)).length).toBe(88);
+    expect((await again.notary.hashTile('acme', 0, 2)).length).toBe(88 * 32);
   });
 });

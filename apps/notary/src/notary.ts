@@ -5,6 +5,8 @@ import { takenMax } from './event-queue.js';
 import { createFollower } from './follower.js';
 import type { Follower } from './follower.js';
 import { createLead } from './lead.js';
+import { createLogTiles } from './log-tiles.js';
+import type { LogTiles } from './log-tiles.js';
 import type { NotaryPorts } from './ports.js';
 import { createSettling } from './settling.js';
 import { createTrees } from './trees.js';
@@ -31,7 +33,7 @@ export interface NotaryFigures extends TreeFigures {
 }
 
 /** Keeps a tree over the log of each tenant, and signs checkpoints of it. */
-export interface Notary {
+export interface Notary extends LogTiles {
   readonly start: () => void;
   /** The newest signed checkpoint of a tenant. */
   readonly newest: (tenant: string) => string | undefined;
@@ -144,6 +146,7 @@ export function createNotary(ports: NotaryPorts): Notary {
   };
   const failed = (): string | undefined => notFollowed ?? settling.problem() ?? lead.problem();
   return {
+    ...createLogTiles(store, () => trees),
     start: () => {
       running = Promise.all([run(), lead.run()]);
     },

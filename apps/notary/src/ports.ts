@@ -9,7 +9,7 @@ import type { TreeFile } from './sqlite/tree-file.js';
 /** The dependencies of the notary. */
 export interface NotaryPorts {
   /** The log as it is stored, with its sensitive values sealed. */
-  readonly store: Pick<EventStore, 'subscribe' | 'readAll' | 'head'>;
+  readonly store: Pick<EventStore, 'subscribe' | 'readAll' | 'readStream' | 'head'>;
   readonly trees: TreeFile;
   readonly checkpoints: CheckpointFile;
   readonly signer: LogSigner;

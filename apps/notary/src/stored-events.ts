@@ -22,7 +22,7 @@ export function firstLeafOf(event: LogEvent): Hash {
 }
 
 /** The event with the members that the store has. One that this version cannot read is in the tree all the same. */
-function storedOf(event: LogEvent): EntryEvent {
+export function storedOf(event: LogEvent): EntryEvent {
   if (isReadable(event)) return event;
   const { metadata, data } = event.stored ?? { metadata: undefined, data: undefined };
   return { ...event, metadata, data };

@@ -7,16 +7,23 @@ import {
   tilePlaceOf,
   tileWidth,
 } from '@countersign/audit';
-import type { Hash } from '@countersign/audit';
-import type { Tile, TreeFile } from './sqlite/tree-file.js';
+import type { Hash, ReadNode, ReadTile } from '@countersign/audit';
+import type { LeafPlace, Tile, TreeFile } from './sqlite/tree-file.js';
 
 /** The tree of one tenant: what is in the file, and what is about to be stored. */
 export interface TenantTree {
   readonly size: () => number;
-  readonly append: (leaf: Hash) => void;
+  /** Appends the leaf of the event at this place of the log. */
+  readonly append: (leaf: Hash, place: LeafPlace) => void;
   /** The root of the first `size` leaves. */
   readonly rootAt: (size: number) => Hash;
   readonly leaf: (index: number) => Hash;
+  /** The hashes of a tile one after the other, as many as there are. */
+  readonly tile: ReadTile;
+  /** Returns nodes, from the tiles. */
+  readonly node: ReadNode;
+  /** The places of the events of a tile of leaves. */
+  readonly places: (index: number) => readonly LeafPlace[];
   /** The tiles that changed since the last `saved`. */
   readonly changed: () => readonly Tile[];
   readonly saved: () => void;
@@ -26,6 +33,7 @@ interface OpenTile {
   readonly level: number;
   readonly index: number;
   readonly bytes: Uint8Array;
+  readonly places: LeafPlace[];
   count: number;
   isChanged: boolean;
 }
@@ -43,7 +51,8 @@ export function openTenantTree(file: TreeFile, tenant: string, size: number): Te
     if (found !== undefined) return found;
     const [bytes, stored] = [new Uint8Array(tileWidth * hashBytes), file.tile(tenant, level, index)];
     bytes.set(stored);
-    const tile = { level, index, bytes, count: stored.length / hashBytes, isChanged: false };
+    const places = level === 0 ? [...file.places(tenant, index)] : [];
+    const tile = { level, index, bytes, places, count: stored.length / hashBytes, isChanged: false };
     open.set(`${level}/${index}`, tile);
     return tile;
   };
@@ -58,13 +67,19 @@ export function openTenantTree(file: TreeFile, tenant: string, size: number): Te
   });
   return {
     size: tree.size,
-    append: tree.append,
+    append: (leaf, place) => {
+      openTile(0, Math.floor(tree.size() / tileWidth)).places.push(place);
+      tree.append(leaf);
+    },
+    tile: readTile,
+    node: read,
+    places: (index) => open.get(`0/${index}`)?.places ?? file.places(tenant, index),
     rootAt: (at) => rootAt(at, read),
     leaf: (index) => read(0, index),
     changed: () =>
       [...open.values()]
         .filter(({ isChanged }) => isChanged)
-        .map((tile) => ({ level: tile.level, index: tile.index, hashes: hashesOf(tile) })),
+        .map((tile) => ({ level: tile.level, index: tile.index, hashes: hashesOf(tile), places: tile.places })),
     saved: () => {
       for (const [key, tile] of open) {
         tile.isChanged = false;

@@ -5,6 +5,7 @@ import { firstLeafOf, treeEventOf } from './stored-events.js';
 import { openTenantLog } from './tenant-log.js';
 import type { Contradiction, TenantLog } from './tenant-log.js';
 import { openTenantTree } from './tenant-tree.js';
+import type { TenantTree } from './tenant-tree.js';
 
 /** The trees of all tenants. */
 export interface Trees {
@@ -27,6 +28,10 @@ export interface Trees {
   readonly newest: (tenant: string) => string | undefined;
   readonly vkeys: (tenant: string) => Promise<readonly string[]>;
   readonly figures: () => TreeFigures;
+  /** The tree of a tenant, and how many of its leaves the newest signed checkpoint covers. */
+  readonly signedTree: (tenant: string) => { readonly tree: TenantTree; readonly size: number } | undefined;
+  /** The tenants that have a tree. */
+  readonly tenants: () => readonly string[];
   /** The trees as they are now, for a comparison with the log. */
   readonly sizedTreeOf: () => Comparison['treeOf'];
 }
@@ -81,11 +86,14 @@ export function createTrees(ports: NotaryPorts): Trees {
       // Without an origin the log was empty, so this is its first event.
       const origin = (base ??= defaultOriginOf(first));
       const touched = new Set<TenantLog>();
+      let after = file.position();
       for (const event of events) {
         const found = treeEventOf(event);
+        const place = { after, position: event.position };
+        after = event.position;
         if (found === undefined) continue;
         const log = logOf(found.tenant, origin);
-        log.tree.append(found.leaf);
+        log.tree.append(found.leaf, place);
         touched.add(log);
       }
       const changes = [...touched].map(({ tenant, tree }) => ({ tenant, size: tree.size(), tiles: tree.changed() }));
@@ -124,6 +132,11 @@ export function createTrees(ports: NotaryPorts): Trees {
       };
     },
     newest: (tenant) => logs.get(tenant)?.newest(),
+    signedTree: (tenant) => {
+      const log = logs.get(tenant);
+      return log === undefined ? undefined : { tree: log.tree, size: Math.min(log.signed().size, log.tree.size()) };
+    },
+    tenants: () => [...logs.keys()],
     vkeys: async (tenant) => (await logs.get(tenant)?.vkeys()) ?? [],
     sizedTreeOf: () => {
       const now = new Map([...logs].map(([tenant, { tree }]) => [tenant, { tree, size: tree.size() }]));

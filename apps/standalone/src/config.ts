@@ -32,6 +32,7 @@ const schema = z.object({
     .regex(/^[A-Za-z0-9._~:/-]{1,200}$/, 'must be a name such as countersign.example.com/ledger, without https://')
     .refine((origin) => !origin.includes('//') && !/^\/|\/$/.test(origin), 'must have no empty part between slashes')
     .optional(),
+  COUNTERSIGN_LOG_PUBLIC: z.enum(['no', 'hashes'], 'must be `hashes`, or `no`').default('no'),
   COUNTERSIGN_ACCEPT_LOST_KEYS: z.literal('yes', 'must be `yes`, or unset').optional(),
 });
 
@@ -66,6 +67,8 @@ export interface StandaloneConfig {
   readonly logKeyFile: string | null;
   /** The origin of the log in its checkpoints; null: derived from its first event. */
   readonly logOrigin: string | null;
+  /** What of the tree over the log is open without a token. */
+  readonly logPublic: 'no' | 'hashes';
   /** Starts although the log has values whose keys are lost. */
   readonly acceptLostKeys: boolean;
   readonly logLevel: LogLevel;
@@ -105,6 +108,7 @@ export function readStandaloneConfig(
     rootKeyFile: file(values.COUNTERSIGN_ROOT_KEY_FILE),
     logKeyFile: file(values.COUNTERSIGN_LOG_KEY_FILE),
     logOrigin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
+    logPublic: values.COUNTERSIGN_LOG_PUBLIC,
     acceptLostKeys: values.COUNTERSIGN_ACCEPT_LOST_KEYS === 'yes',
     logLevel: values.COUNTERSIGN_LOG_LEVEL,
   };

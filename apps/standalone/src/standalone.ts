@@ -168,6 +168,8 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       requestHash: vault.requestsKey.hash,
       erasures: openErasures(stores, idempotency, world),
       checkpoints: notary,
+      tiles: notary,
+      logPublic: config.logPublic,
       metrics,
       clock,
       ids,

@@ -61,6 +61,9 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'GET /v1/log/checkpoint': ['auditor'],
   'POST /v1/log/checkpoint': ['auditor'],
   'GET /v1/log/vkey': ['auditor'],
+  'GET /v1/log/tile/*': ['auditor'],
+  'GET /v1/log/~:tenant/checkpoint': ['auditor'],
+  'GET /v1/log/~:tenant/tile/*': ['auditor'],
 };
 const guarded = allRoutes.filter((route) => route.roles !== 'public');
 const matrix = guarded.flatMap(({ method, path }) => roles.map((role) => [method, path, role] as const));

@@ -2,6 +2,7 @@ import type { Actor } from '@countersign/commands';
 import type { FastifyRequest } from 'fastify';
 import { sessionIdOf } from '../inbox/session-cookie.js';
 import type { Caps, StrangerRequest } from '../limits/caps.js';
+import { isOpenLogRead } from '../log-tiles.js';
 import type { GatewayPorts } from '../ports.js';
 import { authenticate } from './authenticate.js';
 import { createHostCheck } from './served-hosts.js';
@@ -38,6 +39,10 @@ export function createAdmission(
     admit: (request) => {
       refuseForeignHost(request);
       const path = request.url.split('?', 1)[0] ?? '';
+      if (isOpenRead(ports, request)) {
+        caps.countStranger(request, 'page');
+        return undefined;
+      }
       if (!path.startsWith('/v1/')) {
         admitPublic(request, path);
         return undefined;
@@ -46,6 +51,11 @@ export function createAdmission(
       return actor instanceof Promise ? actor.then((proved) => counted(proved, request)) : counted(actor, request);
     },
   };
+}
+
+/** Returns whether a request needs no token because the operator opened the hashes of the log. */
+export function isOpenRead({ logPublic }: GatewayPorts, { method, url }: FastifyRequest): boolean {
+  return isOpenLogRead(logPublic, method, url.split('?', 1)[0] ?? '');
 }
 
 /**

@@ -16,6 +16,7 @@ import { PolicyController } from './policy.controller.js';
 import { ProblemsController } from './problems.controller.js';
 import { StreamsController } from './streams.controller.js';
 import { SubjectsController } from './subjects.controller.js';
+import { TilesController } from './tiles.controller.js';
 import { ToolCallsController } from './tool-calls.controller.js';
 
 /** The Nest module of the gateway: the controllers, over a gateway that is built outside. */
@@ -34,6 +35,7 @@ export class GatewayModule {
         OversightController,
         StreamsController,
         CheckpointsController,
+        TilesController,
         SubjectsController,
         MeController,
         OpenApiController,

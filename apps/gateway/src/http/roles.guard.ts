@@ -3,6 +3,7 @@ import { ProblemError } from '@countersign/shell';
 import type { GatewayPorts } from '../ports.js';
 import { mayUse, templateOf } from '../route.js';
 import type { Route } from '../route.js';
+import { isOpenRead } from './admit.js';
 import { routeOf } from './endpoint.js';
 import type { ApiRequest } from './http-context.js';
 
@@ -23,6 +24,7 @@ export class RolesGuard implements CanActivate {
       request.endSpan = this.#startSpan(route, request);
     }
     if (route?.roles === 'public') return true;
+    if (this.#isOpened(route, request)) return true;
     if (actor === undefined) throw new ProblemError('unauthenticated', 'this needs a bearer token');
     if (route !== undefined && mayUse(route, actor)) return true;
     const needed =
@@ -33,6 +35,10 @@ export class RolesGuard implements CanActivate {
     );
     this.#ports.metrics.refusedAtTheDoor('forbidden');
     throw new ProblemError('forbidden', needed);
+  }
+
+  #isOpened(route: Route | undefined, request: ApiRequest): boolean {
+    return route?.mayBeOpen === true && isOpenRead(this.#ports, request);
   }
 
   /** Only the API's requests: a stream has no end, and probes would dominate the figures. */

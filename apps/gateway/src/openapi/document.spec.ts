@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonSchema } from '@countersign/contracts';
 import { statusOf } from '@countersign/shell';
+import { templateOf } from '../route.js';
 import { allRoutes } from '../routes.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
@@ -37,11 +38,12 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(document)).not.toContain('\\\\p{');
   });
 
-  it.each(allRoutes)('$method $path is served, and described under its id', async ({ method, path, id, codes }) => {
+  it.each(allRoutes)('$method $path is served, and described under its id', async (route) => {
+    const { method, path, id, codes } = route;
     const answer = await fetch(`${world.url}${path.replace(':code', 'expired')}`, { method });
     expect([404, 405]).not.toContain(answer.status);
     await answer.body?.cancel();
-    const operation = document.paths[path.replaceAll(/:([A-Za-z]+)/g, '{$1}')]?.[method.toLowerCase()];
+    const operation = document.paths[templateOf(route)]?.[method.toLowerCase()];
     expect(operation).toMatchObject({ operationId: id });
     const responses = operation?.['responses'] as Record<string, JsonSchema>;
     for (const code of codes) expect(codesOf(responses[String(statusOf(code))])).toContain(code);
@@ -49,8 +51,9 @@ describe('the OpenAPI document', () => {
 
   it.each(allRoutes.filter(({ method }) => method !== 'GET'))(
     '$method $path says how a body that cannot be read is refused',
-    ({ method, path }) => {
-      const operation = document.paths[path.replaceAll(/:([A-Za-z]+)/g, '{$1}')]?.[method.toLowerCase()];
+    (route) => {
+      const { method } = route;
+      const operation = document.paths[templateOf(route)]?.[method.toLowerCase()];
       expect(Object.keys(operation?.['responses'] as object)).toEqual(expect.arrayContaining(['413', '415']));
     },
   );

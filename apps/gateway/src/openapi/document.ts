@@ -126,12 +126,14 @@ function operationOf(route: Route, book: SchemaRegistry, shared: SharedResponses
     summary: route.summary,
     ...(route.roles === 'public'
       ? { security: [], description: 'No token is needed.' }
-      : { description: `Role: ${route.roles.join(' or ')}.` }),
+      : { description: `Role: ${route.roles.join(' or ')}.${route.mayBeOpen === true ? openWords : ''}` }),
     parameters: [...pathParameters(route), ...queryParameters(route, book), ...headerParameters(route)],
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route.body, route, book) }),
     responses: responsesOf(route, book, shared),
   };
 }
+
+const openWords = ' No token is needed for hashes where `COUNTERSIGN_LOG_PUBLIC=hashes`.';
 
 function requestBodyOf(body: NonNullable<Route['body']>, route: Route, book: SchemaRegistry): JsonSchema {
   return {
@@ -140,8 +142,8 @@ function requestBodyOf(body: NonNullable<Route['body']>, route: Route, book: Sch
   };
 }
 
-function pathParameters({ path }: Route): JsonSchema[] {
-  return [...path.matchAll(/:([A-Za-z]+)/g)].map(([, name = '']) => ({
+function pathParameters(route: Route): JsonSchema[] {
+  return [...templateOf(route).matchAll(/\{([A-Za-z]+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,

@@ -86,6 +86,7 @@ export const exampleValues: Readonly<Record<string, JsonValue>> = {
   'ShadowReport.since': '2026-01-15T09:30:00.000Z',
   subject: 'customer-7',
   tenant: 'default',
+  tile: '0/000',
   'Upcoming.to': [],
   toolCallId: 'call_1',
   'ToolCall.approval': null,

@@ -209,6 +209,7 @@ export const memberWords: Readonly<Record<string, string>> = {
   subject: 'Whose values they are.',
   suggestions: 'The proposed rules, the strongest first.',
   tenant: 'The tenant.',
+  tile: 'Level and number of the tile, such as `0/x001/067` or, for one that is not full, `0/000.p/5`; `entries` in place of a level for the entries.',
   title: 'The name for people.',
   to: 'The end of the period, exclusive.',
   'BusinessHours.to': 'The time of day at which the hours end.',

@@ -31,11 +31,16 @@ export function responsesOf(route: Route, book: SchemaRegistry, shared: SharedRe
   return { ...successes(route, book), ...problems(route, book, shared) };
 }
 
+const streamSchemas: Readonly<Record<string, JsonSchema>> = {
+  'application/json': { type: 'object' },
+  'application/octet-stream': { type: 'string', format: 'binary' },
+};
+
 const successWords: Readonly<Record<string, string>> = { 200: 'Done', 201: 'Recorded' };
 
 function successes(route: Route, book: SchemaRegistry): Record<string, JsonSchema> {
   if (route.stream !== undefined) {
-    const schema = route.stream === 'application/json' ? { type: 'object' } : { type: 'string' };
+    const schema = streamSchemas[route.stream] ?? { type: 'string' };
     const ofStream = route.method === 'GET' ? [] : ['IdempotentReplayed'];
     const { description, ...example } = route.streamed ?? { description: streamWords[route.stream] };
     return {
@@ -83,6 +88,7 @@ const streamWords = {
   'application/x-ndjson': 'One Event as JSON on each line.',
   'application/json': 'An OpenAPI 3.1 document.',
   'text/plain': "Prometheus' text format.",
+  'application/octet-stream': 'Bytes.',
 } as const;
 
 function problems(route: Route, book: SchemaRegistry, shared: SharedResponses): Record<string, JsonSchema> {

@@ -1,11 +1,20 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { openDatabaseFile } from '@countersign/runtime';
 
+/** The place of a leaf's event in the log of all tenants. */
+export interface LeafPlace {
+  /** The position of the event before it, from which it can be read; 0: it is the first. */
+  readonly after: number;
+  readonly position: number;
+}
+
 /** A tile of a tenant's tree: the hashes one after the other, as many as there are. */
 export interface Tile {
   readonly level: number;
   readonly index: number;
   readonly hashes: Uint8Array;
+  /** Of a tile of leaves: the places of their events in the log. None at other levels. */
+  readonly places: readonly LeafPlace[];
 }
 
 /** What changed in a tenant's tree. */
@@ -22,6 +31,8 @@ export interface TreeFile {
   readonly sizes: () => ReadonlyMap<string, number>;
   /** The hashes of a tile; none, when there is no such tile. */
   readonly tile: (tenant: string, level: number, index: number) => Uint8Array;
+  /** The places of the events of a tile of leaves. */
+  readonly places: (tenant: string, index: number) => readonly LeafPlace[];
   /** Stores position and hashes in one transaction. */
   readonly save: (position: number, changes: readonly TreeChange[]) => void;
   /** Forgets everything, so that the trees are built again. */
@@ -29,11 +40,14 @@ export interface TreeFile {
   readonly close: () => void;
 }
 
+/** The format of the tables. Trees of another one are built again. */
+const format = 1;
+
 const tables = `
   CREATE TABLE IF NOT EXISTS progress (id INTEGER PRIMARY KEY CHECK (id = 0), position INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS trees (tenant TEXT PRIMARY KEY, size INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS tiles (
-    tenant TEXT NOT NULL, level INTEGER NOT NULL, number INTEGER NOT NULL, hashes BLOB NOT NULL,
+    tenant TEXT NOT NULL, level INTEGER NOT NULL, number INTEGER NOT NULL, hashes BLOB NOT NULL, places BLOB,
     PRIMARY KEY (tenant, level, number)
   ) STRICT;
 `;
@@ -47,14 +61,20 @@ const nothing = new Uint8Array(0);
 export function openTreeFile(path: string): TreeFile {
   const cost = 'The trees are built again from the log.';
   const database = openDatabaseFile(path, { cost, timeoutMs: 2000 }, (opened) => {
-    opened.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${tables}`);
+    const { user_version: found } = opened.prepare('PRAGMA user_version').get() ?? {};
+    const older = 'DROP TABLE IF EXISTS tiles; DROP TABLE IF EXISTS trees; DROP TABLE IF EXISTS progress;';
+    opened.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${found === format ? '' : older} ${tables}
+       PRAGMA user_version = ${String(format)}`,
+    );
   });
   const position = database.prepare('SELECT position FROM progress');
   const sizes = database.prepare('SELECT tenant, size FROM trees');
   const tile = database.prepare('SELECT hashes FROM tiles WHERE tenant = ? AND level = ? AND number = ?');
+  const places = database.prepare('SELECT places FROM tiles WHERE tenant = ? AND level = 0 AND number = ?');
   const setPosition = database.prepare('INSERT OR REPLACE INTO progress VALUES (0, ?)');
   const setSize = database.prepare('INSERT OR REPLACE INTO trees VALUES (?, ?)');
-  const setTile = database.prepare('INSERT OR REPLACE INTO tiles VALUES (?, ?, ?, ?)');
+  const setTile = database.prepare('INSERT OR REPLACE INTO tiles VALUES (?, ?, ?, ?, ?)');
   return {
     position: () => Number(position.get()?.['position'] ?? 0),
     sizes: () => new Map(sizes.all().map(({ tenant, size }) => [String(tenant), Number(size)])),
@@ -62,11 +82,17 @@ export function openTreeFile(path: string): TreeFile {
       const hashes = tile.get(...key)?.['hashes'];
       return hashes instanceof Uint8Array ? hashes : nothing;
     },
+    places: (...key) => {
+      const stored = places.get(...key)?.['places'];
+      return stored instanceof Uint8Array ? readPlaces(stored) : [];
+    },
     save: (to, changes) => {
       inTransaction(database, () => {
         for (const { tenant, size, tiles } of changes) {
           setSize.run(tenant, size);
-          for (const { level, index, hashes } of tiles) setTile.run(tenant, level, index, hashes);
+          for (const { level, index, hashes, places: ofLeaves } of tiles) {
+            setTile.run(tenant, level, index, hashes, level === 0 ? writePlaces(ofLeaves) : null);
+          }
         }
         setPosition.run(to);
       });
@@ -80,6 +106,27 @@ export function openTreeFile(path: string): TreeFile {
       database.close();
     },
   };
+}
+
+const placeBytes = 16;
+
+/** Two numbers of 8 bytes for each, big-endian. */
+function writePlaces(places: readonly LeafPlace[]): Uint8Array {
+  const bytes = Buffer.alloc(places.length * placeBytes);
+  places.forEach(({ after, position }, at) => {
+    bytes.writeBigUInt64BE(BigInt(after), at * placeBytes);
+    bytes.writeBigUInt64BE(BigInt(position), at * placeBytes + placeBytes / 2);
+  });
+  return bytes;
+}
+
+function readPlaces(stored: Uint8Array): readonly LeafPlace[] {
+  const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+  const numberAt = (at: number): number => Number(bytes.readBigUInt64BE(at));
+  return Array.from({ length: Math.floor(bytes.length / placeBytes) }, (_, at) => ({
+    after: numberAt(at * placeBytes),
+    position: numberAt(at * placeBytes + placeBytes / 2),
+  }));
 }
 
 function inTransaction(database: DatabaseSync, work: () => void): void {
