@@ -74,25 +74,56 @@ function pageReader(log: DatabaseSync): ReadPage {
 
 /** Page by page, each a read of its own: a server that writes meanwhile can shorten its write-ahead log. */
 async function* eventsOf(readPage: ReadPage, head: Head): AsyncIterable<SourceEvent> {
-  let [position, chain] = [0, firstChain];
+  let position = 0;
+  // Unknown after an event that cannot be read.
+  let chain: Uint8Array | undefined = firstChain;
   while (position < head.position) {
     const to = Math.min(position + pageSize, head.position);
-    const page = damageFree(() => readPage(position, to));
-    if (typeof page === 'string') {
-      yield { stored: undefined, damage: [broken(page)], done: head.position };
-      return;
-    }
-    for (const row of page) {
-      const damage = damageOf(row, position, chain);
+    for (const row of readSound(readPage, position, to)) {
+      if ('unreadable' in row) {
+        const { unreadable, why } = row;
+        [position, chain] = [unreadable, undefined];
+        yield { stored: undefined, damage: [broken(why)], done: position };
+        continue;
+      }
+      if (row[0] > position + 1) {
+        yield lost(position + 1, row[0] - 1);
+        chain = undefined;
+      }
+      const damage = damageOf(row, chain);
       [position, chain] = [row[0], row[9]];
       yield { stored: toStored(row), damage, done: position };
     }
-    if (position < to) yield { stored: undefined, damage: [broken(missing(position + 1, to))], done: to };
-    position = to;
+    if (position < to) {
+      yield lost(position + 1, to);
+      [position, chain] = [to, undefined];
+    }
     await Promise.resolve();
   }
   const end = endDamage(head, chain);
   if (end.length > 0) yield { stored: undefined, damage: end, done: head.position };
+}
+
+interface Unreadable {
+  /** Its position. */
+  readonly unreadable: number;
+  readonly why: string;
+}
+
+/** The rows that can be read. A damaged page of the database hides those that are on it, and not the others. */
+function* readSound(readPage: ReadPage, after: number, to: number): Iterable<LogRow | Unreadable> {
+  const page = damageFree(() => readPage(after, to));
+  if (typeof page !== 'string') {
+    yield* page;
+    return;
+  }
+  if (to - after > 1) {
+    const middle = after + Math.floor((to - after) / 2);
+    yield* readSound(readPage, after, middle);
+    yield* readSound(readPage, middle, to);
+    return;
+  }
+  yield { unreadable: to, why: `position ${String(to)} cannot be read: ${page}` };
 }
 
 function damageFree<T>(read: () => T): T | string {
@@ -103,12 +134,12 @@ function damageFree<T>(read: () => T): T | string {
   }
 }
 
-function damageOf(row: LogRow, before: number, chain: Uint8Array): readonly Damage[] {
-  const [position, , , , , , , , leaf, storedChain] = row;
-  const damage: string[] = position === before + 1 ? [] : [missing(before + 1, position - 1)];
+function damageOf(row: LogRow, chain: Uint8Array | undefined): readonly Damage[] {
+  const [, , , , , , , , leaf, storedChain] = row;
+  const damage: string[] = [];
   try {
     if (leafOf(row) !== Buffer.from(leaf).toString('hex')) damage.push('it is not what was recorded');
-    if (Buffer.compare(chainAfter(chain, leaf), storedChain) !== 0)
+    if (chain !== undefined && Buffer.compare(chainAfter(chain, leaf), storedChain) !== 0)
       damage.push('it does not continue the chain of hashes');
   } catch {
     damage.push('it has values of another type than the log');
@@ -116,10 +147,12 @@ function damageOf(row: LogRow, before: number, chain: Uint8Array): readonly Dama
   return damage.map(broken);
 }
 
-function endDamage({ position, chain, last }: Head, reached: Uint8Array): readonly Damage[] {
+function endDamage({ position, chain, last }: Head, reached: Uint8Array | undefined): readonly Damage[] {
   const damage = [
     ...(last > position ? [`there are events after the head of the log, up to position ${String(last)}`] : []),
-    ...(Buffer.compare(chain, reached) === 0 ? [] : ['the last event is not the one that the head of the log names']),
+    ...(reached === undefined || Buffer.compare(chain, reached) === 0
+      ? []
+      : ['the last event is not the one that the head of the log names']),
   ];
   return damage.map(broken);
 }
@@ -128,8 +161,10 @@ function broken(detail: string): Damage {
   return { check: 'store', detail };
 }
 
-function missing(from: number, to: number): string {
-  return from === to ? `position ${String(from)} is missing` : `positions ${String(from)} to ${String(to)} are missing`;
+function lost(from: number, to: number): SourceEvent {
+  const detail =
+    from === to ? `position ${String(from)} is missing` : `positions ${String(from)} to ${String(to)} are missing`;
+  return { stored: undefined, damage: [broken(detail)], done: to };
 }
 
 function toStored([position, stream, revision, eventId, type, recordedAt, metadata, data]: LogRow): StoredEvent {
