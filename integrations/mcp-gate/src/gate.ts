@@ -125,7 +125,7 @@ export async function openGate(
   };
   server.onmessage = (written) => {
     failure = undefined;
-    const received = asForeign(written);
+    const received = asForeign(written, options.toolApproval === true);
     const message = requests.take(received) ? undefined : session.expected(received);
     if (message === undefined) return;
     if (extension.ask(message)) return;

@@ -54,7 +54,8 @@ export function finalReply(result: ToolResult, tool: ListedTool, ran: Reply | un
 function recordedResult(output: JsonValue): Readonly<Record<string, unknown>> | undefined {
   const { content, structuredContent } = objectOf(output);
   if (!Array.isArray(content) && (content !== undefined || !isObject(structuredContent))) return undefined;
-  return withoutOurs(objectOf(output));
+  // A gate without the draft extension for approvals may have recorded it.
+  return withoutOurs(objectOf(output), true);
 }
 
 function resultReply(result: ToolResult, given: Readonly<Record<string, unknown>>): Reply {

@@ -12,12 +12,14 @@ export interface TaskIds {
  * no other client reads it. The attack: the id of a call is in each address of the inbox, where other agents may see it.
  */
 export function createTaskIds(token: string): TaskIds {
-  const proofOf = (callId: string): Buffer => createHmac('sha256', token).update(`mcp-task ${callId}`).digest();
+  const proofOf = (callId: string): string =>
+    createHmac('sha256', token).update(`mcp-task ${callId}`).digest('base64url');
   return {
-    idOf: (callId) => `${callId}.${proofOf(callId).toString('base64url')}`,
+    idOf: (callId) => `${callId}.${proofOf(callId)}`,
     callIdOf: (taskId) => {
       const [, callId = '', proof = ''] = /^([^.]+)\.([\w-]{43})$/.exec(typeof taskId === 'string' ? taskId : '') ?? [];
-      const isOurs = callId !== '' && timingSafeEqual(Buffer.from(proof, 'base64url'), proofOf(callId));
+      // As texts: several spellings of base64url are the same bytes, and a task has one id.
+      const isOurs = callId !== '' && timingSafeEqual(Buffer.from(proof), Buffer.from(proofOf(callId)));
       return isOurs ? callId : undefined;
     },
   };

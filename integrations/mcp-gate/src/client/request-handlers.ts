@@ -5,7 +5,7 @@ import type { ExtensionTasks } from '../tasks/extension-tasks.js';
 import type { TaskOffer } from '../tasks/task-offer.js';
 import type { Tasks } from '../tasks/tasks.js';
 import { withDenial } from '../tasks/tool-approval.js';
-import { resemblesToolCall, type ClientWire, type Reply } from '../wire.js';
+import { isObject, resemblesToolCall, type ClientWire, type Reply } from '../wire.js';
 import type { AnswerCall } from './client-call.js';
 import type { Handler } from './client-requests.js';
 
@@ -25,7 +25,7 @@ export function createHandlers(ports: HandlerPorts): (request: JSONRPCRequest) =
   const answerTool: Handler = async (call) => {
     if (await isUngatedCall(options.ungated, call, catalog)) return undefined;
     if (call.round?.takesTasks === true) return denial(await extension.call(call));
-    return offer.isMade() && 'task' in call.params ? tasks.create(call) : denial(await gated.answer(call));
+    return offer.isMade() && isObject(call.params['task']) ? tasks.create(call) : denial(await gated.answer(call));
   };
   return ({ id, method, params = {} }) => {
     // Passed on, it would let the two sides agree on a version in which the gate has not begun.

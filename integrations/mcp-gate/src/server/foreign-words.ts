@@ -1,4 +1,5 @@
 import { ErrorCode, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { approvalMeta } from '../stateless/protocol.js';
 import { completed } from '../stateless/stateless-results.js';
 import { objectOf } from '../wire.js';
 
@@ -7,13 +8,17 @@ type Members = Readonly<Record<string, unknown>>;
 const urlElicitationRequired: number = ErrorCode.UrlElicitationRequired;
 /** The members of `_meta` in which the gate speaks to programs begin with it. */
 const ownPrefix = 'countersign/';
+const ofApproval: readonly string[] = Object.values(approvalMeta);
 
 /**
  * Returns a message of the server without what only the gate says. The attack: the server tells the client, in the members
  * of the gate, that a call waits at an address of its own, or that an approval is decided.
+ *
+ * @param withApproval the gate speaks the draft extension for approvals. The attack: the server says of a call that ran that
+ *   it was denied, and the client calls again.
  */
-export function asForeign(message: JSONRPCMessage): JSONRPCMessage {
-  if ('result' in message) return { ...message, result: withoutOurs(completed(message.result)) };
+export function asForeign(message: JSONRPCMessage, withApproval: boolean): JSONRPCMessage {
+  if ('result' in message) return { ...message, result: withoutOurs(completed(message.result), withApproval) };
   if ('error' in message) {
     if (message.error.code !== urlElicitationRequired) return message;
     const { elicitations, ...data } = objectOf(message.error.data);
@@ -26,16 +31,17 @@ export function asForeign(message: JSONRPCMessage): JSONRPCMessage {
     return { ...message, error };
   }
   if (message.params === undefined) return message;
-  const params = withoutOurs(message.params);
+  const params = withoutOurs(message.params, withApproval);
   const isOfCards = message.method === 'elicitation/create' && params['mode'] === 'url';
   if (!isOfCards && message.method !== 'notifications/elicitation/complete') return { ...message, params };
   return { ...message, params: asForeignCard(params) };
 }
 
 /** Returns a result, or parameters, without the members of `_meta` in which the gate speaks. */
-export function withoutOurs<T extends Members>(part: T): T {
+export function withoutOurs<T extends Members>(part: T, withApproval: boolean): T {
   const meta = Object.entries(objectOf(part['_meta']));
-  const theirs = meta.filter(([name]) => !name.startsWith(ownPrefix));
+  const isOurs = (name: string): boolean => name.startsWith(ownPrefix) || (withApproval && ofApproval.includes(name));
+  const theirs = meta.filter(([name]) => !isOurs(name));
   return theirs.length === meta.length ? part : { ...part, _meta: Object.fromEntries(theirs) };
 }
 
@@ -49,6 +55,7 @@ function asForeignCard(card: Members): Members {
   };
 }
 
-function saidByServer(text: string): string {
+/** Returns a text of the server that a person or a model could take for one of the gate. */
+export function saidByServer(text: string): string {
   return `The MCP server says: ${text}`;
 }

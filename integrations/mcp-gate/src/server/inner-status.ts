@@ -1,6 +1,7 @@
 import { TaskStatusSchema, type Task } from '@modelcontextprotocol/sdk/types.js';
 import type { InnerRequests } from './inner-requests.js';
 import type { Reply } from '../wire.js';
+import { saidByServer } from './foreign-words.js';
 
 /** Returns how a task of the inner server is. It has no members when the server does not say so in time. Never rejects. */
 export type InnerStatus = (taskId: string) => Promise<Partial<Task>>;
@@ -36,5 +37,8 @@ function statusIn(reply: Reply | undefined): Partial<Task> {
   const { status, statusMessage } = reply.result;
   const known = TaskStatusSchema.extract(['working', 'input_required']).safeParse(status);
   if (!known.success) return {};
-  return { status: known.data, ...(typeof statusMessage === 'string' ? { statusMessage } : {}) };
+  return {
+    status: known.data,
+    ...(typeof statusMessage === 'string' ? { statusMessage: saidByServer(statusMessage) } : {}),
+  };
 }

@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { NotSentError } from '../server/inner-requests.js';
 import { objectOf, responseOf, type Reply, type Wire } from '../wire.js';
-import { passedCapabilities } from './beginning.js';
+import { passedCapabilities, withPassedExtensions } from './beginning.js';
 import { metaNames, statelessVersion } from './protocol.js';
 import { replyIn } from './stateless-results.js';
 import { createStatelessServer, type StatelessServer } from './stateless-server.js';
@@ -184,5 +184,10 @@ function envelopeOf({ capabilities, clientInfo }: Members): Members {
 function sessionOf(found: Members, protocolVersion: string): Record<string, unknown> {
   const { capabilities, instructions, _meta: meta } = found;
   const serverInfo = objectOf(meta)[metaNames.serverInfo] ?? { name: 'unknown', version: '0' };
-  return { protocolVersion, capabilities, serverInfo, ...(instructions === undefined ? {} : { instructions }) };
+  return {
+    protocolVersion,
+    capabilities: withPassedExtensions(objectOf(capabilities)),
+    serverInfo,
+    ...(instructions === undefined ? {} : { instructions }),
+  };
 }

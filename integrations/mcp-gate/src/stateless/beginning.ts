@@ -38,6 +38,11 @@ export function createBeginning(
 /** The capabilities for which the gate translates the messages. */
 export function passedCapabilities({ elicitation, sampling, roots, extensions }: Members): Record<string, unknown> {
   const known = Object.entries({ elicitation, sampling, roots }).filter(([, value]) => isObject(value));
+  return withPassedExtensions({ ...Object.fromEntries(known), extensions });
+}
+
+/** Returns capabilities with the extensions that the gate passes on, and no others. */
+export function withPassedExtensions({ extensions, ...others }: Members): Record<string, unknown> {
   const passed = Object.entries(objectOf(extensions)).filter(([name]) => passedExtensions.includes(name));
-  return { ...Object.fromEntries(known), ...(passed.length === 0 ? {} : { extensions: Object.fromEntries(passed) }) };
+  return { ...others, ...(passed.length === 0 ? {} : { extensions: Object.fromEntries(passed) }) };
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
 import { closeStatelessWires, openStatelessWire } from '../testing/stateless-wire.js';
+import { until } from '../testing/until.js';
 import { objectOf } from '../wire.js';
 
 afterEach(closeStatelessWires);
@@ -33,6 +34,15 @@ describe('an extension', () => {
     expect(listed).toMatchObject({ result: { resultType: 'complete', skills: [{ name: 'one' }] } });
     const declared = heard.find(({ method }) => method === 'skills/list')?.params?._meta ?? {};
     expect(objectOf(declared)['io.modelcontextprotocol/clientCapabilities']).toEqual({ extensions: passed });
+  });
+
+  it('that the gate does not know is not declared to a client of sessions', async () => {
+    const { toGate, received } = await open();
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'spec', version: '1' } };
+    await toGate({ jsonrpc: '2.0', id: 'begin', method: 'initialize', params });
+    await until(() => received.length > 0);
+    expect(received).toMatchObject([{ result: { capabilities: { tools: {}, extensions: passed } } }]);
+    expect(JSON.stringify(received)).not.toMatch(/batch|tool-approval/);
   });
 
   it.each(['com.example/callTool', 'tools/callMany', 'tools/call/', 'TOOLS/CALL'])(

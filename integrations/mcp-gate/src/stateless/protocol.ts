@@ -44,6 +44,13 @@ export const extensionNames = {
   toolApproval: 'io.modelcontextprotocol/tool-approval',
 } as const;
 
+/** The members of `_meta` of the draft extension for approvals, and of the drafts that it uses. */
+export const approvalMeta = {
+  denial: 'io.modelcontextprotocol/authorization',
+  disposition: 'io.modelcontextprotocol/tool-approval-disposition',
+  immediate: 'io.modelcontextprotocol/model-immediate-response',
+} as const;
+
 /** The requests of the extension for tasks. */
 const taskMethods = ['tasks/get', 'tasks/update', 'tasks/cancel'];
 

@@ -11,8 +11,12 @@ afterEach(closeStatelessWires);
 type Members = Readonly<Record<string, unknown>>;
 const name = 'io.modelcontextprotocol/tasks';
 
-/** A gate before a stateless server that makes a task of each call of `pay`. */
-async function open(more: TaskPlaceOptions = {}) {
+/**
+ * A gate before a stateless server that makes a task of each call of `pay`.
+ *
+ * @param created the members of the result that makes the task, where they are not those of the task.
+ */
+async function open(more: TaskPlaceOptions = {}, created: Members = {}) {
   const fresh = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
   let task: Members = { taskId: 'of-server', status: 'working', pollIntervalMs: 50 };
   let refusal: object | undefined;
@@ -24,7 +28,7 @@ async function open(more: TaskPlaceOptions = {}) {
     if (method.startsWith('tasks/')) return { resultType: 'complete' };
     if (method !== 'tools/call') return { code: -32601, message: 'no' };
     const { extensions } = objectOf(objectOf(params?._meta)['io.modelcontextprotocol/clientCapabilities']);
-    if (name in objectOf(extensions)) return { ...task, resultType: 'task' };
+    if (name in objectOf(extensions)) return { ...task, ...created, resultType: 'task' };
     return { code: -32021, message: 'missing', data: { requiredCapabilities: tasks } };
   };
   const place = await openTaskPlace({ answers, ...more });
@@ -96,6 +100,45 @@ describe('a task of a stateless server', () => {
     tell({ status: 'cancelled' });
     expect(await reaches(taskId, 'cancelled')).toMatchObject({ status: 'cancelled' });
     expect(heard.filter(({ method }) => method === 'notifications/cancelled')).toEqual([]);
+  });
+
+  it.each(['completed', 'failed', 'input_required'])(
+    'that the server makes in the state %s has its end from the task: the result that makes it has none',
+    async (status) => {
+      const { call, reaches, tell, countersign, asked } = await open(
+        { gate: 'none' },
+        { status, result: undefined, pollIntervalMs: 60_000 },
+      );
+      tell(done);
+      const reply = await call(5);
+      const ended = reply['resultType'] === 'task' ? await reaches(reply['taskId'], 'completed') : { result: reply };
+      expect(ended['result']).toMatchObject(done.result);
+      expect(countersign.callOf(asked[0]!.toolCallId)).toMatchObject({ state: 'succeeded', output: done.result });
+    },
+  );
+
+  it('has no end in what the server says about another task', async () => {
+    const { call, get, heard, tell, reaches } = await open({ gate: 'none' });
+    const { taskId } = await call(5);
+    tell({ ...done, taskId: 'of-another-call' });
+    const polls = () => heard.filter(({ method }) => method === 'tasks/get').length;
+    const before = polls();
+    await until(() => polls() > before + 2);
+    expect(await get(taskId)).toMatchObject({ status: 'working' });
+    tell({ taskId: 'of-server' });
+    expect(await reaches(taskId, 'completed')).toMatchObject(done);
+  });
+
+  it('is not polled any more after the call has failed for a question that the client cannot answer', async () => {
+    const { call, heard, reaches, tell } = await open({ gate: 'none' });
+    const { taskId } = await call(5);
+    const question = { method: 'elicitation/create', params: { message: 'Sure?', requestedSchema: {} } };
+    tell({ status: 'input_required', inputRequests: { one: question } });
+    await reaches(taskId, 'failed');
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    const before = heard.length;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(heard.slice(before).map(({ method }) => method)).toEqual([]);
   });
 
   it('that the server does not know any more has an unknown outcome, and does not run again', async () => {

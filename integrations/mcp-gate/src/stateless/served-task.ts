@@ -28,6 +28,8 @@ const pauseMsMin = 50;
 const pauseMsMax = 30_000;
 /** A server that restarts still has the task. */
 const silenceMsMax = 300_000;
+/** The calls of the gate wait for a shorter time after a cancellation. */
+const cancelMsMax = 60_000;
 /** The server has no such task, so nothing more can be known. */
 const finalErrors: readonly number[] = [ErrorCode.InvalidParams, ErrorCode.MethodNotFound];
 
@@ -37,8 +39,10 @@ export function followTask(ports: ServedTaskPorts, created: Members): ServedTask
   const { taskId } = created;
   const asked = new Set<string>();
   const given = Promise.withResolvers<Reply>();
+  let isGiven = false;
   let wake = (): void => undefined;
   let heardAt = Date.now();
+  let cancelledAt = Infinity;
 
   const tell = (method: string, params: Members = {}): void => {
     request(method, { taskId, ...params }).catch(() => undefined);
@@ -48,8 +52,9 @@ export function followTask(ports: ServedTaskPorts, created: Members): ServedTask
     try {
       tell('tasks/update', { inputResponses: await ask(key, question) });
     } catch (error) {
-      tell('tasks/cancel');
+      isGiven = true;
       given.resolve(failed(ErrorCode.InternalError, error instanceof Error ? error.message : String(error)));
+      tell('tasks/cancel');
     }
   };
   const answerAll = ({ inputRequests }: Members): void => {
@@ -67,27 +72,43 @@ export function followTask(ports: ServedTaskPorts, created: Members): ServedTask
         resolve();
       };
     });
-  /** Returns the task, or undefined when the server does not respond now. */
+  /** Returns the task, or undefined when the server does not say now how it is. */
   const look = async (): Promise<Members | undefined> => {
     const reply = await request('tasks/get', { taskId }).catch(() => undefined);
-    if (reply !== undefined && 'result' in reply) {
+    // The attack, or the mistake: a server tells the end of the task of another call.
+    if (reply !== undefined && 'result' in reply && (reply.result['taskId'] ?? taskId) === taskId) {
       heardAt = Date.now();
       return reply.result;
     }
-    if (reply !== undefined && finalErrors.includes(reply.error.code)) throw lost(reply.error.message);
+    if (reply !== undefined && 'error' in reply && finalErrors.includes(reply.error.code))
+      throw lost(reply.error.message);
     if (Date.now() - heardAt > silenceMsMax) throw lost('the MCP server does not say how its task is');
     return undefined;
   };
   const follow = async (): Promise<Reply> => {
-    for (let task = created; !isClosed(); task = (await look()) ?? task) {
-      const end = endOf(task);
+    let pauseMs = pauseMsOf(created);
+    // The result that makes a task has neither its end nor its questions, also in another state.
+    if (created['status'] === 'working') await pause(pauseMs);
+    while (!isClosed()) {
+      if (isGiven) return given.promise;
+      const task = await look();
+      const end = task && endOf(task);
       if (end !== undefined) return end;
-      answerAll(task);
-      await pause(pauseMsOf(task));
+      if (task !== undefined) {
+        answerAll(task);
+        pauseMs = pauseMsOf(task);
+      }
+      if (Date.now() - cancelledAt > cancelMsMax)
+        throw lost('the MCP server has not ended its task after its cancellation');
+      await pause(pauseMs);
     }
     throw lost('the connection to the MCP server has ended');
   };
-  return { end: Promise.race([follow(), given.promise]), cancel: () => tell('tasks/cancel') };
+  const cancel = (): void => {
+    cancelledAt = Math.min(cancelledAt, Date.now());
+    tell('tasks/cancel');
+  };
+  return { end: Promise.race([follow(), given.promise]), cancel };
 }
 
 function pauseMsOf({ pollIntervalMs }: Members): number {

@@ -33,6 +33,14 @@ describe('a task of the gate', () => {
     ]);
   });
 
+  it.each([null, [], 'yes', 7])('is not made for a member `task` that is no object (%p)', async (task) => {
+    const { client } = await open();
+    const params = { name: 'refund', arguments: { amount: 5 }, task };
+    expect(await client.request({ method: 'tools/call', params }, CallToolResultSchema)).toMatchObject({
+      content: [{ text: expect.stringMatching(/^pending/) }],
+    });
+  });
+
   it('is not offered to other clients, whose member `task` is ignored', async () => {
     const place = await openPlace();
     expect(place.client.getServerCapabilities()).not.toHaveProperty('tasks');

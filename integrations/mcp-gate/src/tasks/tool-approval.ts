@@ -3,18 +3,12 @@ import { metaKey } from '../calls/replies.js';
 import { questionKey } from '../calls/round-reply.js';
 import type { TaskRun } from '../calls/task-run.js';
 import { NotRunError } from '../server/inner-run.js';
+import { approvalMeta } from '../stateless/protocol.js';
 import { ChangedDefinitionError } from '../calls/gated-tool.js';
 import { objectOf, type Reply } from '../wire.js';
 import { plainWords, type TaskWords } from './extension-view.js';
 
 type Members = Readonly<Record<string, unknown>>;
-
-/** The members of `_meta` of the draft extension for approvals, and of the drafts that it uses. */
-export const approvalMeta = {
-  denial: 'io.modelcontextprotocol/authorization',
-  disposition: 'io.modelcontextprotocol/tool-approval-disposition',
-  immediate: 'io.modelcontextprotocol/model-immediate-response',
-} as const;
 
 type Disposition = 'approved-executed' | 'denied-not-executed' | 'execution-error' | 'outcome-unknown';
 
