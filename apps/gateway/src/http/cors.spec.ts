@@ -124,6 +124,7 @@ describe('an origin that is not served', () => {
     const read = await ask(closed, 'GET', '/v1/approvals', { origin: desk, authorization: 'Bearer ann-token' });
     expect([asked.status, corsOf(asked), asked.headers.vary]).toEqual([405, [], undefined]);
     expect([read.status, corsOf(read), read.headers.vary]).toEqual([200, [], undefined]);
+    expect((await ask(closed, 'GET', '/v1/%zz', { origin: desk })).status).toBe(400);
   });
 });
 

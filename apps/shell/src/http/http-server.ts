@@ -174,7 +174,7 @@ function beginRequests(fastify: FastifyInstance, rateHeaders: readonly string[] 
 
 function begin(request: FastifyRequest, rateHeaders: readonly string[] | null, cors: Cors | undefined): void {
   request.rateHeaders = rateHeaders;
-  if (cors !== undefined) request.corsHeaders = cors.headersFor(request);
+  request.corsHeaders = cors === undefined ? null : cors.headersFor(request);
 }
 
 declare module 'fastify' {
