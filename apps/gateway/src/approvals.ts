@@ -5,6 +5,7 @@ import type { Actor, BulkResult } from '@countersign/commands';
 import type { ApprovalOfCall, ApprovalsQuery } from '@countersign/read-model';
 import { toProblem } from '@countersign/shell';
 import { ok, refused } from './answer.js';
+import { readArgumentsSchema } from './arguments-schema.js';
 import { previewOf } from './approval-preview.js';
 import type { Answer } from './answer.js';
 import { pageOf } from './call-lists.js';
@@ -14,6 +15,7 @@ import { toGrantView } from './grants.js';
 import { createBreather } from './limits/breather.js';
 import type { GatewayPorts } from './ports.js';
 import { viewsFor } from './views-for.js';
+import { visibilityFor } from './visibility.js';
 import type { ShownValues } from './visibility.js';
 
 type WhichResponse = NonNullable<Parameters<typeof withdraw>[4]>;
@@ -21,7 +23,7 @@ type WhichResponse = NonNullable<Parameters<typeof withdraw>[4]>;
 /** The approvals: list, read, respond, withdraw. */
 export interface Approvals {
   readonly list: (actor: Actor, query: ListApprovalsQuery) => Answer;
-  readonly get: (actor: Actor, approvalId: string, values?: ShownValues) => Answer;
+  readonly get: (actor: Actor, approvalId: string, values?: ShownValues) => Promise<Answer>;
   readonly respond: (context: WriteContext, approvalId: string, body: RespondBody) => Promise<Answer>;
   readonly respondInBulk: (context: WriteContext, body: RespondInBulkBody) => Promise<Answer>;
   readonly reveal: (context: WriteContext, approvalId: string) => Promise<Answer>;
@@ -50,10 +52,12 @@ export function createApprovals(ports: GatewayPorts): Approvals {
         : pageOf(readModel.listApprovals(actor.tenant, { ...wanted, limit: approvals.length }));
       return ok({ approvals, nextCursor: end.nextCursor, position });
     },
-    get: (actor, approvalId, values) => {
+    get: async (actor, approvalId, values) => {
       const row = readModel.approval(actor.tenant, approvalId);
       if (row === undefined) return refused({ code: 'unknown-approval', detail: `there is no approval ${approvalId}` });
-      return ok(viewsFor(ports, actor, values).approval(row));
+      const view = viewsFor(ports, actor, values).approval(row);
+      const visibility = visibilityFor(actor, row.call, values ?? 'masked');
+      return ok({ ...view, ...(await readArgumentsSchema(ports, view.callId, visibility)) });
     },
     respond: async ({ actor, commandId }, approvalId, body) => {
       const { remember } = body;

@@ -40,6 +40,15 @@ describe('the ledger', () => {
       expect(requested?.data).toMatchObject({ requestedBy: 'kafka', agentId: 'kafka' });
     });
 
+    it('is read with null in an optional member as without it, as over HTTP', async () => {
+      const body = { ...step(callOf('a', { title: null, labels: null })), agentId: null, batchMode: null };
+      expect(await send('ToolCallRequested', body)).toEqual(handled);
+      expect(await send('ToolCallRequested', step(callOf('a')))).toEqual(handled);
+      const [requested] = await world.events();
+      expect(requested?.data).toMatchObject({ agentId: 'kafka', labels: {} });
+      expect(requested?.data).not.toHaveProperty('title');
+    });
+
     it('is refused with as many ids as an event can hold', async () => {
       const ids = Array.from({ length: 256 }, (_, n) => `${String(n)}-${'呼'.repeat(2_000)}`);
       await send('ToolCallRequested', step(callOf(ids[0] ?? '')));
@@ -361,6 +370,7 @@ describe('the ledger', () => {
       ['no object', 'invalid-request', '42', {}],
       ['an unknown member', 'invalid-request', { ...body, tenant: 'other' }, {}],
       ['no calls', 'invalid-request', step(), {}],
+      ['null for a label', 'invalid-request', step({ ...callOf('a'), labels: { team: null } }), {}],
       ['the same call twice', 'invalid-request', step(callOf('a'), callOf('a')), {}],
       ['too many calls', 'payload-too-large', step(...Array.from({ length: 257 }, (_, n) => callOf(`c${n}`))), {}],
       ['arguments beyond measure', 'payload-too-large', big, {}],

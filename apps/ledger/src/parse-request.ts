@@ -1,4 +1,4 @@
-import { limits, requestMessageSchemas } from '@countersign/contracts';
+import { limits, parseBody, requestMessageSchemas } from '@countersign/contracts';
 import type { Refusal, RequestMessageType } from '@countersign/contracts';
 import { PoisonMessageError } from '@countersign/message-bus';
 import { describeFieldErrors, oversizeCalls, parseStrictJson, toFieldErrors } from '@countersign/shell';
@@ -24,7 +24,7 @@ export function parseRequest(type: RequestMessageType, value: Uint8Array): Reque
   if (json.status === 'faulty') throw malformed(json.detail);
   const oversize = type === 'ToolCallRequested' ? oversizeCalls(json.value, value.byteLength) : [];
   if (oversize.length > 0) throw tooLarge(describeFieldErrors(oversize));
-  const parsed = requestMessageSchemas[type].safeParse(json.value);
+  const parsed = parseBody<z.ZodType>(requestMessageSchemas[type], json.value);
   if (!parsed.success) {
     throw new PoisonMessageError('invalid-request', describeFieldErrors(toFieldErrors(parsed.error)));
   }

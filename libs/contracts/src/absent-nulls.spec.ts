@@ -1,29 +1,42 @@
 import { describe, expect, it } from '@jest/globals';
-import { requestToolCallsSchema, respondSchema } from '@countersign/contracts';
 import type { z } from 'zod';
-import { withAbsentNulls } from './absent-nulls.js';
+import { parseBody } from './absent-nulls.js';
+import { createGrantSchema } from './grants.js';
+import { requestToolCallsSchema, respondInBulkSchema, respondSchema } from './requests.js';
 
-const cleaned = (schema: z.ZodType, body: unknown): unknown => {
-  const { error } = schema.safeParse(body);
-  return error === undefined ? body : withAbsentNulls(schema, body, error);
-};
 const call = { toolCallId: 'c1', toolName: 'delete_file', arguments: { path: null } };
+const digest = `sha256:${'0'.repeat(64)}`;
+const refusedPaths = (schema: z.ZodType, body: unknown) =>
+  parseBody(schema, body).error?.issues.map(({ path }) => path.join('.'));
 
 describe('null in a body', () => {
   it('means absent in an optional member, and stays a value in JSON that is only passed on', () => {
-    const body = { runId: 'r', agentId: null, calls: [{ ...call, allowedDecisions: null, expiresInMs: null }] };
-    expect(cleaned(requestToolCallsSchema, body)).toEqual({ runId: 'r', calls: [call] });
+    const nulls = { allowedDecisions: null, expiresInMs: null, labels: null, title: null, metadata: null };
+    const body = { runId: 'r', agentId: null, calls: [{ ...call, ...nulls, hints: { title: null } }] };
+    expect(parseBody(requestToolCallsSchema, body).data).toEqual({ runId: 'r', calls: [{ ...call, hints: {} }] });
+    const answer = { decision: { type: 'answer', output: null }, reason: null, remember: null };
+    expect(parseBody(respondSchema, answer).data).toEqual({ decision: { type: 'answer', output: null } });
   });
 
   it('is refused for a required member, an item and the body itself', () => {
-    for (const body of [{ runId: null, calls: [call] }, { runId: 'r', calls: [null] }, null])
-      expect(cleaned(requestToolCallsSchema, body)).toEqual(body);
+    expect(refusedPaths(requestToolCallsSchema, { runId: null, calls: [call] })).toEqual(['runId']);
+    expect(refusedPaths(requestToolCallsSchema, { runId: 'r', calls: [null] })).toEqual(['calls.0']);
+    expect(refusedPaths(requestToolCallsSchema, null)).toEqual(['']);
     const decision = { type: 'edit', arguments: null };
-    expect(cleaned(respondSchema, { decision, reason: null })).toEqual({ decision });
+    expect(refusedPaths(respondSchema, { decision, reason: null })).toEqual(['decision.arguments']);
+  });
+
+  it('is refused for a value of a map: a label or a digest is not left out silently', () => {
+    const labelled = { runId: 'r', agentId: null, calls: [{ ...call, labels: { team: null, site: 'b' } }] };
+    expect(refusedPaths(requestToolCallsSchema, labelled)).toEqual(['calls.0.labels.team']);
+    const bulk = { approvalIds: ['a'], decision: { type: 'deny' }, proposalDigests: { a: null } };
+    expect(refusedPaths(respondInBulkSchema, bulk)).toEqual(['proposalDigests.a']);
+    const grant = { toolName: 't', match: { digest }, expiresInMs: 1, reason: 'r', labels: { team: null } };
+    expect(refusedPaths(createGrantSchema, grant)).toEqual(['labels.team']);
   });
 
   it('hides no other fault', () => {
     const body = { runId: 7, agentId: null, calls: [call], more: null };
-    expect(cleaned(requestToolCallsSchema, body)).toEqual({ runId: 7, calls: [call], more: null });
+    expect(refusedPaths(requestToolCallsSchema, body)).toEqual(['runId', '']);
   });
 });

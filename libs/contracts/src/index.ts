@@ -94,6 +94,8 @@ export { presentedOf } from './presented.js';
 export type { Presented, PresentedView } from './presented.js';
 export { requestHeadersSchema } from './message-headers.js';
 export { createMessageSchemas } from './message-schemas.js';
+export { maskSchema } from './sensitive-schema.js';
+export { parseBody } from './absent-nulls.js';
 export { requestMessageSchemas } from './request-messages.js';
 export type { RequestMessageType } from './request-messages.js';
 export {

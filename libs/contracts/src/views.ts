@@ -84,6 +84,10 @@ export const approvalViewSchema = z
     state: approvalStateSchema,
     toolName: z.string(),
     arguments: jsonObjectSchema,
+    argumentsSchema: jsonObjectSchema.nullable().exactOptional().meta({
+      description:
+        "The JSON Schema of the tool's arguments, without defaults, constants and examples that would tell a hidden value. Null: the request had none. Only in the answer to `GET /v1/approvals/{approvalId}`, because it may be large; absent there while the event store cannot be read.",
+    }),
     actionDigest: z.string(),
     proposal: proposalViewSchema,
     shownDigest: z.string().meta({

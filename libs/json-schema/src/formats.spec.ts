@@ -62,7 +62,11 @@ const written: readonly (readonly [string, readonly unknown[], readonly unknown[
     ['550e8400-e29b-41d4-a716-446655440000', '550E8400-E29B-41D4-A716-446655440000'],
     ['550e8400e29b41d4a716446655440000', '550e8400-e29b-41d4-a716-44665544000'],
   ],
-  ['duration', ['P1D', 'PT2H30M', 'P3W'], ['P', '1d', 'PT', '2h']],
+  [
+    'duration',
+    ['P1D', 'PT2H30M', 'P3W', 'PT1.5S', 'P0.5D', 'P1DT0,25H', 'P1.5W', 'P1DT12.000S'],
+    ['P', '1d', 'PT', '2h', '-P1D', 'P.5D', 'PT1.S', 'P0.5DT1H', 'PT1.5', 'P1.5.5D', 'P1W2D', 'PT1.5S\n', 'PT1e3S'],
+  ],
   ['int32', [2147483647, -2147483648], [2147483648, 1.5]],
   ['int-or-string', ['5%', 5, true], []],
 ];

@@ -30,7 +30,7 @@ const textFormats = new Map<string, TextCheck>([
   ['date-time', (text) => /^.{10}t/i.test(text) && isDateTime(text, 'with offset')],
   ['iso-time', (text) => isTime(text)],
   ['iso-date-time', (text) => /^.{10}[t\s]/i.test(text) && isDateTime(text)],
-  ['duration', matches(/^P(?!$)((\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?|(\d+W)?)$/)],
+  ['duration', isDuration],
   ['uri', matches(uri)],
   ['uri-reference', matches(/^(?:(?:[a-z][a-z0-9+\-.]*:)?\/?\/)?(?:[^\\\s#][^\s#]*)?(?:#[^\\\s]*)?$/i)],
   ['uri-template', matches(uriTemplate)],
@@ -46,6 +46,12 @@ const textFormats = new Map<string, TextCheck>([
   ['relative-json-pointer', matches(/^(?:0|[1-9][0-9]*)(?:#|(?:\/(?:[^~/]|~0|~1)*)*)$/)],
   ['byte', matches(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/)],
 ]);
+
+/** As ISO 8601 writes it: the last number may have a fraction, which writers of times with milliseconds need. */
+function isDuration(text: string): boolean {
+  const whole = text.replace(/[.,]\d+(?=[YMWDHS]$)/, '');
+  return /^P(?!$)((\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?|(\d+W)?)$/.test(whole);
+}
 
 const int32Max = 2 ** 31 - 1;
 const numberFormats = new Map<string, (value: number) => boolean>([

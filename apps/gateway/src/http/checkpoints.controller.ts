@@ -27,10 +27,10 @@ export class CheckpointsController {
   @Endpoint(routes.makeCheckpoint)
   async make(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     queryOf(routes.makeCheckpoint, request);
-    bodyOf(routes.makeCheckpoint, request);
+    const body = bodyOf(routes.makeCheckpoint, request);
     const { checkpoints } = this.#http.ports;
     const make = (): Promise<Answer> => makeCheckpoint(checkpoints, actorOf(request));
-    this.#send(request, reply, await keyed(this.#http, routes.makeCheckpoint, request, make));
+    this.#send(request, reply, await keyed(this.#http, routes.makeCheckpoint, request, body, make));
   }
 
   @Endpoint(routes.readVkeys)

@@ -4,13 +4,12 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { principalKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
-import { canonicalJson, gatherLabels } from '@countersign/contracts';
+import { canonicalJson, gatherLabels, parseBody } from '@countersign/contracts';
 import type { JsonValue, Refusal } from '@countersign/contracts';
-import { ProblemError, retryAfter, sendText } from '@countersign/shell';
+import { ProblemError, retryAfter, sendText, toFieldErrors } from '@countersign/shell';
 import type { HttpServer, Problem, TracedAnswer } from '@countersign/shell';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { withAbsentNulls } from '../absent-nulls.js';
 import type { Answer } from '../answer.js';
 import type { WriteContext } from '../conclude.js';
 import type { Gateway } from '../gateway.js';
@@ -107,21 +106,22 @@ async function writeNow<B extends z.ZodType>(
   // A route with a query reads it itself.
   if (route.query === undefined) refuseQuery(request);
   const body = bodyOf(route, request);
-  const answer = await keyed(http, route, request, (commandId) => run({ actor, commandId }, body));
+  const answer = await keyed(http, route, request, body, (commandId) => run({ actor, commandId }, body));
   send(http, request, reply, answer);
 }
 
-/** Runs a request, under its idempotency key if it has one. */
+/** Runs a request with this validated body, under its idempotency key if it has one. */
 export async function keyed(
   http: HttpContext,
   route: Route,
   request: ApiRequest,
+  body: unknown,
   run: (commandId: string) => Promise<Answer>,
 ): Promise<Answer> {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return run(http.ports.ids.uuid());
-  // The same JSON is the same body, however it is written. No body counts as an empty one.
-  const bytes = Buffer.from(canonicalJson((request.body ?? {}) as JsonValue));
+  // What means the same is the same body: other spaces, another order, null in place of nothing.
+  const bytes = Buffer.from(canonicalJson(body as JsonValue));
   const target = `${route.method} ${request.url}`;
   return http.gateway.idempotency.answer({ actor: actorOf(request), target, key: checkedKey(key), bytes }, run);
 }
@@ -137,9 +137,9 @@ export function bodyOf<B extends z.ZodType>(route: Route<B>, request: ApiRequest
     const detail = oversize.map(({ path, message }) => `${path} ${message}`).join('; ');
     throw new ProblemError('payload-too-large', detail, { errors: oversize });
   }
-  const [schema, given] = [route.body ?? nothing, body === undefined ? {} : body];
-  const { data, error } = schema.safeParse(given);
-  return (error === undefined ? data : parseWith(schema, withAbsentNulls(schema, given, error))) as z.output<B>;
+  const { data, error } = parseBody<z.ZodType>(route.body ?? nothing, body === undefined ? {} : body);
+  if (error !== undefined) throw invalidRequest(toFieldErrors(error));
+  return data as z.output<B>;
 }
 
 function checkedKey(key: string | string[]): string {

@@ -86,7 +86,7 @@ export class PolicyController {
     // It reads the whole log, like an export; and to read a large candidate is work as well.
     whenOver(this.#http, request, reply, caps.streams.take(actor));
     const lines = await policies.backtest(actor, body);
-    const answer = await keyed(this.#http, routes.backtestPolicy, request, () => Promise.resolve(ok(null)));
+    const answer = await keyed(this.#http, routes.backtestPolicy, request, body, () => Promise.resolve(ok(null)));
     if (answer.status === 200) sendLines(reply, lines, answer.isRepeat);
     else send(this.#http, request, reply, answer);
   }

@@ -58,6 +58,29 @@ describe('the body of a repeat', () => {
     expect((await send(text('11'))).body.code).toBe('idempotency-key-reused');
   });
 
+  it('is the same with null in an optional member as without the member, and another one with a value', async () => {
+    const call = { toolCallId: 'a', toolName: 't', arguments: { note: null } };
+    const headers = newKey();
+    const send = (more: object, ofCall: object) =>
+      api.send('POST', '/v1/tool-calls', {
+        body: { runId: 'nulls', ...more, calls: [{ ...call, ...ofCall }] },
+        headers,
+      });
+    const nulls = [
+      { agentId: null, batchMode: null },
+      { reason: null, labels: null, hints: { title: null } },
+    ] as const;
+    expect((await send(nulls[0], { hints: {} })).status).toBe(201);
+    expect((await send({}, nulls[1])).headers.get('idempotent-replayed')).toBe('true');
+    for (const other of [
+      await send({}, { hints: {}, reason: 'r' }),
+      await send({}, { hints: {}, arguments: {} }),
+      await send({}, {}),
+    ])
+      expect(other.body).toMatchObject({ code: 'idempotency-key-reused' });
+    expect((await send({}, { labels: { team: null } })).status).toBe(400);
+  });
+
   it('may be absent, or empty', async () => {
     const { callId } = await api.request({ toolName: 'lookup' });
     const sent = { headers: newKey() };

@@ -185,7 +185,7 @@ function headerParameters(route: Route): JsonSchema[] {
   if (roles === 'public') return [];
   const key = header(
     'Idempotency-Key',
-    'The same key and body, compared as JSON, are the same command, which is recorded once; the response tells of now, with the status of the first one and `Idempotent-Replayed: true`. Another body is refused for 24 hours.',
+    'The same key and body, compared as JSON with null in an optional member as absent, are the same command, which is recorded once; the response tells of now, with the status of the first one and `Idempotent-Replayed: true`. Another body is refused for 24 hours.',
     { type: 'string', minLength: 1, maxLength: 255 },
   );
   const position = header(

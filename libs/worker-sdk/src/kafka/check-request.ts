@@ -1,4 +1,5 @@
-import { limits, requestMessageSchemas, type JsonValue } from '@countersign/contracts';
+import { limits, parseBody, requestMessageSchemas, type JsonValue } from '@countersign/contracts';
+import type { z } from 'zod';
 import { CountersignError, type Problem } from '../errors.js';
 import { problemWithin } from '../tools/recordable.js';
 import type { PublishedRequest } from './publish-request.js';
@@ -18,7 +19,7 @@ export function checkRequest({ type, data }: PublishedRequest): void {
   const value = JSON.parse(text) as JsonValue;
   const problem = problemWithin(value, 1);
   if (problem !== undefined) throw refusal('invalid-request', 400, problem);
-  const parsed = requestMessageSchemas[type].safeParse(value);
+  const parsed = parseBody<z.ZodType>(requestMessageSchemas[type], value);
   if (parsed.success) return;
   const errors = parsed.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message }));
   const detail = errors.map(({ path, message }) => `${path}: ${message}`).join('; ');
