@@ -9,7 +9,45 @@ const external = [
   /^@kurrent\/kurrentdb-client$/,
 ];
 
-export default {
+/** What `verify.mjs` needs of a Node that is older than ours, by the name of the module. */
+const ofOlderNodes = {
+  // `hash` came with Node 20.12.
+  'node:crypto': `import * as crypto from 'crypto';
+export const { createHash, createPrivateKey, createPublicKey, hkdfSync, sign, verify } = crypto;
+export const hash = crypto.hash ?? ((algorithm, data, encoding = 'hex') => createHash(algorithm).update(data).digest(encoding));`,
+  // SQLite came with Node 22, and is loaded when a data folder is opened.
+  'node:sqlite': `import { createRequire } from 'module';
+export const DatabaseSync = function (...args) {
+  if (!process.versions.sqlite) throw new Error('this Node has no SQLite: use Node 22.13 or newer for a data folder');
+  const { DatabaseSync: Opened } = createRequire(import.meta.url)('node:sqlite');
+  return new Opened(...args);
+};`,
+};
+
+const olderNodes = {
+  name: 'older-nodes',
+  resolveId: (id) => (Object.hasOwn(ofOlderNodes, id) ? `\0${id}` : null),
+  load: (id) => ofOlderNodes[id.slice(1)] ?? null,
+};
+
+/** The parts that a verifier may have: the judge, the stored format, and what prints its words. Nothing that writes a log. */
+const ofVerifier = [
+  /[/]libs[/](?:audit|contracts|exports|text)[/]/,
+  /[/]apps[/]cli[/]/,
+  /[/]node_modules[/](?:zod|canonicalize)[/]/,
+];
+
+const noServer = {
+  name: 'no-server',
+  generateBundle(_options, output) {
+    for (const { moduleIds = [] } of Object.values(output)) {
+      const foreign = moduleIds.filter((id) => !id.startsWith('\0') && !ofVerifier.some((own) => own.test(id)));
+      if (foreign.length > 0) this.error(`verify.mjs would have code of the server: ${foreign.join(', ')}`);
+    }
+  },
+};
+
+const program = {
   input: 'dist/main.js',
   platform: 'node',
   external,
@@ -17,3 +55,21 @@ export default {
   // Names that stay: a process that still runs when a new version is built loads its parts late.
   output: { dir: 'bundle', format: 'esm', chunkFileNames: '[name].js' },
 };
+
+/** The verifier that is one file of bare Node. */
+const verifier = {
+  input: 'dist/verifier/main.js',
+  platform: 'node',
+  plugins: [olderNodes, noServer],
+  // Of the tables it needs the rows alone, not Parquet and zip.
+  treeshake: { moduleSideEffects: (id) => !/hyparquet|yazl|[/]libs[/]exports[/]/.test(id) },
+  transform: { target: 'node20' },
+  output: {
+    file: 'bundle/verify.mjs',
+    format: 'esm',
+    codeSplitting: false,
+    banner: '// Countersign: verifies a log without Countersign. Generated; node verify.mjs --help tells how.',
+  },
+};
+
+export default [program, verifier];

@@ -1,5 +1,6 @@
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, copyFileSync, existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { hash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
@@ -17,7 +18,7 @@ const guide = readFileSync(join(import.meta.dirname, '../../docs/audit.md'), 'ut
 /** The commands of a section of the guide. */
 function commandsOf(heading: string): readonly string[] {
   const section = guide.slice(guide.indexOf(`## ${heading}`)).split('\n## ')[0] ?? '';
-  return [...section.matchAll(/^countersign .*$/gm)].map(([command]) => command);
+  return [...section.matchAll(/^(?:countersign|node) .*$/gm)].map(([command]) => command);
 }
 
 /** Types a command in the folder of the installation, as it stands in the guide. */
@@ -47,6 +48,22 @@ function exportLog({ folder, dataFolder }: Installation): void {
     );
   log.close();
   writeFileSync(join(folder, 'events.ndjson'), `${lines.join('\n')}\n`);
+}
+
+/** This Node, and each other one that the machine has: the verifier runs on older ones too. */
+function nodes(): readonly string[] {
+  const others = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'node'));
+  return [
+    ...new Set([process.execPath, ...others].filter((file) => existsSync(file)).map((file) => realpathSync(file))),
+  ];
+}
+
+/** Types a `node …` command in the folder of the installation, on every Node of the machine. */
+function typeNode({ folder }: Installation, command: string) {
+  return nodes().map((node) => {
+    const { status, stdout, stderr } = spawnSync(node, command.split(' ').slice(1), { cwd: folder, encoding: 'utf8' });
+    return { code: status, out: stdout, err: stderr };
+  });
 }
 
 /** The script of a forger who owns the data folder: denials become approvals, and every hash is computed again. */
@@ -88,12 +105,16 @@ test('the commands of the audit guide prove a log, and are not deceived by the s
     expect(await type(installed, command)).toMatchObject({ code: 0, err: '' });
   }
   exportLog(installed);
+  const [toFolder = '', toZip = '', byFile = ''] = commandsOf('Export a bundle');
+  for (const command of [toFolder, toZip]) expect(await type(installed, command)).toMatchObject({ code: 0, err: '' });
+  copyFileSync(join(installed.folder, 'november', 'verify.mjs'), join(installed.folder, 'verify.mjs'));
+  for (const result of typeNode(installed, byFile)) expect(result).toMatchObject({ code: 0, err: '' });
 
   const verify = commandsOf('Verify');
   const codes = [];
   for (const command of verify) codes.push((await type(installed, command)).code);
   // The last one names no key.
-  expect(codes).toEqual([0, 0, 0, 3]);
+  expect(codes).toEqual([0, 0, 0, 0, 3]);
 
   await server().stop();
   expect(await type(installed, verify[0] ?? '')).toMatchObject({ code: 0 });
@@ -102,4 +123,9 @@ test('the commands of the audit guide prove a log, and are not deceived by the s
   expect(code).toBe(1);
   expect(out).toMatch(/^NOT PROVEN/);
   expect(out).toMatch(/since: index 0: the first \d+ events are not those of the checkpoint that was kept/);
+
+  // The forger exports what was forged, with every file and the manifest.
+  rmSync(join(installed.folder, 'november'), { recursive: true });
+  expect(await type(installed, toFolder)).toMatchObject({ code: 0 });
+  for (const result of typeNode(installed, byFile)) expect(result).toMatchObject({ code: 1 });
 }, 120_000);

@@ -11,21 +11,52 @@ export type EntryEvent = Omit<StoredEvent, 'position'>;
  * first one's.
  */
 export function entryOf(event: EntryEvent): string {
-  const { eventId, stream, revision, type } = event;
+  return formatEntry({ ...event, recordedAt: firstRecordedAt(event), body: bodyOf(event) });
+}
+
+/** The members of an entry: an event without its content, of which it has the digest. */
+export interface Entry extends Pick<EntryEvent, 'eventId' | 'stream' | 'revision' | 'type' | 'recordedAt'> {
+  readonly body: string;
+}
+
+/** The bytes of an entry, as a text. */
+export function formatEntry({ eventId, stream, revision, type, recordedAt, body }: Entry): string {
   // The members are written in their order, so that only the content needs sorting.
   return (
-    `{"body":"${bodyOf(event)}","eventId":${canonicalForm(eventId)},"recordedAt":${canonicalForm(firstRecordedAt(event))},` +
+    `{"body":"${body}","eventId":${canonicalForm(eventId)},"recordedAt":${canonicalForm(recordedAt)},` +
     `"revision":${canonicalForm(revision)},"stream":${canonicalForm(stream)},"type":${canonicalForm(type)},"v":1}`
   );
 }
 
+/** Reads an entry from JSON. Undefined for a value that is none, or that has other members. */
+export function readEntry(value: unknown): Entry | undefined {
+  if (typeof value !== 'object' || value === null || Object.keys(value).length !== entryMembers) return undefined;
+  const { v, body, ...place } = value as Readonly<Record<string, unknown>>;
+  const { eventId, stream, revision, type, recordedAt } = place;
+  const texts = [eventId, stream, type, recordedAt].every((text) => typeof text === 'string');
+  if (v !== 1 || !texts || !Number.isSafeInteger(revision) || typeof body !== 'string') return undefined;
+  return bodyForm.test(body) ? ({ ...place, body } as unknown as Entry) : undefined;
+}
+
+const entryMembers = 7;
+const bodyForm = /^sha256:[0-9a-f]{64}$/;
+
 /**
- * The digest of the event's content, a stored format: `sha256:` and the SHA-256 over the RFC 8785 bytes of `{ data,
- * metadata }` as stored. `metadata.moved` is left out. An event whose stored data are no JSON has no `data` here.
+ * The digest of the event's content, a stored format: `sha256:` and the SHA-256 over {@link canonicalBody}. An event whose
+ * stored data are no JSON has no `data` there.
  */
-export function bodyOf({ data, metadata }: Pick<EntryEvent, 'data' | 'metadata'>): string {
-  const text = canonicalForm({ data, metadata: withoutMoved(metadata) });
-  return `sha256:${hash('sha256', text, 'hex')}`;
+export function bodyOf(event: Pick<EntryEvent, 'data' | 'metadata'>): string {
+  return digestOfBody(canonicalBody(event));
+}
+
+/** The RFC 8785 form of the content as it is stored: `{ data, metadata }` without `metadata.moved`. */
+export function canonicalBody({ data, metadata }: Pick<EntryEvent, 'data' | 'metadata'>): string {
+  return canonicalForm({ data, metadata: withoutMoved(metadata) });
+}
+
+/** The digest of a content in its RFC 8785 form. */
+export function digestOfBody(canonical: string): string {
+  return `sha256:${hash('sha256', canonical, 'hex')}`;
 }
 
 /** The tenant in whose tree the event is; undefined for one that is in no tree. */

@@ -3,8 +3,19 @@ export { formatCheckpoint, parseCheckpoint } from './checkpoint.js';
 export type { Checkpoint } from './checkpoint.js';
 export { cosignedMessage, cosignedText, formatTimestamped, parseTimestamped } from './cosignature.js';
 export type { TimestampedSignature } from './cosignature.js';
-export { bodyOf, entryOf, firstRecordedAt, tenantOf } from './entry.js';
-export type { EntryEvent } from './entry.js';
+export {
+  bodyOf,
+  canonicalBody,
+  digestOfBody,
+  entryOf,
+  firstRecordedAt,
+  formatEntry,
+  readEntry,
+  tenantOf,
+} from './entry.js';
+export type { Entry, EntryEvent } from './entry.js';
+export { formatExported, readExported } from './exported-event.js';
+export type { ExportedEvent } from './exported-event.js';
 export { emptyRoot, hashBytes, isSameHash, leafHash, nodeHash } from './hashes.js';
 export type { Hash } from './hashes.js';
 export { createEd25519Signer, deriveSeed, seedBytes } from './log-key.js';

@@ -198,7 +198,15 @@ export {
   unmask,
 } from './sensitive.js';
 export type { HiddenValue, MarkedPlaces } from './sensitive.js';
-export { markSecrets, putSecrets, secretPointers, takeSecrets, valuePointers } from './sealed-values.js';
+export {
+  isRecordedInClear,
+  markSecrets,
+  maskSealed,
+  putSecrets,
+  secretPointers,
+  takeSecrets,
+  valuePointers,
+} from './sealed-values.js';
 export type { Unreadable } from './sealed-values.js';
 export type { SecretValues } from './sealed-values.js';
 export { isMarkedSchema } from './sensitive-schema.js';

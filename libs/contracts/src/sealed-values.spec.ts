@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import type { LedgerEvent } from './events.js';
 import type { JsonObject, JsonValue } from './json.js';
-import { markSecrets, putSecrets, secretPointers, takeSecrets, valuePointers } from './sealed-values.js';
+import {
+  isRecordedInClear,
+  markSecrets,
+  maskSealed,
+  putSecrets,
+  secretPointers,
+  takeSecrets,
+  valuePointers,
+} from './sealed-values.js';
 
 const requested = (args: JsonObject, sensitive: readonly string[] = []): Pick<LedgerEvent, 'type' | 'data'> =>
   ({ type: 'ToolCallRequested', data: { arguments: args, sensitive, salt: 'aa' } }) as never;
@@ -76,4 +84,37 @@ describe('the secret values of an event', () => {
     expect(takeSecrets({ list }, pointers).values).toHaveLength(20_000);
     expect(performance.now() - start).toBeLessThan(2000);
   });
+});
+
+describe('an event is recorded in clear', () => {
+  const stored = (data: object, sealed?: readonly string[]) =>
+    ({ ...data, metadata: sealed === undefined ? {} : { sealed: { key: 'k', pointers: sealed, box: 'b' } } }) as never;
+  const secret = requested({ password: '[sealed]', a: 1 }, ['/password']);
+  const telling = {
+    ...secret,
+    data: { ...secret.data, arguments: {}, toolSchema: { properties: { pin: { writeOnly: true, default: '1234' } } } },
+  };
+  it.each([
+    ['with a hidden value that is not sealed', stored(secret), true],
+    ['with a sealed value, and a salt that is not', stored(secret, ['/arguments/password']), true],
+    ['with a default of its schema that views hide', stored(telling), true],
+  ])('%s', (_what, event, isClear) => {
+    expect(isRecordedInClear(event)).toBe(isClear);
+  });
+
+  it('unless every hidden value is sealed, itself or as a part of another', () => {
+    const whole = { ...secret, data: { ...secret.data, toolSchema: null } };
+    expect(isRecordedInClear(stored(whole, ['/arguments', '/salt']))).toBe(false);
+    expect(isRecordedInClear(stored({ type: 'ToolCallCancelled', data: {} }))).toBe(false);
+  });
+});
+
+it('a sealed event is shown without keys by masks without a hash', () => {
+  const metadata = { sealed: { key: 'k', pointers: ['/arguments/pin', '/salt'], box: 'b' } };
+  const event = {
+    type: 'ToolCallRequested',
+    data: { arguments: { pin: '[sealed]', a: 1 }, salt: '[sealed]' },
+    metadata,
+  };
+  expect(maskSealed(event as never).data).toEqual({ arguments: { pin: '[masked]', a: 1 }, salt: null });
 });

@@ -1,7 +1,8 @@
-import type { LedgerEvent } from './events.js';
+import type { LedgerEvent, RecordedEvent } from './events.js';
 import type { JsonObject, JsonValue } from './json.js';
 import { erasedMark, keyMissingMark } from './sensitive-mask.js';
 import { isContainer, membersOf } from './sensitive-members.js';
+import { maskSchema } from './sensitive-schema.js';
 import { hiddenValues, sensitivePointers } from './sensitive.js';
 
 /** The text that the log has in the place of a sealed value. */
@@ -65,6 +66,33 @@ function resultPointers(place: string, value: JsonValue): readonly string[] {
   return hiddenValues(value, sensitivePointers(value)).map(({ pointer }) => place + pointer);
 }
 
+/**
+ * Returns whether the log has values of an event in clear that a masked view hides. `event` is as it is stored. Sensitive values
+ * are sealed where there are keys. A cluster without a keeper has none, and older versions had none; and the defaults and
+ * examples of a tool's schema are never sealed. Every export of stored events goes by this rule alone.
+ */
+export function isRecordedInClear({ type, data, metadata }: RecordedEvent): boolean {
+  const sealed = metadata.sealed?.pointers ?? [];
+  const isSealed = (pointer: string): boolean => sealed.some((one) => pointer === one || pointer.startsWith(`${one}/`));
+  return !secretPointers({ type, data }).every(isSealed) || hasTellingSchema({ type, data } as LedgerEvent);
+}
+
+function hasTellingSchema({ type, data }: LedgerEvent): boolean {
+  if (type !== 'ToolCallRequested' || data.toolSchema === null) return false;
+  const masked = maskSchema(data.toolSchema, data.arguments, data.sensitive);
+  return JSON.stringify(masked) !== JSON.stringify(data.toolSchema);
+}
+
+/** Returns a stored event with a mask at each sealed value, so that it can be shown without the keys. */
+export function maskSealed(event: RecordedEvent): RecordedEvent {
+  const { sealed } = event.metadata;
+  if (sealed === undefined) return event;
+  return {
+    ...event,
+    data: replaceMarked(event.data as JsonObject, sealed.pointers, '[masked]') as RecordedEvent['data'],
+  };
+}
+
 /** Returns the data without the values at `pointers`, and those values. A pointer to nothing is left out. */
 export function takeSecrets<T extends JsonObject>(
   data: T,
@@ -93,7 +121,10 @@ export type Unreadable = 'erased' | 'missing';
 
 /** Returns the data with a mark that says why at each pointer. The salt is null. */
 export function markSecrets<T extends JsonObject>(data: T, pointers: readonly string[], why: Unreadable): T {
-  const mark = why === 'erased' ? erasedMark : keyMissingMark;
+  return replaceMarked(data, pointers, why === 'erased' ? erasedMark : keyMissingMark);
+}
+
+function replaceMarked<T extends JsonObject>(data: T, pointers: readonly string[], mark: string): T {
   return replaceAt(data, pointers, (_, index) => (isSalt(pointers[index]) ? null : mark));
 }
 

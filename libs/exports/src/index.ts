@@ -5,3 +5,5 @@ export { linesOf } from './pages.js';
 export type { EventPages } from './pages.js';
 export { createParquetTable, parquetOf } from './parquet.js';
 export type { ParquetTable } from './parquet.js';
+export { createZip } from './zip.js';
+export type { ZipEntry } from './zip.js';

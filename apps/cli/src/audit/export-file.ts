@@ -1,13 +1,13 @@
-import { createReadStream, statSync } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { statSync } from 'node:fs';
 import { parseStored, tenantOf } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 import { usageError } from '../cli-error.js';
+import { openLines } from './file-lines.js';
 import type { LogSource, SourceEvent } from './log-source.js';
 
 /** An export: events in their stored form, one JSON document a line. @throws CliError when its first line is none. */
-export async function openExportFile(file: string): Promise<LogSource> {
-  const first = await firstLineOf(file);
+export function openExportFile(file: string): LogSource {
+  const first = firstLineOf(file);
   if (first !== undefined && eventOf(first) === undefined) {
     const detail = `${file} is no export of events in their stored form: its first line is no such event.`;
     throw usageError(detail, 'Each line needs eventId, stream, revision, type, recordedAt, metadata and data.');
@@ -16,7 +16,7 @@ export async function openExportFile(file: string): Promise<LogSource> {
     tenant: () => Promise.resolve(first === undefined ? undefined : tenantIn(first)),
     events: () => eventsOf(file),
     total: statSync(file).size,
-    hasStore: false,
+    checks: [],
     keptNotes: () => [],
     leaves: () => undefined,
     close: () => undefined,
@@ -28,30 +28,35 @@ function tenantIn(line: string): string | undefined {
   return stored === undefined ? undefined : tenantOf(stored);
 }
 
-async function firstLineOf(file: string): Promise<string | undefined> {
-  for await (const line of linesOf(file)) return line;
-  return undefined;
+function firstLineOf(file: string): string | undefined {
+  const lines = openLines(file);
+  try {
+    return lines.next()?.text;
+  } finally {
+    lines.close();
+  }
 }
 
-function linesOf(file: string): AsyncIterable<string> {
-  return createInterface({ input: createReadStream(file), crlfDelay: Infinity });
-}
-
-async function* eventsOf(file: string): AsyncIterable<SourceEvent> {
+function* eventsOf(file: string): Iterable<SourceEvent> {
+  const lines = openLines(file);
   let [done, last] = [0, -1];
-  for await (const line of linesOf(file)) {
-    done += Buffer.byteLength(line) + 1;
-    const stored = eventOf(line);
-    if (stored === undefined) {
-      yield { stored, damage: [{ check: 'read', detail: 'the line is no event' }], done };
-      continue;
+  try {
+    for (let line = lines.next(); line !== undefined; line = lines.next()) {
+      done += line.bytes;
+      const stored = line.text === undefined ? undefined : eventOf(line.text);
+      if (stored === undefined) {
+        yield { stored, damage: [{ check: 'read', detail: 'the line is no event' }], done };
+        continue;
+      }
+      const { position } = stored;
+      const isBack = position !== 0 && position <= last;
+      const detail = `position ${String(position)} follows position ${String(last)}`;
+      const damage = isBack ? [{ check: 'order' as const, detail }] : [];
+      last = Math.max(last, position);
+      yield { stored, damage, done };
     }
-    const { position } = stored;
-    const isBack = position !== 0 && position <= last;
-    const detail = `position ${String(position)} follows position ${String(last)}`;
-    const damage = isBack ? [{ check: 'order' as const, detail }] : [];
-    last = Math.max(last, position);
-    yield { stored, damage, done };
+  } finally {
+    lines.close();
   }
 }
 

@@ -1,13 +1,17 @@
-import type { Finding, Hash } from '@countersign/audit';
+import type { CheckName, Entry, Finding, Hash, Place } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 
 /** A fault in the bytes of an event, or in its place. */
-export type Damage = Pick<Finding, 'check' | 'detail'>;
+export type Damage = Pick<Finding, 'check' | 'detail'> & Partial<Pick<Place, 'index'>>;
 
 /** One event of a log that is verified, and the damage that reading it found. */
 export interface SourceEvent {
-  /** Undefined where there is damage and no event. */
+  /** Undefined where there is damage and no event, and for a commitment. */
   readonly stored: StoredEvent | undefined;
+  /** The entry, where the source has one; without `stored` it is a commitment. */
+  readonly entry?: Entry;
+  /** The entry as the tree has it. */
+  readonly entryText?: string;
   readonly damage: readonly Damage[];
   /** How much of the source is read, in its own unit. */
   readonly done: number;
@@ -17,14 +21,18 @@ export interface SourceEvent {
 export interface LogSource {
   /** The tenant of its first event; undefined for an empty log. */
   readonly tenant: () => Promise<string | undefined>;
-  readonly events: () => AsyncIterable<SourceEvent>;
+  readonly events: () => AsyncIterable<SourceEvent> | Iterable<SourceEvent>;
   /** All of the source, in the unit of `done`. */
   readonly total: number;
-  /** Whether the source stores a hash of each event. */
-  readonly hasStore: boolean;
+  /** The checks of the source itself: `store` where it has a hash of each event. */
+  readonly checks: readonly CheckName[];
   /** The newest checkpoint of each epoch that is kept with the log, the latest epoch first. */
   readonly keptNotes: (tenant: string) => readonly string[];
   /** The leaves of the tree that is kept with the log; undefined where there is none. */
   readonly leaves: (tenant: string) => ((index: number) => Hash | undefined) | undefined;
+  /** Whether all of its events are of one tenant, whatever they say: its tree is over all of them. Absent: not so. */
+  readonly isOfOneTenant?: boolean;
+  /** What else could not be proven, known after the last event; absent: nothing. */
+  readonly unproven?: () => readonly string[];
   readonly close: () => void;
 }

@@ -11,7 +11,7 @@ export interface VerifyReport {
 }
 
 /** Without `all` it prints the first finding of each check. */
-export function createVerifyReport(output: Output, all: boolean): VerifyReport {
+export function createVerifyReport(output: Pick<Output, 'print' | 'printJson'>, all: boolean): VerifyReport {
   const first = new Map<CheckName, Finding>();
   const counts = new Map<CheckName, number>();
   const print = (finding: Finding): void => {
@@ -45,6 +45,8 @@ const nowhere = { index: null, eventId: null, stream: null };
 const okWords: Readonly<Record<CheckName, string>> = {
   read: 'every event is well-formed',
   store: 'every event is what the store recorded, and the chain of hashes is whole',
+  body: 'every content is the one of its entry',
+  files: 'the files are those of the manifest, and say what the events say',
   order: 'no revision is missing or there twice',
   legal: 'every event is legal for its stream',
   digest: 'the digests are those of their content',

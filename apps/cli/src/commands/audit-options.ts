@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Runner } from '../runner.js';
+import { addAuditExport } from './audit-export-options.js';
 import { addAuditSalvage } from './audit-salvage-options.js';
 import { addAuditVerify } from './audit-verify-options.js';
 import type { CheckpointOptions } from './audit.js';
@@ -48,5 +49,6 @@ Examples:
       runner.asking(command, async (invocation) => (await import('./audit.js')).keys(invocation)),
     );
   addAuditVerify(audit, runner);
+  addAuditExport(audit, runner);
   addAuditSalvage(audit, runner);
 }

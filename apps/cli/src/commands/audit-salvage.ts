@@ -3,7 +3,7 @@ import type { WriteStream } from 'node:fs';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { salvage as salvageLog } from '../audit/salvage.js';
-import { createVerifyProgress } from '../audit/verify-progress.js';
+import { createProgress } from '../audit/progress.js';
 import { usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
@@ -27,7 +27,7 @@ export async function salvage(
   }
   const into = emptyFolder(target);
   const source = openDataFolder(folder);
-  const progress = createVerifyProgress(output, source.total);
+  const progress = createProgress(output, source.total, 'events');
   const [sound, unsound] = [lines(join(into, 'events.ndjson')), lines(join(into, 'damaged.ndjson'))];
   try {
     const found = await salvageLog(source, { sound: sound.write, unsound: unsound.write }, (events, done) => {

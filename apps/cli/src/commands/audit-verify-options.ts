@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { Runner } from '../runner.js';
 import { time } from '../time-option.js';
-import type { VerifyOptions } from './audit-verify.js';
+import type { VerifyOptions } from '../audit/verify-log.js';
 
 /** `countersign audit verify`. */
 export function addAuditVerify(audit: Command, runner: Runner): void {
   audit
     .command('verify')
     .description('check a log against a checkpoint that you kept, and each event against the rules')
-    .argument('[source]', 'a data folder, also of a running server, or an export (COUNTERSIGN_DATA)')
+    .argument('[source]', 'a data folder, also of a running server, a bundle or an export (COUNTERSIGN_DATA)')
     .option('--vkey <file>', 'the keys that you trust, one a line, as `countersign audit keys` printed them')
     .option('--since <checkpoint>', 'the checkpoints that you kept: a file, or the text')
     .option('--tenant <tenant>', 'whose log; needed where the source has several')

@@ -19,8 +19,16 @@ interface Head {
   readonly last: number;
 }
 
+/** The log of a data folder. */
+export interface DataFolder extends LogSource {
+  /** The events after a position. */
+  readonly eventsAfter: (position: number) => AsyncIterable<SourceEvent>;
+  /** The tenants that have events. */
+  readonly tenants: () => readonly string[];
+}
+
 /** The log of a data folder, also of a running server. @throws CliError when it cannot be read. */
-export function openDataFolder(folder: string): LogSource {
+export function openDataFolder(folder: string): DataFolder {
   const kept = optional(join(folder, 'checkpoints.db'));
   const tree = optional(join(folder, 'log-tree.db'));
   const log = openReadOnly(join(folder, 'events.db'));
@@ -32,8 +40,13 @@ export function openDataFolder(folder: string): LogSource {
       return Promise.resolve(row === undefined ? undefined : tenantOf(toStored(row)));
     },
     events: () => eventsOf(readPage, head),
+    eventsAfter: (position) => {
+      const [before] = position === 0 ? [] : readPage(position - 1, position);
+      return eventsOf(readPage, head, { position, chain: before?.[9] ?? firstChain });
+    },
+    tenants: () => tenantsOf(log, tree),
     total: head.position,
-    hasStore: true,
+    checks: ['store'],
     keptNotes: (tenant) => (kept === undefined ? [] : notesOf(kept, tenant)),
     leaves: (tenant) => (tree === undefined ? undefined : leavesOf(tree, tenant)),
     close: () => {
@@ -73,10 +86,14 @@ function pageReader(log: DatabaseSync): ReadPage {
 }
 
 /** Page by page, each a read of its own: a server that writes meanwhile can shorten its write-ahead log. */
-async function* eventsOf(readPage: ReadPage, head: Head): AsyncIterable<SourceEvent> {
-  let position = 0;
+async function* eventsOf(
+  readPage: ReadPage,
+  head: Head,
+  after: Pick<Head, 'position' | 'chain'> = { position: 0, chain: firstChain },
+): AsyncIterable<SourceEvent> {
+  let { position } = after;
   // Unknown after an event that cannot be read.
-  let chain: Uint8Array | undefined = firstChain;
+  let chain: Uint8Array | undefined = after.chain;
   while (position < head.position) {
     const to = Math.min(position + pageSize, head.position);
     for (const row of readSound(readPage, position, to)) {
@@ -178,6 +195,18 @@ function toStored([position, stream, revision, eventId, type, recordedAt, metada
     metadata: parseStored(metadata),
     data: parseStored(data),
   };
+}
+
+/** From the tree that is kept with the log, because the log itself has no index of them. */
+function tenantsOf(log: DatabaseSync, tree: DatabaseSync | undefined): readonly string[] {
+  const sql =
+    tree === undefined
+      ? "SELECT DISTINCT json_extract(metadata, '$.tenant') AS tenant FROM events WHERE json_valid(metadata)"
+      : 'SELECT tenant FROM trees';
+  return (tree ?? log)
+    .prepare(sql)
+    .all()
+    .flatMap(({ tenant }) => (typeof tenant === 'string' ? [tenant] : []));
 }
 
 function notesOf(kept: DatabaseSync, tenant: string): readonly string[] {

@@ -97,6 +97,7 @@ function allowed(event: JudgedEvent, call: CallState, streams: KnownStreams): Ne
 
 function holdsUse(grantId: string, { request: { callId, toolName } }: CallState, streams: KnownStreams): boolean {
   const grant = streams.get(`grant-${grantId}`)?.state;
+  if (grant?.kind === 'set-aside') return true;
   return grant?.kind === 'grant' && grant.toolName === toolName && grant.callIds.includes(callId);
 }
 

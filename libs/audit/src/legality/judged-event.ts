@@ -37,7 +37,7 @@ export type LegalityRule =
   | 'policy';
 
 /** Why the judge could not prove something about an event that breaks no rule. */
-export type Unproven = 'sealed-values' | 'set-aside';
+export type Unproven = 'sealed-values' | 'set-aside' | 'leans-on-set-aside';
 
 /** The judge's word about one event. */
 export interface Judgement {

@@ -33,7 +33,11 @@ export function createLegality(streams: KnownStreams): Legality {
       const state = isIllegal(next) ? known?.state : next;
       streams.set(event.stream, { next: event.revision + 1, state });
       notePolicies(event, cited, recorded);
-      return { illegal: broken === undefined ? misplaced : [...misplaced, broken], unproven };
+      const isLeaning = streamsBehind(event).some((stream) => streams.get(stream)?.state?.kind === 'set-aside');
+      return {
+        illegal: broken === undefined ? misplaced : [...misplaced, broken],
+        unproven: isLeaning ? [...unproven, 'leans-on-set-aside'] : unproven,
+      };
     },
     setAside: (event) => {
       const misplaced = misplacedIn(streams.get(event.stream), event);
@@ -64,6 +68,13 @@ function judged(event: JudgedEvent, state: StreamState | undefined, streams: Kno
   if (stream.startsWith('batch-')) return { next: judgeBatch(event, ofKind('batch', state), streams), unproven: [] };
   if (/^(?:shadow-)?policy-/.test(stream)) return { next: judgePolicy(event, ofKind('policy', state)), unproven: [] };
   return { next: judgePlain(event), unproven: [] };
+}
+
+/** The other streams that permit an event. What is set aside cannot show that it does. */
+function streamsBehind({ type, data }: JudgedEvent): readonly string[] {
+  const { verdict, callIds } = data as { readonly verdict?: Verdict; readonly callIds?: readonly string[] };
+  if (type === 'BatchBegun') return (callIds ?? []).map((callId) => `toolCall-${callId}`);
+  return type === 'ToolCallAllowed' && verdict?.grantId !== undefined ? [`grant-${verdict.grantId}`] : [];
 }
 
 function ofKind<Kind extends StreamState['kind']>(

@@ -98,6 +98,7 @@ export function judgeBatch(event: JudgedEvent, batch: BatchState | undefined, st
 /** Allowed, approved or answered; also one that was allowed and about which people were asked too late. */
 function isReady(callId: string, batchStream: string, streams: KnownStreams): boolean {
   const call = streams.get(`toolCall-${callId}`)?.state;
+  if (call?.kind === 'set-aside') return true;
   if (call?.kind !== 'call' || call.request.batchStream !== batchStream) return false;
   return (
     call.permission === 'allowed' ||

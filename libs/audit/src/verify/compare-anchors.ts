@@ -50,7 +50,7 @@ function namedOf({ since, newest }: ComparedTree): readonly Named[] {
 
 /** How far checkpoints agree with the log. */
 interface Agreed {
-  /** The size of the largest one that the auditor kept, or that a trusted key vouches for. */
+  /** The size of the largest one that the auditor kept. */
   readonly proven: number;
   /** The size of the largest one that a trusted key vouches for; -1: none. */
   readonly vouched: number;
@@ -81,8 +81,8 @@ function compareAnchor({ check, anchor }: Named, tree: ComparedTree, before: Agr
   if (contradiction !== undefined) return { findings: [...forged, contradiction], agreed: before };
   const isVouched = keys.length > 0 && unsigned === undefined;
   const agreed: Agreed = {
-    // What the auditor kept holds by itself; a checkpoint beside the log holds only under a key that is trusted.
-    proven: isVouched || check === 'since' ? anchor.size : before.proven,
+    // Attack: the owner of the log key signs a rewritten log. Only what the auditor kept narrows down where it was changed.
+    proven: check === 'since' ? anchor.size : before.proven,
     vouched: isVouched ? anchor.size : before.vouched,
   };
   return { findings: forged, agreed };

@@ -1,7 +1,11 @@
 import type { Illegal } from '../legality/judged-event.js';
 
-/** What is checked. `read`: each event is well-formed; `store`: the bytes are those that the store recorded. */
-export type CheckName = 'read' | 'store' | 'order' | 'legal' | 'digest' | 'policy' | 'signature' | 'tree' | 'since';
+/**
+ * What is checked. `read`: each event is well-formed; `store`: the bytes are those that the store recorded; `body`: the
+ * content is the one of its entry; `files`: the other files of a bundle agree with its events.
+ */
+export type CheckName =
+  'read' | 'store' | 'body' | 'files' | 'order' | 'legal' | 'digest' | 'policy' | 'signature' | 'tree' | 'since';
 
 /** Something that is wrong with a log. */
 export interface Finding {

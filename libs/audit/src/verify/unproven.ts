@@ -1,20 +1,28 @@
 import type { Unproven } from '../legality/judged-event.js';
 
+/** `outside`: of another time than is asked for. `commitment`: an event of which the source has the entry alone. */
+type Counted = Unproven | 'outside' | 'commitment';
+
 /** Counts what could not be proven about single events. */
 export interface UnprovenCounts {
-  readonly add: (what: Unproven | 'outside') => void;
+  readonly add: (what: Counted, index: number) => void;
   readonly sentences: (unrecordedPolicies: readonly string[]) => readonly string[];
 }
 
 /** Nothing is counted yet. */
 export function createUnproven(): UnprovenCounts {
-  const counts = new Map<Unproven | 'outside', number>();
+  const counts = new Map<Counted, number>();
+  const commitments: number[] = [];
   return {
-    add: (what) => {
+    add: (what, index) => {
       counts.set(what, (counts.get(what) ?? 0) + 1);
+      if (what === 'commitment' && commitments.length < namedMax) commitments.push(index);
     },
     sentences: (policies) => [
-      ...[...counts].map(([what, count]) => `${events(count)} ${words[what]}`),
+      ...[...counts].map(
+        ([what, count]) =>
+          `${events(count)} ${words[what]}${what === 'commitment' ? placesOf(commitments, count) : ''}`,
+      ),
       ...(policies.length === 0
         ? []
         : [
@@ -25,9 +33,11 @@ export function createUnproven(): UnprovenCounts {
   };
 }
 
-const words: Readonly<Record<Unproven | 'outside', string>> = {
+const words: Readonly<Record<Counted, string>> = {
   'sealed-values': 'with sealed or erased values: their action or proposal digest was not recomputed',
-  'set-aside': 'after an event of their stream that cannot be read: not judged',
+  'set-aside': 'after an event of their stream that cannot be read or was not shown: not judged',
+  'leans-on-set-aside': 'permitted by a grant or a call that was not judged: whether it permits them was not checked',
+  commitment: 'held as commitments only: their content was not shown, and not judged',
   outside: 'outside of --from and --to: not judged by themselves',
 };
 
@@ -35,4 +45,10 @@ const identity = 'that each person is who the sign-in, the chat or the front end
 
 function events(count: number): string {
   return count === 1 ? '1 event' : `${String(count)} events`;
+}
+
+const namedMax = 10;
+
+function placesOf(indexes: readonly number[], count: number): string {
+  return ` (index ${indexes.join(', ')}${count > indexes.length ? ', …' : ''})`;
 }

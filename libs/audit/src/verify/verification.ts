@@ -1,8 +1,10 @@
 import type { StoredEvent } from '@countersign/contracts';
-import { entryOf } from '../entry.js';
+import { entryOf, formatEntry } from '../entry.js';
+import type { Entry } from '../entry.js';
 import { isSameHash, leafHash } from '../hashes.js';
 import type { Hash } from '../hashes.js';
 import { createLegality } from '../legality/legality.js';
+import type { Judgement } from '../legality/judged-event.js';
 import { readStored } from '../legality/stored-events.js';
 import type { KnownStreams } from '../legality/streams.js';
 import { createGrowingTree } from '../tree.js';
@@ -50,6 +52,10 @@ export interface VerificationEnd {
 export interface Verification {
   readonly size: () => number;
   readonly take: (event: StoredEvent) => void;
+  /** Takes an event whose entry the source has, as the tree has it. */
+  readonly takeWithEntry: (event: StoredEvent, entry: string) => void;
+  /** Takes an event of which the source has the entry alone: a commitment. */
+  readonly commit: (entry: Entry) => void;
   /** Reports damage that the source of the events found, at the next event. */
   readonly note: (finding: Pick<Finding, 'check' | 'detail'> & Partial<Place>) => void;
   readonly end: () => VerificationEnd;
@@ -73,31 +79,48 @@ export function createVerification(options: VerificationOptions): Verification {
   const reach = (): void => {
     if (sizes.has(tree.size())) reached.push({ size: tree.size(), root: tree.root() });
   };
-  const judge = (event: StoredEvent, place: Place): void => {
+  const judge = (event: StoredEvent, place: Place): Judgement => {
     const readable = readStored(event);
-    const isReported = isJudged?.(event.recordedAt) ?? true;
-    if (!isReported) unproven.add('outside');
-    if ('unreadable' in readable) {
-      legality.setAside(event);
-      if (isReported) report({ check: 'read', ok: false, ...place, detail: readable.unreadable });
+    if (!('unreadable' in readable)) return legality.judge(readable);
+    if (isReported(event)) report({ check: 'read', ok: false, ...place, detail: readable.unreadable });
+    return legality.setAside(event);
+  };
+  const isReported = ({ recordedAt }: Pick<Entry, 'recordedAt'>): boolean => isJudged?.(recordedAt) ?? true;
+  const append = (entry: string): void => {
+    const index = tree.size();
+    const leaf = leafHash(entry);
+    const stored = firstDifference === -1 ? storedLeaf?.(index) : undefined;
+    if (stored !== undefined && !isSameHash(stored, leaf)) firstDifference = index;
+    tree.append(leaf);
+    reach();
+  };
+  const add = (event: Pick<Entry, 'eventId' | 'stream' | 'recordedAt'>, judged: (place: Place) => Judgement): void => {
+    const place = { index: tree.size(), eventId: event.eventId, stream: event.stream };
+    const { illegal, unproven: missing } = judged(place);
+    if (!isReported(event)) {
+      unproven.add('outside', place.index);
       return;
     }
-    const judgement = legality.judge(readable);
-    if (!isReported) return;
-    for (const broken of judgement.illegal) report(findingOf(broken, place));
-    for (const what of judgement.unproven) unproven.add(what);
+    for (const broken of illegal) report(findingOf(broken, place));
+    for (const what of missing) unproven.add(what, place.index);
+  };
+  const takeWithEntry: Verification['takeWithEntry'] = (event, entry) => {
+    add(event, (place) => judge(event, place));
+    append(entry);
   };
   reach();
   return {
     size: tree.size,
     take: (event) => {
-      const index = tree.size();
-      judge(event, { index, eventId: event.eventId, stream: event.stream });
-      const leaf = leafHash(entryOf(event));
-      const stored = firstDifference === -1 ? storedLeaf?.(index) : undefined;
-      if (stored !== undefined && !isSameHash(stored, leaf)) firstDifference = index;
-      tree.append(leaf);
-      reach();
+      takeWithEntry(event, entryOf(event));
+    },
+    takeWithEntry,
+    commit: (entry) => {
+      add(entry, ({ index }) => {
+        unproven.add('commitment', index);
+        return legality.setAside(entry);
+      });
+      append(formatEntry(entry));
     },
     note: (finding) => {
       report({ ok: false, index: tree.size(), eventId: null, stream: null, ...finding });

@@ -1,0 +1,132 @@
+import { createVerification, isOfTenant, readAnchors, tenantOf } from '@countersign/audit';
+import type { Anchor, CheckName, KnownStreams, Verification } from '@countersign/audit';
+import type { StoredEvent } from '@countersign/contracts';
+import { usageError } from '../cli-error.js';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Output } from '../invocation.js';
+import type { Terminal } from '../terminal.js';
+import type { LogSource, SourceEvent } from './log-source.js';
+import { createProgress } from './progress.js';
+import type { Progress } from './progress.js';
+import { ofTenant, readKeys, readSince } from './trust.js';
+import { createVerifyReport } from './verify-report.js';
+
+/** The options of `countersign audit verify`. */
+export interface VerifyOptions {
+  readonly vkey?: string;
+  readonly since?: string;
+  readonly tenant?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly all?: boolean;
+}
+
+/** Where the result of a verification goes. */
+export interface VerifyOutput extends Pick<Output, 'json' | 'print' | 'printJson'> {
+  readonly terminal: Pick<Terminal, 'env' | 'stderr' | 'now' | 'interrupted'>;
+}
+
+/** A verification: what is verified, and where its judge remembers streams. */
+export interface VerifyRun {
+  readonly output: VerifyOutput;
+  readonly options: VerifyOptions;
+  readonly streams: KnownStreams;
+  readonly openSource: () => LogSource | Promise<LogSource>;
+}
+
+/** Checks a log against what the auditor kept, and its events against the rules. @throws CliError when it cannot be read */
+export async function verifyLog({ output, options, streams, openSource }: VerifyRun): Promise<ExitCode> {
+  const keys = readKeys(options.vkey);
+  const kept = readSince(options.since);
+  const source = await openSource();
+  const progress = createProgress(output, source.total, 'events');
+  const report = createVerifyReport(output, options.all === true);
+  try {
+    const tenant = options.tenant ?? (await source.tenant()) ?? 'default';
+    const since = ofTenant(kept, tenant);
+    const signed = keptAnchors(source, tenant);
+    const leaves = source.leaves(tenant);
+    const verification = createVerification({
+      ...{ keys, since, kept: signed.anchors, storedLeaf: leaves, streams, onFinding: report.onFinding },
+      isJudged: (recordedAt) => isBetween(recordedAt, options),
+    });
+    for (const detail of signed.unreadable) verification.note({ check: 'tree', detail });
+    const run = { output, source, verification, tenant, mayHaveOthers: options.tenant !== undefined };
+    if (!(await readAll(run, progress))) return exitCodes.interrupted;
+    progress.clear();
+    const end = verification.end();
+    const anchors = since.length + signed.anchors.length;
+    const unproven = [...end.unproven, ...(source.unproven?.() ?? [])];
+    report.end({ ...end, unproven, tenant }, [
+      ...(['read', 'order', 'legal', 'digest', 'policy'] as const),
+      ...source.checks,
+      ...optionally('signature', keys.length > 0 && anchors > 0),
+      ...optionally('tree', signed.anchors.length > 0 || leaves !== undefined),
+      ...optionally('since', since.length > 0),
+    ]);
+    return end.exit;
+  } finally {
+    progress.clear();
+    source.close();
+  }
+}
+
+function optionally(check: CheckName, isChecked: boolean): readonly CheckName[] {
+  return isChecked ? [check] : [];
+}
+
+function keptAnchors(source: LogSource, tenant: string) {
+  const notes = source.keptNotes(tenant).map((note) => readAnchors(note)?.find((anchor) => isOfTenant(anchor, tenant)));
+  const anchors = notes.filter((anchor): anchor is Anchor => anchor !== undefined);
+  const unreadable = anchors.length < notes.length ? ['a checkpoint that is kept with the log cannot be read'] : [];
+  return { anchors, unreadable };
+}
+
+/** Times as they are stored sort as texts. */
+function isBetween(recordedAt: string, { from, to }: VerifyOptions): boolean {
+  return (from === undefined || recordedAt >= from) && (to === undefined || recordedAt < to);
+}
+
+interface Run {
+  readonly output: VerifyOutput;
+  readonly source: LogSource;
+  readonly verification: Verification;
+  readonly tenant: string;
+  /** The auditor chose one tenant of several. */
+  readonly mayHaveOthers: boolean;
+}
+
+/** Returns false when the person stopped it. */
+async function readAll(run: Run, progress: Progress): Promise<boolean> {
+  const { output, source, verification } = run;
+  const { interrupted } = output.terminal;
+  for await (const event of source.events()) {
+    if (interrupted.aborted) return false;
+    takeEvent(run, event);
+    progress.show(verification.size(), event.done);
+  }
+  return true;
+}
+
+function takeEvent({ source, verification, tenant, mayHaveOthers }: Run, event: SourceEvent): void {
+  const { stored, entry, entryText, damage } = event;
+  const named = stored ?? entry;
+  const place = named === undefined ? {} : { eventId: named.eventId, stream: named.stream };
+  for (const one of damage) verification.note({ ...place, ...one });
+  if (stored === undefined) {
+    if (entry !== undefined) verification.commit(entry);
+    return;
+  }
+  const owner = source.isOfOneTenant === true ? tenant : tenantOf(stored);
+  if (owner === undefined) verification.note({ check: 'read', detail: 'its metadata name no tenant', ...place });
+  else if (owner === tenant) judge(verification, stored, entryText);
+  else if (!mayHaveOthers) {
+    throw usageError(`The log has several tenants, among them "${tenant}" and "${owner}".`, 'Name one with --tenant.');
+  }
+}
+
+function judge(verification: Verification, stored: StoredEvent, entry: string | undefined): void {
+  if (entry === undefined) verification.take(stored);
+  else verification.takeWithEntry(stored, entry);
+}

@@ -1,0 +1,131 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { isOfTenant, readAnchors } from '@countersign/audit';
+import { printable } from '@countersign/text';
+import { createProgress } from '../audit/progress.js';
+import type { Progress } from '../audit/progress.js';
+import { documentsOf, readVerifier } from '../bundle/documents.js';
+import { exportBundle } from '../bundle/export-bundle.js';
+import type { ExportPart, ExportPorts } from '../bundle/export-bundle.js';
+import type { Manifest } from '../bundle/layout.js';
+import type { BundlePlan } from '../bundle/progress-file.js';
+import { zipFolder } from '../bundle/zip-folder.js';
+import { usageError } from '../cli-error.js';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Output } from '../invocation.js';
+import { openDataFolder } from '../sqlite/data-folder.js';
+import type { DataFolder } from '../sqlite/data-folder.js';
+
+/** The options of `countersign audit export`. */
+export interface ExportOptions {
+  readonly output: string;
+  readonly tenant?: string;
+  readonly values: 'stored' | 'clear';
+}
+
+/** `countersign audit export`: writes a bundle from a data folder. */
+export async function exportLog(output: Output, named: string | undefined, options: ExportOptions): Promise<ExitCode> {
+  const verifier = readVerifier();
+  const target = resolve(options.output);
+  const isZip = target.endsWith('.zip');
+  if (isZip && existsSync(target)) throw usageError(`There is a file ${target}.`, 'Name another one.');
+  const source = openLog(resolve(named ?? output.terminal.env['COUNTERSIGN_DATA'] ?? './data'));
+  const progress = createPartProgress(output);
+  try {
+    const folder = isZip ? `${target}.partial` : target;
+    const manifest = await exportBundle(portsOf({ source, folder, options, verifier, output, progress }));
+    if (manifest === undefined) return interrupted(output);
+    if (isZip) {
+      await zipFolder(folder, target);
+      rmSync(folder, { recursive: true });
+    }
+    progress.clear();
+    tell(output, target, manifest);
+    return exitCodes.ok;
+  } finally {
+    progress.clear();
+    source.close();
+  }
+}
+
+function openLog(folder: string): DataFolder {
+  if (existsSync(join(folder, 'events.db'))) return openDataFolder(folder);
+  throw usageError(`There is no log in ${folder}.`, 'Name a data folder, or set COUNTERSIGN_DATA.');
+}
+
+interface Export {
+  readonly source: DataFolder;
+  readonly folder: string;
+  readonly options: ExportOptions;
+  readonly verifier: string;
+  readonly output: Output;
+  readonly progress: PartProgress;
+}
+
+function portsOf({ source, folder, options, verifier, output, progress }: Export): ExportPorts {
+  return {
+    folder,
+    plan: () => planOf(source, options),
+    eventsAfter: source.eventsAfter,
+    newest: anchorsIn,
+    documents: (manifest) => documentsOf(manifest, verifier),
+    onProgress: progress.show,
+    interrupted: output.terminal.interrupted,
+  };
+}
+
+function planOf(source: DataFolder, { tenant: named, values }: ExportOptions): BundlePlan {
+  const tenants = source.tenants();
+  const tenant = named ?? tenants[0] ?? 'default';
+  if (named === undefined && tenants.length > 1) {
+    throw usageError(
+      `The log has several tenants, among them "${tenant}" and "${tenants[1] ?? ''}".`,
+      'Name --tenant.',
+    );
+  }
+  const notes = source.keptNotes(tenant).filter((note) => readAnchors(note)?.some((one) => isOfTenant(one, tenant)));
+  return { tenant, values, size: anchorsIn(notes)[0]?.anchor.size ?? null, head: source.total, notes };
+}
+
+function anchorsIn(notes: readonly string[]) {
+  return notes.flatMap((note) => (readAnchors(note) ?? []).map((anchor) => ({ anchor, note })));
+}
+
+function interrupted(output: Output): ExitCode {
+  output.note('Interrupted. The same command continues the export.');
+  return exitCodes.interrupted;
+}
+
+function tell(output: Output, path: string, { tenant, origin, range, commitments, checkpoint }: Manifest): void {
+  output.printJson({ path, tenant, origin, range, commitments });
+  output.print({
+    text: `${printable(path)}: ${String(range.size)} events of tenant "${printable(tenant)}".`,
+    tone: 'green',
+  });
+  if (commitments > 0) {
+    const words = 'have values in clear, so their content is left out (--values clear shows it).';
+    output.print({ text: `  ${String(commitments)} of them ${words}` });
+  }
+  if (checkpoint === null) {
+    output.print({ text: '  The log has no signed checkpoint: nothing in the bundle can be proven.', tone: 'yellow' });
+  }
+}
+
+interface PartProgress {
+  readonly show: (part: ExportPart, done: number, total: number) => void;
+  readonly clear: () => void;
+}
+
+/** One line for each part of an export. */
+function createPartProgress(output: Output): PartProgress {
+  let [part, progress]: [ExportPart | undefined, Progress | undefined] = [undefined, undefined];
+  return {
+    show: (next, done, total) => {
+      if (next !== part) progress = createProgress(output, total, next);
+      part = next;
+      progress?.show(done, done);
+    },
+    clear: () => progress?.clear(),
+  };
+}
