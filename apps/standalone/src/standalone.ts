@@ -18,6 +18,7 @@ import type { FileTokens, Sessions } from '@countersign/gateway';
 import type { ChannelsConfig } from '@countersign/channels';
 import { topicNames } from '@countersign/message-bus';
 import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
+import { createLogComparison } from '@countersign/read-model';
 import { createNotaryCheck, openNotary } from '@countersign/notary';
 import type { Notary } from '@countersign/notary';
 import { createChannelsCheck } from '@countersign/notifier';
@@ -125,7 +126,9 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   await recordConfigured(config, stores, { tokens, tokensFile, channels, clock });
   const files: readonly ReloadedFile[] = [{ name: 'tokens', isCurrent: tokens.isCurrent }, ...stores.followed];
   observeReloads(metrics.registry, () => files);
-  observeVerified(metrics.registry, store.verified);
+  const comparison = createLogComparison({ readModel, store, clock, log, chance: Math.random });
+  stops.push(comparison.stop);
+  observeVerified(metrics.registry, store.verified, comparison.compared);
   const use = createRecordOfUse(stores.system, clock);
   stops.push(use.close);
   const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
@@ -197,6 +200,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   started.notifier = await startNotifier(stores, channels, world, needs);
   if (started.notifier !== undefined) stops.push(started.notifier.stop);
   void store.keepVerifying();
+  void comparison.keepComparing();
   return { url: gateway.url, isFirstStart, leave: gateway.close };
 }
 

@@ -56,16 +56,16 @@ function meddle(statement: string): void {
 
 async function salvaged() {
   const { code, out: printed } = await run('audit', 'salvage', data, '-o', out, '--json');
-  const read = <T>(name: string): readonly T[] =>
+  const read = (name: string): readonly StoredEvent[] =>
     readFileSync(join(out, name), 'utf8')
       .split('\n')
-      .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as T]));
+      .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as StoredEvent]));
   const report = JSON.parse(printed) as { readonly sound: number; readonly unsound: number; readonly calls: string[] };
   return {
     code,
     report,
-    sound: read<StoredEvent>('events.ndjson'),
-    damaged: read<{ position: number }>('damaged.ndjson'),
+    sound: read('events.ndjson'),
+    damaged: read('damaged.ndjson'),
   };
 }
 

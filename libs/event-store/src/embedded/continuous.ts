@@ -64,11 +64,12 @@ export function createVerifier({ verification, guard, clock, log, closing }: Ver
   /** A pass over the whole log, and the events of a day after it. */
   const verifyDay = async (): Promise<void> => {
     const startedMs = clock.monotonic();
-    for (let from = beforeFirst; ; await sleep(clock, minuteMs, closing)) {
-      if (closing.aborted || clock.monotonic() - startedMs >= dayMs) return;
+    let from = beforeFirst;
+    while (!closing.aborted && clock.monotonic() - startedMs < dayMs) {
       const { result, end } = await pass(from, {}, true);
       if (result.status !== 'ok') return;
       from = end;
+      await sleep(clock, minuteMs, closing);
     }
   };
   return {

@@ -1,0 +1,80 @@
+import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, expect, it } from '@jest/globals';
+import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
+import { createLogComparison } from './compare-with-log.js';
+import type { LogComparison } from './compare-with-log.js';
+import { opened, recordPending } from './testing/opened.js';
+import { scratchFolder } from './testing/scratch-folder.js';
+import { createTestLog } from './testing/test-log.js';
+import type { TestCall } from './testing/test-log.js';
+
+const path = scratchFolder();
+let comparison: LogComparison | undefined;
+afterEach(() => {
+  comparison?.stop();
+});
+
+/** A read model of some calls, whose file is edited before it is opened again. */
+async function edited(statement: string | null, calls = 30) {
+  const log = createTestLog();
+  const all = Array.from({ length: calls }, (_, index) => recordPending(log, `call_${String(index)}`));
+  (await opened(path('m.db'), log)).close();
+  if (statement !== null) {
+    const file = new DatabaseSync(path('m.db'));
+    const { changes } = file.prepare(statement).run();
+    file.close();
+    expect(changes).toBe(1);
+  }
+  const model = await opened(path('m.db'), log);
+  const clock = createVirtualClock();
+  const told = createCollectingLog();
+  const readStream = (stream: string) => Promise.resolve(log.events.filter((event) => event.stream === stream));
+  const store = { ...log.source, readStream };
+  comparison = createLogComparison({ readModel: model, store, clock, log: told, chance: () => 0.5 });
+  const { compared } = comparison;
+  const until = async (isTrue: () => boolean): Promise<void> => {
+    for (let looks = 0; looks < 3_000 && !isTrue(); looks += 1) {
+      await nextTurn();
+      clock.advance(100);
+    }
+    expect(isTrue()).toBe(true);
+  };
+  return { log, all, model, clock, told, compared, keep: comparison.keepComparing, until };
+}
+
+const shown = (model: Awaited<ReturnType<typeof opened>>, call: TestCall | undefined) =>
+  model.toolCall('default', call?.callId ?? '')?.request.agentId;
+
+it('finds nothing in a read model of the log', async () => {
+  const { keep, until, compared, told } = await edited(null);
+  void keep();
+  await until(() => compared().atMs !== null);
+  expect(compared()).toMatchObject({ differences: 0 });
+  expect(told.entries).toEqual([]);
+});
+
+it.each([
+  ['edited', "UPDATE requests SET request = replace(request, 'billing-agent', 'harmless-bot') WHERE seq = 11"],
+  ['removed', 'DELETE FROM calls WHERE seq = 11'],
+])('finds a call that was %s, says so, and builds the read model again', async (_, statement) => {
+  const { all, model, keep, until, compared, told } = await edited(statement);
+  expect(shown(model, all[5])).not.toBe('billing-agent');
+  void keep();
+  await until(() => compared().atMs !== null);
+  expect(compared().differences).toBe(1);
+  expect(told.entries.map(({ level, message }) => [level, message])).toEqual([
+    ['error', 'the read model is not what the log says of a call'],
+    ['warn', 'the read model was built again from the log'],
+  ]);
+  expect(shown(model, all[5])).toBe('billing-agent');
+});
+
+it('waits for a read model that is behind the log', async () => {
+  const { log, model, keep, until, compared, told } = await edited(null, 3);
+  recordPending(log, 'later');
+  void keep();
+  await until(() => compared().atMs !== null);
+  model.apply(log.events);
+  expect(told.entries).toEqual([]);
+});
