@@ -69,7 +69,11 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
   const filter = new ProblemFilter(ports.log, {
     known: (error) => knownError(ports, error),
     onAnswered: (request, status) => {
-      answered(ports, request as ApiRequest, status);
+      const answeredRequest = request as ApiRequest;
+      answered(ports, answeredRequest, status);
+      // An outage is thrown, so no command has counted it.
+      if (status === 503 && request.method !== 'GET')
+        ports.metrics.commandEnded(answeredRequest.routeId, 'unavailable');
     },
   });
   const { caps } = gateway;

@@ -48,6 +48,8 @@ describe('when something is wrong inside', () => {
     expect(reply.headers.get('retry-after')).toBe('1');
     expect(JSON.stringify(reply.body)).not.toContain('secret');
     expect(world.log.entries.at(-1)).toMatchObject({ level: 'warn', fields: { error } });
+    const metrics = await api.send<string>('GET', '/metrics', { as: null });
+    expect(metrics.body).toMatch(/^countersign_commands_total\{command="\w+",code="unavailable"\} 1$/m);
   });
 
   it('an event that is too large for the store is answered with 413', async () => {
