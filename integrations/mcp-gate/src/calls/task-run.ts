@@ -3,7 +3,7 @@ import type { ListedTool } from '../server/listed-tool.js';
 import type { InnerRun } from '../server/inner-run.js';
 import type { Reply } from '../wire.js';
 import type { InnerStatus } from '../server/inner-status.js';
-import type { TaskQuestions } from '../tasks/task-questions.js';
+import type { Questions } from '../stateless/questions.js';
 
 /** A tool, and the worker that waits for people and then runs it. */
 export interface PreparedRun {
@@ -18,7 +18,7 @@ export interface PreparedRun {
   readonly becameTask: Promise<undefined>;
   /** The token under which the server tells the progress of the run, and asks about it. */
   readonly token: unknown;
-  readonly questions: TaskQuestions;
+  readonly questions: Questions;
   /** What the server may ask the client; undefined before that is known. */
   capabilities: Readonly<Record<string, unknown>> | undefined;
   /** The labels of the approval, once the call is recorded; undefined where people were not asked. */

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
 import type { Reply } from '../wire.js';
+import type { Questions } from './questions.js';
 import type { RequestFacts } from './request-facts.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -18,13 +19,6 @@ export interface Exchange {
   readonly delivered: Promise<boolean>;
 }
 
-/** What a server asks of the client while a request of the client is open. */
-export interface Question {
-  readonly id: RequestId;
-  readonly method: string;
-  readonly params: Members;
-}
-
 /** A request of a stateless client that the gate has passed on. Between two rounds it has no exchange. */
 export interface OpenRequest {
   /** The id under which the gate has passed it on. */
@@ -32,8 +26,7 @@ export interface OpenRequest {
   readonly facts: RequestFacts;
   readonly progressToken: unknown;
   exchange: Exchange | undefined;
-  /** Questions without an answer, by their key in the round. */
-  readonly questions: Map<string, Question>;
+  readonly questions: Questions;
   /** Answers to questions that the server has not asked yet. */
   earlyAnswers: Members;
   /** The reply that came between two rounds. */

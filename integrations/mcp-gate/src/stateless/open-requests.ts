@@ -1,7 +1,8 @@
-import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
+import { ErrorCode, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { objectOf, type Reply } from '../wire.js';
 import type { Exchange, OpenRequest } from './exchange.js';
 import { roundMethods } from './protocol.js';
+import { createQuestions } from './questions.js';
 import { takesTasks, type RequestFacts } from './request-facts.js';
 import type { RequestRound } from './request-round.js';
 import { statelessReply, type ServerFacts } from './stateless-results.js';
@@ -22,13 +23,17 @@ export interface OpenRequests {
 }
 
 /** @param server returns the facts about the server that each result names. */
-export function createOpenRequests(server: () => ServerFacts): OpenRequests {
+export function createOpenRequests(
+  server: () => ServerFacts,
+  toServer: (message: JSONRPCMessage) => void,
+): OpenRequests {
   const open = new Map<unknown, OpenRequest>();
   return {
     begin: (innerId, facts, exchange) => {
       const { progressToken } = objectOf(facts.params['_meta']);
       open.set(innerId, {
-        ...{ innerId, facts, exchange, progressToken, questions: new Map(), ended: undefined },
+        ...{ innerId, facts, exchange, progressToken, ended: undefined },
+        questions: createQuestions(toServer, 'while-open'),
         earlyAnswers: objectOf(facts.params['inputResponses']),
         arrived: Promise.withResolvers(),
       });

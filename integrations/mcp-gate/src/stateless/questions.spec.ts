@@ -39,14 +39,16 @@ const askingBank =
   };
 
 /** A server without sessions that wants one answer. */
-function askingServer({ method, params }: JSONRPCRequest): object {
+const askingServer = (request: JSONRPCRequest) => askingFor('sure', request);
+
+function askingFor(key: string, { method, params }: JSONRPCRequest): object {
   const fresh = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
   if (method === 'server/discover') return { ...fresh, supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
   if (method === 'tools/list') return { ...fresh, tools: [{ name: 'pay', inputSchema: { type: 'object' } }] };
   if (method !== 'tools/call') return { code: -32601, message: 'no' };
   if (params?.['inputResponses'] !== undefined) return { ...fresh, content: [{ type: 'text', text: 'paid' }] };
   const sure = { method: 'elicitation/create', params: { message: 'Sure?', requestedSchema } };
-  return { resultType: 'input_required', inputRequests: { sure } };
+  return { resultType: 'input_required', inputRequests: Object.fromEntries([[key, sure]]) };
 }
 
 const pinned = { versionNegotiation: { mode: { pin: '2026-07-28' } } } as const;
@@ -89,6 +91,13 @@ describe('a server that asks in the middle of a call', () => {
     expect(await ask('tools/call', { ...call, inputResponses: { sure: 5 } }, capabilities)).toMatchObject({
       result: { resultType: 'input_required', inputRequests: { sure: { method: 'elicitation/create' } } },
     });
+  });
+
+  it.each(['__proto__', 'constructor'])('gets no answer that the client has not given: the key %s', async (key) => {
+    const { ask, heard } = await openStatelessWire((request) => askingFor(key, request), { gate: 'none' });
+    const { result } = await ask('tools/call', { name: 'pay', arguments: {} }, { elicitation: { form: {} } });
+    expect(result).toMatchObject({ resultType: 'input_required' });
+    expect(heard.filter(({ params }) => params?.['inputResponses'] !== undefined)).toEqual([]);
   });
 
   it('does not run when the client cannot be asked', async () => {

@@ -1,14 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import {
-  ErrorCode,
-  type JSONRPCMessage,
-  type JSONRPCRequest,
-  type RequestId,
-} from '@modelcontextprotocol/sdk/types.js';
-import { isObject, objectOf, responseOf, type Reply } from '../wire.js';
-import type { Exchange, OpenRequest, Question } from './exchange.js';
-import { roundMember } from './protocol.js';
+import { ErrorCode, type JSONRPCRequest, type RequestId } from '@modelcontextprotocol/sdk/types.js';
+import { objectOf, type Reply } from '../wire.js';
+import type { Exchange, OpenRequest } from './exchange.js';
 import { failed, type RequestFacts } from './request-facts.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -30,7 +24,6 @@ export interface Rounds {
 
 /** The dependencies of rounds. */
 export interface RoundPorts {
-  readonly toServer: (message: JSONRPCMessage) => void;
   /** Sends the reply that came between two rounds. */
   readonly finish: (open: OpenRequest, reply: Reply) => void;
   /** Called when the client has not made its request again in time. */
@@ -42,26 +35,16 @@ export const roundPrefix = 'round.';
 /** A person may read for long before they answer. The server has a limit of its own. */
 const answerMsMax = 3_600_000;
 
-export function createRounds({ toServer, finish, lost }: RoundPorts): Rounds {
+export function createRounds({ finish, lost }: RoundPorts): Rounds {
   const waiting = new Map<string, { readonly open: OpenRequest; readonly timer: NodeJS.Timeout }>();
-  let asked = 0;
 
-  /** The key of the server, unless it looks like one of the gate or is taken. */
-  const keyOf = ({ questions }: OpenRequest, params: Members): string => {
-    const { key } = objectOf(params[roundMember]);
-    const isTheirs = typeof key === 'string' && !questions.has(key) && !/^(?:server-|countersign)/i.test(key);
-    return isTheirs ? key : `server-${String((asked += 1))}`;
-  };
-  const refuse = ({ id }: Pick<Question, 'id'>, text: string): void => {
-    toServer(responseOf(id, failed(ErrorCode.MethodNotFound, text)));
-  };
-  const abandon = (open: OpenRequest): void => {
-    for (const question of open.questions.values()) refuse(question, 'the client has left without an answer');
-    open.questions.clear();
+  const abandon = ({ questions }: OpenRequest): void => {
+    questions.end('the client has left without an answer');
   };
   const show = (open: OpenRequest): void => {
-    const { exchange, questions } = open;
-    if (exchange === undefined || questions.size === 0) return;
+    const inputRequests = open.questions.open();
+    const { exchange } = open;
+    if (exchange === undefined || Object.keys(inputRequests).length === 0) return;
     const requestState = `${roundPrefix}${randomUUID()}`;
     const timer = setTimeout(() => {
       waiting.delete(requestState);
@@ -70,23 +53,19 @@ export function createRounds({ toServer, finish, lost }: RoundPorts): Rounds {
     }, answerMsMax).unref();
     waiting.set(requestState, { open, timer });
     open.exchange = undefined;
-    const inputRequests = Object.fromEntries(
-      [...questions].map(([key, { method, params }]) => [key, { method, params }]),
-    );
     exchange.reply({ result: { resultType: 'input_required', inputRequests, requestState } });
   };
   return {
-    ask: (open, { id, method, params = {} }) => {
-      if (!canAnswer(open.facts.capabilities, method, params)) {
-        refuse({ id }, `The client does not support ${method}`);
-        return;
-      }
-      const key = keyOf(open, params);
-      open.questions.set(key, { id, method, params: questionOf(params) });
+    ask: (open, question) => {
+      const { questions, facts } = open;
+      const key = questions.ask(question, facts.capabilities);
+      if (key === undefined) return;
       // A client may answer in its first request what a server asked in an earlier one.
-      const { [key]: early, ...later } = open.earlyAnswers;
-      open.earlyAnswers = later;
-      if (early !== undefined) answer(open, { [key]: early }, toServer);
+      if (Object.hasOwn(open.earlyAnswers, key)) {
+        const { [key]: early, ...later } = open.earlyAnswers;
+        open.earlyAnswers = later;
+        questions.answer({ [key]: early });
+      }
       // Questions that the server asks at once are one round.
       setImmediate(show, open);
     },
@@ -104,26 +83,16 @@ export function createRounds({ toServer, finish, lost }: RoundPorts): Rounds {
       waiting.delete(state);
       clearTimeout(timer);
       open.exchange = exchange;
-      answer(open, objectOf(facts.params['inputResponses']), toServer);
+      open.questions.answer(objectOf(facts.params['inputResponses']));
       if (open.ended === undefined) show(open);
       else finish(open, open.ended);
       return undefined;
     },
-    withdraw: (open, questionId) => {
-      for (const [key, { id }] of open.questions) if (id === questionId) open.questions.delete(key);
+    withdraw: ({ questions }, questionId) => {
+      questions.withdraw(questionId);
     },
     abandon,
   };
-}
-
-/** The client is asked again about a question without an answer. */
-function answer({ questions }: OpenRequest, answers: Members, toServer: (message: JSONRPCMessage) => void): void {
-  for (const [key, { id }] of questions) {
-    const given = Object.hasOwn(answers, key) ? answers[key] : undefined;
-    if (!isObject(given)) continue;
-    questions.delete(key);
-    toServer(responseOf(id, { result: given }));
-  }
 }
 
 function isSameRequest(before: RequestFacts, now: RequestFacts): boolean {
@@ -134,20 +103,4 @@ function isSameRequest(before: RequestFacts, now: RequestFacts): boolean {
 function askedOf(params: Members): Members {
   const { _meta: _, inputResponses: __, requestState: ___, ...asked } = params;
   return asked;
-}
-
-/** A server MUST NOT ask what the request of the client does not declare. */
-export function canAnswer(capabilities: Members, method: string, params: Members): boolean {
-  const { elicitation, sampling, roots } = capabilities;
-  if (method === 'sampling/createMessage') return isObject(sampling);
-  if (method === 'roots/list') return isObject(roots);
-  if (method !== 'elicitation/create' || !isObject(elicitation)) return false;
-  if (params['mode'] === 'url') return 'url' in elicitation;
-  return 'form' in elicitation || Object.keys(elicitation).length === 0;
-}
-
-/** The parameters of a question without the members that this version does not have. */
-export function questionOf(params: Members): Members {
-  const { _meta: _, task: __, elicitationId: ___, [roundMember]: ____, ...known } = params;
-  return known;
 }

@@ -63,8 +63,8 @@ export function createStatelessClient({ toServer, isOneClient }: StatelessPorts)
     toServer({ jsonrpc: '2.0', id, method, params });
     return promise;
   };
-  const open = createOpenRequests(() => server);
-  const rounds = createRounds({ toServer, finish: open.finish, lost: open.abandon });
+  const open = createOpenRequests(() => server, toServer);
+  const rounds = createRounds({ finish: open.finish, lost: open.abandon });
   const toolHeaders = createToolHeaders(request);
   const subscriptions = createSubscriptions((method, params) => void request(method, params));
   const beginning = createBeginning(request, toServer);

@@ -9,8 +9,8 @@ import { createInnerRun } from '../server/inner-run.js';
 import { createInnerStatus } from '../server/inner-status.js';
 import { sendAsTask } from '../server/inner-task.js';
 import type { ListedTool } from '../server/listed-tool.js';
+import { createQuestions } from '../stateless/questions.js';
 import { objectOf } from '../wire.js';
-import { createTaskQuestions } from './task-questions.js';
 
 /** The dependencies of a run. */
 export interface RunPorts {
@@ -73,7 +73,7 @@ export function prepareRun(
   const prepared: PreparedRun = {
     ...{ worker, tool, inner, cancelling, innerTaskId: undefined, askedLabels: undefined },
     ...{ check: gated.check, becameTask: becameTask.promise, token: objectOf(params['_meta'])['progressToken'] },
-    ...{ questions: createTaskQuestions(answerServer), capabilities: undefined },
+    ...{ questions: createQuestions(answerServer, 'once'), capabilities: undefined },
     innerStatus: createInnerStatus(requests),
   };
   return prepared;

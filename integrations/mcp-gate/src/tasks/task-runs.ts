@@ -72,7 +72,7 @@ export function createTaskRuns(ports: TaskRunPorts): TaskRuns {
         return error instanceof LostRunError ? failureReply(error) : notFollowed(error, inner.reply());
       } finally {
         run.hasEnded = true;
-        run.questions.end();
+        run.questions.end('the task has ended without an answer');
         for (const old of oldestEnded(runs)) forget(old);
         void worker.close(run.isCancelled ? cancelGraceMs : 0);
         changed(callId);
