@@ -39,6 +39,12 @@ export interface Gate {
   readonly close: (failure?: Error) => Promise<void>;
 }
 
+/** A gate whose client may be away for a time. */
+export interface ConnectedGate extends Gate {
+  /** The tool of a task runs. No request of the client need be open then. */
+  readonly runsTask: () => boolean;
+}
+
 /** The side that failed. */
 export interface GateFailure {
   readonly side: 'client' | 'server';
@@ -63,7 +69,7 @@ export async function openGate(
   serverWire: Wire,
   options: GateOptions,
   deliveries: Deliveries = deliveredWhenSent,
-): Promise<Gate> {
+): Promise<ConnectedGate> {
   const { roundOf = sessionsOnly } = client;
   const { server, ...ports } = createPorts(serverWire, options);
   const { requests, catalog } = ports;
@@ -161,6 +167,7 @@ export async function openGate(
   await client.start();
   return {
     ended: ended.promise,
+    runsTask: () => tasks.isRunning() || extension.isRunning(),
     close: (error) => {
       if (error !== undefined && closing === undefined) lost = { side: 'client', error };
       return endOnce(new GateEndedError(error?.message ?? 'the gate was stopped'));

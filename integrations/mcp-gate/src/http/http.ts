@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
 import { createHttpDeliveries, type HttpDeliveries } from '../client/deliveries.js';
-import { openGate, type Gate } from '../gate.js';
+import { openGate, type ConnectedGate, type Gate } from '../gate.js';
 import type { GateOptions } from '../calls/gate-options.js';
 import { createStatelessService } from './stateless-service.js';
 import { checkCaller, HttpRefusal, readBody, refuse } from './http-request.js';
@@ -21,14 +21,14 @@ export interface HttpGateOptions {
   readonly optionsOf: () => Promise<GateOptions>;
   /** Connections at once; beyond that the one without a client that was used least recently ends. Default: 64. */
   readonly sessionsMax?: number;
-  /** A connection without an open request or event stream for this time ends. Default: an hour. */
+  /** A connection without an open request, event stream or task whose tool runs for this time ends. Default: an hour. */
   readonly idleMs?: number;
 }
 
 interface Session {
   readonly transport: StreamableHTTPServerTransport;
   readonly idle: NodeJS.Timeout;
-  readonly gate: Gate;
+  readonly gate: ConnectedGate;
   readonly deliveries: HttpDeliveries;
   /** Requests and streams that are open now. */
   openRequests: number;
@@ -100,12 +100,14 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
   const gates = new Set<Promise<Gate>>();
   const followedTasks: GateOptions['followedTasks'] = new Map();
 
-  const openFor = async (transport: StreamableHTTPServerTransport, deliveries: HttpDeliveries): Promise<Gate> =>
-    openGate(transport, openServer(), { ...(await optionsOf()), followedTasks }, deliveries);
+  const openFor = async (
+    transport: StreamableHTTPServerTransport,
+    deliveries: HttpDeliveries,
+  ): Promise<ConnectedGate> => openGate(transport, openServer(), { ...(await optionsOf()), followedTasks }, deliveries);
 
   /** A client that crashes, or leaves without a word, leaves its session and its server behind. */
   const endUnused = async (): Promise<void> => {
-    const [id, session] = [...sessions].find(([, { openRequests }]) => openRequests === 0) ?? [];
+    const [id, session] = [...sessions].find(([, one]) => !isUsed(one)) ?? [];
     if (id === undefined || session === undefined) throw new HttpRefusal(503, tooMany(sessionsMax));
     sessions.delete(id);
     await session.gate.close();
@@ -123,7 +125,8 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
           const gate = await opening;
           const idle = setTimeout(() => {
             // The end of a response starts the time again.
-            if (session.openRequests === 0) void gate.close();
+            if (!isUsed(session)) void gate.close();
+            else if (session.openRequests === 0) idle.refresh();
           }, idleMs).unref();
           const session: Session = { transport, gate, deliveries, idle, openRequests: 0 };
           sessions.set(id, session);
@@ -161,6 +164,11 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
   };
 }
 
+/** Also a task whose tool runs: the end of the session would end the server, and nothing would tell whether the tool ran. */
+function isUsed({ openRequests, gate }: Session): boolean {
+  return openRequests > 0 || gate.runsTask();
+}
+
 /** The session has an open request until the response closes. */
 function keepOpen(session: Session, response: ServerResponse): void {
   if (response.destroyed) return;
@@ -172,5 +180,5 @@ function keepOpen(session: Session, response: ServerResponse): void {
 }
 
 function tooMany(sessionsMax: number): string {
-  return `the gate has too many connections: all ${String(sessionsMax)} have an open request or event stream. End one of them, or start another gate`;
+  return `the gate has too many connections: all ${String(sessionsMax)} have an open request, event stream or running task. End one of them, or start another gate`;
 }

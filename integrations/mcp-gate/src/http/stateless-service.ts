@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Deliveries } from '../client/deliveries.js';
 import type { GateOptions } from '../calls/gate-options.js';
-import { openGate, type Gate } from '../gate.js';
+import { openGate, type ConnectedGate } from '../gate.js';
 import { createHttpExchange, sendReply } from '../stateless/http-exchange.js';
 import { headerProblem, isStatelessPost, versionMismatch } from '../stateless/http-headers.js';
 import { metaNames, passedExtensions, statelessErrors } from '../stateless/protocol.js';
@@ -26,7 +26,7 @@ export interface StatelessService {
 
 interface Connection {
   readonly client: StatelessClient;
-  readonly gate: Gate;
+  readonly gate: ConnectedGate;
   readonly idle: NodeJS.Timeout;
   openRequests: number;
 }
@@ -35,7 +35,7 @@ interface Connection {
 export interface StatelessServiceOptions {
   readonly openServer: () => Wire;
   readonly optionsOf: () => Promise<GateOptions>;
-  /** A connection without an open request for this time ends. Default: an hour. */
+  /** A connection without an open request or a task whose tool runs for this time ends. Default: an hour. */
   readonly idleMs?: number;
 }
 
@@ -64,7 +64,10 @@ export function createStatelessService(options: StatelessServiceOptions): Statel
       { of, hasStream: () => true },
     );
     const idle = setTimeout(() => {
-      if (connection.openRequests === 0) void gate.close();
+      if (connection.openRequests > 0) return;
+      // The end of the connection would end the server, and nothing would tell whether the tool ran.
+      if (gate.runsTask()) idle.refresh();
+      else void gate.close();
     }, idleMs).unref();
     const connection: Connection = { client, gate, idle, openRequests: 0 };
     return connection;

@@ -29,6 +29,8 @@ export interface ExtensionTasks {
   readonly handlerOf: (method: string) => AnswerCall | undefined;
   /** Takes a message of the server; returns whether it was a question about a task. */
   readonly ask: (message: JSONRPCMessage) => boolean;
+  /** The tool of a task runs now. */
+  readonly isRunning: () => boolean;
   readonly close: () => Promise<void>;
 }
 
@@ -56,6 +58,7 @@ export function createExtensionTasks(ports: ExtensionTaskPorts): ExtensionTasks 
   });
   /** The runs whose client still waits for the first reply. Its request carries the questions of the server. */
   const awaited = new Set<TaskRun>();
+  const running = () => runs.running().filter((run) => !awaited.has(run));
   const factsOf = ({ callId }: ToolCallView): TaskFacts => ({
     taskId: ids.idOf(callId),
     inboxUrl: options.inboxUrl ?? options.url,
@@ -138,10 +141,8 @@ export function createExtensionTasks(ports: ExtensionTaskPorts): ExtensionTasks 
       const handler = handlers.get(method);
       return handler && guarded(handler);
     },
-    ask: (message) => {
-      const running = () => runs.running().filter((run) => !awaited.has(run));
-      return askTask({ running, hasOpenCall }, message);
-    },
+    ask: (message) => askTask({ running, hasOpenCall }, message),
+    isRunning: () => runs.running().length > 0,
     close: runs.close,
   };
 }

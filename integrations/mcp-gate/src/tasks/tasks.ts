@@ -24,6 +24,8 @@ export interface Tasks {
   readonly fromClient: (message: JSONRPCMessage) => JSONRPCMessage;
   /** Returns a message of the server with the gate's task id, or undefined when it is not for the client. */
   readonly fromServer: (message: JSONRPCMessage) => JSONRPCMessage | undefined;
+  /** The tool of a task runs now. */
+  readonly isRunning: () => boolean;
   readonly close: () => Promise<void>;
 }
 
@@ -105,6 +107,7 @@ export function createTasks({ options, catalog, requests, mayClaim, toClient }: 
         return callId === undefined ? undefined : ids.idOf(callId);
       });
     },
+    isRunning: () => runs.running().length > 0,
     close: runs.close,
   };
 }
