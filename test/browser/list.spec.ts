@@ -113,6 +113,17 @@ describe('the list of the inbox', () => {
     await context.setOffline(false);
     await rowOf(page, 'while_away').waitFor();
     await page.getByText(/Connection lost/).waitFor({ state: 'detached' });
+    // The server no longer knows the position: its log was put back.
+    const isNumbered = (url: URL) => /after=\d/.test(url.search);
+    await page.route(isNumbered, (route) => route.fulfill({ status: 409, json: { code: 'future-position' } }));
+    await context.setOffline(true);
+    await page.getByText(/Connection lost/).waitFor();
+    await world.ask([{ toolName: 'after_restore' }]);
+    await context.setOffline(false);
+    await page.getByText('The server was restored from a backup.').waitFor();
+    await rowOf(page, 'after_restore').waitFor();
+    await world.ask([{ toolName: 'live_again' }]);
+    await rowOf(page, 'live_again').waitFor();
   });
 
   it.each([

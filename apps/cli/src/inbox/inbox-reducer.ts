@@ -5,6 +5,9 @@ import { createForm } from './form.js';
 import { pressKey } from './inbox-keys.js';
 import type { InboxState, Message, Step } from './inbox-state.js';
 
+const restoredWords =
+  'The server was restored from a backup. The list was read again: decisions since the backup may be missing.';
+
 /** The whole behaviour of the inbox: pure, so that every key and every race can be tested without a terminal. */
 export function reduceInbox(state: InboxState, message: Message): Step {
   switch (message.type) {
@@ -24,6 +27,8 @@ export function reduceInbox(state: InboxState, message: Message): Step {
       return { state: editFailed(state, message) };
     case 'connection':
       return { state: { ...state, connection: message.connection } };
+    case 'restored':
+      return { state: { ...state, notice: { text: restoredWords, tone: 'yellow' } } };
   }
 }
 

@@ -204,6 +204,22 @@ describe('the interactive inbox', () => {
     expect(await ended).toBe(0);
   });
 
+  it('begins again, and says so, when the server was put back to an older log', async () => {
+    add(first, second, approvalOf({ approvalId: 'apr_3', toolName: 'forgotten' }));
+    const { sees, press, ended } = openInbox();
+    await sees('3 waiting');
+    server.events.splice(1);
+    server.approvals.delete('apr_2');
+    server.approvals.delete('apr_3');
+    server.dropStreams();
+    await sees('restored from a backup');
+    await sees('1 waiting');
+    add(approvalOf({ approvalId: 'apr_4', toolName: 'later' }));
+    await sees('2 waiting');
+    await press('q');
+    expect(await ended).toBe(0);
+  });
+
   it('reads the list again when it shows a part of it', async () => {
     add(first);
     const { sees, press, ended } = openInbox(['--tool', 'first_tool']);

@@ -133,5 +133,6 @@ function listenerOf(tell: (message: Message) => void, now: () => number): FeedLi
     loaded: (approvals, hasMore) => tell({ type: 'loaded', approvals, hasMore }),
     changed: (approval) => tell({ type: 'changed', approval, nowMs: now() }),
     connection: (connection) => tell({ type: 'connection', connection }),
+    restored: () => tell({ type: 'restored' }),
   };
 }

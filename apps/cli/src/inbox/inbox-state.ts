@@ -57,7 +57,8 @@ export type Message =
       readonly text: string | undefined;
       readonly words: string;
     }
-  | { readonly type: 'connection'; readonly connection: InboxState['connection'] };
+  | { readonly type: 'connection'; readonly connection: InboxState['connection'] }
+  | { readonly type: 'restored' };
 
 /** The side effects that the inbox requests. */
 export type Effect =

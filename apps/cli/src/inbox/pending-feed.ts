@@ -34,6 +34,8 @@ export interface FeedListener {
   readonly loaded: (approvals: readonly ApprovalView[], hasMore: boolean) => void;
   readonly changed: (approval: ApprovalView) => void;
   readonly connection: (connection: 'live' | 'lost') => void;
+  /** The log was put back to an older state, and the list was read again from it. */
+  readonly restored: () => void;
 }
 
 /** The approvals that wait, loaded and then kept up to date by the event stream. */
@@ -104,10 +106,22 @@ export function createPendingFeed(client: LedgerClient, filters: ApprovalFilters
         }
       };
       const stopOther = (): void => failed.abort();
-      await Promise.all([
-        listen(client, { after, signal: all, concerned }, changes, listener).finally(stopOther),
-        looking().finally(stopOther),
-      ]);
+      const beginAgain = async (): Promise<number> => {
+        let position = 0;
+        const read = async (): Promise<void> => void (position = await load());
+        await untilSeen(read, read, all);
+        listener.restored();
+        return position;
+      };
+      const listening = async (from: number): Promise<void> => {
+        try {
+          await listen(client, { after: from, signal: all, concerned }, changes, listener);
+        } catch (error) {
+          if (!isOfOlderLog(error)) throw error;
+          await listening(await beginAgain());
+        }
+      };
+      await Promise.all([listening(after).finally(stopOther), looking().finally(stopOther)]);
     },
   };
 }
@@ -129,7 +143,12 @@ interface Listening {
   readonly concerned: (event: LogEventView) => readonly string[];
 }
 
-/** A read that fails during a short outage is repeated when the list is read again. */
+/** The log has not given out a position that came from it: it was restored from a backup. */
+function isOfOlderLog(error: unknown): boolean {
+  return error instanceof CliError && error.problem.code === 'future-position';
+}
+
+/** A read that fails during a short outage, or after the log was restored, is repeated when the list is read again. */
 async function untilSeen(look: () => Promise<void>, load: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   let attempt: () => Promise<unknown> = look;
   while (!signal.aborted) {
@@ -137,7 +156,8 @@ async function untilSeen(look: () => Promise<void>, load: () => Promise<unknown>
       await attempt();
       return;
     } catch (error) {
-      if (!(error instanceof CliError) || !passing.includes(error.exitCode)) throw error;
+      const isPassing = error instanceof CliError && passing.includes(error.exitCode);
+      if (!isPassing && !isOfOlderLog(error)) throw error;
       attempt = load;
       await delay(retryDelayMs, undefined, { signal }).catch(() => undefined);
     }

@@ -220,7 +220,8 @@ function stream(
   query: URLSearchParams,
   lastEventId: string | undefined,
   response: ServerResponse,
-): 'streaming' {
+): Answer | 'streaming' {
+  const head = server.events.at(-1)?.position ?? 0;
   const after = lastEventId ?? query.get('after') ?? '0';
   const types = query.get('types')?.split(',');
   const write = (event: EventView): void => {
@@ -229,8 +230,8 @@ function stream(
     if (query.get('callId') !== null && query.get('callId') !== event.callId) return;
     response.write(`id: ${String(event.position)}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   };
+  if (Number(after) > head) return problem(409, 'future-position', 'the log has not given out that position');
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const head = server.events.at(-1)?.position ?? 0;
   response.write(after === 'now' ? `: hello\nid: ${String(head)}\n\n` : ': hello\n\n');
   const place = after === 'now' ? head : Number(after);
   for (const event of server.events) if (event.position > place) write(event);

@@ -1,4 +1,5 @@
 import type { EventView, LogEventView } from '@countersign/contracts';
+import { ourHeaders } from './http.js';
 
 /** The state of the event stream. */
 export type Connection = 'connecting' | 'live' | 'lost';
@@ -19,6 +20,8 @@ export interface StreamListener {
   readonly onConnection?: (connection: Connection) => void;
   /** The server refuses the stream: the session has ended, or the server was replaced. */
   readonly onRefused?: () => void;
+  /** The log was put back to an older state. The stream goes on from now: everything before it must be read again. */
+  readonly onRestored?: () => void;
 }
 
 const retryMs = 1500;
@@ -32,6 +35,7 @@ export function followEvents(options: StreamOptions, listener: StreamListener): 
   let retry: ReturnType<typeof setTimeout> | undefined;
   let after = options.after;
   let isOver = false;
+  let isRestored = false;
   const types = [...options.types, 'unreadable'];
 
   const open = (): void => {
@@ -44,15 +48,29 @@ export function followEvents(options: StreamOptions, listener: StreamListener): 
       ...(callId !== undefined && { callId }),
       ...(runId !== undefined && { runId }),
     });
-    source = new EventSource(`/v1/events?${query.toString()}`);
-    source.onopen = () => listener.onConnection?.('live');
+    const url = `/v1/events?${query.toString()}`;
+    // An `EventSource` does not tell why it was refused. A position of the future is one of a log that was put back.
+    const reopen = async (): Promise<void> => {
+      const asked = await fetch(url, { method: 'HEAD', headers: ourHeaders }).catch(() => undefined);
+      if (asked?.status === 409) {
+        after = 'now';
+        isRestored = true;
+      }
+      open();
+    };
+    source = new EventSource(url);
+    source.onopen = () => {
+      listener.onConnection?.('live');
+      if (isRestored) listener.onRestored?.();
+      isRestored = false;
+    };
     source.onerror = () => {
       listener.onConnection?.('lost');
       // The browser reconnects after a broken connection, but not after a response that is not a stream.
       if (source?.readyState !== EventSource.CLOSED) return;
       listener.onRefused?.();
       clearTimeout(retry);
-      retry = setTimeout(open, retryMs);
+      retry = setTimeout(() => void reopen(), retryMs);
     };
     for (const type of types) {
       source.addEventListener(type, ({ data }: MessageEvent<string>) => {

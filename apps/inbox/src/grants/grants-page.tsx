@@ -23,7 +23,7 @@ export default function GrantsPage(): ReactNode {
   const { value: grants, problem, reload } = useLoaded('grants', readAll);
   const [isLiveOnly, setLiveOnly] = useState(true);
   const [isCreating, setCreating] = useState(false);
-  useEffect(() => followEvents({ after: 'now', types: grantTypes }, { onEvent: reload }), [reload]);
+  useEffect(() => followEvents({ after: 'now', types: grantTypes }, { onEvent: reload, onRestored: reload }), [reload]);
   if (grants === undefined) return <WaitingPage problem={problem} missing="There are no grants." />;
   const shown = isLiveOnly ? grants.filter(({ state }) => state === 'active' || state === 'pending') : grants;
   return (

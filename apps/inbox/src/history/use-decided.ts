@@ -56,10 +56,14 @@ export function useDecided(): Decided {
       state,
       page: await listApprovals(state, { order: 'newest', cursor, limit: pageSize, signal: abort.signal }),
     });
-    load().then(
-      (isPartial) => publish({ isLoading: false, isPartial }),
-      (error: unknown) => publish({ isLoading: false, problem: problemOf(error) }),
-    );
+    const reload = (): void => {
+      byId.clear();
+      load().then(
+        (isPartial) => publish({ isLoading: false, isPartial }),
+        (error: unknown) => publish({ isLoading: false, problem: problemOf(error) }),
+      );
+    };
+    reload();
     const stopListening = store.onEnded((approvalId) => {
       readApproval(approvalId).then(
         (approval) => {
@@ -76,7 +80,7 @@ export function useDecided(): Decided {
       for (const approval of ofCall) byId.set(approval.approvalId, { ...approval, callState });
       publish({});
     };
-    const stopFollowing = followEvents({ after: 'now', types: executionTypes }, { onEvent });
+    const stopFollowing = followEvents({ after: 'now', types: executionTypes }, { onEvent, onRestored: reload });
     return () => {
       abort.abort();
       stopListening();

@@ -14,6 +14,8 @@ export interface PendingState {
   /** True when there are more pending approvals than are loaded. */
   readonly hasMore: boolean;
   readonly connection: Connection;
+  /** The server was restored from a backup a moment ago, while the page was open. */
+  readonly isRestored: boolean;
 }
 
 /** The pending approvals, loaded and then kept up to date by the event stream. */
@@ -39,6 +41,8 @@ const settleMs = 25;
 /** Beyond this many changes at once, the whole list is read again. */
 const singlesMax = 40;
 const retryMs = 2000;
+/** How long the page says that the server was restored. */
+const restoredMs = 60_000;
 
 const asked = ['ApprovalRequested', 'ResponseWithdrawn', 'ApprovalEscalated'];
 const ended = ['ApprovalExpired', 'ToolCallCancelled'];
@@ -52,7 +56,10 @@ export function createPendingStore(): PendingStore {
   const ends = createAudience();
   const deliveries = createAudience();
   let byId = new Map<string, ApprovalView>();
-  let state: PendingState = { approvals: [], byId, status: 'loading', hasMore: false, connection: 'connecting' };
+  let state: PendingState = {
+    ...{ approvals: [], byId, status: 'loading', hasMore: false, connection: 'connecting' },
+    isRestored: false,
+  };
   const change = (part: Partial<PendingState>): void => {
     state = { ...state, ...part };
     for (const listener of listeners) listener();
@@ -129,6 +136,11 @@ export function createPendingStore(): PendingStore {
             for (const one of byId.values()) if (one.callId === callId) changes.add(one.approvalId, position);
           },
           onConnection: (connection) => change({ connection }),
+          onRestored: () => {
+            change({ isRestored: true });
+            setTimeout(() => change({ isRestored: false }), restoredMs);
+            void load();
+          },
           // Returns 401 when the session has ended, which the caller reports.
           onRefused: () => void listApprovals('pending', { order: 'oldest', limit: 1 }).catch(ignore),
         },

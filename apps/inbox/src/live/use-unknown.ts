@@ -22,7 +22,7 @@ const limit = 200;
 /** Loads the calls once for the navigation and the page, and again when one comes or goes. */
 export function UnknownCalls({ children }: { children: ReactNode }): ReactNode {
   const { value, problem, reload } = useLoaded('unknown', (signal) => listCalls('unknown', limit, signal));
-  useEffect(() => followEvents({ after: 'now', types }, { onEvent: reload }), [reload]);
+  useEffect(() => followEvents({ after: 'now', types }, { onEvent: reload, onRestored: reload }), [reload]);
   const unknown = { calls: value?.calls, hasMore: value !== undefined && value.nextCursor !== null, problem, reload };
   return createElement(UnknownContext, { value: unknown }, children);
 }

@@ -117,11 +117,14 @@ function ConnectionDot(): ReactNode {
 
 /** Over the page instead of in it, so that buttons do not move. */
 function ConnectionBanner(): ReactNode {
-  const { connection } = usePending();
+  const { connection, isRestored } = usePending();
   return (
     <div role="status" className="banner-place">
       {connection === 'lost' && (
         <p className="banner">Connection lost. Trying again … What you see may be out of date.</p>
+      )}
+      {connection === 'live' && isRestored && (
+        <p className="banner">The server was restored from a backup. The list was read again.</p>
       )}
     </div>
   );
