@@ -3,7 +3,7 @@ import tseslint from 'typescript-eslint';
 import { floorsLint } from './architecture/lint.mjs';
 
 export default [
-  { ignores: ['**/dist/', '**/bundle/', '**/node_modules/', '.cache/', 'test/architecture/house/'] },
+  { ignores: ['**/dist/', 'apps/cli/bundle/', '**/node_modules/', '.cache/', 'test/architecture/house/'] },
   {
     files: floorsLint.flatMap(({ files }) => files),
     languageOptions: { parser: tseslint.parser },

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readAnchors } from '@countersign/audit';
+import type { Anchor, Entry, Hash } from '@countersign/audit';
+import { bundleFiles, monthOf, tilesFile, viewsFile } from '../../bundle/layout.js';
+import type { Manifest } from '../../bundle/layout.js';
+import type { Damage } from '../log-source.js';
+import type { BundleFiles } from './bundle-files.js';
+import { whyNotIn } from './read-manifest.js';
+
+/** Compares what a manifest says of the whole bundle with the events and the checkpoints. */
+export interface ComparedFacts {
+  readonly take: (entry: Entry, isCommitment: boolean) => void;
+  readonly end: (files: BundleFiles, root: Hash) => readonly Damage[];
+}
+
+/** A checkpoint of a bundle, by the path of its file. */
+interface KeptNote {
+  readonly path: string;
+  readonly note: string;
+  readonly anchor: Anchor | undefined;
+}
+
+const checkpointForm = /^checkpoints\/([1-9][0-9]{0,14})\.txt$/;
+const noteBytesMax = 1024 * 1024;
+
+/** The checkpoints of a bundle, the latest epoch first. */
+export function notesIn(folder: string, { files }: Manifest): readonly KeptNote[] {
+  return Object.entries(files)
+    .flatMap(([path, file]) => {
+      const [, epoch] = checkpointForm.exec(path) ?? [];
+      const isRead = epoch !== undefined && file.bytes <= noteBytesMax && whyNotIn(folder, path, file) === undefined;
+      return isRead ? [{ path, epoch: Number(epoch), note: readFileSync(join(folder, path), 'utf8') }] : [];
+    })
+    .sort((one, other) => other.epoch - one.epoch)
+    .map(({ path, note }) => ({ path, note, anchor: readAnchors(note)?.[0] }));
+}
+
+export function compareFacts(folder: string, manifest: Manifest): ComparedFacts {
+  const months = new Set<string>();
+  let [size, commitments]: [number, number] = [0, 0];
+  let [from, to]: [string | null, string | null] = [null, null];
+  return {
+    take: ({ recordedAt }, isCommitment) => {
+      size += 1;
+      commitments += isCommitment ? 1 : 0;
+      from ??= recordedAt;
+      to = recordedAt;
+      months.add(monthOf(recordedAt));
+    },
+    end: (files, root) => {
+      const { origin, epoch, range, checkpoint } = manifest;
+      const isRooted = manifest.root === Buffer.from(root).toString('base64');
+      const [newest] = notesIn(folder, manifest);
+      const isCounted = range.size === size && manifest.commitments === commitments;
+      const isDated = range.from === from && range.to === to;
+      const { anchor, note } = newest ?? {};
+      const isAnchored = checkpoint === (note ?? null) && origin === (anchor?.origin ?? null);
+      const isWhole = isRooted && isCounted && isDated && isAnchored && epoch === (anchor?.epoch ?? null);
+      const tables = [...months].map((month) => viewsFile(month, 'parquet'));
+      const hasTiles = note === undefined || files.isExactly(tilesFile('checkpoint'), Buffer.from(note));
+      return [
+        ...(isWhole && anchor?.size === (note === undefined ? undefined : size) ? [] : [about(bundleFiles.manifest)]),
+        ...(hasTiles ? [] : [about(tilesFile('checkpoint'))]),
+        ...tables.filter((path) => !Object.hasOwn(manifest.files, path)).map(about),
+      ];
+    },
+  };
+}
+
+function about(path: string): Damage {
+  return {
+    check: 'files',
+    index: 0,
+    detail: `${path} is missing, or does not say what the events and the checkpoint say`,
+  };
+}

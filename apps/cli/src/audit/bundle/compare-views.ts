@@ -1,0 +1,117 @@
+import { isReadable, toLogEvent } from '@countersign/contracts';
+import type { LogEventView, StoredEvent } from '@countersign/contracts';
+import { csvHeader } from '@countersign/exports';
+import type { Entry } from '@countersign/audit';
+import { monthOf, viewsFile } from '../../bundle/layout.js';
+import { csvOfView, viewOf } from '../../bundle/views.js';
+import type { Damage } from '../log-source.js';
+import type { BundleFiles, BundleLines } from './bundle-files.js';
+
+/** Compares the views of a bundle with its events. Attack: honest events, and tables for people that say something else. */
+export interface ComparedViews {
+  readonly take: (index: number, entry: Entry, stored: StoredEvent | undefined) => readonly Damage[];
+  readonly end: () => readonly Damage[];
+  /** How many views have no content to be compared with. */
+  readonly unproven: () => number;
+}
+
+interface Month {
+  readonly ndjson: Table;
+  readonly csv: Table;
+  /** Whether the table begins with the names of its columns. */
+  readonly isHeaded: boolean;
+}
+
+interface Table {
+  readonly path: string;
+  /** Undefined: the bundle has no such file. */
+  readonly lines: BundleLines | undefined;
+  /** After the first difference nothing in the file has a place. */
+  isBroken: boolean;
+}
+
+export function compareViews(files: BundleFiles): ComparedViews {
+  const months = new Map<string, Month>();
+  let unproven = 0;
+  const monthFor = (recordedAt: string): Month => {
+    const name = monthOf(recordedAt);
+    const known = months.get(name);
+    if (known !== undefined) return known;
+    const [ndjson, csv] = [openTable(files, viewsFile(name, 'ndjson')), openTable(files, viewsFile(name, 'csv'))];
+    const month = { ndjson, csv, isHeaded: readsAs(csv, csvHeader) };
+    months.set(name, month);
+    return month;
+  };
+  return {
+    take: (index, entry, stored) => {
+      const { ndjson, csv, isHeaded } = monthFor(entry.recordedAt);
+      const event = stored === undefined ? undefined : toLogEvent(stored);
+      // The words about an event that cannot be read are those of the version that exported it.
+      const made = event !== undefined && isReadable(event) ? viewOf(event, index, entry.recordedAt) : undefined;
+      if (made === undefined) unproven += 1;
+      const view = ndjson.isBroken ? undefined : viewIn(ndjson, index, entry, made);
+      if (view === undefined) return broken(ndjson, index);
+      const row = csv.isBroken ? undefined : rowOf(view);
+      return isHeaded && row !== undefined && readsAs(csv, row) ? [] : broken(csv, index);
+    },
+    end: () => [...months.values()].flatMap(({ ndjson, csv }) => [...endOf(ndjson), ...endOf(csv)]),
+    unproven: () => unproven,
+  };
+}
+
+function openTable(files: BundleFiles, path: string): Table {
+  return { path, lines: files.open(path), isBroken: false };
+}
+
+/** Undefined for a view of a commitment that is none: nothing vouches for its members. */
+function rowOf(view: LogEventView): string | undefined {
+  try {
+    return csvOfView(view);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The view of the next line, where it is the one of the event. A commitment has only its place to be compared with. */
+function viewIn(table: Table, index: number, entry: Entry, made: LogEventView | undefined): LogEventView | undefined {
+  const text = table.lines?.next()?.text;
+  if (text === undefined) return undefined;
+  if (made !== undefined) return text === JSON.stringify(made) ? made : undefined;
+  const view = parsed(text);
+  const { eventId, type, revision, recordedAt } = entry;
+  const isOfEvent =
+    view?.eventId === eventId && view.type === type && view.revision === revision && view.recordedAt === recordedAt;
+  return isOfEvent && view.position === index ? view : undefined;
+}
+
+function parsed(text: string): LogEventView | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as LogEventView) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns whether the next lines of a table are this text. A row has line ends where its values have. */
+function readsAs({ lines }: Table, row: string): boolean {
+  return row
+    .split('\n')
+    .slice(0, -1)
+    .every((part) => lines?.next()?.text === part);
+}
+
+function broken(table: Table, index: number): readonly Damage[] {
+  if (table.isBroken) return [];
+  table.isBroken = true;
+  return [{ check: 'files', index, detail: `${table.path} is missing, or does not say what the event says` }];
+}
+
+function endOf({ path, lines, isBroken }: Table): readonly Damage[] {
+  if (lines === undefined) return [];
+  const isLonger = !isBroken && lines.next() !== undefined;
+  const longer: readonly Damage[] = isLonger
+    ? [{ check: 'files', index: 0, detail: `${path} has more than the events` }]
+    : [];
+  return [...longer, ...lines.end()];
+}

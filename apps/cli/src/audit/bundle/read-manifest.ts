@@ -1,0 +1,82 @@
+import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundleFiles, bundleFormat } from '../../bundle/layout.js';
+import type { Manifest, ManifestFile } from '../../bundle/layout.js';
+import { usageError } from '../../cli-error.js';
+
+/** A bundle of ten million events has 80,000 files. Attack: a manifest that fills the memory. */
+const manifestBytesMax = 64 * 1024 * 1024;
+
+/** Returns whether a folder is a bundle, by its manifest. */
+export function isBundle(folder: string): boolean {
+  return existsSync(join(folder, bundleFiles.manifest));
+}
+
+/** Reads the manifest of a bundle. Nothing in it is trusted. @throws CliError for a file that is none */
+export function readManifest(folder: string): Manifest {
+  const file = join(folder, bundleFiles.manifest);
+  if (lstatSync(file).size > manifestBytesMax) throw noManifest(file);
+  const manifest = parsed(readFileSync(file, 'utf8'));
+  if (isManifest(manifest)) return manifest;
+  throw noManifest(file);
+}
+
+function noManifest(file: string): Error {
+  return usageError(`${file} is no manifest of a bundle.`, 'Name a folder that `countersign audit export` wrote.');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isManifest(value: unknown): value is Manifest {
+  if (!isObject(value) || value['format'] !== bundleFormat) return false;
+  const { tenant, origin, epoch, range, root, checkpoint, values, commitments, files } = value;
+  const isNamed = typeof tenant === 'string' && isTextOrNull(origin) && isTextOrNull(checkpoint);
+  const isCounted = (epoch === null || isCount(epoch)) && isCount(commitments) && typeof root === 'string';
+  return isNamed && isCounted && (values === 'stored' || values === 'clear') && isRange(range) && areFiles(files);
+}
+
+function isRange(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { first, size, from, to } = value;
+  return first === 0 && isCount(size) && isTextOrNull(from) && isTextOrNull(to);
+}
+
+function areFiles(value: unknown): boolean {
+  return isObject(value) && Object.values(value).every((file) => isObject(file) && isFile(file));
+}
+
+function isFile({ bytes, sha256 }: Readonly<Record<string, unknown>>): boolean {
+  return isCount(bytes) && typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const isTextOrNull = (value: unknown): boolean => value === null || typeof value === 'string';
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
+
+/** A path in a bundle: names with slashes between, none of which leads out of the folder. */
+const pathForm = /^(?!\.)[A-Za-z0-9._-]+(?:\/(?!\.\.?(?:\/|$))[A-Za-z0-9._-]+)*$/;
+
+/**
+ * Returns why a file of the manifest must not be read; undefined: it may. Attacks: a path that leads out of the folder, and
+ * a link in the place of a file or folder.
+ */
+export function whyNotIn(folder: string, path: string, { bytes }: ManifestFile): string | undefined {
+  if (!pathForm.test(path)) return `the manifest names a path that no bundle has: ${path}`;
+  const file = join(folder, path);
+  if (!existsSync(file)) return `${path} is missing`;
+  const stats = lstatSync(file);
+  const isInside = stats.isFile() && realpathSync(file) === join(realpathSync(folder), path);
+  if (!isInside) return `${path} is no file of the folder`;
+  return stats.size === bytes
+    ? undefined
+    : `${path} has ${String(stats.size)} bytes, and the manifest says ${String(bytes)}`;
+}

@@ -1,0 +1,166 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isSameHash, tenantOf } from '@countersign/audit';
+import type { Anchor } from '@countersign/audit';
+import type { SourceEvent } from '../audit/log-source.js';
+import { localError, usageError } from '../cli-error.js';
+import { openAppendFiles } from './append-files.js';
+import type { AppendFiles } from './append-files.js';
+import { writeEvent } from './bundle-events.js';
+import type { BundleCounts, BundleTarget } from './bundle-events.js';
+import { bundleFiles, bundleFormat, checkpointFile, tilesFile } from './layout.js';
+import type { Manifest, ManifestFile } from './layout.js';
+import { filesIn, hashFile } from './manifest.js';
+import { writeParquet } from './parquet-files.js';
+import { readProgress, removeProgress, replaceFile, saveProgress } from './progress-file.js';
+import type { BundlePlan, ExportState } from './progress-file.js';
+import { createTiles, writeTiles } from './tile-files.js';
+import type { TileFiles } from './tile-files.js';
+
+/** The parts of an export, for a line that shows how far it is. */
+export type ExportPart = 'events' | 'Parquet rows' | 'files';
+
+/** What an export needs. */
+export interface ExportPorts {
+  /** The folder of the bundle. */
+  readonly folder: string;
+  /** Chooses what the bundle will hold; not asked by a run that continues. */
+  readonly plan: () => BundlePlan;
+  /** The events after a position of the log. */
+  readonly eventsAfter: (position: number) => AsyncIterable<SourceEvent> | Iterable<SourceEvent>;
+  /** The newest checkpoint among those of the plan, and its text. */
+  readonly newest: (notes: readonly string[]) => readonly { readonly anchor: Anchor; readonly note: string }[];
+  /** The texts that come with a bundle, by their names. */
+  readonly documents: (manifest: Omit<Manifest, 'files'>) => Readonly<Record<string, string>>;
+  readonly onProgress: (part: ExportPart, done: number, total: number) => void;
+  readonly interrupted: AbortSignal;
+  /** The state is saved after so many events: a whole number of tiles. Absent: 25,600. */
+  readonly savedEvery?: number;
+}
+
+/**
+ * Writes a bundle. It holds a page of events in memory. A run that was interrupted, also by a kill, is continued by the next
+ * one. Returns undefined when the person interrupts it. @throws CliError where the log is damaged, or is not the one of its checkpoint
+ */
+export async function exportBundle(ports: ExportPorts): Promise<Manifest | undefined> {
+  const { folder } = ports;
+  const state = readProgress(folder) ?? begun(folder, ports.plan());
+  const files = openAppendFiles(folder, state.lengths);
+  const tiles = createTiles(writeTiles(folder), state.tree);
+  const counts: BundleCounts = structuredClone(state.counts);
+  try {
+    if (!(await writeEvents(ports, state, { folder, files, tiles, counts, values: state.plan.values })))
+      return undefined;
+  } finally {
+    files.close();
+  }
+  const facts = factsOf(ports, state.plan, tiles, counts);
+  let rows = 0;
+  for (const month of counts.months) {
+    await writeParquet(folder, month, (more) => {
+      rows += more;
+      ports.onProgress('Parquet rows', rows, tiles.size());
+    });
+    if (ports.interrupted.aborted) return undefined;
+  }
+  for (const [name, text] of Object.entries(ports.documents(facts))) writeFileSync(join(folder, name), text);
+  const manifest = { ...facts, files: hashAll(ports) };
+  replaceFile(join(folder, bundleFiles.manifest), `${JSON.stringify(manifest, null, 1)}\n`);
+  removeProgress(folder);
+  return manifest;
+}
+
+/** The state of an export that has written nothing. */
+function begun(folder: string, plan: BundlePlan): ExportState {
+  if (existsSync(join(folder, bundleFiles.manifest))) {
+    throw usageError(`There is a bundle in ${folder}.`, 'Name another folder.');
+  }
+  if (existsSync(folder) && readdirSync(folder).length > 0) {
+    throw usageError(`${folder} is not empty.`, 'Name a new folder, or an empty one.');
+  }
+  mkdirSync(folder, { recursive: true });
+  const counts = { commitments: 0, from: null, to: null, months: [] };
+  const state = { plan, position: 0, tree: { size: 0, range: [], open: [] }, counts, lengths: {} };
+  saveProgress(folder, state);
+  return state;
+}
+
+/** Returns false when the person interrupts it. */
+async function writeEvents(
+  ports: ExportPorts,
+  { plan, position }: ExportState,
+  target: BundleTarget,
+): Promise<boolean> {
+  const { files, tiles, counts } = target;
+  const { savedEvery = 25_600 } = ports;
+  const total = plan.size ?? plan.head;
+  let reached = position;
+  const save = (): void => {
+    const tree = tiles.state();
+    if (tree !== undefined)
+      saveProgress(target.folder, { plan, position: reached, tree, counts, lengths: files.sync() });
+  };
+  for await (const { stored, damage, done } of ports.eventsAfter(position)) {
+    if (damage[0] !== undefined || stored === undefined) throw damaged(damage[0]?.detail ?? 'an event is missing');
+    if (ports.interrupted.aborted) return false;
+    if (tiles.size() === plan.size || done > plan.head) break;
+    reached = done;
+    if (tenantOf(stored) !== plan.tenant) continue;
+    writeEvent(target, stored);
+    if (tiles.size() % savedEvery === 0) save();
+    ports.onProgress('events', plan.size === null ? done : tiles.size(), total);
+  }
+  finishEvents(files, tiles);
+  return true;
+}
+
+function finishEvents(files: AppendFiles, tiles: TileFiles): void {
+  tiles.end();
+  files.append(bundleFiles.system, '');
+  files.sync();
+}
+
+function damaged(detail: string): Error {
+  return localError(
+    'unexpected',
+    'damaged-log',
+    `The log is damaged: ${detail}.`,
+    'Nothing more is exported. See `countersign audit verify`.',
+  );
+}
+
+/** All of the manifest but its files. Attack: the log was cut or rewritten after its checkpoint was signed. */
+function factsOf(
+  { folder, newest }: ExportPorts,
+  { tenant, values, notes }: BundlePlan,
+  tiles: TileFiles,
+  { commitments, from, to }: BundleCounts,
+): Omit<Manifest, 'files'> {
+  const checkpoints = newest(notes);
+  const [top] = checkpoints;
+  const size = tiles.size();
+  if (top !== undefined && (top.anchor.size !== size || !isSameHash(top.anchor.root, tiles.root()))) {
+    throw damaged(`its first ${String(top.anchor.size)} events are not those of its checkpoint`);
+  }
+  mkdirSync(join(folder, 'checkpoints'), { recursive: true });
+  for (const { anchor, note } of checkpoints) writeFileSync(join(folder, checkpointFile(anchor.epoch)), note);
+  if (top !== undefined) {
+    mkdirSync(join(folder, 'tiles'), { recursive: true });
+    writeFileSync(join(folder, tilesFile('checkpoint')), top.note);
+  }
+  return {
+    ...{ format: bundleFormat, tenant, origin: top?.anchor.origin ?? null, epoch: top?.anchor.epoch ?? null },
+    range: { first: 0, size, from, to },
+    ...{ root: Buffer.from(tiles.root()).toString('base64'), checkpoint: top?.note ?? null, values, commitments },
+  };
+}
+
+function hashAll({ folder, onProgress }: ExportPorts): Readonly<Record<string, ManifestFile>> {
+  const paths = filesIn(folder).filter((path) => !path.startsWith('.') && path !== bundleFiles.manifest);
+  return Object.fromEntries(
+    paths.map((path, at) => {
+      onProgress('files', at + 1, paths.length);
+      return [path, hashFile(join(folder, path))];
+    }),
+  );
+}

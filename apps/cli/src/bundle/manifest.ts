@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readSync, readdirSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import type { ManifestFile } from './layout.js';
+
+const chunkBytes = 1024 * 1024;
+
+/** Returns the length and the SHA-256 of a file, a piece at a time. */
+export function hashFile(file: string): ManifestFile {
+  const fd = openSync(file, 'r');
+  const hashing = createHash('sha256');
+  const chunk = Buffer.allocUnsafe(chunkBytes);
+  let bytes = 0;
+  try {
+    for (;;) {
+      const count = readSync(fd, chunk, 0, chunkBytes, null);
+      if (count === 0) return { bytes, sha256: hashing.digest('hex') };
+      hashing.update(chunk.subarray(0, count));
+      bytes += count;
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The paths of all files in a folder and the folders in it, sorted. A link is named like a file. */
+export function filesIn(folder: string, below = ''): string[] {
+  const found = readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
+    const path = posix.join(below, entry.name);
+    return entry.isDirectory() ? filesIn(folder, path) : [path];
+  });
+  return below === '' ? found.sort() : found;
+}
