@@ -50,19 +50,24 @@ const forbidding = ['PolicyActivated', 'RunCancelled'];
 const delivered: readonly string[] = deliveryTypes;
 const types = [...asked, ...ended, 'ApprovalResponded', ...deliveryTypes];
 
+const nothingYet = {
+  approvals: [],
+  status: 'loading',
+  hasMore: false,
+  connection: 'connecting',
+  isRestored: false,
+} as const;
+
 /** A store of the pending approvals; nothing happens before `start`. */
 export function createPendingStore(): PendingStore {
-  const listeners = new Set<() => void>();
-  const ends = createAudience();
-  const deliveries = createAudience();
+  const changed = createAudience<undefined>();
+  const ends = createAudience<string>();
+  const deliveries = createAudience<string>();
   let byId = new Map<string, ApprovalView>();
-  let state: PendingState = {
-    ...{ approvals: [], byId, status: 'loading', hasMore: false, connection: 'connecting' },
-    isRestored: false,
-  };
+  let state: PendingState = { ...nothingYet, byId };
   const change = (part: Partial<PendingState>): void => {
     state = { ...state, ...part };
-    for (const listener of listeners) listener();
+    changed.tell(undefined);
   };
   const publish = (): void => {
     byId = new Map(byId);
@@ -123,7 +128,7 @@ export function createPendingStore(): PendingStore {
         {
           onEvent: (event) => {
             if (delivered.includes(event.type)) {
-              deliveries.tell(event.data['approvalId']);
+              if (typeof event.data['approvalId'] === 'string') deliveries.tell(event.data['approvalId']);
               return;
             }
             const approvalId = endedBy(event);
@@ -154,10 +159,7 @@ export function createPendingStore(): PendingStore {
 
   return {
     state: () => state,
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    subscribe: changed.listen,
     onEnded: ends.listen,
     onDelivery: deliveries.listen,
     apply,
@@ -165,17 +167,16 @@ export function createPendingStore(): PendingStore {
   };
 }
 
-/** Listeners for approvals, by id. */
-function createAudience() {
-  const listeners = new Set<(approvalId: string) => void>();
+/** Listeners, and what tells them something. */
+function createAudience<T>() {
+  const listeners = new Set<(news: T) => void>();
   return {
-    listen: (listener: (approvalId: string) => void): (() => void) => {
+    listen: (listener: (news: T) => void): (() => void) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    tell: (approvalId: unknown): void => {
-      if (typeof approvalId !== 'string') return;
-      for (const listener of listeners) listener(approvalId);
+    tell: (news: T): void => {
+      for (const listener of listeners) listener(news);
     },
   };
 }
