@@ -7,3 +7,8 @@ export { createParquetTable, parquetOf } from './parquet.js';
 export type { ParquetTable } from './parquet.js';
 export { createZip } from './zip.js';
 export type { ZipEntry } from './zip.js';
+export { createReportFold } from './report/fold.js';
+export { reportPage } from './report/html.js';
+export type { PrintedList, ReportHead } from './report/html.js';
+export { reportColumns, reportLists } from './report/rows.js';
+export type { ReportList, ReportRow } from './report/rows.js';

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Runner } from '../runner.js';
 import { addAuditExport } from './audit-export-options.js';
+import { addAuditReport } from './audit-report-options.js';
 import { addAuditSalvage } from './audit-salvage-options.js';
 import { addAuditVerify } from './audit-verify-options.js';
 import type { CheckpointOptions } from './audit.js';
@@ -50,5 +51,6 @@ Examples:
     );
   addAuditVerify(audit, runner);
   addAuditExport(audit, runner);
+  addAuditReport(audit, runner);
   addAuditSalvage(audit, runner);
 }

@@ -1,9 +1,9 @@
-import { createWriteStream, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import type { WriteStream } from 'node:fs';
-import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { salvage as salvageLog } from '../audit/salvage.js';
 import { createProgress } from '../audit/progress.js';
+import { emptyFolder, openText } from '../audit/output-folder.js';
+import type { TextFile } from '../audit/output-folder.js';
 import { usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
@@ -28,9 +28,12 @@ export async function salvage(
   const into = emptyFolder(target);
   const source = openDataFolder(folder);
   const progress = createProgress(output, source.total, 'events');
-  const [sound, unsound] = [lines(join(into, 'events.ndjson')), lines(join(into, 'damaged.ndjson'))];
+  const [sound, unsound] = ['events.ndjson', 'damaged.ndjson'].map((name) => openText(join(into, name))) as [
+    TextFile,
+    TextFile,
+  ];
   try {
-    const found = await salvageLog(source, { sound: sound.write, unsound: unsound.write }, (events, done) => {
+    const found = await salvageLog(source, { sound: lineTo(sound), unsound: lineTo(unsound) }, (events, done) => {
       progress.show(events, done);
       return !output.terminal.interrupted.aborted;
     });
@@ -61,29 +64,6 @@ function more(calls: readonly string[]): string {
   return calls.length > 20 ? ` and ${String(calls.length - 20)} more, in touched.json` : '';
 }
 
-function emptyFolder(target: string): string {
-  const folder = resolve(target);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (readdirSync(folder).length > 0) throw usageError(`${folder} is not empty.`, 'Name a new folder with -o.');
-  return folder;
-}
-
-interface Lines {
-  readonly write: (value: object) => Promise<void>;
-  readonly end: () => Promise<void>;
-}
-
-function lines(file: string): Lines {
-  const stream: WriteStream = createWriteStream(file, { mode: 0o600 });
-  const failed = new Promise<never>((_, reject) => stream.once('error', reject));
-  failed.catch(() => undefined);
-  return {
-    write: async (value) => {
-      if (!stream.write(`${JSON.stringify(value)}\n`)) await Promise.race([once(stream, 'drain'), failed]);
-    },
-    end: async () => {
-      stream.end();
-      await Promise.race([once(stream, 'close'), failed]);
-    },
-  };
+function lineTo(file: TextFile): (value: object) => Promise<void> {
+  return (value) => file.write(`${JSON.stringify(value)}\n`);
 }

@@ -2,12 +2,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
-import { createLogComparison } from './compare-with-log.js';
-import type { LogComparison } from './compare-with-log.js';
-import { opened, recordPending } from './testing/opened.js';
-import { scratchFolder } from './testing/scratch-folder.js';
-import { createTestLog } from './testing/test-log.js';
-import type { TestCall } from './testing/test-log.js';
+import { createLogComparison } from '../compare-with-log.js';
+import type { LogComparison } from '../compare-with-log.js';
+import { opened, recordPending } from '../testing/opened.js';
+import { scratchFolder } from '../testing/scratch-folder.js';
+import { createTestLog } from '../testing/test-log.js';
+import type { TestCall } from '../testing/test-log.js';
 
 const path = scratchFolder();
 let comparison: LogComparison | undefined;
