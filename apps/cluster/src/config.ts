@@ -7,13 +7,20 @@ import {
   browsedVariables,
   judgingVariables,
   processVariables,
+  receiptVariables,
   servingVariables,
   tellingVariables,
 } from '@countersign/shell';
 import { borrowerProblems, keeperProblems, toConnection, toServer } from './keeper/keeper-config.js';
 import type { KafkaConfig, KeysConfig, RequestsConfig, Role, RoleConfig } from './role-config.js';
 import { z } from 'zod';
-import { eventStoreProblems, oidcProblems, saslProblems, withoutPassword } from './connection-problems.js';
+import {
+  eventStoreProblems,
+  oidcProblems,
+  receiptProblems,
+  saslProblems,
+  withoutPassword,
+} from './connection-problems.js';
 import {
   borrowing,
   consuming,
@@ -37,7 +44,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const variablesOf = {
   gateway: {
     ...{ ...processVariables, ...eventStore, ...borrowing, ...judgingVariables },
-    ...{ ...senders, ...tellingVariables, ...servingVariables, ...browsedVariables, ...signIn },
+    ...{ ...senders, ...tellingVariables, ...servingVariables, ...browsedVariables, ...signIn, ...receiptVariables },
   },
   ledger: {
     ...processVariables,
@@ -56,7 +63,10 @@ const variablesOf = {
     COUNTERSIGN_POLICY: judgingVariables.COUNTERSIGN_POLICY,
     ...people,
   },
-  resolver: { ...processVariables, ...eventStore, ...borrowing, ...kafka, ...consuming, ...executing },
+  resolver: {
+    ...{ ...processVariables, ...eventStore, ...borrowing, ...kafka, ...consuming, ...executing, ...receiptVariables },
+    COUNTERSIGN_PUBLIC_URL: tellingVariables.COUNTERSIGN_PUBLIC_URL,
+  },
   notifier: {
     ...{ ...processVariables, ...eventStore, ...borrowing, ...kafka, ...consuming, ...tellingVariables },
     COUNTERSIGN_POLICY: judgingVariables.COUNTERSIGN_POLICY,
@@ -79,6 +89,7 @@ type Values = Output<typeof processVariables & typeof eventStore> &
         typeof signIn &
         typeof requests &
         typeof executing &
+        typeof receiptVariables &
         typeof borrowing &
         typeof keeping
     >
@@ -110,15 +121,27 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
     channelsFile: file(values.COUNTERSIGN_CHANNELS),
     requests: values.COUNTERSIGN_REQUESTS_TENANT === undefined ? null : toRequests(values, file),
     leaseMs: values.COUNTERSIGN_RESOLVER_LEASE_MS ?? null,
-    publicUrl: values.COUNTERSIGN_PUBLIC_URL === undefined ? null : new URL(values.COUNTERSIGN_PUBLIC_URL),
-    requestsPerSecond: values.COUNTERSIGN_REQUESTS_PER_SECOND ?? null,
-    corsOrigins: values.COUNTERSIGN_CORS_ORIGINS ?? [],
+    ...toReceipts(values, file),
+    ...toServing(values),
     oidc: role === 'gateway' ? readOidcConfig(env) : null,
     issuer: values.COUNTERSIGN_OIDC_ISSUER === undefined ? null : new URL(values.COUNTERSIGN_OIDC_ISSUER),
   };
 }
 
 type ToFile = (path: string | undefined) => string | null;
+
+function toServing(values: Values): Pick<RoleConfig, 'publicUrl' | 'requestsPerSecond' | 'corsOrigins'> {
+  return {
+    publicUrl: values.COUNTERSIGN_PUBLIC_URL === undefined ? null : new URL(values.COUNTERSIGN_PUBLIC_URL),
+    requestsPerSecond: values.COUNTERSIGN_REQUESTS_PER_SECOND ?? null,
+    corsOrigins: values.COUNTERSIGN_CORS_ORIGINS ?? [],
+  };
+}
+
+function toReceipts(values: Values, file: ToFile): Pick<RoleConfig, 'receiptKeyFile' | 'receiptNames'> {
+  const receiptNames = values.COUNTERSIGN_RECEIPT_NAMES === 'true';
+  return { receiptKeyFile: file(values.COUNTERSIGN_RECEIPT_KEY_FILE), receiptNames };
+}
 
 function toKeys(values: Values, file: ToFile): KeysConfig | null {
   const folder = file(values.COUNTERSIGN_KEYS_FOLDER);
@@ -168,7 +191,8 @@ function readValues(shape: z.ZodRawShape, env: Environment): Values {
   const ofKafka = 'COUNTERSIGN_KAFKA_BROKERS' in shape ? saslProblems(env) : [];
   const ofSignIn = 'COUNTERSIGN_OIDC_CLIENT_ID' in shape ? oidcProblems(env) : [];
   const ofKeys = 'COUNTERSIGN_KEEPER_TOKENS_FILE' in shape ? keeperProblems(env) : borrowerProblems(env);
-  const problems = [...eventStoreProblems(env), ...ofKeys, ...ofKafka, ...ofSignIn];
+  const ofReceipts = 'COUNTERSIGN_RECEIPT_KEY_FILE' in shape ? receiptProblems(env) : [];
+  const problems = [...eventStoreProblems(env), ...ofKeys, ...ofKafka, ...ofSignIn, ...ofReceipts];
   return readConfigWith(z.object(shape), env, problems) as Values;
 }
 

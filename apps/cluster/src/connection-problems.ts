@@ -105,3 +105,10 @@ export function oidcProblems(env: Environment): readonly ConfigProblem[] {
     throw error;
   }
 }
+
+/** A receipt names the public URL, so that it is the same at each gateway. */
+export function receiptProblems(env: Environment): readonly ConfigProblem[] {
+  if ((env['COUNTERSIGN_RECEIPT_KEY_FILE'] ?? '') === '' || (env['COUNTERSIGN_PUBLIC_URL'] ?? '') !== '') return [];
+  const problem = 'must be set, because receipts (COUNTERSIGN_RECEIPT_KEY_FILE) name it as their issuer';
+  return [{ variable: 'COUNTERSIGN_PUBLIC_URL', problem }];
+}

@@ -2,14 +2,17 @@ import { readConfiguredParts } from '@countersign/gateway';
 import type { ConfiguredFiles, FileTokens } from '@countersign/gateway';
 import { isStoreOutage } from '@countersign/event-store';
 import { makeFolderOf } from '@countersign/runtime';
-import { digestOfFile, noteStart, openSystemLog, recordConfiguration } from '@countersign/shell';
+import { digestOfFile, digestOfReceiptKeys, noteStart, openSystemLog, recordConfiguration } from '@countersign/shell';
 import type { SystemLog } from '@countersign/shell';
+import type { ClusterReceipts } from './receipts.js';
 import { untilDone } from './role-process.js';
 import type { LedgerStore, RoleProcess } from './role-process.js';
 
 /** The configuration of a role that the log of record names. */
 export interface RecordedRole extends Pick<ConfiguredFiles, 'channels' | 'tools'> {
   readonly tokens: FileTokens | undefined;
+  /** Its keys of receipts; null: it has none. Absent: the role needs none. */
+  readonly receipts?: ClusterReceipts | null;
 }
 
 /**
@@ -19,7 +22,7 @@ export interface RecordedRole extends Pick<ConfiguredFiles, 'channels' | 'tools'
 export async function openRecord(
   process: RoleProcess,
   { store }: LedgerStore,
-  { tokens, channels, tools }: RecordedRole,
+  { tokens, channels, tools, receipts }: RecordedRole,
 ): Promise<SystemLog> {
   const { config, clock, ids, log, onStop } = process;
   const { role, dataFolder: folder, tokensFile, policyFile, channelsFile, toolsFile, oidc } = config;
@@ -31,9 +34,11 @@ export async function openRecord(
     await tokens?.recordIn(system, clock);
     const files = { channelsFile, channels, toolsFile, oidc, ...(tools && { tools }) };
     await recordConfiguration(system, readConfiguredParts(system, files));
+    await receipts?.recordIn(system);
     const named = { tokens: tokensFile, policy: policyFile, channels: channelsFile, tools: toolsFile };
     const digests = Object.entries(named).map(([name, file]) => [name, digestOfFile(file)] as const);
-    await noteStart(system, { role, files: Object.fromEntries(digests) });
+    const ofReceipts = receipts === undefined ? {} : { receipts: digestOfReceiptKeys(receipts?.keys()) };
+    await noteStart(system, { role, files: { ...Object.fromEntries(digests), ...ofReceipts } });
   });
   return system;
 }

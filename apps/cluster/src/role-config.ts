@@ -74,6 +74,10 @@ export interface RoleConfig {
   readonly requests: RequestsConfig | null;
   /** For the claims of this process. */
   readonly leaseMs: number | null;
+  /** The keys of receipts; null: claims have none. */
+  readonly receiptKeyFile: string | null;
+  /** Receipts name the people who agreed. */
+  readonly receiptNames: boolean;
   /** The public URL of the gateways. */
   readonly publicUrl: URL | null;
   /** Per principal and gateway. */

@@ -18,11 +18,11 @@ const started = (processId: string, tokens: string) =>
       files: { tokens: digest(tokens), policy: digest('0f') },
     },
   });
-const changed = (processId: string, tokens: string) =>
+const changed = (processId: string, tokens: string, configures: 'tokens' | 'receipts' = 'tokens') =>
   recorded({
     type: 'ConfigurationChanged',
     data: {
-      ...{ processId, configures: 'tokens', digest: digest(tokens), added: [], changed: [], removed: [], summary: [] },
+      ...{ processId, configures, digest: digest(tokens), added: [], changed: [], removed: [], summary: [] },
       changedAt: '2026-11-27T10:00:00.000Z',
     },
   });
@@ -40,4 +40,12 @@ it('a process whose tokens are another file than those that were recorded last s
   expect(other.check()).toEqual({ status: 'ok' });
   both(changed('mine', '02'));
   expect([mine.check(), other.check()]).toEqual([{ status: 'ok' }, { status: 'ok' }]);
+});
+
+it('a process whose keys of receipts are others says so, until it has them too', () => {
+  const mine = createSiblings('mine');
+  mine.fold([changed('mine', '01', 'receipts'), changed('other', '02', 'receipts')]);
+  expect(mine.check()).toMatchObject({ note: expect.stringMatching(/^the set of receipt keys of this process/) });
+  mine.fold([changed('mine', '02', 'receipts')]);
+  expect(mine.check()).toEqual({ status: 'ok' });
 });

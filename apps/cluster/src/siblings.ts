@@ -6,7 +6,15 @@ import type { CheckResult } from '@countersign/shell';
 import { followLog } from './follow-log.js';
 import type { RoleProcess } from './role-process.js';
 
-type Shared = 'tokens' | 'policy';
+const shared = ['tokens', 'policy', 'receipts'] as const;
+
+type Shared = (typeof shared)[number];
+
+const words: Readonly<Record<Shared, string>> = {
+  tokens: 'the tokens file',
+  policy: 'the policy file',
+  receipts: 'the set of receipt keys',
+};
 
 interface Said {
   readonly processId: string;
@@ -31,10 +39,11 @@ export function createSiblings(processId: string): Siblings {
   const foldOne = (event: SystemEvent, at: string): void => {
     if (event.type === 'ConfigurationChanged') {
       const { configures, digest, processId: by } = event.data;
-      if (configures === 'tokens' && digest !== null) say(configures, { processId: by, digest, at });
+      if ((configures === 'tokens' || configures === 'receipts') && digest !== null)
+        say(configures, { processId: by, digest, at });
     }
     if (event.type !== 'ProcessStarted') return;
-    for (const name of ['tokens', 'policy'] as const) {
+    for (const name of shared) {
       const digest = event.data.files[name];
       if (digest !== undefined) say(name, { processId: event.data.processId, digest, at });
     }
@@ -44,10 +53,10 @@ export function createSiblings(processId: string): Siblings {
       for (const event of events) if (isReadable(event)) foldOne(event as SystemEvent, event.recordedAt);
     },
     check: () => {
-      const notes = (['tokens', 'policy'] as const).flatMap((name) => {
+      const notes = shared.flatMap((name) => {
         const [newest, mine] = [latest.get(name), own.get(name)];
         if (newest === undefined || mine === undefined || newest.digest === mine) return [];
-        return `the ${name} file of this process is another one than that of process ${newest.processId}, recorded at ${newest.at}`;
+        return `${words[name]} of this process is another one than that of process ${newest.processId}, recorded at ${newest.at}`;
       });
       return notes.length === 0 ? { status: 'ok' } : { status: 'ok', note: notes.join('; ') };
     },

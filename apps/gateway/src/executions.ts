@@ -1,5 +1,6 @@
 import type { ClientOutputBody, OutcomeBody } from '@countersign/contracts';
 import { claim, reconcile, renewClaim, reportExecution, submitClientOutput } from '@countersign/commands';
+import type { Receipted } from '@countersign/commands';
 import type { Answer } from './answer.js';
 import { conclude } from './conclude.js';
 import type { WriteContext } from './conclude.js';
@@ -23,10 +24,14 @@ export interface Executions {
 export function createExecutions(ports: GatewayPorts): Executions {
   const { commands } = ports;
   return {
-    claim: async ({ actor, commandId }, callId, body) =>
-      conclude(ports, 'ClaimExecution', await claim(commands, actor, callId, body, commandId), (claim) => claim),
-    renew: async ({ actor, commandId }, callId, body) =>
-      conclude(ports, 'RenewClaim', await renewClaim(commands, actor, callId, body, commandId), (renewed) => renewed),
+    claim: async ({ actor, commandId }, callId, body) => {
+      const outcome = await claim(commands, actor, callId, body, commandId);
+      return conclude(ports, 'ClaimExecution', outcome, (claimed) => ({ ...claimed, ...receiptOf(ports, outcome) }));
+    },
+    renew: async ({ actor, commandId }, callId, body) => {
+      const outcome = await renewClaim(commands, actor, callId, body, commandId);
+      return conclude(ports, 'RenewClaim', outcome, (renewed) => ({ ...renewed, ...receiptOf(ports, outcome) }));
+    },
     report: async ({ actor, commandId }, callId, body) => {
       const outcome = await reportExecution(commands, actor, callId, body, commandId);
       return conclude(ports, 'ReportExecution', outcome, () => callView(ports, actor, callId));
@@ -40,4 +45,9 @@ export function createExecutions(ports: GatewayPorts): Executions {
       return conclude(ports, 'ReconcileExecution', outcome, () => callView(ports, actor, callId));
     },
   };
+}
+
+/** The receipt of a claim, where there is a key for it. */
+function receiptOf({ receipts }: GatewayPorts, outcome: Receipted<unknown>): { readonly receipt?: string } {
+  return receipts === undefined || outcome.status === 'refused' ? {} : { receipt: receipts.sign(outcome.receipt()) };
 }

@@ -4,7 +4,7 @@ import type { UnreadableStream } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock, Ids, Log } from '@countersign/runtime';
-import type { ReadinessCheck, Tracing } from '@countersign/shell';
+import type { ReadinessCheck, Receipts, Tracing } from '@countersign/shell';
 import type { Erasures } from './erasure-port.js';
 import type { LogCheckpoints } from './log-checkpoints.js';
 import type { LogPublic, LogTiles } from './log-tiles.js';
@@ -34,6 +34,8 @@ export interface GatewayPorts {
   readonly tiles?: LogTiles | undefined;
   /** What of the tree is open without a token. Default: nothing. */
   readonly logPublic?: LogPublic | undefined;
+  /** The receipts of claims. Default: claims have none. */
+  readonly receipts?: Receipts | undefined;
   readonly metrics: GatewayMetrics;
   readonly clock: Clock;
   readonly ids: Ids;

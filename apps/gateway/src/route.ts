@@ -4,8 +4,8 @@ import type { Actor, Role } from '@countersign/commands';
 import type { FieldError } from '@countersign/contracts';
 import type { z } from 'zod';
 
-/** Every role of the tenant may. */
-export const anyRole = roles;
+/** Every role of the tenant may, except `tool`: the server of a tool asks about receipts alone. */
+export const anyRole = roles.filter((role) => role !== 'tool');
 
 /** The definition of one route. */
 export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodObject = z.ZodObject> {
@@ -20,6 +20,8 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   /** The operator can open it to requests without a token. */
   readonly mayBeOpen?: true;
   readonly body?: Body;
+  /** The body may be a form too, `application/x-www-form-urlencoded`. */
+  readonly form?: true;
   /** An absent body counts as `{}`. */
   readonly isBodyOptional?: boolean;
   /** Returns the parts of a body that are too large, by path. Runs before validation. */

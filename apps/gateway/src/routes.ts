@@ -8,6 +8,7 @@ import { logRoutes } from './routes/log.routes.js';
 import { operationsRoutes } from './routes/operations.routes.js';
 import { oversightRoutes } from './routes/oversight.routes.js';
 import { policyRoutes } from './routes/policy.routes.js';
+import { receiptRoutes } from './routes/receipt.routes.js';
 import { subjectRoutes } from './routes/subject.routes.js';
 import { tileRoutes } from './routes/tile.routes.js';
 import { toolCallRoutes } from './routes/tool-call.routes.js';
@@ -18,6 +19,7 @@ export const routes = {
   ...approvalRoutes,
   ...grantRoutes,
   ...executionRoutes,
+  ...receiptRoutes,
   ...policyRoutes,
   ...oversightRoutes,
   ...subjectRoutes,

@@ -1,4 +1,5 @@
 export type { LogTiles, ProvenEvent } from './log-tiles.js';
+export { loadLogSeed } from './log-key.js';
 export { createNotary } from './notary.js';
 export type { Notary, NotaryHealth, Signing } from './notary.js';
 export { createNotaryCheck } from './notary-check.js';

@@ -46,6 +46,7 @@ export async function claimCall(own: OwnCall, ports: ClaimPorts): Promise<ClaimR
   if (answer.status === 'refused') return refused(callId, answer.refusal.code, log);
   crashPoint('resolver.after-claim');
   const { claim } = answer;
+  let { receipt } = answer;
   const renew = (): Promise<ExecutionAnswer> => executions.renew(tenant, callId, { attempt: claim.attempt, leaseMs });
   if (sinceAskedMs() > leaseMs / 3) {
     // The response was slow, so the lease may be nearly over: renew it before anything runs.
@@ -54,12 +55,14 @@ export async function claimCall(own: OwnCall, ports: ClaimPorts): Promise<ClaimR
       return renew();
     }, ports);
     if (renewed.status === 'refused') return refused(callId, renewed.refusal.code, log);
+    receipt = renewed.receipt;
   }
   const lost = new AbortController();
   const lease = new Lease({
     leaseMs,
     sinceAskedMs,
     renew,
+    receipt,
     onLost: () => lost.abort(new Error('the claim is lost')),
     clock,
     log: log.child({ callId, attempt: claim.attempt }),

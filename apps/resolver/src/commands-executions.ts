@@ -1,15 +1,18 @@
 import type { Refusal } from '@countersign/contracts';
 import { abandonClaim, claim, findCall, renewClaim, reportExecution, serviceResolver } from '@countersign/commands';
-import type { Actor, CommandPorts, Result } from '@countersign/commands';
+import type { Actor, ClaimReceipt, CommandPorts, Result } from '@countersign/commands';
 import { callState } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import { isStoreOutage } from '@countersign/event-store';
 import type { Ids } from '@countersign/runtime';
+import type { Receipts } from '@countersign/shell';
 import { ExecutionsUnavailableError } from './executions.js';
 import type { ExecutableCall, ExecutionAnswer, Executions } from './executions.js';
 
-/** The ledger as the resolver sees it, over the commands of the same process. */
-export function createExecutions(commands: CommandPorts, ids: Ids): Executions {
+/** The ledger as the resolver sees it, over the commands of the same process. Without `receipts` its claims have none. */
+export function createExecutions(commands: CommandPorts, ids: Ids, receipts?: Pick<Receipts, 'sign'>): Executions {
+  const receiptOf = ({ receipt }: { readonly receipt: () => ClaimReceipt }) =>
+    receipts && ((): string => receipts.sign(receipt()));
   return {
     find: async (tenant, callId) => {
       const call = await answered(findCall(commands, tenant, callId));
@@ -17,10 +20,13 @@ export function createExecutions(commands: CommandPorts, ids: Ids): Executions {
     },
     claim: async (tenant, callId, { commandId, ...body }) => {
       const outcome = await answered(claim(commands, resolverOf(tenant), callId, body, commandId));
-      return outcome.status === 'done' ? { status: 'claimed', claim: outcome.value } : refused(outcome.refusal);
+      if (outcome.status === 'refused') return refused(outcome.refusal);
+      return { status: 'claimed', claim: outcome.value, receipt: receiptOf(outcome) };
     },
     renew: async (tenant, callId, body) => {
-      return toAnswer(await answered(renewClaim(commands, resolverOf(tenant), callId, body, ids.uuid())));
+      const outcome = await answered(renewClaim(commands, resolverOf(tenant), callId, body, ids.uuid()));
+      if (outcome.status === 'refused') return refused(outcome.refusal);
+      return { status: 'recorded', receipt: receiptOf(outcome) };
     },
     report: async (tenant, callId, body) => {
       return toAnswer(await answered(reportExecution(commands, resolverOf(tenant), callId, body, ids.uuid())));

@@ -86,6 +86,7 @@ async function outcomeOf(call: ClaimedCall, clock: Clock): Promise<FinalOutcome>
     actionDigest: claim.actionDigest,
     attempt: claim.attempt,
     idempotencyKey: claim.idempotencyKey,
+    receipt: () => call.lease.receipt(),
     signal: call.signal,
   };
   const mayTry = (): boolean => call.lease.holds() && !call.signal.aborted;

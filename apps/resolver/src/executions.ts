@@ -23,13 +23,18 @@ export interface ClaimRequest {
   readonly commandId: string;
 }
 
-/** The right to execute, or why not. */
-export type ClaimAnswer =
-  { readonly status: 'claimed'; readonly claim: ClaimView } | { readonly status: 'refused'; readonly refusal: Refusal };
+/** Signs the receipt of a claim, when a tool needs it. */
+export type SignReceipt = () => string;
 
-/** A "no" is a value; `stale-claim` means that another attempt has begun. */
+/** The right to execute, or why not. Without a key there is no receipt. */
+export type ClaimAnswer =
+  | { readonly status: 'claimed'; readonly claim: ClaimView; readonly receipt?: SignReceipt | undefined }
+  | { readonly status: 'refused'; readonly refusal: Refusal };
+
+/** A "no" is a value; a renewal has the next receipt of its claim. `stale-claim` means that another attempt has begun. */
 export type ExecutionAnswer =
-  { readonly status: 'recorded' } | { readonly status: 'refused'; readonly refusal: Refusal };
+  | { readonly status: 'recorded'; readonly receipt?: SignReceipt | undefined }
+  | { readonly status: 'refused'; readonly refusal: Refusal };
 
 export type ReportedOutcome =
   | { readonly status: 'succeeded'; readonly output: JsonValue }

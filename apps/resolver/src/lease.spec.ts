@@ -16,6 +16,7 @@ function open(answer: () => Promise<ExecutionAnswer>) {
       renewals.push(clock.monotonic());
       return answer();
     },
+    receipt: () => 'receipt-0',
     onLost: () => void (lost += 1),
     clock: machine,
     log: createSilentLog(),
@@ -34,6 +35,19 @@ describe('a lease', () => {
     lease.end();
     expect(lease.holds()).toBe(false);
     expect(clock.nextInMs()).toBeUndefined();
+  });
+
+  it('has the receipt of its last renewal', async () => {
+    let renewals = 0;
+    const { clock, lease } = open(async () => {
+      renewals += 1;
+      const last = renewals;
+      return { status: 'recorded', receipt: () => `receipt-${String(last)}` };
+    });
+    expect(lease.receipt()).toBe('receipt-0');
+    await clock.advanceAsync(400);
+    expect(lease.receipt()).toBe('receipt-2');
+    lease.end();
   });
 
   it('is lost, once, when another attempt has begun', async () => {

@@ -1,12 +1,14 @@
 import { startStopwatch } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
-import type { ExecutionAnswer } from './executions.js';
+import type { ExecutionAnswer, SignReceipt } from './executions.js';
 
 export interface LeaseOptions {
   readonly leaseMs: number;
   /** How many ms ago the claim was asked for: its lease cannot end earlier than `leaseMs` after that. */
   readonly sinceAskedMs: () => number;
   readonly renew: () => Promise<ExecutionAnswer>;
+  /** Signs the receipt of the claim; each renewal has the next one. Default: there is none. */
+  readonly receipt?: SignReceipt | undefined;
   /** Another process has the claim. */
   readonly onLost: () => void;
   readonly clock: Clock;
@@ -17,18 +19,25 @@ export interface LeaseOptions {
 export class Lease {
   readonly #options: LeaseOptions;
   #sinceAskedMs: () => number;
+  #receipt: SignReceipt | undefined;
   #cancel: (() => void) | undefined;
   #ended = false;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
     this.#sinceAskedMs = options.sinceAskedMs;
+    this.#receipt = options.receipt;
     this.#later(options.leaseMs / 3);
   }
 
   /** Returns whether the lease certainly holds: a process or machine that was suspended must not begin to execute. */
   holds(): boolean {
     return !this.#ended && this.#sinceAskedMs() < this.#options.leaseMs;
+  }
+
+  /** The receipt of the claim as long as its lease is now; undefined without one. */
+  receipt(): string | undefined {
+    return this.#receipt?.();
   }
 
   /** Stops renewing. */
@@ -55,6 +64,7 @@ export class Lease {
         return;
       }
       this.#sinceAskedMs = sinceAskedMs;
+      this.#receipt = answer.receipt;
     } catch (error) {
       // The tool continues: its outcome can still be reported, even after the lease.
       log.warn({ error }, 'the claim could not be renewed; retrying');

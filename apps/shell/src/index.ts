@@ -48,10 +48,16 @@ export {
   judgingVariables,
   portVariable,
   processVariables,
+  receiptVariables,
   servingVariables,
   tellingVariables,
 } from './process/variables.js';
 export { version } from './process/version.js';
+export { createReceiptKeys } from './receipts/receipt-keys.js';
+export type { ReceiptJwk, ReceiptKeys } from './receipts/receipt-keys.js';
+export { digestOfReceiptKeys, openReceiptKeyFile, recordReceiptKeys } from './receipts/receipt-key-file.js';
+export { createReceipts } from './receipts/receipts.js';
+export type { Receipts } from './receipts/receipts.js';
 export {
   digestOfFile,
   digestOfText,

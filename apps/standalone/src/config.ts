@@ -7,6 +7,7 @@ import {
   browsedVariables,
   judgingVariables,
   processVariables,
+  receiptVariables,
   servingVariables,
   tellingVariables,
 } from '@countersign/shell';
@@ -19,6 +20,7 @@ const schema = z.object({
   ...tellingVariables,
   ...servingVariables,
   ...browsedVariables,
+  ...receiptVariables,
   COUNTERSIGN_TOKENS_FILE: z.string().optional(),
   COUNTERSIGN_ACCEPT_LOG_END: z
     .string()
@@ -69,6 +71,10 @@ export interface StandaloneConfig {
   readonly logOrigin: string | null;
   /** What of the tree over the log is open without a token. */
   readonly logPublic: 'no' | 'hashes';
+  /** The operator's own keys of receipts; null: they derive from the log key. */
+  readonly receiptKeyFile: string | null;
+  /** Receipts name the people who agreed. */
+  readonly receiptNames: boolean;
   /** Starts although the log has values whose keys are lost. */
   readonly acceptLostKeys: boolean;
   readonly logLevel: LogLevel;
@@ -109,6 +115,8 @@ export function readStandaloneConfig(
     logKeyFile: file(values.COUNTERSIGN_LOG_KEY_FILE),
     logOrigin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
     logPublic: values.COUNTERSIGN_LOG_PUBLIC,
+    receiptKeyFile: file(values.COUNTERSIGN_RECEIPT_KEY_FILE),
+    receiptNames: values.COUNTERSIGN_RECEIPT_NAMES === 'true',
     acceptLostKeys: values.COUNTERSIGN_ACCEPT_LOST_KEYS === 'yes',
     logLevel: values.COUNTERSIGN_LOG_LEVEL,
   };

@@ -41,6 +41,8 @@ import type { StandaloneConfig, StandalonePorts } from './config.js';
 import { refuseUsedPort } from './free-port.js';
 import { observeVerified } from './log-metrics.js';
 import { openErasures } from './open-erasures.js';
+import { openReceipts } from './open-receipts.js';
+import type { StandaloneReceipts } from './open-receipts.js';
 import { openStores } from './open-stores.js';
 import { readChannels, startNotifier } from './channels.js';
 import type { RunningNotifier } from './channels.js';
@@ -118,14 +120,15 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   stops.push(stores.close);
   const notary = startNotary(stores, config, world);
   stops.push(notary.stop);
+  const receipts = openReceipts(config, world, stops);
   const { bus, commands, readModel, store, projector, vault, unreadable } = stores;
 
   if (isFirstStart) createTokensFile(tokensFile);
   else if (config.tokensFile === null) keepPrivate(tokensFile);
   const tokens = (known ??= openTokens());
-  await recordConfigured(config, stores, { tokens, tokensFile, channels, clock });
-  const files: readonly ReloadedFile[] = [{ name: 'tokens', isCurrent: tokens.isCurrent }, ...stores.followed];
-  observeReloads(metrics.registry, () => files);
+  await recordConfigured(config, stores, { tokens, tokensFile, channels, receipts, clock });
+  const files = filesFollowed(tokens, stores, receipts);
+  observeReloads(metrics.registry, files);
   const comparison = createLogComparison({ readModel, store, clock, log, chance: Math.random });
   stops.push(comparison.stop);
   observeVerified(metrics.registry, store.verified, comparison.compared);
@@ -152,7 +155,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
     closeBatch: (...batch) => closeBatch(commands, ...batch),
     endRun: (...denied) => endRun(ending, ...denied),
   });
-  stops.push(await startResolver(stores, world));
+  stops.push(await startResolver(stores, world, receipts));
 
   // Its links need the port of the gateway, so it starts later.
   const started: { notifier?: RunningNotifier | undefined } = {};
@@ -173,6 +176,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       checkpoints: notary,
       tiles: notary,
       logPublic: config.logPublic,
+      receipts,
       metrics,
       clock,
       ids,
@@ -182,7 +186,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
         createKeysCheck(vault.keys.lost),
         createNotaryCheck(notary.health),
         createChannelsCheck(() => started.notifier),
-        createReloadCheck(() => files),
+        createReloadCheck(files),
       ],
       requestsPerSecond: config.requestsPerSecond,
       use,
@@ -195,7 +199,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   );
   stops.push(gateway.close);
   await gateway.listen();
-  const publicUrl = config.publicUrl ?? new URL(gateway.url);
+  const publicUrl = receipts.listensAt(gateway.url);
   const needs = { tokens, sessions, people: channelPeople, publicUrl, registry: metrics.registry };
   started.notifier = await startNotifier(stores, channels, world, needs);
   if (started.notifier !== undefined) stops.push(started.notifier.stop);
@@ -208,23 +212,35 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
 async function recordConfigured(
   { channelsFile, toolsFile, policyFile, oidc }: StandaloneConfig,
   { system, tools, vault }: Stores,
-  { tokens, tokensFile, channels, clock }: Configured,
+  { tokens, tokensFile, channels, receipts, clock }: Configured,
 ): Promise<void> {
   await tokens.recordIn(system, clock);
   await recordConfiguration(
     system,
     readConfiguredParts(system, { channelsFile, channels, toolsFile, tools: tools.tools, oidc }),
   );
+  await receipts.recordIn(system);
   const named = { tokens: tokensFile, policy: policyFile, channels: channelsFile, tools: toolsFile };
   const files = Object.entries(named).map(([name, file]) => [name, digestOfFile(file)] as const);
   const rootKey = digestOfText(vault.keys.rootFingerprint);
   await noteStart(system, { role: 'standalone', files: Object.fromEntries(files), rootKey });
 }
 
+/** The files that are read again when they change. */
+function filesFollowed(
+  { isCurrent }: FileTokens,
+  stores: Stores,
+  receipts: StandaloneReceipts,
+): () => readonly ReloadedFile[] {
+  const files: readonly ReloadedFile[] = [{ name: 'tokens', isCurrent }, ...stores.followed, ...receipts.followed];
+  return () => files;
+}
+
 interface Configured extends Pick<RuntimePorts, 'clock'> {
   readonly tokens: FileTokens;
   readonly tokensFile: string;
   readonly channels: ChannelsConfig;
+  readonly receipts: StandaloneReceipts;
 }
 
 /** The people of the process. Their sessions are opened later, in the data folder. */
@@ -247,11 +263,15 @@ function startNotary({ vault, isEndAccepted }: Stores, config: StandaloneConfig,
 }
 
 /** Executes the calls of the tools file; without one it does nothing. */
-async function startResolver({ bus, commands, tools }: Stores, world: RuntimePorts): Promise<Stop> {
+async function startResolver(
+  { bus, commands, tools }: Stores,
+  world: RuntimePorts,
+  receipts: StandaloneReceipts,
+): Promise<Stop> {
   if (tools.tools.length === 0) return () => undefined;
   const { log, tracing } = world;
   const resolverId = `${hostname()}/${String(process.pid)}`;
-  const executions = createExecutions(commands, world.ids);
+  const executions = createExecutions(commands, world.ids, receipts);
   const resolver = createResolver({ ...world, executions, tools, resolverId });
   const app = await createResolverApp({ resolver, bus, topic: topicNames().events, log, tracing });
   await app.listen();

@@ -1,5 +1,5 @@
 import { actionDigest, limits } from '@countersign/contracts';
-import type { ClaimView, ClientOutputBody, DigestInput, OutcomeBody } from '@countersign/contracts';
+import type { ClaimView, ClientOutputBody, DigestInput, OutcomeBody, Refusal } from '@countersign/contracts';
 import { toolCallRules } from '@countersign/domain';
 import type { Outcome as ExecutionOutcome, ToolCall } from '@countersign/domain';
 import { reachOf } from './actor.js';
@@ -7,6 +7,8 @@ import type { Actor } from './actor.js';
 import { closeBatch, inBatch } from './batch.js';
 import { forbidden } from './stream/forbidden.js';
 import { withToolCall } from './stream/with-tool-call.js';
+import { receiptOf } from './receipt.js';
+import type { ClaimReceipt } from './receipt.js';
 import { refused } from './result.js';
 import { oversizeResult } from './people/output-size.js';
 import type { Result } from './result.js';
@@ -15,6 +17,11 @@ import type { CommandPorts } from './ports.js';
 /** The principal under which the service executes its own tools. */
 export const serviceResolver = 'countersign-resolver';
 
+/** The result of a claim or a renewal, with its receipt, which is computed when it is asked for. */
+export type Receipted<T> =
+  | { readonly status: 'done'; readonly value: T; readonly position: number; readonly receipt: () => ClaimReceipt }
+  | { readonly status: 'refused'; readonly refusal: Refusal };
+
 /** Claims the right to execute a call. The result carries all that is needed to recompute the action digest. */
 export async function claim(
   ports: CommandPorts,
@@ -22,8 +29,10 @@ export async function claim(
   callId: string,
   body: { readonly resolverId: string; readonly leaseMs?: number | undefined },
   commandId: string,
-): Promise<Result<ClaimView>> {
+): Promise<Receipted<ClaimView>> {
   const { tenant } = actor;
+  // Before the claim is decided: a replica may need a moment, and the lease begins with the decision.
+  const seq = await ports.asking?.history.placeInRun?.(tenant, callId);
   const outcome = await withToolCall(ports, { tenant, callId, commandId }, toolCallRules.claimExecution, (call, at) => {
     const ours = ports.tools.find(tenant, call.request.toolName) !== undefined;
     if (ours && actor.principal !== serviceResolver) {
@@ -39,6 +48,7 @@ export async function claim(
       actionDigest: actionDigest(digestInputOf(call), call.action.arguments),
       idempotencyKey: callId,
       claimId: commandId,
+      seq,
     } as const;
     return forbidden(ports, call.request, 'run') ?? inBatch(ports, call, command, commandId);
   });
@@ -49,7 +59,7 @@ export async function claim(
 function toClaim(
   { value: call, position, traceparent }: Result<ToolCall> & { readonly status: 'done' },
   claimer: { readonly actor: Actor; readonly resolverId: string; readonly commandId: string },
-): Result<ClaimView> {
+): Receipted<ClaimView> {
   const { execution, action } = call;
   // A repeated request whose claim is over by now: the right that it was given is gone.
   if (execution.status !== 'claimed') return refused('already-settled', 'this claim has ended');
@@ -70,6 +80,7 @@ function toClaim(
       leaseUntil: execution.leaseUntil,
       ...(traceparent !== undefined && { traceparent }),
     },
+    receipt: () => receiptOf({ ...call, execution }),
   };
 }
 
@@ -107,7 +118,7 @@ export async function renewClaim(
   callId: string,
   body: { readonly attempt: number; readonly leaseMs?: number | undefined },
   commandId: string,
-): Promise<Result<{ readonly attempt: number; readonly leaseUntil: string }>> {
+): Promise<Receipted<{ readonly attempt: number; readonly leaseUntil: string }>> {
   const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
@@ -121,13 +132,14 @@ export async function renewClaim(
       },
   );
   if (outcome.status === 'refused') return outcome;
-  const { execution } = outcome.value;
+  const { value: call, position } = outcome;
+  const { execution } = call;
   // A late retry may find another worker's claim, and must not renew its lease.
   if (execution.status !== 'claimed' || execution.attempt !== body.attempt) {
     return refused('stale-claim', 'this claim has ended');
   }
   const { attempt, leaseUntil } = execution;
-  return { status: 'done', value: { attempt, leaseUntil }, position: outcome.position };
+  return { status: 'done', value: { attempt, leaseUntil }, position, receipt: () => receiptOf({ ...call, execution }) };
 }
 
 /** Records the claimer's report of the outcome. */

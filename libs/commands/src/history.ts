@@ -1,4 +1,4 @@
-import type { JsonObject } from '@countersign/contracts';
+import type { JsonObject, PlaceInRun } from '@countersign/contracts';
 import type { Counted } from '@countersign/domain';
 import type { RunFacts } from '@countersign/policy';
 
@@ -37,5 +37,10 @@ export interface History {
   ) => readonly PendingCall[] | null;
   /** The ids of the calls of an all-or-nothing batch that the principal named so in a run, `atMost` of them. */
   readonly callsOfBatch: (tenant: string, batch: BatchOfRun, atMost: number) => readonly string[];
+  /**
+   * The place of a call in its run; undefined when the call is not known here. Waits for a call that a replica does not have
+   * yet, for a moment.
+   */
+  readonly placeInRun?: (tenant: string, callId: string) => PlaceInRun | undefined | Promise<PlaceInRun | undefined>;
   readonly factsOfRun: (tenant: string, runId: string) => RunFacts;
 }

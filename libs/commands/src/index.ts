@@ -7,6 +7,9 @@ export type { ArgumentSchemas, SchemaCheck, SchemaEngine } from './request/argum
 export type { CancelRunPorts, OpenCall, OpenCalls, OpenCallsOfRun } from './people/cancel-run.js';
 export * from './commands.js';
 export { serviceResolver } from './execution.js';
+export type { Receipted } from './execution.js';
+export { isForbiddenToRun, receiptOf } from './receipt.js';
+export type { ClaimReceipt } from './receipt.js';
 export { createCommandHandler } from './stream/handle-command.js';
 export type { CommandHandler, CommandHandlerOptions, CommandMeta, CommandResult } from './stream/handle-command.js';
 export type { GrantIndex, GrantPorts, GrantSources } from './grants/grant-ports.js';

@@ -12,6 +12,11 @@ export const executionClaimedSchema = z.strictObject({
   idempotencyKey: z.string(),
   /** The command that claimed: its retry gets the same claim, and no later one. Absent in older logs. */
   claimId: z.string().exactOptional(),
+  /** The number of the call in its run and how many calls the run had, for its receipt. Absent: not known. */
+  seq: z
+    .strictObject({ n: z.int().min(1), of: z.int().min(1) })
+    .meta({ id: 'PlaceInRun' })
+    .exactOptional(),
   claimedAt: timeSchema,
   leaseUntil: timeSchema,
 });

@@ -222,6 +222,11 @@ export const openRunViewSchema = z
 /** The open calls of one agent and principal in a run, counted. */
 export type OpenRunView = z.infer<typeof openRunViewSchema>;
 
+export const receiptSchema = z.string().meta({
+  description:
+    "A compact JWS that a tool's own server can check: this call, with these arguments, may run until the end of the lease. Pass it to the tool. Absent: the server has no key for receipts.",
+});
+
 export const claimViewSchema = z
   .strictObject({
     attempt: z.int(),
@@ -241,6 +246,7 @@ export const claimViewSchema = z
     /** The same for all attempts of a call. */
     idempotencyKey: z.string(),
     leaseUntil: timeSchema,
+    receipt: receiptSchema.exactOptional(),
   })
   .meta({ id: 'Claim', description: 'The right to execute a tool call, once.' });
 

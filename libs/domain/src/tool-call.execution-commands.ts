@@ -1,4 +1,4 @@
-import type { JsonValue } from '@countersign/contracts';
+import type { JsonValue, PlaceInRun } from '@countersign/contracts';
 import type { BatchFate, ByOwner, Timed } from './tool-call.command-base.js';
 
 /** A resolver wants the right to execute. */
@@ -15,6 +15,8 @@ export interface ClaimExecution extends Timed {
   readonly idempotencyKey: string;
   /** The id of this command. Only a retry of the command that made the latest claim gets that claim again. */
   readonly claimId: string;
+  /** The place of the call in its run now, for its receipt. Default: not known. */
+  readonly seq?: PlaceInRun | undefined;
   /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }

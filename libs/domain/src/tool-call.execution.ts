@@ -88,12 +88,12 @@ export function claimExecution(command: ClaimExecution, state: ToolCallState): R
   }
   const incomplete = notInBegunBatch(state, command.batch);
   if (incomplete !== undefined) return incomplete;
-  const { at, leaseMs, resolverId, claimedBy, actionDigest, idempotencyKey, claimId } = command;
+  const { at, leaseMs, resolverId, claimedBy, actionDigest, idempotencyKey, claimId, seq } = command;
   const attempt = latestAttempt(execution) + 1;
   const times = { claimedAt: toStored(at), leaseUntil: toStored(at + leaseMs) };
   return accepted({
     type: 'ExecutionClaimed',
-    data: { attempt, resolverId, claimedBy, actionDigest, idempotencyKey, claimId, ...times },
+    data: { attempt, resolverId, claimedBy, actionDigest, idempotencyKey, claimId, ...(seq && { seq }), ...times },
   });
 }
 

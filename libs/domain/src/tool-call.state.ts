@@ -3,6 +3,7 @@ import type {
   EventData,
   JsonObject,
   JsonValue,
+  PlaceInRun,
   RecordedDecision,
   Requirement,
   ToolCallState as ToolCallStateName,
@@ -159,6 +160,8 @@ export type Execution =
       readonly idempotencyKey: string;
       /** The command that claimed; absent in older logs. */
       readonly claimId?: string;
+      /** The place of the call in its run at the claim; absent when it was not known. */
+      readonly seq?: PlaceInRun;
       readonly claimedAt: string;
       readonly leaseUntil: string;
     }

@@ -1,4 +1,11 @@
-import type { ApprovalState, LogEvent, Risk, ToolCallState, UnreadableStream } from '@countersign/contracts';
+import type {
+  ApprovalState,
+  LogEvent,
+  PlaceInRun,
+  Risk,
+  ToolCallState,
+  UnreadableStream,
+} from '@countersign/contracts';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from './call-row.js';
 import type { GrantReads } from './grants.js';
@@ -212,6 +219,11 @@ export interface ReadModel {
    */
   readonly denialsInARow: (tenant: string, of: Counted, atMost: number) => readonly string[];
   readonly factsOfRun: (tenant: string, runId: string) => RunFacts;
+  /**
+   * The number of a call in its run and how many calls the run has; undefined for a call that
+   * `toolCall` would not return, and for one in a run of more than 65,536 calls.
+   */
+  readonly placeInRun: (tenant: string, callId: string) => PlaceInRun | undefined;
   /**
    * A page ends early, and may be empty before the last one, when the rows that were read have more than 8 MiB together
    * or are 2,000, so that no page stalls or fills the process.

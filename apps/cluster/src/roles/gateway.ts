@@ -16,6 +16,7 @@ import { createHistory, loadConditions, observeClock, observeReloads, readOption
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import type { Vault } from '../keeper/borrow-vault.js';
+import { openReceipts } from '../receipts.js';
 import { openRecord } from '../record.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
@@ -43,11 +44,18 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const { clock } = store;
     const readModel = await openViews(roleProcess, ledgerStore);
     const grants = { index: readModel.grants, conditions: loadConditions };
-    const system = await openRecord(roleProcess, ledgerStore, { tokens, channels, tools: tools.tools });
+    const opened = openReceipts(roleProcess) ?? null;
+    const recorded = { tokens, channels, tools: tools.tools, receipts: opened };
+    const system = await openRecord(roleProcess, ledgerStore, recorded);
     followSiblings(roleProcess, store, system.processId);
     const use = createRecordOfUse(system, roleProcess.clock);
     onStop(use.close);
-    const judging = { system, grants, people: known, history: createHistory(readModel) };
+    const judging = {
+      system,
+      grants,
+      people: known,
+      history: createHistory(readModel, { clock: roleProcess.clock, waitMs: 250 }),
+    };
     const commands = await openJudgingWriteSide(roleProcess, ledgerStore, policy, tools, judging);
     files = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
     const { idempotency, sessions, close } = files;
@@ -60,7 +68,7 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
       .filter(({ name }) => name !== 'event-store' && name !== 'read-model' && name !== 'unreadable-events');
     const views = { commands, readModel, store, unreadable: unreadable.streams };
     const people = createChannelPeople(channels?.people ?? [], commands.policies, known, clock);
-    const door = { use, tokens, sessions, oidc, channels, people, idempotency };
+    const door = { use, receipts: opened?.receipts, tokens, sessions, oidc, channels, people, idempotency };
     const ports = { ...views, ...door, metrics, clock, ids, log, checks, tracing };
     const { host, publicUrl, corsOrigins } = config;
     const erasing = vault && toErasing(vault, { ...views, idempotency, clock, ids, log });

@@ -11,6 +11,7 @@ import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { followLog } from '../follow-log.js';
 import { openTopics } from '../kafka.js';
+import { openReceipts } from '../receipts.js';
 import { openEventStore } from '../role-process.js';
 import type { LedgerStore, OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
@@ -42,7 +43,7 @@ export async function readResolver(config: RoleConfig, { log }: RuntimePorts): P
     const commands = openWriteSide(roleProcess, ledgerStore, tools);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
     const resolverId = `${hostname()}/${String(process.pid)}`;
-    const executions = createExecutions(commands, ids);
+    const executions = createExecutions(commands, ids, openReceipts(roleProcess)?.receipts);
     const { leaseMs } = config;
     const resolver = createResolver({
       ...{ executions, tools, clock, ids, log, tracing, resolverId },

@@ -30,8 +30,8 @@ export async function addChannels(
   });
   await fastify.register((scope, _options, done) => {
     // A signature covers the raw bytes, so nothing parses them first.
-    scope.removeContentTypeParser('application/json');
     const types = ['application/json', 'application/x-www-form-urlencoded'];
+    scope.removeContentTypeParser(types);
     scope.addContentTypeParser(types, { parseAs: 'buffer', bodyLimit: bodyBytesMax }, (_request, body, parsed) => {
       parsed(null, body);
     });

@@ -18,7 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const people = { agent: 'agent', approver: 'ann', resolver: 'worker', auditor: 'auditor', admin: 'admin' } as const;
+const others = { resolver: 'worker', auditor: 'auditor', admin: 'admin', tool: 'tool' } as const;
+const people = { agent: 'agent', approver: 'ann', ...others } as const;
 /** The expected values from the contract, written out a second time. */
 const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'POST /v1/tool-calls': ['agent'],
@@ -45,6 +46,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'POST /v1/tool-calls/:callId/outcome': ['resolver'],
   'POST /v1/tool-calls/:callId/output': ['agent', 'admin'],
   'POST /v1/tool-calls/:callId/reconcile': ['admin'],
+  'POST /v1/receipts/introspect': ['resolver', 'tool'],
   'GET /v1/policy': ['approver', 'auditor', 'admin'],
   'GET /v1/policy/versions': ['approver', 'auditor', 'admin'],
   'GET /v1/policy/shadow': ['approver', 'auditor'],

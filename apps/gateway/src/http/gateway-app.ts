@@ -26,7 +26,7 @@ import type { GatewayPorts } from '../ports.js';
 import { createMethodsOf } from '../route.js';
 import { allRoutes } from '../routes.js';
 import { createAdmission } from './admit.js';
-import { parseBody } from './body.js';
+import { formType, parseBody, parseForm } from './body.js';
 import { answered } from './http-context.js';
 import type { ApiRequest } from './http-context.js';
 import { GatewayModule } from './gateway.module.js';
@@ -169,6 +169,15 @@ function readRequests({ fastify }: HttpServer, admit: (request: ApiRequest) => P
     const failure = attempt(() => {
       request.bodyLength = bytes.length;
       body = parseBody(bytes as Buffer);
+    });
+    done(failure ?? null, body);
+  });
+  fastify.addContentTypeParser(formType, { parseAs: 'string' }, (received, text, done) => {
+    const request = received as ApiRequest;
+    let body: unknown;
+    const failure = attempt(() => {
+      request.bodyLength = text.length;
+      body = parseForm(request, text as string);
     });
     done(failure ?? null, body);
   });

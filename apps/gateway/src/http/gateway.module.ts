@@ -14,6 +14,7 @@ import { OpenApiController } from './openapi.controller.js';
 import { OversightController } from './oversight.controller.js';
 import { PolicyController } from './policy.controller.js';
 import { ProblemsController } from './problems.controller.js';
+import { ReceiptsController } from './receipts.controller.js';
 import { StreamsController } from './streams.controller.js';
 import { SubjectsController } from './subjects.controller.js';
 import { TilesController } from './tiles.controller.js';
@@ -31,6 +32,7 @@ export class GatewayModule {
         ApprovalsController,
         GrantsController,
         ExecutionsController,
+        ReceiptsController,
         PolicyController,
         OversightController,
         StreamsController,

@@ -136,9 +136,13 @@ function operationOf(route: Route, book: SchemaRegistry, shared: SharedResponses
 const openWords = ' No token is needed for hashes where `COUNTERSIGN_LOG_PUBLIC=hashes`.';
 
 function requestBodyOf(body: NonNullable<Route['body']>, route: Route, book: SchemaRegistry): JsonSchema {
+  const content = { schema: book.use(body, 'input', nameOf(route.id, 'body')) };
   return {
     required: route.isBodyOptional !== true,
-    content: { 'application/json': { schema: book.use(body, 'input', nameOf(route.id, 'body')) } },
+    content: {
+      'application/json': content,
+      ...(route.form === true ? { 'application/x-www-form-urlencoded': content } : {}),
+    },
   };
 }
 

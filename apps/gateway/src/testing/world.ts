@@ -33,6 +33,7 @@ export const tokenEntries: readonly TokenEntry[] = [
   { token: 'bob-token', principal: 'bob', roles: ['approver'] },
   { token: 'worker-token', principal: 'worker', roles: ['resolver'] },
   { token: 'worker2-token', principal: 'worker-2', roles: ['resolver'] },
+  { token: 'tool-token', principal: 'tool', roles: ['tool'] },
   { token: 'auditor-token', principal: 'auditor', roles: ['auditor'] },
   { token: 'admin-token', principal: 'admin', roles: ['admin'] },
   { token: 'me-token', principal: 'me', roles: ['approver', 'auditor', 'admin'] },

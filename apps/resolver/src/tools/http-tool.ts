@@ -23,7 +23,8 @@ export function createHttpRun(target: HttpTarget, ports: PostPorts): Tool['run']
   };
 }
 
-function headersOf(target: HttpTarget, { idempotencyKey }: ToolRun): Record<string, string> {
+function headersOf(target: HttpTarget, { idempotencyKey, receipt: receiptNow }: ToolRun): Record<string, string> {
+  const receipt = receiptNow?.();
   const configured = Object.entries(target.headers).map(([name, value]) => [name, value.reveal()] as const);
   return {
     accept: 'application/json, text/*;q=0.9, */*;q=0.1',
@@ -31,6 +32,7 @@ function headersOf(target: HttpTarget, { idempotencyKey }: ToolRun): Record<stri
     ...Object.fromEntries(configured),
     'content-type': 'application/json',
     'idempotency-key': idempotencyKey,
+    ...(receipt !== undefined && { 'countersign-receipt': receipt }),
   };
 }
 

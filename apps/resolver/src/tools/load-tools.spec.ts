@@ -216,6 +216,16 @@ tools:
       expect(inspect(tool, { depth: 9, showHidden: true })).not.toContain('from-');
     });
 
+    it('passes on the receipt of the claim as it is at that moment, and no header of the file replaces it', async () => {
+      const tool = await only(httpTool(', headers: { Countersign-Receipt: forged }'));
+      let renewals = 0;
+      const receipt = (): string => `receipt-${String((renewals += 1))}`;
+      await tool.run(runOf({ receipt }));
+      await tool.run(runOf({ receipt }));
+      const sent = server.received.map(({ headers }) => headers['countersign-receipt']);
+      expect(sent.slice(-2)).toEqual(['receipt-1', 'receipt-2']);
+    });
+
     it.each([
       ['application/json', '{"id":9007199254740993}', '{"id":9007199254740993}'],
       ['application/json', '{"__proto__":{"a":1}}', '{"__proto__":{"a":1}}'],

@@ -10,6 +10,8 @@ export interface ToolRun {
   readonly attempt: number;
   /** The same for all attempts of a call. */
   readonly idempotencyKey: string;
+  /** The receipt of the claim as long as its lease is now. Default: there is none. */
+  readonly receipt?: () => string | undefined;
   /** Aborts when the claim is lost or the resolver stops waiting. */
   readonly signal: AbortSignal;
 }

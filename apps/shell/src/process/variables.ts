@@ -46,6 +46,12 @@ export const browsedVariables = {
     .default([]),
 };
 
+/** For processes that sign receipts. */
+export const receiptVariables = {
+  COUNTERSIGN_RECEIPT_KEY_FILE: z.string().optional(),
+  COUNTERSIGN_RECEIPT_NAMES: z.enum(['true', 'false'], 'must be true or false').default('false'),
+};
+
 /** For processes that judge requests. */
 export const judgingVariables = {
   COUNTERSIGN_POLICY: z.string().optional(),

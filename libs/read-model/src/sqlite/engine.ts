@@ -12,7 +12,7 @@ import { createGrantRows } from './grant-rows.js';
 import type { RowSeal } from './database.js';
 import { createDeadlines } from './deadlines.js';
 import { createPlaceRows } from './places.js';
-import { bytesOfRun, callsOfBatch, callsOfRun, openCallsOfRun } from './runs.js';
+import { bytesOfRun, callsOfBatch, callsOfRun, openCallsOfRun, placeInRun } from './runs.js';
 import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
 import { createUnreadableRows } from './unreadable-rows.js';
@@ -32,6 +32,7 @@ export interface Engine extends Pick<
   | 'pendingOf'
   | 'denialsInARow'
   | 'factsOfRun'
+  | 'placeInRun'
   | 'listApprovals'
   | 'listCalls'
   | 'listRuns'
@@ -109,6 +110,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
     pendingOf: (...of) => fromFile(() => pendingOf(prepare, ...of)),
     denialsInARow: (...of) => fromFile(() => denialsInARow(prepare, ...of)),
     factsOfRun: (...of) => fromFile(() => factsOfRun(prepare, ...of)),
+    placeInRun: (tenant, callId) => placeInRun(prepare, toolCall(tenant, callId), rows.newInRun),
     callsOfBatch: (...of) => fromFile(() => callsOfBatch(prepare, ...of)),
     openCallsOfRun: (tenant, runId) => fromFile(() => openCallsOfRun(prepare, tenant, runId)),
     listApprovals: (tenant, query) => fromFile(() => listApprovals(prepare, tenant, query, rows.checkpoint().position)),

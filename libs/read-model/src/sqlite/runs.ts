@@ -1,5 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
 import { isSettled, toolCallStates } from '@countersign/contracts';
+import type { PlaceInRun } from '@countersign/contracts';
 import type { CallRow } from '../call-row.js';
 import type { BatchOfRun, OpenCallsOfRun } from '../read-model.js';
 import { rowBytes, rowColumns, toCallRow } from './stored-row.js';
@@ -23,6 +24,29 @@ export function bytesOfRun(prepare: Prepare, tenant: string, runId: string): num
   const counted = `SELECT ${rowBytes} AS bytes ${inOrder} LIMIT ${String(countedMax)}`;
   const found = prepare(`SELECT coalesce(sum(bytes), 0) AS bytes FROM (${counted})`).get(tenant, runId);
   return Number(found?.['bytes']);
+}
+
+/**
+ * The place of a call in its run. Each claim asks, so nothing is written for it: `newInRun` has the calls of the run that the
+ * file does not have yet, in order.
+ */
+export function placeInRun(
+  prepare: Prepare,
+  call: CallRow | undefined,
+  newInRun: (tenant: string, runId: string) => readonly string[],
+): PlaceInRun | undefined {
+  if (call === undefined) return undefined;
+  const { tenant, runId, callId } = call.request;
+  const added = newInRun(tenant, runId);
+  const found = 'FROM calls WHERE tenant = ? AND run_id = ?';
+  const counted = `SELECT count(*) AS calls FROM (SELECT 1 ${found} LIMIT ${String(countedMax + 1)})`;
+  const stored = Number(prepare(counted).get(tenant, runId)?.['calls']);
+  const of = stored + added.length;
+  if (of > countedMax) return undefined;
+  const place = added.indexOf(callId);
+  if (place >= 0) return { n: stored + place + 1, of };
+  const upTo = `SELECT count(*) AS calls ${found} AND seq <= (SELECT seq FROM calls WHERE call_id = ?)`;
+  return { n: Number(prepare(upTo).get(tenant, runId, callId)?.['calls']), of };
 }
 
 /** The calls of an all-or-nothing batch by its id, the oldest first, `atMost` of them. */

@@ -105,6 +105,7 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     denialsInARow: (...of) => engine.denialsInARow(...of),
     callsOfBatch: (...of) => engine.callsOfBatch(...of),
     factsOfRun: (...of) => engine.factsOfRun(...of),
+    placeInRun: (...of) => engine.placeInRun(...of),
     listApprovals: (tenant, query) => engine.listApprovals(tenant, query),
     listCalls: (tenant, query) => engine.listCalls(tenant, query),
     listRuns: (tenant, query) => engine.listRuns(tenant, query),

@@ -7,7 +7,7 @@ import { inTransaction } from './database.js';
 import type { GrantRows } from './grant-rows.js';
 import type { RowSeal } from './database.js';
 import { createRecentRows } from './recent-rows.js';
-import type { Entry } from './recent-rows.js';
+import type { Entry, RecentRows } from './recent-rows.js';
 import { rowColumns, toCallRow } from './stored-row.js';
 import type { PlaceCounts, PlaceRows } from './places.js';
 import type { UnreadableRows } from './unreadable-rows.js';
@@ -53,6 +53,8 @@ export interface WorkingSet {
   /** Reads the file as `flush` would leave it, and leaves it as it is: for a disk that is full. */
   readonly asIfFlushed: <T>(read: () => T) => T;
   readonly find: (callId: string) => CallRow | undefined;
+  /** The ids of the calls of a run that the file does not have yet, in the order of their requests. */
+  readonly newInRun: (tenant: string, runId: string) => readonly string[];
   /** The rows that differ from the file. */
   readonly unflushed: () => ReadonlyMap<string, { readonly row: CallRow }>;
   /** Reads the file: flush first. */
@@ -85,6 +87,7 @@ export function createWorkingSet(
   let storedPosition = checkpoint.position;
   let [pendingEvents, pendingBytes] = [0, 0];
   const dirty = new Map<string, Entry>();
+  const added = createAddedCalls();
   const recent = createRecentRows(bounds.recentRows, bounds.recentBytes);
 
   const known = (callId: string): Entry | undefined =>
@@ -96,6 +99,7 @@ export function createWorkingSet(
     if (row === undefined) return undefined;
     pendingBytes += weigh(event);
     if (entry === undefined) {
+      added.add(row);
       dirty.set(callId, { row, stored: null, lastEventAt: event.recordedAt, requestBytes: 0, progressBytes: 0 });
       return row;
     }
@@ -148,12 +152,8 @@ export function createWorkingSet(
       storedPosition = checkpoint.position;
       pendingEvents = 0;
       pendingBytes = 0;
-      for (const [callId, entry] of dirty) {
-        entry.stored = entry.row;
-        // A call that has ended seldom changes again.
-        if (!isSettled(entry.row.state)) recent.put(callId, entry);
-      }
-      dirty.clear();
+      keepOpen(dirty, recent);
+      added.clear();
     },
     asIfFlushed: (read) => {
       const before = counts;
@@ -174,8 +174,36 @@ export function createWorkingSet(
       if (entry !== undefined) recent.put(callId, entry);
       return entry?.row;
     },
+    newInRun: added.ofRun,
     unflushed: () => dirty,
     counts: () => counts,
+  };
+}
+
+/** Moves the rows that were written to the recent ones, but those of calls that have ended: they seldom change again. */
+function keepOpen(written: Map<string, Entry>, recent: RecentRows): void {
+  for (const [callId, entry] of written) {
+    entry.stored = entry.row;
+    if (!isSettled(entry.row.state)) recent.put(callId, entry);
+  }
+  written.clear();
+}
+
+/** The calls that the file does not have yet, by run. */
+function createAddedCalls() {
+  const byRun = new Map<string, string[]>();
+  const keyOf = (tenant: string, runId: string): string => JSON.stringify([tenant, runId]);
+  return {
+    add: ({ request: { tenant, runId, callId } }: CallRow): void => {
+      const key = keyOf(tenant, runId);
+      const calls = byRun.get(key);
+      if (calls === undefined) byRun.set(key, [callId]);
+      else calls.push(callId);
+    },
+    ofRun: (tenant: string, runId: string): readonly string[] => byRun.get(keyOf(tenant, runId)) ?? [],
+    clear: (): void => {
+      byRun.clear();
+    },
   };
 }
 

@@ -1,0 +1,46 @@
+import { loadLogSeed } from '@countersign/notary';
+import { createReceiptKeys, createReceipts, openReceiptKeyFile, recordReceiptKeys, urlOf } from '@countersign/shell';
+import type { Receipts, ReloadedFile, RuntimePorts, SystemLog } from '@countersign/shell';
+import type { StandaloneConfig } from './config.js';
+
+/** The receipts of the process. */
+export interface StandaloneReceipts extends Receipts {
+  /** Says where the process listens, and returns its public URL, which receipts name. */
+  readonly listensAt: (url: string) => URL;
+  readonly recordIn: (system: SystemLog) => Promise<void>;
+  /** The file of the keys, where there is one. */
+  readonly followed: readonly ReloadedFile[];
+}
+
+/** Opens the keys of receipts: the operator's own, or those that derive from the log key. @throws ConfigError */
+export function openReceipts(
+  config: StandaloneConfig,
+  { log }: Pick<RuntimePorts, 'log'>,
+  stops: (() => void | Promise<void>)[],
+): StandaloneReceipts {
+  const { receiptKeyFile, receiptNames: names, publicUrl, host, port } = config;
+  let issuer = publicUrl?.origin ?? urlOf(host, port);
+  const { keys, recordIn, isCurrent, close } =
+    receiptKeyFile === null ? derivedFromLogKey(config, log) : openReceiptKeyFile(receiptKeyFile, log);
+  stops.push(close);
+  return {
+    ...createReceipts({ keys, issuer: () => issuer, names }),
+    listensAt: (url) => {
+      const named = publicUrl ?? new URL(url);
+      issuer = named.origin;
+      return named;
+    },
+    recordIn,
+    followed: receiptKeyFile === null ? [] : [{ name: 'receipts', isCurrent }],
+  };
+}
+
+function derivedFromLogKey({ dataFolder: folder, logKeyFile }: StandaloneConfig, log: RuntimePorts['log']) {
+  const keys = createReceiptKeys([loadLogSeed({ folder, logKeyFile, log })]);
+  return {
+    keys: () => keys,
+    recordIn: (system: SystemLog) => recordReceiptKeys(system, keys),
+    isCurrent: () => true,
+    close: () => undefined,
+  };
+}
