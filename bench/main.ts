@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measureAudit } from './audit.ts';
 import { comparedCycles } from './cycles.ts';
 import { bodyOf, comparedInProcess } from './in-process.ts';
 import { fillPending, idleCost, listLatency } from './pending.ts';
@@ -172,6 +173,26 @@ progress('rebuilding the read model');
 const rebuilt = await measureRebuild(product.folder);
 results['rebuild'] = rebuilt;
 rows.push(['rebuild of the read model, events/s', figure(rebuilt.eventsPerSecond), '', '', '≥ 50,000']);
+
+progress('auditing a log: tree, verify, export, and both verifiers of a bundle');
+const audited = await measureAudit(options.smoke ? 200 : 34_000);
+results['audit'] = audited;
+add(
+  'tree over events, events/s (floor: SHA-256 of the same bytes)',
+  audited.treePerSecond,
+  audited.rawPerSecond,
+  '≥ 100,000',
+);
+for (const [what, rate, wanted] of [
+  ['verify a data folder', audited.verify, '≥ 30,000'],
+  ['export a bundle', audited.export, '≥ 25,000'],
+  ['verify a bundle', audited.verifyBundle, ''],
+  ['verify.mjs on a bundle', audited.verifier, ''],
+] as const) {
+  add(`${what} of ${figure(audited.events)} events, events/s`, rate.eventsPerSecond, audited.rawPerSecond, wanted);
+  rows.push(['the same: events per s of processor time', figure(rate.eventsPerCpuSecond), '', '', '']);
+  rows.push(['the same: RSS MB', figure(rate.rssMb), '', '', '≤ 300']);
+}
 
 progress('judging a call by 1,000 rules');
 const ruled = measureRules(1000, options.smoke ? 2 : 20);

@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { appendFileSync, copyFileSync, existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { appendFileSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { hash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
+import { runOnNodes } from './cli/nodes.js';
 import { runCli } from './cli/run-cli.js';
 import { cleanUpAfterEach } from './harness/cleanup.js';
 import { install } from './harness/standalone.js';
@@ -50,22 +50,6 @@ function exportLog({ folder, dataFolder }: Installation): void {
   writeFileSync(join(folder, 'events.ndjson'), `${lines.join('\n')}\n`);
 }
 
-/** This Node, and each other one that the machine has: the verifier runs on older ones too. */
-function nodes(): readonly string[] {
-  const others = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'node'));
-  return [
-    ...new Set([process.execPath, ...others].filter((file) => existsSync(file)).map((file) => realpathSync(file))),
-  ];
-}
-
-/** Types a `node …` command in the folder of the installation, on every Node of the machine. */
-function typeNode({ folder }: Installation, command: string) {
-  return nodes().map((node) => {
-    const { status, stdout, stderr } = spawnSync(node, command.split(' ').slice(1), { cwd: folder, encoding: 'utf8' });
-    return { code: status, out: stdout, err: stderr };
-  });
-}
-
 /** The script of a forger who owns the data folder: denials become approvals, and every hash is computed again. */
 function forge({ dataFolder }: Installation): void {
   const log = new DatabaseSync(join(dataFolder, 'events.db'));
@@ -108,7 +92,8 @@ test('the commands of the audit guide prove a log, and are not deceived by the s
   const [toFolder = '', toZip = '', byFile = ''] = commandsOf('Export a bundle');
   for (const command of [toFolder, toZip]) expect(await type(installed, command)).toMatchObject({ code: 0, err: '' });
   copyFileSync(join(installed.folder, 'november', 'verify.mjs'), join(installed.folder, 'verify.mjs'));
-  for (const result of typeNode(installed, byFile)) expect(result).toMatchObject({ code: 0, err: '' });
+  for (const result of runOnNodes(installed.folder, byFile.split(' ').slice(1)))
+    expect(result).toMatchObject({ code: 0, err: '' });
 
   const verify = commandsOf('Verify');
   const codes = [];
@@ -127,5 +112,6 @@ test('the commands of the audit guide prove a log, and are not deceived by the s
   // The forger exports what was forged, with every file and the manifest.
   rmSync(join(installed.folder, 'november'), { recursive: true });
   expect(await type(installed, toFolder)).toMatchObject({ code: 0 });
-  for (const result of typeNode(installed, byFile)) expect(result).toMatchObject({ code: 1 });
+  for (const result of runOnNodes(installed.folder, byFile.split(' ').slice(1)))
+    expect(result).toMatchObject({ code: 1 });
 }, 120_000);

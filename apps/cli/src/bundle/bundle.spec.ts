@@ -200,13 +200,11 @@ const lineAt = (lines: readonly string[], at: number): string => lines[at] ?? ''
 const mutations: fc.Arbitrary<Mutation> = fc
   .oneof(
     indexes.map((at): Mutation => ({ what: 'drop', at, lines: (all) => all.toSpliced(at, 1) })),
-    fc
-      .tuple(indexes, indexes)
-      .map(([from, at]): Mutation => ({
-        what: 'duplicate',
-        at,
-        lines: (all) => all.toSpliced(at, 0, lineAt(all, from)),
-      })),
+    fc.tuple(indexes, indexes).map(([from, at]): Mutation => ({
+      what: 'duplicate',
+      at,
+      lines: (all) => all.toSpliced(at, 0, lineAt(all, from)),
+    })),
     fc
       .tuple(indexes, indexes)
       .filter(([one, other]) => one !== other)

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isSameHash, tenantOf } from '@countersign/audit';
-import type { Anchor } from '@countersign/audit';
+import type { Anchor, Hash } from '@countersign/audit';
+import type { StoredEvent } from '@countersign/contracts';
 import type { SourceEvent } from '../audit/log-source.js';
 import { localError, usageError } from '../cli-error.js';
 import { openAppendFiles } from './append-files.js';
@@ -94,24 +95,26 @@ async function writeEvents(
   const { files, tiles, counts } = target;
   const { savedEvery = 25_600 } = ports;
   const total = plan.size ?? plan.head;
-  let reached = position;
-  const save = (): void => {
-    const tree = tiles.state();
-    if (tree !== undefined)
-      saveProgress(target.folder, { plan, position: reached, tree, counts, lengths: files.sync() });
-  };
-  for await (const { stored, damage, done } of ports.eventsAfter(position)) {
-    if (damage[0] !== undefined || stored === undefined) throw damaged(damage[0]?.detail ?? 'an event is missing');
+  const isAfter = ({ done }: SourceEvent): boolean => tiles.size() === plan.size || done > plan.head;
+  for await (const event of ports.eventsAfter(position)) {
     if (ports.interrupted.aborted) return false;
-    if (tiles.size() === plan.size || done > plan.head) break;
-    reached = done;
+    if (isAfter(event)) break;
+    const stored = soundOf(event);
     if (tenantOf(stored) !== plan.tenant) continue;
     writeEvent(target, stored);
-    if (tiles.size() % savedEvery === 0) save();
-    ports.onProgress('events', plan.size === null ? done : tiles.size(), total);
+    const tree = tiles.size() % savedEvery === 0 ? tiles.state() : undefined;
+    if (tree !== undefined) {
+      saveProgress(target.folder, { plan, position: event.done, tree, counts, lengths: files.sync() });
+    }
+    ports.onProgress('events', plan.size === null ? event.done : tiles.size(), total);
   }
   finishEvents(files, tiles);
   return true;
+}
+
+function soundOf({ stored, damage: [first] }: SourceEvent): StoredEvent {
+  if (first === undefined && stored !== undefined) return stored;
+  throw damaged(first?.detail ?? 'an event is missing');
 }
 
 function finishEvents(files: AppendFiles, tiles: TileFiles): void {
@@ -138,21 +141,27 @@ function factsOf(
 ): Omit<Manifest, 'files'> {
   const checkpoints = newest(notes);
   const [top] = checkpoints;
-  const size = tiles.size();
-  if (top !== undefined && (top.anchor.size !== size || !isSameHash(top.anchor.root, tiles.root()))) {
+  const [size, root] = [tiles.size(), tiles.root()];
+  if (top !== undefined && !isOf(top.anchor, size, root)) {
     throw damaged(`its first ${String(top.anchor.size)} events are not those of its checkpoint`);
   }
-  mkdirSync(join(folder, 'checkpoints'), { recursive: true });
-  for (const { anchor, note } of checkpoints) writeFileSync(join(folder, checkpointFile(anchor.epoch)), note);
-  if (top !== undefined) {
-    mkdirSync(join(folder, 'tiles'), { recursive: true });
-    writeFileSync(join(folder, tilesFile('checkpoint')), top.note);
-  }
+  for (const { anchor, note } of checkpoints) writeNote(folder, checkpointFile(anchor.epoch), note);
+  if (top !== undefined) writeNote(folder, tilesFile('checkpoint'), top.note);
+  const { origin, epoch } = top?.anchor ?? { origin: null, epoch: null };
   return {
-    ...{ format: bundleFormat, tenant, origin: top?.anchor.origin ?? null, epoch: top?.anchor.epoch ?? null },
-    range: { first: 0, size, from, to },
-    ...{ root: Buffer.from(tiles.root()).toString('base64'), checkpoint: top?.note ?? null, values, commitments },
+    ...{ format: bundleFormat, tenant, origin, epoch, range: { first: 0, size, from, to } },
+    ...{ root: Buffer.from(root).toString('base64'), checkpoint: top?.note ?? null, values, commitments },
   };
+}
+
+function isOf(anchor: Anchor, size: number, root: Hash): boolean {
+  return anchor.size === size && isSameHash(anchor.root, root);
+}
+
+function writeNote(folder: string, path: string, note: string): void {
+  const file = join(folder, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, note);
 }
 
 function hashAll({ folder, onProgress }: ExportPorts): Readonly<Record<string, ManifestFile>> {

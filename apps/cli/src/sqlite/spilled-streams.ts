@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { createNameFilter } from './name-filter.js';
 import type { KnownStream, KnownStreams } from '@countersign/audit';
 
 /** Streams that a judge remembers: the latest ones in memory, all others in a private file that is deleted at the end. */
@@ -13,6 +14,8 @@ export interface SpilledStreams extends KnownStreams {
 export function createSpilledStreams(inMemory = 2_000): SpilledStreams {
   const recent = new Map<string, KnownStream>();
   let file: SpillFile | undefined;
+  // Most streams that are asked for are new, and the file need not be asked for those.
+  const spilledNames = createNameFilter();
   const remember = (stream: string, known: KnownStream): void => {
     recent.delete(stream);
     recent.set(stream, known);
@@ -20,13 +23,16 @@ export function createSpilledStreams(inMemory = 2_000): SpilledStreams {
     file ??= openSpillFile();
     const oldest = [...recent].slice(0, inMemory);
     file.save(oldest);
-    for (const [name] of oldest) recent.delete(name);
+    for (const [name] of oldest) {
+      spilledNames.add(name);
+      recent.delete(name);
+    }
   };
   return {
     get: (stream) => {
       const known = recent.get(stream);
       if (known !== undefined) return known;
-      const spilled = file?.get(stream);
+      const spilled = spilledNames.mayHave(stream) ? file?.get(stream) : undefined;
       if (spilled !== undefined) remember(stream, spilled);
       return spilled;
     },

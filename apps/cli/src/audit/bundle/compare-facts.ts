@@ -49,23 +49,41 @@ export function compareFacts(folder: string, manifest: Manifest): ComparedFacts 
       months.add(monthOf(recordedAt));
     },
     end: (files, root) => {
-      const { origin, epoch, range, checkpoint } = manifest;
-      const isRooted = manifest.root === Buffer.from(root).toString('base64');
       const [newest] = notesIn(folder, manifest);
-      const isCounted = range.size === size && manifest.commitments === commitments;
-      const isDated = range.from === from && range.to === to;
-      const { anchor, note } = newest ?? {};
-      const isAnchored = checkpoint === (note ?? null) && origin === (anchor?.origin ?? null);
-      const isWhole = isRooted && isCounted && isDated && isAnchored && epoch === (anchor?.epoch ?? null);
+      const range = { first: 0, size, from, to } as const;
+      const isWhole = isSame(manifest, { range, commitments, root: Buffer.from(root).toString('base64') });
+      const isAnchored = newest === undefined ? isWithoutNote(manifest) : isOfNote(manifest, newest, files);
       const tables = [...months].map((month) => viewsFile(month, 'parquet'));
-      const hasTiles = note === undefined || files.isExactly(tilesFile('checkpoint'), Buffer.from(note));
       return [
-        ...(isWhole && anchor?.size === (note === undefined ? undefined : size) ? [] : [about(bundleFiles.manifest)]),
-        ...(hasTiles ? [] : [about(tilesFile('checkpoint'))]),
+        ...(isWhole && isAnchored ? [] : [about(bundleFiles.manifest)]),
         ...tables.filter((path) => !Object.hasOwn(manifest.files, path)).map(about),
       ];
     },
   };
+}
+
+function isSame(
+  manifest: Manifest,
+  { range, commitments, root }: Pick<Manifest, 'range' | 'commitments' | 'root'>,
+): boolean {
+  const { size, from, to } = manifest.range;
+  const isRanged = size === range.size && from === range.from && to === range.to;
+  return isRanged && manifest.commitments === commitments && manifest.root === root;
+}
+
+function isWithoutNote({ origin, epoch, checkpoint }: Manifest): boolean {
+  return origin === null && epoch === null && checkpoint === null;
+}
+
+/** Returns whether the manifest and the tiles have the newest checkpoint, and it covers the whole bundle. */
+function isOfNote(
+  { origin, epoch, range, checkpoint }: Manifest,
+  { anchor, note }: KeptNote,
+  files: BundleFiles,
+): boolean {
+  const hasTiles = files.isExactly(tilesFile('checkpoint'), Buffer.from(note));
+  const isNamed = checkpoint === note && origin === anchor?.origin && epoch === anchor.epoch;
+  return isNamed && hasTiles && anchor.size === range.size;
 }
 
 function about(path: string): Damage {

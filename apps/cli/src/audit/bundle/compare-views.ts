@@ -45,14 +45,11 @@ export function compareViews(files: BundleFiles): ComparedViews {
   return {
     take: (index, entry, stored) => {
       const { ndjson, csv, isHeaded } = monthFor(entry.recordedAt);
-      const event = stored === undefined ? undefined : toLogEvent(stored);
-      // The words about an event that cannot be read are those of the version that exported it.
-      const made = event !== undefined && isReadable(event) ? viewOf(event, index, entry.recordedAt) : undefined;
+      const made = madeFrom(index, entry, stored);
       if (made === undefined) unproven += 1;
       const view = ndjson.isBroken ? undefined : viewIn(ndjson, index, entry, made);
       if (view === undefined) return broken(ndjson, index);
-      const row = csv.isBroken ? undefined : rowOf(view);
-      return isHeaded && row !== undefined && readsAs(csv, row) ? [] : broken(csv, index);
+      return isHeaded && !csv.isBroken && hasRow(csv, view) ? [] : broken(csv, index);
     },
     end: () => [...months.values()].flatMap(({ ndjson, csv }) => [...endOf(ndjson), ...endOf(csv)]),
     unproven: () => unproven,
@@ -63,12 +60,19 @@ function openTable(files: BundleFiles, path: string): Table {
   return { path, lines: files.open(path), isBroken: false };
 }
 
-/** Undefined for a view of a commitment that is none: nothing vouches for its members. */
-function rowOf(view: LogEventView): string | undefined {
+/** The view that the event has. The words about one that cannot be read are those of the version that exported it. */
+function madeFrom(index: number, { recordedAt }: Entry, stored: StoredEvent | undefined): LogEventView | undefined {
+  if (stored === undefined) return undefined;
+  const event = toLogEvent(stored);
+  return isReadable(event) ? viewOf(event, index, recordedAt) : undefined;
+}
+
+/** Returns whether the table goes on with the row of a view. Nothing vouches for the members of the view of a commitment. */
+function hasRow(table: Table, view: LogEventView): boolean {
   try {
-    return csvOfView(view);
+    return readsAs(table, csvOfView(view));
   } catch {
-    return undefined;
+    return false;
   }
 }
 
@@ -78,10 +82,12 @@ function viewIn(table: Table, index: number, entry: Entry, made: LogEventView | 
   if (text === undefined) return undefined;
   if (made !== undefined) return text === JSON.stringify(made) ? made : undefined;
   const view = parsed(text);
-  const { eventId, type, revision, recordedAt } = entry;
-  const isOfEvent =
-    view?.eventId === eventId && view.type === type && view.revision === revision && view.recordedAt === recordedAt;
-  return isOfEvent && view.position === index ? view : undefined;
+  return view !== undefined && isAt(view, index, entry) ? view : undefined;
+}
+
+function isAt(view: LogEventView, index: number, entry: Entry): boolean {
+  const isOfEvent = view.eventId === entry.eventId && view.type === entry.type && view.position === index;
+  return isOfEvent && view.revision === entry.revision && view.recordedAt === entry.recordedAt;
 }
 
 function parsed(text: string): LogEventView | undefined {

@@ -35,10 +35,7 @@ function parsed(text: string): unknown {
 
 function isManifest(value: unknown): value is Manifest {
   if (!isObject(value) || value['format'] !== bundleFormat) return false;
-  const { tenant, origin, epoch, range, root, checkpoint, values, commitments, files } = value;
-  const isNamed = typeof tenant === 'string' && isTextOrNull(origin) && isTextOrNull(checkpoint);
-  const isCounted = (epoch === null || isCount(epoch)) && isCount(commitments) && typeof root === 'string';
-  return isNamed && isCounted && (values === 'stored' || values === 'clear') && isRange(range) && areFiles(files);
+  return Object.entries(members).every(([name, fits]) => fits(value[name]));
 }
 
 function isRange(value: unknown): boolean {
@@ -59,8 +56,22 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+const isText = (value: unknown): boolean => typeof value === 'string';
 const isTextOrNull = (value: unknown): boolean => value === null || typeof value === 'string';
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
+
+/** The members of a manifest besides its format. */
+const members: Readonly<Record<Exclude<keyof Manifest, 'format'>, (value: unknown) => boolean>> = {
+  tenant: isText,
+  origin: isTextOrNull,
+  epoch: (value) => value === null || isCount(value),
+  range: isRange,
+  root: isText,
+  checkpoint: isTextOrNull,
+  values: (value) => value === 'stored' || value === 'clear',
+  commitments: isCount,
+  files: areFiles,
+};
 
 /** A path in a bundle: names with slashes between, none of which leads out of the folder. */
 const pathForm = /^(?!\.)[A-Za-z0-9._-]+(?:\/(?!\.\.?(?:\/|$))[A-Za-z0-9._-]+)*$/;
