@@ -1,10 +1,13 @@
-import { setImmediate } from 'node:timers/promises';
 import { toLogEventView, toolCallStream, isCallId } from '@countersign/contracts';
-import type { LogEvent, UnreadableStream, UnreadableStreamView } from '@countersign/contracts';
+import type { AuditEventsQuery, UnreadableStream, UnreadableStreamView } from '@countersign/contracts';
 import { noSuchCall } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { foldCall, toToolCallView } from '@countersign/read-model';
 import { ok, refused } from './answer.js';
+import { exportedFile } from './audit/exported.js';
+import type { ExportedFile } from './audit/exported.js';
+import { selectEvents } from './audit/select-events.js';
+import type { EventsPage } from './audit/select-events.js';
 import type { Answer } from './answer.js';
 import type { GatewayPorts } from './ports.js';
 import type { ShownValues } from './visibility.js';
@@ -20,15 +23,16 @@ export interface Audit {
   ) => Promise<Answer>;
   /** The streams of the tenant that are set aside, in the order of the log. */
   readonly unreadable: (actor: Actor) => Answer;
-  /** The tenant's log in order, one JSON line per event. */
-  readonly log: (actor: Actor, after: number, limit: number) => AsyncGenerator<string, void>;
+  /** A page of the tenant's log, as a file. */
+  readonly events: (
+    actor: Actor,
+    query: AuditEventsQuery,
+  ) => Promise<Omit<EventsPage, 'events'> & { readonly file: ExportedFile }>;
 }
-
-const pageSize = 200;
 
 /** The audit side of the gateway. */
 export function createAudit(ports: GatewayPorts): Audit {
-  const { store, readModel } = ports;
+  const { store } = ports;
   const unreadable = unreadableIn(ports);
   return {
     unreadable: ({ tenant }) =>
@@ -51,24 +55,14 @@ export function createAudit(ports: GatewayPorts): Audit {
         toolCall: call === undefined ? null : toToolCallView(call, values === 'clear' ? 'whole' : 'masked'),
       });
     },
-    log: async function* (actor, after, limit) {
-      // A caller may name any position, and a store reads from that of an event only.
-      let position = readModel.places.upTo(after);
-      let left = limit;
-      for (;;) {
-        const page = await store.readAll(position, pageSize);
-        const last = page.at(-1);
-        if (last === undefined) return;
-        position = last.position;
-        const mine = page
-          .filter((event) => event.position > after && event.metadata.tenant === actor.tenant)
-          .slice(0, left);
-        left -= mine.length;
-        if (mine.length > 0) yield mine.map(toLine).join('');
-        if (left === 0) return;
-        // The log may be long: others get their turn between its pages.
-        await setImmediate();
-      }
+    events: async (actor, query) => {
+      const page = await selectEvents(
+        ports,
+        query.values === 'stored' ? (ports.sealedLog ?? store) : store,
+        actor,
+        query,
+      );
+      return { ...page, file: exportedFile(page.events, query) };
     },
   };
 }
@@ -80,8 +74,4 @@ export function unreadableIn({ unreadable, readModel }: GatewayPorts): () => rea
 
 function toStreamView({ tenant: _tenant, ...stream }: UnreadableStream): UnreadableStreamView {
   return stream;
-}
-
-function toLine(event: LogEvent): string {
-  return `${JSON.stringify(toLogEventView(event, 'masked'))}\n`;
 }

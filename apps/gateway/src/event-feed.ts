@@ -4,6 +4,7 @@ import {
   systemEventTypes,
   systemStreamPrefix,
   toLogEventView,
+  unreadableType,
 } from '@countersign/contracts';
 import type { EventAudience, LogEvent, RecordedEvent } from '@countersign/contracts';
 import { principalKey } from '@countersign/commands';
@@ -162,7 +163,7 @@ function mayReadRefusal({ roles, principal }: Actor, event: LogEvent): boolean {
 }
 
 /** The tenant of an event that lost its headers is that of its call. */
-function isOfTenant(readModel: Views, { tenant }: Actor, { metadata }: LogEvent): boolean {
+export function isOfTenant(readModel: Views, { tenant }: Actor, { metadata }: LogEvent): boolean {
   if (metadata.tenant !== null || metadata.callId === null) return metadata.tenant === tenant;
   return readModel.requesterOf(tenant, metadata.callId) !== undefined;
 }
@@ -180,9 +181,6 @@ function mayRead(readModel: Views, actor: Actor, event: LogEvent): boolean {
   if (event.type === 'RequestRefused') return mayReadRefusal(actor, event);
   return !policyTypes.has(event.type) || mayReadPolicy(actor);
 }
-
-/** With this name a reader gets every event that this version cannot read. The types of later versions have no name here. */
-export const unreadableType = 'unreadable';
 
 function createFilter(
   readModel: Views,

@@ -20,6 +20,8 @@ export interface GatewayPorts {
   readonly commands: CommandPorts;
   readonly readModel: ReadModel;
   readonly store: EventStore;
+  /** The log as it is stored, with sensitive values encrypted. Default: `store`. */
+  readonly sealedLog?: Pick<EventStore, 'readAll'> | undefined;
   /** The streams that this process found to be set aside. Default: those of the read model. */
   readonly unreadable?: (() => readonly UnreadableStream[]) | undefined;
   readonly tokens: Tokens;

@@ -35,6 +35,10 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   readonly hasCsv?: true;
   readonly stream?:
     'text/event-stream' | 'application/x-ndjson' | 'application/json' | 'text/plain' | 'application/octet-stream';
+  /** The content types that the query can ask for instead. */
+  readonly files?: readonly string[];
+  /** `Link` and `Countersign-Position` lead to the next page. */
+  readonly isPaged?: true;
   /** What the stream is, where its content type does not say it. */
   readonly streamed?: { readonly description: string; readonly example: string };
   /** A POST without an `Idempotency-Key`: a repeat gets the newest answer. */

@@ -164,6 +164,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       commands,
       readModel,
       store,
+      sealedLog: vault.store.raw,
       unreadable: unreadable.streams,
       tokens,
       sessions,

@@ -1,5 +1,6 @@
 export { principalKey, roles } from './actor.js';
 export type { Actor, Role } from './actor.js';
+export { aliasesOf } from './people/aliases.js';
 export { proofOf } from './proof.js';
 export { credentialOfToken } from './credential.js';
 export { createArgumentSchemas, SchemaEngineError } from './request/argument-schema.js';

@@ -26,6 +26,8 @@ export type { EventAudience } from './event-view.js';
 export { actorOfEvent, actorRules } from './event-actor.js';
 export type { ActorRule, EventActor } from './event-actor.js';
 export { codeOfEvent, eventCodes } from './event-codes.js';
+export { eventFacets, facetsOf, toolOf, unreadableType } from './event-facets.js';
+export type { EventFacet, FacetValues } from './event-facets.js';
 export { weigh } from './event-weight.js';
 export {
   currentSchemaVersion,
@@ -119,6 +121,7 @@ export {
 } from './requests.js';
 export {
   auditEventsQuerySchema,
+  exportFormats,
   auditToolCallQuerySchema,
   shownValuesQuerySchema,
   eventsQuerySchema,
@@ -153,6 +156,7 @@ export type {
   ListToolCallsQuery,
   PolicySuggestionsQuery,
   PolicyVersionsQuery,
+  AuditEventsQuery,
   OversightQuery,
 } from './queries.js';
 export { oversightGroupings, oversightReportSchema } from './oversight-views.js';

@@ -105,6 +105,9 @@ export const signInRefusedSchema = z.strictObject({
   lastAt: timeSchema,
 });
 
+/** How a reader sees hidden values: masked, encrypted as they are stored, or as they were recorded. */
+export const readValuesSchema = z.enum(['masked', 'stored', 'clear']).meta({ id: 'ReadValues' });
+
 /** An auditor exported the log or read values that others see masked. */
 export const auditReadSchema = z.strictObject({
   ...process,
@@ -116,12 +119,15 @@ export const auditReadSchema = z.strictObject({
     z
       .strictObject({
         what: z.enum(['export', 'call', 'list', 'stream']).meta({ id: 'AuditReadKind' }),
-        values: z.enum(['masked', 'stored', 'clear']).meta({ id: 'ReadValues' }),
+        values: readValuesSchema,
         callId: z.exactOptional(z.string()),
         /** The position of the log after which it began. */
         after: z.exactOptional(z.int().min(0)),
         /** The most events that it could return. */
         limit: z.exactOptional(z.int().min(1)),
+        /** The period that was asked for. */
+        since: z.exactOptional(z.string()),
+        until: z.exactOptional(z.string()),
         at: timeSchema,
       })
       .meta({ id: 'AuditedRead' }),

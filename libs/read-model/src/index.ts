@@ -2,6 +2,7 @@ export type { CallRequest, CallRow } from './call-row.js';
 export type { GrantReads, GrantsPage, GrantsQuery } from './grants.js';
 export { createLogComparison } from './compare-with-log.js';
 export type { CompareOptions, Compared, LogComparison } from './compare-with-log.js';
+export type { BlockReads, EventBlock, NextBlock, WantedEvents } from './event-blocks.js';
 export { foldCall } from './evolve.js';
 export { createOversight } from './oversight/oversight.js';
 export type { Oversight, OversightOptions } from './oversight/oversight.js';

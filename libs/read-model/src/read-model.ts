@@ -8,6 +8,7 @@ import type {
 } from '@countersign/contracts';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from './call-row.js';
+import type { BlockReads } from './event-blocks.js';
 import type { GrantReads } from './grants.js';
 
 /** An approval together with the call that it is about. */
@@ -245,6 +246,7 @@ export interface ReadModel {
   /** How many pending approvals of all tenants were requested at or before a time, epoch milliseconds. */
   readonly pendingSince: (atMs: number) => number;
   readonly places: PlaceReads;
+  readonly blocks: BlockReads;
   /** Writes the changes in memory to the file. Reads do not need it; a clean stop (`close`) does it. */
   readonly flush: () => void;
   readonly close: () => void;

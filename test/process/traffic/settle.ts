@@ -1,5 +1,5 @@
 import { isSettled } from '@countersign/contracts';
-import type { ToolCallView } from '@countersign/contracts';
+import type { EventView, ToolCallView } from '@countersign/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readAuditLines } from '../audit/log.js';
 import type { Http } from '../harness/http.js';
@@ -17,9 +17,14 @@ const patienceMs = 270_000;
 
 /** The whole log as an auditor reads it. */
 export async function readAuditLog(http: Http, tokens: Tokens): Promise<ReturnType<typeof readAuditLines>> {
-  const answer = await http.send({ method: 'GET', path: '/v1/audit/events', token: tokens.me, timeoutMs: 60_000 });
-  if (answer.status !== 200) throw new Error(`the audit log answered ${answer.status}: ${answer.text.slice(0, 300)}`);
-  return readAuditLines(answer.text);
+  const all: EventView[] = [];
+  for (let path: string | undefined = '/v1/audit/events?limit=10000'; path !== undefined;) {
+    const answer = await http.send({ method: 'GET', path, token: tokens.me, timeoutMs: 60_000 });
+    if (answer.status !== 200) throw new Error(`the audit log answered ${answer.status}: ${answer.text.slice(0, 300)}`);
+    all.push(...readAuditLines(answer.text));
+    path = /<([^>]+)>; rel="next"/.exec(String(answer.headers['link'] ?? ''))?.[1];
+  }
+  return all;
 }
 
 /**

@@ -72,7 +72,8 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const ports = { ...views, ...door, metrics, clock, ids, log, checks, tracing };
     const { host, publicUrl, corsOrigins } = config;
     const erasing = vault && toErasing(vault, { ...views, idempotency, clock, ids, log });
-    const limited = { ...ports, ...erasing, requestsPerSecond: config.requestsPerSecond ?? undefined };
+    const sealedLog = vault?.store.raw;
+    const limited = { ...ports, ...erasing, sealedLog, requestsPerSecond: config.requestsPerSecond ?? undefined };
     await roleProcess.serve((port) =>
       createGatewayApp(limited, { host, port, corsOrigins, inbox: { publicUrl: publicUrl ?? undefined } }),
     );

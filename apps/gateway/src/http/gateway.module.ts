@@ -3,6 +3,7 @@ import type { DynamicModule } from '@nestjs/common';
 import { OperationsController, operationsPorts } from '@countersign/shell';
 import { routes } from '../routes.js';
 import { ApprovalsController } from './approvals.controller.js';
+import { AuditController } from './audit.controller.js';
 import { CheckpointsController } from './checkpoints.controller.js';
 import { serveAs } from './endpoint.js';
 import { ExecutionsController } from './executions.controller.js';
@@ -36,6 +37,7 @@ export class GatewayModule {
         PolicyController,
         OversightController,
         StreamsController,
+        AuditController,
         CheckpointsController,
         TilesController,
         SubjectsController,

@@ -1,32 +1,20 @@
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { Actor } from '@countersign/commands';
-import { eventTypes, isCallId } from '@countersign/contracts';
+import { eventTypes, isCallId, unreadableType } from '@countersign/contracts';
 import { requestHeaders, safeHeaders } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
-import { unreadableType } from '../event-feed.js';
 import type { EventSelection } from '../event-feed.js';
-import type { RecordOfUse } from '../record-of-use.js';
 import type { EventSink } from '../event-reader.js';
 import { routes } from '../routes.js';
 import { invalidRequest } from '../validation.js';
 import { admitClear } from './clear-values.js';
 import { Endpoint } from './endpoint.js';
-import {
-  actorOf,
-  isStill,
-  linesType,
-  paramOf,
-  positionOf,
-  queryOf,
-  read,
-  sendLines,
-  whenOver,
-} from './http-context.js';
+import { actorOf, isStill, paramOf, positionOf, queryOf, read, whenOver } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 import { refuseFuture } from './when-seen.js';
 
-/** The log, as a stream of events for programs and as an export for auditors. */
+/** The log, as a stream of events for programs, and the events of one call for auditors. */
 @Controller()
 export class StreamsController {
   readonly #http: HttpContext;
@@ -79,28 +67,6 @@ export class StreamsController {
     return read(this.#http, request, reply, (actor) => Promise.resolve(audit.unreadable(actor)));
   }
 
-  @Endpoint(routes.auditLog)
-  async auditLog(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { after = 0, limit = Infinity } = queryOf(routes.auditLog, request);
-    const { audit, caps } = this.#http.gateway;
-    const actor = actorOf(request);
-    await this.#refuseFuture(actor, after);
-    if (request.method === 'HEAD') {
-      sendHead(reply, { 'content-type': linesType });
-      return;
-    }
-    const lines = audit.log(actor, after, limit);
-    // The export of a long log is a stream like those of events.
-    whenOver(this.#http, request, reply, caps.streams.take(actor));
-    const limited = limit === Infinity ? {} : { limit };
-    this.#record(actor, { what: 'export', values: 'masked', after, ...limited });
-    sendLines(reply, lines);
-  }
-
-  #record(...read: Parameters<RecordOfUse['auditRead']>): void {
-    this.#http.ports.use?.auditRead(...read);
-  }
-
   #refuseFuture(actor: Actor, position: number): Promise<void> {
     const { ports, gateway } = this.#http;
     return refuseFuture(ports, gateway.caps, actor, position);
@@ -125,7 +91,7 @@ function typesOf(list: string): ReadonlySet<string> {
 }
 
 /** The headers of a stream, and its end: a client asks what the stream would be. */
-function sendHead(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
+export function sendHead(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
   reply.hijack();
   reply.raw.writeHead(200, { ...safeHeaders, ...headers, ...ofRequest(reply) });
   reply.raw.end();

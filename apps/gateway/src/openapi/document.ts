@@ -111,6 +111,12 @@ const sharedHeaders = {
     schema: { type: 'string' },
   },
   Location: { description: 'The address of what was created.', schema: { type: 'string' } },
+  Link: {
+    description:
+      'The next page, with `rel="next"`. Absent: everything up to `Countersign-Position` was looked through.',
+    schema: { type: 'string' },
+    example: '</v1/audit/events?types=ApprovalResponded&after=1204>; rel="next"',
+  },
   IdempotentReplayed: {
     description: '`true`: an earlier request with the same `Idempotency-Key` was this command.',
     schema: { type: 'string', enum: ['true'] },

@@ -42,12 +42,14 @@ function successes(route: Route, book: SchemaRegistry): Record<string, JsonSchem
   if (route.stream !== undefined) {
     const schema = streamSchemas[route.stream] ?? { type: 'string' };
     const ofStream = route.method === 'GET' ? [] : ['IdempotentReplayed'];
+    const ofPages = route.isPaged === true ? ['Position', 'Link'] : [];
+    const binary = (route.files ?? []).map((type) => [type, { schema: { type: 'string' } }] as const);
     const { description, ...example } = route.streamed ?? { description: streamWords[route.stream] };
     return {
       200: {
         description,
-        headers: headersNamed(...ofStream),
-        content: { [route.stream]: { schema, ...example } },
+        headers: headersNamed(...ofStream, ...ofPages),
+        content: { [route.stream]: { schema, ...example }, ...Object.fromEntries(binary) },
       },
     };
   }

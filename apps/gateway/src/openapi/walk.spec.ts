@@ -101,6 +101,8 @@ function wrongValueOf({ schema: given }: Parameter): string | undefined {
   const { maximum, maxLength } = schema as Readonly<Record<string, number | undefined>>;
   if (schema['enum'] !== undefined || schema['anyOf'] !== undefined) return 'nosuch';
   if (typesOf(schema).includes('integer')) return String((maximum ?? 0) + 1);
+  // Any text is a list of names, but for the empty one.
+  if (typesOf(schema).includes('array') && resolved(schema['items'] as JsonSchema)['enum'] === undefined) return '';
   if (typesOf(schema).includes('array') || schema['format'] === 'date-time') return 'yesterday';
   return maxLength === undefined ? undefined : 'a'.repeat(maxLength + 1);
 }

@@ -31,10 +31,12 @@ export const logRoutes = {
     method: 'GET',
     path: '/v1/audit/events',
     tag: 'Events and audit',
-    summary: "Export the tenant's log in order, one event per line",
+    summary: "Search and export the tenant's log, in pages",
     roles: ['auditor'],
     query: auditEventsQuerySchema,
     stream: 'application/x-ndjson',
+    files: ['text/csv', 'application/vnd.apache.parquet'],
+    isPaged: true,
     codes: [],
   }),
   listUnreadable: defineRoute({

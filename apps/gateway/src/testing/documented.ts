@@ -27,9 +27,9 @@ export interface Documented {
 }
 
 /** Headers that only some answers of a status have. */
-const sometimes = ['Countersign-Position', 'Idempotent-Replayed'];
+const sometimes = ['Countersign-Position', 'Idempotent-Replayed', 'Link'];
 const ours = [
-  ...['Countersign-Position', 'Idempotent-Replayed', 'Location', 'RateLimit', 'RateLimit-Policy'],
+  ...['Countersign-Position', 'Idempotent-Replayed', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy'],
   ...['Request-Id', 'Retry-After', 'WWW-Authenticate'],
 ];
 

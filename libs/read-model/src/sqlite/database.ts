@@ -6,7 +6,7 @@ import type { Log } from '@countersign/runtime';
 import { readerVersion } from './unreadable-rows.js';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
-export const schemaVersion = 17;
+export const schemaVersion = 18;
 
 /**
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
@@ -15,17 +15,21 @@ export const schemaVersion = 17;
  * that lists filter by and are sorted by. Every `seq` is a position of the log, so new rows are next to the last ones. The
  * indexes of approvals contain the columns that are filtered most: such a filter without matches reads no row, and a page
  * of 100,000 pending takes milliseconds. The index of calls is read once per state, and the states are merged. `runs` has one row for each agent
- * and principal of a run. `places` has some positions of events: a store may read its log from such a position alone.
+ * and principal of a run. `places` has some positions of events: a store may read its log from such a position alone. `blocks`
+ * summarizes the events of the log, 256 at a time; the one that is not full yet is in `meta`.
  */
 const tables = `
   CREATE TABLE meta (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     position INTEGER NOT NULL, previous INTEGER NOT NULL, event_id TEXT NOT NULL,
     calls INTEGER NOT NULL, approvals INTEGER NOT NULL, pending INTEGER NOT NULL, unknown INTEGER NOT NULL,
-    events INTEGER NOT NULL, latest TEXT NOT NULL
+    events INTEGER NOT NULL, latest TEXT NOT NULL, block TEXT NOT NULL
   ) STRICT;
-  INSERT INTO meta VALUES (1, 0, 0, '', 0, 0, 0, 0, 0, '');
+  INSERT INTO meta VALUES (1, 0, 0, '', 0, 0, 0, 0, 0, '', '');
   CREATE TABLE places (seq INTEGER PRIMARY KEY, latest TEXT NOT NULL) STRICT;
+  CREATE TABLE blocks (
+    seq INTEGER PRIMARY KEY, start INTEGER NOT NULL, earliest TEXT NOT NULL, latest TEXT NOT NULL, summary TEXT NOT NULL
+  ) STRICT;
   CREATE TABLE seal (
     id INTEGER PRIMARY KEY CHECK (id = 1), keys_made INTEGER NOT NULL, erased_keys TEXT NOT NULL
   ) STRICT;
@@ -67,6 +71,7 @@ const tables = `
   CREATE INDEX nested_by_run ON nested (tenant, outer_run, seq);
   CREATE INDEX batches_by_id ON batches (tenant, requested_by, run_id, batch_id, seq);
   CREATE INDEX calls_by_due ON calls (due_at) WHERE due_at IS NOT NULL;
+  CREATE UNIQUE INDEX blocks_by_start ON blocks (start);
   CREATE INDEX places_by_time ON places (latest, seq);
   CREATE INDEX approvals_pending
     ON approvals (tenant, seq, tool_name, run_id, agent_id, asked, requested_at, rule_id, risk) WHERE state = 'pending';

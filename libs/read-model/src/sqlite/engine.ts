@@ -11,6 +11,7 @@ import { createStatements, isDiskFull } from './database.js';
 import { createGrantRows } from './grant-rows.js';
 import type { RowSeal } from './database.js';
 import { createDeadlines } from './deadlines.js';
+import { createBlockRows } from './block-rows.js';
 import { createPlaceRows } from './places.js';
 import { bytesOfRun, callsOfBatch, callsOfRun, openCallsOfRun, placeInRun } from './runs.js';
 import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
@@ -44,6 +45,7 @@ export interface Engine extends Pick<
   | 'tenantsAsked'
   | 'pendingSince'
   | 'places'
+  | 'blocks'
   | 'flush'
   | 'close'
 > {
@@ -61,7 +63,8 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
   const grants = createGrantRows(prepare, unreadable, seal);
   const stored = readMeta(prepare);
   const places = createPlaceRows(prepare, stored.checkpoint.position, stored.places);
-  const rows = createWorkingSet(db, prepare, bounds, { grants, unreadable, places }, seal);
+  const blocks = createBlockRows(prepare, stored.checkpoint.position, stored.block);
+  const rows = createWorkingSet(db, prepare, bounds, { grants, unreadable, places, blocks }, seal);
   const deadlines = createDeadlines(prepare, rows);
 
   const flush = (): void => {
@@ -144,6 +147,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
           .map(({ tenant }) => String(tenant));
       }),
     places: { before: places.before, upTo: places.upTo },
+    blocks: { next: blocks.next },
     pendingSince: (atMs) =>
       fromFile(() => {
         const count = `SELECT count(*) AS pending FROM approvals INDEXED BY approvals_pending

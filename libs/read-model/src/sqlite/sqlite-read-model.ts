@@ -128,6 +128,7 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
       before: (time) => engine.places.before(time),
       upTo: (position) => engine.places.upTo(position),
     },
+    blocks: { next: (...given) => engine.blocks.next(...given) },
     flush: () => {
       engine.flush();
     },

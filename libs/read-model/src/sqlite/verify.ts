@@ -32,7 +32,7 @@ export interface Verification {
 
 const differencesMax = 20;
 const rowsPerTurn = 500;
-const compared = ['meta', 'calls', 'requests', 'nested', 'batches', 'approvals', 'runs', 'grants', 'places'];
+const compared = ['meta', 'calls', 'requests', 'nested', 'batches', 'approvals', 'runs', 'grants', 'places', 'blocks'];
 
 /**
  * Replays the log up to the checkpoint of a read model's file and compares every row. The file may be in use: a

@@ -9,6 +9,7 @@ import type { RowSeal } from './database.js';
 import { createRecentRows } from './recent-rows.js';
 import type { Entry, RecentRows } from './recent-rows.js';
 import { rowColumns, toCallRow } from './stored-row.js';
+import type { BlockRows } from './block-rows.js';
 import type { PlaceCounts, PlaceRows } from './places.js';
 import type { UnreadableRows } from './unreadable-rows.js';
 import { writeEntry } from './write-entry.js';
@@ -70,6 +71,7 @@ interface Others {
   readonly grants: GrantRows;
   readonly unreadable: UnreadableRows;
   readonly places: PlaceRows;
+  readonly blocks: BlockRows;
 }
 
 /** The working set over an opened file. */
@@ -77,10 +79,10 @@ export function createWorkingSet(
   db: DatabaseSync,
   prepare: Prepare,
   bounds: Bounds,
-  { grants, unreadable, places }: Others,
+  { grants, unreadable, places, blocks }: Others,
   seal?: RowSeal,
 ): WorkingSet {
-  const others = [grants, unreadable, places];
+  const others = [grants, unreadable, places, blocks];
   const stored = readMeta(prepare);
   let checkpoint: Checkpoint = stored.checkpoint;
   let counts: Counts = stored.counts;
@@ -110,6 +112,11 @@ export function createWorkingSet(
     return row;
   };
 
+  const find = (callId: string): CallRow | undefined => {
+    const entry = dirty.get(callId) ?? recent.get(callId) ?? loadEntry(prepare, callId);
+    if (entry !== undefined && !dirty.has(callId)) recent.put(callId, entry);
+    return entry?.row;
+  };
   /** The row of a call whose stream is set aside: it keeps the state of what could be read. */
   const foldUnreadable = (event: UnreadableEvent): CallRow | undefined => {
     const { callId, tenant } = event.metadata;
@@ -134,6 +141,7 @@ export function createWorkingSet(
       const row = foldOne(event);
       checkpoint = { position: event.position, previous: checkpoint.position, eventId: event.eventId };
       places.fold(event);
+      blocks.fold(event, find);
       pendingEvents += 1;
       return row;
     },
@@ -144,7 +152,7 @@ export function createWorkingSet(
       inTransaction(db, () => {
         for (const entry of dirty.values()) after = writeEntry(prepare, seal, entry, after);
         for (const table of others) table.write();
-        writeMeta(prepare, storedPosition, checkpoint, { ...after, ...places.counts() });
+        writeMeta(prepare, storedPosition, checkpoint, { ...after, ...places.counts(), ...blocks.counts() });
         if (seal !== undefined) prepare('UPDATE seal SET keys_made = ?').run(seal.keysMade());
       });
       counts = after;
@@ -167,13 +175,7 @@ export function createWorkingSet(
         if (db.isTransaction) db.exec('ROLLBACK');
       }
     },
-    find: (callId) => {
-      const kept = dirty.get(callId) ?? recent.get(callId);
-      if (kept !== undefined) return kept.row;
-      const entry = loadEntry(prepare, callId);
-      if (entry !== undefined) recent.put(callId, entry);
-      return entry?.row;
-    },
+    find,
     newInRun: added.ofRun,
     unflushed: () => dirty,
     counts: () => counts,
@@ -217,7 +219,12 @@ function loadEntry(prepare: Prepare, callId: string): Entry | undefined {
 }
 
 /** The checkpoint of the file, and its counts. */
-export function readMeta(prepare: Prepare): { checkpoint: Checkpoint; counts: Counts; places: PlaceCounts } {
+export function readMeta(prepare: Prepare): {
+  checkpoint: Checkpoint;
+  counts: Counts;
+  places: PlaceCounts;
+  block: string;
+} {
   const meta = prepare('SELECT * FROM meta').get() ?? {};
   return {
     checkpoint: {
@@ -232,6 +239,7 @@ export function readMeta(prepare: Prepare): { checkpoint: Checkpoint; counts: Co
       unknown: Number(meta['unknown']),
     },
     places: { events: Number(meta['events']), latest: String(meta['latest']) },
+    block: String(meta['block']),
   };
 }
 
@@ -239,12 +247,12 @@ function writeMeta(
   prepare: Prepare,
   before: number,
   { position, previous, eventId }: Checkpoint,
-  { calls, approvals, pending, unknown, events, latest }: Counts & PlaceCounts,
+  { calls, approvals, pending, unknown, events, latest, block }: Counts & PlaceCounts & { readonly block: string },
 ): void {
   const { changes } = prepare(
     `UPDATE meta SET position = ?, previous = ?, event_id = ?, calls = ?, approvals = ?, pending = ?, unknown = ?,
-       events = ?, latest = ? WHERE position = ?`,
-  ).run(position, previous, eventId, calls, approvals, pending, unknown, events, latest, before);
+       events = ?, latest = ?, block = ? WHERE position = ?`,
+  ).run(position, previous, eventId, calls, approvals, pending, unknown, events, latest, block, before);
   // Two writers would each fold from rows that the other has changed.
   if (changes !== 1) throw new Error('another process writes this read model; each needs a file of its own');
 }

@@ -1,0 +1,69 @@
+import { bodyOf } from '@countersign/audit';
+import { isReadable, secretPointers, toLogEventView } from '@countersign/contracts';
+import type { AuditEventsQuery, LogEvent, LogEventView, RecordedEvent } from '@countersign/contracts';
+import { csvOf, linesOf, ocsfOf, parquetOf } from '@countersign/exports';
+
+/** A page of the log as a file. */
+export interface ExportedFile {
+  readonly contentType: string;
+  /** The ending of a name for it; undefined: it is read, not kept. */
+  readonly ending?: string;
+  readonly pieces: AsyncGenerator<string | Uint8Array, void>;
+}
+
+const contentTypes = {
+  ndjson: 'application/x-ndjson',
+  ocsf: 'application/x-ndjson',
+  csv: 'text/csv; charset=utf-8',
+  parquet: 'application/vnd.apache.parquet',
+} as const;
+
+/** So many events are turned into text before others get their turn. */
+const eventsPerPiece = 100;
+
+/** The events of a page in the format and with the values that were asked for. */
+export function exportedFile(
+  events: readonly LogEvent[],
+  { format = 'ndjson', values = 'masked' }: Pick<AuditEventsQuery, 'format' | 'values'>,
+): ExportedFile {
+  const contentType = contentTypes[format];
+  if (values === 'stored') return { contentType, pieces: linesOf(inPages(events, toStoredForm)) };
+  const views = inPages(events, (event): LogEventView => toLogEventView(event, values));
+  switch (format) {
+    case 'ndjson':
+      return { contentType, pieces: linesOf(views) };
+    case 'ocsf':
+      return { contentType, pieces: ocsfOf(views) };
+    case 'csv':
+      return { contentType, ending: 'csv', pieces: csvOf(views) };
+    case 'parquet':
+      return { contentType, ending: 'parquet', pieces: parquetOf(views) };
+  }
+}
+
+async function* inPages<Row>(
+  events: readonly LogEvent[],
+  toRow: (event: LogEvent) => Row,
+): AsyncGenerator<readonly Row[], void> {
+  for (let from = 0; from < events.length; from += eventsPerPiece) {
+    yield events.slice(from, from + eventsPerPiece).map(toRow);
+    await new Promise(setImmediate);
+  }
+}
+
+/**
+ * An event as the tree over the log has it. Where a value that is hidden was recorded in clear, the event is a commitment: the
+ * digest of its content instead of the content.
+ */
+function toStoredForm(event: LogEvent): object {
+  const { eventId, stream, revision, type, recordedAt } = event;
+  const place = { eventId, stream, revision, type, recordedAt };
+  const { metadata, data } = isReadable(event) ? event : (event.stored ?? { metadata: undefined, data: undefined });
+  if (isReadable(event) && !hasClearValues(event)) return { ...place, metadata, data };
+  return { v: 1, ...place, body: bodyOf({ metadata, data }) };
+}
+
+function hasClearValues({ type, data, metadata }: RecordedEvent): boolean {
+  const sealed = new Set(metadata.sealed?.pointers);
+  return secretPointers({ type, data }).some((pointer) => !sealed.has(pointer));
+}

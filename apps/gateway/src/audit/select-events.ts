@@ -1,0 +1,155 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Actor } from '@countersign/commands';
+import { isReadable, weigh } from '@countersign/contracts';
+import type { AuditEventsQuery, LogEvent } from '@countersign/contracts';
+import type { EventStore } from '@countersign/event-store';
+import type { EventBlock, ReadModel, WantedEvents } from '@countersign/read-model';
+import type { GatewayPorts } from '../ports.js';
+import { searchOf } from './wanted-events.js';
+import type { Search } from './wanted-events.js';
+
+/** One page of the log. */
+export interface EventsPage {
+  readonly events: readonly LogEvent[];
+  /** Where the next page begins: `after` it, or `before` it from the newest; null: everything was looked through. */
+  readonly next: number | null;
+  /** The position of the log that the page shows. */
+  readonly position: number;
+}
+
+const limitDefault = 1000;
+/** A page ends early when it is as large as this, or when so many events were read for it: no search keeps others waiting. */
+const [bytesMax, readsMax] = [16 * 1024 * 1024, 25_000];
+const pageSize = 256;
+
+/**
+ * Selects events of the tenant. It reads the log only where the summaries of the read model say that something may be. The page is
+ * in memory, so that a damaged log is an error and not an end.
+ * @param store the log, or the log as it is stored.
+ */
+export async function selectEvents(
+  ports: Pick<GatewayPorts, 'readModel' | 'commands'>,
+  store: Pick<EventStore, 'readAll'>,
+  actor: Actor,
+  query: AuditEventsQuery,
+): Promise<EventsPage> {
+  const search = searchOf(ports, actor, query);
+  const page = createPage(search, query);
+  const position = ports.readModel.checkpoint();
+  const isUp = query.order !== 'desc';
+  for (const part of partsOf(ports.readModel, search.wanted, query, position)) {
+    if (part !== null) {
+      const events = (await readBlock(store, part)).filter((event) => event.position > part.after);
+      const last = page.take(isUp ? events : events.toReversed());
+      // From the newest, the next part begins with the event at `start`.
+      const next = last ?? (isUp ? part.end : part.start + 1);
+      if (last !== undefined || page.isSpent()) return { events: page.events, next, position };
+    }
+    // The log may be long: others get their turn between its parts.
+    await setImmediate();
+  }
+  return { events: page.events, next: null, position };
+}
+
+/** What is read of a block: the events after `after`. */
+interface Part extends EventBlock {
+  readonly after: number;
+}
+
+/**
+ * The parts of the log that may have wanted events, up to `position`, in the order of the search; null where blocks were passed
+ * over. A block that is not full grows while others write, so that it may be found again: what was read of it is not read twice.
+ */
+function* partsOf(
+  { blocks }: Pick<ReadModel, 'blocks'>,
+  wanted: WantedEvents,
+  { order, after = 0, before = Number.MAX_SAFE_INTEGER }: AuditEventsQuery,
+  position: number,
+): Generator<Part | null, void> {
+  const walk = order === 'desc' ? down(after, before) : up(after, Math.min(before, position));
+  for (let at = walk.from; walk.hasMore(at);) {
+    const next = blocks.next(wanted, at, walk.order);
+    if (next.status === 'end') return;
+    if (next.status === 'passed') yield null;
+    else {
+      const { start, end } = next;
+      if (walk.isBeyond(next)) return;
+      yield { start, end: Math.min(end, position), after: walk.firstAfter(at, start) };
+    }
+    at = next.status === 'passed' ? next.at : walk.end(next);
+  }
+}
+
+/** How a search goes through the blocks. */
+interface Walk {
+  readonly order: 'oldest' | 'newest';
+  readonly from: number;
+  readonly hasMore: (at: number) => boolean;
+  readonly isBeyond: (block: EventBlock) => boolean;
+  readonly firstAfter: (at: number, start: number) => number;
+  readonly end: (block: EventBlock) => number;
+}
+
+function up(after: number, before: number): Walk {
+  return {
+    ...{ order: 'oldest', from: after },
+    hasMore: (at) => at < before,
+    isBeyond: ({ start }) => start >= before,
+    firstAfter: (at, start) => Math.max(at, start),
+    end: ({ end }) => end,
+  };
+}
+
+function down(after: number, before: number): Walk {
+  return {
+    ...{ order: 'newest', from: before },
+    hasMore: (at) => at > after,
+    isBeyond: ({ end }) => end <= after,
+    firstAfter: (_at, start) => start,
+    end: ({ start }) => start,
+  };
+}
+
+/** All events of a block. Its end was folded, so they are recorded. */
+async function readBlock(store: Pick<EventStore, 'readAll'>, { start, end }: EventBlock): Promise<readonly LogEvent[]> {
+  const events: LogEvent[] = [];
+  for (let at = start; at < end;) {
+    const read = await store.readAll(at, pageSize);
+    const last = read.at(-1);
+    if (last === undefined) return events;
+    events.push(...read.filter(({ position }) => position <= end));
+    at = last.position;
+  }
+  return events;
+}
+
+interface Page {
+  readonly events: readonly LogEvent[];
+  /** Takes the wanted ones of a block, in order. Returns the position of the last one when the page is full. */
+  readonly take: (events: readonly LogEvent[]) => number | undefined;
+  /** Returns whether enough was read for one page. */
+  readonly isSpent: () => boolean;
+}
+
+function createPage(
+  search: Search,
+  { limit = limitDefault, after = 0, before = Number.MAX_SAFE_INTEGER }: AuditEventsQuery,
+): Page {
+  const events: LogEvent[] = [];
+  let [bytes, reads] = [0, 0];
+  return {
+    events,
+    take: (read) => {
+      reads += read.length;
+      for (const event of read) {
+        const { position } = event;
+        if (position <= after || position >= before || !search.isWanted(event)) continue;
+        events.push(event);
+        bytes += isReadable(event) ? weigh(event) : 512;
+        if (events.length >= limit || bytes >= bytesMax) return position;
+      }
+      return undefined;
+    },
+    isSpent: () => reads >= readsMax,
+  };
+}
