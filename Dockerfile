@@ -29,7 +29,7 @@ COPY --from=build --chown=root:root /app /app
 # What is mounted over these takes their owner.
 RUN install --directory --owner=node --group=node /data /etc/countersign/tokens && \
     install --directory --owner=node --group=node --mode=0700 /keys /credentials /credentials/tokens /credentials/requests \
-      /credentials/kafka /credentials/admin /credentials/operator /credentials/worker /credentials/keeper \
+      /credentials/kafka /credentials/admin /credentials/operator /credentials/worker /credentials/keeper /credentials/notary \
       /credentials/gateway /credentials/ledger /credentials/relay /credentials/projector /credentials/resolver /credentials/notifier
 USER node
 VOLUME /data

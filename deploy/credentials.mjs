@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { selfSigned } from './certificate.mjs';
 
 /** The users of Kafka that sign in with a file of their own; `broker` and `health` are known to the broker alone. */
-const users = ['admin', 'operator', 'worker', 'ledger', 'relay', 'projector', 'resolver', 'notifier'];
+const users = ['admin', 'operator', 'worker', 'ledger', 'relay', 'projector', 'resolver', 'notifier', 'notary'];
 /** The processes that borrow keys from the keeper, each role with a token of its own. */
 const borrowers = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'];
 const kid = 'worker-1';
@@ -33,6 +33,7 @@ function create() {
   const privateKey = kept(join(root, 'worker', 'signing-key.pem'), newSigningKey);
   registerKey(join(root, 'requests', 'keys.json'), privateKey);
   createForKeeper();
+  createForNotary();
   process.stdout.write('the credentials are in their volumes; to see them: docker compose run --rm show-credentials\n');
 }
 
@@ -49,6 +50,20 @@ function createForKeeper() {
   }
   const cert = readFileSync(certFile, 'utf8');
   for (const role of borrowers) write(join(root, role, 'keeper.pem'), cert);
+}
+
+/** The log key, which signs checkpoints; the token of the gateways; and the certificate, which is its own authority. */
+function createForNotary() {
+  kept(join(root, 'notary', 'log-key.pem'), newSigningKey);
+  const token = kept(join(root, 'gateway', 'notary-token'), newToken);
+  write(join(root, 'notary', 'notary-tokens'), `${token}\n`);
+  const [certFile, keyFile] = [join(root, 'notary', 'notary.pem'), join(root, 'notary', 'notary-key.pem')];
+  if (!existsSync(certFile) || !existsSync(keyFile)) {
+    const { cert, key } = selfSigned(['notary-1', 'notary-2', 'localhost']);
+    write(keyFile, `${key}\n`);
+    write(certFile, `${cert}\n`);
+  }
+  write(join(root, 'gateway', 'notary.pem'), readFileSync(certFile, 'utf8'));
 }
 
 /** The key of the first worker, in the list of those that requests may be signed with. Other keys stay. */

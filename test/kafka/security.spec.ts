@@ -75,7 +75,7 @@ const readAs = (name: string, topic: string, groupId: string): Promise<string> =
 
 describe('with the rights of the guide', () => {
   it('the table is read whole', () => {
-    const everybody = ['worker', 'ledger', 'relay', 'projector', 'resolver', 'notifier', 'operator'];
+    const everybody = ['worker', 'ledger', 'relay', 'projector', 'resolver', 'notifier', 'notary', 'operator'];
     expect(principals).toEqual(everybody);
   });
 
@@ -105,6 +105,7 @@ describe('with the rights of the guide', () => {
     ['worker', names.events, `${topicPrefix}-relay`, notThatGroup],
     ['resolver', names.events, `${topicPrefix}-relay`, notThatGroup],
     ['notifier', names.events, `${topicPrefix}-resolver`, notThatGroup],
+    ['notary', names.events, `${topicPrefix}-relay`, notThatGroup],
   ])('%s may not read %s in the group %s', async (name, topic, group, refusal) => {
     expect(await readAs(name, topic, group)).toMatch(refusal);
   });

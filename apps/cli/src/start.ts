@@ -14,6 +14,7 @@ export const roles = [
   'projector',
   'resolver',
   'notifier',
+  'notary',
   'keeper',
 ] as const;
 
@@ -69,10 +70,11 @@ The roles:
   projector   records deadlines
   resolver    executes the tools of COUNTERSIGN_TOOLS
   notifier    sends messages to people
+  notary      keeps the tree over the log and signs checkpoints of it
   keeper      lends the keys of sensitive values to the other roles of a
               cluster: needs EventStoreDB
 
-The roles from ledger to notifier need EventStoreDB and Kafka. A role is
+The roles from ledger to notary need EventStoreDB and Kafka. A role is
 configured by its environment. --print-config shows all settings, and reports
 every mistake in them at once. Files are read at the start. A role waits for
 each dependency that is unavailable; /readyz names them.

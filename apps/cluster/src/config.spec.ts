@@ -41,10 +41,12 @@ describe('the configuration of a role', () => {
     expect(missing).toEqual({
       gateway: ['COUNTERSIGN_EVENTSTORE_URL', 'COUNTERSIGN_TOKENS_FILE'],
       ...{ ledger: both, relay: both, projector: both, resolver: both, notifier: both },
+      notary: [...both, 'COUNTERSIGN_LOG_KEY_FILE', 'COUNTERSIGN_NOTARY_TOKEN_FILE'],
       keeper: ['COUNTERSIGN_EVENTSTORE_URL', 'COUNTERSIGN_KEYS_FOLDER', 'COUNTERSIGN_KEEPER_TOKENS_FILE'],
     });
-    // The keeper reads the files of its tokens at once.
-    for (const role of roles.filter((each) => each !== 'keeper')) expect(wrong(role, all)).toEqual([]);
+    // The keeper and the notary read the files of their tokens at once.
+    for (const role of roles.filter((each) => each !== 'keeper' && each !== 'notary'))
+      expect(wrong(role, all)).toEqual([]);
   });
 
   it('ignores unrelated environment variables', () => {

@@ -21,13 +21,16 @@ import {
   saslProblems,
   withoutPassword,
 } from './connection-problems.js';
+import { notaryProblems, notaryUserProblems, toNotaries } from './notary/notary-config.js';
 import {
+  askingNotaries,
   borrowing,
   consuming,
   eventStore,
   executing,
   kafka,
   keeping,
+  notarizing,
   people,
   requests,
   senders,
@@ -44,6 +47,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const variablesOf = {
   gateway: {
     ...{ ...processVariables, ...eventStore, ...borrowing, ...judgingVariables },
+    ...askingNotaries,
     ...{ ...senders, ...tellingVariables, ...servingVariables, ...browsedVariables, ...signIn, ...receiptVariables },
   },
   ledger: {
@@ -72,6 +76,7 @@ const variablesOf = {
     COUNTERSIGN_POLICY: judgingVariables.COUNTERSIGN_POLICY,
     ...people,
   },
+  notary: { ...processVariables, ...eventStore, ...kafka, ...notarizing },
   keeper: { ...processVariables, ...eventStore, ...keeping },
 } as const satisfies Record<Role, z.ZodRawShape>;
 
@@ -91,7 +96,9 @@ type Values = Output<typeof processVariables & typeof eventStore> &
         typeof executing &
         typeof receiptVariables &
         typeof borrowing &
-        typeof keeping
+        typeof keeping &
+        typeof notarizing &
+        typeof askingNotaries
     >
   >;
 
@@ -112,6 +119,7 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
     keys: toKeys(values, file),
     keeper: toConnection(values, folder),
     keeperServer: toServer(values, folder),
+    ...toNotaries(values, folder),
     kafka: values.COUNTERSIGN_KAFKA_BROKERS === undefined ? null : toKafka(values, folder),
     policyFile: file(values.COUNTERSIGN_POLICY),
     shadowPolicyFile: file(values.COUNTERSIGN_POLICY_SHADOW),
@@ -192,7 +200,17 @@ function readValues(shape: z.ZodRawShape, env: Environment): Values {
   const ofSignIn = 'COUNTERSIGN_OIDC_CLIENT_ID' in shape ? oidcProblems(env) : [];
   const ofKeys = 'COUNTERSIGN_KEEPER_TOKENS_FILE' in shape ? keeperProblems(env) : borrowerProblems(env);
   const ofReceipts = 'COUNTERSIGN_RECEIPT_KEY_FILE' in shape ? receiptProblems(env) : [];
-  const problems = [...eventStoreProblems(env), ...ofKeys, ...ofKafka, ...ofSignIn, ...ofReceipts];
+  const ofNotary = 'COUNTERSIGN_NOTARY_PORT' in shape ? notaryProblems(env) : [];
+  const ofNotaries = 'COUNTERSIGN_NOTARY_URL' in shape ? notaryUserProblems(env) : [];
+  const problems = [
+    ...eventStoreProblems(env),
+    ...ofNotary,
+    ...ofNotaries,
+    ...ofKeys,
+    ...ofKafka,
+    ...ofSignIn,
+    ...ofReceipts,
+  ];
   return readConfigWith(z.object(shape), env, problems) as Values;
 }
 

@@ -1,9 +1,11 @@
 import type { OidcConfig } from '@countersign/gateway';
 import type { LogLevel, Secret } from '@countersign/runtime';
+import type { NotaryConnection } from './notary/notary-client.js';
+import type { NotaryServerConfig } from './notary/notary-config.js';
 import type { KeeperConnection } from './keeper/keeper-client.js';
 
 /** The work of one process of the cluster. */
-export const roles = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier', 'keeper'] as const;
+export const roles = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier', 'notary', 'keeper'] as const;
 
 export type Role = (typeof roles)[number];
 
@@ -63,6 +65,12 @@ export interface RoleConfig {
   /** For the keeper itself. */
   readonly keys: KeysConfig | null;
   readonly keeperServer: KeeperServerConfig | null;
+  /** For a notary itself. */
+  readonly notary: NotaryServerConfig | null;
+  /** Where a gateway asks for checkpoints. Null: there are none. */
+  readonly notaries: NotaryConnection | null;
+  /** For a gateway: what of the tree over the log is open without a token. */
+  readonly logPublic: 'no' | 'hashes';
   readonly kafka: KafkaConfig | null;
   readonly policyFile: string | null;
   readonly shadowPolicyFile: string | null;

@@ -6,6 +6,7 @@ import type { OpenRole, OwnServer, RoleProcess } from './role-process.js';
 import { readGateway } from './roles/gateway.js';
 import { readKeeper } from './roles/keeper.js';
 import { readLedger } from './roles/ledger.js';
+import { readNotary } from './roles/notary.js';
 import { readNotifier } from './roles/notifier.js';
 import { readProjector } from './roles/projector.js';
 import { readRelay } from './roles/relay.js';
@@ -31,6 +32,7 @@ const readRole: Readonly<Record<Role, (config: RoleConfig, world: RuntimePorts) 
   projector: readProjector,
   resolver: readResolver,
   notifier: readNotifier,
+  notary: readNotary,
   keeper: readKeeper,
 };
 

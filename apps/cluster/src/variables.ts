@@ -1,5 +1,5 @@
 import { principalSchema } from '@countersign/contracts';
-import { portVariable } from '@countersign/shell';
+import { logOriginVariable, logPublicVariable, portVariable } from '@countersign/shell';
 import { z } from 'zod';
 
 // The variables that the cluster alone has, by what needs them. Values stay what a person wrote until `config.ts` makes sense of them.
@@ -47,6 +47,28 @@ export const keeping = {
   COUNTERSIGN_KEEPER_TLS_KEY_FILE: z.string().optional(),
   /** How long a process may use keys after it asked last. */
   COUNTERSIGN_KEEPER_LOAN_MS: duration(1_000, 600_000).default(60_000),
+};
+
+/** The notary, which signs checkpoints of the log. */
+export const notarizing = {
+  COUNTERSIGN_LOG_KEY_FILE: z.string('the log key, the same for every notary'),
+  COUNTERSIGN_LOG_ORIGIN: logOriginVariable.optional(),
+  COUNTERSIGN_NOTARY_PORT: portVariable(7444),
+  COUNTERSIGN_NOTARY_TOKEN_FILE: z.string('a file with the token of the gateways'),
+  COUNTERSIGN_NOTARY_TLS_CERT_FILE: z.string().optional(),
+  COUNTERSIGN_NOTARY_TLS_KEY_FILE: z.string().optional(),
+};
+
+/** A gateway, which asks the notaries. */
+export const askingNotaries = {
+  COUNTERSIGN_NOTARY_URL: z
+    .string()
+    .transform((text) => text.split(',').map((url) => url.trim()))
+    .pipe(z.array(z.url({ protocol: /^https?$/, error: 'must be the https:// URLs of the notaries, with commas' })))
+    .optional(),
+  COUNTERSIGN_NOTARY_TOKEN_FILE: z.string().optional(),
+  COUNTERSIGN_NOTARY_CA_FILE: z.string().optional(),
+  COUNTERSIGN_LOG_PUBLIC: logPublicVariable,
 };
 
 /** The brokers, and the names of the topics. */

@@ -27,6 +27,8 @@ export type { TokenEntry, Tokens } from './tokens.js';
 export { createChannelPeople, createPeople } from './people.js';
 export { readConfiguredParts } from './configured-parts.js';
 export type { ConfiguredFiles } from './configured-parts.js';
+export type { CheckpointSigning, LogCheckpoints } from './log-checkpoints.js';
+export type { LogTiles, ProvenEvent } from './log-tiles.js';
 export { createRecordOfUse } from './record-of-use.js';
 export type { RecordOfUse } from './record-of-use.js';
 export { createFileTokens, createTokensFile, readTokens } from './tokens-file.js';

@@ -64,6 +64,6 @@ function notSupported(): Answer {
 /** The refusal where there is no tree over the log. */
 export function notHere(): ProblemError {
   const detail =
-    'this cluster signs no checkpoints of its log yet: standalone does. Export the log with GET /v1/audit/events and keep its hash elsewhere';
+    'this gateway asks no notary: set COUNTERSIGN_NOTARY_URL, and start the role notary (docs/operations.md)';
   return new ProblemError('not-supported', detail);
 }

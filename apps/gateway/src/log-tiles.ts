@@ -11,7 +11,7 @@ export interface ProvenEvent {
   readonly proof: string;
 }
 
-/** The tree over each tenant's log, as far as a signed checkpoint covers it. */
+/** The tree over each tenant's log, as far as a signed checkpoint covers it. @throws ProblemError `unavailable` where the notary is away */
 export interface LogTiles {
   /** The hashes of a tile, one after the other; empty where there is none yet. */
   readonly hashTile: (tenant: string, level: number, index: number) => Promise<Uint8Array>;
@@ -20,7 +20,7 @@ export interface LogTiles {
   /** The events of a stream that a checkpoint of the tenant covers, from its first one on, each with its proof. */
   readonly prove: (tenant: string, stream: string, checkpoint: string) => Promise<readonly ProvenEvent[]>;
   /** The tenants that have a tree. */
-  readonly tenants: () => readonly string[];
+  readonly tenants: () => readonly string[] | Promise<readonly string[]>;
 }
 
 /** Whose tiles are open to everyone who reaches the gateway: nobody's, or those with hashes alone. */
@@ -50,8 +50,8 @@ async function entriesOf(tiles: LogTiles, tenant: string, { index, width }: Tile
 }
 
 /** The tenant that a path names: as it is, or as in the origin of its log. Undefined for one without a log. */
-export function tenantNamed(tiles: LogTiles, name: string): string | undefined {
-  const tenants = tiles.tenants();
+export async function tenantNamed(tiles: LogTiles, name: string): Promise<string | undefined> {
+  const tenants = await tiles.tenants();
   return tenants.find((tenant) => tenant === name) ?? tenants.find((tenant) => encodeTenant(tenant) === name);
 }
 

@@ -30,7 +30,7 @@ export interface GatewayPorts {
   readonly requestHash?: (() => RequestHash) | undefined;
   /** Erases the values of a subject. Default: refused, as in a cluster. */
   readonly erasures?: Erasures | undefined;
-  /** The signed checkpoints of the log. Default: refused, as in a cluster. */
+  /** The signed checkpoints of the log. Default: refused, as in a gateway that knows no notary. */
   readonly checkpoints?: LogCheckpoints | undefined;
   /** The tree over the log. Default: refused. */
   readonly tiles?: LogTiles | undefined;

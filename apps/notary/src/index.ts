@@ -2,6 +2,8 @@ export type { LogTiles, ProvenEvent } from './log-tiles.js';
 export { loadLogSeed } from './log-key.js';
 export { createNotary } from './notary.js';
 export type { Notary, NotaryHealth, Signing } from './notary.js';
+export { createNotaryMetrics } from './metrics.js';
+export type { NotaryMetrics } from './metrics.js';
 export { createNotaryCheck } from './notary-check.js';
 export { createSharedCheckpoints } from './shared-checkpoints.js';
 export type { SharedCheckpoints } from './shared-checkpoints.js';

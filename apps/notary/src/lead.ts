@@ -57,11 +57,12 @@ export function createLead({ turns, clock, log, signal, onActive }: LeadPorts): 
     isActive: () => isActive,
     problem: () => problem,
     run: async () => {
-      while (turns !== undefined && !signal.aborted) {
+      const isOver = (): boolean => signal.aborted;
+      while (turns !== undefined && !isOver()) {
         try {
           await leadOnce(turns);
         } catch (error) {
-          if (signal.aborted) return;
+          if (isOver()) return;
           problem = error instanceof Error ? error.message : String(error);
           log.error({ error }, 'the notary cannot stand by; it is tried again');
           await sleep(clock, retakeMs, signal);

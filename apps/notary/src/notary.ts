@@ -1,16 +1,11 @@
-import { QuestionRefusedError } from '@countersign/contracts';
-import { atMost, sleep } from '@countersign/runtime';
-import { compareWithTrees } from './compare-with-trees.js';
-import { takenMax } from './event-queue.js';
-import { createFollower } from './follower.js';
-import type { Follower } from './follower.js';
+import { atMost } from '@countersign/runtime';
+import { createFollowing } from './following.js';
 import { createLead } from './lead.js';
 import { createLogTiles } from './log-tiles.js';
 import type { LogTiles } from './log-tiles.js';
 import type { NotaryPorts } from './ports.js';
 import { createSettling } from './settling.js';
-import { createTrees } from './trees.js';
-import type { TreeFigures, Trees } from './trees.js';
+import type { TreeFigures } from './trees.js';
 
 /** The state of the notary, for `/readyz`. */
 export type NotaryHealth =
@@ -49,11 +44,7 @@ export interface Notary extends LogTiles {
   readonly stop: () => Promise<void>;
 }
 
-/** A checkpoint covers at most 1,000 events more than the one before. */
-const dueEvents = 1000 - takenMax;
-const retryMs = 5_000;
 const waitMsMax = 5_000;
-const headAgainMs = 500;
 
 /** The notary of a log: it follows the log from its first event on. */
 export function createNotary(ports: NotaryPorts): Notary {
@@ -61,80 +52,26 @@ export function createNotary(ports: NotaryPorts): Notary {
   const stopping = new AbortController();
   /** A notary that stops signs once more, and then gives its turn away. */
   const leaving = new AbortController();
-  const opened = Promise.withResolvers<undefined>();
-  let trees = createTrees(ports);
-  let notFollowed: string | undefined;
   let running: Promise<unknown> = Promise.resolve();
-  let follower: Follower | undefined;
-  let isWhole = false;
 
+  const following = createFollowing(ports, stopping.signal, () => settling);
+  const { trees } = following;
   const settling = createSettling({
-    ...{ trees: () => trees, isActive: () => lead.isActive(), behindMs, clock, log },
+    ...{ trees, isActive: () => lead.isActive(), behindMs, clock, log },
     again: () => void attempt('no checkpoint could be signed'),
   });
   const lead = createLead({
     ...{ turns, clock, log, signal: leaving.signal },
     onActive: () => {
-      if (isWhole) void settling.settle(true, 1);
+      if (following.isWhole()) void settling.settle(true, 1);
     },
   });
-  const followOnce = async (): Promise<void> => {
-    const current = createTrees(ports);
-    await current.open(await confirmedHead(ports, current.position()));
-    [trees, isWhole] = [current, false];
-    const stop = new AbortController();
-    const signal = AbortSignal.any([stop.signal, stopping.signal]);
-    const comparing = compare(ports, current, signal).then((why) => {
-      if (why !== undefined) settling.rewind(why);
-    });
-    const following = createFollower({
-      ...{ store, clock, signal, after: current.position(), take: current.take },
-      onDue: () => {
-        isWhole = true;
-        void settling.settle(true, 1);
-      },
-      onTaken: () => {
-        if (current.isDue(dueEvents)) void settling.settle(false, dueEvents);
-      },
-    });
-    follower = following;
-    notFollowed = undefined;
-    opened.resolve(undefined);
-    try {
-      await following.run();
-    } finally {
-      stop.abort();
-      await Promise.all([comparing, following.end()]);
-    }
-  };
-  const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      try {
-        await followOnce();
-      } catch (error) {
-        opened.resolve(undefined);
-        const why = error instanceof Error ? error.message : String(error);
-        notFollowed = `the tree cannot follow the log: ${why}`;
-        log.error({ error }, 'the tree cannot follow the log');
-        // The log is another one, or was put back: the trees are built from what is there.
-        if (error instanceof QuestionRefusedError) ports.trees.clear();
-        await sleep(clock, retryMs, stopping.signal);
-      }
-    }
-  };
   /** Takes every event that is recorded now, and signs. Resolves to whether that was possible. */
-  const signNow = async (): Promise<boolean> => {
-    const head = await store.head();
-    await atMost(clock, waitMsMax, opened.promise);
-    if (follower === undefined) return false;
-    await atMost(clock, waitMsMax, follower.reached(head));
-    if (trees.position() < head) return false;
-    await atMost(clock, waitMsMax, settling.settle(true, 1));
-    return settling.problem() === undefined;
-  };
   const attempt = async (failed: string): Promise<boolean> => {
     try {
-      return await signNow();
+      if (!(await following.catchUp())) return false;
+      await atMost(clock, waitMsMax, settling.settle(true, 1));
+      return settling.problem() === undefined;
     } catch (error) {
       log.warn({ error }, failed);
       return false;
@@ -142,18 +79,22 @@ export function createNotary(ports: NotaryPorts): Notary {
   };
   const rewound = (): { readonly status: 'rewound'; readonly why: string } | undefined => {
     const why = settling.rewound();
-    return why === undefined ? undefined : { status: 'rewound', why: rewoundWords(why, trees.position()) };
+    return why === undefined ? undefined : { status: 'rewound', why: rewoundWords(why, trees().position()) };
   };
-  const failed = (): string | undefined => notFollowed ?? settling.problem() ?? lead.problem();
+  const failed = (): string | undefined => following.problem() ?? settling.problem() ?? lead.problem();
   return {
-    ...createLogTiles(store, () => trees),
+    ...createLogTiles(store, trees),
     start: () => {
-      running = Promise.all([run(), lead.run()]);
+      running = Promise.all([following.run(), lead.run()]);
     },
-    newest: (tenant) => trees.newest(tenant),
-    vkeys: (tenant) => trees.vkeys(tenant),
+    newest: (tenant) => trees().newest(tenant),
+    vkeys: (tenant) => trees().vkeys(tenant),
     isActive: lead.isActive,
-    figures: () => ({ ...trees.figures(), position: trees.position(), isRewound: settling.rewound() !== undefined }),
+    figures: () => ({
+      ...trees().figures(),
+      position: trees().position(),
+      isRewound: settling.rewound() !== undefined,
+    }),
     health: () => {
       const why = failed();
       return rewound() ?? (why === undefined ? { status: 'ok' } : { status: 'failed', why });
@@ -164,7 +105,7 @@ export function createNotary(ports: NotaryPorts): Notary {
       const contradicted = rewound();
       if (contradicted !== undefined) return contradicted;
       if (!isDone) return { status: 'unavailable', why: failed() ?? 'the tree cannot follow the log at the moment' };
-      const note = trees.newest(tenant);
+      const note = trees().newest(tenant);
       return note === undefined ? { status: 'empty' } : { status: 'signed', note };
     },
     stop: async () => {
@@ -177,36 +118,9 @@ export function createNotary(ports: NotaryPorts): Notary {
   };
 }
 
-/**
- * The end of the log. One that ends before the trees is asked again for a while: a store may answer with an older end for a
- * moment, and then the trees are not built again.
- */
-async function confirmedHead({ store, clock, behindMs = 0 }: NotaryPorts, known: number): Promise<number> {
-  const startMs = clock.monotonic();
-  for (;;) {
-    const head = await store.head();
-    if (head >= known || clock.monotonic() - startMs >= behindMs) return head;
-    await sleep(clock, headAgainMs);
-  }
-}
-
 function rewoundWords(why: string, position: number): string {
   return (
     `log-rewound: ${why}. No checkpoint is signed: restore the log from a backup, or, to go on with it as the next epoch, ` +
     `start once with COUNTERSIGN_ACCEPT_LOG_END=${String(position)}`
   );
-}
-
-/** Returns where the log differs from trees that were built before; undefined: nowhere, or it could not be read. */
-async function compare(
-  { store, clock, log }: NotaryPorts,
-  built: Trees,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  try {
-    return await compareWithTrees({ store, treeOf: built.sizedTreeOf(), to: built.position(), clock, signal });
-  } catch (error) {
-    if (!signal.aborted) log.warn({ error }, 'the log could not be compared with its trees');
-    return undefined;
-  }
 }

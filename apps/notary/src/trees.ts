@@ -3,7 +3,8 @@ import type { Comparison } from './compare-with-trees.js';
 import type { NotaryPorts } from './ports.js';
 import { firstLeafOf, treeEventOf } from './stored-events.js';
 import { openTenantLog } from './tenant-log.js';
-import type { Contradiction, TenantLog } from './tenant-log.js';
+import type { Contradiction } from './signed-epochs.js';
+import type { TenantLog } from './tenant-log.js';
 import { openTenantTree } from './tenant-tree.js';
 import type { TenantTree } from './tenant-tree.js';
 
@@ -63,6 +64,11 @@ export function createTrees(ports: NotaryPorts): Trees {
     logs.set(tenant, opened);
     return opened;
   };
+  const learnOthers = async (): Promise<void> => {
+    if (shared === undefined) return;
+    others = await shared.tenants();
+    if (base !== undefined) for (const tenant of others) await logOf(tenant, base).learn();
+  };
   const signedTenants = (): readonly string[] => [...new Set([...checkpoints.tenants(), ...others])];
   const due = (unsignedMin: number): readonly TenantLog[] =>
     [...logs.values()].filter((log) => log.unsigned() >= unsignedMin);
@@ -74,9 +80,7 @@ export function createTrees(ports: NotaryPorts): Trees {
       if (first !== undefined) base ??= defaultOriginOf(first);
       sizes = file.sizes();
       if (base !== undefined) for (const tenant of sizes.keys()) logOf(tenant, base);
-      if (shared === undefined) return;
-      others = await shared.tenants();
-      if (base !== undefined) for (const tenant of others) await logOf(tenant, base).learn();
+      await learnOthers();
     },
     position: file.position,
     take: (events) => {

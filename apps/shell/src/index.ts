@@ -46,6 +46,8 @@ export { warnOfUnsafeNode } from './process/warn-of-unsafe-node.js';
 export {
   browsedVariables,
   judgingVariables,
+  logOriginVariable,
+  logPublicVariable,
   portVariable,
   processVariables,
   receiptVariables,

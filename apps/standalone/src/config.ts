@@ -6,6 +6,8 @@ import type { LogLevel } from '@countersign/runtime';
 import {
   browsedVariables,
   judgingVariables,
+  logOriginVariable,
+  logPublicVariable,
   processVariables,
   receiptVariables,
   servingVariables,
@@ -29,12 +31,8 @@ const schema = z.object({
     .optional(),
   COUNTERSIGN_ROOT_KEY_FILE: z.string().optional(),
   COUNTERSIGN_LOG_KEY_FILE: z.string().optional(),
-  COUNTERSIGN_LOG_ORIGIN: z
-    .string()
-    .regex(/^[A-Za-z0-9._~:/-]{1,200}$/, 'must be a name such as countersign.example.com/ledger, without https://')
-    .refine((origin) => !origin.includes('//') && !/^\/|\/$/.test(origin), 'must have no empty part between slashes')
-    .optional(),
-  COUNTERSIGN_LOG_PUBLIC: z.enum(['no', 'hashes'], 'must be `hashes`, or `no`').default('no'),
+  COUNTERSIGN_LOG_ORIGIN: logOriginVariable.optional(),
+  COUNTERSIGN_LOG_PUBLIC: logPublicVariable,
   COUNTERSIGN_ACCEPT_LOST_KEYS: z.literal('yes', 'must be `yes`, or unset').optional(),
 });
 

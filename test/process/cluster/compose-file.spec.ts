@@ -60,7 +60,7 @@ describe('the compose file', () => {
     expect(started.toSorted()).toEqual(
       ['gateway', 'ledger', 'relay', 'resolver']
         .flatMap((role) => [role, role])
-        .concat('projector', 'notifier', 'keeper')
+        .concat('projector', 'notifier', 'notary', 'notary', 'keeper')
         .toSorted(),
     );
   });

@@ -25,7 +25,10 @@ interface Document {
 type Problems = readonly string[];
 
 const roles = ['gateway-1', 'gateway-2', 'ledger', 'relay', 'projector', 'resolver', 'notifier'];
+/** They read what is stored, and need no keys. */
+const notaries = ['notary-1', 'notary-2'];
 const keeperUrl = 'https://keeper:7443';
+const notaryUrls = notaries.map((name) => `https://${name}:7444`).join();
 /** Each service that authenticates to Kafka, and its user. */
 const kafkaUsers: Readonly<Record<string, string>> = {
   ledger: 'ledger',
@@ -33,6 +36,8 @@ const kafkaUsers: Readonly<Record<string, string>> = {
   projector: 'projector',
   resolver: 'resolver',
   notifier: 'notifier',
+  'notary-1': 'notary',
+  'notary-2': 'notary',
   rights: 'admin',
   topics: 'operator',
 };
@@ -41,7 +46,7 @@ const kafkaUsers: Readonly<Record<string, string>> = {
 const rules: Readonly<Record<string, (document: Document, files: DeploymentFiles) => Problems>> = {
   'the event store is reachable by our roles alone': ({ services, networks }) => [
     ...(networks?.['store']?.internal === true ? [] : ['the network store is not internal']),
-    ...unless('on the network store', on(services, 'store'), [...roles, 'keeper', 'eventstore']),
+    ...unless('on the network store', on(services, 'store'), [...roles, ...notaries, 'keeper', 'eventstore']),
     ...unless('networks of the event store', services['eventstore']?.networks ?? [], ['store']),
     ...(services['eventstore']?.ports ?? []).map((port) => `the event store publishes ${port}`),
   ],
@@ -51,7 +56,15 @@ const rules: Readonly<Record<string, (document: Document, files: DeploymentFiles
     ...unless('services with the volume of the keys', withVolume(services, 'keys'), ['keeper']),
     ...unless('services with a folder of keys', withSetting(services, 'COUNTERSIGN_KEYS_FOLDER'), ['keeper']),
   ],
-  'every role that reads the log borrows keys, over TLS': ({ services }) => [
+  'the log key is with the notaries alone, and gateways ask them over TLS': ({ services }) => [
+    ...unless('services with a log key', withSetting(services, 'COUNTERSIGN_LOG_KEY_FILE'), notaries),
+    ...unless('services that ask', withSetting(services, 'COUNTERSIGN_NOTARY_URL'), ['gateway-1', 'gateway-2']),
+    ...notaries.flatMap((name) => (services[name]?.ports ?? []).map((port) => `${name} publishes ${port}`)),
+    ...['gateway-1', 'gateway-2'].flatMap((name) =>
+      different(services[name]?.environment ?? {}, 'COUNTERSIGN_NOTARY_URL', notaryUrls),
+    ),
+  ],
+  'every role that needs values borrows keys, over TLS': ({ services }) => [
     ...unless('services that borrow keys', withSetting(services, 'COUNTERSIGN_KEEPER_URL'), roles),
     ...roles.flatMap((role) => different(services[role]?.environment ?? {}, 'COUNTERSIGN_KEEPER_URL', keeperUrl)),
   ],

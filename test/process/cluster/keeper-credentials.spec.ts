@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
@@ -36,6 +36,18 @@ test('the certificate of the keeper is for the host that the roles call, and is 
   expect(urls).toHaveLength(7);
   for (const url of urls) expect(certificate.checkHost(new URL(url).hostname)).toBeDefined();
   for (const role of roles) expect(read(role, 'keeper.pem')).toBe(read('keeper', 'keeper.pem'));
+});
+
+test('gateways know the token and the certificate of the notaries, and the log key is with the notaries alone', () => {
+  const certificate = new X509Certificate(read('notary', 'notary.pem'));
+  const [urls] = readCompose().services.flatMap(({ environment: { COUNTERSIGN_NOTARY_URL: url } }) => url ?? []);
+  for (const url of urls!.split(',')) expect(certificate.checkHost(new URL(url).hostname)).toBeDefined();
+  expect(read('gateway', 'notary.pem')).toBe(read('notary', 'notary.pem'));
+  expect(read('notary', 'notary-tokens')).toBe(read('gateway', 'notary-token'));
+  expect(createPrivateKey(read('notary', 'log-key.pem')).asymmetricKeyType).toBe('ed25519');
+  const before = read('notary', 'log-key.pem');
+  create();
+  expect(read('notary', 'log-key.pem')).toBe(before);
 });
 
 test('a second start changes nothing, and replaces what was removed for all who need it', () => {

@@ -44,6 +44,18 @@ function connectionProblems(env: Environment): readonly ConfigProblem[] {
 
 /** The problems between the settings of the keeper. */
 export function keeperProblems(env: Environment): readonly ConfigProblem[] {
+  return tlsProblems(env, { certFile, keyFile, what: 'keys are sent over TLS, with a certificate that you make' });
+}
+
+interface TlsVariables {
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** What is sent, as the end of a sentence. */
+  readonly what: string;
+}
+
+/** The problems of a role that serves the other processes: beyond this machine it needs TLS. */
+export function tlsProblems(env: Environment, { certFile, keyFile, what }: TlsVariables): readonly ConfigProblem[] {
   if (isSet(env, certFile) !== isSet(env, keyFile)) {
     const [missing, given] = isSet(env, certFile) ? [keyFile, certFile] : [certFile, keyFile];
     return [{ variable: missing, problem: `must be set along with ${given}` }];
@@ -53,8 +65,7 @@ export function keeperProblems(env: Environment): readonly ConfigProblem[] {
   return [
     {
       variable: certFile,
-      problem:
-        'must be set unless COUNTERSIGN_HOST is 127.0.0.1: keys are sent over TLS, with a certificate that you make',
+      problem: `must be set unless COUNTERSIGN_HOST is 127.0.0.1: ${what}`,
     },
   ];
 }
@@ -96,15 +107,16 @@ export function toServer(values: ServerValues, folder: string): KeeperServerConf
           cert: readFileOf(certFile, resolve(folder, cert)),
           key: readSecretOf(keyFile, resolve(folder, values[keyFile] ?? '')),
         };
-  return { port, loanMs, tls, tokens: readTokens(resolve(folder, values[tokensFile] ?? '')) };
+  return { port, loanMs, tls, tokens: readTokens(tokensFile, resolve(folder, values[tokensFile] ?? '')) };
 }
 
-function readTokens(file: string): readonly Secret[] {
-  const lines = readFileOf(tokensFile, file).split('\n');
+/** Reads the tokens that a role knows, one on each line. @throws ConfigError */
+export function readTokens(variable: string, file: string): readonly Secret[] {
+  const lines = readFileOf(variable, file).split('\n');
   const tokens = lines.map((line) => line.trim()).filter((line) => line !== '');
   if (tokens.length > 0 && tokens.every(({ length }) => length >= tokenCharactersMin)) {
     return tokens.map((token) => new Secret(token));
   }
   const problem = `needs one token on each line, of at least ${String(tokenCharactersMin)} characters: ${file}. Make one with: openssl rand -hex 32`;
-  throw new ConfigError([{ variable: tokensFile, problem }]);
+  throw new ConfigError([{ variable, problem }]);
 }

@@ -57,6 +57,3 @@ export const envelope = {
   request: z.object({ session: id, body: z.unknown() }),
   answer: z.object({ version: versionSchema, answer: z.unknown() }),
 };
-
-/** The keeper's words for an answer that is none. */
-export const problemSchema = z.object({ detail: z.string().max(1000) });

@@ -17,6 +17,7 @@ import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import type { Vault } from '../keeper/borrow-vault.js';
 import { openReceipts } from '../receipts.js';
+import { createNotaryClient } from '../notary/notary-client.js';
 import { openRecord } from '../record.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
@@ -69,7 +70,21 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const views = { commands, readModel, store, unreadable: unreadable.streams };
     const people = createChannelPeople(channels?.people ?? [], commands.policies, known, clock);
     const door = { use, receipts: opened?.receipts, tokens, sessions, oidc, channels, people, idempotency };
-    const ports = { ...views, ...door, metrics, clock, ids, log, checks, tracing };
+    const notaries = config.notaries === null ? undefined : createNotaryClient(config.notaries, clock);
+    if (notaries !== undefined) onStop(notaries.close);
+    const ports = {
+      ...views,
+      ...door,
+      checkpoints: notaries,
+      tiles: notaries,
+      logPublic: config.logPublic,
+      metrics,
+      clock,
+      ids,
+      log,
+      checks,
+      tracing,
+    };
     const { host, publicUrl, corsOrigins } = config;
     const erasing = vault && toErasing(vault, { ...views, idempotency, clock, ids, log });
     const sealedLog = vault?.store.raw;

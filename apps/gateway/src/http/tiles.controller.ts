@@ -31,13 +31,13 @@ export class TilesController {
   async tileOf(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     queryOf(routes.readTileOf, request);
     const tiles = this.#tiles();
-    await this.#sendTile(request, reply, tiles, this.#tenantOf(request, tiles));
+    await this.#sendTile(request, reply, tiles, await this.#tenantOf(request, tiles));
   }
 
   @Endpoint(routes.readCheckpointOf)
   async checkpointOf(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     queryOf(routes.readCheckpointOf, request);
-    const tenant = this.#tenantOf(request, this.#tiles());
+    const tenant = await this.#tenantOf(request, this.#tiles());
     const answer = await readCheckpoint(this.#http.ports.checkpoints, { tenant });
     if (typeof answer.body !== 'string') send(this.#http, request, reply, answer);
     else this.#send(request, reply, { bytes: Buffer.from(answer.body), type: textType, cache: 'no-cache' });
@@ -50,8 +50,8 @@ export class TilesController {
   }
 
   /** The tenant of the path. Attack: a token of another tenant. It learns only that there is nothing for it. */
-  #tenantOf(request: ApiRequest, tiles: LogTiles): string {
-    const tenant = tenantNamed(tiles, paramsOf(request)['tenant'] ?? '');
+  async #tenantOf(request: ApiRequest, tiles: LogTiles): Promise<string> {
+    const tenant = await tenantNamed(tiles, paramsOf(request)['tenant'] ?? '');
     const mayRead = isOpenRead(this.#http.ports, request) || actorOf(request).tenant === tenant;
     if (tenant === undefined || !mayRead) throw nothingHere();
     return tenant;

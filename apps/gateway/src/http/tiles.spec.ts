@@ -10,7 +10,7 @@ const note = 'origin\n300\nroot\n\n\u2014 origin c2ln\n';
 const checkpoints: LogCheckpoints = {
   newest: (tenant) => (tenant === 'default' || tenant === 'a b' ? note : undefined),
   sign: () => Promise.resolve({ status: 'empty' }),
-  vkeys: () => [],
+  vkeys: () => Promise.resolve([]),
 };
 const tenants = ['default', 'other', 'a b'];
 const widths = new Map([

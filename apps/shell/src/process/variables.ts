@@ -52,6 +52,15 @@ export const receiptVariables = {
   COUNTERSIGN_RECEIPT_NAMES: z.enum(['true', 'false'], 'must be true or false').default('false'),
 };
 
+/** The name of the log in its checkpoints. */
+export const logOriginVariable = z
+  .string()
+  .regex(/^[A-Za-z0-9._~:/-]{1,200}$/, 'must be a name such as countersign.example.com/ledger, without https://')
+  .refine((origin) => !origin.includes('//') && !/^\/|\/$/.test(origin), 'must have no empty part between slashes');
+
+/** What of the tree over the log is open without a token. */
+export const logPublicVariable = z.enum(['no', 'hashes'], 'must be `hashes`, or `no`').default('no');
+
 /** For processes that judge requests. */
 export const judgingVariables = {
   COUNTERSIGN_POLICY: z.string().optional(),

@@ -13,6 +13,7 @@ import { createStreamSubscription } from './stream-subscription.js';
 const quiet: EventStoreClient = {
   append: () => Promise.resolve(0n),
   readStream: () => Promise.resolve([]),
+  readLast: () => Promise.resolve([]),
   readAll: () => Promise.resolve([]),
   subscribeToAll: () => ({
     take: () => [],

@@ -39,6 +39,8 @@ const rightsTable: Readonly<Record<string, PrincipalRights>> = {
   projector: { topics: hears, group: { name: '-batch-closer', operations: ['read'] } },
   resolver: { topics: hears, group: { name: '-resolver', operations: ['read'] } },
   notifier: { topics: hears, group: { name: '-notifier-', prefixed: true, operations: ['read'] } },
+  /** It reads nothing: the owner of a partition signs checkpoints. */
+  notary: { topics: { events: ['read', 'describe'] }, group: { name: '-notary', operations: ['read', 'describe'] } },
   operator: {
     topics: {
       requests: ['create', 'describe', 'describeConfigs', 'write'],

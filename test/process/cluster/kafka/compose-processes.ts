@@ -61,6 +61,7 @@ export async function openMachine(settings: Settings): Promise<Machine> {
   const kafka = serviceOf('kafka');
   const broker = await startComposeBroker(kafka, pathsOf(kafka, folderOf));
   const keeperPort = String(await freePort());
+  const notaryPorts = [String(await freePort()), String(await freePort())];
   const onThisMachine = (service: ComposeService): ((text: string) => string) => {
     const pathOf = pathsOf(service, folderOf);
     return (text) =>
@@ -69,6 +70,8 @@ export async function openMachine(settings: Settings): Promise<Machine> {
         .replace(/\bkafka:9092\b/, broker.inside)
         .replace(/\bkeeper:7443\b/, `localhost:${keeperPort}`)
         .replace(/^7443$/, keeperPort)
+        .replaceAll(/\bnotary-([12]):7444\b/g, (_, nth) => `localhost:${notaryPorts[Number(nth) - 1] ?? ''}`)
+        .replace(/^7444$/, notaryPorts[service.name === 'notary-1' ? 0 : 1] ?? '')
         .replace(/^0\.0\.0\.0$/, '127.0.0.1');
   };
   const environmentOf = (service: ComposeService): Settings => {

@@ -111,7 +111,7 @@ test('every service as the compose file starts it: requested, approved at the ot
     if (service.name !== 'relay' && service.name !== 'keeper') containers.push(...(await machine.start(service.name)));
   }
   containers.push(keeper!);
-  expect(containers.length).toBe(11);
+  expect(containers.length).toBe(13);
   await Promise.all(containers.map(untilReady));
   expect(await askHealth(containers.find(({ name }) => name === 'gateway-1-1')!)).toBe(0);
   // Until one is elected, both are on standby.
@@ -157,6 +157,12 @@ test('every service as the compose file starts it: requested, approved at the ot
   await approve(two!, me, asked.approvalId);
   expect((await asking).results).toMatchObject([{ status: 'succeeded', output: { deleted: '/x' } }]);
 
+  const signed = await eventually('a checkpoint of the log', 60_000, async () => {
+    const { status, text } = await one!.http.send({ method: 'POST', path: '/v1/log/checkpoint', token: me });
+    return status === 200 ? text : undefined;
+  });
+  expect(signed).toMatch(/^countersign\.invalid\/[0-9a-f]{16}\/default\/1\n/);
+
   const texts = await Promise.all(
     containers.map(({ server }) => server.http.send({ method: 'GET', path: '/metrics', token: me })),
   );
@@ -169,6 +175,6 @@ test('every service as the compose file starts it: requested, approved at the ot
 
   const exits = await Promise.all(containers.map(async ({ name, server }) => [name, await server.stop()] as const));
   expect(exits).toEqual(containers.map(({ name }) => [name, { code: 0, signal: null }]));
-  const volumes = ['keys', 'gateway-1', 'gateway-2', 'projector'].map(machine.folderOf);
+  const volumes = ['keys', 'gateway-1', 'gateway-2', 'projector', 'notary-1', 'notary-2'].map(machine.folderOf);
   expect(filesWith([machine.storeFolder, ...volumes], [password])).toEqual([]);
 }, 480_000);

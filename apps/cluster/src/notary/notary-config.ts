@@ -1,0 +1,100 @@
+import { resolve } from 'node:path';
+import { isLoopback, readFileOf, readSecretOf } from '@countersign/runtime';
+import type { ConfigProblem, Secret } from '@countersign/runtime';
+import type { RoleConfig } from '../role-config.js';
+import { readTokens, tlsProblems } from '../keeper/keeper-config.js';
+import type { NotaryConnection } from './notary-client.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const tokenFile = 'COUNTERSIGN_NOTARY_TOKEN_FILE';
+const certFile = 'COUNTERSIGN_NOTARY_TLS_CERT_FILE';
+const keyFile = 'COUNTERSIGN_NOTARY_TLS_KEY_FILE';
+const caFile = 'COUNTERSIGN_NOTARY_CA_FILE';
+const urlVariable = 'COUNTERSIGN_NOTARY_URL';
+
+const isSet = (env: Environment, name: string): boolean => (env[name] ?? '') !== '';
+
+/** How a notary serves the gateways, and with which key it signs. */
+export interface NotaryServerConfig {
+  /** 0: any free port. */
+  readonly port: number;
+  /** Null: plain HTTP, on this machine alone. */
+  readonly tls: { readonly cert: string; readonly key: Secret } | null;
+  readonly tokens: readonly Secret[];
+  readonly logKeyFile: string;
+  /** The origin of the log in its checkpoints; null: derived from its first event. */
+  readonly origin: string | null;
+}
+
+/** The problems between the settings of a notary. */
+export function notaryProblems(env: Environment): readonly ConfigProblem[] {
+  return tlsProblems(env, { certFile, keyFile, what: 'a token is sent over TLS, with a certificate that you make' });
+}
+
+/** The problems between the settings of a gateway that asks notaries. */
+export function notaryUserProblems(env: Environment): readonly ConfigProblem[] {
+  if (!isSet(env, urlVariable)) {
+    const lonely = [tokenFile, caFile].filter((name) => isSet(env, name));
+    return lonely.map((name) => ({ variable: name, problem: `has no effect without ${urlVariable}` }));
+  }
+  const problems: ConfigProblem[] = [];
+  if (!isSet(env, tokenFile)) problems.push({ variable: tokenFile, problem: `must be set along with ${urlVariable}` });
+  const urls = (env[urlVariable] ?? '').split(',').map((text) => URL.parse(text.trim()));
+  // Attack: a reader of the traffic has the token.
+  if (urls.some((url) => url?.protocol === 'http:' && !isLoopback(url.hostname)))
+    problems.push({ variable: urlVariable, problem: 'must be https:// beyond this machine: a token is sent over it' });
+  return problems;
+}
+
+interface NotaryValues {
+  readonly COUNTERSIGN_NOTARY_PORT?: number | undefined;
+  readonly COUNTERSIGN_NOTARY_TOKEN_FILE?: string | undefined;
+  readonly COUNTERSIGN_NOTARY_TLS_CERT_FILE?: string | undefined;
+  readonly COUNTERSIGN_NOTARY_TLS_KEY_FILE?: string | undefined;
+  readonly COUNTERSIGN_LOG_KEY_FILE?: string | undefined;
+  readonly COUNTERSIGN_LOG_ORIGIN?: string | undefined;
+  readonly COUNTERSIGN_NOTARY_URL?: readonly string[] | undefined;
+  readonly COUNTERSIGN_NOTARY_CA_FILE?: string | undefined;
+  readonly COUNTERSIGN_LOG_PUBLIC?: 'no' | 'hashes' | undefined;
+}
+
+/** The parts of a role's settings that concern notaries. @throws ConfigError */
+export function toNotaries(
+  values: NotaryValues,
+  folder: string,
+): Pick<RoleConfig, 'notary' | 'notaries' | 'logPublic'> {
+  return {
+    notary: toNotaryServer(values, folder),
+    notaries: toNotaryConnection(values, folder),
+    logPublic: values.COUNTERSIGN_LOG_PUBLIC ?? 'no',
+  };
+}
+
+/** The settings of the notary; null for another role. @throws ConfigError */
+function toNotaryServer(values: NotaryValues, folder: string): NotaryServerConfig | null {
+  const { COUNTERSIGN_NOTARY_PORT: port, COUNTERSIGN_LOG_KEY_FILE: logKeyFile } = values;
+  if (port === undefined || logKeyFile === undefined) return null;
+  const [cert, key] = [values[certFile], values[keyFile]];
+  return {
+    port,
+    logKeyFile: resolve(folder, logKeyFile),
+    origin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
+    tokens: readTokens(tokenFile, resolve(folder, values[tokenFile] ?? '')),
+    tls:
+      cert === undefined || key === undefined
+        ? null
+        : { cert: readFileOf(certFile, resolve(folder, cert)), key: readSecretOf(keyFile, resolve(folder, key)) },
+  };
+}
+
+/** Where a gateway asks the notaries; null: nowhere. @throws ConfigError */
+function toNotaryConnection(values: NotaryValues, folder: string): NotaryConnection | null {
+  const { COUNTERSIGN_NOTARY_URL: urls, COUNTERSIGN_NOTARY_CA_FILE: ca } = values;
+  if (urls === undefined) return null;
+  return {
+    urls: urls.map((url) => new URL(url)),
+    token: readSecretOf(tokenFile, resolve(folder, values[tokenFile] ?? '')),
+    ca: ca === undefined ? null : readFileOf(caFile, resolve(folder, ca)),
+  };
+}

@@ -1,0 +1,43 @@
+import { lockFolder } from '@countersign/event-store';
+import { createNotaryMetrics, createSharedCheckpoints, openNotary } from '@countersign/notary';
+import type { NotaryHealth } from '@countersign/notary';
+import { makeFolderOf } from '@countersign/runtime';
+import type { CheckResult } from '@countersign/shell';
+import type { RoleConfig } from '../config.js';
+import { openTopics } from '../kafka.js';
+import { openNotaryApp } from '../notary/notary-app.js';
+import { openRawStore } from '../role-process.js';
+import type { OpenRole } from '../role-process.js';
+
+/** How long the end of the log may lie before what was signed: a store may answer with an older end for a moment. */
+const behindMs = 10_000;
+
+/** Keeps the tree over the log and signs checkpoints. One notary is active; the others are on standby. */
+export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> {
+  if (settings === null) throw new Error('the notary has no configuration of its key');
+  return Promise.resolve(async (process) => {
+    const { config, clock, ids, log, registry, onStop, check } = process;
+    const { dataFolder: folder, host } = config;
+    makeFolderOf('COUNTERSIGN_DATA', folder);
+    onStop(lockFolder(folder, 'the data folder of the notary').release);
+    const store = await openRawStore(process);
+    if (store.records === undefined) throw new Error('this event store has no streams of records');
+    const { kafka, group } = await openTopics(process, ({ events }) => [events]);
+    const { origin, logKeyFile } = settings;
+    const notary = openNotary({
+      ...{ folder, logKeyFile, origin, store, behindMs, clock, log, acceptsContradiction: false },
+      shared: createSharedCheckpoints(store.records, ids),
+      turns: kafka.exclusiveProgress(group('notary')),
+    });
+    onStop(notary.stop);
+    createNotaryMetrics(registry).observe(notary, () => store.head());
+    check({ name: 'notary', check: () => resultOf(notary.health(), notary.isActive()) });
+    const app = await openNotaryApp(notary, log, { ...settings, host });
+    onStop(app.close);
+  });
+}
+
+function resultOf(health: NotaryHealth, isActive: boolean): CheckResult {
+  if (health.status !== 'ok') return { status: 'failing', why: health.why };
+  return { status: 'ok', note: isActive ? 'signs checkpoints' : 'on standby: another notary signs' };
+}

@@ -1,0 +1,121 @@
+import { QuestionRefusedError } from '@countersign/contracts';
+import { atMost, sleep } from '@countersign/runtime';
+import { compareWithTrees } from './compare-with-trees.js';
+import { takenMax } from './event-queue.js';
+import { createFollower } from './follower.js';
+import type { Follower } from './follower.js';
+import type { NotaryPorts } from './ports.js';
+import type { Settling } from './settling.js';
+import { createTrees } from './trees.js';
+import type { Trees } from './trees.js';
+
+/** Keeps the trees, as the log grows. */
+export interface Following {
+  readonly trees: () => Trees;
+  /** Whether the trees have had every event of the log. */
+  readonly isWhole: () => boolean;
+  /** Why the trees cannot follow the log. */
+  readonly problem: () => string | undefined;
+  /** Follows until the signal aborts. */
+  readonly run: () => Promise<void>;
+  /** Takes every event that is recorded now. Resolves to whether that was possible. */
+  readonly catchUp: () => Promise<boolean>;
+}
+
+/** A checkpoint covers at most 1,000 events more than the one before. */
+const dueEvents = 1000 - takenMax;
+const retryMs = 5_000;
+const waitMsMax = 5_000;
+const headAgainMs = 500;
+
+/** Follows the log of these ports. `settling`: compares and signs what is taken. */
+export function createFollowing(ports: NotaryPorts, stopping: AbortSignal, settling: () => Settling): Following {
+  const { store, clock, log } = ports;
+  const opened = Promise.withResolvers<undefined>();
+  let trees = createTrees(ports);
+  let [isWhole, problem] = [false, undefined as string | undefined];
+  let follower: Follower | undefined;
+
+  const followOnce = async (): Promise<void> => {
+    const current = createTrees(ports);
+    await current.open(await confirmedHead(ports, current.position()));
+    [trees, isWhole] = [current, false];
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, stopping]);
+    const comparing = compare(ports, current, signal).then((why) => {
+      if (why !== undefined) settling().rewind(why);
+    });
+    const following = createFollower({
+      ...{ store, clock, signal, after: current.position(), take: current.take },
+      onDue: () => {
+        isWhole = true;
+        void settling().settle(true, 1);
+      },
+      onTaken: () => {
+        if (current.isDue(dueEvents)) void settling().settle(false, dueEvents);
+      },
+    });
+    [follower, problem] = [following, undefined];
+    opened.resolve(undefined);
+    try {
+      await following.run();
+    } finally {
+      stop.abort();
+      await Promise.all([comparing, following.end()]);
+    }
+  };
+  return {
+    trees: () => trees,
+    isWhole: () => isWhole,
+    problem: () => problem,
+    run: async () => {
+      while (!stopping.aborted) {
+        try {
+          await followOnce();
+        } catch (error) {
+          opened.resolve(undefined);
+          const why = error instanceof Error ? error.message : String(error);
+          problem = `the tree cannot follow the log: ${why}`;
+          log.error({ error }, 'the tree cannot follow the log');
+          // The log is another one, or was put back: the trees are built from what is there.
+          if (error instanceof QuestionRefusedError) ports.trees.clear();
+          await sleep(clock, retryMs, stopping);
+        }
+      }
+    },
+    catchUp: async () => {
+      const head = await store.head();
+      await atMost(clock, waitMsMax, opened.promise);
+      if (follower === undefined) return false;
+      await atMost(clock, waitMsMax, follower.reached(head));
+      return trees.position() >= head;
+    },
+  };
+}
+
+/**
+ * The end of the log. One that ends before the trees is asked again for a while: a store may answer with an older end for a
+ * moment, and then the trees are not built again.
+ */
+async function confirmedHead({ store, clock, behindMs = 0 }: NotaryPorts, known: number): Promise<number> {
+  const startMs = clock.monotonic();
+  for (;;) {
+    const head = await store.head();
+    if (head >= known || clock.monotonic() - startMs >= behindMs) return head;
+    await sleep(clock, headAgainMs);
+  }
+}
+
+/** Returns where the log differs from trees that were built before; undefined: nowhere, or it could not be read. */
+async function compare(
+  { store, clock, log }: NotaryPorts,
+  built: Trees,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    return await compareWithTrees({ store, treeOf: built.sizedTreeOf(), to: built.position(), clock, signal });
+  } catch (error) {
+    if (!signal.aborted) log.warn({ error }, 'the log could not be compared with its trees');
+    return undefined;
+  }
+}

@@ -1,0 +1,102 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseCheckpoint, parseNote, parseVkey, verifyNote } from '@countersign/audit';
+import { expect, test } from '@jest/globals';
+import { freePort } from '../../../ports.js';
+import { cleanUpAfterEach, temporaryFolder } from '../../harness/cleanup.js';
+import type { Server } from '../../harness/server.js';
+import { eventually } from '../../harness/wait.js';
+import { readinessOf } from '../roles.js';
+import { openReachCluster } from './reach-cluster.js';
+
+cleanUpAfterEach();
+
+type Settings = Readonly<Record<string, string>>;
+
+/** A gateway, and notaries that have one log key, each with a port of its own. */
+async function openCluster() {
+  const cluster = await openReachCluster({ env: {} });
+  const secrets = temporaryFolder();
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(secrets, name), text, { mode: 0o600 });
+    return join(secrets, name);
+  };
+  const ports = [String(await freePort()), String(await freePort())] as const;
+  const token = file('token', `${'a-token-of-the-gateways'.padEnd(40, '-')}\n`);
+  const newKey = (name: string): string =>
+    file(name, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const settings = {
+    COUNTERSIGN_NOTARY_TOKEN_FILE: token,
+    COUNTERSIGN_LOG_KEY_FILE: newKey('log-key.pem'),
+    COUNTERSIGN_LOG_ORIGIN: 'countersign.example',
+  };
+  const { server: gateway } = await cluster.start('gateway', {
+    COUNTERSIGN_NOTARY_TOKEN_FILE: token,
+    COUNTERSIGN_NOTARY_URL: ports.map((port) => `http://127.0.0.1:${port}`).join(','),
+  });
+  await cluster.untilReady(gateway);
+  const startNotary = async (nth: 0 | 1, data: string, more: Settings = {}): Promise<Server> => {
+    const own = { COUNTERSIGN_NOTARY_PORT: ports[nth], COUNTERSIGN_DATA: data };
+    return (await cluster.start('notary', { ...settings, ...own, ...more })).server;
+  };
+  const send = (method: 'GET' | 'POST', path: string, body?: object) =>
+    gateway.http.send({ method, path, token: path === '/v1/tool-calls' ? 'agent-token' : 'ann-token', body });
+  let requests = 0;
+  const request = async (): Promise<void> => {
+    requests += 1;
+    const call = { toolCallId: 'call', toolName: 'delete_file', arguments: {}, needsApproval: true };
+    await send('POST', '/v1/tool-calls', { runId: `run-${String(requests)}`, calls: [call] });
+  };
+  return { ...cluster, startNotary, send, request, newKey };
+}
+
+test('a cluster signs one growing log, whatever write its notaries are killed at', async () => {
+  const { startNotary, send, request, untilReady, newKey } = await openCluster();
+  await request();
+  expect(await send('GET', '/v1/log/checkpoint')).toMatchObject({
+    status: 503,
+    body: { code: 'unavailable', detail: expect.stringContaining('no notary of the cluster answers') },
+  });
+  const folder = temporaryFolder();
+  const sizes: number[] = [];
+  for (const point of ['notary.signed', 'notary.shared', 'notary.kept']) {
+    const dying = await startNotary(0, folder, { COUNTERSIGN_CRASH_AT: `${point}:1` });
+    expect((await dying.exited).signal).toBe('SIGKILL');
+    await request();
+  }
+  const [one, two] = [await startNotary(0, folder), await startNotary(1, temporaryFolder())];
+  const sign = () =>
+    eventually('a checkpoint', 60_000, async () => {
+      const { status, text } = await send('POST', '/v1/log/checkpoint');
+      return status === 200 ? text : undefined;
+    });
+  const [vkey = ''] = (
+    await eventually('keys', 60_000, async () => {
+      const { status, text } = await send('GET', '/v1/log/vkey');
+      return status === 200 ? text : undefined;
+    })
+  ).split('\n');
+  const keep = async (): Promise<void> => {
+    const note = parseNote(await sign())!;
+    expect(verifyNote(note, [parseVkey(vkey)!]).verified).toHaveLength(1);
+    sizes.push(parseCheckpoint(note.text)!.size);
+  };
+  await keep();
+  await untilReady(two);
+  const notes = async (server: Server) => JSON.stringify((await readinessOf(server))?.body ?? null);
+  const isActive = (await notes(one)).includes('signs checkpoints');
+  await request();
+  await (isActive ? one : two).stop();
+  await keep();
+  expect(sizes[1]).toBeGreaterThan(sizes[0]!);
+  expect((await send('GET', '/v1/log/tile/0/000.p/1')).status).toBe(200);
+  // Another key signs nothing.
+  await (isActive ? two : one).stop();
+  const other = await startNotary(0, temporaryFolder(), { COUNTERSIGN_LOG_KEY_FILE: newKey('other-key.pem') });
+  const why = await eventually('the notary with another key to say so', 60_000, async () => {
+    const said = await notes(other);
+    return said.includes('another log key') ? said : undefined;
+  });
+  expect(why).toContain('notary');
+}, 240_000);
