@@ -96,6 +96,29 @@ describe('a call of a stateless client that takes tasks', () => {
   });
 });
 
+describe('the end of a task', () => {
+  it('is a result as of the call itself: a client reads its type and its content', async () => {
+    const answers = ({ method }: { readonly method: string }) =>
+      method === 'tools/call' ? { isError: true } : undefined;
+    const { call, reaches, approve } = await open({ answers });
+    const { taskId } = await call(5);
+    approve();
+    const { result } = await reaches(taskId, 'completed');
+    expect(result).toEqual({ resultType: 'complete', isError: true, content: [], _meta: {} });
+  });
+
+  it('has no code of an error that only the gate gives', async () => {
+    const answers = ({ method }: { readonly method: string }) =>
+      method === 'tools/call' ? { code: -32022, message: 'Unsupported protocol version' } : undefined;
+    const { call, reaches, approve } = await open({ answers });
+    const { taskId } = await call(5);
+    approve();
+    expect(await reaches(taskId, 'failed')).toMatchObject({
+      error: { code: -32603, message: 'The MCP server replied with the error -32022: Unsupported protocol version' },
+    });
+  });
+});
+
 describe('a request about a task', () => {
   it.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
     '%s finds only tasks of this token, agent and server',

@@ -1,4 +1,5 @@
 import type { ToolCallView } from '@countersign/worker-sdk';
+import { statelessReply } from '../stateless/stateless-results.js';
 import type { Reply } from '../wire.js';
 import type { TaskRun } from '../calls/task-run.js';
 import { pollIntervalMs, waitingMessage, type TaskFacts } from './task-view.js';
@@ -38,8 +39,9 @@ function endOf({ state }: ToolCallView, reply: Reply, run: TaskRun | undefined):
   if (run?.isCancelled === true && (ran === undefined || 'error' in ran)) {
     return { status: 'cancelled', statusMessage };
   }
-  if ('result' in reply) return { status: 'completed', result: reply.result };
-  return { status: 'failed', statusMessage: reply.error.message, error: reply.error };
+  const read = statelessReply('tools/call', reply, { serverInfo: undefined });
+  if ('result' in read) return { status: 'completed', result: read.result };
+  return { status: 'failed', statusMessage: read.error.message, error: read.error };
 }
 
 function working(call: ToolCallView, facts: TaskFacts): Record<string, unknown> {
