@@ -50,6 +50,24 @@ describe('a call of a stateless client that takes tasks', () => {
     expect(await reaches(taskId, 'completed')).toMatchObject({ result: { content: [], isError: true } });
   });
 
+  it('is a task also when Countersign is away then: a call whose tool runs is never one that did not run', async () => {
+    const countersign = createFakeCountersign();
+    let isAway = false;
+    const failing: typeof fetch = async (input, init) => {
+      if (isAway) throw new TypeError('fetch failed');
+      return countersign.fetch(input, init);
+    };
+    const { call, held, send, reaches } = await open({ countersign, fetch: failing, holds: true, gate: 'none' });
+    const called = call(5);
+    const { id } = await held();
+    isAway = true;
+    const { resultType, taskId, status } = await called;
+    expect([resultType, status]).toEqual(['task', 'working']);
+    isAway = false;
+    await send({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'paid' }] } });
+    expect(await reaches(taskId, 'completed')).toMatchObject({ result: { content: [{ text: 'paid' }] } });
+  });
+
   it('has failed when the server replies with an error of JSON-RPC', async () => {
     const { call, held, send, reaches, approve } = await open({ holds: true });
     const { taskId } = await call(5);

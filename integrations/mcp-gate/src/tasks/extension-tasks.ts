@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isSettled } from '@countersign/contracts';
 import { createClient, issuesText, type Step, type ToolCallView, type ToolResult } from '@countersign/worker-sdk';
 import { ErrorCode, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { createEarlierTools } from '../calls/earlier-tools.js';
@@ -66,12 +67,15 @@ export function createExtensionTasks(ports: ExtensionTaskPorts): ExtensionTasks 
   const handlers = createExtensionRequests({ ledger, options, catalog, runs, ids, words, factsOf });
 
   const firstReply = async (run: TaskRun, call: ToolCallView): Promise<Reply> => {
-    if (call.state === 'awaiting_approval') return words.created(call, factsOf(call));
+    if (call.approval !== null && !isSettled(call.state)) return words.created(call, factsOf(call));
     const { promise: isLong, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(resolve, Math.max(options.holdMs, holdMsMin), undefined).unref();
     try {
       const first = await Promise.race([run.end, run.becameTask, isLong]);
-      return first ?? words.created(await ledger.getToolCall(call.callId), factsOf(call));
+      if (first !== undefined && call.approval === null) return first;
+      // Countersign may be away for a moment. What is known is enough: the reply must not say that the tool did not run.
+      const now = await ledger.getToolCall(call.callId).catch(() => call);
+      return first === undefined ? words.created(now, factsOf(now)) : words.direct(now, first, run);
     } finally {
       clearTimeout(timer);
       awaited.delete(run);
@@ -85,7 +89,7 @@ export function createExtensionTasks(ports: ExtensionTaskPorts): ExtensionTasks 
     }
     const run = runs.follow(call, prepared);
     run.capabilities = round?.capabilities;
-    if (call.state !== 'awaiting_approval') awaited.add(run);
+    if (call.approval === null || isSettled(call.state)) awaited.add(run);
     signal.addEventListener('abort', () => {
       // Once the client has a task, it cancels the task.
       if (signal.reason === byClient && awaited.has(run) && run.inner.hasBegun()) runs.cancel(run);

@@ -12,6 +12,8 @@ export interface TaskWords {
   readonly created: (call: ToolCallView, facts: TaskFacts) => Reply;
   /** A call that has no result yet. `inputRequests` are the open questions of the server. */
   readonly open: (call: ToolCallView, facts: TaskFacts, inputRequests: Members) => Reply;
+  /** The reply to a call that has ended before it was a task. */
+  readonly direct: (call: ToolCallView, reply: Reply, run: TaskRun) => Reply;
   /** A call that has ended with a reply. */
   readonly ended: (call: ToolCallView, facts: TaskFacts, reply: Reply, run: TaskRun | undefined) => Reply;
 }
@@ -27,6 +29,7 @@ export const plainWords: TaskWords = {
     if (Object.keys(inputRequests).length === 0) return { result: task };
     return { result: { ...task, status: 'input_required', inputRequests } };
   },
+  direct: (_call, reply) => reply,
   ended: (call, facts, reply, run) => ({ result: { ...baseOf(call, facts), ...endOf(call, reply, run) } }),
 };
 

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
 import { closeStatelessWires } from '../testing/stateless-wire.js';
 import { openTaskPlace, tasks, type TaskPlaceOptions } from '../testing/task-place.js';
+import { until } from '../testing/until.js';
 
 afterEach(closeStatelessWires);
 
@@ -42,6 +43,41 @@ describe('the draft extension for approvals', () => {
       expect(JSON.stringify(shown)).not.toContain('http');
     }
     expect(ran).toEqual([]);
+  });
+
+  it('makes a call a task that people approve before the first look at it', async () => {
+    const countersign = createFakeCountersign();
+    const approving: typeof fetch = async (input, init) => {
+      const response = await countersign.fetch(input, init);
+      const { calls = [] } = (typeof init?.body === 'string' ? JSON.parse(init.body) : {}) as {
+        calls?: { readonly toolCallId: string }[];
+      };
+      for (const { toolCallId } of calls) countersign.approve(toolCallId);
+      return response;
+    };
+    const { call, held, send, reaches } = await open({
+      ...{ countersign, fetch: approving, holds: true, holdMs: 60_000 },
+    });
+    const { resultType, taskId } = await call(5);
+    expect(resultType).toBe('task');
+    await send({ jsonrpc: '2.0', id: (await held()).id, result: { content: [] } });
+    expect(await reaches(taskId, 'completed')).toMatchObject({
+      result: { _meta: { [disposition]: 'approved-executed' } },
+    });
+  });
+
+  it('says in the result of a call that is made again after its end whether the tool ran', async () => {
+    const countersign = createFakeCountersign();
+    const before = await open({ countersign, continuesRun: true });
+    await before.call(5);
+    before.approve();
+    await until(() => before.ran.length > 0 && countersign.callOf(before.asked[0]!.toolCallId).state === 'succeeded');
+    const after = await open({ countersign, continuesRun: true });
+    expect(await after.call(5)).toMatchObject({
+      content: [{ text: 'done' }, { text: 'The tool ran, after its approval.' }],
+      _meta: { [disposition]: 'approved-executed' },
+    });
+    expect(after.ran).toEqual([]);
   });
 
   it('says nothing of a denial once the tool runs', async () => {

@@ -33,14 +33,18 @@ export const approvalWords: TaskWords = {
     const task = plainWords.open(call, facts, inputRequests);
     return isWaiting(call) ? withMeta(said(task), denialOf('task')) : task;
   },
-  ended: (call, facts, reply, run) => {
-    if (call.approval === null || call.state === 'cancelled') return plainWords.ended(call, facts, reply, run);
-    const disposition = dispositionOf(call, run);
-    const isDenied = disposition === 'denied-not-executed' && call.state !== 'succeeded';
-    const meta = { ...(isDenied ? finalDenial : {}), [approvalMeta.disposition]: disposition };
-    return plainWords.ended(call, facts, withText(withMeta(asResult(reply), meta), ranText[disposition]), run);
-  },
+  direct: withDisposition,
+  ended: (call, facts, reply, run) => plainWords.ended(call, facts, withDisposition(call, reply, run), run),
 };
+
+/** Returns a reply that says whether the tool ran, when people were asked. */
+function withDisposition(call: ToolCallView, reply: Reply, run: TaskRun | undefined): Reply {
+  if (call.approval === null || call.state === 'cancelled') return reply;
+  const disposition = dispositionOf(call, run);
+  const isDenied = disposition === 'denied-not-executed' && call.state !== 'succeeded';
+  const meta = { ...(isDenied ? finalDenial : {}), [approvalMeta.disposition]: disposition };
+  return withText(withMeta(asResult(reply), meta), ranText[disposition]);
+}
 
 /**
  * Returns a reply of the gate itself with what the client may do about a denial. The status in the gate's member of `_meta`
