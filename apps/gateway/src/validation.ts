@@ -1,3 +1,4 @@
+import { requestWords } from '@countersign/contracts';
 import { ProblemError, describeFieldErrors, toFieldErrors } from '@countersign/shell';
 import type { FieldError } from '@countersign/contracts';
 import type { z } from 'zod';
@@ -7,7 +8,7 @@ import type { z } from 'zod';
  * @throws ProblemError `invalid-request` naming every offending path, each unknown key separately.
  */
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: requestWords });
   if (result.success) return result.data;
   throw invalidRequest(toFieldErrors(result.error));
 }

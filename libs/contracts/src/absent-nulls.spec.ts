@@ -35,6 +35,19 @@ describe('null in a body', () => {
     expect(refusedPaths(createGrantSchema, grant)).toEqual(['labels.team']);
   });
 
+  it.each([
+    ['decision', { decision: null }, 'must be an object, not null'],
+    ['decision.output', { decision: { type: 'answer' } }, 'is missing'],
+    ['reason', { decision: { type: 'deny' }, reason: 'r'.repeat(8193) }, 'must have at most 8192 characters'],
+    ['reason', { decision: { type: 'deny' }, reason: 7 }, 'must be text, not a number'],
+    ['decision.type', { decision: { type: 'agree' } }, /approve.*answer/],
+    ['decision.type', { decision: {} }, /approve.*answer/],
+  ])('and every other fault is told in plain words: %s', (path, body, message) => {
+    const issues = parseBody(respondSchema, body).error?.issues;
+    expect(issues?.map((one) => one.path.join('.'))).toEqual([path]);
+    expect(issues?.[0]?.message).toMatch(message);
+  });
+
   it('hides no other fault', () => {
     const body = { runId: 7, agentId: null, calls: [call], more: null };
     expect(refusedPaths(requestToolCallsSchema, body)).toEqual(['runId', '']);

@@ -1,20 +1,23 @@
 import type { z } from 'zod';
+import { requestWords } from './plain-words.js';
+
+const words = { error: requestWords };
 
 /**
  * Validates the body of a request, in which null in an optional member means absent: the result has no such member. Null stays a
  * value in JSON that is only passed on, and is refused everywhere else: for a required member, an item, or a value of a map.
  */
 export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.ZodSafeParseResult<z.output<S>> {
-  const first = schema.safeParse(body);
+  const first = schema.safeParse(body, words);
   const nulls = (first.error?.issues ?? []).map(({ path }) => path).filter((path) => valueAt(body, path) === null);
   if (nulls.length === 0) return first;
   // Under a name that no object declares, so that only maps still see the null, and required members are missing.
   const renamed = schema.safeParse(nulls.reduce<unknown>((value, path) => changed(value, path, unknownName), body));
   const refused = new Set(renamed.error?.issues.map(({ path }) => path.join('/').replace(unknownName, '')));
   const optional = nulls.filter((path) => !refused.has(path.join('/')));
-  return optional.length === 0
-    ? first
-    : schema.safeParse(optional.reduce<unknown>((value, path) => changed(value, path, null), body));
+  if (optional.length === 0) return first;
+  const shorter = optional.reduce<unknown>((value, path) => changed(value, path, null), body);
+  return schema.safeParse(shorter, words);
 }
 
 const unknownName = '⟦null⟧';

@@ -19,7 +19,7 @@ export type { DigestInput, ProposalDigestInput } from './digest.js';
 export { toCalledTool } from './called-tool.js';
 export { otherSchema } from './refusal-words.js';
 export type { OtherSchema } from './refusal-words.js';
-export { plainWords } from './plain-words.js';
+export { plainWords, requestWords } from './plain-words.js';
 export type { CalledTool } from './called-tool.js';
 export { calledToolOf, toEventView, toLogEventView, toMaskedEventView } from './event-view.js';
 export type { EventAudience } from './event-view.js';

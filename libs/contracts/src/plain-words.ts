@@ -20,11 +20,15 @@ export const plainWords: z.core.$ZodErrorMap = (issue) => {
   return must === undefined ? 'is missing' : `is missing: it ${must.replace(/, not .*$/, '')}`;
 };
 
-function mustOf(issue: z.core.$ZodRawIssue): string | undefined {
+/** The same for the sender of a request. */
+export const requestWords: z.core.$ZodErrorMap = (issue) =>
+  issue.input === undefined ? 'is missing' : mustOf(issue, 'null');
+
+function mustOf(issue: z.core.$ZodRawIssue, nothing = 'empty'): string | undefined {
   switch (issue.code) {
     case 'invalid_type': {
       const wanted = kinds[issue.expected];
-      return wanted === undefined ? undefined : `must be ${wanted}, not ${kindOf(issue.input)}`;
+      return wanted === undefined ? undefined : `must be ${wanted}, not ${issue.input === null ? nothing : kindOf(issue.input)}`;
     }
     case 'invalid_value':
       return `must be ${oneOf(issue.values.map((value) => (typeof value === 'string' ? `"${value}"` : String(value))))}`;
@@ -46,7 +50,6 @@ function sizeWords(bound: string, size: number | bigint, origin: string): string
 }
 
 function kindOf(input: unknown): string {
-  if (input === null) return 'empty';
   if (Array.isArray(input)) return 'a list';
   return kinds[typeof input] ?? typeof input;
 }

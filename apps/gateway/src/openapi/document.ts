@@ -6,6 +6,7 @@ import type { Route } from '../route.js';
 import { allRoutes } from '../routes.js';
 import { exampleValues } from './example-values.js';
 import { describedComponents, parameterWords } from './described.js';
+import { withLenientNulls } from './lenient-nulls.js';
 import { withNullableMembers } from './nullable-members.js';
 import { responsesWithExamples, withExamples } from './with-examples.js';
 import { responsesOf, type SharedResponses } from './responses.js';
@@ -82,7 +83,7 @@ export function createOpenApiDocument(): OpenApiDocument {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
       headers: sharedHeaders,
       responses: responsesWithExamples(Object.fromEntries(shared), schemas),
-      schemas,
+      schemas: withLenientNulls(schemas),
     },
   };
 }

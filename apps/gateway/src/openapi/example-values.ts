@@ -41,7 +41,7 @@ export const exampleValues: Readonly<Record<string, JsonValue>> = {
   endedProposals: [],
   error: null,
   'ReportExecutionFailed.error': { message: 'no such file' },
-  errors: [{ path: 'calls.0.toolName', message: 'Invalid input: expected string, received undefined' }],
+  errors: [{ path: 'calls.0.toolName', message: 'is missing' }],
   eventId: '0b7f5a4e-6f0c-4d39-9a0e-0f6f3b1f6f10',
   expiresAt: '2026-01-15T10:30:00.000Z',
   grantId: 'gr_3q5kq2m7w4z6x8r9t1v2b3n4',

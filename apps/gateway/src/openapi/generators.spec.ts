@@ -29,6 +29,17 @@ const isComponent = ({ path }: Found): boolean => /^\/components\/schemas\/[^/]+
 const optionsOf = ({ anyOf, oneOf }: JsonSchema): readonly JsonSchema[] =>
   ((anyOf ?? oneOf ?? []) as readonly JsonSchema[]).filter(({ type }) => type !== 'null');
 
+interface Members {
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+}
+
+/** Null, or a component, a list or one of some values. */
+function mayBeNullAndMore({ anyOf, type, enum: values }: JsonSchema): boolean {
+  const types = JSON.stringify(anyOf ?? type ?? '');
+  return types.includes('"null"') && (anyOf !== undefined || values !== undefined || types.includes('"array"'));
+}
+
 describe('for generators of clients, the OpenAPI document', () => {
   it('names each object and union', () => {
     const unnamed = parts.filter(
@@ -67,6 +78,15 @@ describe('for generators of clients, the OpenAPI document', () => {
   it('allows null only next to something else', () => {
     const bare = parts.filter(({ path, schema }) => schema['type'] === 'null' && !/\/anyOf\/1$/.test(path));
     expect(bare.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('has null in a required member only where it is a simple value, which every generated client takes', () => {
+    const refused = Object.entries(document.components.schemas).flatMap(([component, schema]) => {
+      const { properties = {}, required = [] } = schema as Members;
+      return required.filter((name) => mayBeNullAndMore(properties[name] ?? {})).map((name) => `${component}.${name}`);
+    });
+    expect(refused).toEqual([]);
+    expect(document.components.schemas['ToolCall']).toMatchObject({ if: {}, then: { required: ['approval'] } });
   });
 
   it('says which member tells the alternatives of a union apart', () => {
