@@ -28,7 +28,9 @@ function mustOf(issue: z.core.$ZodRawIssue, nothing = 'empty'): string | undefin
   switch (issue.code) {
     case 'invalid_type': {
       const wanted = kinds[issue.expected];
-      return wanted === undefined ? undefined : `must be ${wanted}, not ${issue.input === null ? nothing : kindOf(issue.input)}`;
+      return wanted === undefined
+        ? undefined
+        : `must be ${wanted}, not ${issue.input === null ? nothing : kindOf(issue.input)}`;
     }
     case 'invalid_value':
       return `must be ${oneOf(issue.values.map((value) => (typeof value === 'string' ? `"${value}"` : String(value))))}`;
