@@ -208,6 +208,7 @@ export {
   isRecordedInClear,
   markSecrets,
   maskSealed,
+  mayHaveSecrets,
   putSecrets,
   secretPointers,
   takeSecrets,

@@ -1,10 +1,12 @@
 import fc from 'fast-check';
+import { eventSchemas } from './events.js';
 import type { LedgerEvent } from './events.js';
 import type { JsonObject, JsonValue } from './json.js';
 import {
   isRecordedInClear,
   markSecrets,
   maskSealed,
+  mayHaveSecrets,
   putSecrets,
   secretPointers,
   takeSecrets,
@@ -84,6 +86,18 @@ describe('the secret values of an event', () => {
     expect(takeSecrets({ list }, pointers).values).toHaveLength(20_000);
     expect(performance.now() - start).toBeLessThan(2000);
   });
+});
+
+it('only events of some types can have hidden values', () => {
+  const secret = { password: 'x' };
+  const data = {
+    ...{ arguments: secret, sensitive: ['/password'], salt: 'a', toolSchema: null, output: secret, error: secret },
+    ...{ decision: { type: 'answer', output: secret }, match: { digest: 'd', salt: 's' } },
+  };
+  for (const type of Object.keys(eventSchemas)) {
+    const pointers = secretPointers({ type, data } as never);
+    expect({ type, has: pointers.length > 0 }).toEqual({ type, has: mayHaveSecrets(type) });
+  }
 });
 
 describe('an event is recorded in clear', () => {

@@ -1,4 +1,4 @@
-import type { LedgerEvent, RecordedEvent } from './events.js';
+import type { EventType, LedgerEvent, RecordedEvent } from './events.js';
 import type { JsonObject, JsonValue } from './json.js';
 import { erasedMark, keyMissingMark } from './sensitive-mask.js';
 import { isContainer, membersOf } from './sensitive-members.js';
@@ -64,6 +64,17 @@ function withSalt(
 
 function resultPointers(place: string, value: JsonValue): readonly string[] {
   return hiddenValues(value, sensitivePointers(value)).map(({ pointer }) => place + pointer);
+}
+
+/** The types of events that {@link secretPointers} finds values in. */
+const secretTypes: ReadonlySet<string> = new Set<EventType>([
+  ...(['ToolCallRequested', 'ApprovalResponded', 'ExecutionSucceeded', 'ExecutionFailed'] as const),
+  ...(['GrantProposed', 'GrantCreated'] as const),
+]);
+
+/** Returns whether an event of this type can have hidden values at all. */
+export function mayHaveSecrets(type: string): boolean {
+  return secretTypes.has(type);
 }
 
 /**

@@ -18,7 +18,7 @@ import fc from 'fast-check';
 import { createCliRun } from '../testing/cli-run.js';
 import { exportTo, rewriteManifest } from '../testing/bundle-of.js';
 import type { Manifest } from './layout.js';
-import { filesIn } from './manifest.js';
+import { filesIn, hashFile } from './manifest.js';
 
 const run = createCliRun({});
 const log = versionOneLog();
@@ -327,6 +327,36 @@ describe('a hostile bundle', () => {
       JSON.stringify({ ...JSON.parse(textOf(folder, 'manifest.json')), files }),
     );
     expect((await verified(folder, ...trust)).code).toBe(1);
+  });
+
+  it.each(['views/2027-01.csv', 'events/000000051200.ndjson', 'tiles/tile/0/999', 'policies/x.json', 'note.txt'])(
+    'is found to have the file %s, which is made of no event and is in the manifest',
+    async (path) => {
+      const folder = copied();
+      mkdirSync(join(folder, path, '..'), { recursive: true });
+      writeFileSync(join(folder, path), 'alice approved it');
+      rewriteManifest(folder, (manifest) => ({
+        ...manifest,
+        files: { ...manifest.files, [path]: hashFile(join(folder, path)) },
+      }));
+      const { code, findings } = await verified(folder, ...trust);
+      expect(code).toBe(1);
+      expect(findings).toMatchObject([{ check: 'files', detail: `${path} is made of no event` }]);
+    },
+  );
+
+  it('is found to leave out the content of an event that has no hidden values', async () => {
+    const folder = copied();
+    const lines = textOf(folder, eventsPath).trimEnd().split('\n');
+    const at = lines.findIndex((line) => line.includes('"type":"ExecutionClaimed"'));
+    writeFileSync(
+      join(folder, eventsPath),
+      [...lines.with(at, (lines[at] ?? '').replace(/"body":\{"data".*$/, '"body":null}')), ''].join('\n'),
+    );
+    rewriteManifest(folder, (manifest) => ({ ...manifest, commitments: manifest.commitments + 1 }));
+    const { code, findings } = await verified(folder, ...trust);
+    expect(code).toBe(1);
+    expect(findings).toContainEqual(expect.objectContaining({ check: 'body', index: at }));
   });
 
   it('is found to have a file too many, and a last file that is cut off', async () => {

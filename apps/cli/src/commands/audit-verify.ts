@@ -30,6 +30,7 @@ export async function verify(
 function openSource(source: string): LogSource {
   const path = resolve(source);
   const stats = existsSync(path) ? statSync(path) : undefined;
+  if (path.endsWith('.zip')) throw usageError(`${path} is a zip file.`, 'Unpack it, and name the folder.');
   if (stats?.isFile() === true) return openExportFile(path);
   if (stats !== undefined && existsSync(join(path, 'events.db'))) return openDataFolder(path);
   if (stats !== undefined && isBundle(path)) return openBundle(path);

@@ -20,8 +20,8 @@ export interface BundleFiles {
   readonly open: (path: string) => BundleLines | undefined;
   /** Returns whether the file is exactly these bytes. */
   readonly isExactly: (path: string, bytes: Uint8Array) => boolean;
-  /** What is wrong with the files that nothing has read. */
-  readonly rest: () => readonly Damage[];
+  /** What is wrong with the files that nothing has read, which must be known for another reason. */
+  readonly rest: (isKnown: (path: string) => boolean) => readonly Damage[];
 }
 
 /** @param index of the finding for a file that is not the one of the manifest; later for a file of events. */
@@ -59,11 +59,14 @@ export function openBundleFiles(
       const digest = createHash('sha256').update(bytes).digest('hex');
       return digest === file.sha256 && hashFile(join(folder, path)).sha256 === digest && taken.add(path).size > 0;
     },
-    rest: () => [
+    rest: (isKnown) => [
       ...Object.entries(files).flatMap(([path, file]) => {
         const why = whyNotIn(folder, path, file);
         if (why !== undefined) return [about(path, why)];
-        return taken.has(path) || hashFile(join(folder, path)).sha256 === file.sha256 ? [] : [other(path)];
+        if (taken.has(path)) return [];
+        // Attack: a table of a month that no event has.
+        if (!isKnown(path)) return [about(path, `${path} is made of no event`)];
+        return hashFile(join(folder, path)).sha256 === file.sha256 ? [] : [other(path)];
       }),
       ...filesIn(folder)
         .filter((path) => path !== 'manifest.json' && !ownFiles.test(path) && !Object.hasOwn(files, path))

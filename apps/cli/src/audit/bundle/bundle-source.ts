@@ -8,6 +8,7 @@ import {
   tenantOf,
 } from '@countersign/audit';
 import type { Entry, ExportedEvent } from '@countersign/audit';
+import { eventSchemas, mayHaveSecrets } from '@countersign/contracts';
 import type { StoredEvent } from '@countersign/contracts';
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -80,7 +81,7 @@ function* eventsOf(folder: string, manifest: Manifest, state: { unproven: number
     const damage = [
       ...read.damage,
       ...found.damage,
-      ...tenantDamage(stored, manifest),
+      ...(stored === undefined ? hiddenDamage(entry) : tenantDamage(stored, manifest)),
       ...copies.take({ index, entry, entryText, stored, line }),
       ...views.take(index, entry, stored),
     ];
@@ -89,7 +90,7 @@ function* eventsOf(folder: string, manifest: Manifest, state: { unproven: number
     yield { stored, entry, entryText, damage, done: index };
   }
   state.unproven = views.unproven();
-  const rest = [...copies.end(), ...views.end(), ...facts.end(files, copies.root()), ...files.rest()];
+  const rest = [...copies.end(), ...views.end(), ...facts.end(files, copies.root()), ...files.rest(facts.isKnown)];
   if (rest.length > 0) yield { stored: undefined, damage: rest, done: index };
 }
 
@@ -159,7 +160,14 @@ function storedOf({ entry, body }: ExportedEvent, index: number): StoredEvent | 
   return { ...place, metadata: body.metadata, data: body.data };
 }
 
-function tenantDamage(stored: StoredEvent | undefined, { tenant }: Manifest): readonly Damage[] {
-  if (stored === undefined || tenantOf(stored) === tenant) return [];
-  return [{ check: 'read', detail: `it is of another tenant than "${tenant}"` }];
+function tenantDamage(stored: StoredEvent, { tenant }: Manifest): readonly Damage[] {
+  return tenantOf(stored) === tenant ? [] : [{ check: 'read', detail: `it is of another tenant than "${tenant}"` }];
+}
+
+/** Attack: the content of an event that tells on somebody is left out. Only hidden values are a reason for that. */
+function hiddenDamage({ type }: Entry): readonly Damage[] {
+  const isUnknown = !Object.hasOwn(eventSchemas, type);
+  return isUnknown || mayHaveSecrets(type)
+    ? []
+    : [{ check: 'body', detail: 'its content is missing without a reason' }];
 }

@@ -11,6 +11,8 @@ import { whyNotIn } from './read-manifest.js';
 /** Compares what a manifest says of the whole bundle with the events and the checkpoints. */
 export interface ComparedFacts {
   readonly take: (entry: Entry, isCommitment: boolean) => void;
+  /** Whether a bundle has this file, besides those that are made of its events. */
+  readonly isKnown: (path: string) => boolean;
   readonly end: (files: BundleFiles, root: Hash) => readonly Damage[];
 }
 
@@ -40,7 +42,12 @@ export function compareFacts(folder: string, manifest: Manifest): ComparedFacts 
   const months = new Set<string>();
   let [size, commitments]: [number, number] = [0, 0];
   let [from, to]: [string | null, string | null] = [null, null];
+  const unsigned: readonly string[] = [bundleFiles.readme, bundleFiles.columns, bundleFiles.verifier];
   return {
+    isKnown: (path) =>
+      unsigned.includes(path) ||
+      checkpointForm.test(path) ||
+      [...months].some((month) => viewsFile(month, 'parquet') === path),
     take: ({ recordedAt }, isCommitment) => {
       size += 1;
       commitments += isCommitment ? 1 : 0;
