@@ -76,6 +76,8 @@ export const floors = [
     npm: ['hyparquet-writer', 'yazl'],
     node: ['crypto', 'stream', 'zlib'],
   },
+  // Registrations and signatures of people, as the server verifies them. The audit verifies them by itself.
+  { unit: 'libs/passkeys', floor: 1, ours: ['contracts'], npm: ['@simplewebauthn/server'], node: ['crypto'] },
   // Expressions of the policy file: evaluated in steps that are counted.
   {
     unit: 'libs/cel',
@@ -147,7 +149,7 @@ export const floors = [
     unit: 'libs/commands',
     floor: 3,
     // Expressions of grants are handed in; the specs take the real engine.
-    ours: ['contracts', 'domain', 'event-store', 'json-schema', 'policy', 'runtime', 'types:cel'],
+    ours: ['contracts', 'domain', 'event-store', 'json-schema', 'passkeys', 'policy', 'runtime', 'types:cel'],
     npm: ['zod'],
     node: harmless,
   },

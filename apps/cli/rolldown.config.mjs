@@ -13,7 +13,7 @@ const external = [
 const ofOlderNodes = {
   // `hash` came with Node 20.12.
   'node:crypto': `import * as crypto from 'crypto';
-export const { createHash, createPrivateKey, createPublicKey, hkdfSync, sign, verify } = crypto;
+export const { createHash, createHmac, createPrivateKey, createPublicKey, hkdfSync, sign, verify } = crypto;
 export const hash = crypto.hash ?? ((algorithm, data, encoding = 'hex') => createHash(algorithm).update(data).digest(encoding));`,
   // SQLite came with Node 22, and is loaded when a data folder is opened.
   'node:sqlite': `import { createRequire } from 'module';

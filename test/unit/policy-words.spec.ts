@@ -7,6 +7,7 @@ import { writtenKeys } from '@countersign/policy/testing';
 import {
   defaultWords,
   matchWords,
+  passkeyWords,
   quotaWords,
   recordedRequirementWords,
   requireWords,
@@ -30,7 +31,7 @@ const requires: readonly Json[] = [
     escalation: [{ to: ['managers'], expiresIn: '20m' }],
   },
   { quorum: { approve: 2, deny: 2, of: ['ops'] }, onTimeout: 'allow', allowOnTimeout: 'i-understand' },
-  { anyOf: ['ops'], batch: 'independent' },
+  { anyOf: ['ops'], batch: 'independent', requireSignature: true },
   { allOf: ['ops', 'law'] },
 ];
 
@@ -53,6 +54,7 @@ const parts: readonly (readonly [path: string, value: Json, words: (value: never
     { pendingPerAgent: 3, deniedBeforeCoolDown: 2, coolDown: '5m', coalesceIdentical: true },
     (one: WrittenQuotas) => quotaWords(one),
   ],
+  ['passkeys', { secondPerson: true }, (one: { readonly secondPerson: boolean }) => passkeyWords(one)],
 ];
 
 /** Shown as they are: the rule's own columns, the rows of the lists, and the table of people. */
@@ -146,6 +148,7 @@ describe('the words of a recorded requirement', () => {
     ...{ risk: 'high', expiresInMs: 1_800_000, executeByMs: 900_000, onTimeout: 'escalate', remindersMs: [600_000] },
     escalation: [{ to: ['managers'], expiresInMs: 1_200_000 }],
     ...{ businessHours: hours, batch: 'all-or-nothing', denyEndsRun: true, requireCheckedSchema: true },
+    requireSignature: true,
   };
 
   it('name every member', () => {
@@ -167,7 +170,7 @@ describe('the words of a recorded requirement', () => {
         'then managers within 20 min; without an answer in time: others are asked; must run within 15 min after; ' +
         'times count mon fri 08:00 to 18:00 Europe/Paris; not the requester; possible: approve, deny; ' +
         'reason needed to deny; at least medium assurance of the person; high risk; ' +
-        'the calls of the step run together or not at all; a denial ends the run; schemas are checked whole',
+        'the calls of the step run together or not at all; a denial ends the run; schemas are checked whole; signed with a passkey',
     );
   });
 
@@ -177,5 +180,6 @@ describe('the words of a recorded requirement', () => {
     ...{ fourEyes: false, allowedDecisions: ['approve'], requireReason: [], minAssurance: null, risk: null },
     ...{ expiresInMs: 'never', executeByMs: 'never', onTimeout: 'deny', escalation: [], remindersMs: [] },
     ...{ businessHours: undefined, batch: undefined, denyEndsRun: undefined, requireCheckedSchema: undefined },
+    requireSignature: undefined,
   };
 });

@@ -18,6 +18,8 @@ import { createCaps } from './limits/caps.js';
 import type { Caps } from './limits/caps.js';
 import { createOversightReads } from './oversight.js';
 import type { OversightReads } from './oversight.js';
+import { createPasskeys } from './passkeys.js';
+import type { PasskeysOfPeople } from './passkeys.js';
 import { createPolicyReads } from './policies.js';
 import type { PolicyReads } from './policies.js';
 import type { GatewayPorts } from './ports.js';
@@ -33,6 +35,7 @@ export interface Gateway {
   readonly approvals: Approvals;
   readonly grants: Grants;
   readonly executions: Executions;
+  readonly passkeys: PasskeysOfPeople;
   readonly policies: PolicyReads;
   readonly oversight: OversightReads;
   readonly events: EventFeed;
@@ -64,6 +67,7 @@ export function createGateway(ports: GatewayPorts): Gateway {
     approvals: createApprovals(ports),
     grants: createGrants(ports),
     executions: createExecutions(ports),
+    passkeys: createPasskeys(ports),
     policies: createPolicyReads(ports, caps.reports),
     oversight: createOversightReads(ports, caps.reports),
     events,

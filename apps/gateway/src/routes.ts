@@ -4,6 +4,7 @@ import { executionRoutes } from './routes/execution.routes.js';
 import { grantRoutes } from './routes/grant.routes.js';
 import { checkpointRoutes } from './routes/checkpoint.routes.js';
 import { meRoutes } from './routes/me.routes.js';
+import { passkeyRoutes } from './routes/passkey.routes.js';
 import { logRoutes } from './routes/log.routes.js';
 import { operationsRoutes } from './routes/operations.routes.js';
 import { oversightRoutes } from './routes/oversight.routes.js';
@@ -24,6 +25,7 @@ export const routes = {
   ...oversightRoutes,
   ...subjectRoutes,
   ...meRoutes,
+  ...passkeyRoutes,
   ...logRoutes,
   ...checkpointRoutes,
   ...tileRoutes,

@@ -45,7 +45,7 @@ function resolverOf(tenant: string): Actor {
     groups: [],
     agentIds: [],
     via: 'resolver',
-    assurance: 'high',
+    assurance: 'low',
   };
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { actionDigest, approvalIdOf, maskOf, toolCallStream } from '@countersign/contracts';
 import type { JsonObject, RequestedCall } from '@countersign/contracts';
-import { batchDecider, callState, toolCallDecider } from '@countersign/domain';
+import { batchDecider, passkeyDecider, callState, toolCallDecider } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { EmbeddedEventStore } from '@countersign/event-store';
@@ -66,6 +66,10 @@ beforeEach(async () => {
   ports = {
     handler,
     batches: createCommandHandler({ store, fold: batchDecider, ids, clock, cacheSize: 100 }),
+    passkeys: {
+      handler: createCommandHandler({ store, fold: passkeyDecider, ids, clock, cacheSize: 16 }),
+      signCounts: new Map(),
+    },
     policies: { of: (tenant) => policies.of(tenant) },
     tools: { find: (tenant, name) => (tenant === 'default' ? tools.get(name) : undefined) },
     schemas: createArgumentSchemas(),

@@ -10,6 +10,8 @@ export { isInReach, matchesArguments } from './grants/grant-facts.js';
 export { planGrant } from './grants/plan-grant.js';
 export { findCall } from './stream/with-tool-call.js';
 export { requestToolCalls } from './request/request-tool-calls.js';
+export { confirmPasskey, passkeysOf, registerPasskey, removePasskey } from './people/passkeys.js';
+export type { ConfirmPasskeyBody, RegistrationBody } from './people/passkeys.js';
 export { respondInBulk } from './people/respond-in-bulk.js';
 export { respond, withdraw } from './people/respond.js';
 export { reveal } from './people/reveal.js';

@@ -6,9 +6,11 @@ import { reachOf } from './actor.js';
 import type { Actor } from './actor.js';
 import { closeBatch, inBatch } from './batch.js';
 import { forbidden } from './stream/forbidden.js';
+import { notSigned } from './signed-votes.js';
 import { withToolCall } from './stream/with-tool-call.js';
 import { receiptOf } from './receipt.js';
 import type { ClaimReceipt } from './receipt.js';
+import type { Refused } from './stream/with-tool-call.js';
 import { refused } from './result.js';
 import { oversizeResult } from './people/output-size.js';
 import type { Result } from './result.js';
@@ -50,10 +52,22 @@ export async function claim(
       claimId: commandId,
       seq,
     } as const;
-    return forbidden(ports, call.request, 'run') ?? inBatch(ports, call, command, commandId);
+    return (
+      forbidden(ports, call.request, 'run') ?? ifSigned(ports, call, () => inBatch(ports, call, command, commandId))
+    );
   });
   if (outcome.status === 'refused') return closedIfBroken(ports, tenant, callId, outcome);
   return toClaim(outcome, { actor, resolverId: body.resolverId, commandId });
+}
+
+/** The run of a call whose rule asks for signatures waits until they are verified once more. */
+function ifSigned<Command>(
+  ports: CommandPorts,
+  call: ToolCall,
+  next: () => Command | Promise<Command | Refused>,
+): Command | Promise<Command | Refused> {
+  const signatures = notSigned(ports, call);
+  return signatures === undefined ? next() : signatures.then((refusal) => refusal ?? next());
 }
 
 function toClaim(
@@ -214,7 +228,8 @@ export async function submitClientOutput(
       const command = { type: 'SubmitClientOutput', at, outcome: toExecutionOutcome(body) } as const;
       const refusal = forbidden(ports, call.request, 'run');
       if (refusal !== undefined) return refusal;
-      return inBatch(ports, call, { ...command, submittedBy: actor.principal, reach: reachOf(actor) }, commandId);
+      const submitted = { ...command, submittedBy: actor.principal, reach: reachOf(actor) };
+      return ifSigned(ports, call, () => inBatch(ports, call, submitted, commandId));
     },
   );
   if (outcome.status === 'refused') return closedIfBroken(ports, actor.tenant, callId, outcome);

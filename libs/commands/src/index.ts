@@ -24,6 +24,7 @@ export type { Result } from './result.js';
 export type {
   BatchHandler,
   CommandPorts,
+  PasskeyPorts,
   KnownApprover,
   People,
   ServiceTool,

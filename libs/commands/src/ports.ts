@@ -1,9 +1,10 @@
-import type { BatchEvent, GrantEvent, JsonObject, ToolCallEvent } from '@countersign/contracts';
+import type { BatchEvent, GrantEvent, JsonObject, PasskeyEvent, ToolCallEvent } from '@countersign/contracts';
 import type {
   BatchState,
   Decider,
   GrantCommand,
   GrantState,
+  Passkeys,
   Rule,
   BatchCommand,
   ToolCallCommand,
@@ -54,6 +55,12 @@ export type ToolCallHandler = CommandHandler<ToolCallState, ToolCallEvent>;
 
 export type BatchHandler = CommandHandler<BatchState, BatchEvent>;
 
+/** The passkeys of people, and the highest counter of each that this process has seen. */
+export interface PasskeyPorts {
+  readonly handler: CommandHandler<Passkeys, PasskeyEvent>;
+  readonly signCounts: Map<string, number>;
+}
+
 /**
  * The dependencies of every command. A command loads its stream, applies the domain's rule, and appends at the revision
  * that it decided on; the edge checks roles, the rule checks ownership. A command whose id is already in the stream
@@ -63,6 +70,7 @@ export interface CommandPorts {
   readonly handler: ToolCallHandler;
   /** For the streams of all-or-nothing batches. */
   readonly batches: BatchHandler;
+  readonly passkeys: PasskeyPorts;
   readonly policies: Policies;
   /** The streams that cannot be read and forbid what they cover. Default: none. */
   readonly forbidding?: Forbidding | undefined;

@@ -20,6 +20,7 @@ export function withoutWrites(ports: CancelRunPorts): CancelRunPorts {
     writeOnly: false,
     handler: neverWriting(commands.handler),
     batches: neverWriting(commands.batches),
+    passkeys: { ...commands.passkeys, handler: neverWriting(commands.passkeys.handler) },
     ...(grants !== undefined && { grants: { ...grants, handler: neverWriting(grants.handler) } }),
   };
   const append = (stream: string): Promise<never> => Promise.reject(new WouldWriteError(stream));

@@ -1,4 +1,4 @@
-import { batchDecider, grantDecider, toolCallDecider } from '@countersign/domain';
+import { batchDecider, grantDecider, passkeyDecider, toolCallDecider } from '@countersign/domain';
 import { createDecidingClock } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createPolicies } from '@countersign/policy';
@@ -37,6 +37,8 @@ export interface WriteSidePorts {
 const cacheSize = 1024;
 /** Only undecided batches are cached. */
 const batchCacheSize = 16;
+/** One stream for each tenant. */
+const passkeyCacheSize = 16;
 /** The grants in use. */
 const grantCacheSize = 256;
 
@@ -51,6 +53,10 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: batchCacheSize }),
+    passkeys: {
+      handler: createCommandHandler({ store, fold: passkeyDecider, clock, ids, cacheSize: passkeyCacheSize }),
+      signCounts: new Map(),
+    },
     ...(grants !== undefined && {
       grants: {
         ...grants,
@@ -75,8 +81,9 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
  * Drops every stream that the commands have cached. An erasure calls it once the values read as erased: a stream that
  * another process has settled is still cached here, with its values.
  */
-export function forgetStreams({ handler, batches, grants }: CommandPorts): void {
+export function forgetStreams({ handler, batches, grants, passkeys }: CommandPorts): void {
   handler.forget();
+  passkeys.handler.forget();
   batches.forget();
   grants?.handler.forget();
 }

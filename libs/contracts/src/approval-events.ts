@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { proofShape } from './credentials.js';
+import { answerSignatureSchema } from './passkey-events.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
 import { assuranceSchema, digestSchema, timeSchema } from './primitives.js';
 import { requirementSchema, verdictSchema } from './requirement.js';
@@ -87,6 +88,8 @@ export const approvalRespondedSchema = z.strictObject({
   endedVotes: z.exactOptional(z.array(z.string()).min(1)),
   /** This denial cancels the other open calls of the run; absent: it does not. */
   endsRun: z.exactOptional(z.literal(true)),
+  /** The person's signature; absent: the response is not signed. */
+  signature: z.exactOptional(answerSignatureSchema),
   ...proofShape,
 });
 

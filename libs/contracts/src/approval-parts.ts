@@ -17,6 +17,9 @@ export const responseViewSchema = z
     counted: z.boolean().meta({
       description: 'False: void, because the arguments were edited after it, or because the person responded again.',
     }),
+    signed: z.literal(true).exactOptional().meta({
+      description: 'The person signed it with a passkey. Absent: it is not signed.',
+    }),
   })
   .meta({ id: 'Response', description: 'The response of one person to an approval.' });
 export type ResponseView = z.infer<typeof responseViewSchema>;

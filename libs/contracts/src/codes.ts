@@ -27,6 +27,7 @@ export const refusalCodes = [
   'not-client-executed',
   'grant-ended',
   'no-approver-left',
+  'signature-required',
   'too-many',
 ] as const;
 

@@ -22,7 +22,8 @@ export const proofShape = {
 /** The proof of one decision. */
 export type Proof = z.infer<z.ZodObject<typeof proofShape>>;
 
-const proofMembers: ReadonlySet<string> = new Set(Object.keys(proofShape));
+/** The passkey and its owner's device are told to no others either. */
+const proofMembers: ReadonlySet<string> = new Set([...Object.keys(proofShape), 'signature', 'assertion']);
 
 /** Event data as those read it who may not know how the person proved who they are. */
 export function withoutProof(data: JsonObject): JsonObject {

@@ -30,6 +30,8 @@ import { grantEventSchemas } from './grant-events.js';
 import type { GrantEvent } from './grant-events.js';
 import { jsonObjectSchema } from './json.js';
 import { chainLinkSchema, nestingMax } from './nesting.js';
+import { passkeyEventSchemas } from './passkey-events.js';
+import type { PasskeyEvent } from './passkey-events.js';
 import { presentedSchema } from './presented.js';
 import { policyActivatedSchema, toolCallShadowJudgedSchema } from './policy-events.js';
 import type { PolicyEvent } from './policy-events.js';
@@ -164,6 +166,7 @@ export type LedgerEvent =
   | GrantEvent
   | DeliveryEvent
   | SubjectEvent
+  | PasskeyEvent
   | SystemEvent;
 
 export const eventSchemas = {
@@ -177,6 +180,7 @@ export const eventSchemas = {
   ...grantEventSchemas,
   ...deliveryEventSchemas,
   SubjectErased: subjectErasedSchema,
+  ...passkeyEventSchemas,
   ...systemEventSchemas,
 } as const;
 
@@ -195,6 +199,9 @@ export const provenTypes: ReadonlySet<EventType> = new Set<EventType>([
   'GrantConfirmed',
   'GrantRevoked',
   'SubjectErased',
+  'PasskeyRegistered',
+  'PasskeyConfirmed',
+  'PasskeyRemoved',
 ]);
 
 export const eventTypes = Object.keys(eventSchemas) as EventType[];

@@ -89,6 +89,24 @@ export {
   riskSchema,
   toolCallIdSchema,
 } from './primitives.js';
+export {
+  answerSignatureSchema,
+  assertionSchema,
+  credentialIdSchema,
+  nonceSchema,
+  passkeysStream,
+} from './passkey-events.js';
+export type { AnswerSignature, PasskeyAssertion, PasskeyEvent, PasskeyEventData } from './passkey-events.js';
+export {
+  confirmPasskeySchema,
+  passkeyListSchema,
+  passkeyOptionsSchema,
+  passkeyViewSchema,
+  registerPasskeySchema,
+} from './passkey-views.js';
+export type { ConfirmPasskeyBody, PasskeyOptions, PasskeyView, RegisterPasskeyBody } from './passkey-views.js';
+export { displayDigest } from './display-digest.js';
+export type { ShownCard } from './display-digest.js';
 export { groupSchema, lookalikeProblem } from './names.js';
 export { isReservedPrincipal, principalSchema } from './principal.js';
 export type { Assurance, BatchMode, DecisionType, DurationMs, Risk } from './primitives.js';

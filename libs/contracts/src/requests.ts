@@ -4,6 +4,7 @@ import { rememberSchema } from './grants.js';
 import { labelsSchema } from './labels.js';
 import { callIdPattern, isCallId } from './ids.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
+import { answerSignatureSchema } from './passkey-events.js';
 import { presentedSchema } from './presented.js';
 import {
   batchModeSchema,
@@ -188,6 +189,10 @@ export const respondSchema = z
         'The `shownDigest` of the approval that you saw: an instruction that came since is answered `digest-mismatch`. Without it, a response does not say whether its person saw the instructions.',
     }),
     actionDigest: digestSchema.optional(),
+    signature: answerSignatureSchema.optional().meta({
+      description:
+        'The signature of this answer with a passkey of yours. An answer under a rule with `requireSignature`, or with `minAssurance: high`, needs it.',
+    }),
     remember: rememberSchema.optional(),
   })
   .refine(({ decision, remember }) => remember === undefined || decision.type === 'approve', {

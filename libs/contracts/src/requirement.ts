@@ -64,6 +64,8 @@ export const requirementSchema = z
     denyEndsRun: z.exactOptional(z.literal(true)),
     /** A call or an edit whose schema is not checked whole is refused; absent: it is not. */
     requireCheckedSchema: z.exactOptional(z.literal(true)),
+    /** Only a response that its person signed with a passkey counts; absent: `minAssurance` says so, or it does not. */
+    requireSignature: z.exactOptional(z.literal(true)),
   })
   .meta({
     id: 'Requirement',

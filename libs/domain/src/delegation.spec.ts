@@ -48,9 +48,9 @@ describe('a delegate', () => {
   });
 
   it('is told which assurance the voice of the delegator needs', () => {
-    given(history(request({ ...ops, minAssurance: 'high' })))
-      .when(respond(bob))
-      .thenRefused('not-an-approver', { minAssurance: 'high' });
+    given(history(request({ ...ops, minAssurance: 'medium' })))
+      .when(respond({ ...bob, assurance: 'low' }))
+      .thenRefused('not-an-approver', { minAssurance: 'medium' });
   });
 
   it('is refused where neither person is asked', () => {

@@ -90,7 +90,17 @@ export {
   nextRound,
   recordedSalt,
 } from './tool-call.state.js';
-export { columnsOf } from './requirement.js';
+export { columnsOf, needsSignature } from './requirement.js';
+export { isSignedEnough } from './signed-votes.js';
+export { passkeyDecider, passkeyInForce } from './passkey.decider.js';
+export type {
+  ConfirmPasskey,
+  Passkey,
+  PasskeyCommand,
+  Passkeys,
+  RegisterPasskey,
+  RemovePasskey,
+} from './passkey.decider.js';
 export type { Column, Member } from './requirement.js';
 export { currentProposal, digestInputOf, expiresAtOf, requirementOf, requirementOfRequest } from './proposal.js';
 export { historyLimits } from './bounds.js';

@@ -9,6 +9,11 @@ export function reaches(level: Assurance, minimum: Assurance | null): boolean {
   return minimum === null || levels[level] >= levels[minimum];
 }
 
+/** Returns whether only signed responses count under a requirement. An assurance of `high` is a signature, and nothing else. */
+export function needsSignature({ requireSignature, minAssurance }: Requirement): boolean {
+  return requireSignature === true || minAssurance === 'high';
+}
+
 /** How many people must agree to satisfy a stage. */
 export function peopleOf(stage: Stage): number {
   return stage.mode === 'all-of' && stage.groups !== null ? stage.groups.length : stage.approve;
@@ -111,6 +116,7 @@ function stricter(one: Requirement, other: Requirement): Requirement {
     ...one,
     ...(other.denyEndsRun === true ? { denyEndsRun: true } : {}),
     ...(other.requireCheckedSchema === true ? { requireCheckedSchema: true } : {}),
+    ...(other.requireSignature === true ? { requireSignature: true } : {}),
     fourEyes: one.fourEyes || other.fourEyes,
     allowedDecisions: one.allowedDecisions.filter(
       (decision) => decision === 'deny' || other.allowedDecisions.includes(decision),

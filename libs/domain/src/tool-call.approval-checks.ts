@@ -4,7 +4,7 @@ import { assert } from './assert.js';
 import { noMoreProposals, noMoreResponses } from './bounds.js';
 import { isBehind, namesOf, normalised, voiceNames } from './identity.js';
 import { requestersOf } from './requesters.js';
-import { reaches } from './requirement.js';
+import { needsSignature, reaches } from './requirement.js';
 import { currentProposal, expiresAtOf, isOver, requirementOf } from './proposal.js';
 import type { RespondToApproval } from './tool-call.commands.js';
 import type { Approval, Resolution, ToolCall, Vote } from './tool-call.state.js';
@@ -75,7 +75,8 @@ const isApprover: Check = ({ approval, edited, response }) => {
 
 const isAssured: Check = ({ edited, command: { responder } }) => {
   const { minAssurance } = requirementOf(edited);
-  return reaches(responder.assurance, minAssurance)
+  // `high` is a signature, which has a check of its own.
+  return minAssurance === 'high' || reaches(responder.assurance, minAssurance)
     ? undefined
     : no(
         'not-an-approver',
@@ -232,6 +233,26 @@ const isInBounds: Check = ({ approval, edited, command, response }) => {
   return (edited === approval ? undefined : noMoreProposals(approval)) ?? noMoreResponses(approval, command, isFirst);
 };
 
+/**
+ * Attack: an answer that the person withdrew is sent once more with the same signature. Each signature has a nonce of its
+ * own, which counts once in a call; a signature names its proposal, so it counts in no other call.
+ */
+const isSigned: Check = ({ call, edited, command: { approvalId, signature, responder } }) => {
+  if (signature === undefined) {
+    return needsSignature(requirementOf(edited))
+      ? no('signature-required', signHere(responder.via), { approvalId })
+      : undefined;
+  }
+  const isUsed = call.approvals.some(({ votes }) => votes.some((vote) => vote.signature?.nonce === signature.nonce));
+  return isUsed ? no('signature-required', 'This signature was used before. Sign once more.') : undefined;
+};
+
+function signHere(via: string): string {
+  return via === 'inbox'
+    ? 'This approval needs your signature: sign it with your passkey.'
+    : `This approval needs your signature, and "${via}" cannot sign: open it in the inbox, and sign it there with your passkey.`;
+}
+
 /** In this order: the approval, then the person, then the content of the response. */
 export const responseChecks: readonly Check[] = [
   isOpen,
@@ -248,6 +269,7 @@ export const responseChecks: readonly Check[] = [
   isValid,
   hasCheckedSchema,
   isInBounds,
+  isSigned,
 ];
 
 /** Those of them that concern the approval and the person. */

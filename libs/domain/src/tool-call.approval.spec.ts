@@ -190,12 +190,29 @@ describe('RespondToApproval', () => {
     });
 
     it('is refused to a channel that is not sure enough of the person', () => {
-      given(history(request({ minAssurance: 'high' })))
-        .when(respond('alice'))
-        .thenRefused('not-an-approver', { minAssurance: 'high' });
+      given(history(request({ minAssurance: 'medium' })))
+        .when(respond(responder('alice', { assurance: 'low' })))
+        .thenRefused('not-an-approver', { minAssurance: 'medium' });
       given(history(request({ minAssurance: 'medium' })))
         .when(respond('alice'))
         .then([responded('alice')]);
+    });
+
+    it.each([{ minAssurance: 'high' }, { requireSignature: true }] as const)(
+      'is refused without a signature under %j, to every channel',
+      (signing) => {
+        for (const assurance of ['low', 'medium', 'high'] as const) {
+          given(history(request(signing)))
+            .when(respond(responder('alice', { assurance })))
+            .thenRefused('signature-required', {});
+        }
+      },
+    );
+
+    it('has the assurance `high` by a signature alone', () => {
+      given(history(request({})))
+        .when(respond(responder('alice', { assurance: 'high' })))
+        .then([responded('alice', { assurance: 'medium' })]);
     });
 
     it.each(['agent', ' Agent ', 'AGENT'])('is refused to the requester, here as "%s"', (principal) => {

@@ -19,7 +19,13 @@ import { storedAfter, toStored } from './time.js';
 import { chosenAnswer, responseChecks, revealChecks } from './tool-call.approval-checks.js';
 import type { Answer } from './tool-call.approval-checks.js';
 import { heldByBatch } from './tool-call.batch.js';
-import type { EditDecision, RespondToApproval, ResponseDecision, RevealValues } from './tool-call.commands.js';
+import type {
+  EditDecision,
+  RespondToApproval,
+  Responder,
+  ResponseDecision,
+  RevealValues,
+} from './tool-call.commands.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
 import { lostVoters, ownVotes, withVotersNow } from './voters.js';
 import { tally } from './seats.js';
@@ -121,12 +127,19 @@ function pendingResponse(
     onBehalfOf,
     groups: [...groups],
     via: responder.via,
-    assurance: responder.assurance,
+    assurance: assuranceOf(responder, command.signature),
     automatic: false,
     respondedAt: toStored(command.at),
     resolution: 'pending',
     executeBy: null,
+    ...(command.signature !== undefined && { signature: command.signature }),
   };
+}
+
+/** A signature is the only thing that gives the assurance `high`. */
+function assuranceOf({ assurance }: Responder, signature: RespondToApproval['signature']): Response['assurance'] {
+  if (signature !== undefined) return 'high';
+  return assurance === 'high' ? 'medium' : assurance;
 }
 
 function digestOf(decision: ResponseDecision, { proposals }: Approval): string {

@@ -1,4 +1,5 @@
 import type {
+  AnswerSignature,
   Assurance,
   EventData,
   FieldError,
@@ -141,6 +142,8 @@ export interface RespondToApproval extends Timed {
   readonly reason: string | null;
   readonly instruction: string | null;
   readonly responder: Responder;
+  /** The person's signature of exactly this response. The caller has verified it. Default: none. */
+  readonly signature?: AnswerSignature;
   /** What is known now about the people of the votes that count so far. Default: each of them still counts. */
   readonly voters?: readonly VoterNow[];
   /** The approvers of the tenant, for an edit. Default: they are not known, or the call names no person and no parent. */

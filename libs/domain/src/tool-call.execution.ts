@@ -4,6 +4,7 @@ import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
 import { areEqualJson } from './json-equality.js';
 import { notOwner } from './ownership.js';
+import { isSignedEnough } from './signed-votes.js';
 import { hasCome, toStored } from './time.js';
 import { hasBegun, isBatchMember } from './tool-call.batch.js';
 import type { BatchFate } from './tool-call.command-base.js';
@@ -15,6 +16,7 @@ import type {
   ReportExecution,
   SubmitClientOutput,
 } from './tool-call.execution-commands.js';
+import { currentApproval } from './tool-call.state.js';
 import type { Execution, ToolCall, ToolCallState } from './tool-call.state.js';
 
 /** The fencing token of the latest claim; 0 without a claim. */
@@ -33,7 +35,7 @@ function notPermitted(call: ToolCall, at: number, fate: BatchFate | undefined): 
       // claim. So does a member of a batch that has begun: its siblings may have run.
       const isFirst = execution.status === 'none' && !hasBegun(call, fate);
       const isOver = isFirst && hasCome(permission.executeBy, at);
-      return isOver ? lapsed(permission.executeBy) : undefined;
+      return isOver ? lapsed(permission.executeBy) : notSigned(call);
     }
     case 'expired':
       // The same fact gets the same code, whether its recorder was there before the claim or not.
@@ -43,6 +45,14 @@ function notPermitted(call: ToolCall, at: number, fate: BatchFate | undefined): 
     default:
       return refused('not-approved', `The tool call is ${permission.status}.`, { state: permission.status });
   }
+}
+
+/** What is recorded as approved is judged again: under a rule that asks for signatures only signed votes count. */
+function notSigned(call: ToolCall): RuleResult<never> | undefined {
+  const approval = currentApproval(call);
+  return approval === undefined || isSignedEnough(approval)
+    ? undefined
+    : refused('not-approved', 'The approval lacks the signatures that its rule asks for.', { state: 'approved' });
 }
 
 function lapsed(executeBy: string | null): RuleResult<never> {

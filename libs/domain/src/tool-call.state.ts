@@ -1,4 +1,5 @@
 import type {
+  AnswerSignature,
   Assurance,
   EventData,
   JsonObject,
@@ -76,6 +77,8 @@ export interface Vote {
   readonly assurance: Assurance;
   readonly automatic: boolean;
   readonly respondedAt: string;
+  /** Null: it is not signed. */
+  readonly signature: AnswerSignature | null;
 }
 
 /** The outcome of an approval, or pending. */

@@ -2,6 +2,7 @@ import type { EventData } from '@countersign/contracts';
 import { hasRoom } from './bounds.js';
 import { isBehind, isSamePerson } from './identity.js';
 import { afterProposal, currentProposal } from './proposal.js';
+import { needsSignature } from './requirement.js';
 import { agrees, columnsNow, firstOpen, isApproverOfStage, isCounted, openMembers } from './seats.js';
 import type { Placed } from './seats.js';
 import type { Approval, Vote } from './tool-call.state.js';
@@ -18,15 +19,22 @@ export function numberOfVote({ votes }: Approval, vote: Vote): number {
 
 /**
  * Returns whether silence may approve: in the first round of a request to which nobody objected, and which nobody
- * edited or answered, below high risk.
+ * edited or answered, below high risk, and for which no signature is required.
  */
 export function maySilenceApprove(approval: Approval): boolean {
-  const [requirement] = currentProposal(approval).requirements;
+  const { requirements } = currentProposal(approval);
+  const [requirement] = requirements;
   const isUntouched = approval.round === 1 && approval.proposals.length === 1;
   // An objection that was taken back was one, and so was that of a person who has lost the right since: its author has
   // looked, and others may have held back because of it.
   const isObjected = approval.votes.some((vote) => !agrees(vote));
-  return isUntouched && !isObjected && hasRoom(approval) && requirement?.risk !== 'high';
+  return (
+    isUntouched &&
+    !isObjected &&
+    hasRoom(approval) &&
+    requirement?.risk !== 'high' &&
+    !requirements.some(needsSignature)
+  );
 }
 
 /** What a person tells the agent if the proposal is approved; with `ifDenied`: if the approval is denied. */
@@ -83,6 +91,7 @@ function toVote(approval: Approval, response: EventData<'ApprovalResponded'>): V
     assurance: response.assurance,
     automatic: response.automatic,
     respondedAt: response.respondedAt,
+    signature: response.signature ?? null,
   };
 }
 

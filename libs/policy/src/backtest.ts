@@ -52,7 +52,7 @@ function judgeAgain(candidate: Policy, { request, verdict }: JudgedCall): Judgem
  */
 const compared = [
   ...(['stages', 'fourEyes', 'requireReason', 'minAssurance', 'risk', 'onTimeout', 'escalation'] as const),
-  ...(['businessHours', 'batch', 'denyEndsRun', 'requireCheckedSchema'] as const),
+  ...(['businessHours', 'batch', 'denyEndsRun', 'requireCheckedSchema', 'requireSignature'] as const),
 ];
 
 /** Names what differs between two judgements of a call; empty when nothing does. */

@@ -20,11 +20,19 @@ export function joined(one: Asked, other: Asked): Asked {
     minAssurance: higher(a.minAssurance, b.minAssurance),
     risk: higher(a.risk, b.risk),
     executeByMs: shorter(a.executeByMs, b.executeByMs),
-    ...((a.batch ?? b.batch) !== undefined && { batch: 'all-or-nothing' }),
-    ...((a.denyEndsRun ?? b.denyEndsRun) !== undefined && { denyEndsRun: true }),
-    ...((a.requireCheckedSchema ?? b.requireCheckedSchema) !== undefined && { requireCheckedSchema: true }),
+    ...marksOf(a, b),
   };
   return { requirement, isExpirySet: one.isExpirySet || other.isExpirySet };
+}
+
+/** What one of them asks for, both ask for. */
+function marksOf(one: Requirement, other: Requirement): Partial<Requirement> {
+  return {
+    ...((one.batch ?? other.batch) !== undefined && { batch: 'all-or-nothing' }),
+    ...((one.denyEndsRun ?? other.denyEndsRun) !== undefined && { denyEndsRun: true }),
+    ...((one.requireCheckedSchema ?? other.requireCheckedSchema) !== undefined && { requireCheckedSchema: true }),
+    ...((one.requireSignature ?? other.requireSignature) !== undefined && { requireSignature: true }),
+  };
 }
 
 /** The stages of both; one that another implies is not asked twice. */

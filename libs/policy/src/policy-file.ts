@@ -32,6 +32,7 @@ export const policyFileSchema = z
     rules: rulesSchema.optional(),
     approvers: approversSchema.optional(),
     quotas: quotasSchema.optional(),
+    passkeys: z.strictObject({ secondPerson: z.boolean() }).optional(),
   })
   .superRefine((file, context) => {
     if (file.autoApprovedTools !== undefined && file.default === 'allow') {
@@ -57,6 +58,8 @@ export interface PolicyContent {
   /** Null: no limit. */
   readonly quotas: Quotas | null;
   readonly approvers: readonly Approver[];
+  /** True if a second person confirms each passkey. */
+  readonly confirmsPasskeys: boolean;
   /** The version of the evaluator of expressions; null when no rule has one. */
   readonly celVersion: string | null;
   /** The original text, for the record. */
@@ -93,12 +96,17 @@ export function toPolicyContent(
       toRule(rule, rule.when === undefined ? null : compiledOf(compiled, rule.when), defaults),
     ),
     approvers,
+    confirmsPasskeys: confirmsPasskeys(file),
     quotas: toQuotas(file.quotas),
     usesRun: rules.some(({ when = '' }) => /\brun\b/.test(when)),
     celVersion: compiled.size === 0 ? null : celVersion,
     source,
     version: jcsDigest(source),
   };
+}
+
+function confirmsPasskeys({ passkeys }: z.output<typeof policyFileSchema>): boolean {
+  return passkeys?.secondPerson === true;
 }
 
 /** An expression that was not compiled has no answer: without it the rule would match every call. */

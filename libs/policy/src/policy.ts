@@ -60,6 +60,8 @@ export interface Policy {
   readonly delegatorsOf: (principal: string, nowMs: number) => readonly Approver[];
   /** The people of the file. */
   readonly approvers: readonly Approver[];
+  /** True if a second person confirms each passkey. */
+  readonly confirmsPasskeys: boolean;
 }
 
 /** A policy out of a file's content. */
@@ -74,6 +76,7 @@ export function createPolicy(content: PolicyContent): Policy {
     quotas: content.quotas,
     usesRun: content.usesRun,
     approvers: content.approvers,
+    confirmsPasskeys: content.confirmsPasskeys,
     groupsOf: (principal) => content.approvers.find(({ id }) => id === principal)?.groups ?? [],
     delegatorsOf: (principal, nowMs) => delegatorsAt(content.approvers, principal, nowMs),
     isListed: (principal) => content.approvers.some(({ id }) => id === principal),

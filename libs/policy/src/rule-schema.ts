@@ -49,6 +49,8 @@ const timingKeys = {
     .max(levelsMax)
     .optional(),
   risk: riskSchema.optional(),
+  minAssurance: assuranceSchema.optional(),
+  requireSignature: z.boolean().optional(),
 };
 
 type Timing = z.output<z.ZodObject<typeof timingKeys>>;
@@ -62,7 +64,6 @@ const requireSchema = z
     fourEyes: z.boolean().optional(),
     requireReason: z.array(decisionTypeSchema).optional(),
     allowedDecisions: z.array(decisionTypeSchema).min(1).optional(),
-    minAssurance: assuranceSchema.optional(),
     businessHours: hoursSchema.optional(),
     batch: z.enum(batchModes).optional(),
     denyEndsRun: z.boolean().optional(),
@@ -99,6 +100,16 @@ const requireRules: readonly (readonly [key: string, problem: string, has: (writ
     'onTimeout',
     'must not be "allow" where the risk is high',
     (one) => one.onTimeout === 'allow' && one.risk === 'high',
+  ],
+  [
+    'onTimeout',
+    'must not be "allow" where people sign: silence has no signature',
+    (one) => one.onTimeout === 'allow' && (one.requireSignature === true || one.minAssurance === 'high'),
+  ],
+  [
+    'requireSignature',
+    'must not be false with "minAssurance: high", which is a signature',
+    (one) => one.requireSignature === false && one.minAssurance === 'high',
   ],
   [
     'allowOnTimeout',

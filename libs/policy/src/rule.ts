@@ -71,6 +71,7 @@ function toAsked(written: WrittenRequire, defaults: Defaults): Asked {
     ...(written.batch === 'all-or-nothing' ? { batch: written.batch } : {}),
     ...(written.denyEndsRun === true ? { denyEndsRun: true } : {}),
     ...(written.requireCheckedSchema === true ? { requireCheckedSchema: true } : {}),
+    ...(written.requireSignature === true ? { requireSignature: true } : {}),
   };
   // Attack: a request for ten years, to have its hours counted one by one. Hours set the expiry too.
   const isSet = written.expiresIn !== undefined || requirement.businessHours !== undefined;

@@ -67,6 +67,7 @@ function responseViews(votes: readonly Vote[], visibility: Visibility): Response
       respondedAt: vote.respondedAt,
       via: vote.via,
       counted: vote.status === 'counted',
+      ...(vote.signature !== null && { signed: true as const }),
     }));
 }
 

@@ -44,6 +44,9 @@ const common: EventWords = {
   GrantRevoked: (read) => `${read('revokedBy')} revoked the grant ${read('grantId')}`,
   SubjectErased: (read) =>
     withWhy(`${read('erasedBy')} erased ${read('values')} values of ${read('calls')} calls`, read('reason')),
+  PasskeyRegistered: (read) => `${read('principal')} registered the passkey "${read('name')}"`,
+  PasskeyConfirmed: (read) => `${read('confirmedBy')} confirmed the passkey ${read('credentialId')}`,
+  PasskeyRemoved: (read) => `${read('removedBy')} removed the passkey ${read('credentialId')}`,
   ProcessStarted: (read) => `${read('role')} ${read('version')} started`,
   ConfigurationChanged: (read, data) => `the ${read('configures')} changed${changedCredentials(data)}`,
   ConfigurationRefused: (read) =>

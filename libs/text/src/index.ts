@@ -18,6 +18,7 @@ export type { OuterCall } from './people-words.js';
 export {
   defaultWords,
   matchWords,
+  passkeyWords,
   quotaWords,
   recordedRequirementWords,
   requireWords,

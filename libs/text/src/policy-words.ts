@@ -32,6 +32,7 @@ export interface WrittenRequire extends WrittenStage {
   readonly batch?: string;
   readonly denyEndsRun?: boolean;
   readonly requireCheckedSchema?: boolean;
+  readonly requireSignature?: boolean;
 }
 
 /** A rule as it is written. */
@@ -92,11 +93,13 @@ const requireParts: Words<WrittenRequire> = {
   fourEyes: (isSet) => (isSet ? 'not the requester' : 'also the requester'),
   allowedDecisions: (decisions) => `possible: ${decisions.join(', ')}`,
   requireReason: (decisions) => (decisions.length === 0 ? '' : `reason needed to ${decisions.join(', ')}`),
-  minAssurance: (assurance) => `at least ${assurance} assurance of the person`,
+  minAssurance: (assurance) =>
+    assurance === 'high' ? 'signed with a passkey (high assurance)' : `at least ${assurance} assurance of the person`,
   risk: (risk) => `${risk} risk`,
   batch: (mode) => (mode === 'all-or-nothing' ? 'the calls of the step run together or not at all' : `batch: ${mode}`),
   denyEndsRun: (ends) => (ends ? 'a denial ends the run' : 'a denial does not end the run'),
   requireCheckedSchema: (is) => (is ? 'schemas are checked whole' : ''),
+  requireSignature: (is) => (is ? 'signed with a passkey' : ''),
 };
 
 function stageText({ quorum, anyOf, allOf }: WrittenStage): string {
@@ -154,6 +157,11 @@ const quotaParts: Words<WrittenQuotas> = {
     isSet ? 'people are asked once about identical calls of a run' : 'people are asked about each identical call',
 };
 
+/** The rule for passkeys in words. */
+export function passkeyWords({ secondPerson }: { readonly secondPerson: boolean }): readonly string[] {
+  return secondPerson ? ['another person confirms each passkey'] : ['the first passkey of a person counts at once'];
+}
+
 /** The quotas in words, one text for each. */
 export function quotaWords(quotas: WrittenQuotas): readonly string[] {
   return wordsOf(quotaParts, quotas);
@@ -176,6 +184,7 @@ export interface RecordedRequirement {
   readonly batch?: string;
   readonly denyEndsRun?: boolean;
   readonly requireCheckedSchema?: boolean;
+  readonly requireSignature?: boolean;
 }
 
 /** How each member of a recorded requirement is written in a policy file. */
@@ -197,6 +206,7 @@ const written: { readonly [Key in keyof RecordedRequirement]-?: (of: RecordedReq
   batch: ({ batch }) => (batch === undefined ? {} : { batch }),
   denyEndsRun: ({ denyEndsRun }) => (denyEndsRun === undefined ? {} : { denyEndsRun }),
   requireCheckedSchema: ({ requireCheckedSchema: is }) => (is === undefined ? {} : { requireCheckedSchema: is }),
+  requireSignature: ({ requireSignature: is }) => (is === undefined ? {} : { requireSignature: is }),
 };
 
 function timeText(ms: number | 'never'): string {

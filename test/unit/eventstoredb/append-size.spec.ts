@@ -243,6 +243,10 @@ const small: readonly EventType[] = [
   'ToolCallShadowJudged',
   // A reason of at most 8,192 characters, and the ids of the subject's keys.
   'SubjectErased',
+  // Keys, names and signatures of limited lengths.
+  'PasskeyRegistered',
+  'PasskeyConfirmed',
+  'PasskeyRemoved',
   // The changes of a configuration are cut into parts.
   ...systemEventTypes,
 ];

@@ -129,7 +129,13 @@ function asProblem(body: unknown, status: number): Problem | undefined {
   return { type: 'about:blank', title: body.code, ...body, status, code: body.code, detail };
 }
 
-function remedyOf(problem: Problem, { token, tokenSource }: Connection): string {
+/** The page of the approval that a refusal names. */
+function placeOf(problem: Problem): string {
+  const { approvalId } = problem as { readonly approvalId?: unknown };
+  return typeof approvalId === 'string' ? `/approvals/${encodeURIComponent(approvalId)}` : '';
+}
+
+function remedyOf(problem: Problem, { url, token, tokenSource }: Connection): string {
   if (problem.code === 'unauthenticated') {
     return token === undefined
       ? 'Set COUNTERSIGN_TOKEN or give --token. On the machine of a standalone server, run this in its folder, or set COUNTERSIGN_DATA.'
@@ -137,6 +143,7 @@ function remedyOf(problem: Problem, { token, tokenSource }: Connection): string 
   }
   if (problem.code === 'forbidden') return `The token from ${tokenSource} does not have the role that this needs.`;
   if (problem.code === 'reason-required') return 'Give one with --reason.';
+  if (problem.code === 'signature-required') return `Open ${url}${placeOf(problem)} and sign it there.`;
   if (problem.status === 503 || problem.status === 429) return 'Try again in a moment.';
   return '';
 }

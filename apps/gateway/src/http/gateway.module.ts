@@ -13,6 +13,7 @@ import { httpContextToken } from './http-context-token.js';
 import { MeController } from './me.controller.js';
 import { OpenApiController } from './openapi.controller.js';
 import { OversightController } from './oversight.controller.js';
+import { PasskeysController } from './passkeys.controller.js';
 import { PolicyController } from './policy.controller.js';
 import { ProblemsController } from './problems.controller.js';
 import { ReceiptsController } from './receipts.controller.js';
@@ -42,6 +43,7 @@ export class GatewayModule {
         TilesController,
         SubjectsController,
         MeController,
+        PasskeysController,
         OpenApiController,
         ProblemsController,
         OperationsController,

@@ -63,7 +63,10 @@ export async function isStill({ ports, publicUrl }: HttpContext, actor: Actor, r
 }
 
 /** A parameter of the path. */
-export function paramOf(request: ApiRequest, name: 'callId' | 'approvalId' | 'runId' | 'grantId' | 'code'): string {
+export function paramOf(
+  request: ApiRequest,
+  name: 'callId' | 'approvalId' | 'runId' | 'grantId' | 'credentialId' | 'code',
+): string {
   return (request.params as Readonly<Record<string, string>>)[name] ?? '';
 }
 
@@ -217,8 +220,9 @@ function textOf({ id: instance }: ApiRequest, { status, body }: Answer): string 
 
 /** The address of what was created: of one call its own, of several that of their run. */
 function locationOf(body: unknown): string | undefined {
-  const { approvalId, grantId, calls } = body as {
+  const { approvalId, grantId, credentialId, calls } = body as {
     readonly approvalId?: string;
+    readonly credentialId?: string;
     readonly grantId?: string;
     readonly calls?: readonly { readonly callId: string; readonly runId: string }[];
   };
@@ -226,6 +230,7 @@ function locationOf(body: unknown): string | undefined {
   if (call !== undefined)
     return others.length === 0 ? `/v1/tool-calls/${call.callId}` : `/v1/runs/${encodeURIComponent(call.runId)}`;
   if (approvalId !== undefined) return `/v1/approvals/${approvalId}`;
+  if (credentialId !== undefined) return `/v1/me/passkeys/${credentialId}`;
   return grantId === undefined ? undefined : `/v1/grants/${grantId}`;
 }
 

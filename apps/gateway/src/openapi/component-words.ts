@@ -72,4 +72,11 @@ export const componentWords: Readonly<Record<string, string>> = {
   SubmitClientOutputSucceeded: 'The client executed the call.',
   ToolCallState: 'The state of a call.',
   VerdictOutcome: 'What a policy says of a call: it runs, people are asked, or it does not run.',
+  ConfirmPasskey: 'Who confirms a passkey signs it, where a passkey counts already.',
+  RegisterPasskey: 'A new passkey of the caller.',
+  PasskeyCreationOptionsAuthenticatorSelection: 'Which authenticators may make it.',
+  PasskeyCreationOptionsExcludeCredential: 'A passkey that the person has already.',
+  PasskeyCreationOptionsPubKeyCredParam: 'An algorithm that the key may have.',
+  PasskeyCreationOptionsRp: 'Whom the passkey belongs to.',
+  PasskeyCreationOptionsUser: 'The person, as the authenticator keeps them.',
 };

@@ -32,6 +32,7 @@ const tags = {
   Policy: 'The rules in force, and what they say of a call.',
   Oversight: 'How people decided: figures to look into.',
   'Sign-in': 'Who a token speaks for.',
+  Passkeys: 'With which people sign their answers.',
   'Events and audit': 'The log: live, and for auditors.',
   Privacy: 'Erasure of the values of one subject.',
   Operations: 'For operators.',

@@ -25,6 +25,7 @@ const vote = [
   'reason-required',
   'blocked-by-policy',
   'too-many',
+  'signature-required',
 ] as const;
 
 /** The approvers' routes. */

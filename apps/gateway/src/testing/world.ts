@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createArgumentSchemas, createCommandHandler, createKeyedQueue } from '@countersign/commands';
 import type { Actor, CommandPorts, ServiceTools } from '@countersign/commands';
-import { batchDecider, grantDecider, toolCallDecider } from '@countersign/domain';
+import { batchDecider, grantDecider, passkeyDecider, toolCallDecider } from '@countersign/domain';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createPolicies } from '@countersign/policy';
@@ -95,6 +95,10 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const commands: CommandPorts = {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize: 100 }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: 100 }),
+    passkeys: {
+      handler: createCommandHandler({ store, fold: passkeyDecider, clock, ids, cacheSize: 16 }),
+      signCounts: new Map(),
+    },
     grants: {
       index: readModel.grants,
       conditions: loadConditions,

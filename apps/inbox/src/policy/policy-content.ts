@@ -8,6 +8,7 @@ export interface WrittenPolicy {
   readonly requireApprovalTools?: readonly string[];
   readonly defaults?: WrittenRequire;
   readonly quotas?: WrittenQuotas;
+  readonly passkeys?: { readonly secondPerson: boolean };
   readonly rules?: readonly WrittenRule[];
   readonly approvers?: readonly {
     readonly id: string;

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { PolicyView } from '@countersign/contracts';
-import { defaultWords, matchWords, quotaWords, requireWords, thenWords } from '@countersign/text';
+import { defaultWords, matchWords, passkeyWords, quotaWords, requireWords, thenWords } from '@countersign/text';
 import type { WrittenRule } from '@countersign/text';
 import { readPolicy } from '../api/policy.js';
 import { useLoaded } from '../live/use-loaded.js';
@@ -128,7 +128,7 @@ function Lines({ texts }: { texts: readonly string[] }): ReactNode {
 function shortRules(
   written: WrittenPolicy,
 ): readonly (readonly [name: string, calls: string, then: readonly string[]])[] {
-  const { requireApprovalTools, autoApprovedTools, defaults, quotas } = written;
+  const { requireApprovalTools, autoApprovedTools, defaults, quotas, passkeys } = written;
   const otherwise = written.default ?? (autoApprovedTools === undefined ? 'allow' : 'require');
   const last = otherwise === 'allow' ? 'allow, unless the worker asks' : '1 approver';
   return [
@@ -141,5 +141,6 @@ function shortRules(
     ['default', 'every other call', [last]],
     ['defaults', 'where a rule says nothing', defaultWords(defaults)],
     ...(quotas === undefined ? [] : [['quotas', 'every call that needs people', quotaWords(quotas)] as const]),
+    ...(passkeys === undefined ? [] : [['passkeys', 'people who sign', passkeyWords(passkeys)] as const]),
   ];
 }

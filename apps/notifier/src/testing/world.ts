@@ -13,7 +13,7 @@ import {
 import type { Actor, CommandPorts } from '@countersign/commands';
 import { deliveryEventTypes, parseApprovalId } from '@countersign/contracts';
 import type { DeliveryEvent, JsonObject, RecordedEvent } from '@countersign/contracts';
-import { batchDecider, toolCallDecider } from '@countersign/domain';
+import { batchDecider, passkeyDecider, toolCallDecider } from '@countersign/domain';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
@@ -91,6 +91,10 @@ export async function openWorld(given?: string, policy?: string): Promise<World>
   const commands: CommandPorts = {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize: 100 }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: 100 }),
+    passkeys: {
+      handler: createCommandHandler({ store, fold: passkeyDecider, clock, ids, cacheSize: 16 }),
+      signCounts: new Map(),
+    },
     policies: createPolicies(policy === undefined ? [] : [loadPolicy('policy.yaml', policy)]),
     tools: { find: () => undefined },
     schemas: createArgumentSchemas(),

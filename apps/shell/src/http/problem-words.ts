@@ -133,6 +133,10 @@ export const problemWords: Readonly<Record<ErrorCode, readonly [cause: string, r
     'The names in the request exclude all approvers of a stage.',
     'Do not name them in `onBehalfOf` or by the parent, or change the groups of the policy.',
   ],
+  'signature-required': [
+    'The rule counts only answers that their person signed with a passkey, or the signature is not one of this answer.',
+    'Open the approval in the inbox and sign it with your passkey.',
+  ],
   'too-many': ['The history of the call or of the approval has reached a limit.', 'Request a new call.'],
   'calls-open': ['Calls of the subject are open.', 'Wait until they have ended, or send `force: true` to cancel them.'],
   'not-supported': [

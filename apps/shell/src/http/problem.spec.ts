@@ -6,7 +6,7 @@ import { ProblemError, statusOf, toProblem } from './problem.js';
 const contract: Readonly<Record<number, readonly string[]>> = {
   400: ['invalid-request', 'reason-required'],
   401: ['unauthenticated'],
-  403: ['forbidden', 'own-request', 'not-an-approver'],
+  403: ['forbidden', 'own-request', 'not-an-approver', 'signature-required'],
   404: ['not-found', 'unknown-approval'],
   405: ['method-not-allowed'],
   406: ['not-acceptable'],

@@ -20,6 +20,7 @@ const table: Readonly<Record<ErrorCode, readonly [status: number, title: string]
   forbidden: [403, 'Not allowed'],
   'own-request': [403, 'The requester cannot approve their own request'],
   'not-an-approver': [403, 'Not an approver of this approval'],
+  'signature-required': [403, 'A signature is required'],
   'not-found': [404, 'Not found'],
   'unknown-approval': [404, 'There is no such approval'],
   'method-not-allowed': [405, 'Method not allowed'],

@@ -11,6 +11,8 @@ export interface RequestFacts extends DigestFacts {
   readonly requesters: readonly string[];
   readonly clientExecuted: boolean;
   readonly idempotent: boolean;
+  /** The digests of what a card shows of the call and of its arguments; null where values are sealed. */
+  readonly shown: { readonly call: string | null; readonly asked: string | null };
   /** The stream of its all-or-nothing batch; null: it runs by itself. */
   readonly batchStream: string | null;
 }
@@ -22,6 +24,8 @@ export interface CountedVote {
   readonly groups: readonly string[];
   readonly agrees: boolean;
   readonly proposal: number;
+  /** The digest of what its person tells the agent; null: nothing. */
+  readonly instruction: string | null;
   /** The stage of the first requirement that was asked, from 0. */
   readonly stage: number;
   readonly at: string;
@@ -40,6 +44,8 @@ export interface ProposalState {
   readonly actionDigest: string;
   /** The digest of an answer without its salt; null for a run, and where values of the answer are sealed. */
   readonly output: string | null;
+  /** The digest of what a card shows of it; null where values are sealed. */
+  readonly asked: string | null;
   readonly requirements: readonly Requirement[];
   /** By requirement; null: it waits without a deadline. An escalation moves it. */
   readonly expiresAt: readonly (string | null)[];
@@ -52,7 +58,8 @@ export interface ApprovalState {
   readonly approvalId: string;
   readonly round: number;
   readonly requestedBy: string;
-  readonly isDescribed: readonly [reason: boolean, description: boolean];
+  /** Digests of the words that people read; null: there are none. */
+  readonly words: { readonly reason: string | null; readonly description: string | null };
   readonly isPending: boolean;
   /** The digest of the action that this round began with. */
   readonly firstDigest: string;
@@ -102,4 +109,6 @@ export interface CallState {
   /** Digests of edits, which events of version 1 may ask about again. */
   readonly edits: readonly string[];
   readonly execution: ExecutionState;
+  /** The nonces of the signatures of all responses, withdrawn ones too. */
+  readonly nonces: readonly string[];
 }

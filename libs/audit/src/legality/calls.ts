@@ -122,7 +122,7 @@ function changeOf(event: JudgedEvent, call: CallState, approval: ApprovalState):
     case 'ApprovalDescribed':
       return describe(event, approval);
     case 'ResponseWithdrawn':
-      return withdraw(event, approval);
+      return withdraw(event, call, approval);
     case 'ValuesRevealed':
       return reveal(event, call, approval);
     case 'ApproversReminded':
@@ -160,14 +160,16 @@ function question(event: JudgedEvent, call: CallState): Next {
 function responded(event: JudgedEvent, call: CallState, streams: KnownStreams): JudgedCall {
   const pending = pendingOf(event, call);
   if (isIllegal(pending)) return { next: pending, unproven: [] };
-  const { illegal: broken, unproven, after } = judgeResponse(event, call, pending);
+  const { illegal: broken, unproven, after } = judgeResponse(event, call, pending, streams);
   const { resolution, automatic } = event.data as Response;
   if (broken !== undefined) return { next: broken, unproven };
   const edits = isOfVersion1(event) ? [...call.edits, after.lastRun.actionDigest] : call.edits;
   const approval = { ...after, isPending: resolution === 'pending' };
   // Version 1 let silence approve a later round: nothing was agreed to.
   const isNothing = automatic && approval.round > 1;
-  const resolved = { ...call, edits, approval };
+  const { signature } = event.data as Response;
+  const nonces = signature === undefined ? call.nonces : [...call.nonces, signature.nonce];
+  const resolved = { ...call, edits, approval, nonces };
   if (isNothing) return { next: settled(resolved, 'expired'), unproven };
   if (resolution === 'pending') return { next: resolved, unproven };
   if (resolution === 'approved') return { next: approved(resolved, approval, event.data as Response), unproven };

@@ -34,10 +34,12 @@ export type LegalityRule =
   | 'outcome'
   | 'batch'
   | 'grant'
-  | 'policy';
+  | 'policy'
+  | 'passkey'
+  | 'signature';
 
 /** Why the judge could not prove something about an event that breaks no rule. */
-export type Unproven = 'sealed-values' | 'set-aside' | 'leans-on-set-aside';
+export type Unproven = 'sealed-values' | 'set-aside' | 'leans-on-set-aside' | 'passkey-by-sign-in' | 'hidden-card';
 
 /** The judge's word about one event. */
 export interface Judgement {

@@ -177,7 +177,7 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
   [
     'a vote with too little assurance',
     'vote',
-    story().policy().request().ask({}, { minAssurance: 'high' }).respond('alice'),
+    story().policy().request().ask({}, { minAssurance: 'medium' }).respond('alice', { assurance: 'low' }),
   ],
   [
     'a decision that is not allowed',

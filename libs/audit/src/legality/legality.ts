@@ -3,6 +3,7 @@ import { judgeCall } from './calls.js';
 import { illegal, isIllegal } from './judged-event.js';
 import type { Illegal, JudgedEvent, Judgement, Unproven } from './judged-event.js';
 import { judgeBatch, judgeGrant, judgePlain, judgePolicy } from './other-streams.js';
+import { judgePasskeys } from './passkeys.js';
 import type { KnownStream, KnownStreams, StreamState } from './streams.js';
 
 /** Judges a log, event by event, in the order of the log. */
@@ -67,6 +68,7 @@ function judged(event: JudgedEvent, state: StreamState | undefined, streams: Kno
   if (stream.startsWith('grant-')) return { next: judgeGrant(event, ofKind('grant', state)), unproven: [] };
   if (stream.startsWith('batch-')) return { next: judgeBatch(event, ofKind('batch', state), streams), unproven: [] };
   if (/^(?:shadow-)?policy-/.test(stream)) return { next: judgePolicy(event, ofKind('policy', state)), unproven: [] };
+  if (stream.startsWith('passkeys-')) return judgePasskeys(event, ofKind('passkeys', state));
   return { next: judgePlain(event), unproven: [] };
 }
 

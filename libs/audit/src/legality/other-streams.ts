@@ -119,6 +119,6 @@ export function judgePolicy(event: JudgedEvent, policy: PolicyState | undefined)
 
 /** Judges an event of a stream without rules of its own: what decides something has a place elsewhere. */
 export function judgePlain({ type }: JudgedEvent): Next<StreamState> {
-  const decides = isCallType(type) || /^(?:Grant|Batch|Policy|ShadowPolicy)/.test(type);
+  const decides = isCallType(type) || /^(?:Grant|Batch|Policy|ShadowPolicy|Passkey)/.test(type);
   return decides ? illegal('stream', `an event of the type ${type} has no place in this stream`) : { kind: 'plain' };
 }

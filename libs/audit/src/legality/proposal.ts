@@ -3,6 +3,7 @@ import type { ApprovalState, ProposalState } from './call-state.js';
 import { digestOf, digestOfAnswer } from './digests.js';
 import { isSealedAt } from './judged-event.js';
 import type { JudgedEvent } from './judged-event.js';
+import { shownOfResponse } from './shown-card.js';
 
 export type Response = EventData<'ApprovalResponded'>;
 
@@ -46,9 +47,17 @@ export function proposalOf(event: JudgedEvent, response: Response, approval: App
   if (decision.type !== 'edit') {
     const { firstDigest: actionDigest } = approval;
     const output = outputOf(event, response);
-    return { kind: 'answer', actionDigest, output, ...ofRequest(approval), ...by };
+    return {
+      kind: 'answer',
+      actionDigest,
+      output,
+      asked: shownOfResponse(event, response),
+      ...ofRequest(approval),
+      ...by,
+    };
   }
-  const run = { kind: 'run' as const, actionDigest: response.actionDigest, output: null, ...by };
+  const asked = shownOfResponse(event, response);
+  const run = { kind: 'run' as const, actionDigest: response.actionDigest, output: null, asked, ...by };
   if (decision.keepsRequirements === true) {
     const { requirements, expiresAt } = approval.proposal;
     return { ...run, requirements, expiresAt };
@@ -83,10 +92,10 @@ export function withProposal(approval: ApprovalState, proposal: ProposalState): 
 }
 
 /** The question about the agent's request once more: its proposer has withdrawn what was asked. */
-export function backToRequest(approval: ApprovalState, at: string): ApprovalState {
+export function backToRequest(approval: ApprovalState, asked: string | null, at: string): ApprovalState {
   const { firstDigest: actionDigest } = approval;
   const by = { proposedBy: approval.requestedBy, proposedAt: at };
-  return withProposal(approval, { kind: 'run', actionDigest, output: null, ...ofRequest(approval), ...by });
+  return withProposal(approval, { kind: 'run', actionDigest, output: null, asked, ...ofRequest(approval), ...by });
 }
 
 /** Version 1: an answer ended with its last vote, and the last proposal to run was asked about again. */
@@ -96,9 +105,15 @@ export function backToLastRun(approval: ApprovalState, at: string): ApprovalStat
   return withProposal(approval, { ...lastRun, expiresAt, proposedAt: at });
 }
 
+/** Returns whether a requirement counts signed responses alone. */
+export function asksForSignatures({ requireSignature, minAssurance }: Requirement): boolean {
+  return requireSignature === true || minAssurance === 'high';
+}
+
 /** All that is stricter in any of several requirements. */
 export interface Strictest {
   readonly fourEyes: boolean;
+  readonly signed: boolean;
   /** Whether a level of assurance is enough. */
   readonly trusts: (assurance: Response['assurance']) => boolean;
   readonly allows: (type: DecisionType) => boolean;
@@ -116,6 +131,7 @@ export function strictest(requirements: readonly Requirement[]): Strictest {
   const limits = requirements.map(({ executeByMs }) => executeByMs).filter((ms) => ms !== 'never');
   return {
     fourEyes: requirements.some(({ fourEyes }) => fourEyes),
+    signed: requirements.some(asksForSignatures),
     trusts: (assurance) =>
       requirements.every(({ minAssurance }) => minAssurance === null || levels[assurance] >= levels[minAssurance]),
     allows: (type) =>

@@ -5,6 +5,7 @@ import type { Illegal, JudgedEvent } from './judged-event.js';
 import { compared, isBehind } from './names.js';
 import { backToLastRun, backToRequest, strictest } from './proposal.js';
 import { openStage } from './seats.js';
+import { textDigest } from './shown-card.js';
 import { hasCome, storedAfter } from './times.js';
 
 /** A broken rule, or the approval after the event. */
@@ -21,12 +22,13 @@ export function begin(event: JudgedEvent, call: CallState): Changed {
   const by = { proposedBy: requestedBy, proposedAt: requestedAt };
   const proposal: ProposalState = {
     ...{ kind: 'run', actionDigest, output: null, requirements: [requirement], expiresAt: [expiresAt] },
+    asked: call.request.shown.asked,
     ...by,
   };
   return {
     ...{ approvalId, round, requestedBy, isPending: true, firstDigest: actionDigest, number: 1 },
     ...{ proposal, lastRun: proposal, opened: [], escalations: 0, reminders: 0, votes: [], isTouched: false },
-    isDescribed: [data.reason !== null, data.description !== null],
+    words: { reason: textDigest(data.reason), description: textDigest(data.description) },
   };
 }
 
@@ -64,15 +66,19 @@ function isDeadline(
 /** Words are added to a question, and never replaced. */
 export function describe(event: JudgedEvent, approval: ApprovalState): Changed {
   const { reason, description } = event.data as EventData<'ApprovalDescribed'>;
-  const [hasReason, hasDescription] = approval.isDescribed;
-  if ((hasReason && reason !== null) || (hasDescription && description !== null)) {
+  const { words } = approval;
+  if ((words.reason !== null && reason !== null) || (words.description !== null && description !== null)) {
     return illegal('approval', 'it replaces words that people may have read');
   }
-  return { ...approval, isDescribed: [hasReason || reason !== null, hasDescription || description !== null] };
+  const added = { reason: textDigest(reason), description: textDigest(description) };
+  return {
+    ...approval,
+    words: { reason: words.reason ?? added.reason, description: words.description ?? added.description },
+  };
 }
 
 /** A person takes back a vote that counts. */
-export function withdraw(event: JudgedEvent, approval: ApprovalState): Changed {
+export function withdraw(event: JudgedEvent, call: CallState, approval: ApprovalState): Changed {
   const { withdrawnBy, castBy = withdrawnBy, ends, withdrawnAt } = event.data as EventData<'ResponseWithdrawn'>;
   if (isOver(approval, withdrawnAt)) return illegal('deadline', 'the deadline of the approval was over');
   const vote = approval.votes.find((one) => isBehind(one, castBy));
@@ -81,7 +87,7 @@ export function withdraw(event: JudgedEvent, approval: ApprovalState): Changed {
   if (isOfVersion1(event)) return afterWithdrawal1(left, withdrawnAt);
   const ended = hasProposed(vote, approval) ? 'proposal' : 'vote';
   if (ends !== ended) return illegal('withdrawal', `it ends the ${ends}, and ends the ${ended} by the rules`);
-  return ended === 'proposal' ? backToRequest(left, withdrawnAt) : left;
+  return ended === 'proposal' ? backToRequest(left, call.request.shown.asked, withdrawnAt) : left;
 }
 
 /** Returns whether this vote proposed what is asked now. */

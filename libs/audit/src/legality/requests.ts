@@ -4,6 +4,7 @@ import { derivedName, digestOf, digestOfAction } from './digests.js';
 import { illegal, isSealedAt } from './judged-event.js';
 import type { Illegal, JudgedEvent } from './judged-event.js';
 import { compared } from './names.js';
+import { shownOfRequest } from './shown-card.js';
 
 type Requested = EventData<'ToolCallRequested'>;
 
@@ -22,7 +23,7 @@ export function request(event: JudgedEvent): Illegal | CallState {
   return {
     ...{ kind: 'call', request: factsOf(event, data), permission: 'awaiting', wasAllowed: false },
     ...{ isJudged: false, isShadowJudged: false, isCommitted: false },
-    ...{ actionDigest: data.actionDigest, executeBy: null, approval: null, edits: [] },
+    ...{ actionDigest: data.actionDigest, executeBy: null, approval: null, edits: [], nonces: [] },
     execution: { status: 'none', attempt: 0, claimedBy: null, leaseUntil: '', isLapsed: false },
   };
 }
@@ -48,6 +49,7 @@ function factsOf(event: JudgedEvent, data: Requested): RequestFacts {
   return {
     ...{ callId, actionDigest, tenant, agentId, runId, toolCallId, toolName, toolSchemaHash },
     salt: isHiddenRequest(event) ? null : data.salt,
+    shown: shownOfRequest(event, data),
     requesters: requestersOf(data),
     clientExecuted: data.clientExecuted,
     idempotent: data.idempotent,

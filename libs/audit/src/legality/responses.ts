@@ -6,6 +6,9 @@ import { compared, isSameVoice, peopleOf } from './names.js';
 import { digestOfProposal, numberOf, proposalOf, strictest, withProposal } from './proposal.js';
 import type { Response } from './proposal.js';
 import { couldBeDenied, isDeniedForSure, isOneStage, isSatisfied, mayVote, openStage } from './seats.js';
+import { textDigest } from './shown-card.js';
+import { judgeSignature } from './signatures.js';
+import type { KnownStreams } from './streams.js';
 import { hasCome, storedAfter } from './times.js';
 
 /** One response in its context. `after` is the approval with it. */
@@ -23,12 +26,17 @@ export function judgeResponse(
   event: JudgedEvent,
   call: CallState,
   approval: ApprovalState,
+  streams: KnownStreams,
 ): { readonly illegal: Illegal | undefined; readonly unproven: readonly Unproven[]; readonly after: ApprovalState } {
   const response = event.data as Response;
   const answered = answeredBy(event, response, call, approval);
   const rules = response.automatic ? silenceRules : personRules;
   const broken = rules.map((rule) => rule(answered)).find((one) => one !== undefined);
-  return { illegal: broken, unproven: unprovenOf(answered), after: answered.after };
+  if (broken !== undefined || response.signature === undefined) {
+    return { illegal: broken, unproven: unprovenOf(answered), after: answered.after };
+  }
+  const signed = judgeSignature(event, response.signature, { call, asked: approval, response, streams });
+  return { illegal: signed.illegal, unproven: [...unprovenOf(answered), ...signed.unproven], after: answered.after };
 }
 
 function answeredBy(event: JudgedEvent, response: Response, call: CallState, approval: ApprovalState): Answered {
@@ -44,6 +52,7 @@ function answeredBy(event: JudgedEvent, response: Response, call: CallState, app
     onBehalfOf: response.onBehalfOf,
     groups: response.groups,
     agrees: response.decision.type !== 'deny',
+    instruction: textDigest(response.instruction),
     proposal: number,
     stage: openStage(before, 0),
     at: response.respondedAt,
@@ -98,6 +107,17 @@ const isVoter: Rule = ({ response: { groups }, before, after }) =>
     ? undefined
     : illegal('vote', `no stage asks a person of the groups ${JSON.stringify(groups)}`);
 
+/** Only a signature gives the assurance `high`, and some rules count nothing else. Whether it holds is judged last. */
+const isSigned: Rule = ({ event, response: { signature, assurance }, after }) => {
+  if (signature === undefined && strictest(after.proposal.requirements).signed) {
+    return illegal('signature', 'it is not signed, and its rule counts signed responses alone');
+  }
+  const isHigh = assurance === 'high' && !isOfVersion1(event);
+  return isHigh === (signature !== undefined)
+    ? undefined
+    : illegal('signature', 'its assurance is not the one of a response with or without a signature');
+};
+
 const isAssured: Rule = ({ response: { assurance }, after }) =>
   strictest(after.proposal.requirements).trusts(assurance)
     ? undefined
@@ -149,7 +169,7 @@ const isExecutableUntil: Rule = ({ response: { resolution, respondedAt, executeB
 };
 
 const personRules: readonly Rule[] = [
-  ...[isOfCurrent, isOfAction, isInTime, isShown, isVoter, isAssured, isNotRequester, isAllowed],
+  ...[isOfCurrent, isOfAction, isInTime, isShown, isVoter, isSigned, isAssured, isNotRequester, isAllowed],
   ...[isFirstVote, isNotBlocked, isResolved, isExecutableUntil],
 ];
 
@@ -160,6 +180,7 @@ const maySilence: Rule = ({ event, response, before }) => {
   const { decision, respondedAt, resolution } = response;
   if (requirement?.onTimeout !== 'allow') return illegal('silence', 'the policy does not let silence approve');
   if (!hasCome(proposal.expiresAt[0], respondedAt)) return illegal('silence', 'its deadline had not come');
+  if (strictest(proposal.requirements).signed) return illegal('silence', 'silence has no signature');
   const isPlain = decision.type === 'approve' && resolution === 'approved';
   // Version 1 let silence approve a later round. That gives no right to run.
   const isFirst = isOfVersion1(event) || (isUntouched(before) && requirement.risk !== 'high');

@@ -23,6 +23,23 @@ export interface PolicyState {
   readonly versions: readonly string[];
 }
 
+/** A registered passkey. */
+export interface PasskeyState {
+  readonly principal: string;
+  /** The COSE key, base64url. */
+  readonly publicKey: string;
+  readonly rpId: string;
+  readonly origin: string;
+  readonly waitsFor: 'none' | 'any-passkey' | 'another-person';
+  readonly status: 'waiting' | 'active' | 'removed';
+}
+
+/** Of the passkeys of a tenant's people, by credential id. */
+export interface PasskeysState {
+  readonly kind: 'passkeys';
+  readonly keys: Readonly<Record<string, PasskeyState>>;
+}
+
 /** A stream without rules of its own. */
 export interface PlainState {
   readonly kind: 'plain';
@@ -33,7 +50,8 @@ export interface SetAsideState {
   readonly kind: 'set-aside';
 }
 
-export type StreamState = CallState | GrantState | BatchState | PolicyState | PlainState | SetAsideState;
+export type StreamState =
+  CallState | GrantState | BatchState | PolicyState | PasskeysState | PlainState | SetAsideState;
 
 /** A stream as the judge remembers it: plain data, so that a verifier with little memory may write it to a file. */
 export interface KnownStream {

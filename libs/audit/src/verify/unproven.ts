@@ -35,6 +35,8 @@ export function createUnproven(): UnprovenCounts {
 
 const words: Readonly<Record<Counted, string>> = {
   'sealed-values': 'with sealed or erased values: their action or proposal digest was not recomputed',
+  'passkey-by-sign-in': 'about passkeys that count by a sign-in alone: compare their public keys with their owners',
+  'hidden-card': 'with the signature of a card that has hidden values: the card was not recomputed',
   'set-aside': 'after an event of their stream that cannot be read or was not shown: not judged',
   'leans-on-set-aside': 'permitted by a grant or a call that was not judged: whether it permits them was not checked',
   commitment: 'held as commitments only: their content was not shown, and not judged',

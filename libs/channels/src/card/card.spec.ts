@@ -68,6 +68,18 @@ describe('the card', () => {
     expect(batchFact('independent')).toBeUndefined();
   });
 
+  it.each([{ requireSignature: true }, { minAssurance: 'high' }] as const)(
+    'says where a person signs, because no button of a channel can: %j',
+    (signing) => {
+      const { approval } = sampleNotice();
+      if (approval === null) throw new Error('the sample has an approval');
+      const requirement = { ...approval.requirement, ...signing };
+      const { warnings } = cardOf(sampleNotice({ approval: { requirement } }), 3_000);
+      expect(warnings).toContain('Sign it in the inbox, with your passkey: no button here decides it');
+      expect(cardOf(sampleNotice(), 3_000).warnings).toEqual([]);
+    },
+  );
+
   it('says how many values are hidden, and who hid them', () => {
     const hiddenValues = [
       { pointer: '/command', why: 'schema' },

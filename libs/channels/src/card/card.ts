@@ -64,11 +64,23 @@ export function cardOf(notice: Notice, charactersMax: number, publicUrl: string 
     facts: factsOf(notice),
     argumentLines: shown.lines,
     isWhole: !isCut,
-    warnings: warningsOf({ posing, hidden, isCut }, hiddenValues, schemaNoteWords((approval ?? call).schemaNotes)),
+    warnings: [
+      ...signingOf(approval),
+      ...warningsOf({ posing, hidden, isCut }, hiddenValues, schemaNoteWords((approval ?? call).schemaNotes)),
+    ],
     agentWords: wordsOf(approval),
     link: linkOf(approval, publicUrl),
     isOpen: isOpenFor(notice),
   };
+}
+
+const signInInbox = 'Sign it in the inbox, with your passkey: no button here decides it';
+
+/** Only a signed response counts, and no channel can sign. */
+function signingOf(approval: ApprovalView | null): readonly string[] {
+  if (approval?.state !== 'pending') return [];
+  const { requireSignature, minAssurance } = approval.requirement;
+  return requireSignature === true || minAssurance === 'high' ? [signInInbox] : [];
 }
 
 function isOpenFor({ approval, kind }: Notice): boolean {

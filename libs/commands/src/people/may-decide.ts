@@ -40,7 +40,9 @@ export function mayDecide(
     },
     call,
   );
-  return decision.status === 'accepted' ? { now: true } : no(decision.refusal);
+  // The last check: the person may decide, with a signature.
+  const isToSign = decision.status === 'refused' && decision.refusal.code === 'signature-required';
+  return decision.status === 'accepted' || isToSign ? { now: true } : no(decision.refusal);
 }
 
 function no({ code: why, detail }: Refusal): NonNullable<ApprovalView['mayDecide']> {

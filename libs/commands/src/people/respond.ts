@@ -31,6 +31,7 @@ import { refused } from '../result.js';
 import type { Result } from '../result.js';
 import { oversizeResult } from './output-size.js';
 import type { CommandPorts } from '../ports.js';
+import { noteSignature, withSignature } from './sign-answer.js';
 import { votersOf } from './voters.js';
 
 /** Records the actor's response to an approval. */
@@ -59,22 +60,50 @@ export async function answer(
   let found: ToolCall | undefined;
   const outcome = await withToolCall(
     ports,
-    { tenant: actor.tenant, callId, commandId, by: actor },
+    { tenant: actor.tenant, callId, commandId, by: signedBy(actor, body) },
     toolCallRules.respondToApproval,
     (call) => {
       found = call;
-      const build = () =>
-        forbidden(ports, call.request, 'judge') ??
-        inBatch(ports, call, toResponse(ports, actor, call, approvalId, body, ports.clock.now()), commandId);
-      return inTurn(build);
+      const build = () => forbidden(ports, call.request, 'judge') ?? toSigned(ports, actor, call, approvalId, body);
+      return whenBuilt(inTurn(build), (command) => inBatch(ports, call, command, commandId));
     },
   );
   if (outcome.status === 'refused') {
     if (outcome.refusal.code === 'batch-begun') await commitToBatch(ports, { tenant: actor.tenant, callId });
     return (await doneByWord(ports, found, commandId)) ?? asUnknownApproval(outcome, approvalId);
   }
+  if (body.signature !== undefined) noteSignature(ports, body.signature);
   const closedAt = await settleBatch(ports, outcome.value);
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
+}
+
+/** The passkey is the credential of a signed answer. */
+function signedBy(actor: Actor, { signature }: RespondBody): Actor {
+  return signature === undefined ? actor : { ...actor, credential: `passkey:${signature.credentialId}` };
+}
+
+type Built = RespondToApproval | Refused;
+
+/** The command of a response, with its verified signature if it has one. */
+function toSigned(
+  ports: CommandPorts,
+  actor: Actor,
+  call: ToolCall,
+  approvalId: string,
+  body: RespondBody,
+): Built | Promise<Built> {
+  const command = toResponse(ports, actor, call, approvalId, body, ports.clock.now());
+  const { signature } = body;
+  if (signature === undefined) return command;
+  return withSignature(ports, { actor, call, approval: findApproval(call, approvalId), body, command }, signature);
+}
+
+function whenBuilt(
+  built: Built | Promise<Built>,
+  next: (command: RespondToApproval) => Built | Promise<Built>,
+): Built | Promise<Built> {
+  const go = (one: Built): Built | Promise<Built> => ('refusal' in one ? one : next(one));
+  return built instanceof Promise ? built.then(go) : go(built);
 }
 
 /** Withdraws the actor's own vote while the approval is pending. `which` says which one, and whether it may be a repeat. */

@@ -48,6 +48,7 @@ function packVote(vote: Vote) {
     vote.assurance,
     vote.automatic,
     vote.respondedAt,
+    vote.signature,
   ] as const;
 }
 
@@ -67,6 +68,7 @@ function unpackVote([
   assurance,
   automatic,
   respondedAt,
+  signature,
 ]: ReturnType<typeof packVote>): Vote {
   return {
     status,
@@ -84,6 +86,7 @@ function unpackVote([
     assurance,
     automatic,
     respondedAt,
+    signature,
   };
 }
 

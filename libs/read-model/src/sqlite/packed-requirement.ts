@@ -43,20 +43,27 @@ export function packRequirement(requirement: Requirement): PackedRequirement {
 }
 
 /** The keys that most requirements do not have; null: none of them. */
-function packOptional({ businessHours, batch, denyEndsRun, requireCheckedSchema }: Requirement) {
-  const packed = [businessHours ?? null, batch ?? null, denyEndsRun ?? null, requireCheckedSchema ?? null] as const;
+function packOptional(requirement: Requirement) {
+  const { businessHours, batch, denyEndsRun, requireCheckedSchema, requireSignature } = requirement;
+  const packed = [
+    ...([businessHours ?? null, batch ?? null, denyEndsRun ?? null] as const),
+    ...([requireCheckedSchema ?? null, requireSignature ?? null] as const),
+  ] as const;
   return packed.every((one) => one === null) ? null : packed;
 }
 
 function unpackOptional(packed: ReturnType<typeof packOptional>): Partial<Requirement> {
-  const [businessHours = null, batch = null, denyEndsRun = null, requireCheckedSchema = null] = packed ?? [];
+  const [businessHours, batch, denyEndsRun, requireCheckedSchema, requireSignature] = packed ?? nothing;
   return {
     ...(businessHours === null ? {} : { businessHours }),
     ...(batch === null ? {} : { batch }),
     ...(denyEndsRun === null ? {} : { denyEndsRun }),
     ...(requireCheckedSchema === null ? {} : { requireCheckedSchema }),
+    ...(requireSignature === null ? {} : { requireSignature }),
   };
 }
+
+const nothing = [null, null, null, null, null] as const;
 
 /** The requirement out of {@link packRequirement}. */
 export function unpackRequirement([

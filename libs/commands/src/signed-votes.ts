@@ -1,0 +1,65 @@
+import { passkeysStream, proposalDigest } from '@countersign/contracts';
+import type { Decision } from '@countersign/contracts';
+import {
+  currentApproval,
+  currentProposal,
+  digestInputOf,
+  isSignedEnough,
+  needsSignature,
+  normalised,
+} from '@countersign/domain';
+import type { Approval, Passkeys, ToolCall, Vote } from '@countersign/domain';
+import { loadPasskeys } from './people/sign-answer.js';
+import type { CommandPorts } from './ports.js';
+import { refused } from './result.js';
+import type { Refused } from './stream/with-tool-call.js';
+
+/**
+ * Refuses a run whose approval asks for signatures, unless each of them still verifies with the registered passkeys.
+ * Undefined for every other call. A passkey that was removed later has signed all the same.
+ *
+ * Attack: the owner of the log appends an approval with a signature of another answer.
+ */
+export function notSigned(ports: CommandPorts, call: ToolCall): Promise<Refused | undefined> | undefined {
+  const approval = currentApproval(call);
+  const isApproved = call.permission.status === 'approved' && approval !== undefined;
+  if (!isApproved || !currentProposal(approval).requirements.some(needsSignature)) return undefined;
+  return judged(ports, call, approval);
+}
+
+async function judged(ports: CommandPorts, call: ToolCall, approval: Approval): Promise<Refused | undefined> {
+  const { state } = await ports.passkeys.handler.load(passkeysStream(call.request.tenant));
+  const valid = new Set<Vote>();
+  for (const vote of approval.votes) if (await isValid(state, call, approval, vote)) valid.add(vote);
+  return isSignedEnough(approval, (vote) => valid.has(vote))
+    ? undefined
+    : refused('not-approved', 'The approval lacks valid signatures that its rule asks for.', {
+        extra: { state: 'approved' },
+      });
+}
+
+async function isValid({ keys }: Passkeys, call: ToolCall, approval: Approval, vote: Vote): Promise<boolean> {
+  const { signature, instruction, respondedBy } = vote;
+  const key = signature === null ? undefined : keys.get(signature.credentialId);
+  if (signature === null || key === undefined || key.status === 'waiting') return false;
+  if (normalised(key.principal) !== normalised(respondedBy)) return false;
+  const { answerChallenge, verifyAssertion } = await loadPasskeys();
+  const challenge = answerChallenge({
+    ...{ proposalDigest: digestSeen(call, approval, vote), displayDigest: signature.displayDigest },
+    ...{ decision: decisionOf(vote), instruction, nonce: signature.nonce },
+  });
+  return (await verifyAssertion(signature, challenge, { ...key, signCount: 0 })).status === 'verified';
+}
+
+/** The proposal that the person saw: an edit or an answer that made a proposal was a look at the one before it. */
+function digestSeen({ request }: ToolCall, approval: Approval, vote: Vote): string {
+  const voted = approval.proposals[vote.proposal - 1];
+  const isAuthor = voted?.proposedBy === vote.respondedBy && voted.proposedAt === vote.respondedAt;
+  const seen = isAuthor && vote.proposal > 1 ? vote.proposal - 1 : vote.proposal;
+  const before = { ...approval, proposals: approval.proposals.slice(0, seen) };
+  return proposalDigest(digestInputOf(before, request.salt));
+}
+
+function decisionOf({ decision }: Vote): Decision {
+  return decision.type === 'edit' ? { type: 'edit', arguments: decision.arguments } : decision;
+}
