@@ -65,7 +65,6 @@ export const componentWords: Readonly<Record<string, string>> = {
   ShadowReportChange: 'A recorded call that the candidate judges differently.',
   ShadowReportRule: 'What one rule of the candidate judged.',
   StreamEventsAfter: 'A position of the log, or `now`.',
-  ShownValues: 'Whether hidden values are masked or in clear.',
   SubmitClientOutput: 'The result of a call that the client executed.',
   SubmitClientOutputFailed: 'The client failed to execute the call.',
   SubmitClientOutputStatus: 'How the execution ended.',
