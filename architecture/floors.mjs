@@ -100,6 +100,8 @@ export const floors = [
     // A failure of the pattern engine is thrown on: it is no answer about the pattern.
     edge: 'patterns.ts',
   },
+  // For the servers of tools, also on edge runtimes: nothing but the standard web APIs.
+  { unit: 'libs/receipt', floor: 1, ours: [], npm: [], node: [] },
   {
     unit: 'libs/event-store',
     floor: 2,

@@ -8,7 +8,7 @@ const target = resolve(process.argv[2] ?? join(root, 'packages'));
 await ensureAdapters();
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
-const libraries = ['contracts', 'http-client', 'json-schema', 'api-client', 'worker-sdk'].map((name) =>
+const libraries = ['contracts', 'http-client', 'json-schema', 'api-client', 'worker-sdk', 'receipt'].map((name) =>
   join('libs', name),
 );
 const adapters = readdirSync(join(root, 'integrations', 'adapters'))

@@ -105,10 +105,15 @@ describe('a tool whose definition changes after people were asked', () => {
   });
 });
 
-it('gets nothing of a call but its name, its arguments and the token of its progress', async () => {
+it('gets nothing of a call but its name, its arguments, the receipt of its claim and the token of its progress', async () => {
   const { pay, got } = await open({ gate: 'none' });
-  await pay({ extra: { to: 'mallory' }, _meta: { progressToken: 7, to: 'mallory', 'claudecode/toolUseId': 't1' } });
-  expect(got).toEqual([{ name: 'pay', arguments: { amount: 5 }, _meta: { progressToken: 7 } }]);
+  await pay({
+    extra: { to: 'mallory' },
+    _meta: { progressToken: 7, to: 'mallory', 'claudecode/toolUseId': 't1', 'countersign/receipt': 'x' },
+  });
+  const receipt = expect.stringMatching(/^receipt-of-tc_\w+\.1-/) as unknown;
+  const meta = { progressToken: 7, 'countersign/receipt': receipt };
+  expect(got).toEqual([{ name: 'pay', arguments: { amount: 5 }, _meta: meta }]);
 });
 
 describe('the words of the gate in the mouth of the server', () => {

@@ -1,4 +1,5 @@
-import { proposalDigest, receiptArgumentsHash, receiptNonce } from '@countersign/contracts';
+import { createHmac } from 'node:crypto';
+import { proposalDigest, receiptArgumentsHash } from '@countersign/contracts';
 import type { Assurance, ReceiptFacts } from '@countersign/contracts';
 import { agrees, currentApproval, currentProposal, digestInputOf } from '@countersign/domain';
 import type { Approval, ToolCall, Vote } from '@countersign/domain';
@@ -66,4 +67,13 @@ function secondsOf(time: string): number {
 /** Returns whether a stream that cannot be read stops the call, such as the cancellation of its run. */
 export function isForbiddenToRun(ports: Pick<CommandPorts, 'forbidding'>, { request }: ToolCall): boolean {
   return forbidden(ports, request, 'run') !== undefined;
+}
+
+/**
+ * The nonce of an attempt, 32 hex digits. Each process that knows the salt of the arguments computes the same one. It does not
+ * reveal the salt: the salt is the key of an HMAC.
+ */
+function receiptNonce(salt: string, callId: string, attempt: number): string {
+  const mac = createHmac('sha256', salt).update(`countersign receipt nonce ${callId} ${String(attempt)}`);
+  return mac.digest('hex').slice(0, 32);
 }

@@ -11,7 +11,7 @@ export { channelStream, deliveryEventTypes, deliveryStream, notificationKinds } 
 export type { DeliveryEvent, NotificationKind } from './delivery-events.js';
 export { canonicalJson } from './canonical-json.js';
 export { actionDigest, argumentsDigest, jcsDigest, proposalDigest, saltedDigest, shownDigest } from './digest.js';
-export { receiptArgumentsHash, receiptNonce, receiptType } from './receipt.js';
+export { receiptArgumentsHash, receiptType } from './receipt.js';
 export type { PlaceInRun, ReceiptApprovals, ReceiptClaims, ReceiptFacts } from './receipt.js';
 export { parseDurationMs } from './duration.js';
 export { globProblem, matchesGlob } from './glob.js';

@@ -1,4 +1,4 @@
-import { createHmac, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson, canonicalText } from './canonical-json.js';
 import { inOnePiece } from './in-one-piece.js';
 import type { JsonObject } from './json.js';
@@ -63,13 +63,4 @@ export interface ReceiptClaims extends ReceiptFacts {
 export function receiptArgumentsHash(nonce: string, args: JsonObject): string {
   const text = `{"arguments":${canonicalJson(args)},"nonce":${canonicalText(nonce)}}`;
   return inOnePiece('sha256:', hash('sha256', text, 'hex'));
-}
-
-/**
- * The nonce of an attempt, 32 hex digits. Each process that knows the salt of the arguments computes the same one. It does not
- * reveal the salt: the salt is the key of an HMAC.
- */
-export function receiptNonce(salt: string, callId: string, attempt: number): string {
-  const mac = createHmac('sha256', salt).update(`countersign receipt nonce ${callId} ${String(attempt)}`);
-  return mac.digest('hex').slice(0, 32);
 }

@@ -1,1 +1,14 @@
-export {};
+export type { ReceiptClaims } from './claims.js';
+export { canonicalForm } from './canonical.js';
+export { createReceiptGuard } from './guard.js';
+export type { GuardedAnswer, GuardOptions, ReceiptGuard, ReceivedCall } from './guard.js';
+export { receiptHook, requireReceipt } from './http.js';
+export type { FastifyLikeReply, MiddlewareOptions, ParsedRequest } from './http.js';
+export type { NodeResponse } from './capture-answer.js';
+export type { ReceiptKey } from './key-set.js';
+export { guardToolCalls, receiptMetaKey } from './mcp.js';
+export type { McpRefusal, McpToolCall } from './mcp.js';
+export { createUsedJtis } from './used-jtis.js';
+export type { ReceiptUse, UsedJtis, UseOfReceipt } from './used-jtis.js';
+export { receiptArgumentsHash, verifyReceipt } from './verify-receipt.js';
+export type { Introspection, ReceiptVerdict, RefusalCode, TrustedIssuer, VerifyOptions } from './verify-receipt.js';

@@ -1,4 +1,4 @@
-import type { ApprovalView, JsonObject, ToolCallView } from '@countersign/contracts';
+import type { ApprovalView, ToolCallView } from '@countersign/contracts';
 import { CountersignError, isSameJson, issuesText, type MayClaim } from '@countersign/worker-sdk';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import { failed } from '../stateless/request-facts.js';
@@ -10,7 +10,7 @@ import { createEarlierTools } from './earlier-tools.js';
 import type { GateOptions } from './gate-options.js';
 import { checkDefinition, gatedToolOf, paramsForServer, readCall, toolLabelsOf } from './gated-tool.js';
 import type { InnerRequests } from '../server/inner-requests.js';
-import { createInnerRun, type InnerRun } from '../server/inner-run.js';
+import { createInnerRun, type InnerCall, type InnerRun } from '../server/inner-run.js';
 import type { FoundCall as KnownCall, KnownCalls } from './known-calls.js';
 import { failureReply, finalReply, pendingReply, refusal, unreportedReply } from './replies.js';
 import { ForeignStateError } from './request-state.js';
@@ -49,9 +49,9 @@ export function createGatedCalls(ports: GatedCallPorts): GatedCalls {
     const listed = await catalog.find(name, call.signal);
     let approval: ApprovalView | null = null;
     const callLabels = { ...call.labels, ...toolLabelsOf(listed, options.endpoint) };
-    const tool = gatedToolOf(await stricter(listed), options.gate, callLabels, async (runArgs) => {
+    const tool = gatedToolOf(await stricter(listed), options.gate, callLabels, async (runArgs, receipt) => {
       checkDefinition(approval?.labels, listed, await catalog.find(name));
-      return run.execute(runArgs);
+      return run.execute(runArgs, receipt);
     });
     const checked = await tool.check(args);
     if (!checked.valid) throw new TypeError(`Invalid arguments: ${issuesText(checked.issues)}`);
@@ -98,7 +98,7 @@ export function createGatedCalls(ports: GatedCallPorts): GatedCalls {
     // Tasks are not offered here, so the request is processed as if it asked for none. A client of sessions cannot take a
     // task of the extension, so the gate waits for its end.
     const onTask = call.round === undefined ? (): void => undefined : undefined;
-    const send = (args: JsonObject) => requests.send('tools/call', paramsForServer(call.params, args), onTask);
+    const send = (inner: InnerCall) => requests.send('tools/call', paramsForServer(call.params, inner), onTask);
     const run = createInnerRun(send, call.signal);
     try {
       return await endOf(await find(call, run), call, run);

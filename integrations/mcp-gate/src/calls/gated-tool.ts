@@ -1,3 +1,4 @@
+import type { InnerCall } from '../server/inner-run.js';
 import { externalIdSchema, jcsDigest, type JsonObject, type JsonValue } from '@countersign/contracts';
 import { gateTool, jsonSchemaOf, needsPerson, type GateMode, type GateTool } from '@countersign/worker-sdk';
 import type { ListedTool } from '../server/listed-tool.js';
@@ -47,12 +48,15 @@ function definitionOf(tool: ListedTool): string {
   return jcsDigest(json).slice('sha256:'.length, 'sha256:'.length + 32);
 }
 
+/** The member of `_meta` with the receipt of a claim. */
+const receiptKey = 'countersign/receipt';
+
 /** A listed tool as one that the worker SDK gates. */
 export function gatedToolOf(
   tool: ListedTool,
   mode: GateMode,
   labels: Readonly<Record<string, string>>,
-  execute: (args: JsonObject) => Promise<unknown>,
+  execute: (args: JsonObject, receipt: string | null) => Promise<unknown>,
 ): GateTool {
   const { name, title = tool.annotations?.title, description = '', annotations = {}, inputSchema } = tool;
   const isReadOnly = annotations.readOnlyHint === true;
@@ -65,7 +69,7 @@ export function gatedToolOf(
     needsApproval: needsPerson(mode, isReadOnly),
     labels,
     hints,
-    execute: (args) => execute(args),
+    execute: (args, { receipt }) => execute(args, receipt()),
   });
   const { json, notes, issuesOf } = jsonSchemaOf(inputSchema);
   return {
@@ -110,11 +114,15 @@ export function readCall(params: Readonly<Record<string, unknown>>): {
 }
 
 /**
- * The parameters of a `tools/call` for the server: what people approved, and the token under which the client hears of
- * progress. The attack: a client sends the server something beside the arguments that people read.
+ * The parameters of a `tools/call` for the server: what people approved, the receipt of the claim, and the token under which the
+ * client hears of progress. The attack: a client sends the server something beside the arguments that people read.
  */
-export function paramsForServer(params: Readonly<Record<string, unknown>>, args: JsonObject): Record<string, unknown> {
+export function paramsForServer(
+  params: Readonly<Record<string, unknown>>,
+  { args, receipt }: InnerCall,
+): Record<string, unknown> {
   const { progressToken } = objectOf(params['_meta']);
   const isToken = typeof progressToken === 'string' || typeof progressToken === 'number';
-  return { name: params['name'], arguments: args, ...(isToken ? { _meta: { progressToken } } : {}) };
+  const meta = { ...(isToken && { progressToken }), ...(receipt !== null && { [receiptKey]: receipt }) };
+  return { name: params['name'], arguments: args, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
 }

@@ -12,9 +12,15 @@ export class NotRunError extends Error {
   override readonly name = 'NotRunError';
 }
 
+/** What the server gets: the arguments that people approved, and the receipt of the claim; null: there is none. */
+export interface InnerCall {
+  readonly args: JsonObject;
+  readonly receipt: string | null;
+}
+
 /** One run of the inner tool: whether it ran, and its reply. */
 export interface InnerRun {
-  readonly execute: (args: JsonObject) => Promise<unknown>;
+  readonly execute: (args: JsonObject, receipt: string | null) => Promise<unknown>;
   /** The request for the tool was sent, so it may have taken effect. */
   readonly hasBegun: () => boolean;
   /** The reply of the inner server, once the tool has run. */
@@ -28,7 +34,7 @@ export interface InnerRun {
 }
 
 /** Runs a tool at the inner server. `send` makes its request, and `signal` cancels it. */
-export function createInnerRun(send: (args: JsonObject) => InnerRequest, signal: AbortSignal): InnerRun {
+export function createInnerRun(send: (call: InnerCall) => InnerRequest, signal: AbortSignal): InnerRun {
   let ran: Reply | undefined;
   let hasBegun = false;
   let given: JsonObject | undefined;
@@ -36,10 +42,10 @@ export function createInnerRun(send: (args: JsonObject) => InnerRequest, signal:
   lost.catch(() => undefined);
   const { promise: replied, resolve: tellReplied } = Promise.withResolvers<undefined>();
   return {
-    execute: async (args) => {
+    execute: async (args, receipt) => {
       hasBegun = true;
       given = args;
-      const request = send(args);
+      const request = send({ args, receipt });
       const stopWatching = cancelWith(signal, request);
       try {
         ran = await request.reply;

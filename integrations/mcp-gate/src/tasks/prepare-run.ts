@@ -51,8 +51,8 @@ export function prepareRun(
     prepared.innerTaskId = taskId;
     becameTask.resolve(undefined);
   };
-  const inner = createInnerRun((args) => {
-    const request = paramsForServer(params, args);
+  const inner = createInnerRun((innerCall) => {
+    const request = paramsForServer(params, innerCall);
     if (hasOnlyTasks) return sendAsTask(requests, request, onTask);
     const sent = requests.send('tools/call', request, () => {
       becameTask.resolve(undefined);
@@ -60,9 +60,9 @@ export function prepareRun(
     return requests.makesTasks() ? limited(sent, becameTask.promise) : sent;
   }, cancelling.signal);
   const allLabels = { ...labels, ...toolLabelsOf(tool, options.endpoint) };
-  const own = gatedToolOf(stricter, options.gate, allLabels, async (args) => {
+  const own = gatedToolOf(stricter, options.gate, allLabels, async (args, receipt) => {
     checkDefinition(prepared.askedLabels, tool, await catalog.find(tool.name));
-    return inner.execute(args);
+    return inner.execute(args, receipt);
   });
   const isLong = hasOnlyTasks || requests.makesTasks();
   const gated = isLong ? { ...own, toolTimeoutMs: taskMsMax } : own;

@@ -248,6 +248,27 @@ describe('an execution', () => {
     expect(await setup.execute()).toBe('ran');
   });
 
+  it('gives its tool the receipt of the claim, and after a renewal the next one', async () => {
+    let renewals = 0;
+    const renew = async () => {
+      renewals += 1;
+      return { attempt: 2, receipt: `renewed-${renewals}` };
+    };
+    const seen: unknown[] = [];
+    const setup = setUp({
+      leaseMs: 30,
+      claim: (claim) => ({ ...claim, receipt: 'first' }),
+      client: { renew },
+      execute: async (_, { receipt }) => {
+        seen.push(receipt());
+        while (renewals < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+        seen.push(receipt());
+      },
+    });
+    await setup.execute();
+    expect(seen).toEqual(['first', expect.stringMatching(/^renewed-/)]);
+  });
+
   it('renews its claim while the tool runs, and not afterwards', async () => {
     let runsOut = (): void => undefined;
     const renewed = new Promise<void>((resolve) => (runsOut = resolve));

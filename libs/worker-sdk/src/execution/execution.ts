@@ -46,8 +46,13 @@ export async function executeCall(ports: ExecutionPorts, request: ExecutionReque
       return 'not-claimable';
     throw error;
   }
-  if (sinceClaimedMs() >= leaseMs && !(await isStillOurs(ports, call.callId, claim.attempt))) return 'not-claimable';
-  return inTraceOf(claim, () => runAndReport(ports, request, claim));
+  if (sinceClaimedMs() >= leaseMs) {
+    const renewed = await renewedClaim(ports, call.callId, claim);
+    if (renewed === undefined) return 'not-claimable';
+    claim = renewed;
+  }
+  const held = claim;
+  return inTraceOf(held, () => runAndReport(ports, request, held));
 }
 
 /** These say nothing about the call. */
@@ -99,13 +104,14 @@ async function runAndReport(ports: ExecutionPorts, request: ExecutionRequest, cl
 }
 
 /** The response took longer than the lease, so the tool starts only if the claim can still be renewed. */
-async function isStillOurs(ports: ExecutionPorts, callId: string, attempt: number): Promise<boolean> {
+async function renewedClaim(ports: ExecutionPorts, callId: string, claim: ClaimView): Promise<ClaimView | undefined> {
+  const { attempt } = claim;
   try {
-    await ports.resolver.renew(callId, { attempt, leaseMs: ports.leaseMs });
-    return true;
+    const renewed = await ports.resolver.renew(callId, { attempt, leaseMs: ports.leaseMs });
+    return { ...claim, ...(renewed as Pick<ClaimView, 'receipt'> | null) };
   } catch (error) {
     ports.log.warn({ callId, attempt, error: messageOf(error) }, 'the claim ended before the tool could start');
-    return false;
+    return undefined;
   }
 }
 

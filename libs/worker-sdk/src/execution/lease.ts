@@ -11,6 +11,8 @@ export interface HeldClaim {
   readonly callId: string;
   readonly attempt: number;
   readonly limitMs: number;
+  /** Gets the answer to each renewal. */
+  readonly onRenewed: (renewed: unknown) => void;
 }
 
 /**
@@ -42,7 +44,7 @@ export async function withLease<T>(
 
 async function keepRenewed(
   ports: ExecutionPorts,
-  { callId, attempt }: HeldClaim,
+  { callId, attempt, onRenewed }: HeldClaim,
   tool: LinkedController,
   done: AbortSignal,
 ): Promise<void> {
@@ -50,7 +52,7 @@ async function keepRenewed(
   for (;;) {
     try {
       await sleepOrThrow(clock, leaseMs / 3, done);
-      await ports.resolver.renew(callId, { attempt, leaseMs }, { signal: done, attempts: Infinity });
+      onRenewed(await ports.resolver.renew(callId, { attempt, leaseMs }, { signal: done, attempts: Infinity }));
     } catch (error) {
       if (done.aborted) return;
       ports.log.warn({ callId, attempt, error: messageOf(error) }, 'the claim could not be renewed');

@@ -35,9 +35,13 @@ export async function runClaimed(
   const limitMs = tool.toolTimeoutMs ?? ports.toolTimeoutMs;
   const progress: Progress = { hasStarted: false };
   let work: Promise<OutcomeBody> | undefined;
+  let receipt = receiptIn(claim);
+  const onRenewed = (renewed: unknown): void => {
+    receipt = receiptIn(renewed);
+  };
   try {
-    const outcome = await withLease(ports, { callId, attempt, limitMs }, (signal, limit) => {
-      work = outcomeOf(ports, { ...request, tool }, claim, { signal, limit, progress });
+    const outcome = await withLease(ports, { callId, attempt, limitMs, onRenewed }, (signal, limit) => {
+      work = outcomeOf(ports, { ...request, tool }, claim, { signal, limit, progress, receipt: () => receipt });
       return work;
     });
     return known(outcome);
@@ -51,6 +55,12 @@ export async function runClaimed(
     if (progress.hasStarted && !tool.idempotent) return { status: 'unknown', late: work };
     return known(failed(attempt, { code: 'tool-timeout', message: error.message }));
   }
+}
+
+/** An older server returns none. */
+function receiptIn(answer: unknown): string | null {
+  const receipt = typeof answer === 'object' && answer !== null && 'receipt' in answer ? answer.receipt : null;
+  return typeof receipt === 'string' ? receipt : null;
 }
 
 function known(outcome: OutcomeBody): ClaimedEnd {
@@ -70,6 +80,7 @@ interface Running {
   readonly signal: AbortSignal;
   readonly limit: TimeLimit;
   readonly progress: Progress;
+  readonly receipt: ExecutionContext['receipt'];
 }
 
 type ToolRequest = ExecutionRequest & { readonly tool: GateTool };
@@ -133,7 +144,7 @@ function contextOf(
   ports: ExecutionPorts,
   { call, tool, given }: ToolRequest,
   claim: ClaimView,
-  { signal, limit, ended }: Running & { readonly ended: AbortSignal },
+  { signal, limit, ended, receipt }: Running & { readonly ended: AbortSignal },
 ): ExecutionContext {
   const { callId, runId, agentId, toolCallId, approval } = call;
   const { attempt, idempotencyKey } = claim;
@@ -149,6 +160,7 @@ function contextOf(
     toolCallId,
     attempt,
     idempotencyKey,
+    receipt,
     signal: joined,
     approval: isApproved ? structuredClone(approval) : null,
     messages: given?.messages ?? [],

@@ -20,7 +20,8 @@ export function claim(
   moveTo(ledger, call, 'ExecutionClaimed', 'executing');
   const { arguments: args, actionDigest, callId: idempotencyKey } = view;
   const { attempt, leaseUntil } = call.claim;
-  return Response.json({ attempt, arguments: args, actionDigest, digestInput, idempotencyKey, leaseUntil });
+  const receipt = receiptOf(call);
+  return Response.json({ attempt, arguments: args, actionDigest, digestInput, idempotencyKey, leaseUntil, receipt });
 }
 
 function notClaimable(ledger: FakeLedger, { view, claim: held, request, ...call }: FakeCall): Response | undefined {
@@ -42,7 +43,12 @@ export function renewClaim(
   if (call.claim?.attempt !== attempt || call.view.state !== 'executing') return stale(call);
   call.claim = { ...call.claim, leaseUntil: timeAfter(leaseMs) };
   log.record(call, 'ExecutionClaimRenewed');
-  return Response.json({ attempt, leaseUntil: call.claim.leaseUntil });
+  return Response.json({ attempt, leaseUntil: call.claim.leaseUntil, receipt: receiptOf(call) });
+}
+
+/** Stands in for a receipt: nothing is signed here. */
+function receiptOf({ view: { callId }, claim: held }: FakeCall): string {
+  return `receipt-of-${callId}.${String(held?.attempt)}-${String(held?.leaseUntil)}`;
 }
 
 /** The latest attempt may report once, also after its lease. The same report again changes nothing. */

@@ -50,6 +50,11 @@ export interface ExecutionContext<C = unknown> {
   /** The same for all attempts of this call: pass it to the services that the tool calls. */
   readonly idempotencyKey: string;
   readonly attempt: number;
+  /**
+   * The receipt of the claim as long as its lease is now: pass it to the server of the tool, which can check it. Null: the
+   * server has no key for receipts.
+   */
+  readonly receipt: () => string | null;
   /** Aborts when the time limit is over, when another worker has the claim, and when the worker is closed. */
   readonly signal: AbortSignal;
   /** The approval that permits this call; null when none was needed. */

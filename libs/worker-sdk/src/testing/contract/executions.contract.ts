@@ -82,7 +82,7 @@ export function describeLeases({ resolver, askOne, read, claim }: Sender, server
     it('is extended by the latest attempt alone', async () => {
       const call = await askOne();
       await claim(call);
-      const renewed = json(200, { attempt: 1, leaseUntil: anyTime });
+      const renewed = json(200, { attempt: 1, leaseUntil: anyTime, receipt: anyText });
       expect(await send(call, '/claim/renew', { attempt: 1, leaseMs: 60_000 })).toEqual(renewed);
       expect(await send(call, '/claim/renew', { attempt: 2 })).toEqual(problem(409, 'stale-claim', { attempt: 1 }));
     });

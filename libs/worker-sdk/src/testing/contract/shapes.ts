@@ -176,6 +176,7 @@ export function claimShape(call: ToolCallView, more: Members = {}): Members {
       salt: expect.stringMatching(/^[0-9a-f]{32}$/),
     },
     idempotencyKey: call.callId,
+    receipt: anyText,
     leaseUntil: anyTime,
     ...more,
   };
