@@ -1,6 +1,7 @@
 import {
   approvalViewSchema,
   assuranceSchema,
+  jsonValueSchema,
   eventViewSchema,
   unreadableStreamSchema,
   openRunViewSchema,
@@ -196,3 +197,49 @@ export const readinessSchema = z
     checks: z.record(z.string(), z.looseObject({ status: z.enum(['ok', 'failing']) })),
   })
   .meta({ id: 'Readiness' });
+
+const provenEventSchema = z
+  .strictObject({
+    index: z.int().meta({ description: "The leaf of the tenant's tree, from 0." }),
+    entry: z.string().meta({ description: 'The RFC 8785 form of the entry: the bytes of the leaf.' }),
+    body: z
+      .strictObject({
+        data: jsonValueSchema.meta({ description: 'The data as stored.' }),
+        metadata: jsonValueSchema.meta({ description: 'The metadata as stored.' }),
+      })
+      .nullable()
+      .meta({ description: 'As stored, with sensitive values sealed. Null: it is in the entry as a hash alone.' }),
+    proof: z.string().meta({ description: 'A `tlog-proof` of C2SP.' }),
+  })
+  .meta({ id: 'ProvenEvent', description: 'An event, and the proof that it is in the log.' });
+
+export const callProofSchema = z
+  .strictObject({
+    format: z.literal('countersign-proof/1'),
+    tenant: z.string(),
+    origin: z.string().meta({ description: 'The origin of the log.' }),
+    callId: z.string(),
+    vkey: z
+      .string()
+      .nullable()
+      .meta({ description: 'The key of the log. It proves nothing unless you kept it elsewhere.' }),
+    checkpoint: z.string().meta({ description: 'The signed checkpoint that the proofs lead to.' }),
+    events: z
+      .array(provenEventSchema)
+      .meta({ description: 'The events of the call, of its batch and of its grants, in the order of the log.' }),
+    policies: z
+      .array(
+        z
+          .strictObject({ policyVersion: z.string(), content: jsonValueSchema })
+          .meta({
+            id: 'ProvenPolicy',
+            description: 'A policy that judged the call. Its version is the hash of its content.',
+          }),
+      )
+      .meta({ description: 'The policies that judged the call.' }),
+    later: z.literal('not excluded').meta({ description: 'Only the whole log can show that nothing followed.' }),
+  })
+  .meta({
+    id: 'CallProof',
+    description: 'A proof that the events of a call are in the log. `countersign audit verify` reads it.',
+  });

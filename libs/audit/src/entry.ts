@@ -38,6 +38,16 @@ export function readEntry(value: unknown): Entry | undefined {
   return bodyForm.test(body) ? ({ ...place, body } as unknown as Entry) : undefined;
 }
 
+/** Reads an entry as the tree has it. Undefined for a text that is none, also for one in another form than RFC 8785. */
+export function parseEntry(text: string): Entry | undefined {
+  try {
+    const entry = readEntry(JSON.parse(text));
+    return entry !== undefined && formatEntry(entry) === text ? entry : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 const entryMembers = 7;
 const bodyForm = /^sha256:[0-9a-f]{64}$/;
 

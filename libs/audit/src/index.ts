@@ -10,6 +10,7 @@ export {
   entryOf,
   firstRecordedAt,
   formatEntry,
+  parseEntry,
   readEntry,
   tenantOf,
 } from './entry.js';
@@ -46,6 +47,13 @@ export type { KnownStream, KnownStreams, StreamState } from './legality/streams.
 export { isOfTenant, readAnchors } from './verify/anchors.js';
 export type { Anchor } from './verify/anchors.js';
 export type { CheckName, Finding, Place } from './verify/findings.js';
+export { createEntriesVerification } from './verify/entries-verification.js';
+export type { ComputedTile, EntriesOptions, EntriesVerification } from './verify/entries-verification.js';
 export { parseStored } from './verify/parse-stored.js';
+export { parseProofFile } from './verify/proof-file.js';
+export type { ProofFile, ProofFileEvent } from './verify/proof-file.js';
+export type { Trust } from './verify/trust.js';
+export { verifyProofFile } from './verify/verify-proof-file.js';
+export type { ProofTrust } from './verify/verify-proof-file.js';
 export { createVerification } from './verify/verification.js';
 export type { Verification, VerificationEnd, VerificationOptions } from './verify/verification.js';

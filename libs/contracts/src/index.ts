@@ -148,6 +148,7 @@ export {
   labelsOfQuery,
   policySuggestionsQuerySchema,
   policyVersionsQuerySchema,
+  proofQuerySchema,
   listApprovalsQuerySchema,
   withdrawQuerySchema,
   listGrantsQuerySchema,

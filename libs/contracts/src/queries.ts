@@ -170,6 +170,15 @@ export const listRunsQuerySchema = z.strictObject({
 });
 export type ListRunsQuery = z.infer<typeof listRunsQuerySchema>;
 
+/** `GET /v1/audit/tool-calls/{callId}/proof`. */
+export const proofQuerySchema = z.strictObject({
+  values: z.enum(['stored', 'clear']).optional().meta({
+    description:
+      'Default `stored`: an event whose sensitive values are stored without a seal has no body. `clear` shows these too, and is recorded.',
+  }),
+});
+export type ProofQuery = z.infer<typeof proofQuerySchema>;
+
 /** `GET /v1/policy/suggestions`. */
 export const policySuggestionsQuerySchema = z.strictObject({
   decisionsMin: intString(2, 10_000).optional(),

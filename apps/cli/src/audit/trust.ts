@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { isOfTenant, parseVkey, readAnchors } from '@countersign/audit';
-import type { Anchor, VerifierKey } from '@countersign/audit';
+import { isOfTenant, parseVkey, parseWitnessPolicy, readAnchors } from '@countersign/audit';
+import type { Anchor, VerifierKey, WitnessPolicy } from '@countersign/audit';
 import { usageError } from '../cli-error.js';
 
 /** Reads the keys of `--vkey`. @throws CliError for a line that is no key. */
@@ -20,6 +20,17 @@ export function readKeys(file: string | undefined): readonly VerifierKey[] {
 }
 
 const keyRemedy = 'A key is one line: name, eight hex digits and base64, with plus signs between.';
+
+/** Reads the policy of `--policy`. @throws CliError for a text that is none. */
+export function readPolicy(file: string | undefined): WitnessPolicy | undefined {
+  if (file === undefined) return undefined;
+  const parsed = parseWitnessPolicy(textOf(file));
+  if ('policy' in parsed) return parsed.policy;
+  throw usageError(
+    `--policy: ${parsed.problem}.`,
+    'It is a policy of C2SP, with lines log, witness, group and quorum.',
+  );
+}
 
 /** Reads the checkpoints of `--since`. @throws CliError for a text that is anything else. */
 export function readSince(fileOrText: string | undefined): readonly Anchor[] {

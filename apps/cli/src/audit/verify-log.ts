@@ -9,12 +9,16 @@ import type { Terminal } from '../terminal.js';
 import type { LogSource, SourceEvent } from './log-source.js';
 import { createProgress } from './progress.js';
 import type { Progress } from './progress.js';
-import { ofTenant, readKeys, readSince } from './trust.js';
+import { ofTenant, readKeys, readPolicy, readSince } from './trust.js';
 import { createVerifyReport } from './verify-report.js';
 
 /** The options of `countersign audit verify`. */
 export interface VerifyOptions {
   readonly vkey?: string;
+  /** A policy of C2SP's tlog-policy. */
+  readonly policy?: string;
+  /** For tiles at an address. Default: `COUNTERSIGN_TOKEN`. */
+  readonly token?: string;
   readonly since?: string;
   readonly tenant?: string;
   readonly from?: string;
@@ -37,7 +41,7 @@ export interface VerifyRun {
 
 /** Checks a log against what the auditor kept, and its events against the rules. @throws CliError when it cannot be read */
 export async function verifyLog({ output, options, streams, openSource }: VerifyRun): Promise<ExitCode> {
-  const keys = readKeys(options.vkey);
+  const [keys, policy] = [readKeys(options.vkey), readPolicy(options.policy)];
   const kept = readSince(options.since);
   const source = await openSource();
   const progress = createProgress(output, source.total, 'events');
@@ -48,7 +52,7 @@ export async function verifyLog({ output, options, streams, openSource }: Verify
     const signed = keptAnchors(source, tenant);
     const leaves = source.leaves(tenant);
     const verification = createVerification({
-      ...{ keys, since, kept: signed.anchors, storedLeaf: leaves, streams, onFinding: report.onFinding },
+      ...{ keys, policy, since, kept: signed.anchors, storedLeaf: leaves, streams, onFinding: report.onFinding },
       isJudged: (recordedAt) => isBetween(recordedAt, options),
     });
     for (const detail of signed.unreadable) verification.note({ check: 'tree', detail });
@@ -61,7 +65,7 @@ export async function verifyLog({ output, options, streams, openSource }: Verify
     report.end({ ...end, unproven, tenant }, [
       ...(['read', 'order', 'legal', 'digest', 'policy'] as const),
       ...source.checks,
-      ...optionally('signature', keys.length > 0 && anchors > 0),
+      ...optionally('signature', (keys.length > 0 || policy !== undefined) && anchors > 0),
       ...optionally('tree', signed.anchors.length > 0 || leaves !== undefined),
       ...optionally('since', since.length > 0),
     ]);

@@ -7,7 +7,11 @@ import type { Line } from '../view/line.js';
 export interface VerifyReport {
   readonly onFinding: (finding: Finding) => void;
   /** Prints the result. */
-  readonly end: (end: VerificationEnd & { readonly tenant: string }, checks: readonly CheckName[]) => void;
+  readonly end: (
+    end: VerificationEnd & { readonly tenant: string },
+    checks: readonly CheckName[],
+    about?: string,
+  ) => void;
 }
 
 /** Without `all` it prints the first finding of each check. */
@@ -27,9 +31,9 @@ export function createVerifyReport(output: Pick<Output, 'print' | 'printJson'>, 
       const known = first.get(check);
       if (known === undefined || finding.index < known.index) first.set(check, finding);
     },
-    end: (end, checks) => {
+    end: (end, checks, about = '') => {
       const findings = [...first.values()].sort((one, other) => one.index - other.index);
-      output.print(...headline(end, counts));
+      output.print(...headline(end, counts, about));
       if (!all) findings.forEach(print);
       for (const check of checks) {
         if (!first.has(check)) output.printJson({ check, ok: true, ...nowhere, detail: okWords[check] });
@@ -66,8 +70,9 @@ function summaryOf(end: VerificationEnd & { readonly tenant: string }) {
 function headline(
   { exit, tenant, size, root, proven, continued }: VerificationEnd & { readonly tenant: string },
   counts: ReadonlyMap<CheckName, number>,
+  about: string,
 ): readonly Line[] {
-  const log = `${String(size)} events of tenant "${printable(tenant)}", root ${base64(root)}`;
+  const log = `${printable(about)}${String(size)} events of tenant "${printable(tenant)}", root ${base64(root)}`;
   const epochs = continued.map(({ epoch, size: signed }): Line => ({
     text: `  epoch ${String(epoch)} ended after ${String(signed)} events; the log goes on`,
   }));

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Runner } from '../runner.js';
 import { addAuditExport } from './audit-export-options.js';
 import { addAuditReport } from './audit-report-options.js';
+import { addAuditProve } from './audit-prove-options.js';
 import { addAuditSalvage } from './audit-salvage-options.js';
 import { addAuditVerify } from './audit-verify-options.js';
 import type { CheckpointOptions } from './audit.js';
@@ -49,6 +50,7 @@ Examples:
     .action(async (_options: unknown, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./audit.js')).keys(invocation)),
     );
+  addAuditProve(audit, runner);
   addAuditVerify(audit, runner);
   addAuditExport(audit, runner);
   addAuditReport(audit, runner);

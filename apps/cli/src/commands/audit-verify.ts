@@ -4,8 +4,11 @@ import { isBundle } from '../audit/bundle/read-manifest.js';
 import { openBundle } from '../audit/bundle/bundle-source.js';
 import { openExportFile } from '../audit/export-file.js';
 import type { LogSource } from '../audit/log-source.js';
+import { openTileFolder, openTileUrl } from '../audit/tile-reader.js';
 import { verifyLog } from '../audit/verify-log.js';
 import type { VerifyOptions, VerifyOutput } from '../audit/verify-log.js';
+import { readProofFile, verifyProof } from '../audit/verify-proof.js';
+import { isTileUrl, verifyTiles } from '../audit/verify-tiles.js';
 import { usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { openDataFolder } from '../sqlite/data-folder.js';
@@ -21,10 +24,25 @@ export async function verify(
 ): Promise<ExitCode> {
   const path = named ?? output.terminal.env['COUNTERSIGN_DATA'] ?? './data';
   try {
+    if (isTileUrl(path)) {
+      const token = options.token ?? output.terminal.env['COUNTERSIGN_TOKEN'];
+      const reader = openTileUrl(path, token, output.terminal.interrupted);
+      return await verifyTiles({ output, options, streams, reader });
+    }
+    const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+    const proof = isFile ? readProofFile(path) : undefined;
+    if (proof !== undefined) return verifyProof(output, proof, options);
+    if (isTileFolder(path)) return await verifyTiles({ output, options, streams, reader: openTileFolder(path) });
     return await verifyLog({ output, options, streams, openSource: () => openSource(path) });
   } finally {
     streams.close();
   }
+}
+
+/** A folder of tiles has no log of ours and no list of files. */
+function isTileFolder(path: string): boolean {
+  const isOther = existsSync(join(path, 'events.db')) || isBundle(path);
+  return !isOther && existsSync(join(path, 'checkpoint')) && existsSync(join(path, 'tile'));
 }
 
 function openSource(source: string): LogSource {
@@ -36,6 +54,6 @@ function openSource(source: string): LogSource {
   if (stats !== undefined && isBundle(path)) return openBundle(path);
   throw usageError(
     `There is no log in ${path}.`,
-    'Name a data folder, a bundle or an export, or set COUNTERSIGN_DATA.',
+    'Name a data folder, a bundle, an export, tiles or a proof, or set COUNTERSIGN_DATA.',
   );
 }

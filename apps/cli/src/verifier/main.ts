@@ -18,6 +18,8 @@ rules. Needs Node 20 or newer and nothing else.
 source              a bundle, an export, tiles, a proof, or a data folder (this
                     one where Node has SQLite, from 22.13 on)
 --vkey <file>       the keys that you trust, one a line
+--policy <file>     witnesses that must have cosigned, a tlog-policy
+--token <token>     for tiles at an address
 --since <text>      the checkpoints that you kept: a file, or the text
 --tenant <tenant>   whose log; needed where the source has several
 --from, --to <time> judge the events recorded between them
@@ -29,7 +31,7 @@ vouches for it.`;
 
 const [text, flag] = [{ type: 'string' }, { type: 'boolean' }] as const;
 const options = {
-  ...{ vkey: text, since: text, tenant: text, from: text, to: text },
+  ...{ vkey: text, policy: text, token: text, since: text, tenant: text, from: text, to: text },
   ...{ all: flag, json: flag, help: flag },
 };
 

@@ -58,6 +58,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'GET /v1/me': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
   'GET /v1/events': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
   'GET /v1/audit/tool-calls/:callId/events': ['auditor'],
+  'GET /v1/audit/tool-calls/:callId/proof': ['auditor'],
   'GET /v1/audit/events': ['auditor'],
   'GET /v1/unreadable': ['auditor', 'admin'],
   'GET /v1/log/checkpoint': ['auditor'],

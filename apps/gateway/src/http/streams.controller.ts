@@ -3,6 +3,7 @@ import type { Actor } from '@countersign/commands';
 import { eventTypes, isCallId, unreadableType } from '@countersign/contracts';
 import { requestHeaders, safeHeaders } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
+import { proveCall } from '../call-proof.js';
 import type { EventSelection } from '../event-feed.js';
 import type { EventSink } from '../event-reader.js';
 import { routes } from '../routes.js';
@@ -58,6 +59,14 @@ export class StreamsController {
     const callId = paramOf(request, 'callId');
     admitClear(this.#http, request, values, { what: 'call', ...(isCallId(callId) && { callId }) });
     return read(this.#http, request, reply, (actor) => audit.callEvents(actor, callId, asOf, values));
+  }
+
+  @Endpoint(routes.proveToolCall)
+  prove(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { values = 'stored' } = queryOf(routes.proveToolCall, request);
+    const callId = paramOf(request, 'callId');
+    if (isCallId(callId)) admitClear(this.#http, request, values, { what: 'call', callId });
+    return read(this.#http, request, reply, (actor) => proveCall(this.#http.ports, actor, callId, values));
   }
 
   @Endpoint(routes.listUnreadable)

@@ -42,6 +42,7 @@ export const componentWords: Readonly<Record<string, string>> = {
   PolicyVersionsVersion: 'One activation of a policy.',
   ProblemError: 'A member that is wrong.',
   ProposalKind: '`run`: the tool with its arguments. `answer`: a result in its place.',
+  ProvenEventBody: 'The content of an event as it is stored.',
   QuotaState: 'A quota of the policy, and what it counts now.',
   QuotaStateIdentical: 'A pending call with the same arguments.',
   QuotaStateRefusal: 'Why a quota would refuse the call.',

@@ -1,5 +1,10 @@
-import { auditEventsQuerySchema, auditToolCallQuerySchema, eventsQuerySchema } from '@countersign/contracts';
-import { auditedCallSchema, unreadableSchema } from '../answer-schemas.js';
+import {
+  auditEventsQuerySchema,
+  auditToolCallQuerySchema,
+  eventsQuerySchema,
+  proofQuerySchema,
+} from '@countersign/contracts';
+import { auditedCallSchema, callProofSchema, unreadableSchema } from '../answer-schemas.js';
 import { anyRole, defineRoute } from '../route.js';
 
 /** The log, for programs and auditors. */
@@ -25,6 +30,17 @@ export const logRoutes = {
     query: auditToolCallQuerySchema,
     answers: { 200: auditedCallSchema },
     codes: ['not-found'],
+  }),
+  proveToolCall: defineRoute({
+    id: 'proveToolCall',
+    method: 'GET',
+    path: '/v1/audit/tool-calls/:callId/proof',
+    tag: 'Events and audit',
+    summary: 'Prove that the events of a call are in the log',
+    roles: ['auditor'],
+    query: proofQuerySchema,
+    answers: { 200: callProofSchema },
+    codes: ['not-found', 'not-supported'],
   }),
   auditLog: defineRoute({
     id: 'auditLog',

@@ -1,10 +1,10 @@
 import { isSameHash } from '../hashes.js';
 import type { Hash } from '../hashes.js';
 import { createGrowingTree } from '../tree.js';
-import type { VerifierKey } from '../verifier-key.js';
-import { whyNotSigned } from './anchors.js';
 import type { Anchor } from './anchors.js';
 import type { CheckName, Finding } from './findings.js';
+import { hasTrust, whyNoQuorum, whyNotByLog } from './trust.js';
+import type { Trust } from './trust.js';
 
 /** A root of the tree as it was computed from the events. */
 export interface ReachedRoot {
@@ -13,10 +13,9 @@ export interface ReachedRoot {
 }
 
 /** The computed tree beside the checkpoints that it should agree with. */
-export interface ComparedTree {
+export interface ComparedTree extends Trust {
   readonly since: readonly Anchor[];
   readonly newest: Anchor | undefined;
-  readonly keys: readonly VerifierKey[];
   /** The roots at the sizes of the checkpoints, as far as the log reaches. */
   readonly reached: readonly ReachedRoot[];
   readonly size: number;
@@ -54,12 +53,14 @@ interface Agreed {
   readonly proven: number;
   /** The size of the largest one that a trusted key vouches for; -1: none. */
   readonly vouched: number;
+  /** Why the largest one without a quorum of witnesses does not count. */
+  readonly noQuorum: string;
 }
 
 /** Compares the computed tree with the checkpoints that the auditor kept and with the newest one of the log. */
 export function compareAnchors(tree: ComparedTree): Compared {
   const findings: Finding[] = [];
-  let agreed: Agreed = { proven: 0, vouched: -1 };
+  let agreed: Agreed = { proven: 0, vouched: -1, noQuorum: '' };
   for (const named of namedOf(tree)) {
     const found = compareAnchor(named, tree, agreed);
     findings.push(...found.findings);
@@ -69,21 +70,26 @@ export function compareAnchors(tree: ComparedTree): Compared {
     findings.push(about('tree', tree.firstDifference, 'the tree that is kept with the log has another leaf here'));
   }
   const { vouched } = agreed;
+  if (findings.length === 0 && vouched === -1 && tree.policy !== undefined && namedOf(tree).length > 0) {
+    findings.push(about('signature', 0, `no checkpoint has the cosignatures of the policy: ${agreed.noQuorum}`));
+  }
   const isVouched = findings.length === 0 && vouched !== -1;
   return { findings, unproven: unprovenOf(tree, vouched), isVouched, proven: Math.max(0, vouched) };
 }
 
 function compareAnchor({ check, anchor }: Named, tree: ComparedTree, before: Agreed) {
-  const { keys } = tree;
-  const unsigned = keys.length === 0 ? undefined : whyNotSigned(anchor, keys);
+  const isTrusting = hasTrust(tree);
+  const unsigned = isTrusting ? whyNotByLog(anchor, tree) : undefined;
+  const noQuorum = whyNoQuorum(anchor, tree);
   const forged = unsigned === undefined ? [] : [about('signature', 0, `${nameOf(check)}: ${unsigned}`)];
   const contradiction = contradictionOf(check, anchor, tree, before.proven);
   if (contradiction !== undefined) return { findings: [...forged, contradiction], agreed: before };
-  const isVouched = keys.length > 0 && unsigned === undefined;
+  const isVouched = isTrusting && unsigned === undefined && noQuorum === undefined;
   const agreed: Agreed = {
     // Attack: the owner of the log key signs a rewritten log. Only what the auditor kept narrows down where it was changed.
     proven: check === 'since' ? anchor.size : before.proven,
     vouched: isVouched ? anchor.size : before.vouched,
+    noQuorum: noQuorum ?? before.noQuorum,
   };
   return { findings: forged, agreed };
 }
@@ -123,11 +129,12 @@ function firstOf(anchor: Anchor, { firstDifference, storedLeaf, size }: Compared
   return firstDifference === -1 ? size : firstDifference;
 }
 
-function unprovenOf({ since, newest, keys, size }: ComparedTree, vouched: number): readonly string[] {
+function unprovenOf(tree: ComparedTree, vouched: number): readonly string[] {
+  const { since, newest, size } = tree;
   if (since.length === 0 && newest === undefined) {
     return ['the whole log: there is no checkpoint to compare it with (--since)'];
   }
-  if (keys.length === 0) return ['the whole log: no key was given (--vkey)'];
+  if (!hasTrust(tree)) return ['the whole log: no key was given (--vkey)'];
   const after = size - Math.max(0, vouched);
   return after > 0 && vouched !== -1 ? [`the last ${String(after)} events: they came after the checkpoint`] : [];
 }

@@ -8,18 +8,16 @@ import type { Judgement } from '../legality/judged-event.js';
 import { readStored } from '../legality/stored-events.js';
 import type { KnownStreams } from '../legality/streams.js';
 import { createGrowingTree } from '../tree.js';
-import type { VerifierKey } from '../verifier-key.js';
 import type { Anchor } from './anchors.js';
 import { compareAnchors } from './compare-anchors.js';
 import type { ReachedRoot } from './compare-anchors.js';
 import { findingOf } from './findings.js';
 import type { Finding, Place } from './findings.js';
+import type { Trust } from './trust.js';
 import { createUnproven } from './unproven.js';
 
 /** What a log is verified against, and where its judge remembers streams. */
-export interface VerificationOptions {
-  /** The keys that the auditor trusts; none: nothing from outside vouches for the log. */
-  readonly keys: readonly VerifierKey[];
+export interface VerificationOptions extends Trust {
   /** The checkpoints that the auditor kept. */
   readonly since?: readonly Anchor[];
   /** The newest checkpoint of each epoch that is kept with the log, the latest epoch first. */
@@ -63,7 +61,7 @@ export interface Verification {
 
 /** A verification with nothing read yet. */
 export function createVerification(options: VerificationOptions): Verification {
-  const { streams, since = [], kept = [], storedLeaf, isJudged, keys } = options;
+  const { streams, since = [], kept = [], storedLeaf, isJudged, keys, policy } = options;
   const [newest, ...earlier] = kept;
   const anchors = [...since, ...(newest === undefined ? [] : [newest])];
   const sizes = new Set(anchors.map(({ size }) => size));
@@ -127,7 +125,7 @@ export function createVerification(options: VerificationOptions): Verification {
     },
     end: () => {
       const size = tree.size();
-      const compared = compareAnchors({ since, newest, keys, reached, size, firstDifference, storedLeaf });
+      const compared = compareAnchors({ since, newest, keys, policy, reached, size, firstDifference, storedLeaf });
       compared.findings.forEach(report);
       const top = anchors.toSorted((one, other) => other.size - one.size)[0];
       const sentences = [...unproven.sentences(legality.unrecordedPolicies()), ...compared.unproven];

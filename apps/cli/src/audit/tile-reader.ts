@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { formatTilePath, hashBytes, parseEntries, tileWidth } from '@countersign/audit';
+import type { TileName } from '@countersign/audit';
+import { usageError } from '../cli-error.js';
+
+/** Reads a log that is served, or kept in a folder, as tiles. */
+export interface TileReader {
+  /** @throws CliError when there is none */
+  readonly checkpoint: () => Promise<string>;
+  /** Undefined: it is not there. */
+  readonly hashes: (name: TileName) => Promise<Uint8Array | undefined>;
+  readonly entries: (name: TileName) => Promise<readonly Uint8Array[] | undefined>;
+}
+
+type ReadFile = (path: string) => Promise<Uint8Array | undefined>;
+
+/** A folder of tiles. */
+export function openTileFolder(folder: string): TileReader {
+  return createReader(folder, (path) => {
+    const file = join(folder, path);
+    return Promise.resolve(existsSync(file) ? readFileSync(file) : undefined);
+  });
+}
+
+/** Tiles at an address. The token is sent to that address alone. */
+export function openTileUrl(url: string, token: string | undefined, signal: AbortSignal): TileReader {
+  const base = url.replace(/\/$/, '');
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return createReader(url, async (path) => {
+    // A redirect would carry the token to another address.
+    const response = await fetch(`${base}/${path}`, { headers, signal, redirect: 'error' }).catch((error: unknown) => {
+      throw unreadable(`${base}/${path}`, error instanceof Error ? error.message : String(error));
+    });
+    if (response.status === 404) return undefined;
+    if (!response.ok) throw unreadable(`${base}/${path}`, `status ${String(response.status)}`);
+    return new Uint8Array(await response.arrayBuffer());
+  });
+}
+
+function unreadable(what: string, why: string): Error {
+  return usageError(`${what} cannot be read: ${why}.`, 'Check the address and --token.');
+}
+
+function createReader(where: string, read: ReadFile): TileReader {
+  const widest = async (name: TileName): Promise<Uint8Array | undefined> =>
+    (await read(formatTilePath(name))) ??
+    // A server may keep the full tile alone, once there is one.
+    (name.width === tileWidth ? undefined : await read(formatTilePath({ ...name, width: tileWidth })));
+  return {
+    checkpoint: async () => {
+      const note = await read('checkpoint');
+      if (note === undefined)
+        throw usageError(`There is no checkpoint in ${where}.`, 'Name a folder or an address of tiles.');
+      return Buffer.from(note).toString();
+    },
+    hashes: async (name) => {
+      const tile = await widest(name);
+      // Of a full tile in place of a narrower one, its beginning.
+      return tile?.length === tileWidth * hashBytes ? tile.subarray(0, name.width * hashBytes) : tile;
+    },
+    entries: async (name) => {
+      const tile = await widest(name);
+      return tile === undefined ? undefined : (parseEntries(tile) ?? []).slice(0, name.width);
+    },
+  };
+}
