@@ -101,7 +101,17 @@ test('the commands of the audit guide prove a log, and are not deceived by the s
   // The last one names no key.
   expect(codes).toEqual([0, 0, 0, 0, 3]);
 
+  const [prove = '', ofProof = ''] = commandsOf('Prove one call');
+  expect(await type(installed, prove.replace(/tc_[a-z0-9]+/, approved.callId))).toMatchObject({ code: 0, err: '' });
+  expect(await type(installed, ofProof)).toMatchObject({ code: 0, err: '' });
+  for (const result of typeNode(installed, 'node verify.mjs proof.json --vkey keys.txt'))
+    expect(result).toMatchObject({ code: 0, err: '' });
+  const [ofTiles = ''] = commandsOf('Verify tiles');
+  const auditor = { ...installed, env: { COUNTERSIGN_TOKEN: installed.tokens.me } };
+  expect(await type(auditor, ofTiles.replace('7400', String(installed.port)))).toMatchObject({ code: 0, err: '' });
+
   await server().stop();
+  expect(await type(installed, ofProof)).toMatchObject({ code: 0 });
   expect(await type(installed, verify[0] ?? '')).toMatchObject({ code: 0 });
   forge(installed);
   const { code, out } = await type(installed, verify[0] ?? '');

@@ -229,12 +229,10 @@ export const callProofSchema = z
       .meta({ description: 'The events of the call, of its batch and of its grants, in the order of the log.' }),
     policies: z
       .array(
-        z
-          .strictObject({ policyVersion: z.string(), content: jsonValueSchema })
-          .meta({
-            id: 'ProvenPolicy',
-            description: 'A policy that judged the call. Its version is the hash of its content.',
-          }),
+        z.strictObject({ policyVersion: z.string(), content: jsonValueSchema }).meta({
+          id: 'ProvenPolicy',
+          description: 'A policy that judged the call. Its version is the hash of its content.',
+        }),
       )
       .meta({ description: 'The policies that judged the call.' }),
     later: z.literal('not excluded').meta({ description: 'Only the whole log can show that nothing followed.' }),

@@ -21,7 +21,7 @@ export function verifyProof(output: VerifyOutput, file: ProofFile, options: Veri
   const since = ofTenant(readSince(options.since), tenant);
   const report = createVerifyReport(output, options.all === true);
   const end = verifyProofFile(file, { keys, policy, since, onFinding: report.onFinding });
-  const checks: readonly CheckName[] = ['read', 'order', 'legal', 'digest', 'policy', 'tree'];
+  const checks: readonly CheckName[] = ['read', 'body', 'order', 'legal', 'digest', 'policy', 'tree'];
   const more: readonly CheckName[] = [
     ...(keys.length > 0 || policy !== undefined ? (['signature'] as const) : []),
     ...(since.length > 0 ? (['since'] as const) : []),

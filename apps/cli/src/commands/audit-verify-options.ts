@@ -8,8 +8,12 @@ export function addAuditVerify(audit: Command, runner: Runner): void {
   audit
     .command('verify')
     .description('check a log against a checkpoint that you kept, and each event against the rules')
-    .argument('[source]', 'a data folder, also of a running server, a bundle or an export (COUNTERSIGN_DATA)')
+    .argument(
+      '[source]',
+      'a data folder, also of a running server, a bundle, an export, tiles or a proof (COUNTERSIGN_DATA)',
+    )
     .option('--vkey <file>', 'the keys that you trust, one a line, as `countersign audit keys` printed them')
+    .option('--policy <file>', 'witnesses that must have cosigned: a tlog-policy with `log` lines')
     .option('--since <checkpoint>', 'the checkpoints that you kept: a file, or the text')
     .option('--tenant <tenant>', 'whose log; needed where the source has several')
     .option('--from <time>', 'judge the events recorded from then on; the tree is compared whole', time)
@@ -19,7 +23,8 @@ export function addAuditVerify(audit: Command, runner: Runner): void {
       'after',
       `
 Works without a server and changes no file. An export has one event a line, in
-its stored form. What could not be proven is listed. docs/audit.md says what a
+its stored form. Tiles are a folder or an address; they have hashes of the
+events alone. What could not be proven is listed. docs/audit.md says what a
 proof means.
 
 Exits with 0 when the log is proven by a key that you trust, with 3 when it only
@@ -29,9 +34,15 @@ detail }, and { summary } at the end.
 
 Examples:
   countersign audit verify --vkey keys.txt --since checkpoints.txt
-  countersign audit verify /backup/data --vkey keys.txt --json --all`,
+  countersign audit verify /backup/data --vkey keys.txt --json --all
+  countersign audit verify https://ledger.example.com/v1/log --vkey keys.txt
+  countersign audit verify proof.json --policy policy.txt`,
     )
     .action(async (source: string | undefined, options: VerifyOptions, command: Command) =>
-      runner.operating(command, async (output) => (await import('./audit-verify.js')).verify(output, source, options)),
+      runner.operating(command, async (output) => {
+        const { token } = command.optsWithGlobals<{ token?: string }>();
+        const given = { ...options, ...(token !== undefined && { token }) };
+        return (await import('./audit-verify.js')).verify(output, source, given);
+      }),
     );
 }

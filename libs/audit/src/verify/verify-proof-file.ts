@@ -1,4 +1,4 @@
-import { bodyOf, parseEntry } from '../entry.js';
+import { bodyOf, parseEntry, tenantOf } from '../entry.js';
 import type { Entry } from '../entry.js';
 import { isSameHash, leafHash } from '../hashes.js';
 import { digestOf } from '../legality/digests.js';
@@ -31,58 +31,51 @@ export interface ProofTrust extends Trust {
  */
 export function verifyProofFile(file: ProofFile, trust: ProofTrust): VerificationEnd {
   let findings = 0;
-  const report = (finding: Finding): void => {
+  const report: Report = (finding) => {
     findings += 1;
     trust.onFinding(finding);
   };
-  const anchors = readAnchors(file.checkpoint) ?? [];
-  const [anchor] = anchors;
-  const nowhere = { index: 0, eventId: null, stream: null };
-  const about = (check: CheckName, detail: string): void => {
-    report({ check, ok: false, ...nowhere, detail });
+  const about: About = (check, detail) => {
+    report({ check, ok: false, index: 0, eventId: null, stream: null, detail });
   };
-  if (anchor === undefined || anchors.length > 1) {
+  const [anchor, ...more] = readAnchors(file.checkpoint) ?? [];
+  if (anchor === undefined || more.length > 0) {
     about('read', 'its checkpoint cannot be read');
-    return {
-      exit: 1,
-      origin: null,
-      epoch: null,
-      size: 0,
-      root: new Uint8Array(0),
-      proven: 0,
-      unproven: [],
-      continued: [],
-    };
-  }
-  if (anchor.origin !== file.origin || !isOfTenant(anchor, file.tenant)) {
-    about('tree', 'its checkpoint is of another log than it says');
+    return { ...unread, root: new Uint8Array(0) };
   }
   const unproven = judgeEvents(file, anchor, report);
-  const why = hasTrust(trust) ? (whyNotByLog(anchor, trust) ?? whyNoQuorum(anchor, trust)) : undefined;
-  if (why !== undefined) about('signature', `the checkpoint: ${why}`);
-  const since = compareSince(anchor, trust.since, about);
-  const isVouched = hasTrust(trust) && why === undefined;
-  const noKey = hasTrust(trust) ? [] : ['that the log is the one that it says: no key was given (--vkey)'];
+  const isVouched = judgeCheckpoint(file, anchor, trust, about);
+  const { origin, epoch, size, root } = anchor;
   return {
     exit: findings > 0 ? 1 : isVouched ? 0 : 3,
-    ...{ origin: anchor.origin, epoch: anchor.epoch, size: anchor.size, root: anchor.root },
-    proven: isVouched ? anchor.size : 0,
+    ...{ origin, epoch, size, root, proven: isVouched ? size : 0, continued: [] },
     unproven: [
       ...unproven,
-      ...since,
-      ...noKey,
-      `that nothing of the call followed after event ${String(anchor.size - 1)} of the log: only the whole log can show that`,
+      ...compareSince(anchor, trust.since, about),
+      ...(hasTrust(trust) ? [] : ['that the log is the one that it says: no key was given (--vkey)']),
+      `that nothing of the call followed after event ${String(size - 1)} of the log: only the whole log can show that`,
     ],
-    continued: [],
   };
 }
 
+type Report = (finding: Finding) => void;
+type About = (check: CheckName, detail: string) => void;
+
+const unread = { exit: 1, origin: null, epoch: null, size: 0, proven: 0, unproven: [], continued: [] } as const;
+
+/** Returns whether something that is trusted vouches for the checkpoint. */
+function judgeCheckpoint(file: ProofFile, anchor: Anchor, trust: ProofTrust, about: About): boolean {
+  if (anchor.origin !== file.origin || !isOfTenant(anchor, file.tenant)) {
+    about('tree', 'its checkpoint is of another log than it says');
+  }
+  if (!hasTrust(trust)) return false;
+  const why = whyNotByLog(anchor, trust) ?? whyNoQuorum(anchor, trust);
+  if (why !== undefined) about('signature', `the checkpoint: ${why}`);
+  return why === undefined;
+}
+
 /** Compares with kept checkpoints of the same size: a proof of one call can show no other consistency. */
-function compareSince(
-  anchor: Anchor,
-  since: readonly Anchor[],
-  about: (check: CheckName, detail: string) => void,
-): readonly string[] {
+function compareSince(anchor: Anchor, since: readonly Anchor[], about: About): readonly string[] {
   const others = since.filter(({ size, origin }) => size !== anchor.size || origin !== anchor.origin);
   for (const kept of since) {
     if (!others.includes(kept) && !isSameHash(kept.root, anchor.root))
@@ -91,38 +84,30 @@ function compareSince(
   return others.length === 0 ? [] : ['that the log agrees with the checkpoints of other sizes that were kept'];
 }
 
-type Report = (finding: Finding) => void;
-
 /** Judges the events in the order of the log. Returns what could not be proven. */
 function judgeEvents(file: ProofFile, anchor: Anchor, report: Report): readonly string[] {
   const streams = new Map<string, KnownStream>();
   const legality = createLegality(streams);
   const unproven = createUnproven();
-  let [last, siblings] = [-1, 0];
+  let [last, hasBatch] = [-1, false];
   for (const event of file.events) {
+    const { index } = event;
     const entry = parseEntry(event.entry);
-    const place = { index: event.index, eventId: entry?.eventId ?? null, stream: entry?.stream ?? null };
+    const place = { index, eventId: entry?.eventId ?? null, stream: entry?.stream ?? null };
     const fault = faultOf(event, entry, file, anchor);
     if (fault !== undefined) report({ ok: false, ...place, ...fault });
-    if (event.index <= last) report({ check: 'order', ok: false, ...place, detail: 'it follows a later event' });
-    last = Math.max(last, event.index);
+    if (index <= last) report({ check: 'order', ok: false, ...place, detail: 'it follows a later event' });
+    last = Math.max(last, index);
     if (entry === undefined) continue;
-    if (event.body === null) {
-      unproven.add('commitment', event.index);
-      for (const one of legality.setAside(entry).illegal) report(findingOf(one, place));
-      continue;
-    }
-    siblings += judgeOne(legality, event.body, entry, { place, report, streams, add: unproven.add });
+    hasBatch ||= entry.type === 'BatchBegun';
+    judgeOne(legality, event.body, entry, { place, report, streams, add: unproven.add });
   }
-  const call = streams.get(`toolCall-${file.callId}`);
-  if (call === undefined) {
+  if (!streams.has(`toolCall-${file.callId}`)) {
     report({ check: 'order', ok: false, index: 0, eventId: null, stream: null, detail: 'it has no event of its call' });
   }
   const missing = missingPolicies(file, legality.unrecordedPolicies(), report);
-  return [
-    ...unproven.sentences(missing),
-    ...(siblings > 0 ? ['that the other members of its batch could run: they are not in the proof'] : []),
-  ];
+  const siblings = 'that the other members of its batch could run: they are not in the proof';
+  return [...unproven.sentences(missing), ...(hasBatch ? [siblings] : [])];
 }
 
 interface Judging {
@@ -132,26 +117,29 @@ interface Judging {
   readonly add: ReturnType<typeof createUnproven>['add'];
 }
 
-/** Returns 1 for the begin of a batch, whose other members are not here. */
 function judgeOne(
   legality: Legality,
-  { data, metadata }: NonNullable<ProofFileEvent['body']>,
+  body: ProofFileEvent['body'],
   entry: Entry,
   { place, report, streams, add }: Judging,
-): 0 | 1 {
-  const readable = readStored({ ...entry, position: 0, data, metadata });
+): void {
+  if (body === null) {
+    add('commitment', place.index);
+    for (const one of legality.setAside(entry).illegal) report(findingOf(one, place));
+    return;
+  }
+  const readable = readStored({ ...entry, position: 0, ...body });
   if ('unreadable' in readable) {
     legality.setAside(entry);
     report({ check: 'read', ok: false, ...place, detail: readable.unreadable });
-    return 0;
+    return;
   }
   const { illegal, unproven } = legality.judge(readable);
   for (const what of unproven) add(what, place.index);
+  // The other members of the batch are not here.
   const isBegin = readable.type === 'BatchBegun';
   for (const one of illegal) if (!isBegin || one.rule !== 'batch') report(findingOf(one, place));
-  if (!isBegin) return 0;
-  streams.set(entry.stream, { next: 1, state: { kind: 'batch', status: 'begun' } });
-  return 1;
+  if (isBegin) streams.set(entry.stream, { next: 1, state: { kind: 'batch', status: 'begun' } });
 }
 
 /** What is wrong with the bytes of an event or with its proof. */
@@ -170,11 +158,15 @@ function faultOf(
   if (!verifyInclusion({ index, size, leaf: leafHash(text), root, proof: proof.path })) {
     return { check: 'tree', detail: 'its entry is not in the log of the checkpoint' };
   }
-  if (body === null) return undefined;
-  if (bodyOf(body) !== entry.body) return { check: 'read', detail: 'its content is not the one of its entry' };
-  const { metadata } = body;
-  const owner = typeof metadata === 'object' && metadata !== null && 'tenant' in metadata ? metadata.tenant : undefined;
-  return owner === tenant ? undefined : { check: 'read', detail: 'its metadata name another tenant' };
+  return body === null ? undefined : faultOfBody(body, entry, tenant);
+}
+
+function faultOfBody(body: NonNullable<ProofFileEvent['body']>, entry: Entry, tenant: string) {
+  if (bodyOf(body) !== entry.body) {
+    return { check: 'body', detail: 'its content is not the one of its entry' } as const;
+  }
+  const isOfLog = tenantOf(body) === tenant;
+  return isOfLog ? undefined : ({ check: 'read', detail: 'its metadata name another tenant' } as const);
 }
 
 /** The cited policies whose content is neither in the events nor in the file. */
