@@ -84,6 +84,12 @@ function compareSince(anchor: Anchor, since: readonly Anchor[], about: About): r
   return others.length === 0 ? [] : ['that the log agrees with the checkpoints of other sizes that were kept'];
 }
 
+function placeOf(index: number, entry: Entry | undefined): Place {
+  return entry === undefined ? { index, eventId: null, stream: null } : { index, ...idsOf(entry) };
+}
+
+const idsOf = ({ eventId, stream }: Entry) => ({ eventId, stream });
+
 /** Judges the events in the order of the log. Returns what could not be proven. */
 function judgeEvents(file: ProofFile, anchor: Anchor, report: Report): readonly string[] {
   const streams = new Map<string, KnownStream>();
@@ -93,7 +99,7 @@ function judgeEvents(file: ProofFile, anchor: Anchor, report: Report): readonly 
   for (const event of file.events) {
     const { index } = event;
     const entry = parseEntry(event.entry);
-    const place = { index, eventId: entry?.eventId ?? null, stream: entry?.stream ?? null };
+    const place = placeOf(index, entry);
     const fault = faultOf(event, entry, file, anchor);
     if (fault !== undefined) report({ ok: false, ...place, ...fault });
     if (index <= last) report({ check: 'order', ok: false, ...place, detail: 'it follows a later event' });
