@@ -2,8 +2,13 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ToolCallView } from '@countersign/contracts';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { closeGates, openPlace as open, textOf } from '../testing/place.js';
+import { closeStatelessWires } from '../testing/stateless-wire.js';
+import { refusable } from '../testing/refusable.js';
+import { openTaskPlace } from '../testing/task-place.js';
+import { until } from '../testing/until.js';
 
 afterEach(closeGates);
+afterEach(closeStatelessWires);
 
 describe('two equal calls that arrive together', () => {
   it('are two calls, and each needs an approval', async () => {
@@ -204,3 +209,17 @@ const report = (countersign: Countersign, callId: string, output: unknown) =>
 function post({ fetch }: Countersign, callId: string, path: string, body: object): Promise<Response> {
   return fetch(`http://fake.test/v1/tool-calls/${callId}/${path}`, { method: 'POST', body: JSON.stringify(body) });
 }
+
+it('never says of a tool that runs that it did not run, also when Countersign refuses the token meanwhile', async () => {
+  const { fetch, asked, countersign, refuse } = refusable();
+  const { ask, held } = await openTaskPlace({ countersign, fetch, holds: true, holdMs: 500 });
+  const called = ask('tools/call', { name: 'pay', arguments: {} }, {});
+  await until(() => asked.length > 0);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  countersign.approve(asked[0]!);
+  await held();
+  await refuse();
+  const { content, _meta } = await called;
+  expect(JSON.stringify(content)).toContain('It may or may not have taken effect');
+  expect(_meta).toMatchObject({ 'countersign/call': { status: 'unknown' } });
+});

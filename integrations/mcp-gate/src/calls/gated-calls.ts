@@ -10,9 +10,9 @@ import { createEarlierTools } from './earlier-tools.js';
 import type { GateOptions } from './gate-options.js';
 import { checkDefinition, gatedToolOf, paramsForServer, readCall, toolLabelsOf } from './gated-tool.js';
 import type { InnerRequests } from '../server/inner-requests.js';
-import { createInnerRun, type InnerCall, type InnerRun } from '../server/inner-run.js';
+import { createInnerRun, LostRunError, type InnerCall, type InnerRun } from '../server/inner-run.js';
 import type { FoundCall as KnownCall, KnownCalls } from './known-calls.js';
-import { failureReply, finalReply, pendingReply, refusal, unreportedReply } from './replies.js';
+import { failureReply, finalReply, pendingReply, refusal, startedReply, unreportedReply } from './replies.js';
 import { ForeignStateError } from './request-state.js';
 import { roundReply } from './round-reply.js';
 import type { Reply } from '../wire.js';
@@ -75,11 +75,9 @@ export function createGatedCalls(ports: GatedCallPorts): GatedCalls {
       attached.end(result.status === 'unknown' ? 'unknown' : 'final');
       return finalReply(result, listed, run.reply());
     } catch (error) {
-      const ran = run.reply();
       if (isRefused(error)) attached.refused();
-      if (run.hasBegun()) attached.end(ran === undefined ? 'unknown' : 'final');
-      if (ran === undefined) throw error;
-      return unreportedReply(ran, isSameJson(run.arguments(), asked.args) ? undefined : run.arguments());
+      if (run.hasBegun()) attached.end(run.reply() === undefined ? 'unknown' : 'final');
+      return unheardReply(error, asked, run);
     } finally {
       attached.release();
     }
@@ -108,6 +106,14 @@ export function createGatedCalls(ports: GatedCallPorts): GatedCalls {
     }
   };
   return { answer, close: ends.close };
+}
+
+/** The reply when Countersign does not say how the call ends. Throws the error when the tool was not started. */
+function unheardReply(error: unknown, { args }: AskedCall, run: InnerRun): Reply {
+  const ran = run.reply();
+  if (ran !== undefined) return unreportedReply(ran, isSameJson(run.arguments(), args) ? undefined : run.arguments());
+  if (run.hasBegun() && !(error instanceof LostRunError)) return startedReply(error);
+  throw error;
 }
 
 /** Returns whether Countersign has answered, so it is known that it did not record the call at this request. */

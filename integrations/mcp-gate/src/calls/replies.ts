@@ -95,6 +95,13 @@ function outputReply(result: ToolResult, { outputSchema }: ListedTool): Reply {
   return { result: { content, _meta, ...(isResult ? { structuredContent: output } : { isError: true }) } };
 }
 
+/** Countersign refused or could not be asked while the tool ran. */
+export function startedReply(error: unknown): Reply {
+  const cause = error instanceof Error ? error.message : String(error);
+  const text = `The tool was started, and the gate does not hear how it ends (${cause}). It may or may not have taken effect; it is not run again.`;
+  return refusal(text, { status: 'unknown' });
+}
+
 /** Countersign refused or could not be asked, and there is no result of the tool. */
 export function failureReply(error: unknown): Reply {
   if (error instanceof LostRunError) {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
 import { closeStatelessWires } from '../testing/stateless-wire.js';
+import { refusable } from '../testing/refusable.js';
 import { openTaskPlace as open, tasks } from '../testing/task-place.js';
 import { until } from '../testing/until.js';
 
@@ -66,6 +67,22 @@ describe('a call of a stateless client that takes tasks', () => {
     isAway = false;
     await send({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'paid' }] } });
     expect(await reaches(taskId, 'completed')).toMatchObject({ result: { content: [{ text: 'paid' }] } });
+  });
+
+  it('has its result also when Countersign refuses the token for a moment while the tool runs', async () => {
+    const { fetch, asked, countersign, refuse, accept } = refusable();
+    const { call, held, send, reaches } = await open({ countersign, fetch, holds: true });
+    const { taskId } = await call(5);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    countersign.approve(asked[0]!);
+    const { id } = await held();
+    await refuse();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    accept();
+    await send({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'paid' }] } });
+    await until(() => countersign.callOf(asked[0]!).state !== 'executing');
+    expect(await reaches(taskId, 'completed')).toMatchObject({ result: { content: [{ text: 'paid' }] } });
+    expect(countersign.callOf(asked[0]!).state).toBe('succeeded');
   });
 
   it('has failed when the server replies with an error of JSON-RPC', async () => {

@@ -68,18 +68,11 @@ export function createExtensionTasks(ports: ExtensionTaskPorts): ExtensionTasks 
 
   const firstReply = async (run: TaskRun, call: ToolCallView): Promise<Reply> => {
     if (call.approval !== null && !isSettled(call.state)) return words.created(call, factsOf(call));
-    const { promise: isLong, resolve } = Promise.withResolvers<undefined>();
-    const timer = setTimeout(resolve, Math.max(options.holdMs, holdMsMin), undefined).unref();
-    try {
-      const first = await Promise.race([run.end, run.becameTask, isLong]);
-      if (first !== undefined && call.approval === null) return first;
-      // Countersign may be away for a moment. What is known is enough: the reply must not say that the tool did not run.
-      const now = await ledger.getToolCall(call.callId).catch(() => call);
-      return first === undefined ? words.created(now, factsOf(now)) : words.direct(now, first, run);
-    } finally {
-      clearTimeout(timer);
-      awaited.delete(run);
-    }
+    const first = await untilLong(run, options.holdMs).finally(() => awaited.delete(run));
+    if (first !== undefined && call.approval === null) return first;
+    // Countersign may be away for a moment. What is known is enough: the reply must not say that the tool did not run.
+    const now = await ledger.getToolCall(call.callId).catch(() => call);
+    return first === undefined ? words.created(now, factsOf(now)) : words.direct(now, first, run);
   };
   const runOf = (call: ToolCallView, prepared: PreparedRun, { signal, round }: ClientCall): TaskRun => {
     const earlier = runs.find(call.callId);
@@ -149,6 +142,15 @@ export function createExtensionTasks(ports: ExtensionTaskPorts): ExtensionTasks 
     isRunning: () => runs.running().length > 0,
     close: runs.close,
   };
+}
+
+/** Resolves to the end of a run, or to undefined when the server has made it a task, and when it runs for long. */
+async function untilLong(run: TaskRun, holdMs: number): Promise<Reply | undefined> {
+  const { promise: isLong, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, Math.max(holdMs, holdMsMin), undefined).unref();
+  return Promise.race([run.end, run.becameTask, isLong]).finally(() => {
+    clearTimeout(timer);
+  });
 }
 
 /** Returns the id of the call in the ledger, or why the ledger has none. */

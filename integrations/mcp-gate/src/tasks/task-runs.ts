@@ -1,4 +1,5 @@
 import { isSettled } from '@countersign/contracts';
+import { sleepOrThrow, systemClock } from '@countersign/contracts/clock';
 import type { RunState, ToolCallView, ToolResult, Worker } from '@countersign/worker-sdk';
 import { failureReply, finalReply, refusal } from '../calls/replies.js';
 import type { PreparedRun, TaskRun } from '../calls/task-run.js';
@@ -43,6 +44,9 @@ const endedMax = 32;
 const byClient = new Error('the client has cancelled the task');
 /** After a cancellation a server has this long to respond nevertheless; then the outcome is unknown. */
 const cancelGraceMs = 10_000;
+/** While a tool runs, and until its result is reported: an hour of failures. */
+const failuresMax = 3_600;
+const retryMs = 1_000;
 
 export function createTaskRuns(ports: TaskRunPorts): TaskRuns {
   const { options, catalog, adopted = () => ({}), changed } = ports;
@@ -60,8 +64,9 @@ export function createTaskRuns(ports: TaskRunPorts): TaskRuns {
     prepared.askedLabels = approval?.labels;
     const toEnd = async (): Promise<Reply> => {
       const { worker, inner, tool } = prepared;
+      const runsHere = (): boolean => inner.hasBegun() && !run.isCancelled;
       try {
-        const result = await Promise.race([resultOfCall(worker, call, closing.signal), inner.lost]);
+        const result = await Promise.race([resultOfCall(worker, call, closing.signal, runsHere), inner.lost]);
         run.outcome = result.status === 'unknown' ? 'unknown' : 'final';
         return finalReply(result, tool, inner.reply());
       } catch (error) {
@@ -135,15 +140,27 @@ export function createTaskRuns(ports: TaskRunPorts): TaskRuns {
   };
 }
 
-async function resultOfCall(worker: Worker, call: ToolCallView, signal: AbortSignal): Promise<ToolResult> {
+/** @param runsHere returns whether the tool was started here. Then an error of Countersign, such as a token that it refuses for a moment, must not cost the result. */
+async function resultOfCall(
+  worker: Worker,
+  call: ToolCallView,
+  signal: AbortSignal,
+  runsHere: () => boolean,
+): Promise<ToolResult> {
   const { callId, toolCallId, toolName, runId } = call;
   const known = { callId, toolCallId, toolName, argumentsHash: null, local: null, seenRevision: null };
   let state: RunState = { version: 1, runId, batchMode: null, calls: [known] };
-  for (;;) {
-    const outcome = await worker.wait(state, { signal });
-    const [result] = outcome.results;
-    if (result !== undefined) return result;
-    state = outcome.state;
+  for (let failures = 0; ;) {
+    try {
+      const outcome = await worker.wait(state, { signal });
+      const [result] = outcome.results;
+      if (result !== undefined) return result;
+      state = outcome.state;
+    } catch (error) {
+      failures += 1;
+      if (signal.aborted || !runsHere() || failures > failuresMax) throw error;
+      await sleepOrThrow(systemClock, retryMs, signal);
+    }
   }
 }
 
