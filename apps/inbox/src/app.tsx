@@ -19,6 +19,7 @@ const InsightsPage = lazy(() => import('./insights/insights-page.js'));
 const PolicyPage = lazy(() => import('./policy/policy-page.js'));
 const GrantsPage = lazy(() => import('./grants/grants-page.js'));
 const UnknownPage = lazy(() => import('./unknown/unknown-page.js'));
+const PasskeysPage = lazy(() => import('./passkeys/passkeys-page.js'));
 const RunPage = lazy(() => import('./call/run-page.js'));
 const CallPage = lazy(() => import('./call/call-page.js'));
 
@@ -133,6 +134,8 @@ function Page(): ReactNode {
       return <UnknownPage />;
     case 'grants':
       return <GrantsPage />;
+    case 'passkeys':
+      return <PasskeysPage />;
     case 'policy':
       return <PolicyPage callId={route.callId} />;
   }

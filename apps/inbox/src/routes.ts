@@ -9,6 +9,7 @@ export type Route =
   | { readonly page: 'insights' }
   | { readonly page: 'unknown' }
   | { readonly page: 'grants' }
+  | { readonly page: 'passkeys' }
   | { readonly page: 'policy'; readonly callId: string | undefined };
 
 /** The address of a view. */
@@ -19,6 +20,7 @@ export const hrefs = {
   unknown: '/unknown',
   grants: '/grants',
   policy: '/policy',
+  passkeys: '/passkeys',
   explain: (callId: string) => `/policy/${encodeURIComponent(callId)}`,
   approval: (approvalId: string) => `/approvals/${encodeURIComponent(approvalId)}`,
   run: (runId: string) => `/runs/${encodeURIComponent(runId)}`,
@@ -46,6 +48,8 @@ export function routeOf(path: string): Route {
       return { page: 'unknown' };
     case 'grants':
       return { page: 'grants' };
+    case 'passkeys':
+      return { page: 'passkeys' };
     case 'policy':
       return { page: 'policy', callId: undefined };
     case 'policy/…':

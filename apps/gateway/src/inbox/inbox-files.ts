@@ -16,6 +16,7 @@ export const inboxPages = [
   '/oversight',
   '/unknown',
   '/grants',
+  '/passkeys',
   '/policy',
   '/policy/:callId',
 ] as const;

@@ -1,4 +1,5 @@
 import type {
+  AnswerSignature,
   ApprovalState,
   ApprovalView,
   Decision,
@@ -86,7 +87,7 @@ export const respond = (
   approval: ApprovalView,
   decision: Decision,
   remarks: Remarks,
-  remember?: Remember,
+  { remember, signature }: { remember?: Remember | undefined; signature?: AnswerSignature | undefined } = {},
 ): Promise<ApprovalView> =>
   send('POST', `${approvalPath(approval.approvalId)}/responses`, {
     body: {
@@ -95,6 +96,7 @@ export const respond = (
       proposalDigest: approval.proposal.digest,
       shownDigest: approval.shownDigest,
       ...given(remarks),
+      ...(signature !== undefined && { signature }),
       ...(decision.type === 'approve' && remember !== undefined && { remember }),
     },
   });

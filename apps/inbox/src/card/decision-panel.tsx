@@ -165,6 +165,28 @@ function Choice(props: {
   );
 }
 
+/** Signs the answer where its rule, or that of edited arguments, counts only signed ones. The code for it is loaded then. */
+async function respondSigned(
+  approval: ApprovalView,
+  decision: Decision,
+  remarks: Remarks,
+  remember: Remember | undefined,
+): Promise<ApprovalView> {
+  const { requireSignature, minAssurance } = approval.requirement;
+  const signed = async (): Promise<ApprovalView> => {
+    const { signAnswer } = await import('../passkeys/passkeys.js');
+    const signature = await signAnswer(approval, decision, remarks.instruction);
+    return respond(approval, decision, remarks, { remember, signature });
+  };
+  if (requireSignature === true || minAssurance === 'high') return signed();
+  try {
+    return await respond(approval, decision, remarks, { remember });
+  } catch (error) {
+    if (problemOf(error).code === 'signature-required') return signed();
+    throw error;
+  }
+}
+
 /** Sends one decision at a time, reports the result, and reloads when it was too late. */
 function useSending(
   approval: ApprovalView,
@@ -180,7 +202,7 @@ function useSending(
     setBusy(true);
     setProblem('');
     try {
-      const answered = await respond(approval, decision, remarks, remember);
+      const answered = await respondSigned(approval, decision, remarks, remember);
       toast({ tone: decision.type === 'deny' ? 'neutral' : 'good', text: sentWords(decision.type, answered) });
       store.apply(answered);
       onSent(answered);

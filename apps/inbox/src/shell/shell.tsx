@@ -86,6 +86,11 @@ function Navigation(): ReactNode {
       <Link href={hrefs.insights} {...current('insights')}>
         Oversight
       </Link>
+      {useAccount().roles.includes('approver') && (
+        <Link href={hrefs.passkeys} {...current('passkeys')}>
+          Passkeys
+        </Link>
+      )}
       {unknown > 0 && (
         <Link href={hrefs.unknown} {...current('unknown')}>
           Unknown <span className="count warn">{unknown.toLocaleString('en-US')}</span>
