@@ -15,6 +15,14 @@ export function buildGo(target: string, ...programs: readonly ('http' | 'kafka' 
   execFileSync('go', ['build', '-o', `${target}/`, ...packages], { cwd: folder, env: goEnvironment, stdio: 'pipe' });
 }
 
+/** Builds the programs of others that judge a log, unmodified, and one that uses their libraries. */
+export function buildJudges(target: string): void {
+  if (!hasGo) return;
+  const packages = ['.', 'github.com/transparency-dev/tessera/cmd/fsck'];
+  const cwd = join(import.meta.dirname, 'judges');
+  execFileSync('go', ['build', '-o', `${target}/`, ...packages], { cwd, env: goEnvironment, stdio: 'pipe' });
+}
+
 /** Runs the tests of a package of `examples/go`. Throws with what they printed when one fails. */
 export function testGo(name: 'countersign'): void {
   execFileSync('go', ['test', `./${name}`], { cwd: folder, env: goEnvironment, encoding: 'utf8', stdio: 'pipe' });
