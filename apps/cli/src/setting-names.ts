@@ -7,6 +7,7 @@ const settingNames: readonly string[] = [
     'ROOT_KEY_FILE',
     'LOG_KEY_FILE',
     'LOG_ORIGIN',
+    'LOG_SIGNER',
     'LOG_PUBLIC',
     'NOTARY_URL',
     'NOTARY_TOKEN_FILE',

@@ -41,7 +41,7 @@ describe('the configuration of a role', () => {
     expect(missing).toEqual({
       gateway: ['COUNTERSIGN_EVENTSTORE_URL', 'COUNTERSIGN_TOKENS_FILE'],
       ...{ ledger: both, relay: both, projector: both, resolver: both, notifier: both },
-      notary: [...both, 'COUNTERSIGN_LOG_KEY_FILE', 'COUNTERSIGN_NOTARY_TOKEN_FILE'],
+      notary: [...both, 'COUNTERSIGN_NOTARY_TOKEN_FILE', 'COUNTERSIGN_LOG_KEY_FILE'],
       keeper: ['COUNTERSIGN_EVENTSTORE_URL', 'COUNTERSIGN_KEYS_FOLDER', 'COUNTERSIGN_KEEPER_TOKENS_FILE'],
     });
     // The keeper and the notary read the files of their tokens at once.

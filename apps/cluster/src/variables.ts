@@ -1,5 +1,5 @@
 import { principalSchema } from '@countersign/contracts';
-import { logOriginVariable, logPublicVariable, portVariable } from '@countersign/shell';
+import { logOriginVariable, logPublicVariable, logSignerVariable, portVariable } from '@countersign/shell';
 import { z } from 'zod';
 
 // The variables that the cluster alone has, by what needs them. Values stay what a person wrote until `config.ts` makes sense of them.
@@ -51,7 +51,8 @@ export const keeping = {
 
 /** The notary, which signs checkpoints of the log. */
 export const notarizing = {
-  COUNTERSIGN_LOG_KEY_FILE: z.string('the log key, the same for every notary'),
+  COUNTERSIGN_LOG_KEY_FILE: z.string().optional(),
+  COUNTERSIGN_LOG_SIGNER: logSignerVariable,
   COUNTERSIGN_LOG_ORIGIN: logOriginVariable.optional(),
   COUNTERSIGN_NOTARY_PORT: portVariable(7444),
   COUNTERSIGN_NOTARY_TOKEN_FILE: z.string('a file with the token of the gateways'),

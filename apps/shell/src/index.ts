@@ -48,6 +48,7 @@ export {
   judgingVariables,
   logOriginVariable,
   logPublicVariable,
+  logSignerVariable,
   portVariable,
   processVariables,
   receiptVariables,

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
+import { parseSignerProgram } from '@countersign/notary';
+import type { SignerProgram } from '@countersign/notary';
 import { readConfig } from '@countersign/runtime';
 import type { LogLevel } from '@countersign/runtime';
 import {
@@ -8,6 +10,7 @@ import {
   judgingVariables,
   logOriginVariable,
   logPublicVariable,
+  logSignerVariable,
   processVariables,
   receiptVariables,
   servingVariables,
@@ -33,6 +36,7 @@ const schema = z.object({
   COUNTERSIGN_LOG_KEY_FILE: z.string().optional(),
   COUNTERSIGN_LOG_ORIGIN: logOriginVariable.optional(),
   COUNTERSIGN_LOG_PUBLIC: logPublicVariable,
+  COUNTERSIGN_LOG_SIGNER: logSignerVariable,
   COUNTERSIGN_ACCEPT_LOST_KEYS: z.literal('yes', 'must be `yes`, or unset').optional(),
 });
 
@@ -65,6 +69,8 @@ export interface StandaloneConfig {
   readonly rootKeyFile: string | null;
   /** The operator's own log key, which signs checkpoints; null: `log.key` in the data folder, created at the first start. */
   readonly logKeyFile: string | null;
+  /** A program that signs checkpoints instead of the log key; null: none. */
+  readonly logSigner: SignerProgram['command'] | null;
   /** The origin of the log in its checkpoints; null: derived from its first event. */
   readonly logOrigin: string | null;
   /** What of the tree over the log is open without a token. */
@@ -111,6 +117,7 @@ export function readStandaloneConfig(
     acceptedLogEnd: values.COUNTERSIGN_ACCEPT_LOG_END ?? null,
     rootKeyFile: file(values.COUNTERSIGN_ROOT_KEY_FILE),
     logKeyFile: file(values.COUNTERSIGN_LOG_KEY_FILE),
+    logSigner: parseSignerProgram(values.COUNTERSIGN_LOG_SIGNER ?? '') ?? null,
     logOrigin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
     logPublic: values.COUNTERSIGN_LOG_PUBLIC,
     receiptKeyFile: file(values.COUNTERSIGN_RECEIPT_KEY_FILE),

@@ -257,10 +257,10 @@ function openPeople({ oidc }: StandaloneConfig, channels: ChannelsConfig, tokens
 
 /** Keeps the tree over the log. It is stopped last, so that its last checkpoint covers what the others recorded. */
 function startNotary({ vault, isEndAccepted }: Stores, config: StandaloneConfig, world: RuntimePorts): Notary {
-  const { dataFolder: folder, logKeyFile, logOrigin: origin } = config;
+  const { dataFolder: folder, logKeyFile, logSigner, logOrigin: origin } = config;
   const { clock, log } = world;
   const { raw: store } = vault.store;
-  return openNotary({ folder, logKeyFile, origin, store, acceptsContradiction: isEndAccepted, clock, log });
+  return openNotary({ folder, logKeyFile, logSigner, origin, store, acceptsContradiction: isEndAccepted, clock, log });
 }
 
 /** Executes the calls of the tools file; without one it does nothing. */

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import { isLoopback, readFileOf, readSecretOf } from '@countersign/runtime';
 import type { ConfigProblem, Secret } from '@countersign/runtime';
+import { parseSignerProgram } from '@countersign/notary';
+import type { SignerProgram } from '@countersign/notary';
 import type { RoleConfig } from '../role-config.js';
 import { readTokens, tlsProblems } from '../keeper/keeper-config.js';
 import type { NotaryConnection } from './notary-client.js';
@@ -22,14 +24,21 @@ export interface NotaryServerConfig {
   /** Null: plain HTTP, on this machine alone. */
   readonly tls: { readonly cert: string; readonly key: Secret } | null;
   readonly tokens: readonly Secret[];
-  readonly logKeyFile: string;
+  /** The log key, or a program that signs. */
+  readonly logKeyFile: string | null;
+  readonly logSigner: SignerProgram['command'] | null;
   /** The origin of the log in its checkpoints; null: derived from its first event. */
   readonly origin: string | null;
 }
 
 /** The problems between the settings of a notary. */
 export function notaryProblems(env: Environment): readonly ConfigProblem[] {
-  return tlsProblems(env, { certFile, keyFile, what: 'a token is sent over TLS, with a certificate that you make' });
+  const tls = tlsProblems(env, {
+    certFile,
+    keyFile,
+    what: 'a token is sent over TLS, with a certificate that you make',
+  });
+  return [...tls, ...signingProblems(env)];
 }
 
 /** The problems between the settings of a gateway that asks notaries. */
@@ -47,12 +56,23 @@ export function notaryUserProblems(env: Environment): readonly ConfigProblem[] {
   return problems;
 }
 
+/** Exactly one of them signs. */
+function signingProblems(env: Environment): readonly ConfigProblem[] {
+  const [variable, other] = ['COUNTERSIGN_LOG_KEY_FILE', 'COUNTERSIGN_LOG_SIGNER'];
+  if (isSet(env, variable) !== isSet(env, other)) return [];
+  const problem = isSet(env, variable)
+    ? `has no effect together with ${other}: unset one of them`
+    : `must be set, the same for every notary, or ${other}`;
+  return [{ variable, problem }];
+}
+
 interface NotaryValues {
   readonly COUNTERSIGN_NOTARY_PORT?: number | undefined;
   readonly COUNTERSIGN_NOTARY_TOKEN_FILE?: string | undefined;
   readonly COUNTERSIGN_NOTARY_TLS_CERT_FILE?: string | undefined;
   readonly COUNTERSIGN_NOTARY_TLS_KEY_FILE?: string | undefined;
   readonly COUNTERSIGN_LOG_KEY_FILE?: string | undefined;
+  readonly COUNTERSIGN_LOG_SIGNER?: string | undefined;
   readonly COUNTERSIGN_LOG_ORIGIN?: string | undefined;
   readonly COUNTERSIGN_NOTARY_URL?: readonly string[] | undefined;
   readonly COUNTERSIGN_NOTARY_CA_FILE?: string | undefined;
@@ -74,11 +94,12 @@ export function toNotaries(
 /** The settings of the notary; null for another role. @throws ConfigError */
 function toNotaryServer(values: NotaryValues, folder: string): NotaryServerConfig | null {
   const { COUNTERSIGN_NOTARY_PORT: port, COUNTERSIGN_LOG_KEY_FILE: logKeyFile } = values;
-  if (port === undefined || logKeyFile === undefined) return null;
+  if (port === undefined) return null;
   const [cert, key] = [values[certFile], values[keyFile]];
   return {
     port,
-    logKeyFile: resolve(folder, logKeyFile),
+    logKeyFile: logKeyFile === undefined ? null : resolve(folder, logKeyFile),
+    logSigner: parseSignerProgram(values.COUNTERSIGN_LOG_SIGNER ?? '') ?? null,
     origin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
     tokens: readTokens(tokenFile, resolve(folder, values[tokenFile] ?? '')),
     tls:

@@ -23,9 +23,9 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
     const store = await openRawStore(process);
     if (store.records === undefined) throw new Error('this event store has no streams of records');
     const { kafka, group } = await openTopics(process, ({ events }) => [events]);
-    const { origin, logKeyFile } = settings;
+    const { origin, logKeyFile, logSigner } = settings;
     const notary = openNotary({
-      ...{ folder, logKeyFile, origin, store, behindMs, clock, log, acceptsContradiction: false },
+      ...{ folder, logKeyFile, logSigner, origin, store, behindMs, clock, log, acceptsContradiction: false },
       shared: createSharedCheckpoints(store.records, ids),
       turns: kafka.exclusiveProgress(group('notary')),
     });

@@ -58,6 +58,12 @@ export const logOriginVariable = z
   .regex(/^[A-Za-z0-9._~:/-]{1,200}$/, 'must be a name such as countersign.example.com/ledger, without https://')
   .refine((origin) => !origin.includes('//') && !/^\/|\/$/.test(origin), 'must have no empty part between slashes');
 
+/** A program that signs checkpoints. */
+export const logSignerVariable = z
+  .string()
+  .regex(/^exec:\s*\S/, 'must be exec: and a program with its arguments, such as exec:/usr/local/bin/sign-log')
+  .optional();
+
 /** What of the tree over the log is open without a token. */
 export const logPublicVariable = z.enum(['no', 'hashes'], 'must be `hashes`, or `no`').default('no');
 
