@@ -7,6 +7,8 @@ const settingNames: readonly string[] = [
     'ROOT_KEY_FILE',
     'LOG_KEY_FILE',
     'LOG_ORIGIN',
+    'RECEIPT_KEY_FILE',
+    'RECEIPT_NAMES',
     'LOG_SIGNER',
     'LOG_PUBLIC',
     'NOTARY_URL',

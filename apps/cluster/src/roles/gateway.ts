@@ -18,9 +18,10 @@ import type { RoleConfig } from '../config.js';
 import type { Vault } from '../keeper/borrow-vault.js';
 import { openReceipts } from '../receipts.js';
 import { createNotaryClient } from '../notary/notary-client.js';
+import type { NotaryClient } from '../notary/notary-client.js';
 import { openRecord } from '../record.js';
 import { openEventStore } from '../role-process.js';
-import type { OpenRole } from '../role-process.js';
+import type { OpenRole, RoleProcess } from '../role-process.js';
 import { followSiblings } from '../siblings.js';
 import { openViews } from '../views.js';
 import { openJudgingWriteSide } from '../write-side.js';
@@ -70,8 +71,7 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const views = { commands, readModel, store, unreadable: unreadable.streams };
     const people = createChannelPeople(channels?.people ?? [], commands.policies, known, clock);
     const door = { use, receipts: opened?.receipts, tokens, sessions, oidc, channels, people, idempotency };
-    const notaries = config.notaries === null ? undefined : createNotaryClient(config.notaries, clock);
-    if (notaries !== undefined) onStop(notaries.close);
+    const notaries = openNotaries(roleProcess);
     const ports = {
       ...views,
       ...door,
@@ -93,6 +93,14 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
       createGatewayApp(limited, { host, port, corsOrigins, inbox: { publicUrl: publicUrl ?? undefined } }),
     );
   };
+}
+
+/** Where the gateway asks for checkpoints and tiles; undefined: nowhere. */
+function openNotaries({ config, clock, onStop }: RoleProcess): NotaryClient | undefined {
+  if (config.notaries === null) return undefined;
+  const client = createNotaryClient(config.notaries, clock);
+  onStop(client.close);
+  return client;
 }
 
 type ErasingPorts = Omit<ErasurePorts, 'keys' | 'raw' | 'settled' | 'rewriteCopies'> & {
