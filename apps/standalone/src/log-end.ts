@@ -33,15 +33,19 @@ const requests: PositionKeeper = {
 /**
  * Refuses a log that ends before a position that another file of the data folder knows. The read model checks its own.
  * @param acceptedEnd the end that the operator accepts: later positions are deleted from the other files.
+ * @returns the furthest position that they knew; 0: none.
  * @throws EventStoreDamagedError naming the file, both positions and the remedy.
  */
-export function checkKnownPositions(folder: string, head: number, acceptedEnd: number | null): void {
+export function checkKnownPositions(folder: string, head: number, acceptedEnd: number | null): number {
+  let all = 0;
   for (const { says, furthest, forgetBeyond } of [bus, requests]) {
     const known = furthest(folder);
+    all = Math.max(all, known);
     if (known <= head) continue;
     if (acceptedEnd !== head) throw missing(says, known, head);
     forgetBeyond(folder, head);
   }
+  return all;
 }
 
 function missing(says: string, known: number, head: number): EventStoreDamagedError {

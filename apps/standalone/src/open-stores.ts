@@ -21,6 +21,7 @@ import {
   followPolicyFile,
   followShadowPolicy,
   loadConditions,
+  noteAcceptedEnd,
   noteRefused,
   openSystemLog,
   policyParts,
@@ -78,7 +79,7 @@ export async function openStores(
     const raw = await openStore(config, world, metrics);
     stops.push(raw.close);
     const end = await raw.head();
-    checkKnownPositions(config.dataFolder, end, config.acceptedLogEnd);
+    const known = checkKnownPositions(config.dataFolder, end, config.acceptedLogEnd);
     const isEndAccepted = config.acceptedLogEnd === end;
     const vault = await openVault(config, raw, log);
     stops.push(vault.close);
@@ -93,6 +94,7 @@ export async function openStores(
     await projector.start();
     const system = openSystemLog({ store, folder: config.dataFolder, clock, ids, log });
     stops.push(system.close);
+    await noteAcceptedEnd(system, Math.max(known, raw.acknowledgedAtOpen), end);
     const record = async (content: PolicyContent | null): Promise<void> => {
       await recordPolicy(store, content, timeOf(clock), { accepted: config.acceptedPolicy });
       await recordConfiguration(system, policyParts(system, content));

@@ -110,6 +110,7 @@ export const actorRules: Readonly<Record<EventType, readonly ActorRule[]>> = {
   ConfigurationChanged: [operator],
   ConfigurationRefused: [operator],
   KeysRotated: [operator],
+  LogEndAccepted: [operator],
   SignedIn: [person('principal')],
   SignInRefused: [service],
   AuditRead: [person('principal')],

@@ -52,6 +52,7 @@ export const eventCodes: Readonly<Record<EventType, string>> = {
   ConfigurationChanged: 'CS802',
   ConfigurationRefused: 'CS803',
   KeysRotated: 'CS804',
+  LogEndAccepted: 'CS805',
   SignedIn: 'CS901',
   SignInRefused: 'CS902',
   AuditRead: 'CS903',

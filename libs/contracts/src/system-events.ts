@@ -84,6 +84,19 @@ export const keysRotatedSchema = z.strictObject({
   rotatedAt: timeSchema,
 });
 
+/**
+ * The operator accepted a log that had lost its end (`COUNTERSIGN_ACCEPT_LOG_END`): the events between the two positions are
+ * missing, and tools of their calls may have run.
+ */
+export const logEndAcceptedSchema = z.strictObject({
+  ...process,
+  /** The last position that another file of the data folder knew. */
+  from: z.int().min(1),
+  /** Where the log ended. */
+  to: z.int().min(0),
+  acceptedAt: timeSchema,
+});
+
 /** A person signed in at the inbox. */
 export const signedInSchema = z.strictObject({
   ...process,
@@ -143,6 +156,7 @@ export const systemEventSchemas = {
   ConfigurationChanged: configurationChangedSchema,
   ConfigurationRefused: configurationRefusedSchema,
   KeysRotated: keysRotatedSchema,
+  LogEndAccepted: logEndAcceptedSchema,
   SignedIn: signedInSchema,
   SignInRefused: signInRefusedSchema,
   AuditRead: auditReadSchema,

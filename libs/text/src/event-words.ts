@@ -52,6 +52,7 @@ const common: EventWords = {
   ConfigurationRefused: (read) =>
     withWhy(`the ${read('configures')} cannot be used, and what was in force stays`, read('why')),
   KeysRotated: () => 'the root key was replaced',
+  LogEndAccepted: (read) => `the operator accepted that the log ends at position ${read('to')}`,
   SignedIn: (read) => `${read('principal')} signed in with ${read('with')}`,
   SignInRefused: (read) => `${read('count')} sign-ins refused`,
   AuditRead: (read) => `${read('principal')} read the log as auditor (${read('count')})`,

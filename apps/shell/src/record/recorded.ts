@@ -48,6 +48,7 @@ export function afterEvent(before: Recorded, event: SystemEvent & { readonly rev
       return { ...before, revision, rootKey: event.data.files['rootKey'] ?? before.rootKey };
     case 'ConfigurationRefused':
     case 'KeysRotated':
+    case 'LogEndAccepted':
     case 'SignedIn':
     case 'SignInRefused':
     case 'AuditRead':

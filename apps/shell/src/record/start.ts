@@ -35,6 +35,15 @@ export async function noteStart(system: SystemLog, { role, files, rootKey }: Sta
   }));
 }
 
+/** Records that the log goes on without events that were known: `known` is the last of them, `end` where the log ends. */
+export async function noteAcceptedEnd(system: SystemLog, known: number, end: number): Promise<void> {
+  if (known <= end) return;
+  await recordOrNote(system, () => ({
+    type: 'LogEndAccepted',
+    data: { from: known, to: end, acceptedAt: system.now() },
+  }));
+}
+
 async function recordOrNote(system: SystemLog, event: () => SystemEventBody): Promise<void> {
   try {
     await system.record(processTenant, event());

@@ -51,6 +51,8 @@ export interface EmbeddedStats extends CommitStats {
 /** The embedded event store: the port, and what a local file allows beyond it. */
 export interface EmbeddedEventStore extends EventStore, Omit<Verifier, 'watched'> {
   readonly stats: () => EmbeddedStats;
+  /** The last position that was acknowledged before the store was opened; 0: none is known. It may be beyond an accepted end. */
+  readonly acknowledgedAtOpen: number;
   /** The names of all streams that begin so. */
   readonly streamsWith: (prefix: string) => readonly string[];
 }
@@ -162,6 +164,7 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
     health: guard.health,
     clock: createOwnStoreClock(clock),
     stats: () => ({ ...stats(), checkpoints: checkpoints.count() }),
+    acknowledgedAtOpen: opened.acknowledged.found ?? 0,
     ...verifier,
     close: async () => {
       if (signal.aborted) return;
