@@ -67,6 +67,8 @@ describe('a log that has lost its end is refused at the start', () => {
     remove(dataFolder, 'read-model.db', 'read-model.db-wal', 'read-model.db-shm');
     await restart({ COUNTERSIGN_ACCEPT_LOG_END: '10' });
     await server().stop();
+    const named = readLogFile(join(dataFolder, 'events.db')).filter(({ type }) => type === 'LogEndAccepted');
+    expect(named.map(({ data }) => data)).toEqual([expect.objectContaining({ from: 131, to: 10 })]);
     await restart();
     await claimCalls(stage, 1);
   }, 180_000);
