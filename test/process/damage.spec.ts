@@ -37,8 +37,8 @@ describe('a log that is not the one that was recorded', () => {
     await server().stop();
     copyFileSync(log, right);
     copyFileSync(older, log);
-    await expectRefusal(startAnyhow(), /events up to position 43 were acknowledged/, /ends at position 22/);
-    expect(readLogFile(log)).toHaveLength(22);
+    await expectRefusal(startAnyhow(), /events up to position 44 were acknowledged/, /ends at position 23/);
+    expect(readLogFile(log)).toHaveLength(23);
     copyFileSync(right, log);
     await restart();
     await someHistory(stage, 1);
@@ -51,7 +51,7 @@ describe('a log that is not the one that was recorded', () => {
     await someHistory(stage, 5);
     await server().stop();
     const flipBack = flipBitIn(log, '/a-needle-in-the-log');
-    await expectRefusal(startAnyhow(), /position 3\b/, new RegExp(callId), /restore/);
+    await expectRefusal(startAnyhow(), /position 4\b/, new RegExp(callId), /restore/);
     flipBack();
     await restart();
     await someHistory(stage, 1);
@@ -85,7 +85,7 @@ describe('a log that is not the one that was recorded', () => {
       const answer = await http.send({ method: 'GET', path: '/readyz' });
       return answer.status === 503 ? answer.text : undefined;
     });
-    expect(ready).toContain('position 3 ');
+    expect(ready).toContain('position 4 ');
     const body = { runId: 'after', calls: [{ toolCallId: 'after', toolName: 'move', arguments: {} }] };
     const write = await http.send({ method: 'POST', path: '/v1/tool-calls', token: tokens.agent, body });
     expect(write.status).toBe(503);

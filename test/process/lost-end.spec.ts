@@ -43,7 +43,7 @@ describe('a log that has lost its end is refused at the start', () => {
     await server().stop('SIGKILL');
     copyFileSync(join(dataFolder, 'events.db-wal'), join(dataFolder, 'kept'));
     remove(dataFolder, 'events.db-wal', 'events.db-shm');
-    await expectRefusal(startAnyhow(), /ends at position 0\b/, /position 122\b/, /restore the folder/);
+    await expectRefusal(startAnyhow(), /ends at position 0\b/, /position 123\b/, /restore the folder/);
     copyFileSync(join(dataFolder, 'kept'), join(dataFolder, 'events.db-wal'));
     await restart();
     await server().stop();
@@ -61,14 +61,14 @@ describe('a log that has lost its end is refused at the start', () => {
     await server().stop('SIGKILL');
     remove(dataFolder, 'events.db-wal', 'events.db-shm');
     copyFileSync(join(dataFolder, 'older'), join(dataFolder, 'events.db'));
-    await expectRefusal(startAnyhow(), /ends at position 10\b/, /position 131\b/, /COUNTERSIGN_ACCEPT_LOG_END=10\b/);
+    await expectRefusal(startAnyhow(), /ends at position 11\b/, /position 132\b/, /COUNTERSIGN_ACCEPT_LOG_END=11\b/);
     // An operator who accepts the loss continues, once and for this end only.
-    await expectRefusal(startAnyhow({ COUNTERSIGN_ACCEPT_LOG_END: '7' }), /ends at position 10\b/);
+    await expectRefusal(startAnyhow({ COUNTERSIGN_ACCEPT_LOG_END: '7' }), /ends at position 11\b/);
     remove(dataFolder, 'read-model.db', 'read-model.db-wal', 'read-model.db-shm');
-    await restart({ COUNTERSIGN_ACCEPT_LOG_END: '10' });
+    await restart({ COUNTERSIGN_ACCEPT_LOG_END: '11' });
     await server().stop();
     const named = readLogFile(join(dataFolder, 'events.db')).filter(({ type }) => type === 'LogEndAccepted');
-    expect(named.map(({ data }) => data)).toEqual([expect.objectContaining({ from: 131, to: 10 })]);
+    expect(named.map(({ data }) => data)).toEqual([expect.objectContaining({ from: 132, to: 11 })]);
     await restart();
     await claimCalls(stage, 1);
   }, 180_000);
