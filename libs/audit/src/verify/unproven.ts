@@ -26,7 +26,7 @@ export function createUnproven(): UnprovenCounts {
       ...(policies.length === 0
         ? []
         : [
-            `the content of ${String(policies.length)} cited policies is not in the log: ${policies.slice(0, 3).join(', ')}`,
+            `the content of ${policies.length === 1 ? '1 cited policy' : `${String(policies.length)} cited policies`} is not in the log: ${policies.slice(0, 3).join(', ')}`,
           ]),
       identity,
     ],
