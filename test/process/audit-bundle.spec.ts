@@ -75,6 +75,8 @@ test('bundles of a running server are proven on every Node, also from before an 
   expect((await runCli(installed, ['erase', 'customer-42', '--reason', 'asked', '--yes'])).code).toBe(0);
   const after = await exported(installed, 'after');
 
+  const ofNone = await runCli(installed, ['audit', 'export', '-o', 'none', '--tenant', 'none']);
+  expect(ofNone).toMatchObject({ code: 2, err: expect.stringContaining('no event of the tenant "none"') as unknown });
   expect(linesOf(after).slice(0, linesOf(before).length)).toEqual(linesOf(before));
   for (const bundle of [before, after]) expect(wholeText(bundle)).not.toContain(secret);
   const verified = (bundle: string) =>

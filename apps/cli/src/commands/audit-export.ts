@@ -84,6 +84,9 @@ function planOf(source: DataFolder, { tenant: named, values }: ExportOptions): B
       'Name --tenant.',
     );
   }
+  if (tenants.length > 0 && !tenants.includes(tenant)) {
+    throw usageError(`The log has no event of the tenant "${tenant}".`, 'Name another --tenant.');
+  }
   const notes = source.keptNotes(tenant).filter((note) => readAnchors(note)?.some((one) => isOfTenant(one, tenant)));
   return { tenant, values, size: anchorsIn(notes)[0]?.anchor.size ?? null, head: source.total, notes };
 }
