@@ -1,7 +1,7 @@
 import type { OidcConfig } from '@countersign/gateway';
+import type { SignerProgram } from '@countersign/notary';
 import type { LogLevel, Secret } from '@countersign/runtime';
 import type { NotaryConnection } from './notary/notary-client.js';
-import type { NotaryServerConfig } from './notary/notary-config.js';
 import type { KeeperConnection } from './keeper/keeper-client.js';
 
 /** The work of one process of the cluster. */
@@ -41,6 +41,20 @@ export interface KeeperServerConfig {
   /** Null: plain HTTP, on this machine alone. */
   readonly tls: { readonly cert: string; readonly key: Secret } | null;
   readonly tokens: readonly Secret[];
+}
+
+/** How a notary serves the gateways, and with which key it signs. */
+export interface NotaryServerConfig {
+  /** 0: any free port. */
+  readonly port: number;
+  /** Null: plain HTTP, on this machine alone. */
+  readonly tls: { readonly cert: string; readonly key: Secret } | null;
+  readonly tokens: readonly Secret[];
+  /** The log key, or a program that signs. */
+  readonly logKeyFile: string | null;
+  readonly logSigner: SignerProgram['command'] | null;
+  /** The origin of the log in its checkpoints; null: derived from its first event. */
+  readonly origin: string | null;
 }
 
 /** The senders of requests on Kafka. */

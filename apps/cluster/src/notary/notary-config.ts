@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import { isLoopback, readFileOf, readSecretOf } from '@countersign/runtime';
-import type { ConfigProblem, Secret } from '@countersign/runtime';
+import type { ConfigProblem } from '@countersign/runtime';
 import { parseSignerProgram } from '@countersign/notary';
-import type { SignerProgram } from '@countersign/notary';
-import type { RoleConfig } from '../role-config.js';
+import type { NotaryServerConfig, RoleConfig } from '../role-config.js';
 import { readTokens, tlsProblems } from '../keeper/keeper-config.js';
 import type { NotaryConnection } from './notary-client.js';
 
@@ -16,20 +15,6 @@ const caFile = 'COUNTERSIGN_NOTARY_CA_FILE';
 const urlVariable = 'COUNTERSIGN_NOTARY_URL';
 
 const isSet = (env: Environment, name: string): boolean => (env[name] ?? '') !== '';
-
-/** How a notary serves the gateways, and with which key it signs. */
-export interface NotaryServerConfig {
-  /** 0: any free port. */
-  readonly port: number;
-  /** Null: plain HTTP, on this machine alone. */
-  readonly tls: { readonly cert: string; readonly key: Secret } | null;
-  readonly tokens: readonly Secret[];
-  /** The log key, or a program that signs. */
-  readonly logKeyFile: string | null;
-  readonly logSigner: SignerProgram['command'] | null;
-  /** The origin of the log in its checkpoints; null: derived from its first event. */
-  readonly origin: string | null;
-}
 
 /** The problems between the settings of a notary. */
 export function notaryProblems(env: Environment): readonly ConfigProblem[] {
