@@ -12,7 +12,9 @@ const args = { to: 'bob', amount: 5 };
 const nowMs = 1_800_000_000_000;
 const hourSeconds = 3600;
 
-async function signed(more: Readonly<Record<string, unknown>> = {}): Promise<string> {
+const ours = '{"alg":"EdDSA","kid":"k1","typ":"countersign-receipt+jwt"}';
+
+async function signed(more: Readonly<Record<string, unknown>> = {}, header = ours): Promise<string> {
   const claims = {
     ...{ iss: 'https://c.example', aud: 'pay', sub: 'tc_1', attempt: 1, runId: 'r', agentId: 'a', tenant: 'default' },
     ...{
@@ -24,8 +26,7 @@ async function signed(more: Readonly<Record<string, unknown>> = {}): Promise<str
     ...{ approvals: { count: 0, assurance: null }, policyVersion: null, seq: null, jti: 'tc_1.1' },
     ...{ iat: nowMs / 1000, exp: nowMs / 1000 + 60, ...more },
   };
-  const header = { alg: 'EdDSA', kid: 'k1', typ: 'countersign-receipt+jwt' };
-  const text = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  const text = [header, JSON.stringify(claims)].map((part) => Buffer.from(part).toString('base64url')).join('.');
   return `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`;
 }
 
@@ -64,6 +65,14 @@ it.each<[string, Readonly<Record<string, unknown>>, Partial<VerifyOptions>]>([
   const found = await codeOf(await signed(claims), more);
   // A list of audiences is no receipt of ours.
   expect(found).toBe(Array.isArray(claims['aud']) ? 'malformed-receipt' : code);
+});
+
+it.each([
+  ['another algorithm', ours.replace('EdDSA', 'none')],
+  ['a member twice', ours.replace('{', '{"alg":"none",')],
+  ['a member more', ours.replace('}', ',"jku":"https://mallory.example"}')],
+])('reads no header with %s, even under the signature of the server', async (_, header) => {
+  expect(await codeOf(await signed({}, header))).toBe('malformed-receipt');
 });
 
 it('remembers a use until no receipt of its claim is accepted any more', async () => {
