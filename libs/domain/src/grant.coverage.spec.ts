@@ -24,6 +24,7 @@ describe('couldApproveAlone', () => {
     ['one person of each of two groups', { stages: [stage({ mode: 'all-of', groups: ['ops', 'security'] })] }],
     ['groups of others', { stages: [stage({ groups: ['security'] })] }],
     ['more assurance', { minAssurance: 'high' as const }],
+    ['a signature', { requireSignature: true as const }],
     ['no approval among the decisions', { allowedDecisions: ['deny' as const] }],
   ])('rejects %s', (_, required) => {
     expect(alone(required)).toBe(false);

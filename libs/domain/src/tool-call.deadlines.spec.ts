@@ -243,6 +243,15 @@ describe('ExpireApproval', () => {
         .then([expired(60)]);
     });
 
+    it.each([{ requireSignature: true }, { minAssurance: 'high' }] as const)(
+      'fails closed under %j: silence has no signature',
+      (signing) => {
+        given(history(request({ ...silent, ...signing })))
+          .when(expire())
+          .then([expired(60)]);
+      },
+    );
+
     it.each([
       ['denied', deny('alice')],
       ['edited', editBy('alice')],
