@@ -6,6 +6,7 @@ import {
   grantStream,
   isCallId,
   isReadable,
+  passkeysStream,
   policyStream,
   secretPointers,
   toLogEvent,
@@ -74,7 +75,10 @@ async function coveringNote({ checkpoints, tiles, actor }: Tree, [first, ...more
   throw new ProblemError('unavailable', 'no checkpoint of the call could be signed');
 }
 
-/** The streams that say why the call could run: its own, that of its batch, and those of the grants that allowed it. */
+/**
+ * The streams that say why the call could run: its own, that of its batch, those of the grants that allowed it, and the
+ * passkeys where people signed.
+ */
 function streamsOf(events: readonly RecordedEvent[]): readonly string[] {
   const [first] = events;
   if (first === undefined) return [];
@@ -85,6 +89,7 @@ function streamsOf(events: readonly RecordedEvent[]): readonly string[] {
     first.stream,
     ...(isMember ? [batchStream(request)] : []),
     ...[...new Set(grantIds)].map((grantId) => grantStream(grantId)),
+    ...(events.some(({ data }) => 'signature' in data) ? [passkeysStream(request.tenant)] : []),
   ];
 }
 

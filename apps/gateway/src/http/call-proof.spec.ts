@@ -1,11 +1,16 @@
 import { bodyOf, formatTlogProof } from '@countersign/audit';
+import { registerPasskey } from '@countersign/commands';
+import type { ApprovalView } from '@countersign/contracts';
+import { registrationChallenge } from '@countersign/passkeys';
+import { createAuthenticator } from '@countersign/passkeys/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { LogCheckpoints } from '../log-checkpoints.js';
 import type { LogTiles } from '../log-tiles.js';
 import type { RecordOfUse } from '../record-of-use.js';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
-import { openWorld } from '../testing/world.js';
+import { signedApproval } from '../testing/signing.js';
+import { actorOf, openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 
 const noteOf = (size: number): string =>
@@ -105,6 +110,22 @@ it('a batch is proven with its members, and a grant up to its use', async () => 
   await api.send('POST', `/v1/tool-calls/${one!.callId}/claim`, { as: 'worker', body: { resolverId: 'w' } });
   const { body } = await api.send<Proof>('GET', `/v1/audit/tool-calls/${one!.callId}/proof`, { as: 'auditor' });
   expect(typesOf(body)).toContain('BatchBegun');
+});
+
+it('a signed response is proven with the passkeys of the tenant', async () => {
+  const site = { rpId: 'localhost', origin: 'http://localhost:7400' };
+  const key = createAuthenticator();
+  const nonce = 'n'.repeat(22);
+  const challenge = registrationChallenge({ tenant: 'default', principal: 'ann', rpId: site.rpId, nonce });
+  const person = { ...actorOf('ann-token'), session: `sha256:${'0'.repeat(64)}` };
+  const made = { name: 'key', nonce, transports: [], ...key.register(challenge, site) };
+  expect((await registerPasskey(world.commands, person, site, made, 'registered')).status).toBe('done');
+  const { callId, approvalId } = await api.pending({ arguments: { path: '/etc/hosts' } });
+  const { body: view } = await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as: 'ann' });
+  const body = signedApproval(view, key, site);
+  expect((await api.send('POST', `/v1/approvals/${approvalId}/responses`, { as: 'ann', body })).status).toBe(200);
+  const { body: proof } = await api.send<Proof>('GET', `/v1/audit/tool-calls/${callId}/proof`, { as: 'auditor' });
+  expect(typesOf(proof)).toContain('PasskeyRegistered');
 });
 
 it('a call of another tenant is not found, and other roles get nothing', async () => {

@@ -1,6 +1,4 @@
-import { displayDigest } from '@countersign/contracts';
 import type { ApprovalView, PasskeyOptions } from '@countersign/contracts';
-import { answerChallenge } from '@countersign/passkeys';
 import { createAuthenticator } from '@countersign/passkeys/testing';
 import type { Authenticator } from '@countersign/passkeys/testing';
 import { createPolicies, loadPolicy } from '@countersign/policy';
@@ -8,6 +6,7 @@ import { createSessions } from '../inbox/sessions.js';
 import { createSessionStore } from '../sqlite/session-store.js';
 import { createApi } from '../testing/api.js';
 import type { Sent } from '../testing/api.js';
+import { signedApproval } from '../testing/signing.js';
 import { openWorld } from '../testing/world.js';
 
 const sessionStore = createSessionStore(':memory:');
@@ -50,26 +49,9 @@ async function register(who: Pick<Sent, 'as' | 'headers'>, key: Authenticator = 
   return api.send('POST', '/v1/me/passkeys', { ...who, body: { name: 'laptop', registration } });
 }
 
-/** The card as a client renders it from the approval that it has read. */
-function cardOf(view: ApprovalView) {
-  const { approvalId, requestedBy, reason, description, instructions, proposal } = view;
-  const { callId, runId, agentId, toolCallId, toolName, owner, onBehalfOf, labels } = view;
-  const { title, toolDescription, metadata } = view;
-  return displayDigest({
-    ...{ approvalId, requestedBy, reason, description, instructions, proposalDigest: proposal.digest },
-    ...{ asked: proposal.kind === 'answer' ? proposal.output : view.arguments },
-    call: { callId, runId, agentId, toolCallId, toolName, owner, onBehalfOf, labels, title, toolDescription, metadata },
-  });
-}
-
 async function signed(approvalId: string, key: Authenticator, who = ann) {
   const { body: view } = await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, who);
-  const nonce = crypto.randomUUID().replaceAll('-', '');
-  const shown = cardOf(view);
-  const challenge = answerChallenge({
-    ...{ proposalDigest: view.proposal.digest, displayDigest: shown, ...approve, instruction: null, nonce },
-  });
-  return { ...approve, signature: { ...key.sign(challenge, nonce, site), displayDigest: shown } };
+  return signedApproval(view, key, site);
 }
 
 const key = createAuthenticator();
