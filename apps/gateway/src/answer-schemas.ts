@@ -177,6 +177,46 @@ export const auditedCallSchema = z
   })
   .meta({ id: 'AuditedCall', description: 'The events of a call up to a moment, and the call as it stood then.' });
 
+const timeSchema = z.iso.datetime({ precision: 3 });
+
+const rightsSchema = z
+  .strictObject({
+    processId: z.string().meta({ description: 'The process that recorded it.' }),
+    credential: z.string().exactOptional().meta({ description: 'The id of the credential.' }),
+    principal: z.string().meta({ description: 'Whose credential it is.' }),
+    roles: z.array(z.string()).meta({ description: 'Its roles.' }),
+    groups: z.array(z.string()).meta({ description: 'Its groups.' }),
+    agentIds: z.array(z.string()).meta({ description: 'Globs of the agents that it may request for.' }),
+    more: z.int().exactOptional().meta({ description: 'How many groups and agents are left out. Absent: none.' }),
+    owner: z.string().exactOptional().meta({ description: 'The person responsible for the agent.' }),
+    maxAssurance: z.string().exactOptional().meta({ description: 'How sure a front end may be of its people.' }),
+  })
+  .meta({ id: 'RightsAt', description: 'What one credential could do.' });
+
+export const auditStateSchema = z
+  .strictObject({
+    asOf: timeSchema.meta({ description: 'The moment.' }),
+    position: z.int().meta({ description: 'The last event that counts; 0: none.' }),
+    policy: z
+      .strictObject({
+        policyVersion: z.string().meta({ description: 'The digest of the policy.' }),
+        activatedBy: z.string().meta({ description: 'Who put it in force.' }),
+        activatedAt: timeSchema.meta({ description: 'When.' }),
+      })
+      .meta({ id: 'PolicyAt', description: 'The policy in force.' })
+      .nullable()
+      .meta({ description: 'Null: the built-in policy, which no event names.' }),
+    calls: z
+      .array(toolCallViewSchema)
+      .meta({ description: 'The calls that were not settled, with their approvals. Hidden values are masked.' }),
+    grants: z
+      .array(grantViewSchema)
+      .meta({ description: 'The grants that were in force or waited for a second person.' }),
+    rights: z.array(rightsSchema).meta({ description: 'What each credential of the tokens file could do.' }),
+    complete: z.boolean().meta({ description: 'False: there were more calls or grants than 1,000, which are shown.' }),
+  })
+  .meta({ id: 'StateAt', description: 'How the tenant stood at a moment, by the log.' });
+
 export const unreadableSchema = z
   .strictObject({ streams: z.array(unreadableStreamSchema) })
   .meta({ id: 'UnreadableStreams', description: 'The streams that are set aside, in the order of the log.' });

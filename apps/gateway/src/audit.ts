@@ -3,6 +3,8 @@ import type { AuditEventsQuery, UnreadableStream, UnreadableStreamView } from '@
 import { noSuchCall } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { foldCall, toToolCallView } from '@countersign/read-model';
+import type { FairTurns } from './limits/fair-turns.js';
+import { stateAt } from './audit/state-at.js';
 import { ok, refused } from './answer.js';
 import { exportedFile } from './audit/exported.js';
 import type { ExportedFile } from './audit/exported.js';
@@ -23,6 +25,8 @@ export interface Audit {
   ) => Promise<Answer>;
   /** The streams of the tenant that are set aside, in the order of the log. */
   readonly unreadable: (actor: Actor) => Answer;
+  /** How the tenant stood at a moment. @throws the signal's reason. */
+  readonly state: (actor: Actor, asOf: string, signal: AbortSignal) => Promise<Answer>;
   /** A page of the tenant's log, as a file. */
   readonly events: (
     actor: Actor,
@@ -31,7 +35,7 @@ export interface Audit {
 }
 
 /** The audit side of the gateway. */
-export function createAudit(ports: GatewayPorts): Audit {
+export function createAudit(ports: GatewayPorts, reports: FairTurns): Audit {
   const { store } = ports;
   const unreadable = unreadableIn(ports);
   return {
@@ -55,6 +59,8 @@ export function createAudit(ports: GatewayPorts): Audit {
         toolCall: call === undefined ? null : toToolCallView(call, values === 'clear' ? 'whole' : 'masked'),
       });
     },
+    state: (actor, asOf, signal) =>
+      reports.run(`${actor.tenant}\n${actor.principal}`, async () => ok(await stateAt(ports, actor, asOf, signal))),
     events: async (actor, query) => {
       const page = await selectEvents(
         ports,

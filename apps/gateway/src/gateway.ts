@@ -72,7 +72,7 @@ export function createGateway(ports: GatewayPorts): Gateway {
     oversight: createOversightReads(ports, caps.reports),
     events,
     caps,
-    audit: createAudit(ports),
+    audit: createAudit(ports, caps.reports),
     idempotency: createIdempotency({
       store: ports.idempotency,
       clock: ports.clock,

@@ -139,6 +139,7 @@ export {
 } from './requests.js';
 export {
   auditEventsQuerySchema,
+  auditStateQuerySchema,
   exportFormats,
   auditToolCallQuerySchema,
   shownValuesQuerySchema,

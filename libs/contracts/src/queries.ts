@@ -281,6 +281,13 @@ export const auditEventsQuerySchema = z
   });
 export type AuditEventsQuery = z.output<typeof auditEventsQuerySchema>;
 
+/** `GET /v1/audit/state`. */
+export const auditStateQuerySchema = z.strictObject({
+  asOf: z.iso.datetime({ offset: true }).optional().meta({
+    description: 'The moment, by the time of the record, inclusive. Default: now.',
+  }),
+});
+
 /** `GET /v1/oversight`. */
 export const oversightQuerySchema = z.strictObject({
   from: z.iso.datetime({ offset: true }).optional(),

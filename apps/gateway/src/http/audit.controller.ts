@@ -4,7 +4,7 @@ import type { AuditEventsQuery } from '@countersign/contracts';
 import type { FastifyReply } from 'fastify';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, queryOf, whenOver } from './http-context.js';
+import { actorOf, queryOf, read, whenOver } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 import { sendHead } from './streams.controller.js';
@@ -17,6 +17,20 @@ export class AuditController {
 
   constructor(@Inject(httpContextToken) http: HttpContext) {
     this.#http = http;
+  }
+
+  @Endpoint(routes.auditState)
+  async state(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { ports } = this.#http;
+    const { asOf = new Date(ports.clock.now()).toISOString() } = queryOf(routes.auditState, request);
+    const { audit, caps } = this.#http.gateway;
+    const gone = new AbortController();
+    // It reads the log, like an export.
+    whenOver(this.#http, request, reply, caps.streams.take(actorOf(request)));
+    whenOver(this.#http, request, reply, () => {
+      gone.abort();
+    });
+    await read(this.#http, request, reply, (actor) => audit.state(actor, asOf, gone.signal));
   }
 
   @Endpoint(routes.auditLog)

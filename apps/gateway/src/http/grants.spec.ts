@@ -162,6 +162,21 @@ describe('a standing grant', () => {
     await revoke(grant.grantId);
   });
 
+  it('is in the state of the moment before its end, and not in that of later', async () => {
+    const { grantId } = await created();
+    const grantsAt = async () => {
+      const asOf = (await world.store.readAll(0, 10_000)).at(-1)?.recordedAt ?? '';
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return async () =>
+        (await api.send<{ grants: GrantView[] }>('GET', `/v1/audit/state?asOf=${asOf}`, { as: 'auditor' })).body.grants;
+    };
+    const inForce = await grantsAt();
+    await revoke(grantId);
+    const over = await grantsAt();
+    expect(await inForce()).toContainEqual(expect.objectContaining({ grantId, state: 'active' }));
+    expect(await over()).not.toContainEqual(expect.objectContaining({ grantId }));
+  });
+
   it('covers calls for which its expression is true, and none for which it has no answer', async () => {
     const grant = await created({ match: { when: 'args.amount <= 50 && args.currency == "EUR"' } });
     expect((await call('refund', { amount: 50, currency: 'EUR' })).state).toBe('allowed');

@@ -1,10 +1,11 @@
 import {
   auditEventsQuerySchema,
+  auditStateQuerySchema,
   auditToolCallQuerySchema,
   eventsQuerySchema,
   proofQuerySchema,
 } from '@countersign/contracts';
-import { auditedCallSchema, callProofSchema, unreadableSchema } from '../answer-schemas.js';
+import { auditedCallSchema, auditStateSchema, callProofSchema, unreadableSchema } from '../answer-schemas.js';
 import { anyRole, defineRoute } from '../route.js';
 
 /** The log, for programs and auditors. */
@@ -53,6 +54,17 @@ export const logRoutes = {
     stream: 'application/x-ndjson',
     files: ['text/csv', 'application/vnd.apache.parquet'],
     isPaged: true,
+    codes: [],
+  }),
+  auditState: defineRoute({
+    id: 'auditState',
+    method: 'GET',
+    path: '/v1/audit/state',
+    tag: 'Events and audit',
+    summary: 'Read how the tenant stood at a moment: open calls, grants, the policy, who had which rights',
+    roles: ['auditor'],
+    query: auditStateQuerySchema,
+    answers: { 200: auditStateSchema },
     codes: [],
   }),
   listUnreadable: defineRoute({

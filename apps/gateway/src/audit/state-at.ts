@@ -1,0 +1,135 @@
+import { isReadable, isSettled, toolCallStream, upcast } from '@countersign/contracts';
+import type { GrantEvent, GrantView, LogEvent, RecordedEvent, ToolCallView } from '@countersign/contracts';
+import type { Actor } from '@countersign/commands';
+import { grantDecider } from '@countersign/domain';
+import type { GrantState } from '@countersign/domain';
+import type { EventStore } from '@countersign/event-store';
+import { foldCall, toToolCallView } from '@countersign/read-model';
+import { toGrantView } from '../grants.js';
+import { createBreather } from '../limits/breather.js';
+import type { GatewayPorts } from '../ports.js';
+import { createOpenStreams } from './open-streams.js';
+import { createRightsFold } from './rights-at.js';
+import type { RightsOfProcess } from './rights-at.js';
+
+/** How a tenant stood at a moment, by the log. */
+export interface StateAt {
+  readonly asOf: string;
+  /** The last event that counts. */
+  readonly position: number;
+  /** The policy in force; null: the built-in one, which no event names. */
+  readonly policy: {
+    readonly policyVersion: string;
+    readonly activatedBy: string;
+    readonly activatedAt: string;
+  } | null;
+  /** The calls that were not settled, with their approvals; hidden values masked. */
+  readonly calls: readonly ToolCallView[];
+  /** The grants that were proposed or in force. */
+  readonly grants: readonly GrantView[];
+  /** What each credential could do. */
+  readonly rights: readonly RightsOfProcess[];
+  /** False: there were more open calls or grants than are shown. */
+  readonly complete: boolean;
+}
+
+const pageSize = 500;
+/** The log is read this far beyond the moment: the clock that recorded it may have been set back. */
+const slackMs = 3_600_000;
+const shownMax = 1000;
+
+/**
+ * Reads the log from its beginning up to a moment, inclusive, by the time of the record.
+ * @throws the signal's reason.
+ */
+export async function stateAt(
+  ports: GatewayPorts,
+  { tenant }: Actor,
+  asOf: string,
+  signal: AbortSignal,
+): Promise<StateAt> {
+  const { store, sealedLog = store } = ports;
+  const until = new Date(asOf).toISOString();
+  const isIn: IsIn = (event): event is RecordedEvent =>
+    isReadable(event) && event.metadata.tenant === tenant && event.recordedAt <= until;
+  const open = createOpenStreams();
+  const rights = createRightsFold();
+  let policy: StateAt['policy'] = null;
+  let position = 0;
+  for await (const event of eventsUpTo(ports, sealedLog, Date.parse(asOf), signal)) {
+    if (!isIn(event)) continue;
+    position = event.position;
+    open.take(event);
+    rights.take(event);
+    policy = policyAfter(policy, event);
+  }
+  const streamOf: StreamOf = async (name) => {
+    signal.throwIfAborted();
+    return (await store.readStream(name)).filter(isIn);
+  };
+  const calls = await openCalls(open.callIds(), streamOf);
+  const grants = await openGrants(open.grantStreams(), streamOf, Date.parse(asOf));
+  const complete = calls.length < shownMax && grants.length < shownMax;
+  return { asOf: until, position, policy, calls, grants, rights: rights.all(), complete };
+}
+
+type IsIn = (event: LogEvent) => event is RecordedEvent;
+type StreamOf = (name: string) => Promise<readonly RecordedEvent[]>;
+
+async function openCalls(callIds: readonly string[], streamOf: StreamOf): Promise<readonly ToolCallView[]> {
+  const calls: ToolCallView[] = [];
+  for (const callId of callIds) {
+    if (calls.length === shownMax) return calls;
+    const call = foldCall(await streamOf(toolCallStream(callId)));
+    if (call !== undefined && !isSettled(call.state)) calls.push(toToolCallView(call, 'masked'));
+  }
+  return calls;
+}
+
+async function openGrants(streams: readonly string[], streamOf: StreamOf, atMs: number): Promise<readonly GrantView[]> {
+  const grants: GrantView[] = [];
+  for (const stream of streams) {
+    if (grants.length === shownMax) return grants;
+    const view = grantOf(await streamOf(stream), atMs);
+    if (view?.state === 'active' || view?.state === 'pending') grants.push(view);
+  }
+  return grants;
+}
+
+async function* eventsUpTo(
+  { clock, readModel }: GatewayPorts,
+  log: Pick<EventStore, 'readAll'>,
+  atMs: number,
+  signal: AbortSignal,
+): AsyncGenerator<LogEvent, void> {
+  const head = readModel.checkpoint();
+  const breathe = createBreather(clock.monotonic);
+  for (let after = 0; after < head;) {
+    signal.throwIfAborted();
+    const page = await log.readAll(after, pageSize);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    for (const event of page) {
+      if (Date.parse(event.recordedAt) > atMs + slackMs) return;
+      yield event;
+    }
+    after = last.position;
+    await breathe();
+  }
+}
+
+function policyAfter(before: StateAt['policy'], { type, data }: RecordedEvent): StateAt['policy'] {
+  if (type !== 'PolicyActivated') return before;
+  const { policyVersion, activatedBy, activatedAt } = data as NonNullable<StateAt['policy']>;
+  return { policyVersion, activatedBy, activatedAt };
+}
+
+function grantOf(events: readonly RecordedEvent[], atMs: number): GrantView | undefined {
+  const state = events
+    .map((event) => upcast(event))
+    .reduce<GrantState>(
+      (before, { type, data }) => grantDecider.evolve(before, { type, data } as GrantEvent),
+      grantDecider.initialState(),
+    );
+  return state.status === 'unknown' ? undefined : toGrantView(state, atMs);
+}
