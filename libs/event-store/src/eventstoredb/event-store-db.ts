@@ -54,6 +54,7 @@ export const streamPrefixes = [
   'channel-',
   'subject-',
   'grant-',
+  'passkeys-',
   'system-',
 ] as const;
 

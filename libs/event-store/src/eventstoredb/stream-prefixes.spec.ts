@@ -12,6 +12,7 @@ const names: Readonly<Record<string, string>> = {
   deliveryStream: contracts.deliveryStream({ approvalId: null, callId: 'tc_a' }),
   channelStream: contracts.channelStream('slack'),
   subjectStream: contracts.subjectStream('hash'),
+  passkeysStream: contracts.passkeysStream('default'),
   policyStream: contracts.policyStream('default'),
   shadowPolicyStream: contracts.shadowPolicyStream('default'),
   systemStream: contracts.systemStream('default', 'aaaa'),
