@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Runner } from '../runner.js';
 import { addAuditExport } from './audit-export-options.js';
+import { addAuditLog } from './audit-log-options.js';
 import { addAuditReport } from './audit-report-options.js';
 import { addAuditProve } from './audit-prove-options.js';
 import { addAuditSalvage } from './audit-salvage-options.js';
@@ -51,6 +52,7 @@ Examples:
       runner.asking(command, async (invocation) => (await import('./audit.js')).keys(invocation)),
     );
   addAuditProve(audit, runner);
+  addAuditLog(audit, runner);
   addAuditVerify(audit, runner);
   addAuditExport(audit, runner);
   addAuditReport(audit, runner);

@@ -61,7 +61,8 @@ function connectionNotes(invocation: Invocation): (lost: CliError | undefined) =
   };
 }
 
-function eventLines(event: LogEventView, columns: number): Line[] {
+/** An event for a person. */
+export function eventLines(event: LogEventView, columns: number): Line[] {
   const time = printable(event.recordedAt.slice(11));
   const where = [event.runId === null ? '' : `run ${printable(event.runId)}`, printable(event.callId ?? '')].filter(
     (part) => part !== '',

@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { createCliRun } from './testing/cli-run.js';
+import type { CliRun } from './testing/cli-run.js';
+import { knownToken, startContractServer } from './testing/contract-server.js';
+import type { ContractServer } from './testing/contract-server.js';
+
+let server: ContractServer;
+let run: CliRun;
+beforeEach(async () => {
+  server = await startContractServer();
+  run = createCliRun({ COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: knownToken });
+});
+afterEach(() => server.close());
+
+const event = {
+  ...{ eventId: 'e-1', position: 7, revision: 2, type: 'ResponseWithdrawn', tenant: 'acme', runId: 'run-1' },
+  ...{ recordedAt: '2026-11-02T00:00:00.000Z', callId: 'tc_1', toolCallId: 'c', toolName: '=pay', agentId: 'bot' },
+  actor: { kind: 'person', id: 'alice', onBehalfOf: null },
+  data: { withdrawnBy: 'alice' },
+};
+
+it('asks with the filters, and writes a table in which no text is a formula', async () => {
+  const asked: string[] = [];
+  server.intercept = ({ path }) => {
+    asked.push(path);
+    return { status: 200, body: event };
+  };
+  const { code, out } = await run(
+    'audit',
+    'log',
+    '--actor',
+    'alice',
+    '--since',
+    '2026-11-01',
+    '--newest',
+    '--format',
+    'csv',
+  );
+  expect(code).toBe(0);
+  expect(asked).toEqual(['/v1/audit/events?actor=alice&since=2026-11-01T00%3A00%3A00.000Z&order=desc&limit=1000']);
+  expect(out).toMatch(/^position,recordedAt,code,type,/);
+  expect(out).toContain(",alice,,'=pay,bot,");
+});
+
+it('prints the state as JSON', async () => {
+  const state = { asOf: 'x', position: 1, policy: null, calls: [], grants: [], rights: [], complete: true };
+  server.intercept = () => ({ status: 200, body: state });
+  const { out } = await run('audit', 'state', '--as-of', '2026-11-01', '--json');
+  expect(JSON.parse(out)).toEqual(state);
+});

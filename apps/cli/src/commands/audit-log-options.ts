@@ -1,0 +1,57 @@
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import { count } from '../count-option.js';
+import type { Runner } from '../runner.js';
+import { time } from '../time-option.js';
+import type { AuditLogOptions } from './audit-log.js';
+
+/** `countersign audit log` and `countersign audit state`. */
+export function addAuditLog(audit: Command, runner: Runner): void {
+  audit
+    .command('log')
+    .description('search the log, and print or write what is found')
+    .option('--actor <names>', 'who did it, or in whose place, under all their names')
+    .option('--types <types>', 'types of events')
+    .option('--tool <names>', 'tools')
+    .option('--agent <ids>', 'agents')
+    .option('--run <ids>', 'runs')
+    .option('--call <ids>', 'calls')
+    .option('--rule <ids>', 'rules of the policy that the events name')
+    .option('--via <channels>', 'channels of responses')
+    .option('--since <time>', 'recorded from then on', time)
+    .option('--until <time>', 'recorded before then', time)
+    .option('--newest', 'the newest first')
+    .option('--limit <n>', 'at most so many (default: all)', count)
+    .addOption(new Option('--values <values>', 'clear: hidden values too').choices(['masked', 'clear']))
+    .addOption(new Option('--format <format>', 'a file').choices(['ndjson', 'csv', 'parquet', 'ocsf']))
+    .option('-o, --output <file>', 'where to write it (default: stdout)')
+    .addHelpText(
+      'after',
+      `
+For auditors. Lists are separated by commas. Hidden values are masked; a read
+of clear values is recorded. With --json, one event a line.
+
+Examples:
+  countersign audit log --actor alice --since 2026-11-01
+  countersign audit log --types ApprovalResponded --format csv -o november.csv`,
+    )
+    .action(async (options: AuditLogOptions, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./audit-log.js')).auditLog(invocation, options)),
+    );
+  audit
+    .command('state')
+    .description('show what was open, which grants and policy were in force, and who had which rights')
+    .option('--as-of <time>', 'at that moment (default: now)', time)
+    .addHelpText(
+      'after',
+      `
+For auditors. It is read from the log, by the time of the record.
+
+Examples:
+  countersign audit state --as-of 2026-11-03T09:00:00Z
+  countersign audit state --json | jq .rights`,
+    )
+    .action(async (options: { readonly asOf?: string }, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./audit-state.js')).auditState(invocation, options)),
+    );
+}

@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { csvOf, linesOf, ocsfOf, parquetOf } from '@countersign/exports';
+import type { EventPages } from '@countersign/exports';
+import { eventPages } from '../audit/event-pages.js';
+import { usageError } from '../cli-error.js';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Invocation } from '../invocation.js';
+import { eventLines } from './tail.js';
+
+/** The options of `countersign audit log`. */
+export interface AuditLogOptions {
+  readonly actor?: string;
+  readonly types?: string;
+  readonly tool?: string;
+  readonly agent?: string;
+  readonly run?: string;
+  readonly call?: string;
+  readonly rule?: string;
+  readonly via?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly newest?: boolean;
+  readonly limit?: number;
+  readonly values?: 'masked' | 'clear';
+  readonly format?: keyof typeof formats;
+  readonly output?: string;
+}
+
+const formats = { ndjson: linesOf, csv: csvOf, parquet: parquetOf, ocsf: ocsfOf } as const;
+const pageSize = 1000;
+
+/** `countersign audit log`: prints the events that were searched for, or writes them as a file. */
+export async function auditLog(invocation: Invocation, options: AuditLogOptions): Promise<ExitCode> {
+  const { format, output, limit = Infinity } = options;
+  const pages = eventPages(invocation, queryOf(options), limit);
+  if (format !== undefined || output !== undefined) return writeFile(invocation, pages, format ?? 'ndjson', output);
+  for await (const page of pages) {
+    for (const event of page) {
+      invocation.printJson(event);
+      invocation.print(...eventLines(event, invocation.columns));
+    }
+  }
+  return exitCodes.ok;
+}
+
+function queryOf(options: AuditLogOptions): URLSearchParams {
+  const { actor, types, tool, agent, run, call, rule, via, since, until, values, newest, limit = pageSize } = options;
+  const given = {
+    actor,
+    types,
+    toolName: tool,
+    agentId: agent,
+    runId: run,
+    callId: call,
+    ruleId: rule,
+    via,
+    since,
+    until,
+  };
+  const named = Object.entries({ ...given, values }).filter((one): one is [string, string] => one[1] !== undefined);
+  const order: [string, string][] = newest === true ? [['order', 'desc']] : [];
+  return new URLSearchParams([...named, ...order, ['limit', String(Math.min(limit, pageSize))]]);
+}
+
+async function writeFile(
+  { terminal }: Invocation,
+  pages: EventPages,
+  format: keyof typeof formats,
+  output: string | undefined,
+): Promise<ExitCode> {
+  if (format === 'parquet' && output === undefined)
+    throw usageError('A Parquet file is no text.', 'Name a file with -o.');
+  const target = output === undefined ? terminal.stdout : createWriteStream(output, { mode: 0o600 });
+  for await (const piece of formats[format](pages)) if (!target.write(piece)) await once(target, 'drain');
+  if (output !== undefined) {
+    target.end();
+    await once(target, 'finish');
+  }
+  return exitCodes.ok;
+}

@@ -1,0 +1,39 @@
+import type { GrantView, ToolCallView } from '@countersign/contracts';
+import { printable } from '@countersign/text';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Invocation } from '../invocation.js';
+import { wrapped } from '../view/line.js';
+
+interface StateAt {
+  readonly asOf: string;
+  readonly policy: { readonly policyVersion: string; readonly activatedBy: string } | null;
+  readonly calls: readonly ToolCallView[];
+  readonly grants: readonly GrantView[];
+  readonly rights: readonly { readonly principal: string; readonly roles: readonly string[] }[];
+  readonly complete: boolean;
+}
+
+/** `countersign audit state`: prints how the tenant stood at a moment. */
+export async function auditState(invocation: Invocation, { asOf }: { readonly asOf?: string }): Promise<ExitCode> {
+  const { client, columns } = invocation;
+  const query = asOf === undefined ? '' : `?asOf=${encodeURIComponent(asOf)}`;
+  const state = await client.get<StateAt>(`/v1/audit/state${query}`);
+  invocation.printJson(state);
+  invocation.print(...stateLines(state).flatMap((line) => wrapped(printable(line), columns, undefined, 2)));
+  return exitCodes.ok;
+}
+
+function stateLines({ asOf, policy, calls, grants, rights, complete }: StateAt): readonly string[] {
+  return [
+    `as of ${asOf}`,
+    policy === null ? 'policy: built in' : `policy: ${policy.policyVersion}, put in force by ${policy.activatedBy}`,
+    `open calls: ${String(calls.length)}`,
+    ...calls.map(({ callId, toolName, state, agentId }) => `  ${callId}  ${toolName}  ${state}  ${agentId}`),
+    `grants: ${String(grants.length)}`,
+    ...grants.map(({ grantId, toolName, state, createdBy }) => `  ${grantId}  ${toolName}  ${state}  by ${createdBy}`),
+    `credentials: ${String(rights.length)}`,
+    ...rights.map(({ principal, roles }) => `  ${principal}  ${roles.join(', ')}`),
+    ...(complete ? [] : ['There were more calls or grants than these.']),
+  ];
+}
