@@ -1,7 +1,6 @@
 // Jest runs a spec in a realm of its own, so an error of Node's own modules (ENOENT and the like) is no instance of that
 // realm's Error, which it is in production. Here it is one again; subclasses keep their own meaning. So are the dispatchers
 // of `fetch`, which are members of the global object under these symbols.
-import { flushCompileCache } from 'node:module';
 import { relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { types } from 'node:util';
@@ -11,13 +10,6 @@ import { keepNewCoverage } from './new-coverage.mjs';
 import { recordCpu, usedCpuMs } from './spec-cpu.mjs';
 
 cacheCompiledCode();
-// Node frees the memory of a worker before the process ends. On a busy machine that takes more than the half second after
-// which Jest says that a worker "has failed to exit gracefully". A worker with something open does not come here.
-if (process.send !== undefined) {
-  process.once('exit', (code) => {
-    if (code === 0) process.kill(process.pid, 'SIGKILL');
-  });
-}
 
 const dispatchers = [1, 2].map((version) => Symbol.for(`undici.globalDispatcher.${version}`));
 
@@ -63,8 +55,6 @@ export default class extends TestEnvironment {
   async teardown() {
     const left = await this.#leftOpen();
     recordCpu(this.#path, usedCpuMs() - this.#cpuBefore);
-    // Node does it at the end of a process, to which a worker does not come.
-    flushCompileCache();
     await super.teardown();
     // A test that failed says more, and may have had no chance to close what it opened.
     if (left.length === 0 || this.#hasFailed) return;
