@@ -34,7 +34,16 @@ export async function fillLog(calls: number): Promise<AuditedLog> {
     await Promise.all(chunk.map(({ stream, events: some }) => store.append(stream, -1, some)));
   }
   const startedAt = performance.now();
-  const place = { folder, logKeyFile: null, store, log, clock: systemClock, origin: null, acceptsContradiction: false };
+  const place = {
+    folder,
+    logKeyFile: null,
+    logSigner: null,
+    store,
+    log,
+    clock: systemClock,
+    origin: null,
+    acceptsContradiction: false,
+  };
   const notary = openNotary(place);
   for (let signed = await notary.sign('default'); signed.status !== 'signed'; signed = await notary.sign('default'));
   const seconds = (performance.now() - startedAt) / 1000;

@@ -20,6 +20,7 @@ const execution = {
   messages: [],
   context: undefined,
   ask: () => Promise.reject(new Error('this test asks no person')),
+  receipt: () => null,
 };
 
 let folder = '';

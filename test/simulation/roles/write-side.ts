@@ -3,7 +3,7 @@ import type { CommandPorts, GrantIndex, WriteSidePorts } from '@countersign/comm
 import { celEngine } from '@countersign/cel';
 import { createConditions, createLivePolicies, recordedCall } from '@countersign/policy';
 import type { LivePolicies } from '@countersign/policy';
-import { batchDecider, grantDecider, toolCallDecider } from '@countersign/domain';
+import { batchDecider, grantDecider, passkeyDecider, toolCallDecider } from '@countersign/domain';
 import { createDecidingClock } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
@@ -58,6 +58,7 @@ export function createWriteSide(
     ids,
     cacheSize: 1 + world.random.below(20),
   });
+  const passkeys = createCommandHandler({ store, fold: passkeyDecider, clock, ids, cacheSize: 1 });
   const grants = createCommandHandler({
     ...{ store: weakened(site, store), fold: grantDecider, clock, ids, cacheSize: 1 + world.random.below(20) },
   });
@@ -67,6 +68,7 @@ export function createWriteSide(
   };
   const policies = createLivePolicies(site.policyFile());
   const commands: CommandPorts = {
+    passkeys: { handler: passkeys, signCounts: new Map() },
     ...{ handler, batches, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
     policies: policiesWithout(world.without, policies),
     people: peopleWithout(world.without, peopleOf(site.departure, store.clock)),

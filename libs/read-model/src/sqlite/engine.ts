@@ -129,14 +129,13 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
     stats: () =>
       fromFile(() => {
         const { calls, approvals, pending, unknown } = rows.counts();
-        const oldest = oldestPendingAt(prepare);
         return {
           checkpoint: rows.checkpoint().position,
           calls,
           approvals,
           pendingApprovals: pending,
           unknownOutcomes: unknown,
-          oldestPendingAt: oldest,
+          oldestPendingAt: oldestPendingAt(prepare),
         };
       }),
     tenantsAsked: () =>

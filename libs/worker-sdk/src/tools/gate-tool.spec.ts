@@ -134,6 +134,7 @@ describe('a tool', () => {
       messages: [],
       context: undefined,
       ask: () => Promise.reject(new Error('this test asks no person')),
+      receipt: () => null,
     };
     expect(await call.execute?.({ ...run, runId: 'r', agentId: 'a', toolCallId: 'c' })).toBe('/x false');
     // @ts-expect-error: the schema has no such member
