@@ -36,7 +36,7 @@ test('gateways that share no folder write no secret, read the values of each oth
   const world = await openKept();
   const { a, b } = world;
   const settled = await playSecrets(world);
-  const seen = await readAfter(a, `/v1/tool-calls/${deriveCallId('default', 'run-1', 'call')}`, settled);
+  const seen = await readAfter(a, `/v1/tool-calls/${deriveCallId('default', 'run-1', 'call')}?values=clear`, settled);
   expect(seen.body).toMatchObject({ arguments: { password: inArgument }, output: { apiKey: inOutput } });
   expect(placesOf(world)).toEqual([]);
   const answer = await erase(a);

@@ -18,7 +18,7 @@ const patienceMs = 270_000;
 /** The whole log as an auditor reads it. */
 export async function readAuditLog(http: Http, tokens: Tokens): Promise<ReturnType<typeof readAuditLines>> {
   const all: EventView[] = [];
-  for (let path: string | undefined = '/v1/audit/events?limit=10000'; path !== undefined;) {
+  for (let path: string | undefined = '/v1/audit/events?limit=10000&values=clear'; path !== undefined;) {
     const answer = await http.send({ method: 'GET', path, token: tokens.me, timeoutMs: 60_000 });
     if (answer.status !== 200) throw new Error(`the audit log answered ${answer.status}: ${answer.text.slice(0, 300)}`);
     all.push(...readAuditLines(answer.text));
