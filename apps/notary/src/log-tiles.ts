@@ -2,13 +2,15 @@ import {
   entryOf,
   formatTlogProof,
   inclusionProof,
+  nodeHash,
   parseCheckpoint,
   parseNote,
+  tilePlaceOf,
   tileWidth,
   widthAt,
   hashBytes,
 } from '@countersign/audit';
-import type { ReadNode } from '@countersign/audit';
+import type { ReadNode, ReadTile } from '@countersign/audit';
 import type { LogEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import type { LeafPlace } from './sqlite/tree-file.js';
@@ -67,10 +69,10 @@ export function createLogTiles(
       if (found === undefined || signed === undefined || signed.size > found.tree.size()) return [];
       const { tree } = found;
       const { size } = signed;
-      const node = remembering(tree.node);
+      const [node, places] = [rememberNodes(tree.tile), remember(tree.places)];
       const proven: ProvenEvent[] = [];
       for (const event of events) {
-        const index = treeEventOf(event)?.tenant === tenant ? indexOf(tree, size, event.position) : undefined;
+        const index = treeEventOf(event)?.tenant === tenant ? indexOf(places, size, event.position) : undefined;
         // A later one is not covered, and what follows it is not either.
         if (index === undefined) break;
         const stored = storedOf(event);
@@ -110,25 +112,37 @@ async function readPlaces(
 }
 
 /** The index of the event at a position of the log; undefined where it is not among the first `size` leaves. */
-function indexOf(tree: TenantTree, size: number, position: number): number | undefined {
+function indexOf(places: TenantTree['places'], size: number, position: number): number | undefined {
   let [low, high] = [0, Math.ceil(size / tileWidth)];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    if ((tree.places(middle)[0]?.position ?? Infinity) <= position) low = middle;
+    if ((places(middle)[0]?.position ?? Infinity) <= position) low = middle;
     else high = middle;
   }
-  const slot = tree.places(low).findIndex((place) => place.position === position);
+  const slot = places(low).findIndex((place) => place.position === position);
   const index = low * tileWidth + slot;
   return slot === -1 || index >= size ? undefined : index;
 }
 
-/** The same nodes are in the proofs of events that are near each other. */
-function remembering(read: ReadNode): ReadNode {
-  const known = new Map<string, ReturnType<ReadNode>>();
-  return (level, index) => {
-    const key = `${level}/${index}`;
-    const found = known.get(key) ?? read(level, index);
-    known.set(key, found);
+/** The same nodes are in the proofs of events that are near each other, and each is computed once, from its children. */
+function rememberNodes(readTile: ReadTile): ReadNode {
+  const tiles = remember((level) => remember((index) => readTile(level, index)));
+  const levels = remember((level) => remember((index) => compute(level, index)));
+  const node: ReadNode = (level, index) => levels(level)(index);
+  const compute: ReadNode = (level, index) => {
+    const place = tilePlaceOf(level, index);
+    if (place === undefined) return nodeHash(node(level - 1, 2 * index), node(level - 1, 2 * index + 1));
+    const at = place.slot * hashBytes;
+    return tiles(place.level)(place.index).subarray(at, at + hashBytes);
+  };
+  return node;
+}
+
+function remember<T>(read: (index: number) => T): (index: number) => T {
+  const known = new Map<number, T>();
+  return (index) => {
+    const found = known.get(index) ?? read(index);
+    known.set(index, found);
     return found;
   };
 }
