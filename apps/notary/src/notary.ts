@@ -79,7 +79,9 @@ export function createNotary(ports: NotaryPorts): Notary {
   };
   const rewound = (): { readonly status: 'rewound'; readonly why: string } | undefined => {
     const why = settling.rewound();
-    return why === undefined ? undefined : { status: 'rewound', why: rewoundWords(why, trees().position()) };
+    return why === undefined
+      ? undefined
+      : { status: 'rewound', why: rewoundWords(why, trees().position(), ports.shared !== undefined) };
   };
   const failed = (): string | undefined => following.problem() ?? settling.problem() ?? lead.problem();
   return {
@@ -118,9 +120,7 @@ export function createNotary(ports: NotaryPorts): Notary {
   };
 }
 
-function rewoundWords(why: string, position: number): string {
-  return (
-    `log-rewound: ${why}. No checkpoint is signed: restore the log from a backup, or, to go on with it as the next epoch, ` +
-    `start once with COUNTERSIGN_ACCEPT_LOG_END=${String(position)}`
-  );
+function rewoundWords(why: string, position: number, isCluster: boolean): string {
+  const goOn = `, or, to go on with it as the next epoch, start once with COUNTERSIGN_ACCEPT_LOG_END=${String(position)}`;
+  return `log-rewound: ${why}. No checkpoint is signed: restore the log from a backup${isCluster ? '' : goOn}`;
 }
