@@ -6,7 +6,7 @@ import { createSimulatedEventStore, createSimulatedLog, sampleEvent } from '@cou
 import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createExecSigner, parseSignerProgram } from './exec-signer.js';
+import { createExecSigner, readSignerProgram } from './exec-signer.js';
 import { createNotary } from './notary.js';
 import { openCheckpointFile } from './sqlite/checkpoint-file.js';
 import { openTreeFile } from './sqlite/tree-file.js';
@@ -99,5 +99,5 @@ it.each([
   ['exec: ', undefined],
   ['/usr/bin/signer', undefined],
 ])('reads the setting %j', (setting, command) => {
-  expect(parseSignerProgram(setting)).toEqual(command);
+  expect(readSignerProgram(setting)).toEqual(command);
 });

@@ -18,7 +18,7 @@ const outputBytesMax = 64 * 1024;
 const saidMax = 300;
 
 /** Reads `exec:<program> <argument> …`. Undefined for a text that is none. */
-export function parseSignerProgram(setting: string): SignerProgram['command'] | undefined {
+export function readSignerProgram(setting: string): SignerProgram['command'] | undefined {
   const [program, ...args] =
     /^exec:(.+)$/s
       .exec(setting)?.[1]

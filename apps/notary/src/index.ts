@@ -1,6 +1,6 @@
 export type { LogTiles, ProvenEvent } from './log-tiles.js';
 export { loadLogSeed } from './log-key.js';
-export { parseSignerProgram } from './exec-signer.js';
+export { readSignerProgram } from './exec-signer.js';
 export type { SignerProgram } from './exec-signer.js';
 export { createNotary } from './notary.js';
 export type { Notary, NotaryHealth, Signing } from './notary.js';

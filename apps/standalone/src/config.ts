@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
-import { parseSignerProgram } from '@countersign/notary';
+import { readSignerProgram } from '@countersign/notary';
 import type { SignerProgram } from '@countersign/notary';
 import { readConfig } from '@countersign/runtime';
 import type { LogLevel } from '@countersign/runtime';
@@ -117,7 +117,7 @@ export function readStandaloneConfig(
     acceptedLogEnd: values.COUNTERSIGN_ACCEPT_LOG_END ?? null,
     rootKeyFile: file(values.COUNTERSIGN_ROOT_KEY_FILE),
     logKeyFile: file(values.COUNTERSIGN_LOG_KEY_FILE),
-    logSigner: parseSignerProgram(values.COUNTERSIGN_LOG_SIGNER ?? '') ?? null,
+    logSigner: readSignerProgram(values.COUNTERSIGN_LOG_SIGNER ?? '') ?? null,
     logOrigin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
     logPublic: values.COUNTERSIGN_LOG_PUBLIC,
     receiptKeyFile: file(values.COUNTERSIGN_RECEIPT_KEY_FILE),

@@ -136,7 +136,7 @@ describe('every view', () => {
     });
     // The gateway adds what the caller may decide, and that too few could; a list that a card is cut.
     const approvalKeys = Object.keys(approvalViewSchema.shape).filter(
-      (key) => !['mayDecide', 'noApproverLeft', 'isPreview', 'schemaNotes'].includes(key),
+      (key) => !['mayDecide', 'noApproverLeft', 'isPreview', 'schemaNotes', 'argumentsSchema'].includes(key),
     );
     expect(Object.keys(pending?.approval ?? {}).sort()).toEqual(approvalKeys.sort());
     expect(pending?.approval).toMatchObject({ reason: null, expiresAt: null, resolution: null, resolvedAt: null });

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { isLoopback, readFileOf, readSecretOf } from '@countersign/runtime';
 import type { ConfigProblem } from '@countersign/runtime';
-import { parseSignerProgram } from '@countersign/notary';
+import { readSignerProgram } from '@countersign/notary';
 import type { NotaryServerConfig, RoleConfig } from '../role-config.js';
 import { readTokens, tlsProblems } from '../keeper/keeper-config.js';
 import type { NotaryConnection } from './notary-client.js';
@@ -84,7 +84,7 @@ function toNotaryServer(values: NotaryValues, folder: string): NotaryServerConfi
   return {
     port,
     logKeyFile: logKeyFile === undefined ? null : resolve(folder, logKeyFile),
-    logSigner: parseSignerProgram(values.COUNTERSIGN_LOG_SIGNER ?? '') ?? null,
+    logSigner: readSignerProgram(values.COUNTERSIGN_LOG_SIGNER ?? '') ?? null,
     origin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
     tokens: readTokens(tokenFile, resolve(folder, values[tokenFile] ?? '')),
     tls:
