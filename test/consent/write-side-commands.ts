@@ -51,7 +51,8 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
     const id = `${String(call)} ${key}`;
     const known = without === 'fresh-claims' ? cached.get(id) : undefined;
     const result = known ?? (await api.claim(ports, worker, idOf(call), { resolverId: 'r', leaseMs }, key));
-    cached.set(id, structuredClone(result));
+    // Its receipt is a function, which no cache keeps.
+    cached.set(id, structuredClone(withoutReceipt(result)));
     return { result };
   };
   const given = (result: Result<Grant | null>): Done => {
@@ -219,4 +220,10 @@ async function erased(world: World, { of, force }: Of<'erase'>): Promise<Done> {
   if (left.length > 0) return { result: api.refused('calls-open', 'some calls are open') };
   world.erase((principal) => of === null || principal === of);
   return { result: null };
+}
+
+function withoutReceipt(result: Result<object>): Result<object> {
+  if (result.status === 'refused') return result;
+  const { receipt: _, ...value } = result.value as { readonly receipt?: unknown };
+  return { ...result, value };
 }

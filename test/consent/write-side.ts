@@ -129,7 +129,8 @@ function isActive({ status, uses, terms }: Grant, now: number): boolean {
 /** A tool gets a copy, as from the resolver, and writes into it, as many do. */
 function toClaim(value: unknown, shown: Shown | undefined, without: Defence | null): Answer['claim'] {
   const given = value as { attempt: number; arguments: { amount: number } };
-  const { attempt, arguments: args } = without === 'copies' ? given : structuredClone(given);
+  const { attempt } = given;
+  const args = without === 'copies' ? given.arguments : structuredClone(given.arguments);
   const claimed = fromArguments(args);
   args.amount = -1;
   return { ...claimed, attempt, instruction: shown?.instruction ?? null };

@@ -220,8 +220,8 @@ describe('a failure', () => {
     const { before } = open();
     const busy: typeof fetch = () =>
       Promise.resolve(new Response('', { status: 503, headers: { 'retry-after': '60' } }));
-    const { stderr } = await before(bash('t1'), { fetch: busy, graceMs: 20 });
-    expect(stderr).toContain('Countersign did not answer in 20 ms: its last status was 503');
+    const { stderr } = await before(bash('t1'), { fetch: busy, graceMs: 200 });
+    expect(stderr).toContain('Countersign did not answer in 200 ms: its last status was 503');
   });
 
   it('blocks the tool with one plain line when the server speaks no TLS', async () => {

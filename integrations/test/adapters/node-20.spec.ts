@@ -88,6 +88,7 @@ if (process.platform === 'linux' && process.arch === 'x64') {
       'http-client',
       'json-schema',
       'langchain',
+      'receipt',
       'worker-sdk',
     ]);
     expect(existsSync(join(app, 'node_modules', 'kafkajs'))).toBe(false);

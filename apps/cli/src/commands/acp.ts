@@ -37,7 +37,7 @@ export async function acp(
     readOnly: options.readOnly ?? [],
     ungated: [],
     holdMs: Infinity,
-    leaseMs: await leaseMsOf(options.lease),
+    leaseMs: leaseMsOf(options.lease),
     defer: false,
   };
   const { openAcpBridge } = await import('@countersign/coding-agents');

@@ -86,7 +86,7 @@ export async function createGrant(invocation: Invocation, options: CreateGrantOp
     ...(options.run !== undefined && { runId: options.run }),
     ...(options.agent !== undefined && { agentId: options.agent }),
     ...(options.principal !== undefined && { requestedBy: options.principal }),
-    expiresInMs: await durationMs('--for', options.for),
+    expiresInMs: durationMs('--for', options.for),
     ...(options.maxUses !== undefined && { maxUses: options.maxUses }),
     reason: options.reason,
   };

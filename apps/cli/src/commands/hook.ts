@@ -81,7 +81,7 @@ async function hookOptions(
 ): Promise<HookOptions> {
   const { gate, readOnly = [], ungated = [], hold, lease, agent = name, defer = false } = options;
   if (defer && name !== 'claude-code') throw usageError('--defer is for claude-code alone.');
-  const holdMs = hold === undefined ? agentHoldMs : await holdMsOf(hold);
+  const holdMs = hold === undefined ? agentHoldMs : holdMsOf(hold);
   return {
     ...findWorkerConnection(options, env),
     realpath,
@@ -90,7 +90,7 @@ async function hookOptions(
     readOnly,
     ungated,
     holdMs: defer && hold === undefined ? 0 : holdMs,
-    leaseMs: await leaseMsOf(lease),
+    leaseMs: leaseMsOf(lease),
     defer,
   };
 }

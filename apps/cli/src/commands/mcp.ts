@@ -140,7 +140,7 @@ export async function gateOptions(
     gate,
     ungated: { globs: ungated, readOnly: ungatedReadOnly },
     toolApproval,
-    leaseMs: await leaseMsOf(lease),
-    holdMs: await holdMsOf(hold),
+    leaseMs: leaseMsOf(lease),
+    holdMs: holdMsOf(hold),
   };
 }

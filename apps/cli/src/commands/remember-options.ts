@@ -21,7 +21,7 @@ export async function rememberOf(options: RememberOptions): Promise<Remember | u
   return {
     match: oneOf('--remember', ['exact', 'tool'], remember),
     scope: oneOf('--scope', ['run', 'agent'], scope),
-    expiresInMs: await durationMs('--for', time),
+    expiresInMs: durationMs('--for', time),
     ...(maxUses !== undefined && { maxUses }),
   };
 }
