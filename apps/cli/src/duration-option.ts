@@ -1,18 +1,10 @@
-import { limits, parseDurationMs } from '@countersign/contracts';
+import { parseDurationMs } from '@countersign/contracts';
 import { usageError } from './cli-error.js';
 
 /** The milliseconds of an option such as `8h`. @throws CliError usage for anything else. */
 export function durationMs(option: string, given: string): number {
   const ms = parseDurationMs(given);
   if (ms === undefined) throw usageError(`${option} must be a time such as 30m, 8h or 3d, not "${given}".`);
-  return ms;
-}
-
-/** The milliseconds of `--lease`: no claim may last longer. @throws CliError usage. */
-export function leaseMsOf(given: string): number {
-  const ms = durationMs('--lease', given);
-  if (ms > limits.leaseMsMax)
-    throw usageError(`--lease must be at most ${String(limits.leaseMsMax / 3_600_000)}h, not "${given}".`);
   return ms;
 }
 

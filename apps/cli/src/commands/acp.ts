@@ -4,9 +4,9 @@ import { eachLine } from '@countersign/http-client';
 import type { GateMode } from '@countersign/worker-sdk';
 import { localError } from '../cli-error.js';
 import { findWorkerConnection, type ConnectionOptions } from '../connection/connection.js';
-import { leaseMsOf } from '../duration-option.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
+import { leaseMsOf } from '../lease-option.js';
 
 /** The options of `countersign acp`. */
 export interface AcpOptions extends ConnectionOptions {

@@ -4,10 +4,11 @@ import type { AgentName, HookOptions, Marks } from '@countersign/coding-agents';
 import type { GateMode } from '@countersign/worker-sdk';
 import { CliError, usageError } from '../cli-error.js';
 import { findWorkerConnection, type ConnectionOptions } from '../connection/connection.js';
-import { holdMsOf, leaseMsOf } from '../duration-option.js';
+import { holdMsOf } from '../duration-option.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
 import { readBytes } from '../json-input.js';
+import { leaseMsOf } from '../lease-option.js';
 import { exitWhenWritten } from './hook-exit.js';
 import { fileMarks } from './hook-marks.js';
 

@@ -5,8 +5,9 @@ import type { GateMode } from '@countersign/worker-sdk';
 import { findWorkerConnection, type ConnectionOptions } from '../connection/connection.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
 import { localError, usageError } from '../cli-error.js';
-import { holdMsOf, leaseMsOf } from '../duration-option.js';
+import { holdMsOf } from '../duration-option.js';
 import type { Output } from '../invocation.js';
+import { leaseMsOf } from '../lease-option.js';
 
 /** The options of `countersign mcp`. */
 export interface McpOptions extends ConnectionOptions {
