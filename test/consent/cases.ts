@@ -167,6 +167,16 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
     ...([withSecret(request(1_500), 'hunter-blue'), wait(21), { type: 'erase', of: null, force: false }, ask] as const),
     withSecret(request(1_500), 'hunter-blue'),
   ],
+  'a request is asked about again after the hidden value of an edit that ended was erased': [
+    ...[
+      request(9_000),
+      respond('cleo', { type: 'edit', amount: 5, secret: 'hunter-blue' }),
+      withdraw('cleo'),
+      wait(31),
+    ],
+    ...([{ type: 'erase', of: null, force: false }, ask] as const),
+    ...[approve('dan'), claim()],
+  ],
   'erased values run': [
     ...[withSecret(request(5), 'hunter-blue'), approve('amy'), claim(), wait(61)],
     ...([

@@ -1,4 +1,4 @@
-import { hasSecrets, isSame, must, takeOver } from './book.ts';
+import { isSame, must, takeOver } from './book.ts';
 import type { Book, Call, Proposal, Round, Vote } from './book.ts';
 import type { Grants } from './grants.ts';
 import type { Seats } from './seats.ts';
@@ -233,5 +233,8 @@ export function instructed({ approved }: Call, instruction: string | null): void
   must(strangers.length === 0, 7, `"${strangers.join('", "')}" is no instruction of a vote that counts`);
 }
 
-/** Whether the values of a call can be read, so that it can run. */
-export const isReadable = (call: Call): boolean => !call.isErased || !hasSecrets(call);
+/**
+ * Whether the request of a call can be read, so that it can run. The values of an edit that ended are of no interest: people
+ * are asked about the request again.
+ */
+export const isReadable = ({ isErased, secret }: Call): boolean => !isErased || secret === null;

@@ -222,8 +222,8 @@ async function erased(world: World, { of, force }: Of<'erase'>): Promise<Done> {
   return { result: null };
 }
 
-function withoutReceipt(result: Result<object>): Result<object> {
+function withoutReceipt(result: Result<unknown>): Result<unknown> {
   if (result.status === 'refused') return result;
-  const { receipt: _, ...value } = result.value as { readonly receipt?: unknown };
-  return { ...result, value };
+  const { receipt: _, ...cached } = result as typeof result & { readonly receipt?: unknown };
+  return cached;
 }
