@@ -13,7 +13,7 @@ export interface FileLine {
   /** Undefined for a line that is no UTF-8, or too long to be read. */
   readonly text: string | undefined;
   readonly bytes: number;
-  /** Whether a newline ends it; not so for a last line that is cut off. */
+  /** True if a newline ends it. False: it is the last line, and it was cut off. */
   readonly isWhole: boolean;
 }
 

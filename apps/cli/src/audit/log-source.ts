@@ -30,9 +30,9 @@ export interface LogSource {
   readonly keptNotes: (tenant: string) => readonly string[];
   /** The leaves of the tree that is kept with the log; undefined where there is none. */
   readonly leaves: (tenant: string) => ((index: number) => Hash | undefined) | undefined;
-  /** Whether all of its events are of one tenant, whatever they say: its tree is over all of them. Absent: not so. */
+  /** True if its tree covers every event, so that all count as events of one tenant. Absent: false. */
   readonly isOfOneTenant?: boolean;
-  /** What else could not be proven, known after the last event; absent: nothing. */
+  /** Returns what else could not be proven. Call it after the last event. Absent: nothing. */
   readonly unproven?: () => readonly string[];
   readonly close: () => void;
 }

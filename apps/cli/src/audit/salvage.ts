@@ -1,7 +1,7 @@
 import type { StoredEvent } from '@countersign/contracts';
 import type { LogSource } from './log-source.js';
 
-/** What is wrong with one event, or in one place of the log. */
+/** An event that is not what was recorded, or a place of the log where events are missing. */
 export interface Unsound {
   /** Where the place is in the log; for several missing events the last of them. */
   readonly position: number;

@@ -56,7 +56,7 @@ function createReader(where: string, read: ReadFile): TileReader {
     },
     hashes: async (name) => {
       const tile = await widest(name);
-      // Of a full tile in place of a narrower one, its beginning.
+      // The source may have the full tile where a partial one is asked for: take its first hashes.
       return tile?.length === tileWidth * hashBytes ? tile.subarray(0, name.width * hashBytes) : tile;
     },
     entries: async (name) => {

@@ -16,7 +16,7 @@ import { bundleFiles, eventsFile, monthOf, policyFile, viewsFile } from './layou
 import type { TileFiles } from './tile-files.js';
 import { csvOfView, isShown, viewOf } from './views.js';
 
-/** What is counted while events are written. */
+/** The counts of the events that were written. */
 export interface BundleCounts {
   commitments: number;
   from: string | null;
@@ -25,7 +25,7 @@ export interface BundleCounts {
   readonly months: string[];
 }
 
-/** What events are written into. */
+/** The files that take the events. */
 export interface BundleTarget {
   readonly folder: string;
   readonly files: AppendFiles;

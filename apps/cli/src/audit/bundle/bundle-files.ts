@@ -14,13 +14,13 @@ export interface BundleLines {
   readonly end: () => readonly Damage[];
 }
 
-/** The files of a bundle, each beside what the manifest says of it. */
+/** Compares the files of a bundle with its manifest. */
 export interface BundleFiles {
   /** Undefined where the manifest does not name the file, or it must not be read. It is reported at the end. */
   readonly open: (path: string) => BundleLines | undefined;
   /** Returns whether the file is exactly these bytes. */
   readonly isExactly: (path: string, bytes: Uint8Array) => boolean;
-  /** What is wrong with the files that nothing has read, which must be known for another reason. */
+  /** The findings about files that no check has read. Such a file must be one that the layout of a bundle knows. */
   readonly rest: (isKnown: (path: string) => boolean) => readonly Damage[];
 }
 

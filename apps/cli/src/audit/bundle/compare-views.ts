@@ -18,7 +18,7 @@ export interface ComparedViews {
 interface Month {
   readonly ndjson: Table;
   readonly csv: Table;
-  /** Whether the table begins with the names of its columns. */
+  /** True if the first line of the table has the names of the columns. */
   readonly isHeaded: boolean;
 }
 
