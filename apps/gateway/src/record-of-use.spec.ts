@@ -39,6 +39,22 @@ describe('the record of use', () => {
     expect(noted[1]?.event.data).toMatchObject({ credential: auditor.credential, roles: ['auditor'] });
   });
 
+  it('has the first clear read of an hour at once also after masked ones, which do not push it out', () => {
+    const { noted, use, clock } = openUse();
+    use.auditRead(auditor, { ...read, values: 'masked', after: 0 });
+    use.auditRead(auditor, { ...read, values: 'clear', after: 1 });
+    use.auditRead(auditor, { ...read, values: 'clear', after: 2 });
+    for (let n = 3; n < 40; n += 1) use.auditRead(auditor, { ...read, values: 'masked', after: n });
+    clock.advance(3_600_000);
+    const clear = noted.flatMap(({ event }) =>
+      (event.data as { readonly reads: readonly { readonly values: string; readonly after: number }[] }).reads.filter(
+        ({ values }) => values === 'clear',
+      ),
+    );
+    expect(noted).toHaveLength(4);
+    expect(clear.map(({ after }) => after)).toEqual([1, 2]);
+  });
+
   it('has the refused sign-ins of a minute as one event, and none of a minute without', () => {
     const { clock, noted, use } = openUse();
     for (let n = 0; n < 1000; n += 1) use.signInRefused('unknown token');

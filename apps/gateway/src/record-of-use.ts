@@ -50,7 +50,9 @@ export function createRecordOfUse(system: Pick<SystemLog, 'note'>, clock: Clock)
     },
     auditRead: (actor, read) => {
       const one = { actor, count: 1, reads: [{ ...read, at: time() }] };
-      const hour = reads.in(principalKey(actor), { actor, count: 0, reads: [] }, (all) => {
+      // A clear read is recorded at once after masked ones too, and they do not push it out of the sum.
+      const key = JSON.stringify([principalKey(actor), read.values === 'clear']);
+      const hour = reads.in(key, { actor, count: 0, reads: [] }, (all) => {
         if (all.count > 0) noteReads(system, all);
       });
       if (hour.isNew) noteReads(system, one);

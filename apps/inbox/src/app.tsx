@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { readSession } from './api/countersign.js';
 import type { Account, SessionView } from './api/countersign.js';
 import { whenSignedOut } from './api/http.js';
-import { AccountContext } from './live/use-account.js';
+import { AccountContext, useAccount } from './live/use-account.js';
 import { createPendingStore } from './live/pending-store.js';
 import { PendingContext } from './live/use-pending.js';
 import { UnknownCalls } from './live/use-unknown.js';
@@ -21,6 +21,7 @@ const GrantsPage = lazy(() => import('./grants/grants-page.js'));
 const UnknownPage = lazy(() => import('./unknown/unknown-page.js'));
 const PasskeysPage = lazy(() => import('./passkeys/passkeys-page.js'));
 const RunPage = lazy(() => import('./call/run-page.js'));
+const AuditPage = lazy(() => import('./audit/audit-page.js'));
 const CallPage = lazy(() => import('./call/call-page.js'));
 
 type Standing =
@@ -119,6 +120,7 @@ function NoRights({ account: { principal, roles } }: { account: Account }): Reac
 
 function Page(): ReactNode {
   const route = routeOf(usePath());
+  const { roles } = useAccount();
   switch (route.page) {
     case 'pending':
       return <PendingPage approvalId={route.approvalId} />;
@@ -138,5 +140,13 @@ function Page(): ReactNode {
       return <PasskeysPage />;
     case 'policy':
       return <PolicyPage callId={route.callId} />;
+    case 'audit':
+      return roles.includes('auditor') ? (
+        <AuditPage isState={route.isState} query={route.query} />
+      ) : (
+        <main className="page">
+          <p className="notice">The log is shown to auditors. Ask the operator of Countersign for the role auditor.</p>
+        </main>
+      );
   }
 }

@@ -8,6 +8,7 @@ import './style/shell.css';
 import './style/pending.css';
 import './style/card.css';
 import './style/pages.css';
+import './style/audit.css';
 
 applyTheme();
 const root = document.getElementById('root');

@@ -10,7 +10,8 @@ export type Route =
   | { readonly page: 'unknown' }
   | { readonly page: 'grants' }
   | { readonly page: 'passkeys' }
-  | { readonly page: 'policy'; readonly callId: string | undefined };
+  | { readonly page: 'policy'; readonly callId: string | undefined }
+  | { readonly page: 'audit'; readonly isState: boolean; readonly query: string };
 
 /** The address of a view. */
 export const hrefs = {
@@ -21,14 +22,18 @@ export const hrefs = {
   grants: '/grants',
   policy: '/policy',
   passkeys: '/passkeys',
+  audit: '/audit',
   explain: (callId: string) => `/policy/${encodeURIComponent(callId)}`,
   approval: (approvalId: string) => `/approvals/${encodeURIComponent(approvalId)}`,
   run: (runId: string) => `/runs/${encodeURIComponent(runId)}`,
   call: (callId: string) => `/calls/${encodeURIComponent(callId)}`,
+  search: (query: string) => `/audit?${query}`,
+  state: (query: string) => `/audit/state?${query}`,
 } as const;
 
 /** Returns the view of an address; the list for an unknown one. */
-export function routeOf(path: string): Route {
+export function routeOf(address: string): Route {
+  const [path = '', query = ''] = address.split('?', 2);
   const [, first = '', second = ''] = path.split('/');
   const id = decoded(second);
   switch (id === '' ? first : `${first}/…`) {
@@ -54,6 +59,9 @@ export function routeOf(path: string): Route {
       return { page: 'policy', callId: undefined };
     case 'policy/…':
       return { page: 'policy', callId: id };
+    case 'audit':
+    case 'audit/…':
+      return { page: 'audit', isState: id === 'state', query };
     default:
       return { page: 'pending', approvalId: undefined };
   }
@@ -74,7 +82,7 @@ const tell = (): void => {
 
 /** Navigates to an address of the inbox. `replace` adds no entry to the history. */
 export function navigate(href: string, { replace = false } = {}): void {
-  if (href === location.pathname) return;
+  if (href === addressNow()) return;
   if (replace) history.replaceState(null, '', href);
   else history.pushState(null, '', href);
   tell();
@@ -82,15 +90,16 @@ export function navigate(href: string, { replace = false } = {}): void {
 
 /** The current view, updated on navigation. */
 export function usePath(): string {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      window.addEventListener('popstate', listener);
-      return () => {
-        listeners.delete(listener);
-        window.removeEventListener('popstate', listener);
-      };
-    },
-    () => location.pathname,
-  );
+  return useSyncExternalStore((listener) => {
+    listeners.add(listener);
+    window.addEventListener('popstate', listener);
+    return () => {
+      listeners.delete(listener);
+      window.removeEventListener('popstate', listener);
+    };
+  }, addressNow);
+}
+
+function addressNow(): string {
+  return location.pathname + location.search;
 }

@@ -19,6 +19,8 @@ export const inboxPages = [
   '/passkeys',
   '/policy',
   '/policy/:callId',
+  '/audit',
+  '/audit/state',
 ] as const;
 
 /**

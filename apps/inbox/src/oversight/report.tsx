@@ -3,9 +3,12 @@ import type { ReactNode } from 'react';
 import type { OversightFigures, OversightGrouping, OversightReport } from '@countersign/contracts';
 import { durationWords, printable } from '@countersign/text';
 import { readOversight } from '../api/oversight.js';
+import { useAccount } from '../live/use-account.js';
 import { useLoaded } from '../live/use-loaded.js';
 import { problemWords } from '../text/words.js';
+import { Link } from '../ui/link.js';
 import { ScrollTable } from '../ui/table.js';
+import { listBehind } from './list-behind.js';
 
 const dayMs = 86_400_000;
 const periods = [
@@ -55,20 +58,26 @@ export function Report(): ReactNode {
   );
 }
 
-const columns: readonly (readonly [head: string, cell: (figures: OversightFigures) => string])[] = [
-  ['Decided', ({ decisions }) => number(decisions)],
-  ['Approved', ({ approvals }) => number(approvals)],
-  ['Edited', ({ edits }) => number(edits)],
-  ['Denied', ({ denials, rejectionRate }) => `${number(denials)}${rate(rejectionRate)}`],
-  ['Median', ({ medianMs }) => time(medianMs)],
-  ['90 % within', ({ p90Ms }) => time(p90Ms)],
-  ['Very fast', ({ fastApprovals }) => number(fastApprovals)],
-  ['As stand-in', ({ onBehalfOf }) => number(onBehalfOf)],
-  ['Asked', ({ requests }) => number(requests)],
-  ['Expired', ({ expiries }) => number(expiries)],
-  ['Escalated', ({ escalations }) => number(escalations)],
-  ['By silence', ({ automatic }) => number(automatic)],
+const columns: readonly (readonly [head: string, figure: keyof OversightFigures])[] = [
+  ['Decided', 'decisions'],
+  ['Approved', 'approvals'],
+  ['Edited', 'edits'],
+  ['Denied', 'denials'],
+  ['Median', 'medianMs'],
+  ['90 % within', 'p90Ms'],
+  ['Very fast', 'fastApprovals'],
+  ['As stand-in', 'onBehalfOf'],
+  ['Asked', 'requests'],
+  ['Expired', 'expiries'],
+  ['Escalated', 'escalations'],
+  ['By silence', 'automatic'],
 ];
+
+function cellWords(figures: OversightFigures, figure: keyof OversightFigures): string {
+  const value = figures[figure];
+  if (figure === 'medianMs' || figure === 'p90Ms') return time(value);
+  return `${number(value ?? 0)}${figure === 'denials' ? rate(figures.rejectionRate) : ''}`;
+}
 
 const own = (words: string): ReactNode => <em className="muted">{words}</em>;
 const number = (count: number): string => count.toLocaleString('en-US');
@@ -76,14 +85,29 @@ const time = (ms: number | null): string => (ms === null ? '–' : durationWords
 const percent = new Intl.NumberFormat('en-US', { style: 'percent' });
 const rate = (share: number | null): string => (share === null || share === 0 ? '' : ` (${percent.format(share)})`);
 
+type ListOf = (figure: keyof OversightFigures) => string | undefined;
+
+/** A figure, with a link to the events behind it. */
+function Cell({ words, href }: { words: string; href: string | undefined }): ReactNode {
+  return href === undefined ? words : <Link href={href}>{words}</Link>;
+}
+
 function ReportTable({ report }: { report: OversightReport }): ReactNode {
   const { by, scope, fast, complete, rows, others, total } = report;
   // Attack: a tool that is called "all". The rows that are no name are set apart by their look, and have no key of a name.
-  const all: (readonly [ReactNode, OversightFigures])[] = [
-    ...rows.map(({ key, ...figures }) => [key === null ? own('no person') : printable(key, 200), figures] as const),
+  const all: (readonly [name: ReactNode, figures: OversightFigures, listOf?: ListOf])[] = [
+    ...rows.map(
+      ({ key, ...figures }) =>
+        [
+          key === null ? own('no person') : printable(key, 200),
+          figures,
+          (of: keyof OversightFigures) => listBehind(report, key, of),
+        ] as const,
+    ),
     ...(others === null ? [] : [[own(`${number(others.keys)} more`), others] as const]),
-    [own('all together'), total],
+    [own('all together'), total, (of: keyof OversightFigures) => listBehind(report, undefined, of)],
   ];
+  const isAuditor = useAccount().roles.includes('auditor');
   return (
     <>
       {scope === 'own' && <p className="muted">These are your own decisions. Auditors and admins see everybody’s.</p>}
@@ -91,12 +115,15 @@ function ReportTable({ report }: { report: OversightReport }): ReactNode {
         label="Report"
         columns={[`${by.charAt(0).toUpperCase()}${by.slice(1)}`, ...columns.map(([head]) => head)]}
       >
-        {all.map(([name, figures], index) => (
+        {all.map(([name, figures, listOf], index) => (
           <tr key={index}>
             <th scope="row">{name}</th>
-            {columns.map(([head, cell]) => (
+            {columns.map(([head, figure]) => (
               <td key={head} className="figure-cell">
-                {cell(figures)}
+                <Cell
+                  words={cellWords(figures, figure)}
+                  href={isAuditor && figures[figure] ? listOf?.(figure) : undefined}
+                />
               </td>
             ))}
           </tr>

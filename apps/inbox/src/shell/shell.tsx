@@ -64,6 +64,7 @@ function Navigation(): ReactNode {
     nav.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' });
   }, [page]);
   const unknown = useUnknown().calls?.length ?? 0;
+  const { roles } = useAccount();
   const current = (name: string) => (page === name ? { 'aria-current': 'page' as const } : {});
   return (
     <nav ref={nav} className="nav" aria-label="Main">
@@ -86,7 +87,12 @@ function Navigation(): ReactNode {
       <Link href={hrefs.insights} {...current('insights')}>
         Oversight
       </Link>
-      {useAccount().roles.includes('approver') && (
+      {roles.includes('auditor') && (
+        <Link href={hrefs.audit} {...current('audit')}>
+          Log
+        </Link>
+      )}
+      {roles.includes('approver') && (
         <Link href={hrefs.passkeys} {...current('passkeys')}>
           Passkeys
         </Link>

@@ -1,0 +1,76 @@
+import type { CredentialRights, GrantView, LogEventView, ToolCallView } from '@countersign/contracts';
+import { http, orUnreachable, ourHeaders, refusalOf, send } from './http.js';
+import { UnreachableError } from './problem.js';
+
+/** A page of a search of the log. */
+export interface LogPage {
+  readonly events: readonly LogEventView[];
+  /** The address of the next page; undefined: everything was looked through. */
+  readonly next: string | undefined;
+}
+
+/** A page as a file. */
+export interface LogFile {
+  readonly body: Blob;
+  readonly next: string | undefined;
+}
+
+/** How a tenant stood at a moment. */
+export interface StateAt {
+  readonly asOf: string;
+  readonly position: number;
+  readonly policy: {
+    readonly policyVersion: string;
+    readonly activatedBy: string;
+    readonly activatedAt: string;
+  } | null;
+  readonly calls: readonly ToolCallView[];
+  readonly grants: readonly GrantView[];
+  readonly rights: readonly RightsView[];
+  readonly complete: boolean;
+}
+
+/** What a credential could do, by the record of one process. */
+export type RightsView = Omit<CredentialRights, 'rights'> & { readonly processId: string };
+
+export type LogFormat = 'ndjson' | 'csv' | 'parquet' | 'ocsf';
+
+const path = '/v1/audit/events';
+const timeoutMs = 60_000;
+
+/** The address of the first page of a search. */
+export function firstPage(query: URLSearchParams): string {
+  return `${path}?${query.toString()}`;
+}
+
+/** One page of the log. @throws ProblemError, UnreachableError */
+export async function readLogPage(address: string, signal: AbortSignal): Promise<LogPage> {
+  const { body, next } = await open(address, signal);
+  const lines = (await body.text()).split('\n').filter((line) => line !== '');
+  return { events: lines.map((line) => JSON.parse(line) as LogEventView), next };
+}
+
+/** One page of the log as a file. @throws ProblemError, UnreachableError */
+export async function readLogFile(
+  address: string,
+): Promise<{ readonly body: Blob; readonly next: string | undefined }> {
+  return open(address, new AbortController().signal);
+}
+
+/** How the tenant stood at a moment; now without one. */
+export const readState = (asOf: string | undefined, signal: AbortSignal): Promise<StateAt> =>
+  send('GET', `/v1/audit/state${asOf === undefined ? '' : `?asOf=${encodeURIComponent(asOf)}`}`, { signal });
+
+async function open(address: string, signal: AbortSignal) {
+  const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  try {
+    const response = await http.open({ path: address, headers: ourHeaders, signal: over }).catch(orUnreachable);
+    if (!response.ok) throw refusalOf(response.status, await response.json().catch(() => undefined), path);
+    const next = /^<([^>]+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1];
+    return { body: await response.blob(), next };
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof DOMException)
+      throw new UnreachableError('no answer', { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,106 @@
+import type { LogEventView } from '@countersign/contracts';
+import { isObject } from '../text/json-tree.js';
+
+/** What a search of the log goes by, and its words. Lists have commas; a comma in a name is written as `\,`. */
+export const searchFields = [
+  ['actor', 'Person or principal'],
+  ['toolName', 'Tool'],
+  ['agentId', 'Agent'],
+  ['runId', 'Run'],
+  ['callId', 'Call'],
+  ['ruleId', 'Rule'],
+  ['via', 'Channel'],
+] as const;
+
+const names = [...searchFields.map(([name]) => name), 'types', 'since', 'until', 'order'] as const;
+type SearchName = (typeof names)[number];
+
+/** A search as the address has it. */
+export type Search = Readonly<Partial<Record<SearchName, string>>> & {
+  /** Lists only these responses. The server has no such filter. */
+  readonly only?: Only | undefined;
+};
+
+/** Responses with a decision, of people, by silence, or of stand-ins. */
+const onlys = ['approve', 'edit', 'deny', 'answer', 'person', 'silence', 'stand-in'] as const;
+export type Only = (typeof onlys)[number];
+
+/** Whether an event is one of those that the page lists. */
+export function isListed({ data }: LogEventView, only: Only | undefined): boolean {
+  if (only === undefined) return true;
+  const { automatic, onBehalfOf, decision } = data ?? {};
+  if (automatic === true) return only === 'silence';
+  if (only === 'person') return true;
+  return only === 'stand-in' ? typeof onBehalfOf === 'string' : isObject(decision) && decision['type'] === only;
+}
+
+/** Reads the search of an address. Names that are no filter are left out. */
+export function searchOf(query: string): Search {
+  const given = new URLSearchParams(query);
+  const filters = names.flatMap((name) => {
+    const value = given.get(name);
+    return value === null || value === '' ? [] : [[name, value] as const];
+  });
+  const only = onlys.find((one) => one === given.get('only'));
+  return { ...Object.fromEntries(filters), ...(only !== undefined && { only }) };
+}
+
+/** The query of an address with the search. */
+export function queryOf(search: Search): string {
+  return new URLSearchParams(
+    Object.entries(search).filter((one): one is [string, string] => Boolean(one[1])),
+  ).toString();
+}
+
+/** What the server is asked. The newest events come first, unless the search says otherwise. */
+export function requestOf({ only: _listed, order = 'desc', ...search }: Search): URLSearchParams {
+  return new URLSearchParams(queryOf({ ...search, order }));
+}
+
+/** One name in a list of names. */
+export function listed(name: string): string {
+  return name.replaceAll(',', '\\,');
+}
+
+/** The kinds of events that people look for. */
+export const kinds = [
+  ['Requests', 'ToolCallRequested,ToolCallAllowed,ToolCallBlocked,ApprovalRequested,ApprovalDescribed'],
+  ['Responses', 'ApprovalResponded,ResponseWithdrawn'],
+  ['Expired, escalated, reminded', 'ApprovalExpired,ApprovalEscalated,ApproversReminded,ApprovalLapsed'],
+  ['Cancelled', 'ToolCallCancelled,RunCancelled,BatchBroken'],
+  [
+    'Runs of tools',
+    'ExecutionClaimed,ExecutionSucceeded,ExecutionFailed,ExecutionLapsed,ExecutionOutcomeUnknown,ExecutionReconciled',
+  ],
+  ['Grants', 'GrantProposed,GrantCreated,GrantConfirmed,GrantUsed,GrantRevoked'],
+  ['Hidden values shown, log read', 'ValuesRevealed,AuditRead'],
+  [
+    'Policy and settings',
+    'PolicyActivated,ShadowPolicyActivated,ProcessStarted,ConfigurationChanged,ConfigurationRefused,KeysRotated,LogEndAccepted',
+  ],
+  ['Sign-ins and passkeys', 'SignedIn,SignInRefused,PasskeyRegistered,PasskeyConfirmed,PasskeyRemoved'],
+  ['Erasures and refused requests', 'SubjectErased,RequestRefused'],
+  ['Cannot be read by this version', 'unreadable'],
+] as const;
+
+/** A moment as a field for local date and time has it, to the second. */
+export function localOf(time: string | undefined): string {
+  const ms = time === undefined ? Number.NaN : Date.parse(time);
+  if (Number.isNaN(ms)) return '';
+  return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** A local date and time as a moment; undefined when it is none. */
+export function momentOf(local: string): string | undefined {
+  const ms = Date.parse(local);
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
+}
+
+/** The search of one local day, `2026-11-28`. */
+export function dayOf(day: string): Pick<Search, 'since' | 'until'> {
+  const start = new Date(`${day}T00:00:00`);
+  if (Number.isNaN(start.getTime())) return {};
+  // Not 24 hours: a day may be longer or shorter where clocks change.
+  const end = new Date(start.getFullYear(), start.getMonth(), start.getDate() + 1);
+  return { since: start.toISOString(), until: end.toISOString() };
+}

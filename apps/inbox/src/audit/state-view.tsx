@@ -1,0 +1,125 @@
+import type { ReactNode, SubmitEvent } from 'react';
+import { readState } from '../api/audit.js';
+import type { RightsView, StateAt } from '../api/audit.js';
+import { useLoaded } from '../live/use-loaded.js';
+import { hrefs, navigate } from '../routes.js';
+import { countWords, problemWords } from '../text/words.js';
+import { StateBadge } from '../ui/badges.js';
+import { Link } from '../ui/link.js';
+import { Marked } from '../ui/marked.js';
+import { ScrollTable } from '../ui/table.js';
+import { LocalTime } from './local-time.js';
+import { listed, localOf, momentOf, queryOf } from './search.js';
+
+/** What was open, which grants and policy held, and who had which rights at a moment. */
+export function StateView({ query }: { query: string }): ReactNode {
+  const asOf = new URLSearchParams(query).get('asOf') ?? undefined;
+  const { value: state, problem } = useLoaded(asOf ?? '', (signal) => readState(asOf, signal));
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const text = new FormData(event.currentTarget).get('asOf');
+    const moment = typeof text === 'string' ? momentOf(text) : undefined;
+    navigate(hrefs.state(moment === undefined ? '' : `asOf=${encodeURIComponent(moment)}`));
+  };
+  return (
+    <>
+      <form key={asOf} className="panel audit-search" aria-label="The moment" onSubmit={submit}>
+        <label className="field">
+          <span className="label">At this time (empty: now)</span>
+          <input type="datetime-local" step={1} name="asOf" defaultValue={localOf(asOf)} />
+        </label>
+        <div className="actions">
+          <button className="button primary" type="submit">
+            Show
+          </button>
+        </div>
+      </form>
+      {problem !== undefined && <p className="notice">{problemWords(problem, Date.now())}</p>}
+      {state === undefined && problem === undefined && (
+        <p className="muted" role="status">
+          Reading the log up to then …
+        </p>
+      )}
+      {state !== undefined && <State state={state} />}
+    </>
+  );
+}
+
+function State({ state: { asOf, position, policy, calls, grants, rights, complete } }: { state: StateAt }): ReactNode {
+  return (
+    <>
+      <p role="status">
+        As of <LocalTime time={asOf} />, after position {position.toLocaleString('en-US')} of the log.{' '}
+        {policy === null ? (
+          'The policy was the built-in one, or was put in force before it was recorded.'
+        ) : (
+          <>
+            Policy <code title={policy.policyVersion}>{policy.policyVersion.slice(0, 19)}…</code>, put in force by{' '}
+            <Marked text={policy.activatedBy} /> on <LocalTime time={policy.activatedAt} />.
+          </>
+        )}
+        {!complete && ' There were more calls or grants than are shown here.'}
+      </p>
+      <h2>{countWords(calls.length, 'open call')}</h2>
+      <ScrollTable label="Open calls" columns={['Tool', 'State', 'Agent', 'Requested']} isPanel>
+        {calls.map(({ callId, toolName, state, agentId, requestedAt }) => (
+          <tr key={callId}>
+            <th scope="row">
+              <Link className="mono" href={hrefs.search(queryOf({ callId: listed(callId) }))}>
+                <Marked text={toolName} />
+              </Link>
+            </th>
+            <td>
+              <StateBadge state={state} />
+            </td>
+            <td>
+              <Marked text={agentId} />
+            </td>
+            <td>
+              <LocalTime time={requestedAt} />
+            </td>
+          </tr>
+        ))}
+      </ScrollTable>
+      <h2>{countWords(grants.length, 'grant')}</h2>
+      <ScrollTable label="Grants" columns={['Tool', 'State', 'By', 'Grant']} isPanel>
+        {grants.map(({ grantId, toolName, state, createdBy }) => (
+          <tr key={grantId}>
+            <th scope="row">
+              <Marked text={toolName} />
+            </th>
+            <td>{state}</td>
+            <td>
+              <Marked text={createdBy} />
+            </td>
+            <td className="mono">{grantId}</td>
+          </tr>
+        ))}
+      </ScrollTable>
+      <h2>{countWords(rights.length, 'credential')}</h2>
+      <ScrollTable label="Rights" columns={['Principal', 'Roles', 'Groups', 'Agents', 'Credential']} isPanel>
+        {rights.map((one) => (
+          <RightsRow key={`${one.processId} ${one.credential ?? one.principal}`} rights={one} />
+        ))}
+      </ScrollTable>
+    </>
+  );
+}
+
+function RightsRow({ rights: { principal, roles, groups, agentIds, credential } }: { rights: RightsView }): ReactNode {
+  const cells = [roles.join(', '), groups.join(', '), agentIds.join(', '), credential ?? ''];
+  return (
+    <tr>
+      <th scope="row">
+        <Link href={hrefs.search(queryOf({ actor: listed(principal) }))}>
+          <Marked text={principal} />
+        </Link>
+      </th>
+      {cells.map((text, index) => (
+        <td key={index}>
+          <Marked text={text} />
+        </td>
+      ))}
+    </tr>
+  );
+}

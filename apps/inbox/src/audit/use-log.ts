@@ -1,0 +1,63 @@
+import { useEffect, useState } from 'react';
+import type { LogEventView } from '@countersign/contracts';
+import { firstPage, readLogPage } from '../api/audit.js';
+import type { Problem } from '../api/problem.js';
+import { problemOf } from '../api/problem.js';
+import { isListed, requestOf, searchOf } from './search.js';
+
+/** The events of a search that were found up to now. */
+export interface FoundEvents {
+  readonly events: readonly LogEventView[];
+  readonly isLoading: boolean;
+  readonly hasMore: boolean;
+  readonly problem: Problem | undefined;
+  /** Reads the next page, or the one that failed. */
+  readonly more: () => void;
+}
+
+const pageSize = '100';
+
+/** What is asked for: a search, with its pages. */
+interface Walk {
+  readonly key: string;
+  readonly events: readonly LogEventView[];
+  readonly next: string | undefined;
+  readonly isLoading: boolean;
+  readonly problem?: Problem;
+}
+
+/** Searches the log page by page. Pages in which nothing is found are passed over. */
+export function useLog(query: string, isClear: boolean): FoundEvents {
+  const key = `${String(isClear)} ${query}`;
+  const begin = (): Walk => ({ key, events: [], next: firstAddress(query, isClear), isLoading: true });
+  const [state, setWalk] = useState<Walk>(begin);
+  const walk = state.key === key ? state : begin();
+  const { next, isLoading } = walk;
+  useEffect(() => {
+    if (!isLoading || next === undefined) return undefined;
+    const abort = new AbortController();
+    const { only } = searchOf(query);
+    readLogPage(next, abort.signal).then(
+      (page) => {
+        if (abort.signal.aborted) return;
+        const found = page.events.filter((event) => isListed(event, only));
+        const events = [...walk.events, ...found];
+        setWalk({ key, events, next: page.next, isLoading: found.length === 0 && page.next !== undefined });
+      },
+      (error: unknown) => {
+        if (!abort.signal.aborted) setWalk({ ...walk, isLoading: false, problem: problemOf(error) });
+      },
+    );
+    return () => abort.abort();
+    // `next` and the key name all that is read.
+  }, [key, next, isLoading]);
+  const more = (): void => setWalk({ key, events: walk.events, next, isLoading: true });
+  return { events: walk.events, isLoading, hasMore: next !== undefined, problem: walk.problem, more };
+}
+
+function firstAddress(query: string, isClear: boolean): string {
+  const request = requestOf(searchOf(query));
+  request.set('limit', pageSize);
+  if (isClear) request.set('values', 'clear');
+  return firstPage(request);
+}
