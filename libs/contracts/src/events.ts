@@ -227,6 +227,8 @@ export interface EventMetadata {
   readonly traceparent?: string;
   /** The sensitive values of the data, encrypted; absent when there are none. In their places stands a mark. */
   readonly sealed?: SealedValues;
+  /** Of an event that was moved from another store: when that one recorded it. */
+  readonly moved?: { readonly recordedAt: string };
   /**
    * JSON pointers of values whose key is destroyed; `[erased]` stands in their places. Never recorded: it comes from
    * reading.

@@ -19,6 +19,16 @@ describe('the road from a stored event to its readers', () => {
     for (const stored of golden) expect(toLogEvent(stored)).toBe(stored);
   });
 
+  it('gives a moved event the time of its first store, also one that cannot be read', () => {
+    const moved = { recordedAt: '2024-02-03T04:05:06.789Z' };
+    const stored = { ...first, metadata: { ...(first.metadata as object), moved } };
+    expect(toLogEvent(stored)).toEqual({ ...stored, ...moved });
+    expect(toLogEvent({ ...stored, type: 'FromTheFuture' })).toMatchObject(moved);
+    const odd = { ...stored, metadata: { ...stored.metadata, moved: { recordedAt: 'yesterday' } } };
+    expect(why(odd)).toContain('its metadata do not fit (moved');
+    expect(toLogEvent(odd).recordedAt).toBe(first.recordedAt);
+  });
+
   it('never throws, and returns an event of its type or the reason, whatever was stored', () => {
     fc.assert(
       fc.property(anyGolden, fc.anything(), fc.anything(), fc.string(), (stored, data, metadata, type) => {

@@ -3,6 +3,7 @@ import { currentSchemaVersion, eventSchemas } from './events.js';
 import type { EventMetadata, EventType, RecordedEvent } from './events.js';
 import { isCallId, toolCallStream } from './ids.js';
 import { jsonObjectSchema } from './json.js';
+import { timeSchema } from './primitives.js';
 import { compileCheck } from './schema-check.js';
 import type { SchemaCheck } from './schema-check.js';
 import { upcast } from './upcasters.js';
@@ -66,6 +67,7 @@ const metadataSchema = z.looseObject({
   tool: z.object({ toolCallId: z.string(), toolName: z.string(), agentId: z.string() }).exactOptional(),
   traceparent: z.string().exactOptional(),
   sealed: z.object({ key: z.string(), pointers: z.array(z.string()), box: z.string() }).exactOptional(),
+  moved: z.object({ recordedAt: timeSchema }).exactOptional(),
 });
 
 const isMetadata = compileCheck(metadataSchema);
@@ -92,13 +94,21 @@ function isPlainlyReadable({ type, metadata, data }: StoredEvent): boolean {
   return schemaVersion === currentSchemaVersion && fits(type as EventType, data);
 }
 
-/** The one road from a stored event to its readers. Total: it returns an event, or the reason why it cannot be read. */
+/**
+ * The one road from a stored event to its readers. Total: it returns an event, or the reason why it cannot be read. The time
+ * of an event that was moved from another store is the first one's, which the tree has and every reader goes by.
+ */
 export function toLogEvent(stored: StoredEvent): LogEvent {
-  if (isPlainlyReadable(stored)) return stored as unknown as RecordedEvent;
+  if (isPlainlyReadable(stored)) return readableEvent(stored);
   const why = whyUnreadable(stored);
-  if (why === undefined) return stored as unknown as RecordedEvent;
+  if (why === undefined) return readableEvent(stored);
   const { metadata, data } = stored;
   return { ...asUnreadable(stored, why), stored: { metadata, data } };
+}
+
+function readableEvent(stored: StoredEvent): RecordedEvent {
+  const { moved } = stored.metadata as EventMetadata;
+  return (moved === undefined ? stored : { ...stored, recordedAt: moved.recordedAt }) as unknown as RecordedEvent;
 }
 
 /** Returns whether the event can be read. */
@@ -118,9 +128,10 @@ export function readablePart(events: readonly LogEvent[]): {
 
 /** The event in the form of one that cannot be read. Its headers are kept where they are what they should be. */
 export function asUnreadable(stored: Omit<StoredEvent, 'data'>, why: string): UnreadableEvent {
-  const { eventId, type, stream, revision, position, recordedAt } = stored;
+  const { eventId, type, stream, revision, position } = stored;
   const metadata = { ...(typeof stored.metadata === 'object' ? stored.metadata : {}) } as Partial<EventMetadata>;
   const sealed = metadataSchema.shape.sealed.safeParse(metadata.sealed).data;
+  const { recordedAt } = metadataSchema.shape.moved.safeParse(metadata.moved).data ?? stored;
   return {
     ...{ eventId, type, stream, revision, position, recordedAt },
     metadata: {

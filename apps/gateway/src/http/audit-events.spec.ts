@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { facetsOf } from '@countersign/contracts';
-import type { EventView, LogEvent } from '@countersign/contracts';
+import type { EventView, LogEvent, NewEvent } from '@countersign/contracts';
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { RecordOfUse } from '../record-of-use.js';
 import { createApi } from '../testing/api.js';
@@ -231,6 +232,26 @@ describe('the values in an export', () => {
       metadata: {},
     });
   });
+});
+
+it('finds an event that was moved from another store by the time of that store', async () => {
+  const moved = { recordedAt: '2024-02-03T04:05:06.789Z' };
+  const metadata = { tenant: 'default', callId: null, runId: null, schemaVersion: 2, commandId: 'moved', moved };
+  const data = {
+    processId: 'p',
+    configures: 'tokens',
+    digest: `sha256:${'0'.repeat(64)}`,
+    why: 'x',
+    refusedAt: moved.recordedAt,
+  };
+  const event = { eventId: randomUUID(), type: 'ConfigurationRefused', data, metadata } as NewEvent;
+  await world.store.append('system-default-moved', -1, [event]);
+  await api.request({ toolName: 'after' });
+  const query = '?types=ConfigurationRefused&values=stored&since=2024-02-03T04:05:06.789Z&until=2024-02-04T00:00:00Z';
+  const [found, ...others] = await search(query);
+  expect(found).toMatchObject({ eventId: event.eventId, ...moved });
+  expect(others).toEqual([]);
+  expect(await search('?types=ConfigurationRefused&since=2025-01-01T00:00:00Z')).toEqual([]);
 });
 
 describe('the formats of an export', () => {

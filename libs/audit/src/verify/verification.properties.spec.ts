@@ -83,6 +83,22 @@ const mutations: fc.Arbitrary<Mutation> = fc
   // A counterexample is told by its place, not by all events.
   .map((mutation) => ({ ...mutation, [fc.toStringMethod]: () => `${mutation.what} at ${String(mutation.at)}` }));
 
+it('a moved event is chosen for judgement by the time of its first store', () => {
+  const later = '2039-01-01T00:00:00.000Z';
+  const moved = log.map((event) => ({
+    ...event,
+    recordedAt: later,
+    metadata: { ...(event.metadata as object), moved: { recordedAt: event.recordedAt } },
+  }));
+  const seen = new Set<string>();
+  const isJudged = (recordedAt: string): boolean => seen.add(recordedAt).size > 0;
+  const trust = { keys: [testSigner.key], since: readAnchors(whole) ?? [], streams: new Map() };
+  const verification = createVerification({ ...trust, isJudged, onFinding: () => undefined });
+  moved.forEach(verification.take);
+  expect(verification.end().exit).toBe(0);
+  expect([...seen]).toEqual([...new Set(log.map(({ recordedAt }) => recordedAt))]);
+});
+
 describe('a verification against a checkpoint that was kept', () => {
   it('proves an honest log', () => {
     expect(verified(log)).toMatchObject({ exit: 0, findings: [], size: log.length, epoch: 1 });

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '@countersign/contracts';
-import { entryOf, formatEntry } from '../entry.js';
+import { entryOf, firstRecordedAt, formatEntry } from '../entry.js';
 import type { Entry } from '../entry.js';
 import { isSameHash, leafHash } from '../hashes.js';
 import type { Hash } from '../hashes.js';
@@ -46,6 +46,12 @@ export interface VerificationEnd {
   readonly continued: readonly { readonly epoch: number; readonly size: number; readonly root: Hash }[];
 }
 
+/** A time of the record. Only an event in its stored form can say that it was moved. */
+interface Timed {
+  readonly recordedAt: string;
+  readonly metadata?: unknown;
+}
+
 /** Verifies the log of one tenant, event by event, in the order of the log. Its memory does not grow with the log. */
 export interface Verification {
   readonly size: () => number;
@@ -83,7 +89,8 @@ export function createVerification(options: VerificationOptions): Verification {
     if (isReported(event)) report({ check: 'read', ok: false, ...place, detail: readable.unreadable });
     return legality.setAside(event);
   };
-  const isReported = ({ recordedAt }: Pick<Entry, 'recordedAt'>): boolean => isJudged?.(recordedAt) ?? true;
+  const isReported = ({ recordedAt, metadata }: Timed): boolean =>
+    isJudged?.(firstRecordedAt({ recordedAt, metadata })) ?? true;
   const append = (entry: string): void => {
     const index = tree.size();
     const leaf = leafHash(entry);
@@ -92,7 +99,7 @@ export function createVerification(options: VerificationOptions): Verification {
     tree.append(leaf);
     reach();
   };
-  const add = (event: Pick<Entry, 'eventId' | 'stream' | 'recordedAt'>, judged: (place: Place) => Judgement): void => {
+  const add = (event: Pick<Entry, 'eventId' | 'stream'> & Timed, judged: (place: Place) => Judgement): void => {
     const place = { index: tree.size(), eventId: event.eventId, stream: event.stream };
     const { illegal, unproven: missing } = judged(place);
     if (!isReported(event)) {

@@ -87,7 +87,7 @@ export function createAppender(log: LogFile, reader: LogReader, leafHash: LeafHa
         stream,
         revision,
         position,
-        recordedAt,
+        recordedAt: event.metadata.moved?.recordedAt ?? recordedAt,
       });
     }
     written = { position, chain };

@@ -154,6 +154,8 @@ function createTimeLessons({ recorded }: Pick<MeasuredClock, 'recorded'>): (even
   return ([event], asked) => {
     if (event === undefined || event.position <= newest) return;
     newest = event.position;
+    // Its time is that of another store.
+    if (!isReadable(event) || event.metadata.moved !== undefined) return;
     recorded(Date.parse(event.recordedAt), asked);
   };
 }
