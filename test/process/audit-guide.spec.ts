@@ -75,6 +75,30 @@ function forge({ dataFolder }: Installation): void {
     rmSync(join(dataFolder, name), { force: true });
 }
 
+/** The commands about the search of the log, in a period that this run is in. */
+async function askTheLog(auditor: Installation, callId: string): Promise<void> {
+  const now = new Date().toISOString();
+  const period = { '2026-11-01': '2026-01-01', '2026-12-01': '2100-01-01', '2026-11-03T09:00:00Z': now } as const;
+  const outs: string[] = [];
+  const commands = commandsOf('Ask the log');
+  for (const command of commands) {
+    const dated = Object.entries(period).reduce((text, [from, to]) => text.replace(from, to), command);
+    const { code, out, err } = await type(auditor, dated.replace(/tc_[a-z0-9]+/, callId));
+    expect({ command, code, err }).toEqual({ command, code: 0, err: '' });
+    outs.push(out);
+  }
+  const [answers, call, newest, , , shown, state] = outs;
+  expect(answers).toContain('ApprovalResponded');
+  expect(call).toContain('ExecutionSucceeded');
+  expect(newest?.split('\n', 1)[0]).toContain('"class_uid":6003');
+  expect(shown).toContain('ExecutionSucceeded');
+  expect(state).toMatch(/credentials: [1-9]/);
+  const written = (name: string) => readFileSync(join(auditor.folder, name));
+  expect(written('november.csv').toString().split('\r\n').length).toBeGreaterThan(5);
+  expect(written('deletions.parquet').subarray(-4).toString()).toBe('PAR1');
+  expect(commands).toHaveLength(7);
+}
+
 test('the commands of the audit guide prove a log, and are not deceived by the script of a forger', async () => {
   const installed = await install();
   const { stage, server } = installed;
@@ -108,6 +132,7 @@ test('the commands of the audit guide prove a log, and are not deceived by the s
   const [ofTiles = ''] = commandsOf('Verify tiles');
   const auditor = { ...installed, env: { COUNTERSIGN_TOKEN: installed.tokens.me } };
   expect(await type(auditor, ofTiles.replace('7400', String(installed.port)))).toMatchObject({ code: 0, err: '' });
+  await askTheLog(auditor, approved.callId);
 
   await server().stop();
   expect(await type(installed, ofProof)).toMatchObject({ code: 0 });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createCliRun } from './testing/cli-run.js';
 import type { CliRun } from './testing/cli-run.js';
+import { approvalOf, callOf } from './testing/fixtures.js';
 import { knownToken, startContractServer } from './testing/contract-server.js';
 import type { ContractServer } from './testing/contract-server.js';
 
@@ -47,4 +48,24 @@ it('prints the state as JSON', async () => {
   server.intercept = () => ({ status: 200, body: state });
   const { out } = await run('audit', 'state', '--as-of', '2026-11-01', '--json');
   expect(JSON.parse(out)).toEqual(state);
+});
+
+it('shows a call as it was at a moment, by the id of its approval too, and says that it was not recorded yet', async () => {
+  const asked: string[] = [];
+  const answer = { callId: 'tc_a', events: [event], toolCall: callOf(approvalOf({ callId: 'tc_a' })) };
+  server.intercept = ({ path }) => {
+    asked.push(path);
+    return { status: 200, body: asked.length < 3 ? answer : { ...answer, events: [], toolCall: null } };
+  };
+  const shown = await run('show', 'apr_a_1', '--as-of', '2026-11-01');
+  expect(shown.out).toContain('As of 2026-11-01T00:00:00.000Z:');
+  expect(shown.out).toContain('alice withdrew the response');
+  expect((await run('audit', 'show', 'tc_a', '--as-of', '2026-11-01', '--values', 'clear')).code).toBe(0);
+  const early = await run('audit', 'show', 'tc_a', '--as-of', '2026-10-01');
+  expect(early).toMatchObject({ code: 6, out: '' });
+  expect(asked).toEqual([
+    '/v1/audit/tool-calls/tc_a/events?asOf=2026-11-01T00%3A00%3A00.000Z',
+    '/v1/audit/tool-calls/tc_a/events?asOf=2026-11-01T00%3A00%3A00.000Z&values=clear',
+    '/v1/audit/tool-calls/tc_a/events?asOf=2026-10-01T00%3A00%3A00.000Z',
+  ]);
 });

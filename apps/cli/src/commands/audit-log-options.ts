@@ -4,9 +4,33 @@ import { count } from '../count-option.js';
 import type { Runner } from '../runner.js';
 import { time } from '../time-option.js';
 import type { AuditLogOptions } from './audit-log.js';
+import type { AuditShowOptions } from './audit-show.js';
 
-/** `countersign audit log` and `countersign audit state`. */
+/** `countersign audit log`, `countersign audit show` and `countersign audit state`. */
 export function addAuditLog(audit: Command, runner: Runner): void {
+  addSearch(audit, runner);
+  audit
+    .command('show <callId>')
+    .description('show a call from its stream in the log, also as it was at a moment')
+    .option('--as-of <time>', 'with the events up to that moment', time)
+    .addOption(new Option('--values <values>', 'clear: hidden values too').choices(['masked', 'clear']))
+    .addHelpText(
+      'after',
+      `
+For auditors. It goes by the time of the record, inclusive.
+
+Examples:
+  countersign audit show tc_abcdefghijklmnopqrstuvwxyz --as-of 2026-11-03`,
+    )
+    .action(async (id: string, options: AuditShowOptions, command: Command) =>
+      runner.asking(command, async (invocation) =>
+        (await import('./audit-show.js')).auditShow(invocation, id, options),
+      ),
+    );
+  addState(audit, runner);
+}
+
+function addSearch(audit: Command, runner: Runner): void {
   audit
     .command('log')
     .description('search the log, and print or write what is found')
@@ -38,6 +62,9 @@ Examples:
     .action(async (options: AuditLogOptions, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./audit-log.js')).auditLog(invocation, options)),
     );
+}
+
+function addState(audit: Command, runner: Runner): void {
   audit
     .command('state')
     .description('show what was open, which grants and policy were in force, and who had which rights')

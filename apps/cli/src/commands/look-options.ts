@@ -86,6 +86,7 @@ function addShowAndRun(program: Command, runner: Runner): void {
     .command('show <callId>')
     .description('show a call: its state, its arguments and result, and each event')
     .addOption(new Option('--values <values>', 'clear: hidden values too, for auditors').choices(['masked', 'clear']))
+    .option('--as-of <time>', 'as it was then, for auditors', time)
     .addHelpText(
       'after',
       `
@@ -94,6 +95,7 @@ An auditor sees them with --values clear, which is recorded.
 
 Examples:
   countersign show tc_abcdefghijklmnopqrstuvwxyz
+  countersign show tc_abcdefghijklmnopqrstuvwxyz --as-of 2026-11-03T09:00:00Z
   countersign show apr_abcdefghijklmnopqrstuvwxyz_1
   countersign show tc_abcdefghijklmnopqrstuvwxyz --json | jq .call.state`,
     )

@@ -6,9 +6,12 @@ import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
 import { storyLines } from '../view/call-story.js';
+import { auditShow } from './audit-show.js';
 
 /** The options of `countersign show`. */
 export interface ShowOptions {
+  /** The call as it was then, for auditors. */
+  readonly asOf?: string;
   readonly values?: 'masked' | 'clear';
 }
 
@@ -18,9 +21,11 @@ const catchUpMsMax = 10_000;
  * `countersign show`: prints the history and the state of one call. Takes the id of the call or of one of its
  * approvals.
  */
-export async function show(invocation: Invocation, id: string, { values }: ShowOptions = {}): Promise<ExitCode> {
+export async function show(invocation: Invocation, id: string, options: ShowOptions = {}): Promise<ExitCode> {
   const { client, columns, terminal } = invocation;
+  const { values, asOf } = options;
   const callId = callOfApproval(id) ?? id;
+  if (asOf !== undefined) return auditShow(invocation, callId, options);
   const query = values === undefined ? '' : `?values=${values}`;
   const call = await client.get<ToolCallView>(`/v1/tool-calls/${encodeURIComponent(callId)}${query}`);
   const events =
