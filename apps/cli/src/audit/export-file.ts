@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { parseStored, tenantOf } from '@countersign/audit';
+import { parseShown, tenantOf } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 import { usageError } from '../cli-error.js';
 import { openLines } from './file-lines.js';
@@ -62,7 +62,7 @@ function* eventsOf(file: string): Iterable<SourceEvent> {
 
 /** The event of a line in its stored form; undefined for a line that has none. */
 function eventOf(line: string): StoredEvent | undefined {
-  const value = parseStored(line);
+  const value = parseShown(line);
   if (typeof value !== 'object' || value === null || !('metadata' in value) || !('data' in value)) return undefined;
   const event = { position: 0, ...value } as StoredEvent;
   const texts = [event.eventId, event.stream, event.type, event.recordedAt];

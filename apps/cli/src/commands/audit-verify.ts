@@ -9,7 +9,7 @@ import { verifyLog } from '../audit/verify-log.js';
 import type { VerifyOptions, VerifyOutput } from '../audit/verify-log.js';
 import { readProofFile, verifyProof } from '../audit/verify-proof.js';
 import { isTileUrl, verifyTiles } from '../audit/verify-tiles.js';
-import { usageError } from '../cli-error.js';
+import { CliError, usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { openDataFolder } from '../sqlite/data-folder.js';
 import { createSpilledStreams } from '../sqlite/spilled-streams.js';
@@ -34,9 +34,16 @@ export async function verify(
     if (proof !== undefined) return verifyProof(output, proof, options);
     if (isTileFolder(path)) return await verifyTiles({ output, options, streams, reader: openTileFolder(path) });
     return await verifyLog({ output, options, streams, openSource: () => openSource(path) });
+  } catch (error) {
+    // 1 means a finding: what cannot be read is none.
+    throw error instanceof CliError ? error : usageError(`${path} cannot be verified: ${messageOf(error)}.`);
   } finally {
     streams.close();
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** A folder of tiles has no log of ours and no list of files. */

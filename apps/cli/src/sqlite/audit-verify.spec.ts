@@ -289,6 +289,51 @@ describe('countersign audit verify of a data folder', () => {
     expect(findings.map(({ check }) => check)).toContain('store');
   });
 
+  it.each([0, -7, 1000])('finds an event that is put at position %i, where only its stream leads to it', async (at) => {
+    const events = await record(approvedStory());
+    meddle((log) => {
+      log.exec(`INSERT INTO events SELECT ${String(at)}, stream, 99, event_id || 'x', type, recorded_at, metadata, data, leaf, chain
+        FROM events WHERE position = 2`);
+    });
+    const args = [folder, '--vkey', written('keys', vkey), '--since', honestCheckpoint(events)];
+    const { code, findings } = await verified(...args);
+    expect({ code, checks: findings.map(({ check }) => check) }).toEqual({ code: 1, checks: ['store'] });
+  });
+
+  it('chooses by the time of the first record, which a move to another store does not change', async () => {
+    const { events } = story().policy().request().ask().claim();
+    const moved = events.map((event) => ({
+      ...event,
+      recordedAt: '2020-01-01T00:00:00.000Z',
+      metadata: { ...(event.metadata as object), moved: { recordedAt: event.recordedAt } },
+    }));
+    const args = [written('moved.ndjson', linesOf(moved)), '--vkey', written('keys', vkey)];
+    const { code, findings } = await verified(...args, '--since', honestCheckpoint(events), '--from', '2026-01-01');
+    expect({ code, findings }).toMatchObject({ code: 1, findings: [{ check: 'legal', index: 3 }] });
+  });
+
+  it('exits with 2, and not with 1, where a file beside the log cannot be read', async () => {
+    const events = await record(approvedStory());
+    keepTree(events);
+    writeFileSync(join(folder, 'checkpoints.db'), 'no database');
+    expect((await verified(folder)).code).toBe(2);
+    expect((await verified(folder, '--vkey', folder)).code).toBe(2);
+  });
+
+  it('does not call a log proven of which a checkpoint vouches for no event', async () => {
+    const events = await record(approvedStory());
+    const none = honestCheckpoint([]);
+    const { code, summary } = await verified(folder, '--vkey', written('keys', vkey), '--since', none);
+    expect({ code, size: summary?.['size'] }).toEqual({ code: 3, size: events.length });
+  });
+
+  it('finds a member that is there twice in a line of an export', async () => {
+    const [first, ...others] = linesOf(approvedStory().events).split('\n') as [string, ...string[]];
+    const twice = first.replace('"data":{', '"data":{"activatedBy":"somebody else",');
+    const file = written('twice.ndjson', [twice, ...others].join('\n'));
+    expect((await verified(file)).code).not.toBe(3);
+  });
+
   it('reads the log of a running server, and leaves every file of a stopped one as it is', async () => {
     const events = await record(approvedStory());
     const before = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mtimeMs]);

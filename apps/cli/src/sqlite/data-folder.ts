@@ -15,7 +15,8 @@ const pageSize = 500;
 interface Head {
   readonly position: number;
   readonly chain: Uint8Array;
-  /** The last position that has a row. */
+  /** The first and the last position that have a row. */
+  readonly first: number;
   readonly last: number;
 }
 
@@ -62,12 +63,12 @@ function optional(file: string): DatabaseSync | undefined {
 function readHead(log: DatabaseSync, folder: string): Head {
   try {
     const row = log.prepare(
-      'SELECT position, chain, (SELECT ifnull(max(position), 0) FROM events) AS last FROM head WHERE id = 1',
+      `SELECT position, chain, (SELECT ifnull(min(position), 1) FROM events) AS first,
+         (SELECT ifnull(max(position), 0) FROM events) AS last FROM head WHERE id = 1`,
     );
-    const { position, chain, last } = (row.get() ?? {}) as Partial<Head>;
-    if (typeof position === 'number' && chain instanceof Uint8Array && typeof last === 'number') {
-      return { position, chain, last };
-    }
+    const { position, chain, first, last } = (row.get() ?? {}) as Partial<Head>;
+    const isRead = typeof position === 'number' && typeof first === 'number' && typeof last === 'number';
+    if (isRead && chain instanceof Uint8Array) return { position, chain, first, last };
   } catch (error) {
     throw usageError(`The log in ${folder} cannot be read: ${messageOf(error)}.`, 'Name a data folder or an export.');
   }
@@ -164,8 +165,10 @@ function damageOf(row: LogRow, chain: Uint8Array | undefined): readonly Damage[]
   return damage.map(broken);
 }
 
-function endDamage({ position, chain, last }: Head, reached: Uint8Array | undefined): readonly Damage[] {
+/** Attack: an event is put before the first position or after the head, where only its stream leads to it. */
+function endDamage({ position, chain, first, last }: Head, reached: Uint8Array | undefined): readonly Damage[] {
   const damage = [
+    ...(first < 1 ? [`there are events before the first position, from position ${String(first)} on`] : []),
     ...(last > position ? [`there are events after the head of the log, up to position ${String(last)}`] : []),
     ...(reached === undefined || Buffer.compare(chain, reached) === 0
       ? []

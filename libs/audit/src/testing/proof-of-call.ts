@@ -30,5 +30,5 @@ export function proofOfCall(events: readonly StoredEvent[], callId: string, sign
     .map(({ data }) => data as ProofFile['policies'][number])
     .map(({ policyVersion, content }) => ({ policyVersion, content }));
   const origin = note.split('\n')[0] ?? '';
-  return { tenant: 'default', origin, callId, checkpoint: note, events: proven, policies };
+  return { tenant: 'default', origin, callId, checkpoint: note, events: proven, policies, later: 'not excluded' };
 }

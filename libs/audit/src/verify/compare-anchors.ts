@@ -73,7 +73,8 @@ export function compareAnchors(tree: ComparedTree): Compared {
   if (findings.length === 0 && vouched === -1 && tree.policy !== undefined && namedOf(tree).length > 0) {
     findings.push(about('signature', 0, `no checkpoint has the cosignatures of the policy: ${agreed.noQuorum}`));
   }
-  const isVouched = findings.length === 0 && vouched !== -1;
+  // Attack: an honest checkpoint from before the first event is put beside a log that somebody wrote since.
+  const isVouched = findings.length === 0 && (vouched > 0 || (vouched === 0 && tree.size === 0));
   return { findings, unproven: unprovenOf(tree, vouched), isVouched, proven: Math.max(0, vouched) };
 }
 

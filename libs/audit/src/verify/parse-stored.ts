@@ -14,6 +14,31 @@ export function parseStored(text: string): unknown {
   }
 }
 
+/**
+ * Reads a JSON text that was handed over. Undefined also for one with a member that is there twice: programs differ in which
+ * of the two they show.
+ */
+export function parseShown(text: string): unknown {
+  const value = parseStored(text);
+  return value === undefined || JSON.stringify(value) === text || !hasMemberTwice(text) ? value : undefined;
+}
+
+/** Looks through a text that is JSON. */
+function hasMemberTwice(text: string): boolean {
+  const open: (Set<unknown> | undefined)[] = [];
+  for (const [token, colon] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[[\]{}]/g)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '[') open.push(undefined);
+    else if (token === '}' || token === ']') open.pop();
+    else if (colon !== undefined) {
+      const [names, name] = [open.at(-1), JSON.parse(token.slice(0, -colon.length)) as unknown];
+      if (names?.has(name) === true) return true;
+      names?.add(name);
+    }
+  }
+  return false;
+}
+
 function isFinite(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   return typeof value !== 'object' || value === null || Object.values(value).every(isFinite);

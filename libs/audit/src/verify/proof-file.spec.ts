@@ -101,6 +101,28 @@ describe('a proof file', () => {
   });
 });
 
+describe('a proof file with something that no hash covers', () => {
+  const text = JSON.stringify({ format: 'countersign-proof/1', ...honest });
+
+  it.each([
+    ['a later that excludes what followed', text.replace('"later":"not excluded"', '"later":"excluded"')],
+    ['no later', text.replace(',"later":"not excluded"', '')],
+    ['another member', text.replace('"later"', '"note":"alice approved","later"')],
+    ['another member of an event', text.replace('"entry":', '"approvedBy":"alice","entry":')],
+    ['another member of a body', text.replace('"body":{', '"body":{"summary":"alice approved",')],
+    ['another member of a policy', text.replace('"policies":[{', '"policies":[{"name":"strict",')],
+    ['a member that is there twice', text.replace('"tenant":"default"', '"tenant":"other","tenant":"default"')],
+    ['a value that is there twice in a body', text.replace('"amount":', '"amount":1,"amount":')],
+  ])('is not read: %s', (_, changed) => {
+    expect(changed).not.toBe(text);
+    expect(parseProofFile(changed)).toBeUndefined();
+  });
+
+  it('is read in any layout', () => {
+    expect(parseProofFile(JSON.stringify(JSON.parse(text), null, 2))).toBeDefined();
+  });
+});
+
 /** What a proof says is the same, whatever else the file has: members that nobody reads prove nothing. */
 function isSame({ tenant, origin, callId: call, checkpoint, events: changed, policies }: ProofFile): boolean {
   const said = { tenant, origin, callId: call, checkpoint, events: changed, policies };

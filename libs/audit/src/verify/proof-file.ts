@@ -1,4 +1,4 @@
-import { parseStored } from './parse-stored.js';
+import { parseShown } from './parse-stored.js';
 
 /** An event of a proof file. */
 export interface ProofFileEvent {
@@ -17,29 +17,45 @@ export interface ProofFile {
   readonly checkpoint: string;
   readonly events: readonly ProofFileEvent[];
   readonly policies: readonly { readonly policyVersion: string; readonly content: unknown }[];
+  /** Only the whole log can show that nothing followed. */
+  readonly later: 'not excluded';
 }
 
 const format = 'countersign-proof/1';
 
-/** Reads a proof file without verifying it. Undefined for a text that is none. */
+/**
+ * Reads a proof file without verifying it. Undefined for a text that is none. Attack: an honest proof with a member that nothing
+ * covers, which a person reads. So it has no others than these.
+ */
 export function parseProofFile(text: string): ProofFile | undefined {
-  const file = recordOf(parseStored(text));
-  if (file?.['format'] !== format) return undefined;
+  const file = recordOf(parseShown(text));
+  if (file?.['format'] !== format || file['later'] !== 'not excluded' || !hasOnly(file, members)) return undefined;
   const { tenant, origin, callId, checkpoint, events, policies } = file;
   const texts = [tenant, origin, callId, checkpoint];
   if (!texts.every((one) => typeof one === 'string') || !Array.isArray(events) || !Array.isArray(policies)) {
     return undefined;
   }
-  const isRead = events.every(isEvent) && policies.every((one) => typeof recordOf(one)?.['policyVersion'] === 'string');
-  return isRead ? (file as unknown as ProofFile) : undefined;
+  return events.every(isEvent) && policies.every(isPolicy) ? (file as unknown as ProofFile) : undefined;
 }
 
 function isEvent(value: unknown): boolean {
   const event = recordOf(value);
-  if (event === undefined) return false;
+  if (event === undefined || !hasOnly(event, ['index', 'entry', 'body', 'proof'])) return false;
   const { index, entry, body, proof } = event;
-  const isBody = body === null || recordOf(body) !== undefined;
+  const content = recordOf(body);
+  const isBody = body === null || (content !== undefined && hasOnly(content, ['data', 'metadata']));
   return Number.isSafeInteger(index) && typeof entry === 'string' && typeof proof === 'string' && isBody;
+}
+
+function isPolicy(value: unknown): boolean {
+  const policy = recordOf(value);
+  return typeof policy?.['policyVersion'] === 'string' && hasOnly(policy, ['policyVersion', 'content']);
+}
+
+const members = ['format', 'tenant', 'origin', 'callId', 'vkey', 'checkpoint', 'events', 'policies', 'later'];
+
+function hasOnly(value: object, names: readonly string[]): boolean {
+  return Object.keys(value).every((name) => names.includes(name));
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {

@@ -113,7 +113,10 @@ function judgeEvents(file: ProofFile, anchor: Anchor, report: Report): readonly 
   }
   const missing = missingPolicies(file, legality.unrecordedPolicies(), report);
   const siblings = 'that the other members of its batch could run: they are not in the proof';
-  return [...unproven.sentences(missing), ...(hasBatch ? [siblings] : [])];
+  // Attack: the removal of a passkey is left out. Nothing after it in its stream shows the gap.
+  const removed = 'that no passkey was removed before it signed: only the whole log can show that';
+  const hasPasskeys = streams.has(`passkeys-${file.tenant}`);
+  return [...unproven.sentences(missing), ...(hasBatch ? [siblings] : []), ...(hasPasskeys ? [removed] : [])];
 }
 
 interface Judging {

@@ -3,7 +3,7 @@ import type { LogEvent, NewEvent, RecordedEvent } from '@countersign/contracts';
 import type { Clock, Log } from '@countersign/runtime';
 import { checkAppend } from '../append-checks.js';
 import type { EventStore } from '../event-store.js';
-import { EventStoreUnavailableError } from '../event-store.js';
+import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
 import { createOwnStoreClock } from '../store-clock.js';
 import { createSubscriptions } from '../subscriptions.js';
 import { openAcknowledged } from './acknowledged.js';
@@ -156,7 +156,8 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
       guard.admit();
       return group.append({ stream, expectedRevision, events: events.map(encode) });
     },
-    readStream: async (stream, fromRevision = 0) => whileOpen(() => reader.readStream(stream, fromRevision)),
+    readStream: async (stream, fromRevision = 0) =>
+      whileOpen(() => placed(reader.readStream(stream, fromRevision), appender.head())),
     readAll: async (after, limit) => whileOpen(() => readAll(after, limit)),
     subscribe: (after, handler) => whileOpen(() => subscriptions.subscribe(after, handler)),
     streamsWith: (prefix) => whileOpen(() => reading(() => logFile.streamsWith(prefix))),
@@ -176,6 +177,20 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
       release();
     },
   };
+}
+
+/**
+ * The events of a stream, each in its place of the log. Attack: the owner of the file adds an event before the first position
+ * or after the head. Its stream leads to it, and no check of the log meets it.
+ */
+function placed(events: readonly LogEvent[], head: Head): readonly LogEvent[] {
+  const outside = events.find(({ position }) => position < 1 || position > head.position);
+  if (outside === undefined) return events;
+  const { position, stream } = outside;
+  throw new EventStoreDamagedError(
+    `the event at position ${position} (stream "${stream}") is outside of the log, which ends at ${head.position}: restore the store from a backup`,
+    { position, stream },
+  );
 }
 
 /**

@@ -54,6 +54,8 @@ export interface LogFile {
   /** Like `readAll`, with the chains. */
   readonly readChained: (after: number, to: number) => Iterable<StoredRow>;
   readonly lastPosition: () => number;
+  /** Below 1: somebody added an event before the first one. */
+  readonly firstPosition: () => number;
   readonly chainAt: (position: number) => Uint8Array | undefined;
   /** The position that the indexes lead to. */
   readonly positionOf: (stream: string, revision: number) => number | undefined;
@@ -151,6 +153,7 @@ function createReads(prepare: (sql: string) => StatementSync): Omit<LogFile, Wri
     ),
   ) as [StatementSync, StatementSync];
   const lastPosition = prepare('SELECT max(position) FROM events');
+  const firstPosition = prepare('SELECT min(position) FROM events');
   const chainAt = prepare('SELECT chain FROM events WHERE position = ?');
   const positionOf = prepare(
     'SELECT e.position FROM streams s JOIN events e ON e.stream = s.id WHERE s.name = ? AND e.revision = ?',
@@ -175,6 +178,7 @@ function createReads(prepare: (sql: string) => StatementSync): Omit<LogFile, Wri
     readAll: (after, to) => each(readAll, after, to),
     readChained: (after, to) => each(readChained, after, to),
     lastPosition: () => (get(lastPosition) as readonly [number | null] | undefined)?.[0] ?? 0,
+    firstPosition: () => (get(firstPosition) as readonly [number | null] | undefined)?.[0] ?? 1,
     chainAt: (position) => (get(chainAt, position) as readonly [Uint8Array] | undefined)?.[0],
     positionOf: (stream, revision) => (get(positionOf, stream, revision) as readonly [number] | undefined)?.[0],
     walFrames: () => (get(walFrames) as readonly [number, number, number] | undefined)?.[1] ?? 0,

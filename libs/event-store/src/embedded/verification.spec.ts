@@ -103,6 +103,13 @@ describe('opening a log', () => {
       7,
     ],
     [
+      'put before the first one',
+      [
+        'INSERT INTO events SELECT 0, stream, 2, event_id, type, recorded_at, metadata, data, leaf, chain FROM events WHERE position = 6',
+      ],
+      0,
+    ],
+    [
       'no longer found by its stream',
       [
         'PRAGMA writable_schema = ON',
@@ -125,6 +132,31 @@ describe('opening a log', () => {
     await fill(3);
     forge(3);
     await expect(open()).rejects.toThrow('the event at position 3 does not continue the chain of those before it');
+  });
+
+  it.each([0, 1000])('serves no event that the owner adds at position %i of a running store', async (position) => {
+    await fill(3);
+    const store = await open();
+    const [stream] = (await store.readAll(0, 1)).map((event) => event.stream);
+    const before = await store.readStream(stream!);
+    const database = new DatabaseSync(join(folder, 'events.db'));
+    database.exec(
+      `INSERT INTO events SELECT ${position}, stream, ${before.length}, event_id, type, recorded_at, metadata, data, leaf, chain FROM events WHERE position = 1`,
+    );
+    const row = database.prepare('SELECT * FROM events WHERE position = ?').get(position)!;
+    const leaf = createLeafHash()(position, stream!, before.length, [
+      ...([row['event_id'], row['type'], row['recorded_at'], row['metadata'], row['data']] as [
+        string,
+        string,
+        string,
+        string,
+        string,
+      ]),
+    ]);
+    database.prepare('UPDATE events SET leaf = ? WHERE position = ?').run(leaf, position);
+    database.close();
+    await expect(store.readStream(stream!)).rejects.toThrow(EventStoreDamagedError);
+    await store.close();
   });
 
   it('takes a log whose owner forged an event and computed all hashes again: only a copy elsewhere shows that', async () => {

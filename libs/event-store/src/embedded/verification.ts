@@ -76,6 +76,8 @@ export function createVerification(log: LogFile, leafHash: LeafHash, clock: Cloc
         const end = verifySlice(chainBefore(Math.max(0, head.position - count)), head.position);
         if (!isSameDigest(end.chain, head.chain)) throw damage(head.position, 'is not the one that the head names');
         if (log.lastPosition() !== head.position) throw damage(head.position + 1, 'is after the head');
+        const first = log.firstPosition();
+        if (first < 1) throw damage(first, 'is before the first one');
         return end;
       }),
     verifyFrom: async (from, { onProgress, signal, background }) => {
