@@ -24,22 +24,33 @@ export async function verify(
 ): Promise<ExitCode> {
   const path = named ?? output.terminal.env['COUNTERSIGN_DATA'] ?? './data';
   try {
-    if (isTileUrl(path)) {
-      const token = options.token ?? output.terminal.env['COUNTERSIGN_TOKEN'];
-      const reader = openTileUrl(path, token, output.terminal.interrupted);
-      return await verifyTiles({ output, options, streams, reader });
-    }
-    const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-    const proof = isFile ? readProofFile(path) : undefined;
-    if (proof !== undefined) return verifyProof(output, proof, options);
-    if (isTileFolder(path)) return await verifyTiles({ output, options, streams, reader: openTileFolder(path) });
-    return await verifyLog({ output, options, streams, openSource: () => openSource(path) });
+    return await verifySource({ output, path, options, streams });
   } catch (error) {
     // 1 means a finding: what cannot be read is none.
     throw error instanceof CliError ? error : usageError(`${path} cannot be verified: ${messageOf(error)}.`);
   } finally {
     streams.close();
   }
+}
+
+interface Source {
+  readonly output: VerifyOutput;
+  readonly path: string;
+  readonly options: VerifyOptions;
+  readonly streams: SpilledStreams;
+}
+
+async function verifySource({ output, path, options, streams }: Source): Promise<ExitCode> {
+  if (isTileUrl(path)) {
+    const token = options.token ?? output.terminal.env['COUNTERSIGN_TOKEN'];
+    const reader = openTileUrl(path, token, output.terminal.interrupted);
+    return verifyTiles({ output, options, streams, reader });
+  }
+  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  const proof = isFile ? readProofFile(path) : undefined;
+  if (proof !== undefined) return verifyProof(output, proof, options);
+  if (isTileFolder(path)) return verifyTiles({ output, options, streams, reader: openTileFolder(path) });
+  return verifyLog({ output, options, streams, openSource: () => openSource(path) });
 }
 
 function messageOf(error: unknown): string {

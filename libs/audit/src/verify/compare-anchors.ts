@@ -73,9 +73,13 @@ export function compareAnchors(tree: ComparedTree): Compared {
   if (findings.length === 0 && vouched === -1 && tree.policy !== undefined && namedOf(tree).length > 0) {
     findings.push(about('signature', 0, `no checkpoint has the cosignatures of the policy: ${agreed.noQuorum}`));
   }
-  // Attack: an honest checkpoint from before the first event is put beside a log that somebody wrote since.
-  const isVouched = findings.length === 0 && (vouched > 0 || (vouched === 0 && tree.size === 0));
+  const isVouched = findings.length === 0 && isAnchored(tree.size, vouched);
   return { findings, unproven: unprovenOf(tree, vouched), isVouched, proven: Math.max(0, vouched) };
+}
+
+/** Attack: an honest checkpoint from before the first event is put beside a log that somebody wrote since. */
+function isAnchored(size: number, vouched: number): boolean {
+  return vouched > 0 || (vouched === 0 && size === 0);
 }
 
 function compareAnchor({ check, anchor }: Named, tree: ComparedTree, before: Agreed) {
