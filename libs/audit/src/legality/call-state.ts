@@ -9,6 +9,11 @@ export interface RequestFacts extends DigestFacts {
   readonly salt: string | null;
   /** Whose request it is, as names are compared. */
   readonly requesters: readonly string[];
+  /** The principal that asked, as it is recorded. */
+  readonly requestedBy: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The digest of tool and arguments, which a grant names; null where values are sealed. */
+  readonly argumentsDigest: string | null;
   readonly clientExecuted: boolean;
   readonly idempotent: boolean;
   /** The digests of what a card shows of the call and of its arguments; null where values are sealed. */

@@ -1,8 +1,10 @@
 import type { EventData, ToolCallEventType } from '@countersign/contracts';
 import type { ApprovalState, CallState, Permission } from './call-state.js';
 import { claim, lapseClaim, loseOutcome, reconcile, renew, report } from './executions.js';
+import { coversCall, unprovenOfGrant } from './grant-scope.js';
 import { illegal, isIllegal, isOfVersion1 } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
+import { isSameName } from './names.js';
 import { begin, describe, escalate, expire, remind, reveal, withdraw } from './questions.js';
 import type { Changed } from './questions.js';
 import { isHiddenRequest, request } from './requests.js';
@@ -24,14 +26,45 @@ export interface JudgedCall {
 export function judgeCall(event: JudgedEvent, call: CallState | undefined, streams: KnownStreams): JudgedCall {
   if (call === undefined) {
     if (event.type !== 'ToolCallRequested') return { next: illegal('request', 'no request is recorded'), unproven: [] };
-    return { next: request(event), unproven: isHiddenRequest(event) ? ['sealed-values'] : [] };
+    const next = request(event);
+    const misnamed = isIllegal(next) ? undefined : misnamedIn(event, next);
+    return { next: misnamed ?? next, unproven: isHiddenRequest(event) ? ['sealed-values'] : [] };
   }
-  const { callId, tenant } = event.metadata;
-  if (callId !== call.request.callId || tenant !== call.request.tenant) {
-    return { next: illegal('stream', 'its call or its tenant is not that of its stream'), unproven: [] };
-  }
+  const misnamed = misnamedIn(event, call);
+  if (misnamed !== undefined) return { next: misnamed, unproven: [] };
   if (event.type === 'ApprovalResponded') return responded(event, call, streams);
-  return { next: judged(event, call, streams), unproven: [] };
+  return { next: judged(event, call, streams), unproven: unprovenOf(event, call, streams) };
+}
+
+/** Attack: an event is shown under another run, tool or agent than that of its call. Filters and exports go by the headers. */
+function misnamedIn({ metadata }: JudgedEvent, { request: of }: CallState): Illegal | undefined {
+  const { callId, tenant, runId, tool } = metadata;
+  if (callId !== of.callId || tenant !== of.tenant) {
+    return illegal('stream', 'its call or its tenant is not that of its stream');
+  }
+  const { toolCallId, toolName, agentId } = tool ?? of;
+  const isOfTool = toolCallId === of.toolCallId && toolName === of.toolName && agentId === of.agentId;
+  return runId === of.runId && isOfTool ? undefined : illegal('stream', 'its headers name another run, tool or agent');
+}
+
+function unprovenOf(
+  { type, data }: JudgedEvent,
+  { request: of }: CallState,
+  streams: KnownStreams,
+): readonly Unproven[] {
+  if (type === 'ToolCallAllowed') {
+    const { grantId } = (data as EventData<'ToolCallAllowed'>).verdict;
+    return grantId === undefined ? [] : unprovenOfGrant(grantId, of, streams);
+  }
+  return endsOtherVotes(type, data) ? ['ended-votes'] : [];
+}
+
+/** Whether the person had lost the right, or is the same one under another name, is in files that the log does not have. */
+function endsOtherVotes(type: JudgedEvent['type'], data: unknown): boolean {
+  if (type === 'ApprovalEscalated') return (data as EventData<'ApprovalEscalated'>).endedVotes !== undefined;
+  if (type !== 'ResponseWithdrawn') return false;
+  const { withdrawnBy, castBy = withdrawnBy } = data as EventData<'ResponseWithdrawn'>;
+  return !isSameName(withdrawnBy, castBy);
 }
 
 function judged(event: JudgedEvent, call: CallState, streams: KnownStreams): Next {
@@ -89,16 +122,10 @@ function allowed(event: JudgedEvent, call: CallState, streams: KnownStreams): Ne
   if (call.isJudged) return illegal('verdict', 'the call was judged already');
   if (verdict.outcome !== 'allow') return illegal('verdict', 'its verdict does not allow');
   const { grantId } = verdict;
-  if (grantId !== undefined && !holdsUse(grantId, call, streams)) {
-    return illegal('grant', `the grant ${grantId} has no use for this call`);
+  if (grantId !== undefined && !coversCall(grantId, call.request, streams)) {
+    return illegal('grant', `the grant ${grantId} has no use for this call, or is about others`);
   }
   return { ...call, isJudged: true, permission: 'allowed' };
-}
-
-function holdsUse(grantId: string, { request: { callId, toolName } }: CallState, streams: KnownStreams): boolean {
-  const grant = streams.get(`grant-${grantId}`)?.state;
-  if (grant?.kind === 'set-aside') return true;
-  return grant?.kind === 'grant' && grant.toolName === toolName && grant.callIds.includes(callId);
 }
 
 /** Before the first claim of an allowed call, or again after a round that ended without an execution. */

@@ -67,16 +67,25 @@ export function report(event: JudgedEvent, call: CallState, hasBatchBegun: boole
 }
 
 function ofClient(event: JudgedEvent, call: CallState, hasBatchBegun: boolean): Illegal | undefined {
-  const { attempt, late } = event.data as EventData<'ExecutionSucceeded'>;
+  const { attempt } = event.data as EventData<'ExecutionSucceeded'>;
   const { execution, request } = call;
   if (!request.clientExecuted) return illegal('outcome', 'a resolver executes this call');
   if (attempt !== null) return illegal('outcome', 'a client has no attempt');
   if (execution.status !== 'none') return illegal('outcome', `the execution is ${execution.status}`);
-  const isLate = late === 'execute-by-over';
-  if (!isPermitted(call) && !(call.permission === 'lapsed' && isLate)) {
+  if (!isPermitted(call) && call.permission !== 'lapsed') {
     return illegal('outcome', `the call is ${call.permission}: no approval and no rule lets it run`);
   }
-  return notInBatch(event, call, hasBatchBegun);
+  return notAsLate(event, call, hasBatchBegun) ?? notInBatch(event, call, hasBatchBegun);
+}
+
+/** The output of a client after its right to run is recorded as late, and no other. */
+function notAsLate(event: JudgedEvent, call: CallState, hasBatchBegun: boolean): Illegal | undefined {
+  const { late, reportedAt } = event.data as EventData<'ExecutionSucceeded'>;
+  const mayLapse = call.permission === 'approved' && !call.isCommitted && !hasBatchBegun;
+  const isLate = call.permission === 'lapsed' || (mayLapse && hasCome(call.executeBy, reportedAt));
+  // Version 1 began without the word.
+  if (isLate === (late === 'execute-by-over') || (isLate && isOfVersion1(event))) return undefined;
+  return illegal('outcome', `it is recorded as ${late ?? 'in time'}, and is ${isLate ? 'late' : 'in time'}`);
 }
 
 function ofResolver(event: JudgedEvent, call: CallState): Illegal | undefined {

@@ -39,7 +39,15 @@ export type LegalityRule =
   | 'signature';
 
 /** Why the judge could not prove something about an event that breaks no rule. */
-export type Unproven = 'sealed-values' | 'set-aside' | 'leans-on-set-aside' | 'passkey-by-sign-in' | 'hidden-card';
+export type Unproven =
+  | 'sealed-values'
+  | 'set-aside'
+  | 'leans-on-set-aside'
+  | 'passkey-by-sign-in'
+  | 'hidden-card'
+  | 'ended-votes'
+  | 'grant-condition'
+  | 'older-rules';
 
 /** The judge's word about one event. */
 export interface Judgement {

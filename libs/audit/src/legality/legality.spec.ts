@@ -10,12 +10,14 @@ import {
   grantId,
   minute,
   requirement,
+  salt,
   story,
   use,
   verdict,
 } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
-import type { LegalityRule } from './judged-event.js';
+import type { JudgedEvent, LegalityRule } from './judged-event.js';
+import { digestOf } from './digests.js';
 import { createLegality } from './legality.js';
 import { readStored } from './stored-events.js';
 
@@ -56,6 +58,15 @@ const twoStages = {
   ],
 };
 const byGrant = { verdict: verdict('allow', { grantId }) };
+/** A call that a grant with other terms covers. */
+const coveredBy = (terms: Readonly<Record<string, unknown>>): Story =>
+  story().policy().grant('GrantCreated', terms).grant('GrantUsed', use).request().allow(byGrant);
+const clientRun = story()
+  .policy()
+  .request({ clientExecuted: true })
+  .ask()
+  .respond('alice')
+  .respond('bob', { resolution: 'approved', respondedAt: minute(2), executeBy: minute(12) });
 const unknown = claimed.about('ExecutionOutcomeUnknown', { attempt: 1, reason: 'lost', unknownSince: minute(5) });
 const retried = unknown.about('ExecutionReconciled', {
   ...{ status: 'retry', note: 'it did not run', reconciledBy: 'alice', reconciledAt: minute(6) },
@@ -94,6 +105,20 @@ const legal: readonly (readonly [name: string, log: Story])[] = [
   ],
   ['a person says that a lost call may run again', retried.claim({ attempt: 2 }).report({ attempt: 2 })],
   ['an idempotent tool runs twice', idempotent.claim({ attempt: 2 })],
+  [
+    'a grant covers exactly these arguments',
+    coveredBy({
+      match: { digest: digestOf([digestOf({ arguments: args, toolName: 'refund' }), salt]), salt },
+      labels: {},
+      requestedBy: 'agent',
+      agentId: 'agent',
+      runId: 'run',
+    }).claim(),
+  ],
+  [
+    'a client reports late what it ran',
+    clientRun.report({ attempt: null, executedBy: 'client', reportedAt: minute(13), late: 'execute-by-over' }),
+  ],
   ['a grant covers a call', granted.grant('GrantUsed', use).request().allow(byGrant).claim()],
   [
     'an approved call is not claimed in time',
@@ -409,6 +434,74 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
   ['a batch that begins while a member waits', 'batch', story().policy().request(batched).ask().batch('BatchBegun')],
   ['a policy under the hash of another', 'policy', story().policy({ content: { version: 1, default: 'allow' } })],
   [
+    'a vote whose headers name another run',
+    'stream',
+    asked.append(`toolCall-${callId}`, 'ApprovalResponded', asked.respond('alice').events.at(-1)?.data as never, {
+      runId: 'other',
+    }),
+  ],
+  [
+    'a vote whose headers name another tool',
+    'stream',
+    asked.append(`toolCall-${callId}`, 'ApprovalResponded', asked.respond('alice').events.at(-1)?.data as never, {
+      tool: { toolCallId: 'call', toolName: 'harmless', agentId: 'agent' },
+    }),
+  ],
+  [
+    'a request whose headers name another agent',
+    'stream',
+    story()
+      .policy()
+      .request({}, { tool: { toolCallId: 'call', toolName: 'refund', agentId: 'other' } }),
+  ],
+  ['a grant of another run', 'grant', coveredBy({ runId: 'other' })],
+  ['a grant of another agent', 'grant', coveredBy({ agentId: 'other' })],
+  ['a grant for calls of another principal', 'grant', coveredBy({ requestedBy: 'other' })],
+  ['a grant for calls with another label', 'grant', coveredBy({ labels: { cwd: '/tmp' } })],
+  ['a grant for other arguments', 'grant', coveredBy({ match: { digest: digestOf(['x', salt]), salt } })],
+  ['a grant of another tenant', 'stream', story().policy().grant('GrantCreated', { tenant: 'other' })],
+  [
+    'a revocation of another grant',
+    'stream',
+    granted.grant('GrantRevoked', { grantId: 'grn_x', revokedBy: 'alice', via: 'api', revokedAt: minute(1) }),
+  ],
+  ['a use of another grant', 'stream', granted.grant('GrantUsed', { ...use, grantId: 'grn_x' })],
+  [
+    'a policy in the stream of another tenant',
+    'stream',
+    story().append('policy-other', 'PolicyActivated', story().policy().events[0]?.data as never),
+  ],
+  ['the end of a vote that nobody has', 'vote', asked.respond('alice', { endedVotes: ['bob'] })],
+  [
+    'an escalation that ends a vote that nobody has',
+    'vote',
+    story()
+      .policy()
+      .request()
+      .ask({}, upward)
+      .about('ApprovalEscalated', { ...escalation, endedVotes: ['bob'] }),
+  ],
+  [
+    'an output of a client after its right to run that claims to be in time',
+    'outcome',
+    clientRun.report({ attempt: null, executedBy: 'client', reportedAt: minute(13) }),
+  ],
+  [
+    'an output of a client in time that claims to be late',
+    'outcome',
+    clientRun.report({ attempt: null, executedBy: 'client', late: 'execute-by-over' }),
+  ],
+  [
+    'an event of an older version after a newer one',
+    'stream',
+    asked.append(
+      `toolCall-${callId}`,
+      'ApprovalExpired',
+      { approvalId: approvalId(), expiredAt: minute(10) },
+      { schemaVersion: 1 },
+    ),
+  ],
+  [
     'a claim in a stream of messages',
     'stream',
     story().append('delivery-x', 'ExecutionClaimed', claimed.events.at(-1)?.data as Record<string, unknown>),
@@ -433,6 +526,33 @@ describe('the judge of legality', () => {
       rule: 'revision',
       eventId: 'event-5',
     });
+  });
+
+  it.each([
+    ['that claim to be erased', { erased: ['/arguments/amount'] }],
+    ['whose key claims to be lost', { missing: ['/arguments/amount'] }],
+    ['that claim to be sealed, and are not', { sealed: { key: 'key', pointers: ['/arguments/amount'], box: '' } }],
+    ['that claim to be sealed, and are not there', { sealed: { key: 'key', pointers: ['/arguments/x'], box: '' } }],
+  ])('does not read an event with values %s', (_, metadata) => {
+    const { events } = story().request({}, metadata);
+    expect(readStored(events[0] as (typeof events)[number])).toHaveProperty('unreadable');
+  });
+
+  it.each([
+    ['ends the vote of another', asked.respond('alice').respond('bob', { endedVotes: ['alice'] })],
+    ['withdraws the vote of another name', asked.respond('alice').withdraw('bob', { castBy: 'alice' })],
+  ])('does not say that somebody rightly %s', (_, log) => {
+    const legality = createLegality(new Map());
+    const judged = log.events.map((stored) => legality.judge(readStored(stored) as JudgedEvent));
+    expect(judged.at(-1)).toEqual({ illegal: [], unproven: ['ended-votes'] });
+  });
+
+  it('says which calls it judged by the rules of an older version after a newer one', () => {
+    const old = { schemaVersion: 1 };
+    const log = story().policy().request({}, old);
+    const legality = createLegality(new Map());
+    const judged = log.events.map((stored) => legality.judge(readStored(stored) as JudgedEvent));
+    expect(judged.map(({ unproven }) => unproven)).toEqual([[], ['older-rules']]);
   });
 
   it('says where sealed values keep it from computing a digest', () => {

@@ -25,19 +25,26 @@ export interface Legality {
 export function createLegality(streams: KnownStreams): Legality {
   const cited = new Set<string>();
   const recorded = new Set<string>();
+  let newest = 1;
   return {
     judge: (event) => {
       const known = streams.get(event.stream);
       const misplaced = misplacedIn(known, event);
-      const { next, unproven } = judged(event, known?.state, streams);
+      const { next, unproven } = judged(event, known, streams);
       const broken = isIllegal(next) ? next : undefined;
       const state = isIllegal(next) ? known?.state : next;
-      streams.set(event.stream, { next: event.revision + 1, state });
+      streams.set(event.stream, {
+        next: event.revision + 1,
+        state,
+        version: Math.max(versionOf(known), event.writtenAs),
+      });
+      const isOlder = event.writtenAs < newest && state?.kind === 'call';
+      newest = Math.max(newest, event.writtenAs);
       notePolicies(event, cited, recorded);
       const isLeaning = streamsBehind(event).some((stream) => streams.get(stream)?.state?.kind === 'set-aside');
       return {
         illegal: broken === undefined ? misplaced : [...misplaced, broken],
-        unproven: isLeaning ? [...unproven, 'leans-on-set-aside'] : unproven,
+        unproven: [...unproven, ...optionally('leans-on-set-aside', isLeaning), ...optionally('older-rules', isOlder)],
       };
     },
     setAside: (event) => {
@@ -56,12 +63,31 @@ function misplacedIn(known: KnownStream | undefined, { revision }: Pick<JudgedEv
   return [illegal('revision', `its revision is ${String(revision)} where ${String(next)} comes next`)];
 }
 
+/**
+ * Attack: an event of an older version, whose rules were weaker, goes on with a stream of a newer one. A process of the older
+ * version cannot read that stream, and so writes nothing to it.
+ */
+function older(version: number): Judged {
+  const detail = `its schema version is older than the ${String(version)} of an event before it`;
+  return { next: illegal('stream', detail), unproven: [] };
+}
+
+function optionally(what: Unproven, applies: boolean): readonly Unproven[] {
+  return applies ? [what] : [];
+}
+
 interface Judged {
   readonly next: Illegal | StreamState;
   readonly unproven: readonly Unproven[];
 }
 
-function judged(event: JudgedEvent, state: StreamState | undefined, streams: KnownStreams): Judged {
+function versionOf(known: KnownStream | undefined): number {
+  return known?.version ?? 1;
+}
+
+function judged(event: JudgedEvent, known: KnownStream | undefined, streams: KnownStreams): Judged {
+  if (event.writtenAs < versionOf(known)) return older(versionOf(known));
+  const state = known?.state;
   if (state?.kind === 'set-aside') return { next: state, unproven: ['set-aside'] };
   const { stream } = event;
   if (stream.startsWith('toolCall-')) return judgeCall(event, ofKind('call', state), streams);

@@ -17,6 +17,14 @@ export function peopleOf({ by, onBehalfOf }: Voice): readonly string[] {
   return onBehalfOf === null ? [by] : [by, onBehalfOf];
 }
 
+/** The first of these names that no vote was cast under; undefined: each has one. */
+export function notCounted(
+  names: readonly string[],
+  { votes }: { readonly votes: readonly Voice[] },
+): string | undefined {
+  return names.find((name) => !votes.some(({ by }) => isSameName(by, name)));
+}
+
 /** Returns whether two votes have a person in common, who would count twice. */
 export function isSameVoice(one: Voice, other: Voice): boolean {
   return peopleOf(one).some((name) => isBehind(other, name));

@@ -1,6 +1,6 @@
 import type { GrantTerms } from '@countersign/contracts';
 import { digestOf } from './digests.js';
-import { illegal, isCallType } from './judged-event.js';
+import { illegal, isCallType, isSealedAt } from './judged-event.js';
 import type { Illegal, JudgedEvent } from './judged-event.js';
 import { isSameName } from './names.js';
 import { batchStreamOf } from './requests.js';
@@ -14,6 +14,9 @@ const grantUsesMax = 10_000;
 
 /** Judges an event of a grant's stream. */
 export function judgeGrant(event: JudgedEvent, grant: GrantState | undefined): Next<GrantState> {
+  const { grantId } = event.data as { readonly grantId?: string };
+  const isPlaced = grantId === undefined || event.stream === `grant-${grantId}`;
+  if (!isPlaced) return illegal('stream', 'its grantId is not that of its stream');
   if (event.type === 'GrantProposed' || event.type === 'GrantCreated') return granted(event, grant);
   if (grant === undefined) return illegal('grant', 'no such grant is recorded');
   switch (event.type) {
@@ -31,7 +34,7 @@ export function judgeGrant(event: JudgedEvent, grant: GrantState | undefined): N
 function granted(event: JudgedEvent, grant: GrantState | undefined): Next<GrantState> {
   const terms = event.data as GrantTerms;
   if (grant !== undefined) return illegal('grant', 'its terms are recorded already');
-  if (event.stream !== `grant-${terms.grantId}`) return illegal('stream', 'its grantId is not that of its stream');
+  if (terms.tenant !== event.metadata.tenant) return illegal('stream', 'it is a grant of another tenant');
   const isProposed = event.type === 'GrantProposed';
   if (isProposed !== (terms.risk === 'high')) return illegal('grant', 'a grant of high risk waits for a second person');
   const { createdBy, toolName, expiresAt, maxUses } = terms;
@@ -44,7 +47,15 @@ function granted(event: JudgedEvent, grant: GrantState | undefined): Next<GrantS
     expiresAt,
     usesMax,
     callIds: [],
+    scope: scopeOf(event, terms),
   };
+}
+
+function scopeOf(event: JudgedEvent, terms: GrantTerms): GrantState['scope'] {
+  const { runId, agentId, requestedBy = null, labels = {}, match } = terms;
+  const salt = 'digest' in match && !isSealedAt(event, '/match/salt') ? match.salt : null;
+  const exactly = 'digest' in match ? { digest: match.digest, salt } : null;
+  return { runId, agentId, requestedBy, labels, exactly, hasCondition: 'when' in match };
 }
 
 function confirmed(event: JudgedEvent, grant: GrantState): Next<GrantState> {
@@ -110,7 +121,9 @@ function isReady(callId: string, batchStream: string, streams: KnownStreams): bo
 /** Judges the record of a policy: its version is the hash of its content. */
 export function judgePolicy(event: JudgedEvent, policy: PolicyState | undefined): Next<PolicyState> {
   const type = event.stream.startsWith('shadow-policy-') ? 'ShadowPolicyActivated' : 'PolicyActivated';
+  const owner = event.stream.slice(event.stream.indexOf('policy-') + 'policy-'.length);
   if (event.type !== type) return illegal('stream', `an event of the type ${event.type} has no place in this stream`);
+  if (owner !== event.metadata.tenant) return illegal('stream', 'its tenant is not that of its stream');
   const { policyVersion, content } = event.data as { readonly policyVersion: string; readonly content: unknown };
   if (policyVersion !== digestOf(content)) return illegal('policy', 'its version is not the hash of its content');
   const versions = policy?.versions ?? [];

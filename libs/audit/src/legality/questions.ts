@@ -2,7 +2,7 @@ import type { EventData, Requirement } from '@countersign/contracts';
 import type { ApprovalState, CallState, CountedVote, ProposalState } from './call-state.js';
 import { illegal, isOfVersion1 } from './judged-event.js';
 import type { Illegal, JudgedEvent } from './judged-event.js';
-import { compared, isBehind } from './names.js';
+import { compared, isBehind, notCounted } from './names.js';
 import { backToLastRun, backToRequest, strictest } from './proposal.js';
 import { openStage } from './seats.js';
 import { textDigest } from './shown-card.js';
@@ -140,6 +140,8 @@ export function escalate(event: JudgedEvent, approval: ApprovalState): Changed {
   if (level !== approval.escalations + 1) return illegal('approval', `level ${String(level)} is not the next one`);
   const broken = notOf(data, requirement, opened.filter((one) => one.requirement === index).length);
   if (broken !== undefined) return broken;
+  const unknown = notCounted(endedVotes, approval);
+  if (unknown !== undefined) return illegal('vote', `it ends a vote of ${unknown}, who has none`);
   const ended = endedVotes.map(compared);
   const left = { ...approval, votes: approval.votes.filter(({ by }) => !ended.includes(compared(by))) };
   return {

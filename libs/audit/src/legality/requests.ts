@@ -44,11 +44,14 @@ function wrongDigest(event: JudgedEvent, data: Requested): Illegal | undefined {
 
 function factsOf(event: JudgedEvent, data: Requested): RequestFacts {
   const { callId, actionDigest, tenant, agentId, runId, toolCallId, toolName, toolSchemaHash } = data;
-  const { batchMode, batchCallIds, requestedBy } = data;
+  const { batchMode, batchCallIds, requestedBy, labels } = data;
+  const isHidden = isHiddenRequest(event);
   const isMember = batchMode === 'all-or-nothing' && batchCallIds.length > 1;
   return {
     ...{ callId, actionDigest, tenant, agentId, runId, toolCallId, toolName, toolSchemaHash },
-    salt: isHiddenRequest(event) ? null : data.salt,
+    ...{ requestedBy, labels },
+    salt: isHidden ? null : data.salt,
+    argumentsDigest: isHidden ? null : digestOf({ arguments: data.arguments, toolName }),
     shown: shownOfRequest(event, data),
     requesters: requestersOf(data),
     clientExecuted: data.clientExecuted,

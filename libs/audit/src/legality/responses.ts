@@ -2,7 +2,7 @@ import type { ApprovalState, CallState, CountedVote } from './call-state.js';
 import { digestOfAction } from './digests.js';
 import { illegal, isOfVersion1, isSealedAt } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
-import { compared, isSameVoice, peopleOf } from './names.js';
+import { compared, isSameVoice, notCounted, peopleOf } from './names.js';
 import { digestOfProposal, numberOf, proposalOf, strictest, withProposal } from './proposal.js';
 import type { Response } from './proposal.js';
 import { couldBeDenied, isDeniedForSure, isOneStage, isSatisfied, mayVote, openStage } from './seats.js';
@@ -13,6 +13,8 @@ import { hasCome, storedAfter } from './times.js';
 
 /** One response in its context. `after` is the approval with it. */
 interface Answered {
+  /** A name whose vote it ends, and that has none. */
+  readonly unknown: string | undefined;
   readonly event: JudgedEvent;
   readonly response: Response;
   readonly call: CallState;
@@ -59,10 +61,14 @@ function answeredBy(event: JudgedEvent, response: Response, call: CallState, app
   };
   const votes = [...proposed.votes.filter((one) => !isSameVoice(one, vote)), vote];
   const isTouched = proposed.isTouched || response.decision.type !== 'approve';
-  return { event, response, call, before, after: { ...proposed, votes, isTouched }, vote };
+  const unknown = notCounted(response.endedVotes ?? [], approval);
+  return { unknown, event, response, call, before, after: { ...proposed, votes, isTouched }, vote };
 }
 
 type Rule = (answered: Answered) => Illegal | undefined;
+
+const endsVotes: Rule = ({ unknown }) =>
+  unknown === undefined ? undefined : illegal('vote', `it ends a vote of ${unknown}, who has none`);
 
 const isInTime: Rule = ({ response: { respondedAt }, before: { proposal } }) => {
   const over = proposal.expiresAt.findIndex(
@@ -170,7 +176,7 @@ const isExecutableUntil: Rule = ({ response: { resolution, respondedAt, executeB
 
 const personRules: readonly Rule[] = [
   ...[isOfCurrent, isOfAction, isInTime, isShown, isVoter, isSigned, isAssured, isNotRequester, isAllowed],
-  ...[isFirstVote, isNotBlocked, isResolved, isExecutableUntil],
+  ...[endsVotes, isFirstVote, isNotBlocked, isResolved, isExecutableUntil],
 ];
 
 /** Silence approves the untouched first round of a request below high risk, after its deadline, where the policy says so. */
@@ -194,10 +200,13 @@ function isUntouched({ round, number, isTouched }: ApprovalState): boolean {
   return round === 1 && number === 1 && !isTouched;
 }
 
-const silenceRules: readonly Rule[] = [isOfCurrent, isOfAction, maySilence, isExecutableUntil];
+const silenceRules: readonly Rule[] = [endsVotes, isOfCurrent, isOfAction, maySilence, isExecutableUntil];
 
 function unprovenOf({ event, response, call, before }: Answered): readonly Unproven[] {
   const isUnread = isHidden(event) || isSealedAt(event, '/decision/output');
   const isUnseen = response.shown !== null && digestOfProposal(before, call.request.salt) === null;
-  return isUnread || isUnseen ? ['sealed-values'] : [];
+  return [
+    ...(isUnread || isUnseen ? (['sealed-values'] as const) : []),
+    ...(response.endedVotes === undefined ? [] : (['ended-votes'] as const)),
+  ];
 }

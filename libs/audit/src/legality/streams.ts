@@ -9,6 +9,16 @@ export interface GrantState {
   readonly expiresAt: string;
   readonly usesMax: number;
   readonly callIds: readonly string[];
+  /** The calls that it is about, besides their tool; null: every one. */
+  readonly scope: {
+    readonly runId: string | null;
+    readonly agentId: string | null;
+    readonly requestedBy: string | null;
+    readonly labels: Readonly<Record<string, string>>;
+    /** Null: any arguments. A sealed salt is null. */
+    readonly exactly: { readonly digest: string; readonly salt: string | null } | null;
+    readonly hasCondition: boolean;
+  };
 }
 
 /** Of a batch: what was decided, once. */
@@ -59,6 +69,8 @@ export interface KnownStream {
   readonly next: number;
   /** Undefined: it has no legal event yet. */
   readonly state: StreamState | undefined;
+  /** The newest schema version of its events; absent: 1. */
+  readonly version?: number;
 }
 
 /** What the judge remembers of all streams. A `Map` is enough; a verifier of large logs keeps most of it in a file. */

@@ -37,6 +37,10 @@ const words: Readonly<Record<Counted, string>> = {
   'sealed-values': 'with sealed or erased values: their action or proposal digest was not recomputed',
   'passkey-by-sign-in': 'about passkeys that count by a sign-in alone: compare their public keys with their owners',
   'hidden-card': 'with the signature of a card that has hidden values: the card was not recomputed',
+  'ended-votes':
+    'that ended votes of other names: whether those people had lost the right, or are the same person, was not checked',
+  'grant-condition': 'permitted by a grant with a condition on the arguments: it was not evaluated',
+  'older-rules': 'of an older schema version after newer ones: judged by the rules of that version, which were weaker',
   'set-aside': 'after an event of their stream that cannot be read or was not shown: not judged',
   'leans-on-set-aside': 'permitted by a grant or a call that was not judged: whether it permits them was not checked',
   commitment: 'held as commitments only: their content was not shown, and not judged',
