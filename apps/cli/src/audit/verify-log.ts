@@ -42,6 +42,7 @@ export interface VerifyRun {
 /** Checks a log against what the auditor kept, and its events against the rules. @throws CliError when it cannot be read */
 export async function verifyLog({ output, options, streams, openSource }: VerifyRun): Promise<ExitCode> {
   const [keys, policy] = [readKeys(options.vkey), readPolicy(options.policy)];
+  checkPeriod(options);
   const kept = readSince(options.since);
   const source = await openSource();
   const progress = createProgress(output, source.total, 'events');
@@ -74,6 +75,12 @@ export async function verifyLog({ output, options, streams, openSource }: Verify
     progress.clear();
     source.close();
   }
+}
+
+/** Attack: a period that has no time in it, so that no event is judged by itself. */
+function checkPeriod({ from, to }: VerifyOptions): void {
+  if (from === undefined || to === undefined || from < to) return;
+  throw usageError('--from is not before --to, so no event would be judged.', 'Name a time that has events.');
 }
 
 function optionally(check: CheckName, isChecked: boolean): readonly CheckName[] {

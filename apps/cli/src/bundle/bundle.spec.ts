@@ -359,6 +359,32 @@ describe('a hostile bundle', () => {
     expect(findings).toContainEqual(expect.objectContaining({ check: 'body', index: at }));
   });
 
+  it('is found to leave out the content of a denial, and to show it as an approval', async () => {
+    const { events } = approvedStory();
+    const folder = fresh();
+    await exportTo(folder, { events, note: honestCheckpoint(events) });
+    const lines = textOf(folder, eventsPath).replace(/"body":\{"data".*bob.*$/m, '"body":null}');
+    writeFileSync(join(folder, eventsPath), lines);
+    rewriteManifest(folder, (manifest) => ({ ...manifest, commitments: 1 }));
+    const { code, findings } = await verified(folder, ...trust.slice(0, 2), '--all');
+    expect(code).toBe(1);
+    expect(findings).toContainEqual(expect.objectContaining({ check: 'files', index: 4 }));
+  });
+
+  it('is found to be without contents although it says that it has all', async () => {
+    const events = approvedStory()
+      .claim()
+      .report({ output: { password: 'hunter2' } }).events;
+    const folder = fresh();
+    await exportTo(folder, { events, note: honestCheckpoint(events) });
+    rewriteManifest(folder, (manifest) => ({ ...manifest, values: 'clear' }));
+    expect((await verified(folder, ...trust.slice(0, 2))).findings).toMatchObject([{ check: 'files' }]);
+  });
+
+  it('is not judged for a time that ends before it begins', async () => {
+    expect((await verified(honest, ...trust, '--from', '2026-02-01', '--to', '2026-01-01')).code).toBe(2);
+  });
+
   it('is found to have a file too many, and a last file that is cut off', async () => {
     const [more, cut] = [copied(), copied()];
     writeFileSync(join(more, 'events', '000000051200.ndjson'), '');
@@ -385,6 +411,11 @@ describe('a hostile bundle', () => {
       '[]',
       '{"format":"countersign-bundle/1"}',
       textOf(honest, 'manifest.json').replace('bundle/1', 'bundle/2'),
+      // Nothing vouches for a member that no check reads, and programs differ in which of two they show.
+      textOf(honest, 'manifest.json').replace('"tenant"', '"approvedBy": "alice", "tenant"'),
+      textOf(honest, 'manifest.json').replace('"tenant"', '"tenant": "other", "tenant"'),
+      textOf(honest, 'manifest.json').replace('"sha256"', '"note": "x", "sha256"'),
+      textOf(honest, 'manifest.json').replace('"first"', '"last": 7, "first"'),
     ]) {
       writeFileSync(join(folder, 'manifest.json'), text);
       expect((await verified(folder, ...trust)).code).toBe(2);

@@ -75,7 +75,9 @@ function isSame(
 ): boolean {
   const { size, from, to } = manifest.range;
   const isRanged = size === range.size && from === range.from && to === range.to;
-  return isRanged && manifest.commitments === commitments && manifest.root === root;
+  // A bundle with values in clear leaves out no content.
+  const isCounted = manifest.commitments === commitments && (commitments === 0 || manifest.values === 'stored');
+  return isRanged && isCounted && manifest.root === root;
 }
 
 function isWithoutNote({ origin, epoch, checkpoint }: Manifest): boolean {

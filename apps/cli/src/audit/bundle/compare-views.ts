@@ -82,7 +82,17 @@ function viewIn(table: Table, index: number, entry: Entry, made: LogEventView | 
   if (text === undefined) return undefined;
   if (made !== undefined) return text === JSON.stringify(made) ? made : undefined;
   const view = parsed(text);
-  return view !== undefined && isAt(view, index, entry) ? view : undefined;
+  return view !== undefined && isAt(view, index, entry) && mayHide(view) ? view : undefined;
+}
+
+/**
+ * Returns whether such an event can have had hidden values, so that its content may be left out. Attack: the content of a denial
+ * is left out, and its view says that the person approved. Of responses only an edit and an answer have values.
+ */
+function mayHide({ type, data }: LogEventView): boolean {
+  if (type !== 'ApprovalResponded' || data === null) return true;
+  const { decision } = data as { readonly decision?: { readonly type?: unknown } | null };
+  return decision?.type === 'edit' || decision?.type === 'answer';
 }
 
 function isAt(view: LogEventView, index: number, entry: Entry): boolean {

@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseShown } from '@countersign/audit';
 import { bundleFiles, bundleFormat } from '../../bundle/layout.js';
 import type { Manifest, ManifestFile } from '../../bundle/layout.js';
 import { usageError } from '../../cli-error.js';
@@ -12,11 +13,11 @@ export function isBundle(folder: string): boolean {
   return existsSync(join(folder, bundleFiles.manifest));
 }
 
-/** Reads the manifest of a bundle. Nothing in it is trusted. @throws CliError for a file that is none */
+/** Reads the manifest of a bundle. Nothing in it is trusted, and it has no member that is not compared. @throws CliError for a file that is none */
 export function readManifest(folder: string): Manifest {
   const file = join(folder, bundleFiles.manifest);
   if (lstatSync(file).size > manifestBytesMax) throw noManifest(file);
-  const manifest = parsed(readFileSync(file, 'utf8'));
+  const manifest = parseShown(readFileSync(file, 'utf8'));
   if (isManifest(manifest)) return manifest;
   throw noManifest(file);
 }
@@ -25,21 +26,14 @@ function noManifest(file: string): Error {
   return usageError(`${file} is no manifest of a bundle.`, 'Name a folder that `countersign audit export` wrote.');
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function isManifest(value: unknown): value is Manifest {
   if (!isObject(value) || value['format'] !== bundleFormat) return false;
+  if (!hasOnly(value, ['format', ...Object.keys(members)])) return false;
   return Object.entries(members).every(([name, fits]) => fits(value[name]));
 }
 
 function isRange(value: unknown): boolean {
-  if (!isObject(value)) return false;
+  if (!isObject(value) || !hasOnly(value, ['first', 'size', 'from', 'to'])) return false;
   const { first, size, from, to } = value;
   return first === 0 && isCount(size) && isTextOrNull(from) && isTextOrNull(to);
 }
@@ -48,8 +42,15 @@ function areFiles(value: unknown): boolean {
   return isObject(value) && Object.values(value).every((file) => isObject(file) && isFile(file));
 }
 
-function isFile({ bytes, sha256 }: Readonly<Record<string, unknown>>): boolean {
-  return isCount(bytes) && typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256);
+function isFile(file: Readonly<Record<string, unknown>>): boolean {
+  const { bytes, sha256 } = file;
+  return (
+    hasOnly(file, ['bytes', 'sha256']) && isCount(bytes) && typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256)
+  );
+}
+
+function hasOnly(value: object, names: readonly string[]): boolean {
+  return Object.keys(value).every((name) => names.includes(name));
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
