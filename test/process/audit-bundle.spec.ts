@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { runOnNodes } from './cli/nodes.js';
@@ -98,4 +98,49 @@ test('bundles of a running server are proven on every Node, also from before an 
       });
     }
   }
+}, 120_000);
+
+test('a server gives the bundle that its data folder gives, to an auditor alone', async () => {
+  const installed = await install();
+  const { stage, folder, tokens, port } = installed;
+  // The default of a hidden value is recorded in clear: its event is a commitment.
+  const toolSchema = {
+    type: 'object',
+    properties: { password: { type: 'string', writeOnly: true, default: 'hunter3' } },
+  };
+  const call = await requestOne(stage, { needsApproval: true, arguments: { password: secret }, toolSchema });
+  await respond(stage, call, { type: 'deny' });
+  for (let n = 0; n < 300; n += 1) await requestOne(stage);
+  writeFileSync(join(folder, 'keys.txt'), (await runCli(installed, ['audit', 'keys'])).out);
+  writeFileSync(join(folder, 'kept.txt'), (await runCli(installed, ['audit', 'checkpoint', '--now'])).out);
+
+  const url = `http://127.0.0.1:${String(port)}`;
+  const ask = (name: string, token: string, ...args: readonly string[]) =>
+    runCli({ ...installed, env: { COUNTERSIGN_TOKEN: token } }, ['audit', 'export', url, '-o', name, ...args]);
+  const outside = await ask('served', tokens.me, '--url', 'http://127.0.0.1:1');
+  expect(outside).toMatchObject({ code: 0, err: '' });
+  expect((await runCli(installed, ['audit', 'export', '-o', 'copied'])).code).toBe(0);
+  const [served, copied] = [join(folder, 'served'), join(folder, 'copied')];
+  const lines = linesOf(served);
+  expect(lines.filter((line) => line.includes('"body":null'))).not.toEqual([]);
+  expect(lines.length).toBeGreaterThan(600);
+  expect(linesOf(copied).slice(0, lines.length)).toEqual(lines);
+  expect(wholeText(served)).not.toMatch(/hunter[23]/);
+  const verify = ['--vkey', 'keys.txt', '--since', 'kept.txt'];
+  expect(await runCli(installed, ['audit', 'verify', 'served', ...verify])).toMatchObject({ code: 0 });
+  copyFileSync(join(served, 'verify.mjs'), join(folder, 'verify.mjs'));
+  for (const result of runOnNodes(folder, ['verify.mjs', 'served', ...verify]))
+    expect(result).toMatchObject({ code: 0 });
+  const month = readdirSync(join(served, 'views')).find((name) => name.endsWith('.ndjson')) ?? '';
+  // The view of a commitment is the one of the server.
+  const viewsOf = (bundle: string) =>
+    readFileSync(join(bundle, 'views', month), 'utf8')
+      .split('\n')
+      .slice(0, lines.length)
+      .filter((_, index) => !lines[index]?.includes('"body":null'));
+  expect(viewsOf(copied)).toEqual(viewsOf(served));
+
+  expect((await ask('agents', tokens.agent)).code).toBe(4);
+  expect((await ask('others', tokens.me, '--tenant', 'others')).code).toBe(2);
+  expect((await ask('clear', tokens.me, '--values', 'clear')).code).toBe(2);
 }, 120_000);

@@ -1,5 +1,5 @@
 import type { CheckName, Entry, Finding, Hash, Place } from '@countersign/audit';
-import type { StoredEvent } from '@countersign/contracts';
+import type { LogEventView, StoredEvent } from '@countersign/contracts';
 
 /** A fault in the bytes of an event, or in its place. */
 export type Damage = Pick<Finding, 'check' | 'detail'> & Partial<Pick<Place, 'index'>>;
@@ -10,6 +10,8 @@ export interface SourceEvent {
   readonly stored: StoredEvent | undefined;
   /** The entry, where the source has one; without `stored` it is a commitment. */
   readonly entry?: Entry;
+  /** The masked view of a commitment, where the source has one. */
+  readonly view?: LogEventView;
   /** The entry as the tree has it. */
   readonly entryText?: string;
   readonly damage: readonly Damage[];

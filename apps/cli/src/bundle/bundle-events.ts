@@ -8,8 +8,9 @@ import {
   formatEntry,
   formatExported,
 } from '@countersign/audit';
+import type { Entry } from '@countersign/audit';
 import { isReadable, systemStreamPrefix, toLogEvent } from '@countersign/contracts';
-import type { LogEvent, StoredEvent } from '@countersign/contracts';
+import type { LogEventView, StoredEvent } from '@countersign/contracts';
 import { csvHeader } from '@countersign/exports';
 import type { AppendFiles } from './append-files.js';
 import { bundleFiles, eventsFile, monthOf, policyFile, viewsFile } from './layout.js';
@@ -36,38 +37,43 @@ export interface BundleTarget {
 
 /** Writes the tenant's next event into every file that has it. */
 export function writeEvent(target: BundleTarget, stored: StoredEvent): void {
-  const { files, tiles, counts, values } = target;
-  const index = tiles.size();
+  const index = target.tiles.size();
   const recordedAt = firstRecordedAt(stored);
   const body = canonicalBody(stored);
   // With its members in the order of the bundle, so that a reader of the bundle makes the same views.
   const event = toLogEvent({ ...stored, data: undefined, ...(JSON.parse(body) as Pick<StoredEvent, 'metadata'>) });
-  const entry = formatEntry({ ...stored, recordedAt, body: digestOfBody(body) });
-  const isCommitment = values === 'stored' && !isShown(event);
-  const line = `${formatExported(index, entry, isCommitment ? null : body)}\n`;
-  files.append(eventsFile(index), line);
-  if (stored.stream.startsWith(systemStreamPrefix)) files.append(bundleFiles.system, line);
-  tiles.append(entry);
-  writeViews(target, { index, recordedAt, event });
+  const isCommitment = target.values === 'stored' && !isShown(event);
+  const entry = { ...stored, recordedAt, body: digestOfBody(body) };
+  writeLine(target, entry, isCommitment ? null : body);
+  writeView(target, recordedAt, viewOf(event, index, recordedAt));
   if (isReadable(event)) writePolicy(target.folder, event.data);
-  counts.commitments += isCommitment ? 1 : 0;
-  counts.from ??= recordedAt;
-  counts.to = recordedAt;
 }
 
-interface Placed {
-  readonly index: number;
-  readonly recordedAt: string;
-  readonly event: LogEvent;
+/** Writes the tenant's next event of which the source has the entry and the masked view alone. */
+export function writeCommitment(target: BundleTarget, entry: Entry, view: LogEventView): void {
+  const placed = { ...view, position: target.tiles.size(), recordedAt: entry.recordedAt };
+  writeLine(target, entry, null);
+  writeView(target, entry.recordedAt, placed);
 }
 
-function writeViews({ files, counts }: BundleTarget, { index, recordedAt, event }: Placed): void {
+function writeLine({ files, tiles, counts }: BundleTarget, entry: Entry, body: string | null): void {
+  const index = tiles.size();
+  const text = formatEntry(entry);
+  const line = `${formatExported(index, text, body)}\n`;
+  files.append(eventsFile(index), line);
+  if (entry.stream.startsWith(systemStreamPrefix)) files.append(bundleFiles.system, line);
+  tiles.append(text);
+  counts.commitments += body === null ? 1 : 0;
+  counts.from ??= entry.recordedAt;
+  counts.to = entry.recordedAt;
+}
+
+function writeView({ files, counts }: BundleTarget, recordedAt: string, view: LogEventView): void {
   const month = monthOf(recordedAt);
   if (!counts.months.includes(month)) {
     counts.months.push(month);
     files.append(viewsFile(month, 'csv'), csvHeader);
   }
-  const view = viewOf(event, index, recordedAt);
   files.append(viewsFile(month, 'ndjson'), `${JSON.stringify(view)}\n`);
   files.append(viewsFile(month, 'csv'), csvOfView(view));
 }

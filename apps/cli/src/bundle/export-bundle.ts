@@ -2,12 +2,11 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSameHash, tenantOf } from '@countersign/audit';
 import type { Anchor, Hash } from '@countersign/audit';
-import type { StoredEvent } from '@countersign/contracts';
 import type { SourceEvent } from '../audit/log-source.js';
 import { localError, usageError } from '../cli-error.js';
 import { openAppendFiles } from './append-files.js';
 import type { AppendFiles } from './append-files.js';
-import { writeEvent } from './bundle-events.js';
+import { writeCommitment, writeEvent } from './bundle-events.js';
 import type { BundleCounts, BundleTarget } from './bundle-events.js';
 import { bundleFiles, bundleFormat, checkpointFile, tilesFile } from './layout.js';
 import type { Manifest, ManifestFile } from './layout.js';
@@ -99,9 +98,7 @@ async function writeEvents(
   for await (const event of ports.eventsAfter(position)) {
     if (ports.interrupted.aborted) return false;
     if (isAfter(event)) break;
-    const stored = soundOf(event);
-    if (tenantOf(stored) !== plan.tenant) continue;
-    writeEvent(target, stored);
+    if (!writeSound(target, event, plan.tenant)) continue;
     const tree = tiles.size() % savedEvery === 0 ? tiles.state() : undefined;
     if (tree !== undefined) {
       saveProgress(target.folder, { plan, position: event.done, tree, counts, lengths: files.sync() });
@@ -112,9 +109,21 @@ async function writeEvents(
   return true;
 }
 
-function soundOf({ stored, damage: [first] }: SourceEvent): StoredEvent {
-  if (first === undefined && stored !== undefined) return stored;
-  throw damaged(first?.detail ?? 'an event is missing');
+/** Returns false for an event of another tenant. */
+function writeSound(
+  target: BundleTarget,
+  { stored, entry, view, damage: [first] }: SourceEvent,
+  tenant: string,
+): boolean {
+  if (first !== undefined) throw damaged(first.detail);
+  if (stored !== undefined) {
+    if (tenantOf(stored) !== tenant) return false;
+    writeEvent(target, stored);
+    return true;
+  }
+  if (entry === undefined || view === undefined) throw damaged('an event is missing');
+  writeCommitment(target, entry, view);
+  return true;
 }
 
 function finishEvents(files: AppendFiles, tiles: TileFiles): void {

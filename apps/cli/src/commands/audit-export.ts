@@ -9,11 +9,12 @@ import { exportBundle } from '../bundle/export-bundle.js';
 import type { ExportPart, ExportPorts } from '../bundle/export-bundle.js';
 import type { Manifest } from '../bundle/layout.js';
 import type { BundlePlan } from '../bundle/progress-file.js';
+import { readServerLog } from '../bundle/server-log.js';
 import { zipFolder } from '../bundle/zip-folder.js';
 import { usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
-import type { Output } from '../invocation.js';
+import type { Invocation, Output } from '../invocation.js';
 import { openDataFolder } from '../sqlite/data-folder.js';
 import type { DataFolder } from '../sqlite/data-folder.js';
 
@@ -24,17 +25,25 @@ export interface ExportOptions {
   readonly values: 'stored' | 'clear';
 }
 
-/** `countersign audit export`: writes a bundle from a data folder. */
-export async function exportLog(output: Output, named: string | undefined, options: ExportOptions): Promise<ExitCode> {
+/** `countersign audit export`: writes a bundle from a data folder, or from a server as its auditor. */
+export async function exportLog(
+  invocation: Output | Invocation,
+  named: string | undefined,
+  options: ExportOptions,
+): Promise<ExitCode> {
+  const output: Output = invocation;
   const verifier = readVerifier();
   const target = resolve(options.output);
   const isZip = target.endsWith('.zip');
   if (isZip && existsSync(target)) throw usageError(`There is a file ${target}.`, 'Name another one.');
-  const source = openLog(resolve(named ?? output.terminal.env['COUNTERSIGN_DATA'] ?? './data'));
+  const source =
+    'client' in invocation
+      ? await openServer(invocation, options)
+      : openLog(resolve(named ?? output.terminal.env['COUNTERSIGN_DATA'] ?? './data'), options);
   const progress = createPartProgress(output);
   try {
     const folder = isZip ? `${target}.partial` : target;
-    const manifest = await exportBundle(portsOf({ source, folder, options, verifier, output, progress }));
+    const manifest = await exportBundle(portsOf({ source, folder, verifier, output, progress }));
     if (manifest === undefined) return interrupted(output);
     if (isZip) {
       await zipFolder(folder, target);
@@ -49,24 +58,39 @@ export async function exportLog(output: Output, named: string | undefined, optio
   }
 }
 
-function openLog(folder: string): DataFolder {
-  if (existsSync(join(folder, 'events.db'))) return openDataFolder(folder);
-  throw usageError(`There is no log in ${folder}.`, 'Name a data folder, or set COUNTERSIGN_DATA.');
+/** The log that is exported. */
+interface ExportSource extends Pick<ExportPorts, 'plan' | 'eventsAfter'> {
+  readonly close: () => void;
+}
+
+async function openServer({ client, terminal }: Invocation, options: ExportOptions): Promise<ExportSource> {
+  const { plan, eventsAfter } = await readServerLog(client, terminal.interrupted, options);
+  return { plan: () => plan, eventsAfter, close: () => undefined };
+}
+
+function openLog(folder: string, options: ExportOptions): ExportSource {
+  if (!existsSync(join(folder, 'events.db'))) {
+    throw usageError(
+      `There is no log in ${folder}.`,
+      'Name a data folder, set COUNTERSIGN_DATA, or give the address of a server.',
+    );
+  }
+  const data = openDataFolder(folder);
+  return { plan: () => planOf(data, options), eventsAfter: data.eventsAfter, close: data.close };
 }
 
 interface Export {
-  readonly source: DataFolder;
+  readonly source: ExportSource;
   readonly folder: string;
-  readonly options: ExportOptions;
   readonly verifier: string;
   readonly output: Output;
   readonly progress: PartProgress;
 }
 
-function portsOf({ source, folder, options, verifier, output, progress }: Export): ExportPorts {
+function portsOf({ source, folder, verifier, output, progress }: Export): ExportPorts {
   return {
     folder,
-    plan: () => planOf(source, options),
+    plan: source.plan,
     eventsAfter: source.eventsAfter,
     newest: anchorsIn,
     documents: (manifest) => documentsOf(manifest, verifier),

@@ -1,6 +1,6 @@
 import { bodyOf } from '@countersign/audit';
-import { isReadable, secretPointers, toLogEventView } from '@countersign/contracts';
-import type { AuditEventsQuery, LogEvent, LogEventView, RecordedEvent } from '@countersign/contracts';
+import { isReadable, isRecordedInClear, toLogEventView } from '@countersign/contracts';
+import type { AuditEventsQuery, LogEvent, LogEventView } from '@countersign/contracts';
 import { csvOf, linesOf, ocsfOf, parquetOf } from '@countersign/exports';
 
 /** A page of the log as a file. */
@@ -59,11 +59,6 @@ function toStoredForm(event: LogEvent): object {
   const { eventId, stream, revision, type, recordedAt } = event;
   const place = { eventId, stream, revision, type, recordedAt };
   const { metadata, data } = isReadable(event) ? event : (event.stored ?? { metadata: undefined, data: undefined });
-  if (isReadable(event) && !hasClearValues(event)) return { ...place, metadata, data };
+  if (isReadable(event) && !isRecordedInClear(event)) return { ...place, metadata, data };
   return { v: 1, ...place, body: bodyOf({ metadata, data }) };
-}
-
-function hasClearValues({ type, data, metadata }: RecordedEvent): boolean {
-  const sealed = new Set(metadata.sealed?.pointers);
-  return secretPointers({ type, data }).some((pointer) => !sealed.has(pointer));
 }

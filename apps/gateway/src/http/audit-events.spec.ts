@@ -254,6 +254,14 @@ it('finds an event that was moved from another store by the time of that store',
   expect(await search('?types=ConfigurationRefused&since=2025-01-01T00:00:00Z')).toEqual([]);
 });
 
+it('gives an event whose schema tells a hidden value as its digest in the stored form', async () => {
+  const pin = { writeOnly: true, default: 'schema-canary' };
+  const { callId } = await api.request({ arguments: {}, toolSchema: { type: 'object', properties: { pin } } });
+  const { body } = await ask(`?callId=${callId}&types=ToolCallRequested&values=stored`);
+  expect(linesOf(body)).toMatchObject([{ v: 1, type: 'ToolCallRequested' }]);
+  expect(body).not.toContain('schema-canary');
+});
+
 describe('the formats of an export', () => {
   it('are a table with a name for a spreadsheet, in which no text is a formula', async () => {
     const { body, headers } = await ask('?format=csv&types=ApprovalResponded&actor=bob');
