@@ -7,13 +7,13 @@ import { types } from 'node:util';
 import { TestEnvironment } from 'jest-environment-node';
 import { cacheCompiledCode } from './code-cache.mjs';
 import { keepNewCoverage } from './new-coverage.mjs';
+import { recognize, shareFor, shareMetadata, sharePackages } from './shared-packages.mjs';
 import { recordCpu, usedCpuMs } from './spec-cpu.mjs';
 
 cacheCompiledCode();
+sharePackages();
 
 const dispatchers = [1, 2].map((version) => Symbol.for(`undici.globalDispatcher.${version}`));
-
-const ordinary = Function.prototype[Symbol.hasInstance];
 
 /** How long a spec's sockets, timers and child processes may take to end after its last hook. */
 const closingMsMax = 5_000;
@@ -27,18 +27,16 @@ export default class extends TestEnvironment {
 
   constructor(config, context) {
     super(config, context);
+    shareFor(config.projectConfig.displayName?.name);
     this.#path = context.testPath;
     this.#spec = relative(config.globalConfig.rootDir, context.testPath);
   }
 
   async setup() {
     await super.setup();
-    const ErrorOfRealm = this.global.Error;
-    Object.defineProperty(ErrorOfRealm, Symbol.hasInstance, {
-      value(candidate) {
-        return this === ErrorOfRealm && types.isNativeError(candidate) ? true : ordinary.call(this, candidate);
-      },
-    });
+    shareMetadata(this.global);
+    recognize(this.global.Error, types.isNativeError);
+    recognize(this.global.Promise, types.isPromise);
     // Node loads them with the first of their classes.
     void new globalThis.Headers();
     for (const name of dispatchers) this.global[name] = globalThis[name];
