@@ -55,7 +55,7 @@ export function toOcsf(event: LogEventView): JsonObject {
     actor: actorOf(event.actor),
     api: apiOf(event),
     src_endpoint: { name: textIn(event, 'via') ?? 'countersign', type_id: 99 },
-    ...aiAgentOf(event),
+    ...messageContextOf(event),
     ...controlOf(event),
     unmapped: event,
   };
@@ -93,8 +93,11 @@ function apiOf({ type, callId, toolName, runId }: LogEventView): JsonObject {
   };
 }
 
-function aiAgentOf({ agentId }: LogEventView): JsonObject {
-  return agentId === null ? {} : { ai_agent: { uid: agentId, name: agentId } };
+/** The agent and its run. Version 1.8.0 has no object for an agent, so it is the application that asks in the role of an agent. */
+function messageContextOf({ agentId, runId }: LogEventView): JsonObject {
+  if (agentId === null) return {};
+  const application = { name: agentId, uid: agentId };
+  return { message_context: { application, ai_role_id: 4, ai_role: 'Agent', ...(runId !== null && { uid: runId }) } };
 }
 
 /** Whether it was allowed: 1 and 1, or 2 (denied) and 2 (blocked). Other events say neither. */
