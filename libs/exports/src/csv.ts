@@ -2,6 +2,9 @@ import { cellsOf, eventColumns } from './columns.js';
 import type { Cell } from './columns.js';
 import type { EventPages } from './pages.js';
 
+/** Most cells: neither a formula nor a text with a separator, seen in one look. */
+const plain = /^[\w{[][^",;|\t\r\n]*$/;
+
 /**
  * Returns a table as CSV (RFC 4180), with a header. A spreadsheet would run a text that begins with `=`, `+`, `-` or `@`, also in
  * full width or after white space, as a formula, so such a text gets an apostrophe in front. A text with a separator of
@@ -29,6 +32,7 @@ export async function* csvOf(pages: EventPages): AsyncGenerator<string, void> {
 function textOf(value: Cell): string {
   if (value === null) return '';
   if (typeof value === 'number') return String(value);
+  if (plain.test(value)) return value;
   const text = /^(?:[\t\r]|\s*[=+\-@＝＋－＠])/.test(value) ? `'${value}` : value;
   return /[",;|\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
