@@ -38,6 +38,7 @@ export async function fillLog(calls: number): Promise<AuditedLog> {
     folder,
     logKeyFile: null,
     logSigner: null,
+    sinks: [],
     store,
     log,
     clock: systemClock,

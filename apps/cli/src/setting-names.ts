@@ -11,6 +11,7 @@ const settingNames: readonly string[] = [
     'RECEIPT_NAMES',
     'LOG_SIGNER',
     'LOG_PUBLIC',
+    'LOG_SINKS',
     'NOTARY_URL',
     'NOTARY_TOKEN_FILE',
     'NOTARY_CA_FILE',

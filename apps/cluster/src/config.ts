@@ -119,7 +119,7 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
     keys: toKeys(values, file),
     keeper: toConnection(values, folder),
     keeperServer: toServer(values, folder),
-    ...toNotaries(values, folder),
+    ...toNotaries(values, folder, env),
     kafka: values.COUNTERSIGN_KAFKA_BROKERS === undefined ? null : toKafka(values, folder),
     policyFile: file(values.COUNTERSIGN_POLICY),
     shadowPolicyFile: file(values.COUNTERSIGN_POLICY_SHADOW),

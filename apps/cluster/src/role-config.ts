@@ -1,3 +1,4 @@
+import type { SinkConfig } from '@countersign/channels';
 import type { OidcConfig } from '@countersign/gateway';
 import type { SignerProgram } from '@countersign/notary';
 import type { LogLevel, Secret } from '@countersign/runtime';
@@ -55,6 +56,8 @@ export interface NotaryServerConfig {
   readonly logSigner: SignerProgram['command'] | null;
   /** The origin of the log in its checkpoints; null: derived from its first event. */
   readonly origin: string | null;
+  /** Where the checkpoints and the tiles of the log are pushed. */
+  readonly sinks: readonly SinkConfig[];
 }
 
 /** The senders of requests on Kafka. */

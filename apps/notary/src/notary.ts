@@ -4,6 +4,7 @@ import { createLead } from './lead.js';
 import { createLogTiles } from './log-tiles.js';
 import type { LogTiles } from './log-tiles.js';
 import type { NotaryPorts } from './ports.js';
+import type { SinkSource } from './sinks/push-log.js';
 import { createSettling } from './settling.js';
 import type { TreeFigures } from './trees.js';
 
@@ -40,6 +41,8 @@ export interface Notary extends LogTiles {
   /** Whether this notary signs. In a cluster another one stands by. */
   readonly isActive: () => boolean;
   readonly figures: () => NotaryFigures;
+  /** What is pushed to the sinks. */
+  readonly source: SinkSource;
   /** Signs what is not signed yet, and stops. */
   readonly stop: () => Promise<void>;
 }
@@ -84,8 +87,19 @@ export function createNotary(ports: NotaryPorts): Notary {
       : { status: 'rewound', why: rewoundWords(why, trees().position(), ports.shared !== undefined) };
   };
   const failed = (): string | undefined => following.problem() ?? settling.problem() ?? lead.problem();
+  const tiles = createLogTiles(store, trees);
   return {
-    ...createLogTiles(store, trees),
+    ...tiles,
+    source: {
+      ...tiles,
+      keyOf: ports.signer.keyOf,
+      newest: (tenant) => (settling.rewound() === undefined ? trees().newest(tenant) : undefined),
+      treeOf: (tenant) => trees().signedTree(tenant)?.tree,
+      hear: (tenant, note) => {
+        trees().hear(tenant, note);
+        void attempt('a checkpoint that a sink has could not be compared with the log');
+      },
+    },
     start: () => {
       running = Promise.all([following.run(), lead.run()]);
     },

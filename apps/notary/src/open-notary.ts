@@ -6,6 +6,10 @@ import { createSeedSigner } from './log-signer.js';
 import { createNotary } from './notary.js';
 import type { Notary } from './notary.js';
 import type { NotaryPorts } from './ports.js';
+import { openSinks } from './sinks/sink-settings.js';
+import type { SinkSettings } from './sinks/sink-settings.js';
+import { createSinks } from './sinks/sinks.js';
+import type { Sinks } from './sinks/sinks.js';
 import { openCheckpointFile } from './sqlite/checkpoint-file.js';
 import { openTreeFile } from './sqlite/tree-file.js';
 
@@ -16,13 +20,20 @@ export interface NotaryPlace extends Omit<NotaryPorts, 'trees' | 'checkpoints' |
   readonly logKeyFile: string | null;
   /** A program that signs instead of a key; null: none. */
   readonly logSigner: SignerProgram['command'] | null;
+  /** Where the log is pushed. */
+  readonly sinks: readonly SinkSettings[];
+}
+
+/** The notary of a data folder, and the sinks of its log. */
+export interface OpenNotary extends Notary {
+  readonly sinkStates: Sinks['states'];
 }
 
 /**
  * Starts the notary of a data folder, with its files `log-tree.db` and `checkpoints.db`.
  * @throws ConfigError when the named key cannot be used; DatabaseFileError when a file is damaged.
  */
-export function openNotary({ folder, logKeyFile, logSigner, ...ports }: NotaryPlace): Notary {
+export function openNotary({ folder, logKeyFile, logSigner, sinks: settings, ...ports }: NotaryPlace): OpenNotary {
   const { clock, log } = ports;
   const signer =
     logSigner === null
@@ -33,12 +44,16 @@ export function openNotary({ folder, logKeyFile, logSigner, ...ports }: NotaryPl
     const trees = openTreeFile(join(folder, 'log-tree.db'));
     const notary = createNotary({ ...ports, trees, checkpoints, signer });
     notary.start();
+    const { source, isActive } = notary;
+    const sinks = createSinks({ sinks: openSinks(settings, clock), source, isActive, clock, log });
+    sinks.start();
     const stop = async (): Promise<void> => {
       await notary.stop();
+      await sinks.stop();
       trees.close();
       checkpoints.close();
     };
-    return { ...notary, stop };
+    return { ...notary, stop, sinkStates: sinks.states };
   } catch (error) {
     checkpoints.close();
     throw error;

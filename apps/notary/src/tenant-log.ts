@@ -36,6 +36,8 @@ export interface TenantLog {
   readonly sign: () => Promise<void>;
   /** Why nothing can be signed, although nothing contradicts; undefined: it can. */
   readonly problem: () => string | undefined;
+  /** Learns of a checkpoint that was signed with this log's key and is kept elsewhere. */
+  readonly hear: (note: string) => void;
   /** The newest signed checkpoint of this epoch. */
   readonly newest: () => string | undefined;
   /** How many events it covers, and when it was signed in ms of this process; undefined: not by this process. */
@@ -109,6 +111,7 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
     unsigned,
     learn,
     problem: () => problem,
+    hear: (note) => epochs.learn(toKnown({ tenant, epoch: epochs.epoch(), note })),
     contradiction: (isWhole) => {
       const found = epochs.contradiction(isWhole);
       if (found === undefined || !ports.acceptsContradiction) return found;

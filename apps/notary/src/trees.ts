@@ -27,6 +27,8 @@ export interface Trees {
   /** Why nothing can be signed for a tenant, although nothing contradicts. */
   readonly problem: () => string | undefined;
   readonly newest: (tenant: string) => string | undefined;
+  /** Learns of a checkpoint of this tenant and epoch that is kept elsewhere. */
+  readonly hear: (tenant: string, note: string) => void;
   readonly vkeys: (tenant: string) => Promise<readonly string[]>;
   readonly figures: () => TreeFigures;
   /** The tree of a tenant, and how many of its leaves the newest signed checkpoint covers. */
@@ -136,6 +138,7 @@ export function createTrees(ports: NotaryPorts): Trees {
       };
     },
     newest: (tenant) => logs.get(tenant)?.newest(),
+    hear: (tenant, note) => logs.get(tenant)?.hear(note),
     signedTree: (tenant) => {
       const log = logs.get(tenant);
       return log === undefined ? undefined : { tree: log.tree, size: Math.min(log.signed().size, log.tree.size()) };

@@ -12,6 +12,7 @@ export {
   createDeadlineLag,
   createDurations,
   createGauges,
+  createLabelledGauge,
   createMetricsRegistry,
 } from './http/metrics.js';
 export type { TellCommit } from './http/metrics.js';

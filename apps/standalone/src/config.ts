@@ -1,4 +1,6 @@
 import { resolve } from 'node:path';
+import { loadSinks } from '@countersign/channels';
+import type { SinkConfig } from '@countersign/channels';
 import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
 import { readSignerProgram } from '@countersign/notary';
@@ -37,6 +39,7 @@ const schema = z.object({
   COUNTERSIGN_LOG_ORIGIN: logOriginVariable.optional(),
   COUNTERSIGN_LOG_PUBLIC: logPublicVariable,
   COUNTERSIGN_LOG_SIGNER: logSignerVariable,
+  COUNTERSIGN_LOG_SINKS: z.string().optional(),
   COUNTERSIGN_ACCEPT_LOST_KEYS: z.literal('yes', 'must be `yes`, or unset').optional(),
 });
 
@@ -73,6 +76,8 @@ export interface StandaloneConfig {
   readonly logSigner: SignerProgram['command'] | null;
   /** The origin of the log in its checkpoints; null: derived from its first event. */
   readonly logOrigin: string | null;
+  /** Where the checkpoints and the tiles of the log are pushed. */
+  readonly logSinks: readonly SinkConfig[];
   /** What of the tree over the log is open without a token. */
   readonly logPublic: 'no' | 'hashes';
   /** The operator's own keys of receipts; null: they derive from the log key. */
@@ -120,6 +125,7 @@ export function readStandaloneConfig(
     logSigner: readSignerProgram(values.COUNTERSIGN_LOG_SIGNER ?? '') ?? null,
     logOrigin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
     logPublic: values.COUNTERSIGN_LOG_PUBLIC,
+    logSinks: loadSinks(values.COUNTERSIGN_LOG_SINKS, env, folder),
     receiptKeyFile: file(values.COUNTERSIGN_RECEIPT_KEY_FILE),
     receiptNames: values.COUNTERSIGN_RECEIPT_NAMES === 'true',
     acceptLostKeys: values.COUNTERSIGN_ACCEPT_LOST_KEYS === 'yes',

@@ -19,8 +19,7 @@ import type { ChannelsConfig } from '@countersign/channels';
 import { topicNames } from '@countersign/message-bus';
 import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
 import { createLogComparison } from '@countersign/read-model';
-import { createNotaryCheck, openNotary } from '@countersign/notary';
-import type { Notary } from '@countersign/notary';
+import { createNotaryCheck, createSinksCheck, createSinksMetrics, openNotary } from '@countersign/notary';
 import { createChannelsCheck } from '@countersign/notifier';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
 import { isLoopback, keepPrivate } from '@countersign/runtime';
@@ -118,7 +117,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   const counted = { onCommit: metrics.storeCommitted, onParked: countParked(metrics.registry) };
   const stores = await openStores(config, world, counted, people);
   stops.push(stores.close);
-  const notary = startNotary(stores, config, world);
+  const notary = startNotary(stores, config, world, metrics);
   stops.push(notary.stop);
   const receipts = openReceipts(config, world, stops);
   const { bus, commands, readModel, store, projector, vault, unreadable } = stores;
@@ -183,7 +182,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       checks: [
         createProjectorCheck(projector.health),
         createKeysCheck(vault.keys.lost),
-        createNotaryCheck(notary.health),
+        ...notary.checks,
         createChannelsCheck(() => started.notifier),
         createReloadCheck(files),
       ],
@@ -254,11 +253,21 @@ function openPeople({ oidc }: StandaloneConfig, channels: ChannelsConfig, tokens
 }
 
 /** Keeps the tree over the log. It is stopped last, so that its last checkpoint covers what the others recorded. */
-function startNotary({ vault, isEndAccepted }: Stores, config: StandaloneConfig, world: RuntimePorts): Notary {
-  const { dataFolder: folder, logKeyFile, logSigner, logOrigin: origin } = config;
-  const { clock, log } = world;
+function startNotary(
+  { vault, isEndAccepted }: Stores,
+  config: StandaloneConfig,
+  { clock, log }: RuntimePorts,
+  { registry }: ReturnType<typeof createGatewayMetrics>,
+) {
+  const { dataFolder: folder, logKeyFile, logSigner, logOrigin: origin, logSinks: sinks } = config;
   const { raw: store } = vault.store;
-  return openNotary({ folder, logKeyFile, logSigner, origin, store, acceptsContradiction: isEndAccepted, clock, log });
+  const notary = openNotary({
+    ...{ folder, logKeyFile, logSigner, origin, sinks, store, clock, log },
+    acceptsContradiction: isEndAccepted,
+  });
+  createSinksMetrics(registry, notary.sinkStates, clock);
+  const ofSinks = sinks.length === 0 ? [] : [createSinksCheck(notary.sinkStates)];
+  return { ...notary, checks: [createNotaryCheck(notary.health), ...ofSinks] };
 }
 
 /** Executes the calls of the tools file; without one it does nothing. */

@@ -10,6 +10,8 @@ export type { Digest } from './config/digest-schema.js';
 export type { PeopleNow, Person, Route } from './config/channels-file.js';
 export { ChannelsFileError, loadChannels, noChannels } from './config/load-channels.js';
 export type { ChannelConfig, ChannelConfigOf, ChannelsConfig } from './config/load-channels.js';
+export { loadSinks } from './config/load-sinks.js';
+export type { SinkConfig } from './config/load-sinks.js';
 export { channelsToTell } from './routing.js';
 export type { Audience, Routed, Told } from './routing.js';
 export { createEmailTokens } from './email/email-tokens.js';

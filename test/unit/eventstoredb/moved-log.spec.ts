@@ -62,7 +62,15 @@ async function move(from: EventStore, to: EventStore): Promise<void> {
 /** The checkpoints of both tenants, signed over what the store has. */
 async function checkpointsOf(store: EventStore, logKeyFile: string): Promise<readonly unknown[]> {
   const notary = openNotary({
-    ...{ folder: temporaryFolder(), logKeyFile, logSigner: null, origin: null, store, acceptsContradiction: false },
+    ...{
+      folder: temporaryFolder(),
+      logKeyFile,
+      logSigner: null,
+      origin: null,
+      sinks: [],
+      store,
+      acceptsContradiction: false,
+    },
     ...{ clock: systemClock, log: createSilentLog() },
   });
   const signed = [await notary.sign('acme'), await notary.sign('zeta')];

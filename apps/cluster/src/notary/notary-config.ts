@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { isLoopback, readFileOf, readSecretOf } from '@countersign/runtime';
 import type { ConfigProblem } from '@countersign/runtime';
+import { loadSinks } from '@countersign/channels';
 import { readSignerProgram } from '@countersign/notary';
 import type { NotaryServerConfig, RoleConfig } from '../role-config.js';
 import { readTokens, tlsProblems } from '../keeper/keeper-config.js';
@@ -59,6 +60,7 @@ interface NotaryValues {
   readonly COUNTERSIGN_LOG_KEY_FILE?: string | undefined;
   readonly COUNTERSIGN_LOG_SIGNER?: string | undefined;
   readonly COUNTERSIGN_LOG_ORIGIN?: string | undefined;
+  readonly COUNTERSIGN_LOG_SINKS?: string | undefined;
   readonly COUNTERSIGN_NOTARY_URL?: readonly string[] | undefined;
   readonly COUNTERSIGN_NOTARY_CA_FILE?: string | undefined;
   readonly COUNTERSIGN_LOG_PUBLIC?: 'no' | 'hashes' | undefined;
@@ -68,16 +70,17 @@ interface NotaryValues {
 export function toNotaries(
   values: NotaryValues,
   folder: string,
+  env: Environment,
 ): Pick<RoleConfig, 'notary' | 'notaries' | 'logPublic'> {
   return {
-    notary: toNotaryServer(values, folder),
+    notary: toNotaryServer(values, folder, env),
     notaries: toNotaryConnection(values, folder),
     logPublic: values.COUNTERSIGN_LOG_PUBLIC ?? 'no',
   };
 }
 
 /** The settings of the notary; null for another role. @throws ConfigError */
-function toNotaryServer(values: NotaryValues, folder: string): NotaryServerConfig | null {
+function toNotaryServer(values: NotaryValues, folder: string, env: Environment): NotaryServerConfig | null {
   const { COUNTERSIGN_NOTARY_PORT: port, COUNTERSIGN_LOG_KEY_FILE: logKeyFile } = values;
   if (port === undefined) return null;
   const [cert, key] = [values[certFile], values[keyFile]];
@@ -86,6 +89,7 @@ function toNotaryServer(values: NotaryValues, folder: string): NotaryServerConfi
     logKeyFile: logKeyFile === undefined ? null : resolve(folder, logKeyFile),
     logSigner: readSignerProgram(values.COUNTERSIGN_LOG_SIGNER ?? '') ?? null,
     origin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
+    sinks: loadSinks(values.COUNTERSIGN_LOG_SINKS, env, folder),
     tokens: readTokens(tokenFile, resolve(folder, values[tokenFile] ?? '')),
     tls:
       cert === undefined || key === undefined

@@ -1,5 +1,11 @@
 import { lockFolder } from '@countersign/event-store';
-import { createNotaryMetrics, createSharedCheckpoints, openNotary } from '@countersign/notary';
+import {
+  createNotaryMetrics,
+  createSharedCheckpoints,
+  createSinksCheck,
+  createSinksMetrics,
+  openNotary,
+} from '@countersign/notary';
 import type { NotaryHealth } from '@countersign/notary';
 import { makeFolderOf } from '@countersign/runtime';
 import type { CheckResult } from '@countersign/shell';
@@ -23,15 +29,17 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
     const store = await openRawStore(process);
     if (store.records === undefined) throw new Error('this event store has no streams of records');
     const { kafka, group } = await openTopics(process, ({ events }) => [events]);
-    const { origin, logKeyFile, logSigner } = settings;
+    const { origin, logKeyFile, logSigner, sinks } = settings;
     const notary = openNotary({
-      ...{ folder, logKeyFile, logSigner, origin, store, behindMs, clock, log, acceptsContradiction: false },
+      ...{ folder, logKeyFile, logSigner, origin, sinks, store, behindMs, clock, log, acceptsContradiction: false },
       shared: createSharedCheckpoints(store.records, ids),
       turns: kafka.exclusiveProgress(group('notary')),
     });
     onStop(notary.stop);
     createNotaryMetrics(registry).observe(notary, () => store.head());
     check({ name: 'notary', check: () => resultOf(notary.health(), notary.isActive()) });
+    if (sinks.length > 0) check(createSinksCheck(notary.sinkStates));
+    createSinksMetrics(registry, notary.sinkStates, clock);
     const app = await openNotaryApp(notary, log, { ...settings, host });
     onStop(app.close);
   });

@@ -104,6 +104,20 @@ export function createGauges(
   };
 }
 
+/** Adds a metric with one label. Its values are read at scrape time. */
+export function createLabelledGauge(
+  registry: Registry,
+  { name, help, label }: { readonly name: string; readonly help: string; readonly label: string },
+  read: () => readonly (readonly [labelled: string, value: number])[],
+): void {
+  new Gauge({
+    ...{ name, help, labelNames: [label], registers: [registry] },
+    collect() {
+      for (const [labelled, value] of read()) this.set({ [label]: labelled }, value);
+    },
+  });
+}
+
 /** Adds a counter of parked messages; each call counts one. */
 export function countParked(registry: Registry): (parked: { readonly group: string; readonly code: string }) => void {
   const parked = new Counter({

@@ -49,7 +49,8 @@ export const noChannels: ChannelsConfig = { people: [], channels: [], routes: []
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-interface Loading {
+/** What reading a file needs. */
+export interface Loading {
   readonly folder: string;
   readonly env: Environment;
   readonly problems: SettingProblem[];
@@ -69,7 +70,7 @@ export function loadChannels(file: string, env: Environment): ChannelsConfig {
 }
 
 /** Parses a document; too many copies by YAML aliases are a problem. */
-function plain(document: ReturnType<typeof parseDocument>, problems: SettingProblem[]): unknown {
+export function plain(document: ReturnType<typeof parseDocument>, problems: SettingProblem[]): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch {
@@ -225,7 +226,8 @@ function isSecretRef(value: unknown): value is SecretRef {
   return typeof value === 'object' && value !== null && ('env' in value || 'file' in value);
 }
 
-function readSecret(ref: SecretRef, path: string, { folder, env, problems }: Loading): Secret | undefined {
+/** Returns a secret; undefined with a problem. */
+export function readSecret(ref: SecretRef, path: string, { folder, env, problems }: Loading): Secret | undefined {
   try {
     // The line end of a file is no part of its secret, and neither is one that an env file or a shell left.
     const text = ('file' in ref ? readTextFile(resolvePath(folder, ref.file)) : env[ref.env])?.trim();
