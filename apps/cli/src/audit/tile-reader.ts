@@ -13,6 +13,16 @@ export interface TileReader {
   readonly entries: (name: TileName) => Promise<readonly Uint8Array[] | undefined>;
 }
 
+/** A tile, and the width that its name says. Attack: it has more than that, which no checkpoint covers. */
+interface Tile {
+  readonly bytes: Uint8Array;
+  readonly width: number;
+}
+
+function tileOf({ width }: TileName, bytes: Uint8Array | undefined): Tile | undefined {
+  return bytes === undefined ? undefined : { bytes, width };
+}
+
 type ReadFile = (path: string) => Promise<Uint8Array | undefined>;
 
 /** A folder of tiles. */
@@ -43,10 +53,10 @@ function unreadable(what: string, why: string): Error {
 }
 
 function createReader(where: string, read: ReadFile): TileReader {
-  const widest = async (name: TileName): Promise<Uint8Array | undefined> =>
-    (await read(formatTilePath(name))) ??
-    // A server may keep the full tile alone, once there is one.
-    (name.width === tileWidth ? undefined : await read(formatTilePath({ ...name, width: tileWidth })));
+  const partial = async (name: TileName): Promise<Tile | undefined> => tileOf(name, await read(formatTilePath(name)));
+  // A server may keep the full tile alone, once there is one.
+  const widest = async (name: TileName): Promise<Tile | undefined> =>
+    (await partial(name)) ?? (name.width === tileWidth ? undefined : await partial({ ...name, width: tileWidth }));
   return {
     checkpoint: async () => {
       const note = await read('checkpoint');
@@ -56,12 +66,13 @@ function createReader(where: string, read: ReadFile): TileReader {
     },
     hashes: async (name) => {
       const tile = await widest(name);
-      // The source may have the full tile where a partial one is asked for: take its first hashes.
-      return tile?.length === tileWidth * hashBytes ? tile.subarray(0, name.width * hashBytes) : tile;
+      if (tile === undefined || tile.bytes.length !== tile.width * hashBytes) return undefined;
+      return tile.bytes.subarray(0, name.width * hashBytes);
     },
     entries: async (name) => {
       const tile = await widest(name);
-      return tile === undefined ? undefined : (parseEntries(tile) ?? []).slice(0, name.width);
+      const entries = tile === undefined ? undefined : parseEntries(tile.bytes);
+      return tile === undefined || entries?.length !== tile.width ? undefined : entries.slice(0, name.width);
     },
   };
 }
