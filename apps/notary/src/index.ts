@@ -1,5 +1,5 @@
 export type { LogTiles, ProvenEvent } from './log-tiles.js';
-export { loadLogSeed } from './log-key.js';
+export { loadLogSeed, loadReceiptSeed } from './log-key.js';
 export { readSignerProgram } from './exec-signer.js';
 export type { SignerProgram } from './exec-signer.js';
 export { createNotary } from './notary.js';

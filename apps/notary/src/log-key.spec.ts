@@ -1,10 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCollectingLog, createSilentLog } from '@countersign/runtime/testing';
 import { afterAll, expect, it } from '@jest/globals';
-import { loadLogSeed } from './log-key.js';
+import { loadLogSeed, loadReceiptSeed } from './log-key.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-log-key-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -26,4 +26,14 @@ it('is refused where the named file is missing, or holds another kind of key', (
   const { privateKey } = generateKeyPairSync('x25519');
   writeFileSync(logKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
   expect(() => loadLogSeed({ folder, logKeyFile, log })).toThrow(/no Ed25519 key/);
+});
+
+it('is not made for receipts where a program signs: these have a key of another name', () => {
+  const told = createCollectingLog();
+  const apart = mkdtempSync(join(folder, 'apart-'));
+  const seed = loadReceiptSeed({ folder: apart, log: told });
+  expect(told.entries.map(({ message }) => message)).toEqual([expect.stringContaining('signs receipts alone')]);
+  expect(existsSync(join(apart, 'log.key'))).toBe(false);
+  if (process.platform !== 'win32') expect(statSync(join(apart, 'receipt.key')).mode & 0o777).toBe(0o600);
+  expect(loadReceiptSeed({ folder: apart, log })).toEqual(seed);
 });

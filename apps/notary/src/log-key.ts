@@ -28,15 +28,32 @@ export function loadLogSeed({ folder, logKeyFile, log }: LogKeyPlace): Uint8Arra
     }
     return seed;
   }
-  const file = join(folder, 'log.key');
-  if (!existsSync(file)) makeLogKey(file, log);
+  return keptSeed(
+    join(folder, 'log.key'),
+    log,
+    'a log key was made, which signs checkpoints; who has it and the data can rewrite both, so move it away and name it with COUNTERSIGN_LOG_KEY_FILE',
+  );
+}
+
+/**
+ * Returns the seed from which the keys of receipts are derived while a program signs the checkpoints: that of `receipt.key` in the
+ * folder, made at the first start.
+ */
+export function loadReceiptSeed({ folder, log }: Omit<LogKeyPlace, 'logKeyFile'>): Uint8Array {
+  const words =
+    'a key was made that signs receipts alone, because a program signs the checkpoints; name your own with COUNTERSIGN_RECEIPT_KEY_FILE';
+  return keptSeed(join(folder, 'receipt.key'), log, words);
+}
+
+function keptSeed(file: string, log: Log, madeWords: string): Uint8Array {
+  if (!existsSync(file)) makeKey(file, log, madeWords);
   keepPrivate(file);
   const seed = seedOf(readTextFile(file));
   if (seed === undefined) throw new Error(noKey(file));
   return seed;
 }
 
-function makeLogKey(file: string, log: Log): void {
+function makeKey(file: string, log: Log, madeWords: string): void {
   const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' });
   const beside = `${file}.new`;
   rmSync(beside, { force: true });
@@ -48,10 +65,7 @@ function makeLogKey(file: string, log: Log): void {
     closeSync(descriptor);
   }
   renameSync(beside, file);
-  log.info(
-    { file },
-    'a log key was made, which signs checkpoints; who has it and the data can rewrite both, so move it away and name it with COUNTERSIGN_LOG_KEY_FILE',
-  );
+  log.info({ file }, madeWords);
 }
 
 /** Undefined for a text that is no Ed25519 key in PKCS#8. */

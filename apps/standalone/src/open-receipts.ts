@@ -1,4 +1,4 @@
-import { loadLogSeed } from '@countersign/notary';
+import { loadLogSeed, loadReceiptSeed } from '@countersign/notary';
 import { createReceiptKeys, createReceipts, openReceiptKeyFile, recordReceiptKeys, urlOf } from '@countersign/shell';
 import type { Receipts, ReloadedFile, RuntimePorts, SystemLog } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
@@ -12,7 +12,11 @@ export interface StandaloneReceipts extends Receipts {
   readonly followed: readonly ReloadedFile[];
 }
 
-/** Opens the keys of receipts: the operator's own, or those that derive from the log key. @throws ConfigError */
+/**
+ * Opens the keys of receipts: the operator's own, or those that derive from the log key, or from a key of receipts alone while a
+ * program signs the checkpoints.
+ * @throws ConfigError
+ */
 export function openReceipts(
   config: StandaloneConfig,
   { log }: Pick<RuntimePorts, 'log'>,
@@ -21,7 +25,7 @@ export function openReceipts(
   const { receiptKeyFile, receiptNames: names, publicUrl, host, port } = config;
   let issuer = publicUrl?.origin ?? urlOf(host, port);
   const { keys, recordIn, isCurrent, close } =
-    receiptKeyFile === null ? derivedFromLogKey(config, log) : openReceiptKeyFile(receiptKeyFile, log);
+    receiptKeyFile === null ? derived(config, log) : openReceiptKeyFile(receiptKeyFile, log);
   stops.push(close);
   return {
     ...createReceipts({ keys, issuer: () => issuer, names }),
@@ -35,8 +39,10 @@ export function openReceipts(
   };
 }
 
-function derivedFromLogKey({ dataFolder: folder, logKeyFile }: StandaloneConfig, log: RuntimePorts['log']) {
-  const keys = createReceiptKeys([loadLogSeed({ folder, logKeyFile, log })]);
+function derived({ dataFolder: folder, logKeyFile, logSigner }: StandaloneConfig, log: RuntimePorts['log']) {
+  const hasLogKey = logSigner === null || logKeyFile !== null;
+  const seed = hasLogKey ? loadLogSeed({ folder, logKeyFile, log }) : loadReceiptSeed({ folder, log });
+  const keys = createReceiptKeys([seed]);
   return {
     keys: () => keys,
     recordIn: (system: SystemLog) => recordReceiptKeys(system, keys),
