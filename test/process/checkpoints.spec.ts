@@ -84,21 +84,44 @@ test('a checkpoint that an auditor keeps proves the log before it, and a log tha
   await requestOne(stage, { needsApproval: true });
   await keep(installed, vkey);
   await server().stop();
-  const kept = ['older', 'tokens.json', 'keys.db', 'root.key', 'log.key', 'checkpoints.db'];
-  remove((name) => !kept.includes(name));
-  copyFileSync(join(dataFolder, 'older'), join(dataFolder, 'events.db'));
-  startAnyhow();
-  await eventually('log-rewound in /readyz', 30_000, async () => {
-    const answer = await http.send({ method: 'GET', path: '/readyz' }).catch(() => undefined);
-    return answer?.status === 503 && answer.text.includes('log-rewound') ? answer.text : undefined;
+  const putBack = async (): Promise<string> => {
+    const kept = ['older', 'tokens.json', 'keys.db', 'root.key', 'log.key', 'checkpoints.db'];
+    remove((name) => !kept.includes(name));
+    copyFileSync(join(dataFolder, 'older'), join(dataFolder, 'events.db'));
+    startAnyhow();
+    await eventually('log-rewound in /readyz', 30_000, async () => {
+      const answer = await http.send({ method: 'GET', path: '/readyz' }).catch(() => undefined);
+      return answer?.status === 503 && answer.text.includes('log-rewound') ? answer.text : undefined;
+    });
+    const refused = { method: 'POST', path: '/v1/log/checkpoint', token: tokens.me } as const;
+    const { status, text } = await http.send(refused);
+    expect([status, text]).toEqual([503, expect.stringContaining('log-rewound')]);
+    return text;
+  };
+  await putBack();
+  const goOn = {
+    method: 'POST',
+    path: '/v1/log/continue',
+    token: tokens.me,
+    body: { reason: 'from the backup' },
+  } as const;
+  const wentOn = await http.send(goOn);
+  expect([wentOn.status, wentOn.text.split('\n')[0]]).toEqual([200, first.origin.replace(/1$/, '2')]);
+  const recorded = await http.send({ path: '/v1/audit/events?types=LogRestored&values=masked', token: tokens.me });
+  expect(JSON.parse(recorded.text)).toMatchObject({
+    actor: { kind: 'person', id: 'me' },
+    data: { reason: 'from the backup', checkpoint: expect.stringContaining(first.origin), why: expect.any(String) },
   });
-  const refused = { method: 'POST', path: '/v1/log/checkpoint', token: tokens.me } as const;
-  const { status, text: named } = await http.send(refused);
-  expect([status, named]).toEqual([503, expect.stringContaining('log-rewound')]);
+  await server().stop();
+  await restart();
+  const [keyOfSecond = '', ...keysBefore] = await vkeysOf(installed);
+  expect([keyOfSecond.split('+')[0], keysBefore]).toEqual([first.origin.replace(/1$/, '2'), [vkey]]);
   await server().stop();
 
+  const named = await putBack();
+  await server().stop();
   await restart({ COUNTERSIGN_ACCEPT_LOG_END: /COUNTERSIGN_ACCEPT_LOG_END=(\d+)/.exec(named)?.[1] ?? '' });
   const [next = '', ...others] = await vkeysOf(installed);
-  expect([next.split('+')[0], others]).toEqual([first.origin.replace(/1$/, '2'), [vkey]]);
+  expect([next.split('+')[0], others]).toEqual([first.origin.replace(/1$/, '3'), [keyOfSecond, vkey]]);
   expect((await keep(installed, next)).size).toBeGreaterThanOrEqual(second.size);
 }, 180_000);

@@ -2,6 +2,7 @@ import type { Actor } from '@countersign/commands';
 import { ProblemError } from '@countersign/shell';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
+import type { GatewayPorts } from './ports.js';
 
 /** The result of a request for a checkpoint. */
 export type CheckpointSigning =
@@ -9,12 +10,22 @@ export type CheckpointSigning =
   | { readonly status: 'empty' }
   | { readonly status: 'rewound' | 'unavailable'; readonly why: string };
 
+/** A log that contradicts what was signed. */
+export interface RewoundLog {
+  readonly why: string;
+  readonly checkpoint: string | null;
+}
+
 /** The signed checkpoints of the log of each tenant. @throws ProblemError `unavailable` where the notary is away */
 export interface LogCheckpoints {
   /** The newest one, a signed note. */
   readonly newest: (tenant: string) => string | undefined | Promise<string | undefined>;
   /** Signs one that covers every event that is recorded now. */
   readonly sign: (tenant: string) => Promise<CheckpointSigning>;
+  /** Why the log contradicts what was signed, and the newest checkpoint of it; undefined: it does not. */
+  readonly rewound: (tenant: string) => RewoundLog | undefined | Promise<RewoundLog | undefined>;
+  /** Goes on with such a log as the next epoch, and signs it. */
+  readonly goOn: (tenant: string) => Promise<CheckpointSigning>;
   /** The public keys, each as a line; none before the first event. */
   readonly vkeys: (tenant: string) => Promise<readonly string[]>;
 }
@@ -32,7 +43,27 @@ export async function readCheckpoint(
 /** `POST /v1/log/checkpoint`. @throws ProblemError `unavailable`, with the reason, when nothing can be signed now */
 export async function makeCheckpoint(checkpoints: LogCheckpoints | undefined, { tenant }: Actor): Promise<Answer> {
   if (checkpoints === undefined) return notSupported();
-  const signing = await checkpoints.sign(tenant);
+  return signingAnswer(await checkpoints.sign(tenant));
+}
+
+/**
+ * `POST /v1/log/continue`: a log that contradicts what was signed goes on as the next epoch. That is recorded first, so one that
+ * ends in between is asked again. A log that contradicts nothing goes on as it is.
+ * @throws ProblemError `unavailable`, with the reason, when nothing can be recorded or signed now
+ */
+export async function continueLog(
+  { checkpoints, use }: Pick<GatewayPorts, 'checkpoints' | 'use'>,
+  actor: Actor,
+  { reason }: { readonly reason: string },
+): Promise<Answer> {
+  if (checkpoints === undefined || use === undefined) return notSupported();
+  const rewound = await checkpoints.rewound(actor.tenant);
+  if (rewound === undefined) return makeCheckpoint(checkpoints, actor);
+  await use.logRestored(actor, { reason, ...rewound });
+  return signingAnswer(await checkpoints.goOn(actor.tenant));
+}
+
+function signingAnswer(signing: CheckpointSigning): Answer {
   switch (signing.status) {
     case 'signed':
       return ok(signing.note);

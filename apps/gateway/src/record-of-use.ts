@@ -17,16 +17,21 @@ export interface RecordOfUse {
   readonly signInRefused: (why: RefusedSignIn) => void;
   /** A person read the log as auditor. */
   readonly auditRead: (actor: Actor, read: AuditedRead) => void;
+  /** A person goes on with a log that contradicts what was signed. Resolves when it is recorded. @throws as the store */
+  readonly logRestored: (actor: Actor, restored: RestoredLog) => Promise<void>;
   /** Records the sums that are still open. */
   readonly close: () => void;
 }
+
+/** A log that goes on as the next epoch. */
+export type RestoredLog = Pick<SystemEventData<'LogRestored'>, 'reason' | 'checkpoint' | 'why'>;
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const readsMax = 20;
 
 /** The record of the use of one gateway. The first of a person is recorded at once, and the rest of the time as a sum. */
-export function createRecordOfUse(system: Pick<SystemLog, 'note'>, clock: Clock): RecordOfUse {
+export function createRecordOfUse(system: Pick<SystemLog, 'note' | 'record'>, clock: Clock): RecordOfUse {
   const signIns = createWindows<{ actor: Actor; proof: 'token' | 'oidc'; count: number }>(clock, minuteMs);
   const refusals = createWindows<Refusals>(clock, minuteMs);
   const reads = createWindows<Reads>(clock, hourMs);
@@ -60,6 +65,11 @@ export function createRecordOfUse(system: Pick<SystemLog, 'note'>, clock: Clock)
         const { sum } = hour;
         Object.assign(sum, { actor, count: sum.count + 1, reads: [...sum.reads, ...one.reads].slice(-readsMax) });
       }
+    },
+    logRestored: (actor, restored) => {
+      const { tenant, principal } = actor;
+      const data = { principal, ...restored, restoredAt: time(), ...proofOf(actor) };
+      return system.record(tenant, { type: 'LogRestored', data });
     },
     close: () => {
       for (const windows of [signIns, refusals, reads]) windows.close();

@@ -241,7 +241,7 @@ describe('a store that was put back to an older state', () => {
     // A cluster has no variable that accepts such a log, so none is named.
     expect(fresh.health()).toEqual({
       status: 'rewound',
-      why: expect.stringMatching(/^log-rewound: .* restore the log from a backup$/),
+      why: expect.stringMatching(/^log-rewound: .* countersign audit continue --reason TEXT$/),
     });
     expect(await ask(fresh, pass)).toMatchObject({ status: 'rewound' });
     const empty = start({}, undefined, createSimulatedLog());
@@ -249,6 +249,50 @@ describe('a store that was put back to an older state', () => {
     expect(empty.health()).toMatchObject({ status: 'rewound' });
     expect(records.get(stream)).toHaveLength(1);
   });
+
+  it.each(['runs', 'starts again'])(
+    'goes on as the next epoch when that is asked for, also at the notary on standby, which %s',
+    async (how) => {
+      const { clock, start, record, pass, log } = createCluster();
+      const [folders, turns] = [[createFolder(), createFolder()], createTurns()];
+      const open = (of?: SimulatedLog): Notary[] =>
+        folders.map((folder) => start({ ...folder, turns: turns.open() }, undefined, of));
+      const before = open();
+      turns.give();
+      await record(20);
+      await pass(20_000);
+      await Promise.all(before.map((notary) => notary.stop()));
+      running.clear();
+      turns.give();
+      turns.give();
+      const cut = shortened(log, 15);
+      const [active, standby] = open(cut) as [Notary, Notary];
+      turns.give();
+      await pass(2 * behindMs + 3_000);
+      expect([active.isActive(), standby.isActive()]).toEqual([true, false]);
+      expect([active.health(), standby.health()]).toMatchObject([{ status: 'rewound' }, { status: 'rewound' }]);
+      expect(await standby.goOn('acme')).toMatchObject({ status: 'unavailable' });
+      const went = active.goOn('acme');
+      await pass(6_000);
+      expect(await went).toMatchObject({ status: 'signed', note: expect.stringMatching(/\/acme\/2\n15\n/) });
+      let next = standby;
+      if (how === 'starts again') {
+        await standby.stop();
+        running.delete(standby);
+        next = start({ ...folders[1], turns: turns.open() }, undefined, cut);
+      }
+      await pass(12_000);
+      expect([active.health(), next.health()]).toEqual([{ status: 'ok' }, { status: 'ok' }]);
+      const event = sampleEvent();
+      const store = createSimulatedEventStore({ clock, log: cut });
+      await store.append('toolCall-late', -1, [{ ...event, metadata: { ...event.metadata, tenant: 'acme' } }]);
+      if (how === 'starts again') turns.give();
+      turns.give();
+      await pass(11_000);
+      expect(next.isActive()).toBe(true);
+      expect(next.newest('acme')).toMatch(/\/acme\/2\n16\n/);
+    },
+  );
 
   it('with its records is noticed by the folder of the notary that stood by', async () => {
     const { start, record, pass, log, records } = createCluster();

@@ -18,6 +18,8 @@ export interface Following {
   readonly problem: () => string | undefined;
   /** Follows until the signal aborts. */
   readonly run: () => Promise<void>;
+  /** Builds the trees again, from the first event on. Resolves when they are followed. */
+  readonly rebuild: () => Promise<void>;
   /** Takes every event that is recorded now. Resolves to whether that was possible. */
   readonly catchUp: () => Promise<boolean>;
 }
@@ -29,18 +31,25 @@ const waitMsMax = 5_000;
 const headAgainMs = 500;
 
 /** Follows the log of these ports. `settling`: compares and signs what is taken. */
-export function createFollowing(ports: NotaryPorts, stopping: AbortSignal, settling: () => Settling): Following {
+export function createFollowing(
+  ports: Parameters<typeof createTrees>[0],
+  stopping: AbortSignal,
+  settling: () => Settling,
+): Following {
   const { store, clock, log } = ports;
-  const opened = Promise.withResolvers<undefined>();
+  let opened = Promise.withResolvers<undefined>();
   let trees = createTrees(ports);
   let [isWhole, problem] = [false, undefined as string | undefined];
   let follower: Follower | undefined;
+  let stop = new AbortController();
+  let mustClear = false;
 
   const followOnce = async (): Promise<void> => {
+    if (mustClear) ports.trees.clear();
+    [mustClear, stop] = [false, new AbortController()];
     const current = createTrees(ports);
     await current.open(await confirmedHead(ports, current.position()));
     [trees, isWhole] = [current, false];
-    const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, stopping]);
     const comparing = compare(ports, current, signal).then((why) => {
       if (why !== undefined) settling().rewind(why);
@@ -82,6 +91,11 @@ export function createFollowing(ports: NotaryPorts, stopping: AbortSignal, settl
           await sleep(clock, retryMs, stopping);
         }
       }
+    },
+    rebuild: () => {
+      [mustClear, opened, follower] = [true, Promise.withResolvers<undefined>(), undefined];
+      stop.abort();
+      return atMost(clock, waitMsMax, opened.promise);
     },
     catchUp: async () => {
       const head = await store.head();

@@ -248,6 +248,52 @@ describe('a log that contradicts what was signed', () => {
     expect(await signed(later.notary)).toMatchObject({ origin: 'countersign.example/acme/2', size: 19 });
   });
 
+  it.each([
+    { how: 'rewritten', change: rewritten },
+    { how: 'cut', change: shortened },
+  ])('goes on as the next epoch when that is asked of the notary, if it was $how', async ({ change }) => {
+    const { log, folder, note } = await signedLog();
+    const changed = change(log);
+    const world = start(folder, changed);
+    await settled(world);
+    expect(world.notary.rewound('acme')).toEqual({ why: expect.any(String), checkpoint: note });
+    const went = await world.notary.goOn('acme');
+    if (went.status !== 'signed') throw new Error(JSON.stringify(went));
+    const size = changed.events.length;
+    expect(await read(world.notary, went.note)).toMatchObject({ origin: 'countersign.example/acme/2', size });
+    expect(world.notary.health()).toEqual({ status: 'ok' });
+    expect(world.notary.rewound('acme')).toBeUndefined();
+    await world.stop();
+    // What was accepted is this log, and no other one.
+    const later = start(folder, { ...createSimulatedLog(), events: changed.events.slice(0, 10) });
+    await settled(later);
+    expect(later.notary.health()).toMatchObject({ status: 'rewound' });
+  });
+
+  it('goes on for each tenant apart', async () => {
+    const [log, folder] = [createSimulatedLog(), createFolder()];
+    await record(log, [...eventsOf(5, 'acme'), ...eventsOf(5, 'globex')]);
+    const first = start(folder, log);
+    await Promise.all([signed(first.notary), signed(first.notary, 'globex')]);
+    await first.stop();
+    const events = log.events.filter((_event, index) => index !== 4 && index !== 9);
+    const world = start(folder, { ...createSimulatedLog(), events });
+    await settled(world);
+    expect((await world.notary.goOn('globex')).status).toBe('rewound');
+    expect(world.notary.vkeys('acme')).resolves.toHaveLength(1);
+    const went = await world.notary.goOn('acme');
+    expect(went.status).toBe('signed');
+    expect(await signed(world.notary, 'globex')).toMatchObject({ origin: 'countersign.example/globex/2', size: 4 });
+  });
+
+  it('goes on as it was when nothing contradicts', async () => {
+    const { log, folder } = await signedLog();
+    const world = start(folder, log);
+    await settled(world);
+    await world.notary.goOn('acme');
+    expect(await signed(world.notary)).toMatchObject({ origin: 'countersign.example/acme/1', size: 20 });
+  });
+
   it('is noticed when nothing is left of it', async () => {
     const { folder } = await signedLog();
     const world = start(folder, createSimulatedLog(), { origin: null });

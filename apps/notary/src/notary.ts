@@ -21,6 +21,13 @@ export type Signing =
   | { readonly status: 'empty' }
   | { readonly status: 'rewound' | 'unavailable'; readonly why: string };
 
+/** The log of a tenant that contradicts what was signed. */
+export interface Rewound {
+  readonly why: string;
+  /** The newest checkpoint that was signed of it; null: none is known. */
+  readonly checkpoint: string | null;
+}
+
 /** The figures of a notary. */
 export interface NotaryFigures extends TreeFigures {
   /** The position of the last event that is in the trees. */
@@ -35,6 +42,10 @@ export interface Notary extends LogTiles {
   readonly newest: (tenant: string) => string | undefined;
   /** Signs a checkpoint that covers every event that is recorded now. */
   readonly sign: (tenant: string) => Promise<Signing>;
+  /** Why the log contradicts what was signed; undefined: it does not. */
+  readonly rewound: (tenant: string) => Rewound | undefined;
+  /** Goes on with the log of a tenant as the next epoch, although it contradicts what was signed, and signs it. */
+  readonly goOn: (tenant: string) => Promise<Signing>;
   /** The public keys of a tenant, the latest first, each as a line; none before its first event. */
   readonly vkeys: (tenant: string) => Promise<readonly string[]>;
   readonly health: () => NotaryHealth;
@@ -48,6 +59,7 @@ export interface Notary extends LogTiles {
 }
 
 const waitMsMax = 5_000;
+const standby: Signing = { status: 'unavailable', why: 'this notary is on standby: another one signs' };
 
 /** The notary of a log: it follows the log from its first event on. */
 export function createNotary(ports: NotaryPorts): Notary {
@@ -57,11 +69,13 @@ export function createNotary(ports: NotaryPorts): Notary {
   const leaving = new AbortController();
   let running: Promise<unknown> = Promise.resolve();
 
-  const following = createFollowing(ports, stopping.signal, () => settling);
+  const accepted = new Set<string>();
+  const following = createFollowing({ ...ports, accepted }, stopping.signal, () => settling);
   const { trees } = following;
   const settling = createSettling({
     ...{ trees, isActive: () => lead.isActive(), behindMs, clock, log },
     again: () => void attempt('no checkpoint could be signed'),
+    rebuild: () => void following.rebuild(),
   });
   const lead = createLead({
     ...{ turns, clock, log, signal: leaving.signal },
@@ -88,6 +102,14 @@ export function createNotary(ports: NotaryPorts): Notary {
   };
   const failed = (): string | undefined => following.problem() ?? settling.problem() ?? lead.problem();
   const tiles = createLogTiles(store, trees);
+  const signNow = async (tenant: string): Promise<Signing> => {
+    const isDone = await attempt('no checkpoint could be signed');
+    const contradicted = rewound();
+    if (contradicted !== undefined) return contradicted;
+    if (!isDone) return { status: 'unavailable', why: failed() ?? 'the tree cannot follow the log at the moment' };
+    const note = trees().newest(tenant);
+    return note === undefined ? { status: 'empty' } : { status: 'signed', note };
+  };
   return {
     ...tiles,
     source: {
@@ -115,15 +137,21 @@ export function createNotary(ports: NotaryPorts): Notary {
       const why = failed();
       return rewound() ?? (why === undefined ? { status: 'ok' } : { status: 'failed', why });
     },
-    sign: async (tenant) => {
-      if (!lead.isActive()) return { status: 'unavailable', why: 'this notary is on standby: another one signs' };
-      const isDone = await attempt('no checkpoint could be signed');
-      const contradicted = rewound();
-      if (contradicted !== undefined) return contradicted;
-      if (!isDone) return { status: 'unavailable', why: failed() ?? 'the tree cannot follow the log at the moment' };
-      const note = trees().newest(tenant);
-      return note === undefined ? { status: 'empty' } : { status: 'signed', note };
+    rewound: (tenant) => {
+      const why = settling.rewound();
+      return why === undefined ? undefined : { why, checkpoint: trees().latest(tenant) ?? null };
     },
+    goOn: async (tenant) => {
+      if (!lead.isActive()) return standby;
+      accepted.add(tenant);
+      settling.reset();
+      await following.rebuild();
+      const signing = await signNow(tenant);
+      // Where another tenant's log contradicts too, this one is signed when that goes on.
+      if (signing.status !== 'rewound') accepted.delete(tenant);
+      return signing;
+    },
+    sign: (tenant) => (lead.isActive() ? signNow(tenant) : Promise.resolve(standby)),
     stop: async () => {
       await attempt('no checkpoint was signed at the stop; the next start signs it');
       leaving.abort();
@@ -135,6 +163,6 @@ export function createNotary(ports: NotaryPorts): Notary {
 }
 
 function rewoundWords(why: string, position: number, isCluster: boolean): string {
-  const goOn = `, or, to go on with it as the next epoch, start once with COUNTERSIGN_ACCEPT_LOG_END=${String(position)}`;
-  return `log-rewound: ${why}. No checkpoint is signed: restore the log from a backup${isCluster ? '' : goOn}`;
+  const start = isCluster ? '' : `, or start once with COUNTERSIGN_ACCEPT_LOG_END=${String(position)}`;
+  return `log-rewound: ${why}. No checkpoint is signed: restore the log from a backup, or go on with it as the next epoch: countersign audit continue --reason TEXT${start}`;
 }

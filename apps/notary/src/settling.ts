@@ -10,6 +10,8 @@ export interface SettlingPorts {
   readonly behindMs: number;
   /** Takes what is recorded meanwhile, and settles once more. */
   readonly again: () => void;
+  /** Builds the trees again. Nothing waits for it. */
+  readonly rebuild: () => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -21,6 +23,8 @@ export interface Settling {
   /** The log contradicts what was signed: nothing is signed any more. */
   readonly rewind: (why: string) => void;
   readonly rewound: () => string | undefined;
+  /** Compares again, with trees that were built again. */
+  readonly reset: () => void;
   /** Why nothing is signed at the moment. */
   readonly problem: () => string | undefined;
   readonly stop: () => Promise<void>;
@@ -30,7 +34,7 @@ const lookAgainMs = 1_000;
 const signAgainMs = 5_000;
 
 /** Nothing is settled yet. */
-export function createSettling({ trees, isActive, behindMs, again, clock, log }: SettlingPorts): Settling {
+export function createSettling({ trees, isActive, behindMs, again, rebuild, clock, log }: SettlingPorts): Settling {
   let rewound: string | undefined;
   let problem: string | undefined;
   let shortSinceMs: number | undefined;
@@ -67,11 +71,30 @@ export function createSettling({ trees, isActive, behindMs, again, clock, log }:
     lookLater(lookAgainMs);
     return false;
   };
+  const reset = (): void => {
+    [rewound, problem, shortSinceMs] = [undefined, undefined, undefined];
+  };
+  const rebuildTrees = (): void => {
+    log.warn({}, 'another notary went on as the next epoch: the trees are built again');
+    reset();
+    rebuild();
+  };
+  const learnOn = async (current: Trees): Promise<void> => {
+    await current.learn(-Infinity);
+    if (current.isOutdated()) rebuildTrees();
+  };
   const settleOnce = async (isWhole: boolean, unsignedMin: number): Promise<void> => {
     const current = trees();
     try {
-      if (!agrees(current, isWhole)) return;
+      // The active notary may go on as the next epoch, on purpose.
+      if (rewound !== undefined && !isActive()) await learnOn(current);
+      if (current.isOutdated()) return;
+      if (!agrees(current, isWhole)) {
+        if (rewound !== undefined && !isActive()) lookLater(signAgainMs);
+        return;
+      }
       await (isActive() ? current.sign(unsignedMin) : current.learn(unsignedMin));
+      if (current.isOutdated()) return rebuildTrees();
       // Another notary may have signed more than this log has.
       if (agrees(current, isWhole)) problem = current.problem();
     } catch (error) {
@@ -85,6 +108,7 @@ export function createSettling({ trees, isActive, behindMs, again, clock, log }:
     settle: (...given) => (working = working.then(() => settleOnce(...given))),
     rewind,
     rewound: () => rewound,
+    reset,
     problem: () => problem,
     stop: async () => {
       isStopped = true;

@@ -40,6 +40,8 @@ export interface SignedEpochs {
   readonly learn: (known: Known) => void;
   /** `isWhole`: the tree has every event of the log. */
   readonly contradiction: (isWhole: boolean) => Contradiction | undefined;
+  /** Whether another notary went on as a later epoch, so that the tree may be of a log that is no more. */
+  readonly isOutdated: () => boolean;
   /** Whether all that was signed in this epoch is in the tree. */
   readonly isCovered: () => boolean;
   /** Goes on as the next epoch, although the tree contradicts what was signed. */
@@ -49,7 +51,7 @@ export interface SignedEpochs {
 /** What was signed, as the file has it. @throws Error when it cannot be read */
 export function openSignedEpochs({ tenant, tree, checkpoints, base, log }: SignedEpochsPorts): SignedEpochs {
   const epochs = new Map(checkpoints.ofTenant(tenant).map((kept) => [kept.epoch, toKnown(kept)]));
-  let [epoch, isOtherOrigin] = [1, false];
+  let [epoch, isOtherOrigin, isOutdated] = [1, false, false];
   let current: Known | undefined;
   let uncompared: readonly Known[] = [];
 
@@ -82,6 +84,7 @@ export function openSignedEpochs({ tenant, tree, checkpoints, base, log }: Signe
       const own = epochs.get(known.epoch);
       if (own === undefined || known.size > own.size) {
         checkpoints.save({ tenant, epoch: known.epoch, note: known.note });
+        isOutdated ||= epochs.size > 0 && known.epoch > (latest()?.epoch ?? 0);
         epochs.set(known.epoch, known);
         if (known === latest()) goOn();
       } else if (known.epoch === epoch && known.note !== own.note) uncompared = [...uncompared, known];
@@ -98,6 +101,7 @@ export function openSignedEpochs({ tenant, tree, checkpoints, base, log }: Signe
       const why = `tenant "${tenant}" has ${String(tree.size())} events, and the newest signed checkpoint covers ${String(longer.size)}`;
       return { why, isShort: true };
     },
+    isOutdated: () => isOutdated,
     isCovered: () => uncompared.length === 0,
     beginEpoch: (why) => {
       epoch += isOtherOrigin ? 0 : 1;

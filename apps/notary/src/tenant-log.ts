@@ -16,6 +16,8 @@ export interface TenantLogPorts extends SignedEpochsPorts {
   readonly signer: LogSigner;
   /** The operator accepts a log that contradicts what was signed: it goes on as the next epoch. */
   readonly acceptsContradiction: boolean;
+  /** The tenants whose log goes on as the next epoch until that is signed, if it contradicts what was signed. */
+  readonly accepted?: Set<string> | undefined;
   readonly clock: Clock;
 }
 
@@ -38,6 +40,10 @@ export interface TenantLog {
   readonly problem: () => string | undefined;
   /** Learns of a checkpoint that was signed with this log's key and is kept elsewhere. */
   readonly hear: (note: string) => void;
+  /** Whether another notary went on as a later epoch. */
+  readonly isOutdated: () => boolean;
+  /** The newest checkpoint of all epochs. */
+  readonly latest: () => string | undefined;
   /** The newest signed checkpoint of this epoch. */
   readonly newest: () => string | undefined;
   /** How many events it covers, and when it was signed in ms of this process; undefined: not by this process. */
@@ -102,6 +108,7 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
     if (shared === undefined) epochs.add(known);
     else if (await share(known)) return true;
     crashPoint('notary.kept');
+    ports.accepted?.delete(tenant);
     signedAtMs = clock.now();
     return false;
   };
@@ -114,7 +121,8 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
     hear: (note) => epochs.learn(toKnown({ tenant, epoch: epochs.epoch(), note })),
     contradiction: (isWhole) => {
       const found = epochs.contradiction(isWhole);
-      if (found === undefined || !ports.acceptsContradiction) return found;
+      if (found === undefined) return undefined;
+      if (!ports.acceptsContradiction && ports.accepted?.has(tenant) !== true) return found;
       epochs.beginEpoch(found.why);
       return undefined;
     },
@@ -122,6 +130,8 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
       await warnOfOtherKey();
       for (let tries = 0; tries < triesMax && (await signOnce()); tries += 1);
     },
+    isOutdated: epochs.isOutdated,
+    latest: () => epochs.latest()?.note,
     newest: () => epochs.current()?.note,
     signed: () => ({ size: epochs.current()?.size ?? 0, atMs: signedAtMs }),
     vkeys: async () => {

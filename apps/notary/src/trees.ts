@@ -4,7 +4,7 @@ import type { NotaryPorts } from './ports.js';
 import { firstLeafOf, treeEventOf } from './stored-events.js';
 import { openTenantLog } from './tenant-log.js';
 import type { Contradiction } from './signed-epochs.js';
-import type { TenantLog } from './tenant-log.js';
+import type { TenantLog, TenantLogPorts } from './tenant-log.js';
 import { openTenantTree } from './tenant-tree.js';
 import type { TenantTree } from './tenant-tree.js';
 
@@ -24,6 +24,10 @@ export interface Trees {
   readonly sign: (unsignedMin: number) => Promise<void>;
   /** Learns what other notaries signed for these tenants, and signs nothing. */
   readonly learn: (unsignedMin: number) => Promise<void>;
+  /** Whether another notary went on as a later epoch: the trees must be built again. */
+  readonly isOutdated: () => boolean;
+  /** The newest checkpoint of a tenant, of any epoch. */
+  readonly latest: (tenant: string) => string | undefined;
   /** Why nothing can be signed for a tenant, although nothing contradicts. */
   readonly problem: () => string | undefined;
   readonly newest: (tenant: string) => string | undefined;
@@ -50,7 +54,7 @@ export interface TreeFigures {
 }
 
 /** The trees of a log, continued where their file ends. */
-export function createTrees(ports: NotaryPorts): Trees {
+export function createTrees(ports: NotaryPorts & Pick<TenantLogPorts, 'accepted'>): Trees {
   const { store, trees: file, checkpoints, shared } = ports;
   const logs = new Map<string, TenantLog>();
   let base = ports.origin ?? undefined;
@@ -71,6 +75,7 @@ export function createTrees(ports: NotaryPorts): Trees {
     others = await shared.tenants();
     if (base !== undefined) for (const tenant of others) await logOf(tenant, base).learn();
   };
+  const isOutdated = (): boolean => [...logs.values()].some((log) => log.isOutdated());
   const signedTenants = (): readonly string[] => [...new Set([...checkpoints.tenants(), ...others])];
   const due = (unsignedMin: number): readonly TenantLog[] =>
     [...logs.values()].filter((log) => log.unsigned() >= unsignedMin);
@@ -83,7 +88,15 @@ export function createTrees(ports: NotaryPorts): Trees {
       sizes = file.sizes();
       if (base !== undefined) for (const tenant of sizes.keys()) logOf(tenant, base);
       await learnOthers();
+      if (!isOutdated()) return;
+      // What was built belongs to a log that is no more. The checkpoints that were learned stay.
+      file.clear();
+      sizes = file.sizes();
+      logs.clear();
+      await learnOthers();
     },
+    isOutdated,
+    latest: (tenant) => logs.get(tenant)?.latest(),
     position: file.position,
     take: (events) => {
       const [first] = events;
@@ -113,11 +126,7 @@ export function createTrees(ports: NotaryPorts): Trees {
         return isWhole && isSigned ? { why, isShort: true } : undefined;
       }
       if (isWhole) for (const tenant of signedTenants()) logOf(tenant, base);
-      for (const log of logs.values()) {
-        const found = log.contradiction(isWhole);
-        if (found !== undefined) return found;
-      }
-      return undefined;
+      return [...logs.values()].map((log) => log.contradiction(isWhole)).find((found) => found !== undefined);
     },
     isDue: (unsignedMin) => due(unsignedMin).length > 0,
     sign: async (unsignedMin) => {

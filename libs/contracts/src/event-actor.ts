@@ -111,6 +111,7 @@ export const actorRules: Readonly<Record<EventType, readonly ActorRule[]>> = {
   ConfigurationRefused: [operator],
   KeysRotated: [operator],
   LogEndAccepted: [operator],
+  LogRestored: [person('principal')],
   SignedIn: [person('principal')],
   SignInRefused: [service],
   AuditRead: [person('principal')],

@@ -53,6 +53,7 @@ export const eventCodes: Readonly<Record<EventType, string>> = {
   ConfigurationRefused: 'CS803',
   KeysRotated: 'CS804',
   LogEndAccepted: 'CS805',
+  LogRestored: 'CS806',
   SignedIn: 'CS901',
   SignInRefused: 'CS902',
   AuditRead: 'CS903',

@@ -50,6 +50,7 @@ export type {
   ToolCallEventType,
 } from './events.js';
 export { QuestionRefusedError } from './question-refused.js';
+export { continueLogSchema } from './log-requests.js';
 export { asUnreadable, isReadable, readablePart, toLogEvent, unreadableStreamOf } from './log-event.js';
 export type { LogEvent, StoredEvent, UnreadableEvent, UnreadableStream } from './log-event.js';
 export { grantEventTypes, grantStream } from './grant-events.js';

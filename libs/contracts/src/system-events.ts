@@ -97,6 +97,22 @@ export const logEndAcceptedSchema = z.strictObject({
   acceptedAt: timeSchema,
 });
 
+/**
+ * A person went on with a log that contradicts what was signed of it, as the next epoch: it was restored from a backup, say.
+ * Recorded before that epoch begins.
+ */
+export const logRestoredSchema = z.strictObject({
+  ...process,
+  principal: z.string(),
+  reason: z.string(),
+  /** The newest checkpoint of the epoch before, a signed note; null: this installation knows none. */
+  checkpoint: z.string().nullable(),
+  /** How the log contradicts it, in words. */
+  why: z.string(),
+  restoredAt: timeSchema,
+  ...proofShape,
+});
+
 /** A person signed in at the inbox. */
 export const signedInSchema = z.strictObject({
   ...process,
@@ -157,6 +173,7 @@ export const systemEventSchemas = {
   ConfigurationRefused: configurationRefusedSchema,
   KeysRotated: keysRotatedSchema,
   LogEndAccepted: logEndAcceptedSchema,
+  LogRestored: logRestoredSchema,
   SignedIn: signedInSchema,
   SignInRefused: signInRefusedSchema,
   AuditRead: auditReadSchema,

@@ -35,6 +35,8 @@ const alerting: ReadonlySet<string> = new Set([
   'ConfigurationRefused',
   'PolicyActivated',
   'KeysRotated',
+  'LogEndAccepted',
+  'LogRestored',
   'SubjectErased',
 ]);
 

@@ -53,6 +53,11 @@ const common: EventWords = {
     withWhy(`the ${read('configures')} cannot be used, and what was in force stays`, read('why')),
   KeysRotated: () => 'the root key was replaced',
   LogEndAccepted: (read) => `the operator accepted that the log ends at position ${read('to')}`,
+  LogRestored: (read) =>
+    withWhy(
+      `${read('principal')} went on with the log as the next epoch, although it contradicts what was signed`,
+      read('reason'),
+    ),
   SignedIn: (read) => `${read('principal')} signed in with ${read('with')}`,
   SignInRefused: (read) => `${read('count')} sign-ins refused`,
   AuditRead: (read) => `${read('principal')} read the log as auditor (${read('count')})`,

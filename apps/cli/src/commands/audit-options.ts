@@ -6,7 +6,7 @@ import { addAuditReport } from './audit-report-options.js';
 import { addAuditProve } from './audit-prove-options.js';
 import { addAuditSalvage } from './audit-salvage-options.js';
 import { addAuditVerify } from './audit-verify-options.js';
-import type { CheckpointOptions } from './audit.js';
+import type { CheckpointOptions, ContinueOptions } from './audit.js';
 
 /** The commands of auditors. */
 export function addAudit(program: Command, runner: Runner): void {
@@ -50,6 +50,24 @@ Examples:
     )
     .action(async (_options: unknown, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./audit.js')).keys(invocation)),
+    );
+  audit
+    .command('continue')
+    .description('go on with a log that contradicts what was signed')
+    .requiredOption('--reason <text>', 'why; it is recorded')
+    .addHelpText(
+      'after',
+      `
+For admins, after \`log-rewound\`: the log was restored from a backup, or lost its
+end. It goes on as the next epoch, with a new origin. \`audit verify\` shows
+auditors for ever that the epoch before ended otherwise.
+
+Examples:
+  countersign audit continue --reason 'restored from the backup of Monday'
+  countersign audit keys`,
+    )
+    .action(async (options: ContinueOptions, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./audit.js')).continueLog(invocation, options)),
     );
   addAuditProve(audit, runner);
   addAuditLog(audit, runner);

@@ -12,7 +12,22 @@ export interface CheckpointOptions {
 
 /** `countersign audit checkpoint`: prints a signed checkpoint, byte for byte. With `--json` it prints what it says, too. */
 export async function checkpoint(invocation: Invocation, { now = false }: CheckpointOptions): Promise<ExitCode> {
-  const note = await textOf(invocation, '/v1/log/checkpoint', now ? 'POST' : 'GET');
+  printCheckpoint(invocation, await textOf(invocation, '/v1/log/checkpoint', { method: now ? 'POST' : 'GET' }));
+  return exitCodes.ok;
+}
+
+/** The options of `countersign audit continue`. */
+export interface ContinueOptions {
+  readonly reason: string;
+}
+
+/** `countersign audit continue`: goes on with a rewound log as the next epoch, and prints its first checkpoint. */
+export async function continueLog(invocation: Invocation, { reason }: ContinueOptions): Promise<ExitCode> {
+  printCheckpoint(invocation, await textOf(invocation, '/v1/log/continue', { method: 'POST', body: { reason } }));
+  return exitCodes.ok;
+}
+
+function printCheckpoint(invocation: Invocation, note: string): void {
   const found = parseCheckpoint(parseNote(note)?.text ?? '');
   if (found === undefined) {
     throw localError(
@@ -25,19 +40,20 @@ export async function checkpoint(invocation: Invocation, { now = false }: Checkp
   const { origin, size, root } = found;
   invocation.printJson({ origin, size, root: Buffer.from(root).toString('base64'), note });
   printText(invocation, note);
-  return exitCodes.ok;
 }
 
 /** `countersign audit keys`: prints the vkeys of the tenant, one a line. */
 export async function keys(invocation: Invocation): Promise<ExitCode> {
-  const text = await textOf(invocation, '/v1/log/vkey', 'GET');
+  const text = await textOf(invocation, '/v1/log/vkey', { method: 'GET' });
   invocation.printJson({ keys: text.split('\n').filter((line) => line !== '') });
   printText(invocation, text);
   return exitCodes.ok;
 }
 
-async function textOf({ client, terminal }: Invocation, path: string, method: 'GET' | 'POST'): Promise<string> {
-  const response = await client.open(path, { method, signal: terminal.interrupted });
+type Asked = Pick<NonNullable<Parameters<Invocation['client']['open']>[1]>, 'method' | 'body'>;
+
+async function textOf({ client, terminal }: Invocation, path: string, asked: Asked): Promise<string> {
+  const response = await client.open(path, { ...asked, signal: terminal.interrupted });
   return response.text();
 }
 

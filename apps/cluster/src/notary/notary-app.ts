@@ -11,7 +11,7 @@ type Handlers = { readonly [Name in RequestName]: (body: Body<Name>) => Promise<
 /** What a notary answers to the gateways. */
 export type AnsweringNotary = Pick<
   Notary,
-  'newest' | 'vkeys' | 'sign' | 'isActive' | 'hashTile' | 'entryTile' | 'prove' | 'tenants'
+  'newest' | 'vkeys' | 'sign' | 'rewound' | 'goOn' | 'isActive' | 'hashTile' | 'entryTile' | 'prove' | 'tenants'
 >;
 
 /** Serves a notary for the gateways. Resolves when it listens. */
@@ -20,6 +20,8 @@ export function openNotaryApp(notary: AnsweringNotary, log: Log, address: Proces
     newest: ({ tenant }) => Promise.resolve({ note: notary.newest(tenant) ?? null }),
     vkeys: async ({ tenant }) => ({ vkeys: [...(await notary.vkeys(tenant))] }),
     sign: ({ tenant }) => notary.sign(tenant),
+    rewound: ({ tenant }) => Promise.resolve({ rewound: notary.rewound(tenant) ?? null }),
+    goOn: ({ tenant }) => notary.goOn(tenant),
     tenants: () => Promise.resolve({ tenants: [...notary.tenants()] }),
     hashTile: async ({ tenant, level, index }) => ({
       hashes: Buffer.from(await notary.hashTile(tenant, level, index)).toString('base64'),

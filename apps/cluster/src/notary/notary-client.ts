@@ -36,7 +36,11 @@ export function createNotaryClient({ urls, token, ca }: NotaryConnection, clock:
     name: Name,
     body: Body<Name>,
   ): Promise<Asked<Name>> => {
-    const exchanged = await client.ask(name, JSON.stringify(body), name === 'sign' ? signMsMax : readMsMax);
+    const exchanged = await client.ask(
+      name,
+      JSON.stringify(body),
+      name === 'sign' || name === 'goOn' ? signMsMax : readMsMax,
+    );
     if (exchanged.status === 401) throw new Error('it does not know the token of COUNTERSIGN_NOTARY_TOKEN_FILE');
     if (exchanged.status !== 200) throw new Error(whyNot(exchanged));
     const { isActive, answer } = envelope.parse(JSON.parse(exchanged.bytes.toString('utf8')));
@@ -64,6 +68,8 @@ export function createNotaryClient({ urls, token, ca }: NotaryConnection, clock:
     newest: async (tenant) => (await ask('newest', { tenant })).note ?? undefined,
     vkeys: async (tenant) => (await ask('vkeys', { tenant })).vkeys,
     sign: (tenant) => ask('sign', { tenant }),
+    rewound: async (tenant) => (await ask('rewound', { tenant })).rewound ?? undefined,
+    goOn: (tenant) => ask('goOn', { tenant }),
     tenants: async () => (await ask('tenants', {})).tenants,
     hashTile: async (tenant, level, index) =>
       Buffer.from((await ask('hashTile', { tenant, level, index })).hashes, 'base64'),

@@ -5,19 +5,23 @@ const note = z.string();
 const index = z.int().min(0);
 const why = z.string().max(2000);
 
+const signing = z.discriminatedUnion('status', [
+  z.object({ status: z.literal('signed'), note }),
+  z.object({ status: z.literal('empty') }),
+  z.object({ status: z.literal('rewound'), why }),
+  z.object({ status: z.literal('unavailable'), why }),
+]);
+
 /** The requests that a notary answers: each is `POST /v1/<name>`. */
 export const requests = {
   newest: { body: z.object({ tenant }), answer: z.object({ note: note.nullable() }) },
   vkeys: { body: z.object({ tenant }), answer: z.object({ vkeys: z.array(z.string()) }) },
-  sign: {
+  sign: { body: z.object({ tenant }), answer: signing },
+  rewound: {
     body: z.object({ tenant }),
-    answer: z.discriminatedUnion('status', [
-      z.object({ status: z.literal('signed'), note }),
-      z.object({ status: z.literal('empty') }),
-      z.object({ status: z.literal('rewound'), why }),
-      z.object({ status: z.literal('unavailable'), why }),
-    ]),
+    answer: z.object({ rewound: z.object({ why, checkpoint: note.nullable() }).nullable() }),
   },
+  goOn: { body: z.object({ tenant }), answer: signing },
   tenants: { body: z.object({}), answer: z.object({ tenants: z.array(z.string()) }) },
   hashTile: {
     body: z.object({ tenant, level: z.int().min(0).max(63), index }),

@@ -70,6 +70,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'GET /v1/unreadable': ['auditor', 'admin'],
   'GET /v1/log/checkpoint': ['auditor'],
   'POST /v1/log/checkpoint': ['auditor'],
+  'POST /v1/log/continue': ['admin'],
   'GET /v1/log/vkey': ['auditor'],
   'GET /v1/log/tile/*': ['auditor'],
   'GET /v1/log/~:tenant/checkpoint': ['auditor'],

@@ -2,7 +2,7 @@ import { Controller, Inject, Req, Res } from '@nestjs/common';
 import { sendText } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
 import type { Answer } from '../answer.js';
-import { makeCheckpoint, readCheckpoint, readVkeys } from '../log-checkpoints.js';
+import { continueLog, makeCheckpoint, readCheckpoint, readVkeys } from '../log-checkpoints.js';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
 import { actorOf, answered, bodyOf, keyed, queryOf, send } from './http-context.js';
@@ -31,6 +31,14 @@ export class CheckpointsController {
     const { checkpoints } = this.#http.ports;
     const make = (): Promise<Answer> => makeCheckpoint(checkpoints, actorOf(request));
     this.#send(request, reply, await keyed(this.#http, routes.makeCheckpoint, request, body, make));
+  }
+
+  @Endpoint(routes.continueLog)
+  async goOn(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    queryOf(routes.continueLog, request);
+    const body = bodyOf(routes.continueLog, request);
+    const goOn = (): Promise<Answer> => continueLog(this.#http.ports, actorOf(request), body);
+    this.#send(request, reply, await keyed(this.#http, routes.continueLog, request, body, goOn));
   }
 
   @Endpoint(routes.readVkeys)

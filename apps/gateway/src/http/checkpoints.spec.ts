@@ -1,5 +1,7 @@
+import { EventStoreUnavailableError } from '@countersign/event-store';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { CheckpointSigning, LogCheckpoints } from '../log-checkpoints.js';
+import type { CheckpointSigning, LogCheckpoints, RewoundLog } from '../log-checkpoints.js';
+import type { RecordOfUse } from '../record-of-use.js';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
 import { openWorld } from '../testing/world.js';
@@ -12,14 +14,31 @@ const signings: Readonly<Record<string, CheckpointSigning>> = {
 const checkpoints: LogCheckpoints = {
   newest: (tenant) => (tenant === 'default' ? 'origin\n1\nroot\n\n\u2014 origin c2ln\n' : undefined),
   sign: (tenant) => Promise.resolve(signings[tenant] ?? { status: 'empty' }),
+  rewound: (tenant) => (tenant === 'other' ? undefined : rewound),
+  goOn: (tenant) => Promise.resolve(wentOn(tenant)),
   vkeys: (tenant) => Promise.resolve(tenant === 'default' ? ['origin+1+key', 'older+2+key'] : []),
+};
+
+let rewound: RewoundLog | undefined;
+const steps: unknown[] = [];
+const wentOn = (tenant: string): CheckpointSigning => {
+  steps.push(`on: ${tenant}`);
+  return { status: 'signed', note: 'origin/2\n1\nroot\n\n\u2014 origin/2 c2ln\n' };
+};
+let recording = Promise.resolve();
+const use: RecordOfUse = {
+  ...{ signedIn: () => undefined, signInRefused: () => undefined, auditRead: () => undefined, close: () => undefined },
+  logRestored: ({ principal }, restored) => {
+    steps.push({ principal, ...restored });
+    return recording;
+  },
 };
 
 let world: World;
 let without: World;
 let api: Api;
 beforeAll(async () => {
-  world = await openWorld({ change: (ports) => ({ ...ports, checkpoints }) });
+  world = await openWorld({ change: (ports) => ({ ...ports, checkpoints, use }) });
   without = await openWorld();
   api = createApi(world);
 });
@@ -44,6 +63,28 @@ it('a log that contradicts what was signed gets no checkpoint, and the answer sa
     status: 503,
     body: { code: 'unavailable', detail: 'log-rewound: the log is shorter' },
   });
+});
+
+it('a log that contradicts what was signed goes on when an admin says why, which is recorded first', async () => {
+  const goOn = (body: unknown, as: 'admin' | 'auditor' = 'admin') =>
+    api.send<{ code: string }>('POST', '/v1/log/continue', { as, body });
+  expect(await goOn({ reason: 'from the backup' })).toMatchObject({
+    status: 200,
+    body: expect.stringMatching(/^origin\n/),
+  });
+  expect(steps).toEqual([]);
+  rewound = { why: 'the log is shorter', checkpoint: 'a signed note' };
+  expect(await goOn({ reason: '' })).toMatchObject({ status: 400 });
+  expect(await goOn({ reason: 'from the backup' }, 'auditor')).toMatchObject({ status: 403 });
+  recording = Promise.reject(new EventStoreUnavailableError('the disk is full'));
+  expect(await goOn({ reason: 'from the backup' })).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+  expect(steps.splice(0)).toHaveLength(1);
+  recording = Promise.resolve();
+  expect(await goOn({ reason: 'from the backup' })).toMatchObject({
+    status: 200,
+    body: expect.stringMatching(/^origin\/2\n/),
+  });
+  expect(steps).toEqual([{ principal: 'admin', reason: 'from the backup', ...rewound }, 'on: default']);
 });
 
 it('a gateway without a notary says so', async () => {

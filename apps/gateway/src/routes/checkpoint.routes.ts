@@ -1,3 +1,4 @@
+import { continueLogSchema } from '@countersign/contracts';
 import { defineRoute } from '../route.js';
 
 const checkpoint = {
@@ -30,6 +31,18 @@ export const checkpointRoutes = {
     stream: 'text/plain',
     streamed: checkpoint,
     codes: ['not-found', 'not-supported'],
+  }),
+  continueLog: defineRoute({
+    id: 'continueLog',
+    method: 'POST',
+    path: '/v1/log/continue',
+    tag: 'Events and audit',
+    summary: 'Go on, as the next epoch, with a log that contradicts what was signed, such as one from a backup',
+    roles: ['admin'],
+    body: continueLogSchema,
+    stream: 'text/plain',
+    streamed: checkpoint,
+    codes: ['not-found', 'not-supported', 'unavailable'],
   }),
   readVkeys: defineRoute({
     id: 'readVkeys',

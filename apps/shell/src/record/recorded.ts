@@ -49,6 +49,7 @@ export function afterEvent(before: Recorded, event: SystemEvent & { readonly rev
     case 'ConfigurationRefused':
     case 'KeysRotated':
     case 'LogEndAccepted':
+    case 'LogRestored':
     case 'SignedIn':
     case 'SignInRefused':
     case 'AuditRead':
