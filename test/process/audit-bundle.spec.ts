@@ -100,6 +100,11 @@ test('bundles of a running server are proven on every Node, also from before an 
   }
 }, 120_000);
 
+interface Attested {
+  readonly attestation_list: readonly { readonly fingerprint: { readonly value: string } }[];
+  readonly enrichments: readonly object[];
+}
+
 test('a server gives the bundle that its data folder gives, to an auditor alone', async () => {
   const installed = await install();
   const { stage, folder, tokens, port } = installed;
@@ -139,6 +144,23 @@ test('a server gives the bundle that its data folder gives, to an auditor alone'
       .slice(0, lines.length)
       .filter((_, index) => !lines[index]?.includes('"body":null'));
   expect(viewsOf(copied)).toEqual(viewsOf(served));
+
+  // The leaves of an export for a SIEM are those of the tree, also of an event with sealed values.
+  const siem = await fetch(`${url}/v1/audit/events?format=ocsf&ocsf=1.9&limit=500&types=ToolCallRequested`, {
+    headers: { authorization: `Bearer ${tokens.me}` },
+  });
+  const leaves = new Set(
+    lines.map((line) => hash('sha256', `\0${/"entry":(\{[^}]*\})/.exec(line)?.[1] ?? ''}`, 'hex')),
+  );
+  const attested = (await siem.text())
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Attested);
+  expect(attested).toHaveLength(301);
+  for (const { attestation_list: list } of attested) expect(leaves).toContain(list[0]?.fingerprint.value);
+  expect(attested[0]?.enrichments).toMatchObject([
+    { type: 'checkpoint', data: { size: expect.any(Number) as unknown } },
+  ]);
 
   expect((await ask('agents', tokens.agent)).code).toBe(4);
   expect((await ask('others', tokens.me, '--tenant', 'others')).code).toBe(2);

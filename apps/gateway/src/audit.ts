@@ -8,6 +8,7 @@ import { stateAt } from './audit/state-at.js';
 import { ok, refused } from './answer.js';
 import { exportedFile } from './audit/exported.js';
 import type { ExportedFile } from './audit/exported.js';
+import { integrityOf } from './audit/integrity-of.js';
 import { selectEvents } from './audit/select-events.js';
 import type { EventsPage } from './audit/select-events.js';
 import type { Answer } from './answer.js';
@@ -68,7 +69,9 @@ export function createAudit(ports: GatewayPorts, reports: FairTurns): Audit {
         actor,
         query,
       );
-      return { ...page, file: exportedFile(page.events, query) };
+      const isAttested = query.ocsf === '1.9' && page.events.length > 0;
+      const integrity = isAttested ? await integrityOf(ports, actor, query, page) : undefined;
+      return { ...page, file: exportedFile(page.events, query, integrity) };
     },
   };
 }

@@ -267,6 +267,10 @@ export const auditEventsQuerySchema = z
         'Default 1,000. A page may have fewer: the header `Link` leads to the next one as long as there is more to look through.',
     }),
     format: z.enum(exportFormats).meta({ id: 'ExportFormat' }).optional().meta({ description: 'Default `ndjson`.' }),
+    ocsf: z.enum(['1.8', '1.9']).meta({ id: 'OcsfVersion' }).optional().meta({
+      description:
+        'The version of `format=ocsf`. Default `1.8`. `1.9`: each event has the leaf of the tree and the newest checkpoint, in the profile `record_integrity`.',
+    }),
     values: readValuesSchema.optional().meta({
       description:
         'Default `masked`. `stored`: events as they are stored, with hidden values encrypted, in `ndjson` alone. `clear`: hidden values as they were recorded, which is recorded.',
@@ -278,6 +282,10 @@ export const auditEventsQuerySchema = z
       refuse('until', 'must be later than `since`');
     if (after !== undefined && before !== undefined && before <= after) refuse('before', 'must be larger than `after`');
     if (values === 'stored' && format !== 'ndjson') refuse('format', 'must be `ndjson` for `values=stored`');
+  })
+  .refine(({ format, ocsf }) => ocsf === undefined || format === 'ocsf', {
+    path: ['ocsf'],
+    error: 'needs `format=ocsf`',
   });
 export type AuditEventsQuery = z.output<typeof auditEventsQuerySchema>;
 

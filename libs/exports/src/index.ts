@@ -4,6 +4,7 @@ export { csvHeader, csvLine, csvOf, toCsv } from './csv.js';
 export { linesOf } from './pages.js';
 export type { EventPages } from './pages.js';
 export { ocsfOf, toOcsf } from './ocsf.js';
+export type { OcsfIntegrity } from './ocsf.js';
 export { createParquetTable, parquetOf } from './parquet.js';
 export type { ParquetTable } from './parquet.js';
 export { createZip } from './zip.js';

@@ -1,8 +1,8 @@
 import { codeOfEvent } from '@countersign/contracts';
 import type { EventActor, JsonObject, LogEventView } from '@countersign/contracts';
 
-/** The version of the Open Cybersecurity Schema Framework whose names these are. */
-const schemaVersion = '1.8.0';
+/** The versions of the Open Cybersecurity Schema Framework whose names these are. Version 1.9 has `record_integrity`. */
+const [schemaVersion, integrityVersion] = ['1.8.0', '1.9.0'] as const;
 const [classUid, categoryUid] = [6003, 6];
 
 const activities = { create: 1, read: 2, update: 3, delete: 4, other: 99 } as const;
@@ -40,11 +40,19 @@ const alerting: ReadonlySet<string> = new Set([
   'SubjectErased',
 ]);
 
+/** What the tree over the log says of an event. */
+export interface OcsfIntegrity {
+  /** The leaf of the event, as 64 hex digits. */
+  readonly leaf: string;
+  /** The newest checkpoint; null: none is signed. */
+  readonly checkpoint: { readonly origin: string; readonly size: number; readonly root: string } | null;
+}
+
 /**
- * An event as OCSF: class API Activity (6003) with the profiles `ai_operation` and `security_control`. What the event has
- * besides is in `unmapped`, as it was shown to the reader.
+ * An event as OCSF: class API Activity (6003) with the profiles `ai_operation` and `security_control`, and `record_integrity`
+ * where the tree is given. What the event has besides is in `unmapped`, as it was shown to the reader.
  */
-export function toOcsf(event: LogEventView): JsonObject {
+export function toOcsf(event: LogEventView, integrity?: OcsfIntegrity): JsonObject {
   const activity = activityOf[event.type] ?? (event.data === null ? 'other' : 'update');
   const severity = alerting.has(event.type) ? 3 : 1;
   return {
@@ -53,26 +61,43 @@ export function toOcsf(event: LogEventView): JsonObject {
     ...{ activity_id: activities[activity], activity_name: nameOf(activity), severity_id: severity },
     ...(Number.isNaN(Date.parse(event.recordedAt)) ? {} : { time: Date.parse(event.recordedAt) }),
     status_id: 1,
-    metadata: metadataOf(event),
+    metadata: metadataOf(event, integrity !== undefined),
     actor: actorOf(event.actor),
     api: apiOf(event),
     src_endpoint: { name: textIn(event, 'via') ?? 'countersign', type_id: 99 },
     ...messageContextOf(event),
     ...controlOf(event),
+    ...(integrity && integrityOf(event, integrity)),
     unmapped: event,
   };
 }
 
 /** One OCSF event a line. */
-export async function* ocsfOf(pages: AsyncIterable<readonly LogEventView[]>): AsyncGenerator<string, void> {
-  for await (const page of pages) yield page.map((event) => `${JSON.stringify(toOcsf(event))}\n`).join('');
+export async function* ocsfOf(
+  pages: AsyncIterable<readonly LogEventView[]>,
+  integrity: (eventId: string) => OcsfIntegrity | undefined = () => undefined,
+): AsyncGenerator<string, void> {
+  for await (const page of pages) {
+    yield page.map((event) => `${JSON.stringify(toOcsf(event, integrity(event.eventId)))}\n`).join('');
+  }
 }
 
-function metadataOf({ eventId, type, tenant, position, recordedAt }: LogEventView): JsonObject {
+/** The leaf is the one of the event in the log, and not of this form of it. */
+function integrityOf({ eventId }: LogEventView, { leaf, checkpoint }: OcsfIntegrity): JsonObject {
+  const fingerprint = { algorithm_id: 99, algorithm: 'RFC 9162 leaf hash, SHA-256', value: leaf };
+  const origin = checkpoint === null ? {} : { authority_uid: checkpoint.origin, chain_uid: checkpoint.origin };
+  const name = 'attestation_list[].fingerprint.value';
   return {
-    version: schemaVersion,
+    attestation_list: [{ uid: eventId, ...origin, fingerprint }],
+    ...(checkpoint !== null && { enrichments: [{ name, value: leaf, type: 'checkpoint', data: checkpoint }] }),
+  };
+}
+
+function metadataOf({ eventId, type, tenant, position, recordedAt }: LogEventView, hasIntegrity: boolean): JsonObject {
+  return {
+    version: hasIntegrity ? integrityVersion : schemaVersion,
     product: { name: 'Countersign', vendor_name: 'Countersign' },
-    profiles: ['ai_operation', 'security_control'],
+    profiles: ['ai_operation', 'security_control', ...(hasIntegrity ? ['record_integrity'] : [])],
     ...{ uid: eventId, event_code: codeOfEvent(type), log_name: type, tenant_uid: tenant, sequence: position },
     original_time: recordedAt,
   };

@@ -2,6 +2,7 @@ import { bodyOf } from '@countersign/audit';
 import { isReadable, isRecordedInClear, toLogEventView } from '@countersign/contracts';
 import type { AuditEventsQuery, LogEvent, LogEventView } from '@countersign/contracts';
 import { csvOf, linesOf, ocsfOf, parquetOf } from '@countersign/exports';
+import type { OcsfIntegrity } from '@countersign/exports';
 
 /** A page of the log as a file. */
 export interface ExportedFile {
@@ -25,6 +26,7 @@ const eventsPerPiece = 100;
 export function exportedFile(
   events: readonly LogEvent[],
   { format = 'ndjson', values = 'masked' }: Pick<AuditEventsQuery, 'format' | 'values'>,
+  integrity?: (eventId: string) => OcsfIntegrity | undefined,
 ): ExportedFile {
   const contentType = contentTypes[format];
   if (values === 'stored') return { contentType, pieces: linesOf(inPages(events, toStoredForm)) };
@@ -33,7 +35,7 @@ export function exportedFile(
     case 'ndjson':
       return { contentType, pieces: linesOf(views) };
     case 'ocsf':
-      return { contentType, pieces: ocsfOf(views) };
+      return { contentType, pieces: ocsfOf(views, integrity) };
     case 'csv':
       return { contentType, ending: 'csv', pieces: csvOf(views) };
     case 'parquet':

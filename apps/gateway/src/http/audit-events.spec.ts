@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { entryOf, leafHash } from '@countersign/audit';
+import type { EntryEvent } from '@countersign/audit';
 import { facetsOf } from '@countersign/contracts';
 import type { EventView, LogEvent, NewEvent } from '@countersign/contracts';
 import { EventStoreUnavailableError } from '@countersign/event-store';
@@ -17,6 +19,8 @@ let isDamaged = false;
 let isGrowing = false;
 const reads: object[] = [];
 const secret = 'hunter2-canary';
+const root = Buffer.alloc(32, 7).toString('base64');
+const note = `ledger.example/default/1\n3\n${root}\n\n\u2014 ledger.example/default/1 ${Buffer.alloc(68).toString('base64')}\n`;
 
 beforeAll(async () => {
   const use = { auditRead: (_: unknown, read: object) => void reads.push(read) } as unknown as RecordOfUse;
@@ -41,6 +45,11 @@ beforeAll(async () => {
     change: (ports) => ({
       ...ports,
       use,
+      checkpoints: {
+        newest: () => note,
+        sign: () => Promise.reject(new Error('no')),
+        vkeys: () => Promise.resolve([]),
+      },
     }),
   });
   api = createApi(world);
@@ -294,6 +303,23 @@ describe('the formats of an export', () => {
     expect((await lines('types=ApprovalResponded&actor=bob'))[0]).toMatchObject({ action_id: 1, disposition_id: 1 });
     expect((await lines('types=ApprovalRequested'))[0]).not.toHaveProperty('action_id');
     expect(denied[0]?.metadata).toMatchObject({ event_code: 'CS203', profiles: ['ai_operation', 'security_control'] });
+  });
+
+  it('are OCSF 1.9 with the leaf of each event, from both ends, and the newest checkpoint', async () => {
+    const leaves = (await whole()).map((event) => Buffer.from(leafHash(entryOf(event as EntryEvent))).toString('hex'));
+    for (const order of ['asc', 'desc'] as const) {
+      const { body } = await ask(`?format=ocsf&ocsf=1.9&limit=300&order=${order}`);
+      const found = linesOf(body) as unknown as Record<string, { fingerprint: { value: string } }[]>[];
+      const values = found.map(({ attestation_list: list }) => list?.[0]?.fingerprint.value);
+      expect(values).toEqual((order === 'asc' ? leaves : leaves.toReversed()).slice(0, 300));
+      const checkpoint = { origin: 'ledger.example/default/1', size: 3, root: Buffer.alloc(32, 7).toString('base64') };
+      expect(found[0]).toMatchObject({
+        metadata: { version: '1.9.0', profiles: ['ai_operation', 'security_control', 'record_integrity'] },
+        attestation_list: [{ authority_uid: checkpoint.origin, chain_uid: checkpoint.origin }],
+        enrichments: [{ type: 'checkpoint', data: checkpoint }],
+      });
+    }
+    expect((await ask('?ocsf=1.9')).status).toBe(400);
   });
 
   it.each(['ndjson', 'csv', 'parquet', 'ocsf'])('have as %s the type that HEAD says', async (format) => {
