@@ -35,10 +35,10 @@ describe('countersign topics', () => {
 
     const made = await run('topics', 'create', '--json');
     expect(made).toMatchObject({ code: 0, err: '' });
-    const names = ['requests', 'events', 'dead-letters'].map((name) => `${prefix}.${name}.v1`);
+    const names = ['requests', 'events', 'dead-letters', 'checkpoints'].map((name) => `${prefix}.${name}.v1`);
     expect(JSON.parse(made.out)).toMatchObject({
       created: names,
-      topics: [{ partitions: 2, replication: 1 }, { partitions: 2 }, { partitions: 1 }],
+      topics: [{ partitions: 2, replication: 1 }, { partitions: 2 }, { partitions: 1 }, { partitions: 2 }],
     });
 
     const again = await run('topics', 'create');

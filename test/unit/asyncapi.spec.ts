@@ -78,7 +78,12 @@ describe('the AsyncAPI document', () => {
         ?.allChannels()
         .all()
         .map((channel) => channel.address()),
-    ).toEqual(['countersign.requests.v1', 'countersign.events.v1', 'countersign.dead-letters.v1']);
+    ).toEqual([
+      'countersign.requests.v1',
+      'countersign.events.v1',
+      'countersign.dead-letters.v1',
+      'countersign.checkpoints.v1',
+    ]);
   });
 
   it('is the one under docs', () => {
@@ -92,6 +97,7 @@ describe('the AsyncAPI document', () => {
       ...Object.keys(requestMessageSchemas).map((type) => `requests.${type}`),
       ...eventTypes.map((type) => `events.${type}`),
       'deadLetters.DeadLetter',
+      'checkpoints.Checkpoint',
     ];
     expect(Object.keys(document.components.messages).toSorted()).toEqual(types.toSorted());
     expect(createAsyncApiDocument('acme').channels['requests']).toMatchObject({ address: 'acme.requests.v1' });

@@ -6,6 +6,7 @@ import { createSeedSigner } from './log-signer.js';
 import { createNotary } from './notary.js';
 import type { Notary } from './notary.js';
 import type { NotaryPorts } from './ports.js';
+import type { Announcer } from './sinks/announcer.js';
 import { openSinks } from './sinks/sink-settings.js';
 import type { SinkSettings } from './sinks/sink-settings.js';
 import { createSinks } from './sinks/sinks.js';
@@ -22,6 +23,8 @@ export interface NotaryPlace extends Omit<NotaryPorts, 'trees' | 'checkpoints' |
   readonly logSigner: SignerProgram['command'] | null;
   /** Where the log is pushed. */
   readonly sinks: readonly SinkSettings[];
+  /** Publishes on Kafka's topic of checkpoints. Default: there is no Kafka. */
+  readonly publish?: Announcer['publish'] | undefined;
 }
 
 /** The notary of a data folder, and the sinks of its log. */
@@ -33,7 +36,14 @@ export interface OpenNotary extends Notary {
  * Starts the notary of a data folder, with its files `log-tree.db` and `checkpoints.db`.
  * @throws ConfigError when the named key cannot be used; DatabaseFileError when a file is damaged.
  */
-export function openNotary({ folder, logKeyFile, logSigner, sinks: settings, ...ports }: NotaryPlace): OpenNotary {
+export function openNotary({
+  folder,
+  logKeyFile,
+  logSigner,
+  sinks: settings,
+  publish,
+  ...ports
+}: NotaryPlace): OpenNotary {
   const { clock, log } = ports;
   const signer =
     logSigner === null
@@ -45,7 +55,7 @@ export function openNotary({ folder, logKeyFile, logSigner, sinks: settings, ...
     const notary = createNotary({ ...ports, trees, checkpoints, signer });
     notary.start();
     const { source, isActive } = notary;
-    const sinks = createSinks({ sinks: openSinks(settings, clock), source, isActive, clock, log });
+    const sinks = createSinks({ sinks: openSinks(settings, clock, publish), source, isActive, clock, log });
     sinks.start();
     const stop = async (): Promise<void> => {
       await notary.stop();

@@ -5,7 +5,7 @@ import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
 import { readSignerProgram } from '@countersign/notary';
 import type { SignerProgram } from '@countersign/notary';
-import { readConfig } from '@countersign/runtime';
+import { ConfigError, readConfig } from '@countersign/runtime';
 import type { LogLevel } from '@countersign/runtime';
 import {
   browsedVariables,
@@ -104,6 +104,11 @@ export function readStandaloneConfig(
   folder: string = process.cwd(),
 ): StandaloneConfig {
   const values = readConfig(schema, env);
+  const logSinks = loadSinks(values.COUNTERSIGN_LOG_SINKS, env, folder);
+  if (logSinks.some(({ type }) => type === 'kafka')) {
+    const problem = '{ kafka: true } is for a cluster: standalone has no Kafka';
+    throw new ConfigError([{ variable: 'COUNTERSIGN_LOG_SINKS', problem }]);
+  }
   const file = (path: string | undefined): string | null => (path === undefined ? null : resolve(folder, path));
   return {
     host: values.COUNTERSIGN_HOST,
@@ -125,7 +130,7 @@ export function readStandaloneConfig(
     logSigner: readSignerProgram(values.COUNTERSIGN_LOG_SIGNER ?? '') ?? null,
     logOrigin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
     logPublic: values.COUNTERSIGN_LOG_PUBLIC,
-    logSinks: loadSinks(values.COUNTERSIGN_LOG_SINKS, env, folder),
+    logSinks,
     receiptKeyFile: file(values.COUNTERSIGN_RECEIPT_KEY_FILE),
     receiptNames: values.COUNTERSIGN_RECEIPT_NAMES === 'true',
     acceptLostKeys: values.COUNTERSIGN_ACCEPT_LOST_KEYS === 'yes',

@@ -1,4 +1,9 @@
-import { deadLetterHeadersSchema, eventHeadersSchema, requestHeadersSchema } from './message-headers.js';
+import {
+  checkpointHeadersSchema,
+  deadLetterHeadersSchema,
+  eventHeadersSchema,
+  requestHeadersSchema,
+} from './message-headers.js';
 import { eventSchemas } from './events.js';
 import { requestMessageSchemas } from './request-messages.js';
 import { membersOf, type JsonSchema } from './json-schema.js';
@@ -19,7 +24,7 @@ interface AsyncApiDocument {
 
 /** A message on a topic. */
 interface Topic {
-  readonly name: 'requests' | 'events' | 'deadLetters';
+  readonly name: 'requests' | 'events' | 'deadLetters' | 'checkpoints';
   readonly address: string;
   readonly description: string;
   readonly messages: Readonly<Record<string, JsonSchema>>;
@@ -34,13 +39,14 @@ const summaries = {
 } as const satisfies Record<keyof typeof requestMessageSchemas, string>;
 
 /**
- * The AsyncAPI 3 document of the three topics, made of the very schemas that the processes read and write with.
+ * The AsyncAPI 3 document of the topics, made of the very schemas that the processes read and write with.
  * @example
  * const { channels } = createAsyncApiDocument();
  */
 export function createAsyncApiDocument(prefix = 'countersign'): AsyncApiDocument {
   const book = createSchemaRegistry({ document: 'asyncapi' });
-  const topics = [requestsTopic(prefix, book), eventsTopic(prefix, book), deadLettersTopic(prefix, book)];
+  const makers = [requestsTopic, eventsTopic, deadLettersTopic, checkpointsTopic];
+  const topics = makers.map((make) => make(prefix, book));
   return {
     asyncapi: '3.0.0',
     info: {
@@ -134,6 +140,25 @@ function deadLettersTopic(prefix: string, book: SchemaRegistry): Topic {
   };
 }
 
+function checkpointsTopic(prefix: string, book: SchemaRegistry): Topic {
+  return {
+    name: 'checkpoints',
+    address: `${prefix}.checkpoints.v1`,
+    description:
+      'Signed checkpoints of the log, with `{ kafka: true }` in COUNTERSIGN_LOG_SINKS: once or more, those of a tenant in order.',
+    messages: {
+      Checkpoint: {
+        name: 'Checkpoint',
+        title: 'A signed checkpoint',
+        contentType: 'text/plain',
+        headers: book.use(checkpointHeadersSchema, 'output', 'CheckpointHeaders'),
+        payload: book.define('Checkpoint', { type: 'string', description: 'A signed note of C2SP tlog-checkpoint.' }),
+        bindings: { kafka: { key: { type: 'string', description: 'The tenant.' }, bindingVersion: '0.5.0' } },
+      },
+    },
+  };
+}
+
 function channelOf({ name, address, description, messages }: Topic): JsonSchema {
   const references = Object.keys(messages).map((type) => [type, { $ref: `#/components/messages/${name}.${type}` }]);
   return {
@@ -151,6 +176,7 @@ function operations(): Record<string, JsonSchema> {
   return {
     receiveRequest: { action: 'receive', ...on('requests'), summary: 'The ledger takes requests.' },
     sendEvent: { action: 'send', ...on('events'), summary: 'The relay publishes what was recorded.' },
+    sendCheckpoint: { action: 'send', ...on('checkpoints'), summary: 'The notary publishes what it signed.' },
     sendDeadLetter: { action: 'send', ...on('deadLetters'), summary: 'A consumer puts aside what it cannot handle.' },
   };
 }

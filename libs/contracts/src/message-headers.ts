@@ -38,6 +38,18 @@ export const eventHeadersSchema = z
   })
   .meta({ id: 'EventHeaders' });
 
+/** The headers of a checkpoint. */
+export const checkpointHeadersSchema = z
+  .looseObject({
+    'content-type': z.literal('text/plain; charset=utf-8'),
+    ce_specversion: z.literal('1.0'),
+    ce_id: z.string().min(1).max(256).meta({ description: 'The same for the same size of the same log.' }),
+    ce_source: z.string().min(1).meta({ description: 'A URI reference with the tenant.' }),
+    ce_type: z.literal('CheckpointSigned'),
+    ce_subject: z.string().meta({ description: 'The origin of the log: its name, tenant and epoch.' }),
+  })
+  .meta({ id: 'CheckpointHeaders' });
+
 const decimal = z.string().regex(/^[0-9]+$/);
 
 /** The headers that a dead letter has in addition to those of the original message. */

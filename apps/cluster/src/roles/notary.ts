@@ -28,12 +28,13 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
     onStop(lockFolder(folder, 'the data folder of the notary').release);
     const store = await openRawStore(process);
     if (store.records === undefined) throw new Error('this event store has no streams of records');
-    const { kafka, group } = await openTopics(process, ({ events }) => [events]);
+    const { kafka, group, names } = await openTopics(process, ({ events }) => [events]);
     const { origin, logKeyFile, logSigner, sinks } = settings;
     const notary = openNotary({
       ...{ folder, logKeyFile, logSigner, origin, sinks, store, behindMs, clock, log, acceptsContradiction: false },
       shared: createSharedCheckpoints(store.records, ids),
       turns: kafka.exclusiveProgress(group('notary')),
+      publish: (message) => kafka.publisher.publish(names.checkpoints, [message]),
     });
     onStop(notary.stop);
     createNotaryMetrics(registry).observe(notary, () => store.head());

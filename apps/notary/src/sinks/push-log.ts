@@ -72,13 +72,14 @@ export async function pushLog(sink: Sink, pushing: Pushing): Promise<Pushed> {
   return { status: 'pushed', given: signed.size };
 }
 
-interface Ready {
+/** A tree with a checkpoint of it. */
+export interface Ready {
   readonly signed: Checkpoint;
   readonly tree: SinkTree;
 }
 
 /** The tree and its checkpoint. A tree that is shorter, or differs from what was signed, is never given away. */
-function readyTree({ source, tenant, note }: Pushing): Ready | undefined {
+export function readyTree({ source, tenant, note }: Pushing): Ready | undefined {
   const signed = parseCheckpoint(parseNote(note)?.text ?? '');
   const tree = source.treeOf(tenant);
   if (signed === undefined || tree === undefined || tree.size() < signed.size) return undefined;

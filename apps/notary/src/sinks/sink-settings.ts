@@ -1,4 +1,5 @@
 import type { Clock, Secret } from '@countersign/runtime';
+import type { Announcer } from './announcer.js';
 import { createFolderSink } from './folder-sink.js';
 import { createHttpSink, urlBelow } from './http-sink.js';
 import { createS3Sink } from './s3-sink.js';
@@ -7,6 +8,8 @@ import type { Sink } from './sink.js';
 
 /** A place to which the log is pushed. */
 export type SinkSettings =
+  /** Kafka's topic of checkpoints. */
+  | { readonly type: 'kafka' }
   | { readonly type: 'folder'; readonly folder: string }
   | ({ readonly type: 's3'; readonly allowPrivateNetwork: boolean } & S3Settings)
   | {
@@ -17,11 +20,20 @@ export type SinkSettings =
     };
 
 /** Opens the sinks. None of them is asked before there is something to push. */
-export function openSinks(all: readonly SinkSettings[], clock: Clock): readonly Sink[] {
-  return all.map((settings, at) => openSink(`sinks[${String(at)}] (${settings.type})`, settings, clock));
+export function openSinks(
+  all: readonly SinkSettings[],
+  clock: Clock,
+  publish?: Announcer['publish'],
+): readonly (Sink | Announcer)[] {
+  return all.map((settings, at) => {
+    const name = `sinks[${String(at)}] (${settings.type})`;
+    if (settings.type !== 'kafka') return openSink(name, settings, clock);
+    if (publish === undefined) throw new Error(`${name}: this process has no Kafka`);
+    return { name, publish, close: () => undefined };
+  });
 }
 
-function openSink(name: string, settings: SinkSettings, clock: Clock): Sink {
+function openSink(name: string, settings: Exclude<SinkSettings, { readonly type: 'kafka' }>, clock: Clock): Sink {
   switch (settings.type) {
     case 'folder':
       return createFolderSink(name, settings.folder);

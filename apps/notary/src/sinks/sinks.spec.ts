@@ -21,6 +21,7 @@ import { createSeedSigner } from '../log-signer.js';
 import { createNotary } from '../notary.js';
 import { openCheckpointFile } from '../sqlite/checkpoint-file.js';
 import { openTreeFile } from '../sqlite/tree-file.js';
+import type { CheckpointMessage } from './announcer.js';
 import { folderOf, pushLog } from './push-log.js';
 import { openSinks } from './sink-settings.js';
 import type { SinkSettings } from './sink-settings.js';
@@ -63,8 +64,9 @@ type Notary = ReturnType<typeof startNotary>;
 
 function open(settings: SinkSettings): Sink {
   const [sink] = openSinks([settings], systemClock);
-  closes.push(sink!.close);
-  return sink!;
+  if (sink === undefined || 'publish' in sink) throw new Error('no files');
+  closes.push(sink.close);
+  return sink;
 }
 
 const toFolder = (): Sink => open({ type: 'folder', folder });
@@ -249,6 +251,31 @@ async function openFiles() {
   });
   return { files, seen, url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}` };
 }
+
+it('publishes each checkpoint with the tenant as its key', async () => {
+  const log = createSimulatedLog();
+  await record(log, 3);
+  const notary = startNotary(log);
+  const signing = await notary.sign('acme');
+  const published: CheckpointMessage[] = [];
+  const publish = (message: CheckpointMessage): Promise<void> => {
+    published.push(message);
+    return Promise.resolve();
+  };
+  const [sink] = openSinks([{ type: 'kafka' }], systemClock, publish);
+  const sinks = createSinks({
+    ...{ sinks: [sink!], source: notary.source, isActive: () => true, clock: systemClock, log: createSilentLog() },
+  });
+  sinks.start();
+  await sinks.stop();
+  expect(published).toEqual([
+    {
+      ...{ key: 'acme', value: signing.status === 'signed' ? signing.note : '' },
+      headers: expect.objectContaining({ ce_type: 'CheckpointSigned', ce_subject: 'countersign.example/acme/1' }),
+    },
+  ]);
+  expect(() => openSinks([{ type: 'kafka' }], systemClock)).toThrow('has no Kafka');
+});
 
 it('puts files at an address with its headers, and refuses a private one unless it is allowed', async () => {
   const { files, seen, url } = await openFiles();

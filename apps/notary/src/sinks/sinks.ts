@@ -1,6 +1,8 @@
 import { parseCheckpoint, parseNote } from '@countersign/audit';
 import { atMost, sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
+import { announce } from './announcer.js';
+import type { Announcer } from './announcer.js';
 import { pushLog } from './push-log.js';
 import type { SinkSource } from './push-log.js';
 import { SinkAlarm } from './sink.js';
@@ -8,7 +10,7 @@ import type { Sink } from './sink.js';
 
 /** The dependencies of pushing. */
 export interface SinksPorts {
-  readonly sinks: readonly Sink[];
+  readonly sinks: readonly (Sink | Announcer)[];
   readonly source: SinkSource;
   /** Whether this notary signs. Another one pushes otherwise. */
   readonly isActive: () => boolean;
@@ -64,7 +66,7 @@ export function createSinks(ports: SinksPorts): Sinks {
   };
 }
 
-function createPusher(sink: Sink, { source, isActive, clock, log }: SinksPorts, ending: AbortSignal) {
+function createPusher(sink: Sink | Announcer, { source, isActive, clock, log }: SinksPorts, ending: AbortSignal) {
   const stopping = new AbortController();
   /** The checkpoint that the sink has, by tenant, and how many leaves it covers. */
   const given = new Map<string, { readonly note: string; readonly size: number }>();
@@ -75,7 +77,8 @@ function createPusher(sink: Sink, { source, isActive, clock, log }: SinksPorts, 
   let round: Promise<boolean> = Promise.resolve(true);
 
   const pushOne = async (tenant: string, note: string): Promise<void> => {
-    const pushed = await pushLog(sink, { source, tenant, note, signal: ending });
+    const pushing = { source, tenant, note, signal: ending };
+    const pushed = await ('publish' in sink ? announce(sink, pushing) : pushLog(sink, pushing));
     if (pushed.status === 'waits') return;
     given.set(tenant, { note, size: pushed.given });
     succeededAtMs = clock.now();

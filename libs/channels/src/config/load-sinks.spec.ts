@@ -7,11 +7,13 @@ const env = { AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'hidden', AWS_RE
 it('reads the sinks of the log, with their secrets', () => {
   const setting = `
 - folder: kept
+- kafka: true
 - s3: { bucket: logs, prefix: ledger, objectLock: { mode: compliance, days: 10 } }
 - https: https://log.example/x
   headers: { authorization: { env: TOKEN } }`;
   expect(loadSinks(setting, env, '/base')).toEqual([
     { type: 'folder', folder: '/base/kept' },
+    { type: 'kafka' },
     {
       ...{ type: 's3', bucket: 'logs', prefix: 'ledger', endpoint: null, region: 'eu-west-1' },
       ...{ objectLock: { mode: 'compliance', days: 10 }, allowPrivateNetwork: false },

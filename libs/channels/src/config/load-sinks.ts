@@ -45,6 +45,7 @@ const s3Schema = z.strictObject({
 const sinkSchema = z.union(
   [
     z.strictObject({ folder: z.string().min(1) }),
+    z.strictObject({ kafka: z.literal(true) }),
     z.strictObject({ s3: s3Schema }),
     z.strictObject({
       https: urlSchema,
@@ -57,7 +58,7 @@ const sinkSchema = z.union(
       allowPrivateNetwork: z.boolean().default(false),
     }),
   ],
-  { error: 'must be { folder }, { s3: { bucket, prefix } } or { https }' },
+  { error: 'must be { folder }, { s3: { bucket, prefix } }, { https } or { kafka: true }' },
 );
 
 type Entry = z.infer<typeof sinkSchema>;
@@ -66,6 +67,7 @@ type S3Entry = z.infer<typeof s3Schema>;
 /** A place to which the log is pushed, with its secrets. */
 export type SinkConfig =
   | { readonly type: 'folder'; readonly folder: string }
+  | { readonly type: 'kafka' }
   | {
       readonly type: 's3';
       readonly bucket: string;
@@ -115,6 +117,7 @@ function readList(text: string, problems: SettingProblem[]): readonly Entry[] {
 }
 
 function toSink(entry: Entry, path: string, loading: Loading): SinkConfig[] {
+  if ('kafka' in entry) return [{ type: 'kafka' }];
   if ('folder' in entry) return [{ type: 'folder', folder: resolvePath(loading.folder, entry.folder) }];
   if ('s3' in entry) return s3Sink(entry.s3, `${path}.s3`, loading);
   const { https: url, allowPrivateNetwork } = entry;

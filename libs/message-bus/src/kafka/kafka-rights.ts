@@ -40,12 +40,16 @@ const rightsTable: Readonly<Record<string, PrincipalRights>> = {
   resolver: { topics: hears, group: { name: '-resolver', operations: ['read'] } },
   notifier: { topics: hears, group: { name: '-notifier-', prefixed: true, operations: ['read'] } },
   /** It reads nothing: the owner of a partition signs checkpoints. */
-  notary: { topics: { events: ['read', 'describe'] }, group: { name: '-notary', operations: ['read', 'describe'] } },
+  notary: {
+    topics: { events: ['read', 'describe'], checkpoints: ['write', 'describe'] },
+    group: { name: '-notary', operations: ['read', 'describe'] },
+  },
   operator: {
     topics: {
       requests: ['create', 'describe', 'describeConfigs', 'write'],
       events: ['create', 'describe', 'describeConfigs'],
       deadLetters: ['create', 'describe', 'describeConfigs', 'read', 'write'],
+      checkpoints: ['create', 'describe', 'describeConfigs'],
     },
     group: { name: '.dead-letters.v1.reader-', prefixed: true, operations: ['read', 'delete'] },
   },

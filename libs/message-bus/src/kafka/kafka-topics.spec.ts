@@ -29,7 +29,7 @@ describe('topics that are made', () => {
   it('are waited for while a broker has not heard of them, has no leader for them, or does not lead them yet', async () => {
     const types = ['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION'];
     const made = await madeWith(types.map(answer));
-    expect(made).toHaveLength(3);
+    expect(made).toHaveLength(4);
   });
 
   it('are asked again while the leader of a partition changes', async () => {

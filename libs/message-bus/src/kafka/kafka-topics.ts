@@ -37,7 +37,7 @@ export interface KafkaTopics {
   /** Creates the missing topics and leaves the others unchanged. Returns the created ones. */
   readonly create: (options: CreateTopicsOptions) => Promise<readonly string[]>;
   readonly describe: () => Promise<readonly TopicDescription[]>;
-  /** Returns which of the given topics (default: all three) are missing. @throws BusUnavailableError */
+  /** Returns which of the given topics (default: all) are missing. @throws BusUnavailableError */
   readonly missing: (topics?: readonly string[]) => Promise<readonly string[]>;
 }
 
@@ -53,7 +53,7 @@ const leadersWithinMs = 30_000;
 const leaderlessAnswers = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION']);
 
 export function createKafkaTopics(kafka: Kafka, names: TopicNames, clock: Clock): KafkaTopics {
-  const all = [names.requests, names.events, names.deadLetters];
+  const all = [names.requests, names.events, names.deadLetters, names.checkpoints];
   const missing = async (topics: readonly string[] = all): Promise<readonly string[]> => {
     try {
       const there = new Set(await withAdmin(kafka, (admin) => admin.listTopics()));

@@ -16,7 +16,7 @@ import type { Machine } from './compose-processes.js';
 cleanUpAfterAll();
 
 const prefix = 'compose-rights';
-const { requests, events, deadLetters } = topicNames(prefix);
+const { requests, events, deadLetters, checkpoints } = topicNames(prefix);
 const other = `${prefix}.other`;
 const refusedTopic = 'TOPIC_AUTHORIZATION_FAILED';
 // The client reports that it finds no coordinator when the broker refuses the group.
@@ -84,7 +84,7 @@ describe('the user of the workers', () => {
     expect(await tryToRead(clientOf(sasl.username, sasl.password), events, `${prefix}.worker.1`)).toBe('done');
   }, 60_000);
 
-  test.each([events, deadLetters, other])(
+  test.each([events, deadLetters, checkpoints, other])(
     'cannot write %s',
     async (topic) => {
       expect(await tryToPublish(clientOf('worker'), topic)).toBe(refusedTopic);
