@@ -82,7 +82,7 @@ describe('with the rights of the guide', () => {
   it.each([
     { topic: names.events, writers: ['relay'] },
     { topic: names.requests, writers: ['worker', 'operator'] },
-    { topic: names.checkpoints, writers: ['notary'] },
+    { topic: `${topicPrefix}.checkpoints.v1`, writers: ['notary'] },
     { topic: deadLetters, writers: ['ledger', 'projector', 'resolver', 'notifier', 'operator'] },
   ])(
     '$topic is written only by $writers',

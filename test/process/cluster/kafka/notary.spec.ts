@@ -1,12 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseCheckpoint, parseNote, parseVkey, verifyNote } from '@countersign/audit';
+import { formatNote, parseCheckpoint, parseNote, parseVkey, verifyNote } from '@countersign/audit';
 import { expect, test } from '@jest/globals';
+import { Kafka, logLevel } from 'kafkajs';
 import { freePort } from '../../../ports.js';
 import { cleanUpAfterEach, temporaryFolder } from '../../harness/cleanup.js';
 import type { Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';
+import { readTopic } from '../faults/topic-reader.js';
 import { readinessOf } from '../roles.js';
 import { openReachCluster } from './reach-cluster.js';
 
@@ -30,6 +32,15 @@ async function openCluster() {
     COUNTERSIGN_NOTARY_TOKEN_FILE: token,
     COUNTERSIGN_LOG_KEY_FILE: newKey('log-key.pem'),
     COUNTERSIGN_LOG_ORIGIN: 'countersign.example',
+    COUNTERSIGN_LOG_SINKS: `[{ folder: ${JSON.stringify(join(secrets, 'sink'))} }, { kafka: true }]`,
+  };
+  const inSink = (): string | undefined => {
+    const checkpoint = join(secrets, 'sink', 'default', '1', 'checkpoint');
+    return existsSync(checkpoint) ? readFileSync(checkpoint, 'utf8') : undefined;
+  };
+  const published = async () => {
+    const kafka = new Kafka({ brokers: [...cluster.brokers], logLevel: logLevel.NOTHING });
+    return readTopic(kafka, `${cluster.topicPrefix}.checkpoints.v1`);
   };
   const { server: gateway } = await cluster.start('gateway', {
     COUNTERSIGN_NOTARY_TOKEN_FILE: token,
@@ -48,11 +59,11 @@ async function openCluster() {
     const call = { toolCallId: 'call', toolName: 'delete_file', arguments: {}, needsApproval: true };
     await send('POST', '/v1/tool-calls', { runId: `run-${String(requests)}`, calls: [call] });
   };
-  return { ...cluster, startNotary, send, request, newKey };
+  return { ...cluster, startNotary, send, request, newKey, inSink, published };
 }
 
 test('a cluster signs one growing log, whatever write its notaries are killed at', async () => {
-  const { startNotary, send, request, untilReady, newKey } = await openCluster();
+  const { startNotary, send, request, untilReady, newKey, inSink, published } = await openCluster();
   await request();
   expect(await send('GET', '/v1/log/checkpoint')).toMatchObject({
     status: 503,
@@ -60,7 +71,7 @@ test('a cluster signs one growing log, whatever write its notaries are killed at
   });
   const folder = temporaryFolder();
   const sizes: number[] = [];
-  for (const point of ['notary.signed', 'notary.shared', 'notary.kept']) {
+  for (const point of ['notary.signed', 'notary.shared', 'notary.kept', 'notary.sink-tile', 'notary.sink-tiles']) {
     const dying = await startNotary(0, folder, { COUNTERSIGN_CRASH_AT: `${point}:1` });
     expect((await dying.exited).signal).toBe('SIGKILL');
     await request();
@@ -81,6 +92,13 @@ test('a cluster signs one growing log, whatever write its notaries are killed at
     const note = parseNote(await sign())!;
     expect(verifyNote(note, [parseVkey(vkey)!]).verified).toHaveLength(1);
     sizes.push(parseCheckpoint(note.text)!.size);
+    const text = formatNote(note);
+    await eventually('the checkpoint in the folder', 60_000, () =>
+      Promise.resolve(inSink() === text ? true : undefined),
+    );
+    await eventually('the checkpoint on the topic', 60_000, async () =>
+      (await published()).some(({ key, value }) => key === 'default' && value?.toString() === text) ? true : undefined,
+    );
   };
   await keep();
   await untilReady(two);
