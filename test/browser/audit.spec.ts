@@ -106,14 +106,22 @@ describe('the log for auditors', () => {
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await page.getByRole('heading', { name: '0 open calls' }).waitFor();
 
-    await page.getByRole('link', { name: 'Oversight' }).click();
-    await page
-      .getByRole('region', { name: 'Report' })
-      .getByRole('row', { name: /^bob 1/ })
-      .getByRole('link')
-      .first()
-      .click();
-    await events(page).getByText('1 event, that is all').waitFor();
+    const report = page.getByRole('region', { name: 'Report' });
+    for (const [row, figure, words] of [
+      [/^bob 1/, 0, 'bob denied'],
+      // Decided, approved, very fast: a zero has no link.
+      [/^ann 1/, 2, 'ann approved'],
+    ] as const) {
+      await page.getByRole('link', { name: 'Oversight' }).click();
+      await report.getByRole('row', { name: row }).getByRole('link').nth(figure).click();
+      await rows(page).filter({ hasText: words }).waitFor();
+      await events(page).getByText('1 event, that is all').waitFor();
+    }
+    expect(page.url()).toContain('only=fast');
+    const [callId] = /tc_\w+/.exec((await ask(world, 'types=ApprovalResponded&limit=1')).text) ?? [];
+    await page.goto(`${world.url}/calls/${callId ?? ''}`);
+    await page.getByRole('link', { name: 'in the log' }).click();
+    await rows(page).filter({ hasText: 'ToolCallRequested' }).waitFor();
     expect(complaints).toEqual([]);
   });
 

@@ -21,8 +21,8 @@ export type Search = Readonly<Partial<Record<SearchName, string>>> & {
   readonly only?: Only | undefined;
 };
 
-/** Responses with a decision, of people, by silence, or of stand-ins. */
-const onlys = ['approve', 'edit', 'deny', 'answer', 'person', 'silence', 'stand-in'] as const;
+/** Responses with a decision, of people, by silence, of stand-ins, or faster than the arguments can be read. */
+const onlys = ['approve', 'edit', 'deny', 'answer', 'person', 'silence', 'stand-in', 'fast'] as const;
 export type Only = (typeof onlys)[number];
 
 /** Whether an event is one of those that the page lists. */
@@ -31,7 +31,8 @@ export function isListed({ data }: LogEventView, only: Only | undefined): boolea
   const { automatic, onBehalfOf, decision } = data ?? {};
   if (automatic === true) return only === 'silence';
   if (only === 'person') return true;
-  return only === 'stand-in' ? typeof onBehalfOf === 'string' : isObject(decision) && decision['type'] === only;
+  if (only === 'stand-in') return typeof onBehalfOf === 'string';
+  return isObject(decision) && decision['type'] === (only === 'fast' ? 'approve' : only);
 }
 
 /** Reads the search of an address. Names that are no filter are left out. */

@@ -3,6 +3,7 @@ import type { LogEventView } from '@countersign/contracts';
 import { firstPage, readLogPage } from '../api/audit.js';
 import type { Problem } from '../api/problem.js';
 import { problemOf } from '../api/problem.js';
+import { fastApprovals } from './fast-approvals.js';
 import { isListed, requestOf, searchOf } from './search.js';
 
 /** The events of a search that were found up to now. */
@@ -37,10 +38,14 @@ export function useLog(query: string, isClear: boolean): FoundEvents {
     if (!isLoading || next === undefined) return undefined;
     const abort = new AbortController();
     const { only } = searchOf(query);
-    readLogPage(next, abort.signal).then(
-      (page) => {
+    const read = async () => {
+      const page = await readLogPage(next, abort.signal);
+      const listed = page.events.filter((event) => isListed(event, only));
+      return { page, found: only === 'fast' ? await fastApprovals(listed, abort.signal) : listed };
+    };
+    read().then(
+      ({ page, found }) => {
         if (abort.signal.aborted) return;
-        const found = page.events.filter((event) => isListed(event, only));
         const events = [...walk.events, ...found];
         setWalk({ key, events, next: page.next, isLoading: found.length === 0 && page.next !== undefined });
       },

@@ -5,6 +5,7 @@ import { callEventTypes, readCallEvents } from '../api/call-events.js';
 import { readCall } from '../api/countersign.js';
 import { Arguments } from '../card/arguments.js';
 import { ArgumentsChange } from '../card/arguments-change.js';
+import { useAccount } from '../live/use-account.js';
 import { useLoaded } from '../live/use-loaded.js';
 import { useNews } from '../live/use-news.js';
 import { hrefs } from '../routes.js';
@@ -26,6 +27,7 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
     return { call, events };
   });
   useNews({ callId }, reload);
+  const isAuditor = useAccount().roles.includes('auditor');
   if (value === undefined) return <WaitingPage problem={problem} missing="There is no such call." />;
   const { call, events } = value;
   return (
@@ -49,6 +51,12 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
         )}
         {' · '}
         <Link href={hrefs.explain(callId)}>explain by the policy</Link>
+        {isAuditor && (
+          <>
+            {' · '}
+            <Link href={hrefs.search(`callId=${encodeURIComponent(callId)}`)}>in the log</Link>
+          </>
+        )}
         {call.state === 'unknown' && (
           <>
             {' · '}

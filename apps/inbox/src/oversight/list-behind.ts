@@ -7,6 +7,7 @@ const behind: Readonly<Partial<Record<keyof OversightFigures, readonly [types: s
   approvals: ['ApprovalResponded', 'approve'],
   edits: ['ApprovalResponded', 'edit'],
   denials: ['ApprovalResponded', 'deny'],
+  fastApprovals: ['ApprovalResponded', 'fast'],
   onBehalfOf: ['ApprovalResponded', 'stand-in'],
   automatic: ['ApprovalResponded', 'silence'],
   requests: ['ApprovalRequested'],
