@@ -14,6 +14,8 @@ COPY tsconfig.json tsconfig.base.json tsconfig.app.json ./
 # With the optional packages: the bundler's native part is one of them.
 RUN npm ci --include=dev
 RUN node scripts/api-types.mjs && node node_modules/typescript/bin/tsc -b
+# Recorded with each start of a process: docker build --build-arg COUNTERSIGN_BUILT_COMMIT=$(git rev-parse HEAD)
+ARG COUNTERSIGN_BUILT_COMMIT
 RUN npm run build --workspace apps/inbox --workspace apps/cli
 # The image brings its own Node: the pinned one of a checkout (an optional dependency) is left out.
 RUN npm prune --omit=dev --omit=optional && find libs apps integrations -name src -type d -prune -exec rm -rf {} +

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+
 // The bundle that `countersign` runs: everything that one command needs, in a few files instead of 1,700 modules. Nest
 // asks for these when they are there; the client of KurrentDB loads native code from its own folder.
 const external = [
@@ -47,10 +49,23 @@ const noServer = {
   },
 };
 
+/** The commit of a checkout without changes; outside of one what the builder says, and otherwise nothing. */
+function builtCommit() {
+  const git = (...args) => execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  try {
+    return git('status', '--porcelain') === '' ? git('rev-parse', 'HEAD') : undefined;
+  } catch {
+    return process.env.COUNTERSIGN_BUILT_COMMIT || undefined;
+  }
+}
+
+const commit = builtCommit();
+
 const program = {
   input: 'dist/main.js',
   platform: 'node',
   external,
+  transform: { define: { 'process.env.COUNTERSIGN_BUILT_COMMIT': commit ? JSON.stringify(commit) : 'undefined' } },
   checks: { eval: false, commonJsVariableInEsm: false },
   // Names that stay: a process that still runs when a new version is built loads its parts late.
   output: { dir: 'bundle', format: 'esm', chunkFileNames: '[name].js' },

@@ -43,8 +43,8 @@ const settingNames: readonly string[] = [
   ...['REQUESTS_KEYS', 'REQUESTS_UNSIGNED', 'REQUESTS_TENANT', 'REQUESTS_PRINCIPAL'],
   ...['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET_FILE', 'OIDC_AUDIENCE', 'OIDC_ROLES_CLAIM'],
   ...['OIDC_GROUPS_CLAIM', 'OIDC_TENANT'],
-  // Only the launcher, the tests and the fuzzer read these.
-  ...['LAUNCHED', 'CRASH_AT', 'FUZZ_SECONDS'],
+  // Only the build, the launcher, the tests and the fuzzer read these.
+  ...['BUILT_COMMIT', 'LAUNCHED', 'CRASH_AT', 'FUZZ_SECONDS'],
 ].map((name) => `COUNTERSIGN_${name}`);
 
 /** The largest edit distance at which a name counts as a misspelling. */

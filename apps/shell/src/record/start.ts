@@ -1,4 +1,5 @@
 import { EventStoreDamagedError, isStoreOutage } from '@countersign/event-store';
+import { commit } from '../process/commit.js';
 import { version } from '../process/version.js';
 import { processTenant } from './system-log.js';
 import type { SystemEventBody, SystemLog } from './system-log.js';
@@ -23,7 +24,7 @@ export async function noteStart(system: SystemLog, { role, files, rootKey }: Sta
   await recordOrNote(system, () => ({
     type: 'ProcessStarted',
     data: {
-      ...{ role, version, commit: null },
+      ...{ role, version, commit },
       files: Object.fromEntries(known) as Record<string, string>,
       startedAt: system.now(),
     },
