@@ -107,7 +107,11 @@ test('a checkpoint that an auditor keeps proves the log before it, and a log tha
   } as const;
   const wentOn = await http.send(goOn);
   expect([wentOn.status, wentOn.text.split('\n')[0]]).toEqual([200, first.origin.replace(/1$/, '2')]);
-  const recorded = await http.send({ path: '/v1/audit/events?types=LogRestored&values=masked', token: tokens.me });
+  const recorded = await http.send({
+    method: 'GET',
+    path: '/v1/audit/events?types=LogRestored&values=masked',
+    token: tokens.me,
+  });
   expect(JSON.parse(recorded.text)).toMatchObject({
     actor: { kind: 'person', id: 'me' },
     data: { reason: 'from the backup', checkpoint: expect.stringContaining(first.origin), why: expect.any(String) },

@@ -6,7 +6,8 @@ import { actorOf } from './testing/world.js';
 function openUse() {
   const clock = createVirtualClock(Date.parse('2026-11-27T10:00:00Z'));
   const noted: { readonly tenant: string; readonly event: SystemEventBody }[] = [];
-  const system: Pick<SystemLog, 'note'> = {
+  const system: Pick<SystemLog, 'note' | 'record'> = {
+    record: (tenant, event) => Promise.resolve(void noted.push({ tenant, event })),
     note: (tenant, event) => void noted.push({ tenant, event: event() }),
   };
   return { clock, noted, use: createRecordOfUse(system, clock) };
@@ -16,6 +17,15 @@ const auditor = actorOf('auditor-token');
 const read = { what: 'export', values: 'clear' } as const;
 
 describe('the record of use', () => {
+  it('has who goes on with a log that contradicts what was signed, at once', async () => {
+    const { noted, use } = openUse();
+    const restored = { reason: 'from the backup', checkpoint: null, why: 'it is shorter' };
+    await use.logRestored(auditor, restored);
+    expect(noted).toMatchObject([
+      { tenant: 'default', event: { type: 'LogRestored', data: { principal: 'auditor', ...restored } } },
+    ]);
+  });
+
   it('has the first read of an auditor at once, and the others of the hour at its end', () => {
     const { clock, noted, use } = openUse();
     for (let n = 0; n < 50; n += 1) {

@@ -280,7 +280,7 @@ describe('a log that contradicts what was signed', () => {
     const world = start(folder, { ...createSimulatedLog(), events });
     await settled(world);
     expect((await world.notary.goOn('globex')).status).toBe('rewound');
-    expect(world.notary.vkeys('acme')).resolves.toHaveLength(1);
+    await expect(world.notary.vkeys('acme')).resolves.toHaveLength(1);
     const went = await world.notary.goOn('acme');
     expect(went.status).toBe('signed');
     expect(await signed(world.notary, 'globex')).toMatchObject({ origin: 'countersign.example/globex/2', size: 4 });

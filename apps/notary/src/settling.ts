@@ -83,20 +83,21 @@ export function createSettling({ trees, isActive, behindMs, again, rebuild, cloc
     await current.learn(-Infinity);
     if (current.isOutdated()) rebuildTrees();
   };
+  /** Compares, signs or learns, and compares again, because another notary may have signed more than this log has. */
+  const compareAndSign = async (current: Trees, isWhole: boolean, unsignedMin: number): Promise<void> => {
+    if (!agrees(current, isWhole)) return;
+    await (isActive() ? current.sign(unsignedMin) : current.learn(unsignedMin));
+    if (current.isOutdated()) rebuildTrees();
+    else if (agrees(current, isWhole)) problem = current.problem();
+  };
   const settleOnce = async (isWhole: boolean, unsignedMin: number): Promise<void> => {
     const current = trees();
     try {
       // The active notary may go on as the next epoch, on purpose.
       if (rewound !== undefined && !isActive()) await learnOn(current);
       if (current.isOutdated()) return;
-      if (!agrees(current, isWhole)) {
-        if (rewound !== undefined && !isActive()) lookLater(signAgainMs);
-        return;
-      }
-      await (isActive() ? current.sign(unsignedMin) : current.learn(unsignedMin));
-      if (current.isOutdated()) return rebuildTrees();
-      // Another notary may have signed more than this log has.
-      if (agrees(current, isWhole)) problem = current.problem();
+      await compareAndSign(current, isWhole, unsignedMin);
+      if (rewound !== undefined && !isActive()) lookLater(signAgainMs);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       problem = `no checkpoint can be signed at the moment: ${why}`;

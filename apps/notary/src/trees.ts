@@ -136,16 +136,7 @@ export function createTrees(ports: NotaryPorts & Pick<TenantLogPorts, 'accepted'
       for (const log of due(unsignedMin)) await log.learn();
     },
     problem: () => [...logs.values()].map((log) => log.problem()).find((why) => why !== undefined),
-    figures: () => {
-      const all = [...logs.values()];
-      const sum = (of: (log: TenantLog) => number): number => all.reduce((total, log) => total + of(log), 0);
-      const signedAt = all.map((log) => log.signed().atMs).filter((at) => at !== undefined);
-      return {
-        size: sum(({ tree }) => tree.size()),
-        unsigned: sum((log) => Math.max(0, log.unsigned())),
-        signedAtMs: signedAt.length === 0 ? undefined : Math.max(...signedAt),
-      };
-    },
+    figures: () => figuresOf([...logs.values()]),
     newest: (tenant) => logs.get(tenant)?.newest(),
     hear: (tenant, note) => logs.get(tenant)?.hear(note),
     signedTree: (tenant) => {
@@ -164,4 +155,14 @@ export function createTrees(ports: NotaryPorts & Pick<TenantLogPorts, 'accepted'
 /** The origin of an installation that was given none: no two logs begin with the same event at the same time. */
 function defaultOriginOf(first: LogEvent): string {
   return `countersign.invalid/${Buffer.from(firstLeafOf(first)).toString('hex').slice(0, 16)}`;
+}
+
+function figuresOf(all: readonly TenantLog[]): TreeFigures {
+  const sum = (of: (log: TenantLog) => number): number => all.reduce((total, log) => total + of(log), 0);
+  const signedAt = all.map((log) => log.signed().atMs).filter((at) => at !== undefined);
+  return {
+    size: sum(({ tree }) => tree.size()),
+    unsigned: sum((log) => Math.max(0, log.unsigned())),
+    signedAtMs: signedAt.length === 0 ? undefined : Math.max(...signedAt),
+  };
 }

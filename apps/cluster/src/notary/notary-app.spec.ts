@@ -21,6 +21,8 @@ async function openNotary(name: string, isActive: () => boolean) {
       Promise.resolve(
         isActive() ? { status: 'signed', note: `signed by ${name}` } : { status: 'unavailable', why: 'on standby' },
       ),
+    rewound: (tenant) => (tenant === 'acme' ? { why: 'shorter', checkpoint: `newest of ${name}` } : undefined),
+    goOn: () => Promise.resolve({ status: 'signed', note: `epoch 2 of ${name}` }),
     isActive,
     tenants: () => ['acme'],
     hashTile: (_tenant, level, index) => Promise.resolve(Uint8Array.of(level, index, 255)),
@@ -51,6 +53,9 @@ it('a gateway asks the active notary, wherever it is', async () => {
   expect(await client.newest('acme')).toBe('newest of two');
   expect(await client.newest('other')).toBeUndefined();
   expect(await client.vkeys('acme')).toEqual(['vkey of two']);
+  expect(await client.rewound('acme')).toEqual({ why: 'shorter', checkpoint: 'newest of two' });
+  expect(await client.rewound('other')).toBeUndefined();
+  expect(await client.goOn('acme')).toEqual({ status: 'signed', note: 'epoch 2 of two' });
   expect(await client.tenants()).toEqual(['acme']);
   expect([...(await client.hashTile('acme', 2, 7))]).toEqual([2, 7, 255]);
   expect(await client.entryTile('acme', 0)).toEqual(['{"v":1}']);

@@ -48,6 +48,8 @@ beforeAll(async () => {
       checkpoints: {
         newest: () => note,
         sign: () => Promise.reject(new Error('no')),
+        rewound: () => undefined,
+        goOn: () => Promise.reject(new Error('no')),
         vkeys: () => Promise.resolve([]),
       },
     }),

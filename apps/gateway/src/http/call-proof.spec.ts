@@ -21,9 +21,12 @@ const use: RecordOfUse = {
   signedIn: () => undefined,
   signInRefused: () => undefined,
   auditRead: (_actor, read) => void reads.push(read),
+  logRestored: () => Promise.resolve(),
   close: () => undefined,
 };
 const checkpoints: LogCheckpoints = {
+  rewound: () => undefined,
+  goOn: () => Promise.resolve({ status: 'empty' }),
   newest: () => (size === 0 ? undefined : noteOf(size)),
   sign: () => {
     size = 99;

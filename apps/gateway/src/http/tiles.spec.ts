@@ -10,6 +10,8 @@ const note = 'origin\n300\nroot\n\n\u2014 origin c2ln\n';
 const checkpoints: LogCheckpoints = {
   newest: (tenant) => (tenant === 'default' || tenant === 'a b' ? note : undefined),
   sign: () => Promise.resolve({ status: 'empty' }),
+  rewound: () => undefined,
+  goOn: () => Promise.resolve({ status: 'empty' }),
   vkeys: () => Promise.resolve([]),
 };
 const tenants = ['default', 'other', 'a b'];
