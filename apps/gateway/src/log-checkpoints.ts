@@ -2,7 +2,7 @@ import type { Actor } from '@countersign/commands';
 import { ProblemError } from '@countersign/shell';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
-import type { GatewayPorts } from './ports.js';
+import type { RecordOfUse } from './record-of-use.js';
 
 /** The result of a request for a checkpoint. */
 export type CheckpointSigning =
@@ -52,7 +52,7 @@ export async function makeCheckpoint(checkpoints: LogCheckpoints | undefined, { 
  * @throws ProblemError `unavailable`, with the reason, when nothing can be recorded or signed now
  */
 export async function continueLog(
-  { checkpoints, use }: Pick<GatewayPorts, 'checkpoints' | 'use'>,
+  { checkpoints, use }: { readonly checkpoints?: LogCheckpoints | undefined; readonly use?: RecordOfUse | undefined },
   actor: Actor,
   { reason }: { readonly reason: string },
 ): Promise<Answer> {
