@@ -225,6 +225,23 @@ it('pushes to each sink while another one is away, which gets everything later, 
   expect([sizeIn(join(folder, 'acme/1')), sizeIn(join(folder, 'second/acme/1'))]).toEqual([310, 310]);
 });
 
+it('stops although a sink never answers', async () => {
+  const log = createSimulatedLog();
+  await record(log, 3);
+  const notary = startNotary(log);
+  await notary.sign('acme');
+  const clock = createVirtualClock();
+  const hanging: Sink = { ...toFolder(), read: () => new Promise(() => undefined) };
+  const sinks = createSinks({
+    ...{ sinks: [hanging], source: notary.source, isActive: () => true, clock, log: createSilentLog() },
+  });
+  sinks.start();
+  let isStopped = false;
+  void sinks.stop().then(() => (isStopped = true));
+  for (let seconds = 0; seconds < 7; seconds += 1) await clock.advanceAsync(1_000);
+  expect(isStopped).toBe(true);
+});
+
 /** A server that stores files, as a bucket or an address does. */
 async function openFiles() {
   const files = new Map<string, Buffer>();

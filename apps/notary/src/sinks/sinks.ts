@@ -45,6 +45,7 @@ const lookMs = 1_000;
 const retryMsFirst = 2_000;
 const retryMsMax = 60_000;
 const lastPushMsMax = 5_000;
+const endMsMax = 1_000;
 
 /** Each sink has a loop of its own, so that one that is away holds up no other one. */
 export function createSinks(ports: SinksPorts): Sinks {
@@ -61,7 +62,8 @@ export function createSinks(ports: SinksPorts): Sinks {
       await atMost(ports.clock, lastPushMsMax, last);
       ending.abort();
       for (const sink of ports.sinks) sink.close();
-      await Promise.all([running, last]);
+      // A folder of a network that is gone never answers.
+      await atMost(ports.clock, endMsMax, Promise.all([running, last]));
     },
   };
 }
