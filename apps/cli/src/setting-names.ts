@@ -12,6 +12,8 @@ const settingNames: readonly string[] = [
     'LOG_SIGNER',
     'LOG_PUBLIC',
     'LOG_SINKS',
+    'WITNESSES',
+    'WITNESS_PRIVATE',
     'NOTARY_URL',
     'NOTARY_TOKEN_FILE',
     'NOTARY_CA_FILE',

@@ -1,6 +1,6 @@
 import type { SinkConfig } from '@countersign/channels';
 import type { OidcConfig } from '@countersign/gateway';
-import type { SignerProgram } from '@countersign/notary';
+import type { SignerProgram, WitnessSettings } from '@countersign/notary';
 import type { LogLevel, Secret } from '@countersign/runtime';
 import type { NotaryConnection } from './notary/notary-client.js';
 import type { KeeperConnection } from './keeper/keeper-client.js';
@@ -58,6 +58,8 @@ export interface NotaryServerConfig {
   readonly origin: string | null;
   /** Where the checkpoints and the tiles of the log are pushed. */
   readonly sinks: readonly SinkConfig[];
+  /** Who cosigns the checkpoints; null: nobody does. */
+  readonly witnesses: WitnessSettings | null;
 }
 
 /** The senders of requests on Kafka. */

@@ -55,6 +55,8 @@ export const notarizing = {
   COUNTERSIGN_LOG_SIGNER: logSignerVariable,
   COUNTERSIGN_LOG_ORIGIN: logOriginVariable.optional(),
   COUNTERSIGN_LOG_SINKS: z.string().optional(),
+  COUNTERSIGN_WITNESSES: z.string().optional(),
+  COUNTERSIGN_WITNESS_PRIVATE: z.literal('true', 'must be `true`, or unset').optional(),
   COUNTERSIGN_NOTARY_PORT: portVariable(7444),
   COUNTERSIGN_NOTARY_TOKEN_FILE: z.string('a file with the token of the gateways'),
   COUNTERSIGN_NOTARY_TLS_CERT_FILE: z.string().optional(),

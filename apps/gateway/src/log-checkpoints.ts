@@ -18,8 +18,8 @@ export interface RewoundLog {
 
 /** The signed checkpoints of the log of each tenant. @throws ProblemError `unavailable` where the notary is away */
 export interface LogCheckpoints {
-  /** The newest one, a signed note. */
-  readonly newest: (tenant: string) => string | undefined | Promise<string | undefined>;
+  /** The newest one that has the quorum of the witnesses, a signed note. `isPending`: the newest one of all. */
+  readonly newest: (tenant: string, isPending?: boolean) => string | undefined | Promise<string | undefined>;
   /** Signs one that covers every event that is recorded now. */
   readonly sign: (tenant: string) => Promise<CheckpointSigning>;
   /** Why the log contradicts what was signed, and the newest checkpoint of it; undefined: it does not. */
@@ -34,10 +34,13 @@ export interface LogCheckpoints {
 export async function readCheckpoint(
   checkpoints: LogCheckpoints | undefined,
   { tenant }: Pick<Actor, 'tenant'>,
+  isPending = false,
 ): Promise<Answer> {
   if (checkpoints === undefined) return notSupported();
-  const note = await checkpoints.newest(tenant);
-  return note === undefined ? notFound('no checkpoint is signed yet: POST /v1/log/checkpoint signs one') : ok(note);
+  const note = await checkpoints.newest(tenant, isPending);
+  if (note !== undefined) return ok(note);
+  const isWitnessed = !isPending && (await checkpoints.newest(tenant, true)) !== undefined;
+  return notFound(isWitnessed ? noQuorum : 'no checkpoint is signed yet: POST /v1/log/checkpoint signs one');
 }
 
 /** `POST /v1/log/checkpoint`. @throws ProblemError `unavailable`, with the reason, when nothing can be signed now */
@@ -82,6 +85,7 @@ export async function readVkeys(checkpoints: LogCheckpoints | undefined, { tenan
   return vkeys.length === 0 ? notFound(noEvents) : ok(vkeys.map((vkey) => `${vkey}\n`).join(''));
 }
 
+const noQuorum = 'no checkpoint has the quorum of the witnesses yet: add ?pending=true for the newest one without it';
 const noEvents = 'the log of this tenant has no events yet';
 
 function notFound(detail: string): Answer {

@@ -15,3 +15,7 @@ export type { NotaryPorts } from './ports.js';
 export type { SinkSettings } from './sinks/sink-settings.js';
 export type { SinkState } from './sinks/sinks.js';
 export { createSinksCheck, createSinksMetrics } from './sinks/sinks-report.js';
+export { createWitnessesCheck, createWitnessesMetrics } from './witnesses/witnesses-report.js';
+export { readWitnesses } from './witnesses/witness-settings.js';
+export type { WitnessSettings } from './witnesses/witness-settings.js';
+export type { WitnessState } from './witnesses/witnesses.js';

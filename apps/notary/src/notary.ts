@@ -1,4 +1,4 @@
-import { atMost } from '@countersign/runtime';
+import { atMost, sleep } from '@countersign/runtime';
 import { createFollowing } from './following.js';
 import { createLead } from './lead.js';
 import { createLogTiles } from './log-tiles.js';
@@ -7,6 +7,7 @@ import type { NotaryPorts } from './ports.js';
 import type { SinkSource } from './sinks/push-log.js';
 import { createSettling } from './settling.js';
 import type { TreeFigures } from './trees.js';
+import type { WitnessedLog } from './witnesses/witnesses.js';
 
 /** The state of the notary, for `/readyz`. */
 export type NotaryHealth =
@@ -54,6 +55,8 @@ export interface Notary extends LogTiles {
   readonly figures: () => NotaryFigures;
   /** What is pushed to the sinks. */
   readonly source: SinkSource;
+  /** What witnesses are told of. */
+  readonly witnessed: WitnessedLog;
   /** Signs what is not signed yet, and stops. */
   readonly stop: () => Promise<void>;
 }
@@ -110,17 +113,29 @@ export function createNotary(ports: NotaryPorts): Notary {
     const note = trees().newest(tenant);
     return note === undefined ? { status: 'empty' } : { status: 'signed', note };
   };
+  const newestAgreed = (tenant: string): string | undefined =>
+    settling.rewound() === undefined ? trees().newest(tenant) : undefined;
   return {
     ...tiles,
     source: {
       ...tiles,
       keyOf: ports.signer.keyOf,
-      newest: (tenant) => (settling.rewound() === undefined ? trees().newest(tenant) : undefined),
+      newest: newestAgreed,
       treeOf: (tenant) => trees().signedTree(tenant)?.tree,
       hear: (tenant, note) => {
         trees().hear(tenant, note);
         void attempt('a checkpoint that a sink has could not be compared with the log');
       },
+    },
+    witnessed: {
+      tenants: tiles.tenants,
+      newest: newestAgreed,
+      treeOf: (tenant) => trees().signedTree(tenant)?.tree,
+      reread: async () => {
+        await sleep(clock, behindMs, leaving.signal);
+        await attempt('the log could not be read again for a witness');
+      },
+      rewind: settling.rewind,
     },
     start: () => {
       running = Promise.all([following.run(), lead.run()]);

@@ -12,7 +12,12 @@ import type { SinkSettings } from './sinks/sink-settings.js';
 import { createSinks } from './sinks/sinks.js';
 import type { Sinks } from './sinks/sinks.js';
 import { openCheckpointFile } from './sqlite/checkpoint-file.js';
+import type { CheckpointFile } from './sqlite/checkpoint-file.js';
 import { openTreeFile } from './sqlite/tree-file.js';
+import { createCosigned } from './witnesses/cosigned.js';
+import type { WitnessSettings } from './witnesses/witness-settings.js';
+import { createWitnesses } from './witnesses/witnesses.js';
+import type { Witnesses } from './witnesses/witnesses.js';
 
 /** Where the notary of a data folder finds its log and its key. */
 export interface NotaryPlace extends Omit<NotaryPorts, 'trees' | 'checkpoints' | 'signer'> {
@@ -25,10 +30,15 @@ export interface NotaryPlace extends Omit<NotaryPorts, 'trees' | 'checkpoints' |
   readonly sinks: readonly SinkSettings[];
   /** Publishes on Kafka's topic of checkpoints. Default: there is no Kafka. */
   readonly publish?: Announcer['publish'] | undefined;
+  /** Who cosigns the checkpoints; absent: nobody does. */
+  readonly witnesses?: WitnessSettings | null | undefined;
 }
 
-/** The notary of a data folder, and the sinks of its log. */
-export interface OpenNotary extends Notary {
+/** The notary of a data folder, with the witnesses and the sinks of its log. */
+export interface OpenNotary extends Omit<Notary, 'newest'> {
+  /** The newest checkpoint that has the quorum of the witnesses. `isPending`: the newest one of all. */
+  readonly newest: (tenant: string, isPending?: boolean) => string | undefined;
+  readonly witnessStates: Witnesses['states'];
   readonly sinkStates: Sinks['states'];
 }
 
@@ -36,14 +46,8 @@ export interface OpenNotary extends Notary {
  * Starts the notary of a data folder, with its files `log-tree.db` and `checkpoints.db`.
  * @throws ConfigError when the named key cannot be used; DatabaseFileError when a file is damaged.
  */
-export function openNotary({
-  folder,
-  logKeyFile,
-  logSigner,
-  sinks: settings,
-  publish,
-  ...ports
-}: NotaryPlace): OpenNotary {
+export function openNotary(place: NotaryPlace): OpenNotary {
+  const { folder, logKeyFile, logSigner, sinks: settings, witnesses: settled, publish, ...ports } = place;
   const { clock, log } = ports;
   const signer =
     logSigner === null
@@ -54,18 +58,41 @@ export function openNotary({
     const trees = openTreeFile(join(folder, 'log-tree.db'));
     const notary = createNotary({ ...ports, trees, checkpoints, signer });
     notary.start();
-    const { source, isActive } = notary;
+    const { isActive } = notary;
+    const witnesses = startWitnesses(settled ?? undefined, notary, checkpoints, { clock, log });
+    const source = { ...notary.source, newest: witnesses.toPush };
     const sinks = createSinks({ sinks: openSinks(settings, clock, publish), source, isActive, clock, log });
     sinks.start();
     const stop = async (): Promise<void> => {
       await notary.stop();
-      await sinks.stop();
+      await Promise.all([sinks.stop(), witnesses.stop()]);
       trees.close();
       checkpoints.close();
     };
-    return { ...notary, stop, sinkStates: sinks.states };
+    return { ...notary, newest: witnesses.newest, stop, sinkStates: sinks.states, witnessStates: witnesses.states };
   } catch (error) {
     checkpoints.close();
     throw error;
   }
+}
+
+/** Asks the witnesses of these settings; without any, each checkpoint counts as it is. */
+function startWitnesses(
+  settings: WitnessSettings | undefined,
+  { witnessed: source, newest, isActive }: Notary,
+  file: CheckpointFile,
+  { clock, log }: Pick<NotaryPorts, 'clock' | 'log'>,
+) {
+  if (settings === undefined) {
+    return { newest, toPush: source.newest, states: () => [], stop: () => Promise.resolve() };
+  }
+  const cosigned = createCosigned({ policy: settings.policy, file, newest, clock });
+  const witnesses = createWitnesses({ ...settings, cosigned, source, isActive, clock, log });
+  witnesses.start();
+  return {
+    newest: (tenant: string, isPending = false) => (isPending ? cosigned.pending(tenant) : cosigned.served(tenant)),
+    toPush: (tenant: string) => (source.newest(tenant) === undefined ? undefined : cosigned.pending(tenant)),
+    states: witnesses.states,
+    stop: witnesses.stop,
+  };
 }

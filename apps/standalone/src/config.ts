@@ -3,8 +3,8 @@ import { loadSinks } from '@countersign/channels';
 import type { SinkConfig } from '@countersign/channels';
 import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
-import { readSignerProgram } from '@countersign/notary';
-import type { SignerProgram } from '@countersign/notary';
+import { readSignerProgram, readWitnesses } from '@countersign/notary';
+import type { SignerProgram, WitnessSettings } from '@countersign/notary';
 import { ConfigError, readConfig } from '@countersign/runtime';
 import type { LogLevel } from '@countersign/runtime';
 import {
@@ -40,6 +40,8 @@ const schema = z.object({
   COUNTERSIGN_LOG_PUBLIC: logPublicVariable,
   COUNTERSIGN_LOG_SIGNER: logSignerVariable,
   COUNTERSIGN_LOG_SINKS: z.string().optional(),
+  COUNTERSIGN_WITNESSES: z.string().optional(),
+  COUNTERSIGN_WITNESS_PRIVATE: z.literal('true', 'must be `true`, or unset').optional(),
   COUNTERSIGN_ACCEPT_LOST_KEYS: z.literal('yes', 'must be `yes`, or unset').optional(),
 });
 
@@ -78,6 +80,8 @@ export interface StandaloneConfig {
   readonly logOrigin: string | null;
   /** Where the checkpoints and the tiles of the log are pushed. */
   readonly logSinks: readonly SinkConfig[];
+  /** Who cosigns the checkpoints; null: nobody does. */
+  readonly witnesses: WitnessSettings | null;
   /** What of the tree over the log is open without a token. */
   readonly logPublic: 'no' | 'hashes';
   /** The operator's own keys of receipts; null: they derive from the log key. */
@@ -110,6 +114,7 @@ export function readStandaloneConfig(
     throw new ConfigError([{ variable: 'COUNTERSIGN_LOG_SINKS', problem }]);
   }
   const file = (path: string | undefined): string | null => (path === undefined ? null : resolve(folder, path));
+  const witnesses = file(values.COUNTERSIGN_WITNESSES);
   return {
     host: values.COUNTERSIGN_HOST,
     port: values.COUNTERSIGN_PORT,
@@ -131,6 +136,7 @@ export function readStandaloneConfig(
     logOrigin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
     logPublic: values.COUNTERSIGN_LOG_PUBLIC,
     logSinks,
+    witnesses: witnesses === null ? null : readWitnesses(witnesses, values.COUNTERSIGN_WITNESS_PRIVATE === 'true'),
     receiptKeyFile: file(values.COUNTERSIGN_RECEIPT_KEY_FILE),
     receiptNames: values.COUNTERSIGN_RECEIPT_NAMES === 'true',
     acceptLostKeys: values.COUNTERSIGN_ACCEPT_LOST_KEYS === 'yes',

@@ -19,7 +19,14 @@ import type { ChannelsConfig } from '@countersign/channels';
 import { topicNames } from '@countersign/message-bus';
 import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
 import { createLogComparison } from '@countersign/read-model';
-import { createNotaryCheck, createSinksCheck, createSinksMetrics, openNotary } from '@countersign/notary';
+import {
+  createNotaryCheck,
+  createSinksCheck,
+  createSinksMetrics,
+  createWitnessesCheck,
+  createWitnessesMetrics,
+  openNotary,
+} from '@countersign/notary';
 import { createChannelsCheck } from '@countersign/notifier';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
 import { isLoopback, keepPrivate } from '@countersign/runtime';
@@ -259,15 +266,17 @@ function startNotary(
   { clock, log }: RuntimePorts,
   { registry }: ReturnType<typeof createGatewayMetrics>,
 ) {
-  const { dataFolder: folder, logKeyFile, logSigner, logOrigin: origin, logSinks: sinks } = config;
+  const { dataFolder: folder, logKeyFile, logSigner, logOrigin: origin, logSinks: sinks, witnesses } = config;
   const { raw: store } = vault.store;
   const notary = openNotary({
-    ...{ folder, logKeyFile, logSigner, origin, sinks, store, clock, log },
+    ...{ folder, logKeyFile, logSigner, origin, sinks, witnesses, store, clock, log },
     acceptsContradiction: isEndAccepted,
   });
   createSinksMetrics(registry, notary.sinkStates, clock);
   const ofSinks = sinks.length === 0 ? [] : [createSinksCheck(notary.sinkStates)];
-  return { ...notary, checks: [createNotaryCheck(notary.health), ...ofSinks] };
+  createWitnessesMetrics(registry, notary.witnessStates);
+  const ofWitnesses = witnesses === null ? [] : [createWitnessesCheck(notary.witnessStates)];
+  return { ...notary, checks: [createNotaryCheck(notary.health), ...ofSinks, ...ofWitnesses] };
 }
 
 /** Executes the calls of the tools file; without one it does nothing. */

@@ -143,6 +143,7 @@ export {
   auditStateQuerySchema,
   exportFormats,
   auditToolCallQuerySchema,
+  checkpointQuerySchema,
   shownValuesQuerySchema,
   eventsQuerySchema,
   gatherLabels,

@@ -196,6 +196,13 @@ export const policyVersionsQuerySchema = z.strictObject({
 });
 export type PolicyVersionsQuery = z.infer<typeof policyVersionsQuerySchema>;
 
+/** `GET /v1/log/checkpoint`. */
+export const checkpointQuerySchema = z.strictObject({
+  pending: booleanTextSchema
+    .optional()
+    .meta({ description: 'The newest checkpoint, also without the quorum of the witnesses.' }),
+});
+
 /** `GET /v1/events`. */
 export const eventsQuerySchema = z.strictObject({
   after: z

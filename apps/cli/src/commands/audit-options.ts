@@ -22,6 +22,7 @@ export function addAudit(program: Command, runner: Runner): void {
     .command('checkpoint')
     .description('print the newest signed checkpoint of the log')
     .option('--now', 'sign one first that covers every event that is recorded now')
+    .option('--pending', 'the newest one, also without the quorum of witnesses')
     .addHelpText(
       'after',
       `

@@ -8,11 +8,16 @@ import { sealed } from '../text/printable.js';
 /** The options of `countersign audit checkpoint`. */
 export interface CheckpointOptions {
   readonly now?: boolean;
+  readonly pending?: boolean;
 }
 
 /** `countersign audit checkpoint`: prints a signed checkpoint, byte for byte. With `--json` it prints what it says, too. */
-export async function checkpoint(invocation: Invocation, { now = false }: CheckpointOptions): Promise<ExitCode> {
-  printCheckpoint(invocation, await textOf(invocation, '/v1/log/checkpoint', { method: now ? 'POST' : 'GET' }));
+export async function checkpoint(
+  invocation: Invocation,
+  { now = false, pending = false }: CheckpointOptions,
+): Promise<ExitCode> {
+  const path = `/v1/log/checkpoint${pending && !now ? '?pending=true' : ''}`;
+  printCheckpoint(invocation, await textOf(invocation, path, { method: now ? 'POST' : 'GET' }));
   return exitCodes.ok;
 }
 

@@ -1,5 +1,5 @@
 import { EventStoreUnavailableError } from '@countersign/event-store';
-import type { Notary } from '@countersign/notary';
+import type { OpenNotary } from '@countersign/notary';
 import type { Log } from '@countersign/runtime';
 import { checked, openProcessServer } from '../process-server.js';
 import type { ProcessAddress, ProcessServer } from '../process-server.js';
@@ -10,14 +10,14 @@ type Handlers = { readonly [Name in RequestName]: (body: Body<Name>) => Promise<
 
 /** What a notary answers to the gateways. */
 export type AnsweringNotary = Pick<
-  Notary,
+  OpenNotary,
   'newest' | 'vkeys' | 'sign' | 'rewound' | 'goOn' | 'isActive' | 'hashTile' | 'entryTile' | 'prove' | 'tenants'
 >;
 
 /** Serves a notary for the gateways. Resolves when it listens. */
 export function openNotaryApp(notary: AnsweringNotary, log: Log, address: ProcessAddress): Promise<ProcessServer> {
   const handlers: Handlers = {
-    newest: ({ tenant }) => Promise.resolve({ note: notary.newest(tenant) ?? null }),
+    newest: ({ tenant, isPending }) => Promise.resolve({ note: notary.newest(tenant, isPending) ?? null }),
     vkeys: async ({ tenant }) => ({ vkeys: [...(await notary.vkeys(tenant))] }),
     sign: ({ tenant }) => notary.sign(tenant),
     rewound: ({ tenant }) => Promise.resolve({ rewound: notary.rewound(tenant) ?? null }),

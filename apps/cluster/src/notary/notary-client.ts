@@ -65,7 +65,7 @@ export function createNotaryClient({ urls, token, ca }: NotaryConnection, clock:
     throw new ProblemError('unavailable', `no notary of the cluster answers: ${why}`);
   };
   return {
-    newest: async (tenant) => (await ask('newest', { tenant })).note ?? undefined,
+    newest: async (tenant, isPending) => (await ask('newest', { tenant, isPending })).note ?? undefined,
     vkeys: async (tenant) => (await ask('vkeys', { tenant })).vkeys,
     sign: (tenant) => ask('sign', { tenant }),
     rewound: async (tenant) => (await ask('rewound', { tenant })).rewound ?? undefined,

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { isLoopback, readFileOf, readSecretOf } from '@countersign/runtime';
 import type { ConfigProblem } from '@countersign/runtime';
 import { loadSinks } from '@countersign/channels';
-import { readSignerProgram } from '@countersign/notary';
+import { readSignerProgram, readWitnesses } from '@countersign/notary';
 import type { NotaryServerConfig, RoleConfig } from '../role-config.js';
 import { readTokens, tlsProblems } from '../keeper/keeper-config.js';
 import type { NotaryConnection } from './notary-client.js';
@@ -61,6 +61,8 @@ interface NotaryValues {
   readonly COUNTERSIGN_LOG_SIGNER?: string | undefined;
   readonly COUNTERSIGN_LOG_ORIGIN?: string | undefined;
   readonly COUNTERSIGN_LOG_SINKS?: string | undefined;
+  readonly COUNTERSIGN_WITNESSES?: string | undefined;
+  readonly COUNTERSIGN_WITNESS_PRIVATE?: 'true' | undefined;
   readonly COUNTERSIGN_NOTARY_URL?: readonly string[] | undefined;
   readonly COUNTERSIGN_NOTARY_CA_FILE?: string | undefined;
   readonly COUNTERSIGN_LOG_PUBLIC?: 'no' | 'hashes' | undefined;
@@ -81,7 +83,11 @@ export function toNotaries(
 
 /** The settings of the notary; null for another role. @throws ConfigError */
 function toNotaryServer(values: NotaryValues, folder: string, env: Environment): NotaryServerConfig | null {
-  const { COUNTERSIGN_NOTARY_PORT: port, COUNTERSIGN_LOG_KEY_FILE: logKeyFile } = values;
+  const {
+    COUNTERSIGN_NOTARY_PORT: port,
+    COUNTERSIGN_LOG_KEY_FILE: logKeyFile,
+    COUNTERSIGN_WITNESSES: witnesses,
+  } = values;
   if (port === undefined) return null;
   const [cert, key] = [values[certFile], values[keyFile]];
   return {
@@ -90,6 +96,10 @@ function toNotaryServer(values: NotaryValues, folder: string, env: Environment):
     logSigner: readSignerProgram(values.COUNTERSIGN_LOG_SIGNER ?? '') ?? null,
     origin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
     sinks: loadSinks(values.COUNTERSIGN_LOG_SINKS, env, folder),
+    witnesses:
+      witnesses === undefined
+        ? null
+        : readWitnesses(resolve(folder, witnesses), values.COUNTERSIGN_WITNESS_PRIVATE === 'true'),
     tokens: readTokens(tokenFile, resolve(folder, values[tokenFile] ?? '')),
     tls:
       cert === undefined || key === undefined

@@ -14,7 +14,10 @@ const signing = z.discriminatedUnion('status', [
 
 /** The requests that a notary answers: each is `POST /v1/<name>`. */
 export const requests = {
-  newest: { body: z.object({ tenant }), answer: z.object({ note: note.nullable() }) },
+  newest: {
+    body: z.object({ tenant, isPending: z.boolean().optional() }),
+    answer: z.object({ note: note.nullable() }),
+  },
   vkeys: { body: z.object({ tenant }), answer: z.object({ vkeys: z.array(z.string()) }) },
   sign: { body: z.object({ tenant }), answer: signing },
   rewound: {

@@ -4,6 +4,8 @@ import {
   createSharedCheckpoints,
   createSinksCheck,
   createSinksMetrics,
+  createWitnessesCheck,
+  createWitnessesMetrics,
   openNotary,
 } from '@countersign/notary';
 import type { NotaryHealth } from '@countersign/notary';
@@ -29,9 +31,21 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
     const store = await openRawStore(process);
     if (store.records === undefined) throw new Error('this event store has no streams of records');
     const { kafka, group, names } = await openTopics(process, ({ events }) => [events]);
-    const { origin, logKeyFile, logSigner, sinks } = settings;
+    const { origin, logKeyFile, logSigner, sinks, witnesses } = settings;
     const notary = openNotary({
-      ...{ folder, logKeyFile, logSigner, origin, sinks, store, behindMs, clock, log, acceptsContradiction: false },
+      ...{
+        folder,
+        logKeyFile,
+        logSigner,
+        origin,
+        sinks,
+        witnesses,
+        store,
+        behindMs,
+        clock,
+        log,
+        acceptsContradiction: false,
+      },
       shared: createSharedCheckpoints(store.records, ids),
       turns: kafka.exclusiveProgress(group('notary')),
       publish: (message) => kafka.publisher.publish(names.checkpoints, [message]),
@@ -41,6 +55,8 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
     check({ name: 'notary', check: () => resultOf(notary.health(), notary.isActive()) });
     if (sinks.length > 0) check(createSinksCheck(notary.sinkStates));
     createSinksMetrics(registry, notary.sinkStates, clock);
+    if (witnesses !== null) check(createWitnessesCheck(notary.witnessStates));
+    createWitnessesMetrics(registry, notary.witnessStates);
     const app = await openNotaryApp(notary, log, { ...settings, host });
     onStop(app.close);
   });

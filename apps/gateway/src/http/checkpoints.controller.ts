@@ -20,8 +20,9 @@ export class CheckpointsController {
 
   @Endpoint(routes.readCheckpoint)
   async newest(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
-    queryOf(routes.readCheckpoint, request);
-    this.#send(request, reply, await readCheckpoint(this.#http.ports.checkpoints, actorOf(request)));
+    const { pending } = queryOf(routes.readCheckpoint, request);
+    const { checkpoints } = this.#http.ports;
+    this.#send(request, reply, await readCheckpoint(checkpoints, actorOf(request), pending === 'true'));
   }
 
   @Endpoint(routes.makeCheckpoint)

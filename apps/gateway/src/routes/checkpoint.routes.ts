@@ -1,4 +1,4 @@
-import { continueLogSchema } from '@countersign/contracts';
+import { checkpointQuerySchema, continueLogSchema } from '@countersign/contracts';
 import { defineRoute } from '../route.js';
 
 const checkpoint = {
@@ -15,8 +15,9 @@ export const checkpointRoutes = {
     method: 'GET',
     path: '/v1/log/checkpoint',
     tag: 'Events and audit',
-    summary: "Read the newest signed checkpoint of the tenant's log",
+    summary: "Read the newest signed checkpoint of the tenant's log that has the quorum of the witnesses",
     roles: ['auditor'],
+    query: checkpointQuerySchema,
     stream: 'text/plain',
     streamed: checkpoint,
     codes: ['not-found', 'not-supported'],

@@ -6,7 +6,7 @@ import type { Clock, ResolveName } from '@countersign/runtime';
 
 /** One request to a place that keeps the log. */
 export interface SinkRequest {
-  readonly method: 'GET' | 'PUT';
+  readonly method: 'GET' | 'PUT' | 'POST';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | undefined;
@@ -30,15 +30,25 @@ export interface SenderPorts {
   readonly allowPrivateNetwork: boolean;
   readonly clock: Clock;
   readonly resolve?: ResolveName | undefined;
+  /** For the whole answer. Default: 30 s. */
+  readonly timeoutMs?: number;
+  /** Default: a tile of entries. */
+  readonly answerBytesMax?: number;
 }
 
-const timeoutMs = 30_000;
+const timeoutMsDefault = 30_000;
 /** A tile of entries has at most 256 of 64 KiB. */
-const answerBytesMax = 17 * 1024 * 1024;
+const tileBytesMax = 17 * 1024 * 1024;
 const connectionsMax = 8;
 
 /** It follows no redirect, which could lead into the private network. */
-export function createSender({ allowPrivateNetwork, clock, resolve }: SenderPorts): Sender {
+export function createSender({
+  allowPrivateNetwork,
+  clock,
+  resolve,
+  timeoutMs = timeoutMsDefault,
+  answerBytesMax = tileBytesMax,
+}: SenderPorts): Sender {
   const options = { keepAlive: true, maxSockets: connectionsMax };
   const agents = { http: new HttpAgent(options), https: new HttpsAgent(options) };
   const send = (request: SinkRequest): Promise<SinkAnswer> => {
@@ -62,7 +72,7 @@ export function createSender({ allowPrivateNetwork, clock, resolve }: SenderPort
       const cancel = clock.setTimer(timeoutMs, () => fail(`no answer within ${String(timeoutMs)} ms`));
       sending.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? 'the connection broke'));
       sending.once('response', (response) => {
-        readBody(response).then(
+        readBody(response, answerBytesMax).then(
           (bytes) => {
             cancel();
             answer({ status: response.statusCode ?? 0, body: bytes });
@@ -87,14 +97,14 @@ function lengthOf(body: Uint8Array | undefined): Record<string, string> {
 }
 
 /** @throws Error for an answer that is too long or encoded */
-async function readBody(response: IncomingMessage): Promise<Uint8Array> {
+async function readBody(response: IncomingMessage, bytesMax: number): Promise<Uint8Array> {
   const encoding = response.headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') throw new Error('the answer is encoded, and that was not asked for');
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of response as AsyncIterable<Uint8Array>) {
     length += chunk.length;
-    if (length > answerBytesMax) throw new Error('the answer is too long');
+    if (length > bytesMax) throw new Error('the answer is too long');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -14,6 +14,9 @@ export interface CheckpointFile {
   readonly ofTenant: (tenant: string) => readonly KeptCheckpoint[];
   readonly tenants: () => readonly string[];
   readonly save: (checkpoint: KeptCheckpoint) => void;
+  /** The newest checkpoint of a tenant that has the quorum of its witnesses, with their cosignatures. */
+  readonly cosigned: (tenant: string) => string | undefined;
+  readonly saveCosigned: (tenant: string, note: string) => void;
   readonly close: () => void;
 }
 
@@ -21,6 +24,7 @@ const tables = `
   CREATE TABLE IF NOT EXISTS checkpoints (
     tenant TEXT NOT NULL, epoch INTEGER NOT NULL, note TEXT NOT NULL, PRIMARY KEY (tenant, epoch)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS cosigned (tenant TEXT PRIMARY KEY, note TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
 /** Opens or creates the file. @throws DatabaseFileError when it is damaged. */
@@ -32,11 +36,20 @@ export function openCheckpointFile(path: string): CheckpointFile {
   const ofTenant = database.prepare('SELECT tenant, epoch, note FROM checkpoints WHERE tenant = ? ORDER BY epoch DESC');
   const tenants = database.prepare('SELECT DISTINCT tenant FROM checkpoints');
   const save = database.prepare('INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)');
+  const cosigned = database.prepare('SELECT note FROM cosigned WHERE tenant = ?');
+  const saveCosigned = database.prepare('INSERT OR REPLACE INTO cosigned VALUES (?, ?)');
   return {
     ofTenant: (tenant) => ofTenant.all(tenant) as unknown as readonly KeptCheckpoint[],
     tenants: () => tenants.all().map(({ tenant }) => String(tenant)),
     save: ({ tenant, epoch, note }) => {
       save.run(tenant, epoch, note);
+    },
+    cosigned: (tenant) => {
+      const note = cosigned.get(tenant)?.['note'];
+      return typeof note === 'string' ? note : undefined;
+    },
+    saveCosigned: (tenant, note) => {
+      saveCosigned.run(tenant, note);
     },
     close: () => {
       database.close();

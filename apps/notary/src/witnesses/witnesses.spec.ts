@@ -1,0 +1,263 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateKeyPairSync, sign } from 'node:crypto';
+import {
+  cosignedText,
+  formatSignatureLine,
+  formatTimestamped,
+  formatVkey,
+  isSameHash,
+  keyTypes,
+  parseCheckpoint,
+  parseNote,
+  parseWitnessPolicy,
+  verifierKey,
+  verifyConsistency,
+} from '@countersign/audit';
+import { createSimulatedEventStore, createSimulatedLog, sampleEvent } from '@countersign/event-store/testing';
+import type { SimulatedLog } from '@countersign/event-store/testing';
+import { systemClock } from '@countersign/runtime';
+import { createSilentLog } from '@countersign/runtime/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { openNotary } from '../open-notary.js';
+import { readWitnesses } from './witness-settings.js';
+
+const closes: (() => unknown)[] = [];
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'witnesses-'));
+});
+afterEach(async () => {
+  for (const close of closes.splice(0).reverse()) await close();
+  rmSync(folder, { recursive: true });
+});
+
+async function record(log: SimulatedLog, count: number): Promise<void> {
+  const store = createSimulatedEventStore({ clock: systemClock, log });
+  for (let n = 0; n < count; n += 1) {
+    const event = sampleEvent();
+    const owned = { ...event, metadata: { ...event.metadata, tenant: 'acme' } };
+    await store.append(`toolCall-${event.eventId}`, -1, [owned]);
+  }
+}
+
+type Handle = (body: string, response: ServerResponse) => void;
+
+function createKey(name: string) {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const key = verifierKey(name, keyTypes.cosignature, publicKey.export({ type: 'spki', format: 'der' }).subarray(-32));
+  const lineOf = (text: string, time = 1_800_000_000n): string => {
+    const signature = formatTimestamped({
+      time,
+      signature: sign(null, Buffer.from(cosignedText(text, time)), privateKey),
+    });
+    return `${formatSignatureLine({ name, id: key.id, signature })}\n`;
+  };
+  return { key, lineOf };
+}
+
+/** A witness that accepts what C2SP's tlog-witness accepts, and answers with `instead` where that is given. */
+async function startWitness(name: string) {
+  const { key, lineOf } = createKey(name);
+  const seen = { size: 0, root: Buffer.alloc(0) as Uint8Array };
+  const witness = { key, lineOf, seen, asked: 0, url: '', instead: undefined as Handle | undefined };
+  const judge: Handle = (body, response) => {
+    const split = body.indexOf('\n\n');
+    const [first = '', ...lines] = body.slice(0, split).split('\n');
+    const note = parseNote(body.slice(split + 2));
+    const { size, root } = parseCheckpoint(note!.text)!;
+    const old = Number(/^old (\d+)$/.exec(first)?.[1]);
+    if (old !== seen.size || (old === size && !isSameHash(root, seen.root) && seen.size > 0)) {
+      response.writeHead(409, { 'content-type': 'text/x.tlog.size' }).end(`${String(seen.size)}\n`);
+      return;
+    }
+    const proof = lines.map((line) => Buffer.from(line, 'base64'));
+    const isProven =
+      old === 0
+        ? proof.length === 0
+        : verifyConsistency({ first: old, firstRoot: seen.root, second: size, secondRoot: root, proof });
+    if (!isProven) response.writeHead(422).end();
+    else {
+      Object.assign(seen, { size, root });
+      response.end(lineOf(note!.text));
+    }
+  };
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      witness.asked += 1;
+      (request.url === '/w/add-checkpoint' ? (witness.instead ?? judge) : refuse)(
+        Buffer.concat(chunks).toString(),
+        response,
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closes.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  witness.url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/w/`;
+  return witness;
+}
+
+const refuse: Handle = (_body, response) => void response.writeHead(404).end();
+
+type Witness = Awaited<ReturnType<typeof startWitness>>;
+
+function policyFile(witnesses: readonly Witness[], quorum: string): string {
+  const lines = witnesses.map(({ key, url }, at) => `witness w${String(at)} ${formatVkey(key)} ${url}\n`);
+  const names = witnesses.map((_witness, at) => `w${String(at)}`).join(' ');
+  const file = join(folder, 'policy');
+  writeFileSync(file, `${lines.join('')}group g ${quorum} ${names}\nquorum g\n`);
+  return file;
+}
+
+function start(log: SimulatedLog, file: string, data = folder) {
+  const notary = openNotary({
+    ...{ folder: data, logKeyFile: null, logSigner: null, sinks: [], acceptsContradiction: false },
+    ...{ store: createSimulatedEventStore({ clock: systemClock, log }), clock: systemClock, log: createSilentLog() },
+    ...{ origin: 'countersign.example', witnesses: readWitnesses(file, true) },
+  });
+  closes.push(notary.stop);
+  return notary;
+}
+
+const sizeOf = (note: string | undefined): number | undefined =>
+  parseCheckpoint(parseNote(note ?? '')?.text ?? '')?.size;
+const lines = (note: string | undefined): number => parseNote(note ?? '')?.signatures.length ?? 0;
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 500 && !isSo(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(isSo()).toBe(true);
+}
+
+it('serves the newest checkpoint with the quorum, and the newest one as pending; a witness that is away holds up nothing', async () => {
+  const log = createSimulatedLog();
+  await record(log, 5);
+  const [one, other] = [await startWitness('one.example'), await startWitness('other.example')];
+  other.instead = (_body, response) => void response.writeHead(500).end();
+  const notary = start(log, policyFile([one, other], 'any'));
+  await notary.sign('acme');
+  await until(() => sizeOf(notary.newest('acme')) === 5);
+  expect(lines(notary.newest('acme'))).toBe(2);
+  one.instead = other.instead;
+  await record(log, 3);
+  await notary.sign('acme');
+  await until(() => notary.witnessStates().every(({ problem }) => problem === 'it answered with 500'));
+  expect([sizeOf(notary.newest('acme')), sizeOf(notary.newest('acme', true))]).toEqual([5, 8]);
+  expect(notary.health()).toEqual({ status: 'ok' });
+  one.instead = undefined;
+  await until(() => sizeOf(notary.newest('acme')) === 8);
+});
+
+it('keeps cosignatures over a restart, and goes on from the size that a witness has seen', async () => {
+  const log = createSimulatedLog();
+  await record(log, 5);
+  const witness = await startWitness('one.example');
+  const file = policyFile([witness], 'all');
+  const first = start(log, file);
+  await first.sign('acme');
+  await until(() => lines(first.newest('acme')) === 2);
+  await first.stop();
+  closes.pop();
+  const { asked } = witness;
+  witness.instead = (_body, response) => void response.writeHead(503).end();
+  const second = start(log, file);
+  await until(() => witness.asked > asked);
+  expect([sizeOf(second.newest('acme')), lines(second.newest('acme'))]).toEqual([5, 2]);
+  witness.instead = undefined;
+  await record(log, 4);
+  await second.sign('acme');
+  await until(() => sizeOf(second.newest('acme')) === 9);
+});
+
+it.each<[string, (witness: Witness) => Handle]>([
+  [
+    'a cosignature of another key',
+    ({ lineOf }) => {
+      const other = createKey('one.example');
+      return (body, response) => void response.end(other.lineOf(textIn(body)) + lineOf('other\n1\nAAAA\n'));
+    },
+  ],
+  [
+    'an old cosignature with a newer time',
+    ({ lineOf, key }) =>
+      (body, response) => {
+        const [, , encoded = ''] = lineOf(textIn(body)).trim().split(' ');
+        const bytes = Buffer.from(encoded, 'base64').subarray(4);
+        bytes.writeBigUInt64BE(1_900_000_000n);
+        response.end(`${formatSignatureLine({ name: key.name, id: key.id, signature: bytes })}\n`);
+      },
+  ],
+  ['an answer that is too long', () => (_body, response) => void response.end('x'.repeat(200_000))],
+  [
+    'a redirect',
+    ({ url }) =>
+      (_body, response) =>
+        void response.writeHead(307, { location: `${url}add-checkpoint` }).end(),
+  ],
+  ['409 without a size', () => (_body, response) => void response.writeHead(409).end('many\n')],
+  ['409 with a smaller size each time', () => (_body, response) => void response.writeHead(409).end('1\n')],
+])('takes nothing from a hostile witness: %s', async (_name, handle) => {
+  const log = createSimulatedLog();
+  await record(log, 5);
+  const witness = await startWitness('one.example');
+  witness.instead = handle(witness);
+  const notary = start(log, policyFile([witness], 'all'));
+  await notary.sign('acme');
+  await until(() => notary.witnessStates()[0]?.problem !== undefined);
+  expect([notary.newest('acme'), sizeOf(notary.newest('acme', true))]).toEqual([undefined, 5]);
+  expect(notary.health()).toEqual({ status: 'ok' });
+});
+
+function textIn(body: string): string {
+  return parseNote(body.slice(body.indexOf('\n\n') + 2))!.text;
+}
+
+it.each([
+  [3, /contradicts the log of tenant "acme": it has seen 5 events, and the log has 3 signed/],
+  [5, /it has seen another root of 5 events/],
+  [7, /it refuses the proof from 5 to 7 events/],
+])('a log that was put back to %i other events is rewound: nothing more is signed', async (count, why) => {
+  const log = createSimulatedLog();
+  await record(log, 5);
+  const witness = await startWitness('one.example');
+  const file = policyFile([witness], 'all');
+  const honest = start(log, file);
+  await honest.sign('acme');
+  await until(() => witness.seen.size === 5);
+  const forged = createSimulatedLog();
+  await record(forged, count);
+  const rewound = start(forged, file, mkdtempSync(join(folder, 'other-')));
+  await rewound.sign('acme');
+  await until(() => rewound.health().status === 'rewound');
+  expect(rewound.health()).toMatchObject({ why: expect.stringMatching(why) });
+  expect(rewound.newest('acme')).toBeUndefined();
+  await record(forged, 9);
+  expect(await rewound.sign('acme')).toMatchObject({ status: 'rewound' });
+});
+
+describe('a policy is refused', () => {
+  const vkey = (): string => formatVkey(createKey('w.example').key);
+  it.each([
+    [
+      'a private address',
+      () => `witness w ${vkey()} https://10.0.0.1/\nquorum w\n`,
+      /needs COUNTERSIGN_WITNESS_PRIVATE=true/,
+    ],
+    ['an address that is not https', () => `witness w ${vkey()} http://w.example/\nquorum w\n`, /is not https/],
+    ['a quorum without an address', () => `witness w ${vkey()}\nquorum w\n`, /can never be the quorum/],
+    ['no quorum', () => `witness w ${vkey()} https://w.example/\n`, /it has no quorum line/],
+  ])('%s', (_name, text, words) => {
+    const file = join(folder, 'policy');
+    writeFileSync(file, text());
+    expect('policy' in parseWitnessPolicy(text())).toBe(words.source !== 'it has no quorum line');
+    expect(() => readWitnesses(file, false)).toThrow(words);
+  });
+});
