@@ -12,7 +12,8 @@ const signings: Readonly<Record<string, CheckpointSigning>> = {
   other: { status: 'rewound', why: 'log-rewound: the log is shorter' },
 };
 const checkpoints: LogCheckpoints = {
-  newest: (tenant) => (tenant === 'default' ? 'origin\n1\nroot\n\n\u2014 origin c2ln\n' : undefined),
+  newest: (tenant, isPending = false) =>
+    tenant === 'default' || isPending ? 'origin\n1\nroot\n\n\u2014 origin c2ln\n' : undefined,
   sign: (tenant) => Promise.resolve(signings[tenant] ?? { status: 'empty' }),
   rewound: (tenant) => (tenant === 'other' ? undefined : rewound),
   goOn: (tenant) => Promise.resolve(wentOn(tenant)),
@@ -56,6 +57,15 @@ it('a checkpoint and the keys are texts, byte for byte, for auditors of the tena
   expect(await api.send('GET', '/v1/log/vkey', { as: 'admin' })).toMatchObject({ status: 403 });
   for (const path of ['/v1/log/checkpoint', '/v1/log/vkey'])
     expect(await api.send('GET', path, { as: 'other' })).toMatchObject({ status: 404, body: { code: 'not-found' } });
+});
+
+it('a checkpoint without the quorum of the witnesses is given to those who ask for it', async () => {
+  const served = await api.send('GET', '/v1/log/checkpoint', { as: 'other' });
+  expect(served).toMatchObject({ status: 404, body: { detail: expect.stringContaining('add ?pending=true') } });
+  expect(await api.send('GET', '/v1/log/checkpoint?pending=true', { as: 'other' })).toMatchObject({
+    status: 200,
+    body: checkpoints.newest('other', true),
+  });
 });
 
 it('a log that contradicts what was signed gets no checkpoint, and the answer says why', async () => {
