@@ -56,7 +56,7 @@ export interface Notary extends LogTiles {
   /** What is pushed to the sinks. */
   readonly source: SinkSource;
   /** What witnesses are told of. */
-  readonly witnessed: WitnessedLog;
+  readonly witnessed: Pick<WitnessedLog, 'treeOf' | 'reread' | 'rewind'>;
   /** Signs what is not signed yet, and stops. */
   readonly stop: () => Promise<void>;
 }
@@ -113,14 +113,12 @@ export function createNotary(ports: NotaryPorts): Notary {
     const note = trees().newest(tenant);
     return note === undefined ? { status: 'empty' } : { status: 'signed', note };
   };
-  const newestAgreed = (tenant: string): string | undefined =>
-    settling.rewound() === undefined ? trees().newest(tenant) : undefined;
   return {
     ...tiles,
     source: {
       ...tiles,
       keyOf: ports.signer.keyOf,
-      newest: newestAgreed,
+      newest: (tenant) => (settling.rewound() === undefined ? trees().newest(tenant) : undefined),
       treeOf: (tenant) => trees().signedTree(tenant)?.tree,
       hear: (tenant, note) => {
         trees().hear(tenant, note);
@@ -128,14 +126,9 @@ export function createNotary(ports: NotaryPorts): Notary {
       },
     },
     witnessed: {
-      tenants: tiles.tenants,
-      newest: newestAgreed,
-      treeOf: (tenant) => trees().signedTree(tenant)?.tree,
-      reread: async () => {
-        await sleep(clock, behindMs, leaving.signal);
-        await attempt('the log could not be read again for a witness');
-      },
-      rewind: settling.rewind,
+      ...{ treeOf: (tenant: string) => trees().signedTree(tenant)?.tree, rewind: settling.rewind },
+      reread: () =>
+        sleep(clock, behindMs, leaving.signal).then(() => attempt('the log could not be read again for a witness')),
     },
     start: () => {
       running = Promise.all([following.run(), lead.run()]);

@@ -79,13 +79,14 @@ export function openNotary(place: NotaryPlace): OpenNotary {
 /** Asks the witnesses of these settings; without any, each checkpoint counts as it is. */
 function startWitnesses(
   settings: WitnessSettings | undefined,
-  { witnessed: source, newest, isActive }: Notary,
+  { source: pushed, witnessed, newest, isActive }: Notary,
   file: CheckpointFile,
   { clock, log }: Pick<NotaryPorts, 'clock' | 'log'>,
 ) {
   if (settings === undefined) {
-    return { newest, toPush: source.newest, states: () => [], stop: () => Promise.resolve() };
+    return { newest, toPush: pushed.newest, states: () => [], stop: () => Promise.resolve() };
   }
+  const source = { ...witnessed, tenants: pushed.tenants, newest: pushed.newest };
   const cosigned = createCosigned({ policy: settings.policy, file, newest, clock });
   const witnesses = createWitnesses({ ...settings, cosigned, source, isActive, clock, log });
   witnesses.start();

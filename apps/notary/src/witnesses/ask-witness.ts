@@ -45,10 +45,8 @@ export async function askWitness(
   { key, url }: Pick<PolicyWitness, 'key' | 'url'>,
   { note, tree, old: known }: Asked,
 ): Promise<WitnessAnswer> {
-  const signed = parseCheckpoint(parseNote(note)?.text ?? '');
-  if (signed === undefined || tree.size() < signed.size) return { status: 'waits' };
-  const { size, root } = signed;
-  if (!isSameHash(tree.rootAt(size), root)) return { status: 'waits' };
+  const size = readySize(note, tree);
+  if (size === undefined) return { status: 'waits' };
   const address = new URL(`${(url ?? '').replace(/\/$/, '')}/add-checkpoint`);
   let old = Math.min(known, size);
   for (let tries = 0; tries < triesMax; tries += 1) {
@@ -60,16 +58,34 @@ export async function askWitness(
     if (answer.status === 200) return cosignedBy(key, note, text, size);
     if (answer.status === 422)
       return contradicted(`it refuses the proof from ${String(old)} to ${String(size)} events`);
-    if (answer.status !== 409) return { status: 'refused', why: wordsOf(answer.status) };
-    const seen = decimal.test(text.trim()) ? Number(text.trim()) : undefined;
-    if (seen === undefined) return { status: 'refused', why: 'its answer 409 has no size' };
-    if (seen > size) return contradicted(`it has seen ${String(seen)} events, and the log has ${String(size)} signed`);
-    // The size was right, so the root is another one.
-    if (seen === old && old === size) return contradicted(`it has seen another root of ${String(size)} events`);
-    if (seen === old) return { status: 'refused', why: 'it answers 409 with the size that it was sent' };
+    if (answer.status !== 409) return refused(wordsOf(answer.status));
+    const seen = sizeSeen(text.trim(), old, size);
+    if (typeof seen !== 'number') return seen;
     old = seen;
   }
-  return { status: 'refused', why: 'it answers 409 with another size each time' };
+  return refused('it answers 409 with another size each time');
+}
+
+/** The size that an answer 409 names, from which a proof is sent; where none helps, what that means. */
+function sizeSeen(text: string, old: number, size: number): number | WitnessAnswer {
+  if (!decimal.test(text)) return refused('its answer 409 has no size');
+  const seen = Number(text);
+  if (seen > size) return contradicted(`it has seen ${String(seen)} events, and the log has ${String(size)} signed`);
+  if (seen !== old) return seen;
+  // The size was right, so the root is another one.
+  if (seen === size) return contradicted(`it has seen another root of ${String(size)} events`);
+  return refused('it answers 409 with the size that it was sent');
+}
+
+/** The size of a checkpoint that the tree agrees with; undefined: the tree is being built. */
+function readySize(note: string, tree: ProvingTree): number | undefined {
+  const signed = parseCheckpoint(parseNote(note)?.text ?? '');
+  if (signed === undefined || tree.size() < signed.size) return undefined;
+  return isSameHash(tree.rootAt(signed.size), signed.root) ? signed.size : undefined;
+}
+
+function refused(why: string): WitnessAnswer {
+  return { status: 'refused', why };
 }
 
 function contradicted(why: string): WitnessAnswer {
@@ -85,7 +101,7 @@ function cosignedBy(key: PolicyWitness['key'], note: string, answer: string, siz
     if (verifyNote({ text, signatures: [signature] }, [key]).verified.length === 0) continue;
     return { status: 'cosigned', cosignature: signature, size };
   }
-  return { status: 'refused', why: 'its answer has no cosignature of its key' };
+  return refused('its answer has no cosignature of its key');
 }
 
 function wordsOf(status: number): string {

@@ -35,9 +35,12 @@ export function readWitnesses(file: string, allowPrivateNetwork: boolean): Witne
 function whyNoAddress(text: string, allowPrivateNetwork: boolean): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return 'is no https address';
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+  if ([url.username, url.password, url.search, url.hash].some((part) => part !== ''))
     return 'has a user, a query or a fragment';
-  if (allowPrivateNetwork) return undefined;
+  return allowPrivateNetwork ? undefined : whyPrivate(url);
+}
+
+function whyPrivate(url: URL): string | undefined {
   if (url.protocol === 'http:') return `is not https, which ${switchOn}`;
   return privateAddressOf(url) === undefined ? undefined : `is in a private network, which ${switchOn}`;
 }
