@@ -47,7 +47,6 @@ beforeAll(async () => {
       use,
       checkpoints: {
         newest: () => note,
-        rewound: () => undefined,
         sign: () => Promise.reject(new Error('no')),
         rewound: () => undefined,
         goOn: () => Promise.reject(new Error('no')),
