@@ -88,7 +88,7 @@ it.each([
   });
   const [first, second, third] = [await opens[0](), await opens[1](), await opens[0]()];
   await record(first);
-  // The second store records at other times.
+  // The second store records at other times, and its readers get the first ones.
   await delay(5);
   await move(first, second);
   await move(second, third);
@@ -100,5 +100,5 @@ it.each([
   expect(await checkpointsOf(second, keyFile)).toEqual(signed);
   expect(await checkpointsOf(third, keyFile)).toEqual(signed);
   const times = (store: EventStore) => store.readAll(0, 1000).then((events) => events.map((one) => one.recordedAt));
-  expect(await times(second)).not.toEqual(await times(first));
+  expect(await times(second)).toEqual(await times(first));
 });
