@@ -82,9 +82,9 @@ describe('the secret values of an event', () => {
   it('are taken out of a list of thousands in one walk', () => {
     const list = Array.from({ length: 20_000 }, (_, index) => ({ token: index }));
     const pointers = list.map((_, index) => `/list/${String(index)}/token`);
-    const start = performance.now();
+    const before = process.cpuUsage().user;
     expect(takeSecrets({ list }, pointers).values).toHaveLength(20_000);
-    expect(performance.now() - start).toBeLessThan(2000);
+    expect((process.cpuUsage().user - before) / 1000).toBeLessThan(2000);
   });
 });
 

@@ -130,9 +130,9 @@ describe('segments', () => {
   });
 
   it('take their time in proportion to the text', () => {
-    const startedAt = performance.now();
+    const before = process.cpuUsage().user;
     expect(segmentsOf('\u0435'.repeat(200_000) + 'ж').length).toBe(1);
     expect(segmentsOf(`a${'\u0435'.repeat(200_000)}ж`).length).toBe(200_002);
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect((process.cpuUsage().user - before) / 1000).toBeLessThan(5000);
   });
 });

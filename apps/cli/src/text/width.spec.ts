@@ -35,9 +35,9 @@ describe('wrap', () => {
   });
 
   it('takes its time in proportion to the line', () => {
-    const startedAt = performance.now();
+    const before = process.cpuUsage().user;
     expect(wrap('数x '.repeat(100_000), 80, 2).length).toBeGreaterThan(5000);
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect((process.cpuUsage().user - before) / 1000).toBeLessThan(5000);
   });
 
   it('loses nothing, ends, and keeps to the columns', () => {

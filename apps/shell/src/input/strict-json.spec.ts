@@ -149,9 +149,9 @@ describe('depth', () => {
   });
 
   it('is told in no time for a text of two million brackets', () => {
-    const before = performance.now();
+    const before = process.cpuUsage().user;
     expect(scanJson('[{"a":'.repeat(1_000_000), 64).depth).toBe('too-deep');
-    expect(performance.now() - before).toBeLessThan(1000);
+    expect((process.cpuUsage().user - before) / 1000).toBeLessThan(1000);
   });
 });
 
