@@ -50,8 +50,7 @@ async function record(store: EventStore): Promise<void> {
 
 /** The event as it is written to another store: with the time of its first record. */
 function moved({ eventId, type, data, metadata, recordedAt }: RecordedEvent): NewEvent {
-  const { moved: before } = metadata as { readonly moved?: unknown };
-  return { eventId, type, data, metadata: { ...metadata, ...{ moved: before ?? { recordedAt } } } };
+  return { eventId, type, data, metadata: { ...metadata, moved: metadata.moved ?? { recordedAt } } };
 }
 
 async function move(from: EventStore, to: EventStore): Promise<void> {
