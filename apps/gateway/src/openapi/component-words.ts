@@ -30,6 +30,8 @@ export const componentWords: Readonly<Record<string, string>> = {
   ReadValues: 'How an export shows hidden values.',
   LogOrder: 'The order of the log, or the newest first.',
   ExportFormat: 'The form of an export.',
+  OcsfVersion: 'A version of OCSF.',
+  ContinueLog: 'Why the log goes on after it was rewound.',
   OversightGrouping: 'What a row of a report is about.',
   OversightReportFast: 'An approval within `baseMs` and `perCharacterMs` for each character, at most `maxMs`, is fast.',
   OversightReportOthers: 'The sum of the rows that were left out.',

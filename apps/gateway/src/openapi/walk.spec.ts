@@ -173,8 +173,10 @@ describe('each operation of the document', () => {
 });
 
 describe('a parameter of a query', () => {
+  /** Parameters that need another one. */
+  const needed: Readonly<Record<string, Record<string, string>>> = { ocsf: { format: 'ocsf' } };
   const isRefused = async (operation: Operation, name: string, value: string | number): Promise<boolean> => {
-    const query = `?${new URLSearchParams({ [name]: String(value) }).toString()}`;
+    const query = `?${new URLSearchParams({ [name]: String(value), ...needed[name] }).toString()}`;
     return (await send(operation, { query })).status === 400;
   };
   const ended = parametersOf('query').filter(({ operation }) => !operation.isEndless);
