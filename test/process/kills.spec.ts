@@ -16,7 +16,9 @@ const users = 8;
  * and erased in `erasure.spec.ts`, and wrapped again in `key-rotation.spec.ts`. Several notaries share a log in a cluster alone
  * (`cluster/kafka/notary.spec.ts`).
  */
-const crashPoints = namedCrashPoints().filter((name) => !/^(notifier|keys|rotate|erase)\.|^notary\.shared$/.test(name));
+const crashPoints = namedCrashPoints().filter(
+  (name) => !/^(notifier|keys|rotate|erase)\.|^notary\.(shared|cosigned|sink-tiles?)$/.test(name),
+);
 const seed = seedOfRun();
 
 const killsPerRound = killsPerLogMax * logs;
