@@ -78,7 +78,7 @@ describe('an outage', () => {
   it('at the start is waited out, topics that are missing too, and the status says what to do', async () => {
     const kafka = await openedKafka({ topicPrefix: freshPrefix() });
     end = () => kafka.close();
-    const { events, requests, deadLetters } = kafka.topics.names;
+    const { events, requests, deadLetters, checkpoints } = kafka.topics.names;
     const ids: string[] = [];
     const subscription = kafka.bus.subscribe({
       group: 'g',
@@ -87,14 +87,15 @@ describe('an outage', () => {
     });
     const why = `TopicsMissingError: missing topics: ${events}, ${deadLetters}. Create them with: npx countersign topics create; or let this principal Describe them`;
     await eventually(() => expect(subscription.status()).toEqual({ state: 'interrupted', why, inFlight: 0 }), withinMs);
-    expect(await kafka.topics.missing()).toEqual([requests, events, deadLetters]);
+    expect(await kafka.topics.missing()).toEqual([requests, events, deadLetters, checkpoints]);
     await expect(kafka.publisher.publish(events, inTurns(1, 1))).rejects.toThrow('npx countersign topics create');
-    expect(await kafka.topics.create({ partitions: 2, replication: 1, retentionMs: 3_600_000 })).toHaveLength(3);
+    expect(await kafka.topics.create({ partitions: 2, replication: 1, retentionMs: 3_600_000 })).toHaveLength(4);
     expect(await kafka.topics.create({ partitions: 4, replication: 1 })).toEqual([]);
     expect(await kafka.topics.describe()).toMatchObject([
       { topic: requests, exists: true, partitions: 2, replication: 1, retentionMs: 3_600_000, minInSyncReplicas: 1 },
       { topic: events, partitions: 2 },
       { topic: deadLetters, partitions: 1 },
+      { topic: checkpoints, partitions: 2 },
     ]);
     await kafka.publisher.publish(events, inTurns(1, 2));
     await eventually(() => expect(ids).toEqual(['k0.1', 'k0.2']), withinMs);
