@@ -1,7 +1,7 @@
 import type { EventView, LogEventView } from '@countersign/contracts';
 import { printable } from '@countersign/text';
 import { type CliError, usageError } from '../cli-error.js';
-import { followEvents } from '../connection/event-stream.js';
+import { type FollowOptions, followEvents, isOfOlderLog } from '../connection/event-stream.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
@@ -23,18 +23,17 @@ export interface TailOptions {
  * document per event.
  */
 export async function tail(invocation: Invocation, options: TailOptions): Promise<ExitCode> {
-  const { client, terminal } = invocation;
+  const { terminal } = invocation;
   const done = new AbortController();
-  const events = followEvents(client, {
+  const following: FollowOptions = {
     after: startOf(options.after),
     runId: options.run,
     callId: options.call,
     types: options.types,
     signal: AbortSignal.any([terminal.interrupted, done.signal]),
-    onConnection: connectionNotes(invocation),
-  });
+  };
   let shown = 0;
-  for await (const event of events) {
+  for await (const event of eventsOf(invocation, following)) {
     invocation.printJson(event);
     invocation.print(...eventLines(event, invocation.columns));
     shown += 1;
@@ -45,6 +44,35 @@ export async function tail(invocation: Invocation, options: TailOptions): Promis
   }
   return exitCodes.interrupted;
 }
+
+/**
+ * Follows the events. Begins again at the same place after the log was restored from a backup, or with new events if the
+ * restored log has no such place.
+ */
+async function* eventsOf(invocation: Invocation, options: FollowOptions): AsyncGenerator<LogEventView, void> {
+  let { after } = options;
+  let isRestored = false;
+  const note = connectionNotes(invocation);
+  for (;;) {
+    let wasConnected = false;
+    const onConnection = (lost: CliError | undefined): void => {
+      wasConnected ||= lost === undefined;
+      note(lost);
+    };
+    try {
+      return yield* followEvents(invocation.client, { ...options, after, onConnection });
+    } catch (error) {
+      // The first place that was asked for is an error of the command.
+      if (!isOfOlderLog(error) || !(wasConnected || isRestored)) throw error;
+      after = isRestored && !wasConnected ? 'now' : options.after;
+      isRestored = true;
+      invocation.note(`The log was restored from a backup. ${startWords(after)}`);
+    }
+  }
+}
+
+const startWords = (after: number | 'now'): string =>
+  after === 'now' ? 'Continuing with new events only.' : `Starting again after #${String(after)}.`;
 
 function startOf(after: string | undefined): number | 'now' {
   if (after === undefined || after === 'now') return 'now';

@@ -1,6 +1,6 @@
 import type { LogEventView } from '@countersign/contracts';
 import { followStream } from '@countersign/http-client';
-import { type CliError, localError, toCliError } from '../cli-error.js';
+import { CliError, localError, toCliError } from '../cli-error.js';
 import { exitCodes } from '../exit-codes.js';
 import type { LedgerClient } from './ledger-client.js';
 
@@ -45,6 +45,11 @@ export async function* followEvents(client: LedgerClient, options: FollowOptions
     return 0;
   };
   for await (const data of followStream({ open, onLost, signal })) yield toEvent(data);
+}
+
+/** Returns whether the log has not given out a position that came from it: it was restored from a backup. */
+export function isOfOlderLog(error: unknown): boolean {
+  return error instanceof CliError && error.problem.code === 'future-position';
 }
 
 async function* bodyOf({ body }: Response, url: string): AsyncGenerator<Uint8Array, void> {

@@ -3,7 +3,7 @@ import type { ApprovalView, LogEventView } from '@countersign/contracts';
 import { CliError } from '../cli-error.js';
 import type { ApprovalFilters } from '../commands/list.js';
 import { approvalPages } from '../commands/list.js';
-import { followEvents } from '../connection/event-stream.js';
+import { followEvents, isOfOlderLog } from '../connection/event-stream.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
 import { exitCodes } from '../exit-codes.js';
 
@@ -141,11 +141,6 @@ interface Listening {
   readonly after: number;
   readonly signal: AbortSignal;
   readonly concerned: (event: LogEventView) => readonly string[];
-}
-
-/** The log has not given out a position that came from it: it was restored from a backup. */
-function isOfOlderLog(error: unknown): boolean {
-  return error instanceof CliError && error.problem.code === 'future-position';
 }
 
 /** A read that fails during a short outage, or after the log was restored, is repeated when the list is read again. */
