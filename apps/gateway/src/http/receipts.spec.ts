@@ -152,6 +152,23 @@ describe('the receipt of a claim', () => {
     expect(await seqOf(2)).toEqual({ n: 3, of: 4 });
   });
 
+  it('is one for each call of a batch, over its own arguments', async () => {
+    const runId = `receipts-${String((runs += 1))}`;
+    const calls = [5, 6].map((amount) => ({
+      ...{ toolCallId: `b${String(amount)}`, toolName: 'pay', arguments: { amount }, needsApproval: false },
+    }));
+    const { body } = await api.send<Requested>('POST', '/v1/tool-calls', { as: 'agent', body: { runId, calls } });
+    const [first, second] = body.calls;
+    if (first === undefined || second === undefined) throw new Error('two calls were not requested');
+    const one = claimsOf((await claim(first.callId)).receipt);
+    const two = claimsOf((await claim(second.callId)).receipt);
+    expect(one).toMatchObject({ sub: first.callId, jti: `${first.callId}.1`, seq: { n: 1, of: 2 } });
+    expect(two).toMatchObject({ sub: second.callId, jti: `${second.callId}.1`, seq: { n: 2, of: 2 } });
+    expect(one.argumentsHash).toBe(hashOf(one, { amount: 5 }));
+    expect(two.argumentsHash).toBe(hashOf(two, { amount: 6 }));
+    expect(two.nonce).not.toBe(one.nonce);
+  });
+
   it('is absent without a key', async () => {
     const without = await openWorld();
     const of = createApi(without);
