@@ -22,6 +22,8 @@ export interface GatewayPorts {
   readonly store: EventStore;
   /** The log as it is stored, with sensitive values encrypted. Default: `store`. */
   readonly sealedLog?: Pick<EventStore, 'readAll'> | undefined;
+  /** True once stored events were found to be damaged: pages of the log say so. Default: never. */
+  readonly isLogDamaged?: (() => boolean) | undefined;
   /** The streams that this process found to be set aside. Default: those of the read model. */
   readonly unreadable?: (() => readonly UnreadableStream[]) | undefined;
   readonly tokens: Tokens;

@@ -171,6 +171,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       readModel,
       store,
       sealedLog: vault.store.raw,
+      isLogDamaged: () => store.verified().isDamaged,
       unreadable: unreadable.streams,
       tokens,
       sessions,

@@ -17,6 +17,7 @@ let api: Api;
 const policies = createTestPolicies();
 let isDamaged = false;
 let isGrowing = false;
+let isMarked = false;
 const reads: object[] = [];
 const secret = 'hunter2-canary';
 const root = Buffer.alloc(32, 7).toString('base64');
@@ -45,6 +46,7 @@ beforeAll(async () => {
     change: (ports) => ({
       ...ports,
       use,
+      isLogDamaged: () => isMarked,
       checkpoints: {
         newest: () => note,
         sign: () => Promise.reject(new Error('no')),
@@ -210,6 +212,23 @@ describe('a search of the log', () => {
       expect((await ask('')).status).toBe(503);
     } finally {
       isDamaged = false;
+    }
+  });
+
+  it('marks each page, state and stream of a log that was found damaged, and none of a sound one', async () => {
+    const auditor = { as: 'auditor' };
+    const paths = ['/v1/audit/events?limit=2', '/v1/audit/state', '/v1/tool-calls'];
+    const marks = async () => {
+      const answers = await Promise.all(paths.map((path) => api.send<string>('GET', path, auditor)));
+      const head = await api.send<string>('HEAD', '/v1/events', auditor);
+      return [...answers, head].map(({ status, headers }) => [status, headers.get('countersign-log')]);
+    };
+    expect(await marks()).toEqual(Array.from({ length: 4 }, () => [200, null]));
+    isMarked = true;
+    try {
+      expect(await marks()).toEqual(Array.from({ length: 4 }, () => [200, 'damaged']));
+    } finally {
+      isMarked = false;
     }
   });
 });

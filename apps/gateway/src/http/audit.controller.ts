@@ -4,7 +4,7 @@ import type { AuditEventsQuery } from '@countersign/contracts';
 import type { FastifyReply } from 'fastify';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, queryOf, read, whenOver } from './http-context.js';
+import { actorOf, markOf, queryOf, read, whenOver } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 import { sendHead } from './streams.controller.js';
@@ -46,6 +46,7 @@ export class AuditController {
     if (!isHead) ports.use?.auditRead(actor, { what: 'export', ...readOf(query) });
     const { file, next, position } = await audit.events(actor, query);
     const headers = {
+      ...markOf(ports),
       ...{ 'content-type': file.contentType, 'countersign-position': String(position) },
       ...(next !== null && { link: linkTo(request.url, query, next) }),
       ...(file.ending !== undefined && {

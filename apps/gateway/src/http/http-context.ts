@@ -194,6 +194,11 @@ export function positionOf(name: string, value: string | string[]): number {
   throw invalidRequest([{ path: name, message: 'must be a position of the log, a whole number' }]);
 }
 
+/** The header of a page that shows the sound events of a log with damaged ones; nothing for a sound log. */
+export function markOf({ isLogDamaged }: Pick<GatewayPorts, 'isLogDamaged'>): Readonly<Record<string, string>> {
+  return isLogDamaged?.() === true ? { 'countersign-log': 'damaged' } : {};
+}
+
 /** Sends a finished JSON text, without a serializer. */
 export function send(
   { ports, isDraining }: HttpContext,
@@ -204,6 +209,7 @@ export function send(
   const { status, body, position, isRepeat } = answer;
   const headers: string[] = [];
   if (position !== undefined) headers.push('countersign-position', String(position));
+  if (request.method === 'GET') headers.push(...Object.entries(markOf(ports)).flat());
   if (isRepeat === true) headers.push('idempotent-replayed', 'true');
   const location = status === 201 ? locationOf(body) : undefined;
   if (location !== undefined) headers.push('location', location);

@@ -10,7 +10,7 @@ import { routes } from '../routes.js';
 import { invalidRequest } from '../validation.js';
 import { admitClear } from './clear-values.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, isStill, paramOf, positionOf, queryOf, read, whenOver } from './http-context.js';
+import { actorOf, isStill, markOf, paramOf, positionOf, queryOf, read, whenOver } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 import { refuseFuture } from './when-seen.js';
@@ -38,7 +38,7 @@ export class StreamsController {
     if (selection.after !== 'now') await this.#refuseFuture(actor, selection.after);
     admitClear(this.#http, request, selection.values, streamRead(selection));
     if (request.method === 'HEAD') {
-      sendHead(reply, eventStreamHeaders);
+      sendHead(reply, { ...eventStreamHeaders, ...markOf(this.#http.ports) });
       return;
     }
     const onClose = (listener: () => void): void => {
@@ -47,7 +47,7 @@ export class StreamsController {
     this.#http.gateway.events.open(
       actor,
       selection,
-      () => openSink(reply, onClose),
+      () => openSink(reply, markOf(this.#http.ports), onClose),
       () => isStill(this.#http, actor, request),
     );
   }
@@ -115,10 +115,14 @@ function ofRequest({ request }: FastifyReply): Readonly<Record<string, string>> 
 const eventStreamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 
 /** Takes the socket from fastify, because a stream has no end and no length. */
-function openSink(reply: FastifyReply, onClose: EventSink['onClose']): EventSink {
+function openSink(
+  reply: FastifyReply,
+  mark: Readonly<Record<string, string>>,
+  onClose: EventSink['onClose'],
+): EventSink {
   const { raw } = reply;
   reply.hijack();
-  raw.writeHead(200, { ...safeHeaders, ...eventStreamHeaders, ...ofRequest(reply) });
+  raw.writeHead(200, { ...safeHeaders, ...eventStreamHeaders, ...mark, ...ofRequest(reply) });
   // `close` reports a broken connection. An `error` without a listener would end the process.
   raw.on('error', () => undefined);
   return {

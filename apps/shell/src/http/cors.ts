@@ -19,8 +19,8 @@ const allowedHeaders = [
 
 /** The response headers that a page may read, besides the few that every page may. */
 const exposedHeaders = [
-  ...['Allow', 'Countersign-Position', 'ETag', 'Idempotent-Replayed', 'Link', 'Location', 'RateLimit'],
-  ...['RateLimit-Policy', 'Request-Id', 'Retry-After', 'WWW-Authenticate'],
+  ...['Allow', 'Countersign-Log', 'Countersign-Position', 'ETag', 'Idempotent-Replayed', 'Link', 'Location'],
+  ...['RateLimit', 'RateLimit-Policy', 'Request-Id', 'Retry-After', 'WWW-Authenticate'],
 ].join(', ');
 
 /** How long a browser remembers a preflight. */
