@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createWriteSide, findCall, receiptOf } from '@countersign/commands';
+import { createWriteSide, findCall, fireDue, receiptOf } from '@countersign/commands';
 import type { ApprovalView, ClaimView, JsonObject, ReceiptClaims } from '@countersign/contracts';
 import { canonicalJson } from '@countersign/contracts';
 import { createReceiptKeys, createReceipts } from '@countersign/shell';
@@ -167,6 +167,18 @@ describe('the receipt of a claim', () => {
     expect(one.argumentsHash).toBe(hashOf(one, { amount: 5 }));
     expect(two.argumentsHash).toBe(hashOf(two, { amount: 6 }));
     expect(two.nonce).not.toBe(one.nonce);
+  });
+
+  it('is another one for a second attempt', async () => {
+    const { callId } = await request({ needsApproval: false, idempotent: true });
+    const first = await claim(callId, { leaseMs: 1 });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await fireDue(world.commands, 'default', callId);
+    const second = await claim(callId);
+    const [before, after] = [claimsOf(first.receipt), claimsOf(second.receipt)];
+    expect([before.attempt, before.jti, after.attempt, after.jti]).toEqual([1, `${callId}.1`, 2, `${callId}.2`]);
+    expect(after.argumentsHash).toBe(hashOf(after, { amount: 5, to: 'bob' }));
+    expect(after.seq).toEqual(before.seq);
   });
 
   it('is absent without a key', async () => {
