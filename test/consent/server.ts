@@ -36,6 +36,9 @@ export interface Server {
 /** How long the product waits until a changed file has settled. */
 export const settledMs = 500;
 const inForce = 'the policy file changed and is in force';
+const inForceMsMax = 60_000;
+const neverMs = 2 ** 31 - 1;
+const unseen = (): void => undefined;
 
 function tokensFile(removed: ReadonlySet<string>): string {
   const persons = Object.entries(people)
@@ -57,6 +60,8 @@ export async function startServer(policy: Policy): Promise<Server> {
   let text = policyFile(policy, new Map());
   writeFileSync(policyPath, text);
   writeFileSync(tokensPath, tokensFile(new Set()), { mode: 0o600 });
+  // The product joins these watchers. They look at no file by themselves: the world says when one was replaced.
+  for (const path of [policyPath, tokensPath]) watchFile(path, { persistent: false, interval: neverMs }, unseen);
   const config = readStandaloneConfig({
     ...{ COUNTERSIGN_DATA: join(folder, 'data'), COUNTERSIGN_PORT: '0' },
     ...{ COUNTERSIGN_POLICY: policyPath, COUNTERSIGN_TOKENS_FILE: tokensPath },
@@ -78,28 +83,34 @@ export async function startServer(policy: Policy): Promise<Server> {
       text = written;
       replaced(policyPath, text);
       clock.advance(settledMs);
-      while (isChanged && log.entries.filter(({ message }) => message === inForce).length === before) await delay(1);
+      const giveUpAt = performance.now() + inForceMsMax;
+      while (isChanged && log.entries.filter(({ message }) => message === inForce).length === before) {
+        if (performance.now() > giveUpAt) throw new Error('the server never followed the policy file');
+        await delay(1);
+      }
     },
     close: async () => {
       await stop();
+      for (const path of [policyPath, tokensPath]) unwatchFile(path, unseen);
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
+
+const unseenNow = (): void => undefined;
 
 /** Writes a file that the product follows, and lets it look at once. By the time of the file nothing changed. */
 function replaced(path: string, text: string): void {
   const before = statSync(path);
   writeFileSync(path, text);
   utimesSync(path, before.atime, before.mtime);
-  const seen = (): void => undefined;
   // All who watch a path share one watcher.
-  watchFile(path, { persistent: false, interval: 2_000 }, seen).emit(
+  watchFile(path, { persistent: false, interval: neverMs }, unseenNow).emit(
     'change',
     { mtimeMs: 1, ino: 0 },
     { mtimeMs: 0, ino: 0 },
   );
-  unwatchFile(path, seen);
+  unwatchFile(path, unseenNow);
 }
 
 async function send(

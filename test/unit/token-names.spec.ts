@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '..', '..');
 const known = ['COUNTERSIGN_TOKEN', 'COUNTERSIGN_RESOLVER_TOKEN'];
 /** The tokens of others, and the general words for a part of such a name. */
-const ofOthers = /^(SLACK|TELEGRAM|BILLING)_/;
+const ofOthers = /^(AWS_SESSION|SLACK|TELEGRAM|BILLING)_/;
 
 describe('the variable of a token', () => {
   it('has one name in all guides and examples', () => {
