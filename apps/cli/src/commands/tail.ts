@@ -54,17 +54,17 @@ async function* eventsOf(invocation: Invocation, options: FollowOptions): AsyncG
   let isRestored = false;
   const note = connectionNotes(invocation);
   for (;;) {
-    let wasConnected = false;
+    const connection = { wasConnected: false };
     const onConnection = (lost: CliError | undefined): void => {
-      wasConnected ||= lost === undefined;
+      connection.wasConnected ||= lost === undefined;
       note(lost);
     };
     try {
       return yield* followEvents(invocation.client, { ...options, after, onConnection });
     } catch (error) {
       // The first place that was asked for is an error of the command.
-      if (!isOfOlderLog(error) || !(wasConnected || isRestored)) throw error;
-      after = isRestored && !wasConnected ? 'now' : options.after;
+      if (!isOfOlderLog(error) || !(connection.wasConnected || isRestored)) throw error;
+      after = isRestored && !connection.wasConnected ? 'now' : options.after;
       isRestored = true;
       invocation.note(`The log was restored from a backup. ${startWords(after)}`);
     }
