@@ -58,7 +58,7 @@ export interface NotaryServerConfig {
   readonly origin: string | null;
   /** Where the checkpoints and the tiles of the log are pushed. */
   readonly sinks: readonly SinkConfig[];
-  /** Who cosigns the checkpoints; null: nobody does. */
+  /** The witnesses that cosign the checkpoints; null: there are none. */
   readonly witnesses: WitnessSettings | null;
 }
 

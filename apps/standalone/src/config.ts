@@ -80,7 +80,7 @@ export interface StandaloneConfig {
   readonly logOrigin: string | null;
   /** Where the checkpoints and the tiles of the log are pushed. */
   readonly logSinks: readonly SinkConfig[];
-  /** Who cosigns the checkpoints; null: nobody does. */
+  /** The witnesses that cosign the checkpoints; null: there are none. */
   readonly witnesses: WitnessSettings | null;
   /** What of the tree over the log is open without a token. */
   readonly logPublic: 'no' | 'hashes';

@@ -139,10 +139,6 @@ export {
   respondSchema,
 } from './requests.js';
 export {
-  auditEventsQuerySchema,
-  auditStateQuerySchema,
-  exportFormats,
-  auditToolCallQuerySchema,
   checkpointQuerySchema,
   shownValuesQuerySchema,
   eventsQuerySchema,
@@ -151,7 +147,6 @@ export {
   labelsOfQuery,
   policySuggestionsQuerySchema,
   policyVersionsQuerySchema,
-  proofQuerySchema,
   listApprovalsQuerySchema,
   withdrawQuerySchema,
   listGrantsQuerySchema,
@@ -178,9 +173,17 @@ export type {
   ListToolCallsQuery,
   PolicySuggestionsQuery,
   PolicyVersionsQuery,
-  AuditEventsQuery,
   OversightQuery,
 } from './queries.js';
+export {
+  auditEventsQuerySchema,
+  auditStateQuerySchema,
+  auditToolCallQuerySchema,
+  exportFormats,
+  proofQuerySchema,
+} from './audit-queries.js';
+export type { AuditEventsQuery } from './audit-queries.js';
+export type { RightsOfProcess, StateAt } from './state-at.js';
 export { oversightGroupings, oversightReportSchema } from './oversight-views.js';
 export type { OversightFigures, OversightGrouping, OversightReport, OversightRow } from './oversight-views.js';
 export { lastReplacesAll, policyStream, shadowPolicyStream, tenantOfPolicyStream } from './policy-events.js';

@@ -1,7 +1,4 @@
-import type { CredentialRights, RecordedEvent, SystemEventData } from '@countersign/contracts';
-
-/** What one credential could do, by the record of one process. */
-export type RightsOfProcess = Omit<CredentialRights, 'rights'> & { readonly processId: string };
+import type { CredentialRights, RecordedEvent, RightsOfProcess, SystemEventData } from '@countersign/contracts';
 
 /** Folds the record of who had which rights. */
 export interface RightsFold {

@@ -1,5 +1,5 @@
 import { isReadable, isSettled, toolCallStream, upcast } from '@countersign/contracts';
-import type { GrantEvent, GrantView, LogEvent, RecordedEvent, ToolCallView } from '@countersign/contracts';
+import type { GrantEvent, GrantView, LogEvent, RecordedEvent, StateAt, ToolCallView } from '@countersign/contracts';
 import type { Actor } from '@countersign/commands';
 import { grantDecider } from '@countersign/domain';
 import type { GrantState } from '@countersign/domain';
@@ -10,28 +10,6 @@ import { createBreather } from '../limits/breather.js';
 import type { GatewayPorts } from '../ports.js';
 import { createOpenStreams } from './open-streams.js';
 import { createRightsFold } from './rights-at.js';
-import type { RightsOfProcess } from './rights-at.js';
-
-/** How a tenant stood at a moment, by the log. */
-export interface StateAt {
-  readonly asOf: string;
-  /** The last event that counts. */
-  readonly position: number;
-  /** The policy in force; null: the built-in one, which no event names. */
-  readonly policy: {
-    readonly policyVersion: string;
-    readonly activatedBy: string;
-    readonly activatedAt: string;
-  } | null;
-  /** The calls that were not settled, with their approvals; hidden values masked. */
-  readonly calls: readonly ToolCallView[];
-  /** The grants that were proposed or in force. */
-  readonly grants: readonly GrantView[];
-  /** What each credential could do. */
-  readonly rights: readonly RightsOfProcess[];
-  /** False: there were more open calls or grants than are shown. */
-  readonly complete: boolean;
-}
 
 const pageSize = 500;
 /** The log is read this far beyond the moment: the clock that recorded it may have been set back. */

@@ -1,4 +1,4 @@
-import type { CredentialRights, GrantView, LogEventView, ToolCallView } from '@countersign/contracts';
+import type { LogEventView, StateAt } from '@countersign/contracts';
 import { http, orUnreachable, ourHeaders, refusalOf, send } from './http.js';
 import { UnreachableError } from './problem.js';
 
@@ -14,24 +14,6 @@ export interface LogFile {
   readonly body: Blob;
   readonly next: string | undefined;
 }
-
-/** How a tenant stood at a moment. */
-export interface StateAt {
-  readonly asOf: string;
-  readonly position: number;
-  readonly policy: {
-    readonly policyVersion: string;
-    readonly activatedBy: string;
-    readonly activatedAt: string;
-  } | null;
-  readonly calls: readonly ToolCallView[];
-  readonly grants: readonly GrantView[];
-  readonly rights: readonly RightsView[];
-  readonly complete: boolean;
-}
-
-/** What a credential could do, by the record of one process. */
-export type RightsView = Omit<CredentialRights, 'rights'> & { readonly processId: string };
 
 export type LogFormat = 'ndjson' | 'csv' | 'parquet' | 'ocsf';
 

@@ -2,7 +2,7 @@ import type { LogEventView } from '@countersign/contracts';
 import { firstPage, readLogPage } from '../api/audit.js';
 import { listed } from './search.js';
 
-/** As the figures of oversight have it: 2 seconds, and the time to read the arguments, at most a minute. */
+/** The limit of the oversight figures: 2 s and 10 ms for each character of the arguments, at most 60 s. */
 const [baseMs, perCharacterMs, maxMs] = [2_000, 10, 60_000];
 
 interface Asked {

@@ -1,7 +1,7 @@
 import type { LogEventView } from '@countersign/contracts';
 import { isObject } from '../text/json-tree.js';
 
-/** What a search of the log goes by, and its words. Lists have commas; a comma in a name is written as `\,`. */
+/** The fields of a search of the log, each with its label. Items of a list are parted by commas; `\,` is a comma inside an item. */
 export const searchFields = [
   ['actor', 'Person or principal'],
   ['toolName', 'Tool'],
@@ -25,7 +25,7 @@ export type Search = Readonly<Partial<Record<SearchName, string>>> & {
 const onlys = ['approve', 'edit', 'deny', 'answer', 'person', 'silence', 'stand-in', 'fast'] as const;
 export type Only = (typeof onlys)[number];
 
-/** Whether an event is one of those that the page lists. */
+/** Whether the page shows the event under the chosen filter. */
 export function isListed({ data }: LogEventView, only: Only | undefined): boolean {
   if (only === undefined) return true;
   const { automatic, onBehalfOf, decision } = data ?? {};
@@ -53,7 +53,7 @@ export function queryOf(search: Search): string {
   ).toString();
 }
 
-/** What the server is asked. The newest events come first, unless the search says otherwise. */
+/** The query of the request to the server. The newest events come first, unless the search sets another order. */
 export function requestOf({ only: _listed, order = 'desc', ...search }: Search): URLSearchParams {
   return new URLSearchParams(queryOf({ ...search, order }));
 }

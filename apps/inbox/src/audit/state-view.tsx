@@ -1,6 +1,6 @@
 import type { ReactNode, SubmitEvent } from 'react';
 import { readState } from '../api/audit.js';
-import type { RightsView, StateAt } from '../api/audit.js';
+import type { RightsOfProcess, StateAt } from '@countersign/contracts';
 import { useLoaded } from '../live/use-loaded.js';
 import { hrefs, navigate } from '../routes.js';
 import { countWords, problemWords } from '../text/words.js';
@@ -11,7 +11,7 @@ import { ScrollTable } from '../ui/table.js';
 import { LocalTime } from './local-time.js';
 import { listed, localOf, momentOf, queryOf } from './search.js';
 
-/** What was open, which grants and policy held, and who had which rights at a moment. */
+/** The page that shows the open calls, the grants, the policy and the rights at a moment. */
 export function StateView({ query }: { query: string }): ReactNode {
   const asOf = new URLSearchParams(query).get('asOf') ?? undefined;
   const { value: state, problem } = useLoaded(asOf ?? '', (signal) => readState(asOf, signal));
@@ -106,7 +106,11 @@ function State({ state: { asOf, position, policy, calls, grants, rights, complet
   );
 }
 
-function RightsRow({ rights: { principal, roles, groups, agentIds, credential } }: { rights: RightsView }): ReactNode {
+function RightsRow({
+  rights: { principal, roles, groups, agentIds, credential },
+}: {
+  rights: RightsOfProcess;
+}): ReactNode {
   const cells = [roles.join(', '), groups.join(', '), agentIds.join(', '), credential ?? ''];
   return (
     <tr>

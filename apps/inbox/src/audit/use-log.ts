@@ -18,7 +18,7 @@ export interface FoundEvents {
 
 const pageSize = '100';
 
-/** What is asked for: a search, with its pages. */
+/** A search, with the pages that were loaded so far. */
 interface Walk {
   readonly key: string;
   readonly events: readonly LogEventView[];

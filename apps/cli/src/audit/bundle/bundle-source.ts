@@ -164,7 +164,7 @@ function tenantDamage(stored: StoredEvent, { tenant }: Manifest): readonly Damag
   return tenantOf(stored) === tenant ? [] : [{ check: 'read', detail: `it is of another tenant than "${tenant}"` }];
 }
 
-/** Attack: the content of an event that accuses somebody is left out. Only an event with hidden values may lack its content. */
+/** Attack: the owner leaves out the content of an event, for example of a denial. Only an event with hidden values may lack its content. */
 function hiddenDamage({ type }: Entry): readonly Damage[] {
   const isUnknown = !Object.hasOwn(eventSchemas, type);
   return isUnknown || mayHaveSecrets(type)

@@ -11,7 +11,7 @@ import { whyNotIn } from './read-manifest.js';
 /** Compares what a manifest says of the whole bundle with the events and the checkpoints. */
 export interface ComparedFacts {
   readonly take: (entry: Entry, isCommitment: boolean) => void;
-  /** Whether a bundle may have this file although it is not made of events. */
+  /** Whether a bundle may hold this file beside the files made of events. */
   readonly isKnown: (path: string) => boolean;
   readonly end: (files: BundleFiles, root: Hash) => readonly Damage[];
 }

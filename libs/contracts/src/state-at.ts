@@ -1,0 +1,27 @@
+import type { GrantView } from './grants.js';
+import type { CredentialRights } from './system-events.js';
+import type { ToolCallView } from './views.js';
+
+/** How a tenant stood at a moment, by the log: the answer of `GET /v1/audit/state`. */
+export interface StateAt {
+  readonly asOf: string;
+  /** The last event that counts. */
+  readonly position: number;
+  /** The policy in force; null: the built-in one, which no event names. */
+  readonly policy: {
+    readonly policyVersion: string;
+    readonly activatedBy: string;
+    readonly activatedAt: string;
+  } | null;
+  /** The calls that were not settled, with their approvals; hidden values masked. */
+  readonly calls: readonly ToolCallView[];
+  /** The grants that were proposed or in force. */
+  readonly grants: readonly GrantView[];
+  /** What each credential could do. */
+  readonly rights: readonly RightsOfProcess[];
+  /** False: there were more open calls or grants than are shown. */
+  readonly complete: boolean;
+}
+
+/** The rights of one credential, as one process recorded them. */
+export type RightsOfProcess = Omit<CredentialRights, 'rights'> & { readonly processId: string };
