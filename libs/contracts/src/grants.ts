@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { labelsSchema } from './labels.js';
-import { booleanTextSchema, digestSchema, externalIdSchema, riskSchema, textSchema, timeSchema } from './primitives.js';
+import {
+  booleanTextSchema,
+  digestSchema,
+  externalIdSchema,
+  riskSchema,
+  shownTextSchema,
+  textSchema,
+  timeSchema,
+} from './primitives.js';
 
 /** Limits of standing grants. */
 export const grantLimits = {
@@ -61,7 +69,7 @@ export const createGrantSchema = z
       .meta({ description: 'The labels that a covered call has, with these values. Without it, any' }),
     expiresInMs: expiresInMsSchema,
     maxUses: maxUsesSchema.optional(),
-    reason: textSchema.regex(/\S/, 'must not be blank'),
+    reason: shownTextSchema,
   })
   .meta({ id: 'CreateGrant' });
 export type CreateGrantBody = z.infer<typeof createGrantSchema>;

@@ -45,6 +45,12 @@ export const booleanTextSchema = z.enum(['true', 'false']).meta({ id: 'BooleanTe
 /** A free text for people, at most 8,192 characters. */
 export const textSchema = z.string().max(8192);
 
+const blankError = 'must not be blank';
+/** A free text with a character that a reader sees. The pattern is what a JSON schema can say of it. */
+export const shownTextSchema = textSchema
+  .regex(/\S/, { error: blankError, abort: true })
+  .refine((text) => /[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text), blankError);
+
 export const decisionTypes = ['approve', 'edit', 'deny', 'answer'] as const;
 /** A person's possible decisions. */
 export type DecisionType = (typeof decisionTypes)[number];

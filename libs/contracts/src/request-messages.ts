@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonValueSchema } from './json.js';
-import { externalIdSchema, textSchema, toolCallIdSchema } from './primitives.js';
+import { externalIdSchema, shownTextSchema, toolCallIdSchema } from './primitives.js';
 import { requestApprovalSchema, requestToolCallsSchema } from './requests.js';
 
 const aboutCall = { runId: externalIdSchema, toolCallId: toolCallIdSchema };
@@ -12,7 +12,7 @@ const approvalRequestSchema = z
 
 /** `ToolCallCancelled` on the requests topic; without `toolCallId` all open calls of the run. */
 const cancelRequestSchema = z
-  .strictObject({ runId: externalIdSchema, toolCallId: toolCallIdSchema.optional(), reason: textSchema.min(1) })
+  .strictObject({ runId: externalIdSchema, toolCallId: toolCallIdSchema.optional(), reason: shownTextSchema })
   .meta({ id: 'CancelRequest' });
 
 /** `ToolOutputSubmitted` on the requests topic: the result of a client-executed tool. */

@@ -12,6 +12,7 @@ import {
   durationMsSchema,
   externalIdSchema,
   newRunIdSchema,
+  shownTextSchema,
   textSchema,
   digestSchema,
   toolCallIdSchema,
@@ -233,7 +234,7 @@ export const respondInBulkSchema = z
 export type RespondInBulkBody = z.infer<typeof respondInBulkSchema>;
 
 /** `POST /v1/tool-calls/{callId}/cancel` and `POST /v1/runs/{runId}/cancel`. */
-export const cancelSchema = z.strictObject({ reason: textSchema.min(1) }).meta({ id: 'Cancel' });
+export const cancelSchema = z.strictObject({ reason: shownTextSchema }).meta({ id: 'Cancel' });
 
 /** `POST /v1/tool-calls/{callId}/claim`. */
 export const claimSchema = z
@@ -265,7 +266,7 @@ export type ClientOutputBody = z.infer<typeof clientOutputSchema>;
 
 /** `POST /v1/tool-calls/{callId}/reconcile`: a person records what happened. */
 export const reconcileSchema = z
-  .strictObject({ status: z.enum(['succeeded', 'failed', 'retry']), note: textSchema.min(1) })
+  .strictObject({ status: z.enum(['succeeded', 'failed', 'retry']), note: shownTextSchema })
   .meta({ id: 'ReconcileExecution' });
 
 export const problemSchema = z

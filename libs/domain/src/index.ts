@@ -69,6 +69,7 @@ export type {
   ReportExecution,
   SubmitClientOutput,
 } from './tool-call.execution-commands.js';
+export { isBlank } from './blank.js';
 export { normalised } from './identity.js';
 export { notOwner } from './ownership.js';
 export type { Reach } from './ownership.js';

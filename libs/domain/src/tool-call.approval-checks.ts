@@ -1,6 +1,7 @@
 import type { EventData, Refusal, RefusalCode } from '@countersign/contracts';
 import { noApproverDetail, stageWithoutApprovers } from './approvers-left.js';
 import { assert } from './assert.js';
+import { isBlank } from './blank.js';
 import { noMoreProposals, noMoreResponses } from './bounds.js';
 import { isBehind, namesOf, normalised, voiceNames } from './identity.js';
 import { requestersOf } from './requesters.js';
@@ -104,7 +105,7 @@ const isAllowedDecision: Check = ({ approval, command: { decision } }) => {
 };
 
 const hasReason: Check = ({ edited, command: { decision, reason } }) =>
-  requirementOf(edited).requireReason.includes(decision.type) && (reason ?? '').trim() === ''
+  requirementOf(edited).requireReason.includes(decision.type) && isBlank(reason ?? '')
     ? no('reason-required', `"${decision.type}" needs a reason.`)
     : undefined;
 

@@ -239,11 +239,14 @@ describe('RespondToApproval', () => {
         .thenRefused('decision-not-allowed', { allowedDecisions: ['approve', 'deny'] });
     });
 
-    it.each([null, '', '  '])('is refused without the reason that the requirement wants, here %j', (reason) => {
-      given(history(request({ requireReason: ['deny'] })))
-        .when(deny('alice', { reason }))
-        .thenRefused('reason-required');
-    });
+    it.each([null, '', '  ', '\u200b', '\u2800\u00a0', '\u3164\u202e'])(
+      'is refused without the reason that the requirement wants, here %j',
+      (reason) => {
+        given(history(request({ requireReason: ['deny'] })))
+          .when(deny('alice', { reason }))
+          .thenRefused('reason-required');
+      },
+    );
 
     it('needs a reason only for the decisions named', () => {
       given(history(request({ requireReason: ['deny'] })))

@@ -7,7 +7,14 @@ import {
   subjectOf,
 } from '@countersign/contracts';
 import type { CreateGrantBody, GrantMatch, GrantTerms, Remember, Requirement, Risk } from '@countersign/contracts';
-import { currentProposal, couldApproveAlone, highestRisk, isWithinRisk, requirementOf } from '@countersign/domain';
+import {
+  currentProposal,
+  couldApproveAlone,
+  highestRisk,
+  isBlank,
+  isWithinRisk,
+  requirementOf,
+} from '@countersign/domain';
 import type { Approval, Responder, ToolCall, ToolCallProposal } from '@countersign/domain';
 import type { Actor } from '../actor.js';
 import type { GrantIndex } from './grant-ports.js';
@@ -83,7 +90,7 @@ export function planRemembered(
     ...(Object.keys(labels).length > 0 && { labels }),
     // The digest must become useless when these values are erased.
     ...(isSecret && { subject: subjectOf(request) }),
-    reason: reason === undefined || reason.trim() === '' ? `remembered with the approval ${approvalId}` : reason,
+    reason: reason === undefined || isBlank(reason) ? `remembered with the approval ${approvalId}` : reason,
   });
 }
 
