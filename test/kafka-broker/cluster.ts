@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +6,8 @@ import { freePort } from '../ports.ts';
 import { brokerJars } from './jars.ts';
 import { NodeProcess } from './node-process.ts';
 import type { MoreSettings } from './node-process.ts';
+import { prepareOnce } from './prepared.ts';
+import { newKafkaId } from './server-properties.ts';
 import type { NodeAddress } from './server-properties.ts';
 
 const logs = join(dirname(dirname(import.meta.dirname)), '.cache', 'kafka-logs');
@@ -18,19 +19,15 @@ export async function startNodes(
   settingsOf?: (node: NodeAddress, folder: string) => MoreSettings,
 ): Promise<{ nodes: readonly NodeProcess[]; folder: string }> {
   const jars = await brokerJars();
-  const folder = await mkdtemp(join(tmpdir(), 'countersign-kafka-'));
-  await forgetOldLogs();
-  const addresses: NodeAddress[] = [];
-  for (let id = 1; id <= count; id += 1) {
-    addresses.push({ id, port: await freePort(), controllerPort: await freePort() });
-  }
-  // An id may begin with a hyphen, which the formatting command would read as an option.
-  const clusterId = `A${randomBytes(16).toString('base64url').slice(1)}`;
-  const nodes = addresses.map((node) => {
-    const logFile = join(logs, `${basename(folder)}-${node.id}.log`);
-    const more = settingsOf === undefined ? {} : { more: settingsOf(node, folder) };
-    return new NodeProcess({ node, nodes: addresses, clusterId, jars, folder, logFile, ...more });
+  await prepareOnce(jars, async (prepare) => {
+    const { nodes, folder } = await createNodes(jars, 1);
+    try {
+      await prepare(nodes[0]!, join(folder, 'node-1'));
+    } finally {
+      await endNodes(nodes, folder, 'SIGKILL');
+    }
   });
+  const { nodes, folder } = await createNodes(jars, count, settingsOf);
   try {
     await Promise.all(nodes.map((node) => node.format()));
     for (const node of nodes) node.spawn();
@@ -39,6 +36,26 @@ export async function startNodes(
     await endNodes(nodes, folder, 'SIGKILL');
     throw error;
   }
+  return { nodes, folder };
+}
+
+async function createNodes(
+  jars: string,
+  count: number,
+  settingsOf?: (node: NodeAddress, folder: string) => MoreSettings,
+): Promise<{ nodes: readonly NodeProcess[]; folder: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-kafka-'));
+  await forgetOldLogs();
+  const addresses: NodeAddress[] = [];
+  for (let id = 1; id <= count; id += 1) {
+    addresses.push({ id, port: await freePort(), controllerPort: await freePort() });
+  }
+  const clusterId = newKafkaId();
+  const nodes = addresses.map((node) => {
+    const logFile = join(logs, `${basename(folder)}-${node.id}.log`);
+    const more = settingsOf === undefined ? {} : { more: settingsOf(node, folder) };
+    return new NodeProcess({ node, nodes: addresses, clusterId, jars, folder, logFile, ...more });
+  });
   return { nodes, folder };
 }
 

@@ -1,13 +1,14 @@
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { connect, Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { addressOf, serverProperties } from './server-properties.ts';
+import { preparedFiles } from './prepared.ts';
+import { addressOf, metaProperties, serverProperties } from './server-properties.ts';
 import type { NodeAddress } from './server-properties.ts';
 
 const run = promisify(execFile);
@@ -50,19 +51,25 @@ export class NodeProcess {
 
   /** Makes its storage. */
   async format(): Promise<void> {
-    const { node, nodes, clusterId, folder, more } = this.#options;
+    const { node, nodes, clusterId, folder, jars, more } = this.#options;
     const data = join(folder, `node-${node.id}`);
     await mkdir(data, { recursive: true });
     await writeFile(this.#properties, serverProperties(node, nodes, data, more?.settings), { mode: 0o600 });
     const users = more?.scramUsers.flatMap((user) => ['--add-scram', user]) ?? [];
+    const { bootstrap } = preparedFiles(jars);
+    if (users.length === 0 && existsSync(bootstrap)) {
+      await copyFile(bootstrap, join(data, 'bootstrap.checkpoint'));
+      await writeFile(join(data, 'meta.properties'), metaProperties(node, clusterId));
+      return;
+    }
     const arguments_ = ['format', '-t', clusterId, '-c', this.#properties, ...users];
     await run('java', [...this.#flags('64m'), 'kafka.tools.StorageTool', ...arguments_]);
   }
 
-  /** Starts it without waiting for anything. */
-  spawn(): void {
+  /** Starts it without waiting for anything, with further flags of its Java. */
+  spawn(flags: readonly string[] = [`-XX:SharedArchiveFile=${preparedFiles(this.#options.jars).classes}`]): void {
     const output = openSync(this.#options.logFile, 'a');
-    const java = spawn('java', [...this.#flags('512m'), 'kafka.Kafka', this.#properties], {
+    const java = spawn('java', [...flags, ...this.#flags('512m'), 'kafka.Kafka', this.#properties], {
       stdio: ['ignore', output, output],
       // A Ctrl-C for the tests ends it through the reaper, with its folder.
       detached: true,

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 /** One node of the cluster: broker and controller in one. */
 export interface NodeAddress {
   readonly id: number;
@@ -54,4 +56,14 @@ export function serverProperties(
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');
+}
+
+/** The file `meta.properties` of a formatted storage: whose it is. */
+export function metaProperties({ id }: NodeAddress, clusterId: string): string {
+  return `version=1\ncluster.id=${clusterId}\nnode.id=${id}\ndirectory.id=${newKafkaId()}\n`;
+}
+
+/** An id as Kafka makes them. One that begins with a hyphen would be an option of its formatting command. */
+export function newKafkaId(): string {
+  return `A${randomBytes(16).toString('base64url').slice(1)}`;
 }
