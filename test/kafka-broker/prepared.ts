@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { NodeProcess } from './node-process.ts';
 
 /** What is made once from the jars, beside them, so that each node starts with half of the processor time. */
 export const preparedFiles = (jars: string): { readonly classes: string; readonly bootstrap: string } => ({
@@ -11,7 +10,15 @@ export const preparedFiles = (jars: string): { readonly classes: string; readonl
   bootstrap: join(jars, 'bootstrap.checkpoint'),
 });
 
-type Prepare = (node: NodeProcess, data: string) => Promise<void>;
+/** A node of Kafka that was not started yet. */
+interface NewNode {
+  readonly format: () => Promise<void>;
+  readonly spawn: (flags: readonly string[]) => void;
+  readonly listening: () => Promise<void>;
+  readonly end: (signal: 'SIGTERM') => Promise<void>;
+}
+
+type Prepare = (node: NewNode, data: string) => Promise<void>;
 
 /** Makes both with a node that is created for this, which takes about 10 s of processor time. Another run that is at it is left alone. */
 export async function prepareOnce(jars: string, withNode: (prepare: Prepare) => Promise<void>): Promise<void> {
