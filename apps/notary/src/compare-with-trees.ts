@@ -4,6 +4,7 @@ import type { LogEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import { sleep } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
+import type { Finding } from './settling.js';
 import { treeEventOf } from './stored-events.js';
 import type { TenantTree } from './tenant-tree.js';
 
@@ -26,15 +27,17 @@ const restFactor = 9;
  * Compares the log from its first event with trees that were built before, with at most a tenth of the process's time.
  * Attack: the log is rewritten while the process is stopped. Returns what differs first.
  */
-export async function compareWithTrees({ store, treeOf, to, clock, signal }: Comparison): Promise<string | undefined> {
+export async function compareWithTrees({ store, treeOf, to, clock, signal }: Comparison): Promise<Finding | undefined> {
   const counts = new Map<string, number>();
-  const differs = (event: LogEvent): string | undefined => {
+  const differs = (event: LogEvent): Finding | undefined => {
     const found = treeEventOf(event);
     if (found === undefined) return undefined;
     const index = counts.get(found.tenant) ?? 0;
     counts.set(found.tenant, index + 1);
     if (isLeafOf(treeOf(found.tenant), index, found.leaf)) return undefined;
-    return `event ${String(index)} of tenant "${found.tenant}" (${event.stream}, revision ${String(event.revision)}) is not the one that its tree has`;
+    const { tenant } = found;
+    const why = `event ${String(index)} of tenant "${tenant}" (${event.stream}, revision ${String(event.revision)}) is not the one that its tree has`;
+    return { tenant, why };
   };
   let position = 0;
   while (position < to && !signal.aborted) {
@@ -43,8 +46,8 @@ export async function compareWithTrees({ store, treeOf, to, clock, signal }: Com
     const last = page.at(-1);
     if (last === undefined) return undefined;
     for (const event of page.filter((each) => each.position <= to)) {
-      const why = differs(event);
-      if (why !== undefined) return why;
+      const found = differs(event);
+      if (found !== undefined) return found;
     }
     position = last.position;
     await sleep(clock, (clock.monotonic() - startMs) * restFactor, signal);

@@ -5,7 +5,7 @@ import { takenMax } from './event-queue.js';
 import { createFollower } from './follower.js';
 import type { Follower } from './follower.js';
 import type { NotaryPorts } from './ports.js';
-import type { Settling } from './settling.js';
+import type { Finding, Settling } from './settling.js';
 import { createTrees } from './trees.js';
 import type { Trees } from './trees.js';
 
@@ -14,6 +14,8 @@ export interface Following {
   readonly trees: () => Trees;
   /** Whether the trees have had every event of the log. */
   readonly isWhole: () => boolean;
+  /** Whether the trees as they were at the start have been compared with the log, and are of it. */
+  readonly isCompared: () => boolean;
   /** Why the trees cannot follow the log. */
   readonly problem: () => string | undefined;
   /** Follows until the signal aborts. */
@@ -42,17 +44,18 @@ export function createFollowing(
   let [isWhole, problem] = [false, undefined as string | undefined];
   let follower: Follower | undefined;
   let stop = new AbortController();
-  let mustClear = false;
+  let [mustClear, isCompared] = [false, false];
 
   const followOnce = async (): Promise<void> => {
     if (mustClear) ports.trees.clear();
     [mustClear, stop] = [false, new AbortController()];
     const current = createTrees(ports);
     await current.open(await confirmedHead(ports, current.position()));
-    [trees, isWhole] = [current, false];
+    [trees, isWhole, isCompared] = [current, false, false];
     const signal = AbortSignal.any([stop.signal, stopping]);
-    const comparing = compare(ports, current, signal).then((why) => {
-      if (why !== undefined) settling().rewind(why);
+    const comparing = compare(ports, current, signal).then((found) => {
+      isCompared = found === 'same';
+      if (typeof found === 'object') settling().rewind(found);
     });
     const following = createFollower({
       ...{ store, clock, signal, after: current.position(), take: current.take },
@@ -76,6 +79,7 @@ export function createFollowing(
   return {
     trees: () => trees,
     isWhole: () => isWhole,
+    isCompared: () => isCompared,
     problem: () => problem,
     run: async () => {
       while (!stopping.aborted) {
@@ -120,14 +124,15 @@ async function confirmedHead({ store, clock, behindMs = 0 }: NotaryPorts, known:
   }
 }
 
-/** Returns where the log differs from trees that were built before; undefined: nowhere, or it could not be read. */
+/** Returns where the log differs from trees that were built before; undefined: that is not known. */
 async function compare(
   { store, clock, log }: NotaryPorts,
   built: Trees,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Finding | 'same' | undefined> {
   try {
-    return await compareWithTrees({ store, treeOf: built.sizedTreeOf(), to: built.position(), clock, signal });
+    const comparison = { store, treeOf: built.sizedTreeOf(), to: built.position(), clock, signal };
+    return (await compareWithTrees(comparison)) ?? (signal.aborted ? undefined : 'same');
   } catch (error) {
     if (!signal.aborted) log.warn({ error }, 'the log could not be compared with its trees');
     return undefined;

@@ -286,6 +286,37 @@ describe('a log that contradicts what was signed', () => {
     expect(await signed(world.notary, 'globex')).toMatchObject({ origin: 'countersign.example/globex/2', size: 4 });
   });
 
+  it('that only a witness contradicts goes on as the next epoch, and the finding for another tenant stays', async () => {
+    const [log, folder] = [createSimulatedLog(), createFolder()];
+    await record(log, [...eventsOf(5, 'acme'), ...eventsOf(5, 'globex')]);
+    const world = start(folder, log);
+    await signed(world.notary);
+    for (const tenant of ['acme', 'globex']) world.notary.witnessed.rewind({ tenant, why: `${tenant} is forked` });
+    expect(world.notary.rewound('other')).toBeUndefined();
+    expect((await world.notary.goOn('acme')).status).toBe('rewound');
+    expect([world.notary.rewound('acme'), world.notary.rewound('globex')?.why]).toEqual([
+      undefined,
+      'globex is forked',
+    ]);
+    const { note } = (await world.notary.goOn('globex')) as { readonly note: string };
+    expect(await read(world.notary, note, 'globex')).toMatchObject({ origin: 'countersign.example/globex/2', size: 5 });
+    expect(await signed(world.notary)).toMatchObject({ origin: 'countersign.example/acme/2', size: 5 });
+  });
+
+  it('goes on later when it cannot be read at the moment', async () => {
+    const { log, folder } = await signedLog();
+    const clock = createVirtualClock();
+    const store = createSimulatedEventStore({ clock, log: shortened(log) });
+    let isAway = false;
+    const head = (): Promise<number> => (isAway ? Promise.reject(new Error('away')) : store.head());
+    const world = start(folder, log, { clock, store: { ...store, head } });
+    await settled({ ...world, clock });
+    isAway = true;
+    expect((await world.notary.goOn('acme')).status).toBe('unavailable');
+    isAway = false;
+    expect(await signed(world.notary)).toMatchObject({ origin: 'countersign.example/acme/2', size: 19 });
+  });
+
   it('goes on as it was when nothing contradicts', async () => {
     const { log, folder } = await signedLog();
     const world = start(folder, log);

@@ -72,7 +72,7 @@ export function createNotary(ports: NotaryPorts): Notary {
   const leaving = new AbortController();
   let running: Promise<unknown> = Promise.resolve();
 
-  const accepted = new Set<string>();
+  const accepted = new Map<string, string>();
   const following = createFollowing({ ...ports, accepted }, stopping.signal, () => settling);
   const { trees } = following;
   const settling = createSettling({
@@ -146,18 +146,19 @@ export function createNotary(ports: NotaryPorts): Notary {
       return rewound() ?? (why === undefined ? { status: 'ok' } : { status: 'failed', why });
     },
     rewound: (tenant) => {
-      const why = settling.rewound();
+      const why = settling.rewound(tenant);
       return why === undefined ? undefined : { why, checkpoint: trees().latest(tenant) ?? null };
     },
     goOn: async (tenant) => {
       if (!lead.isActive()) return standby;
-      accepted.add(tenant);
-      settling.reset();
-      await following.rebuild();
-      const signing = await signNow(tenant);
-      // Where another tenant's log contradicts too, this one is signed when that goes on.
-      if (signing.status !== 'rewound') accepted.delete(tenant);
-      return signing;
+      const why = settling.rewound(tenant);
+      if (why !== undefined) {
+        // It is kept until the next epoch is signed: later, where the log cannot be read now or another tenant's contradicts too.
+        accepted.set(tenant, why);
+        settling.accept(tenant);
+        if (!following.isCompared()) await following.rebuild();
+      }
+      return signNow(tenant);
     },
     sign: (tenant) => (lead.isActive() ? signNow(tenant) : Promise.resolve(standby)),
     stop: async () => {

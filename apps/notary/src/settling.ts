@@ -1,4 +1,5 @@
 import type { Clock, Log } from '@countersign/runtime';
+import type { Contradiction } from './signed-epochs.js';
 import type { Trees } from './trees.js';
 
 /** The dependencies of settling. */
@@ -16,15 +17,19 @@ export interface SettlingPorts {
   readonly log: Log;
 }
 
+/** What contradicts the log of a tenant; without a tenant: the whole log. */
+export type Finding = Pick<Contradiction, 'tenant' | 'why'>;
+
 /** Compares the trees with what was signed, and signs; one after the other. */
 export interface Settling {
   /** `isWhole`: the trees have every event. Resolves when it is done; it never rejects. */
   readonly settle: (isWhole: boolean, unsignedMin: number) => Promise<void>;
-  /** The log contradicts what was signed: nothing is signed any more. */
-  readonly rewind: (why: string) => void;
-  readonly rewound: () => string | undefined;
-  /** Compares again, with trees that were built again. */
-  readonly reset: () => void;
+  /** The log of a tenant contradicts what was signed: nothing is signed any more, for any tenant. */
+  readonly rewind: (found: Finding) => void;
+  /** Why the log of this tenant contradicts what was signed; without a tenant: that of any one. */
+  readonly rewound: (tenant?: string) => string | undefined;
+  /** The log of this tenant goes on although it contradicts what was signed. */
+  readonly accept: (tenant: string) => void;
   /** Why nothing is signed at the moment. */
   readonly problem: () => string | undefined;
   readonly stop: () => Promise<void>;
@@ -35,17 +40,18 @@ const signAgainMs = 5_000;
 
 /** Nothing is settled yet. */
 export function createSettling({ trees, isActive, behindMs, again, rebuild, clock, log }: SettlingPorts): Settling {
-  let rewound: string | undefined;
+  /** What was found, by tenant. The key undefined stands for the whole log. */
+  const rewound = new Map<string | undefined, string>();
   let problem: string | undefined;
   let shortSinceMs: number | undefined;
   let working: Promise<void> = Promise.resolve();
   let cancel: (() => void) | undefined;
   let isStopped = false;
 
-  const rewind = (why: string): void => {
-    if (rewound !== undefined) return;
-    rewound = why;
-    log.error({ why }, 'the log contradicts what was signed: no checkpoint is signed any more');
+  const rewind = ({ tenant, why }: Finding): void => {
+    if (rewound.has(tenant)) return;
+    rewound.set(tenant, why);
+    log.error({ tenant, why }, 'the log contradicts what was signed: no checkpoint is signed any more');
   };
   const lookLater = (ms: number): void => {
     if (isStopped) return;
@@ -56,23 +62,21 @@ export function createSettling({ trees, isActive, behindMs, again, rebuild, cloc
   };
   /** Returns whether nothing contradicts what was signed. */
   const agrees = (current: Trees, isWhole: boolean): boolean => {
-    if (rewound !== undefined) return false;
-    const found = current.contradiction(isWhole);
-    if (found === undefined) {
-      if (isWhole) shortSinceMs = undefined;
-      return true;
+    const found = current.contradictions(isWhole).filter(({ tenant }) => !rewound.has(tenant));
+    if (found.length > 0) shortSinceMs ??= clock.monotonic();
+    else if (isWhole) shortSinceMs = undefined;
+    const isOver = shortSinceMs !== undefined && clock.monotonic() - shortSinceMs >= behindMs;
+    for (const one of found) if (isOver || !one.isShort) rewind(one);
+    const waiting = found.find(({ tenant }) => !rewound.has(tenant));
+    if (waiting !== undefined) {
+      problem = `${waiting.why}: the event store may lag behind, and is asked again`;
+      lookLater(lookAgainMs);
     }
-    shortSinceMs ??= clock.monotonic();
-    if (!found.isShort || clock.monotonic() - shortSinceMs >= behindMs) {
-      rewind(found.why);
-      return false;
-    }
-    problem = `${found.why}: the event store may lag behind, and is asked again`;
-    lookLater(lookAgainMs);
-    return false;
+    return rewound.size === 0 && waiting === undefined;
   };
   const reset = (): void => {
-    [rewound, problem, shortSinceMs] = [undefined, undefined, undefined];
+    rewound.clear();
+    [problem, shortSinceMs] = [undefined, undefined];
   };
   const rebuildTrees = (): void => {
     log.warn({}, 'another notary went on as the next epoch: the trees are built again');
@@ -94,10 +98,10 @@ export function createSettling({ trees, isActive, behindMs, again, rebuild, cloc
     const current = trees();
     try {
       // The active notary may go on as the next epoch, on purpose.
-      if (rewound !== undefined && !isActive()) await learnOn(current);
+      if (rewound.size > 0 && !isActive()) await learnOn(current);
       if (current.isOutdated()) return;
       await compareAndSign(current, isWhole, unsignedMin);
-      if (rewound !== undefined && !isActive()) lookLater(signAgainMs);
+      if (rewound.size > 0 && !isActive()) lookLater(signAgainMs);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       problem = `no checkpoint can be signed at the moment: ${why}`;
@@ -108,8 +112,13 @@ export function createSettling({ trees, isActive, behindMs, again, rebuild, cloc
   return {
     settle: (...given) => (working = working.then(() => settleOnce(...given))),
     rewind,
-    rewound: () => rewound,
-    reset,
+    rewound: (tenant) =>
+      tenant === undefined ? [...rewound.values()][0] : (rewound.get(tenant) ?? rewound.get(undefined)),
+    accept: (tenant) => {
+      rewound.delete(tenant);
+      rewound.delete(undefined);
+      [problem, shortSinceMs] = [undefined, undefined];
+    },
     problem: () => problem,
     stop: async () => {
       isStopped = true;

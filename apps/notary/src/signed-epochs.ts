@@ -7,6 +7,8 @@ import type { TenantTree } from './tenant-tree.js';
 
 /** Why a log contradicts what was signed. */
 export interface Contradiction {
+  /** The tenant whose log it is; undefined: the whole log. */
+  readonly tenant?: string;
   readonly why: string;
   /** The log ends too early. A store that lags behind ends later in a moment. */
   readonly isShort: boolean;
@@ -93,13 +95,13 @@ export function openSignedEpochs({ tenant, tree, checkpoints, base, log }: Signe
       const differs = uncompared.find(({ size, root }) => size <= tree.size() && !isSameHash(tree.rootAt(size), root));
       if (differs !== undefined) {
         const why = `the first ${String(differs.size)} events of tenant "${tenant}" are not those of the newest signed checkpoint`;
-        return { why, isShort: false };
+        return { tenant, why, isShort: false };
       }
       uncompared = uncompared.filter(({ size }) => size > tree.size());
       const [longer] = uncompared;
       if (longer === undefined || !isWhole) return undefined;
       const why = `tenant "${tenant}" has ${String(tree.size())} events, and the newest signed checkpoint covers ${String(longer.size)}`;
-      return { why, isShort: true };
+      return { tenant, why, isShort: true };
     },
     isOutdated: () => isOutdated,
     isCovered: () => uncompared.length === 0,

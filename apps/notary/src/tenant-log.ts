@@ -16,8 +16,8 @@ export interface TenantLogPorts extends SignedEpochsPorts {
   readonly signer: LogSigner;
   /** The operator accepts a log that contradicts what was signed: it goes on as the next epoch. */
   readonly acceptsContradiction: boolean;
-  /** The tenants whose log goes on as the next epoch until that is signed, if it contradicts what was signed. */
-  readonly accepted?: Set<string> | undefined;
+  /** The tenants whose log goes on as the next epoch until that is signed, and what contradicts it. */
+  readonly accepted?: Map<string, string> | undefined;
   readonly clock: Clock;
 }
 
@@ -63,6 +63,8 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
   let revision: number | undefined;
   let problem: string | undefined;
   let signedAtMs: number | undefined;
+  /** The next epoch began as accepted, and is not signed yet. */
+  let isBegun = false;
 
   const learn = async (): Promise<void> => {
     if (shared === undefined) return;
@@ -109,6 +111,7 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
     else if (await share(known)) return true;
     crashPoint('notary.kept');
     ports.accepted?.delete(tenant);
+    isBegun = false;
     signedAtMs = clock.now();
     return false;
   };
@@ -118,12 +121,19 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
     unsigned,
     learn,
     problem: () => problem,
-    hear: (note) => epochs.learn(toKnown({ tenant, epoch: epochs.epoch(), note })),
+    hear: (note) => {
+      const heard = toKnown({ tenant, epoch: epochs.epoch(), note });
+      // One of an earlier epoch says nothing about this one.
+      if (heard.origin === formatOrigin({ base, tenant, epoch: heard.epoch })) epochs.learn(heard);
+    },
     contradiction: (isWhole) => {
       const found = epochs.contradiction(isWhole);
-      if (found === undefined) return undefined;
-      if (!ports.acceptsContradiction && ports.accepted?.has(tenant) !== true) return found;
-      epochs.beginEpoch(found.why);
+      // What only a witness or a sink found contradicts nothing here.
+      const why = isBegun ? undefined : ports.accepted?.get(tenant);
+      if (why !== undefined) epochs.beginEpoch(why);
+      else if (found === undefined || !ports.acceptsContradiction) return found;
+      else epochs.beginEpoch(found.why);
+      isBegun = true;
       return undefined;
     },
     sign: async () => {

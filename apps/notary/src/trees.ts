@@ -16,8 +16,8 @@ export interface Trees {
   readonly position: () => number;
   /** Appends events and stores the result. */
   readonly take: (events: readonly LogEvent[]) => void;
-  /** Why the log contradicts what was signed; undefined: nothing does. */
-  readonly contradiction: (isWhole: boolean) => Contradiction | undefined;
+  /** Why the log of each tenant contradicts what was signed; empty: nothing does. */
+  readonly contradictions: (isWhole: boolean) => readonly Contradiction[];
   /** Whether a tenant has at least so many events that no checkpoint covers. */
   readonly isDue: (unsignedMin: number) => boolean;
   /** Signs a checkpoint for each tenant with at least so many events that none covers. */
@@ -119,14 +119,14 @@ export function createTrees(ports: NotaryPorts & Pick<TenantLogPorts, 'accepted'
       file.save(last.position, changes);
       for (const { tree } of touched) tree.saved();
     },
-    contradiction: (isWhole) => {
+    contradictions: (isWhole) => {
       if (base === undefined) {
         const isSigned = signedTenants().length > 0 && !ports.acceptsContradiction;
         const why = 'the log is empty, and checkpoints of it were signed';
-        return isWhole && isSigned ? { why, isShort: true } : undefined;
+        return isWhole && isSigned ? [{ why, isShort: true }] : [];
       }
       if (isWhole) for (const tenant of signedTenants()) logOf(tenant, base);
-      return [...logs.values()].map((log) => log.contradiction(isWhole)).find((found) => found !== undefined);
+      return [...logs.values()].map((log) => log.contradiction(isWhole)).filter((found) => found !== undefined);
     },
     isDue: (unsignedMin) => due(unsignedMin).length > 0,
     sign: async (unsignedMin) => {

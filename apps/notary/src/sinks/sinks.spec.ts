@@ -334,3 +334,24 @@ it('signs what it puts into a bucket, under the lock that was asked for', async 
   expect(untilMs - Date.now()).toBeGreaterThan(9 * 86_400_000);
   expect(String(tile.headers['authorization'])).toContain('x-amz-object-lock-mode');
 });
+
+it('goes on as the next epoch, on purpose, although a sink has another log of the epoch before', async () => {
+  const [kept, forged] = [createSimulatedLog(), createSimulatedLog()];
+  await record(kept, 5);
+  await push(toFolder(), startNotary(kept));
+  await record(forged, 5);
+  await record(forged, 3, 'globex');
+  const notary = startNotary(forged);
+  await expect(push(toFolder(), notary)).rejects.toThrow('contradicts this log');
+  await expect(notary.sign('acme')).resolves.toMatchObject({ status: 'rewound' });
+  // The finding is only in memory: that another tenant goes on must not lose it.
+  await notary.goOn('globex');
+  expect(notary.rewound('acme')).toBeDefined();
+  expect(notary.rewound('globex')).toBeUndefined();
+  await expect(notary.goOn('acme')).resolves.toEqual({
+    status: 'signed',
+    note: expect.stringContaining('/acme/2\n5\n'),
+  });
+  expect(await push(toFolder(), notary)).toEqual({ status: 'pushed', given: 5 });
+  expect(readdirSync(join(folder, 'acme'))).toEqual(['1', '2']);
+});

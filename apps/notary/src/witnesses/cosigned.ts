@@ -100,6 +100,7 @@ function noteOf({ bare, cosignatures }: Target): string {
   return formatNote({ text, signatures: [...signatures, ...cosignatures] });
 }
 
-function originOf(note: string): string | undefined {
+/** The origin of a checkpoint, which names its epoch. */
+export function originOf(note: string): string | undefined {
   return parseCheckpoint(parseNote(note)?.text ?? '')?.origin;
 }

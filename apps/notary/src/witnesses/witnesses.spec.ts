@@ -63,13 +63,15 @@ function createKey(name: string) {
 /** A witness that accepts what C2SP's tlog-witness accepts, and answers with `instead` where that is given. */
 async function startWitness(name: string) {
   const { key, lineOf } = createKey(name);
-  const seen = { size: 0, root: Buffer.alloc(0) as Uint8Array };
+  const seen = { origin: '', size: 0, root: Buffer.alloc(0) as Uint8Array };
   const witness = { key, lineOf, seen, asked: 0, url: '', instead: undefined as Handle | undefined };
   const judge: Handle = (body, response) => {
     const split = body.indexOf('\n\n');
     const [first = '', ...lines] = body.slice(0, split).split('\n');
     const note = parseNote(body.slice(split + 2));
-    const { size, root } = parseCheckpoint(note!.text)!;
+    const { origin, size, root } = parseCheckpoint(note!.text)!;
+    // Each epoch is a log of its own.
+    if (origin !== seen.origin) Object.assign(seen, { origin, size: 0, root: Buffer.alloc(0) });
     const old = Number(/^old (\d+)$/.exec(first)?.[1]);
     if (old !== seen.size || (old === size && !isSameHash(root, seen.root) && seen.size > 0)) {
       response.writeHead(409, { 'content-type': 'text/x.tlog.size' }).end(`${String(seen.size)}\n`);
@@ -241,6 +243,12 @@ it.each([
   expect(rewound.newest('acme')).toBeUndefined();
   await record(forged, 9);
   expect(await rewound.sign('acme')).toMatchObject({ status: 'rewound' });
+  expect([rewound.rewound('acme')?.why, rewound.rewound('globex')]).toEqual([expect.stringMatching(why), undefined]);
+  const nextEpoch = expect.stringMatching(new RegExp(`/acme/2\n${String(count + 9)}\n`));
+  expect(await rewound.goOn('acme')).toEqual({ status: 'signed', note: nextEpoch });
+  await until(() => rewound.newest('acme') !== undefined);
+  expect([rewound.newest('acme'), rewound.health()]).toEqual([nextEpoch, { status: 'ok' }]);
+  expect(rewound.rewound('acme')).toBeUndefined();
 });
 
 describe('a policy is refused', () => {

@@ -4,6 +4,7 @@ import type { Clock, Log } from '@countersign/runtime';
 import { createSender } from '../sinks/send.js';
 import { askWitness } from './ask-witness.js';
 import type { ProvingTree, WitnessAnswer } from './ask-witness.js';
+import { originOf } from './cosigned.js';
 import type { Cosigned } from './cosigned.js';
 
 /** What witnesses are told of, and what their answers lead to. */
@@ -14,8 +15,8 @@ export interface WitnessedLog {
   readonly treeOf: (tenant: string) => ProvingTree | undefined;
   /** Reads the log again, and learns what other notaries signed, once its store no longer lags behind. */
   readonly reread: () => Promise<unknown>;
-  /** The log contradicts what a witness has seen. */
-  readonly rewind: (why: string) => void;
+  /** The log of a tenant contradicts what a witness has seen. */
+  readonly rewind: (found: { readonly tenant: string; readonly why: string }) => void;
 }
 
 /** The dependencies of the witnesses. */
@@ -100,15 +101,23 @@ function createAsking(
     succeededAtMs = clock.now();
     return answer;
   };
+  /** Whether a checkpoint is of the epoch in which the log is signed now. */
+  const isOfNow = (tenant: string, note: string | undefined): boolean => {
+    const now = source.newest(tenant);
+    return now !== undefined && note !== undefined && originOf(note) === originOf(now);
+  };
   /** Returns why the witness did not cosign. */
   const ask = async (tenant: string): Promise<string | undefined> => {
     let answer = await askOnce(tenant);
     if (answer?.status === 'contradicted') {
       log.warn({ witness: name, tenant, why: answer.why }, 'a witness contradicts the log, which is read again');
       await source.reread();
+      const asked = cosigned.target(tenant);
       answer = await askOnce(tenant);
-      if (answer?.status === 'contradicted' && !stopping.aborted)
-        source.rewind(`the witness ${name} contradicts the log of tenant "${tenant}": ${answer.why}`);
+      if (answer?.status === 'contradicted' && !stopping.aborted && isOfNow(tenant, asked)) {
+        const why = `the witness ${name} contradicts the log of tenant "${tenant}": ${answer.why}`;
+        source.rewind({ tenant, why });
+      }
     }
     return answer?.status === 'contradicted' || answer?.status === 'refused' ? answer.why : undefined;
   };
