@@ -17,8 +17,8 @@ export { parseDurationMs } from './duration.js';
 export { globProblem, matchesGlob } from './glob.js';
 export type { DigestInput, ProposalDigestInput } from './digest.js';
 export { toCalledTool } from './called-tool.js';
-export { otherSchema } from './refusal-words.js';
-export type { OtherSchema } from './refusal-words.js';
+export { otherDefinition, otherSchema } from './refusal-words.js';
+export type { OtherDefinition, OtherSchema } from './refusal-words.js';
 export { plainWords, requestWords } from './plain-words.js';
 export type { CalledTool } from './called-tool.js';
 export { calledToolOf, toEventView, toLogEventView, toMaskedEventView } from './event-view.js';
@@ -80,6 +80,7 @@ export {
 export { jsonObjectSchema, jsonValueSchema } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
 export { placeLabelsOf } from './labels.js';
+export type { PlaceLabel } from './labels.js';
 export {
   assuranceSchema,
   batchModes,

@@ -12,6 +12,9 @@ export const labelsSchema = z
  */
 const placeLabels = ['cwd', 'mcpServer', 'mcpEndpoint', 'mcpDefinition'] as const;
 
+/** A label that says to what the arguments are relative. */
+export type PlaceLabel = (typeof placeLabels)[number];
+
 /** Returns those of the labels that say to what the arguments are relative. */
 export function placeLabelsOf(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(labels).filter(([name]) => placeLabels.some((one) => one === name)));

@@ -3,6 +3,7 @@ import type { RuleResult } from './decider.js';
 import { refused } from './decider.js';
 import { areEqualJson } from './json-equality.js';
 import type { ToolCallProposal } from './tool-call.commands.js';
+import { otherPlace } from './place.js';
 import { callState } from './tool-call.state.js';
 import type { ToolCall } from './tool-call.state.js';
 
@@ -71,7 +72,8 @@ function differenceOf(proposal: ToolCallProposal, call: ToolCall): string | unde
     [parentOf(request) !== parentOf(proposal), 'inside another call'],
     [!isSameBatch(proposal, request) && !isNamedAgain(proposal, call), 'in another batch'],
   ];
-  return differences.find(([isDifferent]) => isDifferent)?.[1];
+  // Last: the worker SDK goes on when nothing but the definition differs, and its gate does not run the tool.
+  return differences.find(([isDifferent]) => isDifferent)?.[1] ?? otherPlace(request.labels, proposal.labels);
 }
 
 /** Without the salt no digest can be compared: the values are erased, or their key is lost. */

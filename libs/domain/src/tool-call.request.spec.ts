@@ -90,6 +90,25 @@ describe('RequestToolCall', () => {
   });
 
   it.each([
+    ['cwd', 'for another folder'],
+    ['mcpServer', 'for another MCP server'],
+    ['mcpEndpoint', 'for another MCP server'],
+    ['mcpDefinition', 'with another definition of the tool'],
+  ])('is refused with another label %s', (name, how) => {
+    const refusal = { code: 'tool-call-mismatch', detail: `The same tool call is already recorded ${how}.` } as const;
+    const events = history(request({}, { labels: { [name]: 'one', team: 'a' } }));
+    given(events)
+      .when(request({}, { labels: { [name]: 'other', team: 'a' } }))
+      .thenRefusal(refusal);
+    given(events)
+      .when(request({}, { labels: { team: 'a' } }))
+      .thenRefusal(refusal);
+    given(events)
+      .when(request({}, { labels: { [name]: 'one', team: 'b' } }))
+      .thenNothing();
+  });
+
+  it.each([
     [{ agentId: 'other' }, 'for another agent'],
     [{ toolName: 'other' }, 'for another tool'],
     [{ toolSchemaHash: digestOf('s') }, 'with another input schema of the tool'],

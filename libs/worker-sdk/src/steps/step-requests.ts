@@ -1,4 +1,4 @@
-import { otherSchema } from '@countersign/contracts';
+import { otherDefinition, otherSchema } from '@countersign/contracts';
 import type { Client } from '../ledger/client.js';
 import { isRefusal } from '../errors.js';
 import type { MayClaim } from '../ledger/may-claim.js';
@@ -39,10 +39,12 @@ async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefine
 }
 
 /**
- * The call is recorded; its claim will refuse to run it with the tool as it is now. The schema is part of the request, so
- * the key of the request counts as reused.
+ * The call is recorded, and it does not run with the tool as it is now: its claim refuses another schema, the MCP gate
+ * another definition. The schema is part of the request, so the key of the request counts as reused.
  */
 function isRepeated(error: unknown): boolean {
   if (isRefusal(error, 'idempotency-key-reused')) return true;
-  return isRefusal(error, 'tool-call-mismatch') && (error.problem?.detail ?? error.message).includes(otherSchema);
+  if (!isRefusal(error, 'tool-call-mismatch')) return false;
+  const detail = error.problem?.detail ?? error.message;
+  return detail.includes(otherSchema) || detail.includes(otherDefinition);
 }

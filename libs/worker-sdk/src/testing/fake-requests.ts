@@ -1,4 +1,11 @@
-import { isSettled, otherSchema, type RequestToolCalls } from '@countersign/contracts';
+import {
+  isSettled,
+  otherDefinition,
+  otherSchema,
+  placeLabelsOf,
+  type RequestedCall,
+  type RequestToolCalls,
+} from '@countersign/contracts';
 import { inputSchemaOf, isSameJson } from '../tools/schema.js';
 import { newFakeCalls, type FakeCall } from './fake-calls.js';
 import { ask, block, cancel, endBatch, type FakeLedger } from './fake-life.js';
@@ -74,7 +81,14 @@ function differenceOf(known: FakeCall, made: FakeCall): string | undefined {
       'without `needsApproval`, and it was claimed',
     ],
   ];
-  return differences.find(([isDifferent]) => isDifferent)?.[1];
+  return differences.find(([isDifferent]) => isDifferent)?.[1] ?? otherPlace(one.labels, other.labels);
+}
+
+function otherPlace(one: RequestedCall['labels'] = {}, other: RequestedCall['labels'] = {}): string | undefined {
+  const { mcpDefinition, ...place } = placeLabelsOf(one);
+  const { mcpDefinition: definition, ...placeNow } = placeLabelsOf(other);
+  if (!isSameJson(place, placeNow)) return 'for another place';
+  return mcpDefinition === definition ? undefined : otherDefinition;
 }
 
 /** A later step names a call that has ended. */

@@ -111,6 +111,7 @@ function describeRepeats(sender: Sender, server: () => WorkerServer): void {
       ['idempotent', { idempotent: true }, {}],
       ['clientExecuted', { clientExecuted: true }, {}],
       ['agentId', {}, { agentId: 'other' }],
+      ['folder', { labels: { cwd: '/elsewhere' } }, {}],
       ['batchId', {}, { batchId: 'other' }],
     ])('is refused with another %s, and only another schema is called one', async (name, member, more) => {
       const { runId } = await askOne();
