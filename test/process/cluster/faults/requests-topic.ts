@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RequestMessageType } from '@countersign/contracts';
-import { Kafka, logLevel, Partitioners } from 'kafkajs';
-import type { Message } from 'kafkajs';
+import { Partitioners } from 'kafkajs';
+import type { Kafka, Message } from 'kafkajs';
 import { onCleanup } from '../../harness/cleanup.js';
+import { createKafkaClient } from '../../harness/kafka-client.js';
 
 /** A request that the broker has acknowledged: from then on the agent may rely on an answer. */
 export interface Produced {
@@ -51,10 +52,9 @@ const patienceMs = 180_000;
 
 /** Opens it with a separate client, which shares nothing with the product's. */
 export async function openRequestsTopic(brokers: readonly string[], topic: string): Promise<RequestsTopic> {
-  const kafka = new Kafka({
+  const kafka = createKafkaClient({
     brokers: [...brokers],
     clientId: 'agents',
-    logLevel: logLevel.NOTHING,
     requestTimeout: 5_000,
     retry: { retries: 3, initialRetryTime: 100 },
   });

@@ -1,10 +1,10 @@
 import { interactive, openVendorServer, slackPress } from '@countersign/channels/testing';
 import { topicNames } from '@countersign/message-bus';
 import { expect, test } from '@jest/globals';
-import { Kafka, logLevel } from 'kafkajs';
 import { buttonOf, openReach } from '../../channels/reach.js';
 import { runCli } from '../../cli/run-cli.js';
 import { cleanUpAfterEach, onCleanup } from '../../harness/cleanup.js';
+import { createKafkaClient } from '../../harness/kafka-client.js';
 import { eventually } from '../../harness/wait.js';
 import { readTopic } from '../faults/topic-reader.js';
 import { openReachCluster } from './reach-cluster.js';
@@ -31,7 +31,7 @@ async function send({ port }: RoleOnPort, token: string, path: string, body: obj
 
 /** The messages of the events topic, with headers and keys. */
 async function eventsTopic({ brokers, topicPrefix }: ReachCluster): Promise<string> {
-  const kafka = new Kafka({ brokers: [...brokers], clientId: 'reader', logLevel: logLevel.NOTHING });
+  const kafka = createKafkaClient({ brokers: [...brokers], clientId: 'reader' });
   const messages = await readTopic(kafka, topicNames(topicPrefix).events);
   return JSON.stringify(messages.map(({ value, ...message }) => ({ ...message, value: value?.toString() })));
 }

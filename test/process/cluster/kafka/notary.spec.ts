@@ -3,9 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatNote, parseCheckpoint, parseNote, parseVkey, verifyNote } from '@countersign/audit';
 import { expect, test } from '@jest/globals';
-import { Kafka, logLevel } from 'kafkajs';
 import { freePort } from '../../../ports.js';
 import { cleanUpAfterEach, temporaryFolder } from '../../harness/cleanup.js';
+import { createKafkaClient } from '../../harness/kafka-client.js';
 import type { Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';
 import { readTopic } from '../faults/topic-reader.js';
@@ -39,7 +39,7 @@ async function openCluster() {
     return existsSync(checkpoint) ? readFileSync(checkpoint, 'utf8') : undefined;
   };
   const published = async () => {
-    const kafka = new Kafka({ brokers: [...cluster.brokers], logLevel: logLevel.NOTHING });
+    const kafka = createKafkaClient({ brokers: [...cluster.brokers] });
     return readTopic(kafka, `${cluster.topicPrefix}.checkpoints.v1`);
   };
   const { server: gateway } = await cluster.start('gateway', {

@@ -7,12 +7,13 @@ import { promisify } from 'node:util';
 import { createWorker, gateTool } from '@countersign/worker-sdk';
 import { kafka } from '@countersign/worker-sdk/kafka';
 import { beforeAll, expect, test } from '@jest/globals';
-import { Kafka, logLevel } from 'kafkajs';
+import type { Kafka } from 'kafkajs';
 import { z } from 'zod';
 import { startSecuredBroker } from '../../../kafka-broker/secured.ts';
 import type { SecuredBroker } from '../../../kafka-broker/secured.ts';
 import { openReach } from '../../channels/reach.js';
 import { cleanUpAfterAll, onCleanup, temporaryFolder } from '../../harness/cleanup.js';
+import { createKafkaClient } from '../../harness/kafka-client.js';
 import { freePort } from '../../../ports.js';
 import { endOf, startServer } from '../../harness/server.js';
 import type { Server } from '../../harness/server.js';
@@ -205,11 +206,10 @@ test('a process with a wrong password, or that trusts another authority, waits a
 function clientOf(name: string): Kafka {
   const { username, password } = broker.userOf(name);
   const mechanism = broker.userOf(name).mechanism as 'plain';
-  return new Kafka({
+  return createKafkaClient({
     brokers: [...broker.byPassword],
     ssl: { ca: broker.authority.ca },
     sasl: { mechanism, username, password },
-    logLevel: logLevel.NOTHING,
   });
 }
 
