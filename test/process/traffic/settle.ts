@@ -14,6 +14,8 @@ const ofTheService = new Set([moduleTool, moduleToolWithoutApproval, httpToolOnc
  * is detected after three minutes, and its process is restarted.
  */
 const patienceMs = 270_000;
+/** Between two looks at the calls that are open: at first the work goes on at once, later a lease or a deadline has to end. */
+const [pauseMs, pauseMsMax] = [100, 500];
 
 /** The whole log as an auditor reads it. */
 export async function readAuditLog(http: Http, tokens: Tokens): Promise<ReturnType<typeof readAuditLines>> {
@@ -39,6 +41,7 @@ export async function settle(
 ): Promise<readonly string[]> {
   const giveUpAt = Date.now() + patienceMs;
   const log = await readAuditLog(http, tokens);
+  let pause = pauseMs;
   let open = [...new Set(log.flatMap(({ callId }) => callId ?? []))].filter((callId) => !ended.has(callId));
   for (;;) {
     const stillOpen: string[] = [];
@@ -51,7 +54,8 @@ export async function settle(
     }
     open = stillOpen;
     if (open.length === 0 || Date.now() > giveUpAt) return open;
-    await sleep(100);
+    await sleep(pause);
+    pause = Math.min(pause + pauseMs, pauseMsMax);
   }
 }
 
