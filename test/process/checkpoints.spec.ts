@@ -96,6 +96,12 @@ test('a checkpoint that an auditor keeps proves the log before it, and a log tha
     const refused = { method: 'POST', path: '/v1/log/checkpoint', token: tokens.me } as const;
     const { status, text } = await http.send(refused);
     expect([status, text]).toEqual([503, expect.stringContaining('log-rewound')]);
+    const command = await http.send({
+      ...{ method: 'POST', path: '/v1/tool-calls', token: tokens.agent },
+      body: { runId: 'late', calls: [{ toolCallId: 'late-1', toolName: 'send_mail', arguments: {} }] },
+    });
+    expect([command.status, JSON.parse(command.text)]).toMatchObject([503, { code: 'unavailable' }]);
+    expect((await http.send({ method: 'GET', path: '/v1/tool-calls', token: tokens.me })).status).toBe(200);
     return text;
   };
   await putBack();
@@ -107,6 +113,7 @@ test('a checkpoint that an auditor keeps proves the log before it, and a log tha
   } as const;
   const wentOn = await http.send(goOn);
   expect([wentOn.status, wentOn.text.split('\n')[0]]).toEqual([200, first.origin.replace(/1$/, '2')]);
+  await requestOne(stage, { needsApproval: true });
   const recorded = await http.send({
     method: 'GET',
     path: '/v1/audit/events?types=LogRestored&values=masked',

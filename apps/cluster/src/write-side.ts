@@ -16,7 +16,7 @@ import { isStoreAway, untilDone } from './role-process.js';
 import type { LedgerStore, RoleProcess } from './role-process.js';
 
 /** The options of a process that judges. `people`: default: not known. */
-type JudgingOptions = Pick<WriteSidePorts, 'writeOnly' | 'grants' | 'history'> & {
+type JudgingOptions = Pick<WriteSidePorts, 'writeOnly' | 'grants' | 'history' | 'whyReadOnly'> & {
   readonly people?: KnownPeople & People;
   /** Where a changed policy is recorded as configuration of this process. Default: nowhere. */
   readonly system?: SystemLog;

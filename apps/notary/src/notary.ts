@@ -67,9 +67,8 @@ const standby: Signing = { status: 'unavailable', why: 'this notary is on standb
 /** The notary of a log: it follows the log from its first event on. */
 export function createNotary(ports: NotaryPorts): Notary {
   const { store, clock, log, turns, behindMs = 0 } = ports;
-  const stopping = new AbortController();
-  /** A notary that stops signs once more, and then gives its turn away. */
-  const leaving = new AbortController();
+  // A notary that stops signs once more, and then gives its turn away.
+  const [stopping, leaving] = [new AbortController(), new AbortController()];
   let running: Promise<unknown> = Promise.resolve();
 
   const accepted = new Map<string, string>();
@@ -173,5 +172,5 @@ export function createNotary(ports: NotaryPorts): Notary {
 
 function rewoundWords(why: string, position: number, isCluster: boolean): string {
   const start = isCluster ? '' : `, or start once with COUNTERSIGN_ACCEPT_LOG_END=${String(position)}`;
-  return `log-rewound: ${why}. No checkpoint is signed: restore the log from a backup, or go on with it as the next epoch: countersign audit continue --reason TEXT${start}`;
+  return `log-rewound: ${why}. No checkpoint is signed, and commands are refused: restore the log from a backup, or go on with it as the next epoch: countersign audit continue --reason TEXT${start}`;
 }

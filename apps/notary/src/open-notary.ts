@@ -38,6 +38,8 @@ export interface NotaryPlace extends Omit<NotaryPorts, 'trees' | 'checkpoints' |
 export interface OpenNotary extends Omit<Notary, 'newest'> {
   /** The newest checkpoint that has the quorum of the witnesses. `isPending`: the newest one of all. */
   readonly newest: (tenant: string, isPending?: boolean) => string | undefined;
+  /** Why commands are refused: the log contradicts what was signed. Undefined: they are not. */
+  readonly whyReadOnly: () => string | undefined;
   readonly witnessStates: Witnesses['states'];
   readonly sinkStates: Sinks['states'];
 }
@@ -69,7 +71,12 @@ export function openNotary(place: NotaryPlace): OpenNotary {
       trees.close();
       checkpoints.close();
     };
-    return { ...notary, newest: witnesses.newest, stop, sinkStates: sinks.states, witnessStates: witnesses.states };
+    const whyReadOnly = (): string | undefined => {
+      const health = notary.health();
+      return health.status === 'rewound' ? health.why : undefined;
+    };
+    const states = { sinkStates: sinks.states, witnessStates: witnesses.states };
+    return { ...notary, ...states, newest: witnesses.newest, whyReadOnly, stop };
   } catch (error) {
     checkpoints.close();
     throw error;

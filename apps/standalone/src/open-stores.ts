@@ -66,6 +66,7 @@ export async function openStores(
   world: StandalonePorts,
   metrics?: CommitMetrics & { readonly onParked: OnParked },
   people?: KnownPeople & People,
+  whyReadOnly?: () => string | undefined,
 ): Promise<Stores> {
   const { clock, ids, log, env = process.env } = world;
   const policy = await readOptionalPolicy(config.policyFile, people);
@@ -125,6 +126,7 @@ export async function openStores(
       people,
       grants: { index: readModel.grants, conditions: loadConditions },
       history: createHistory(readModel),
+      whyReadOnly,
       tools,
       ids,
       log,

@@ -121,11 +121,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   };
   let known = isFirstStart ? undefined : openTokens();
   const { people, signedInAt } = openPeople(config, channels, () => known);
-  const counted = { onCommit: metrics.storeCommitted, onParked: countParked(metrics.registry) };
-  const stores = await openStores(config, world, counted, people);
-  stops.push(stores.close);
-  const notary = startNotary(stores, config, world, metrics);
-  stops.push(notary.stop);
+  const { stores, notary } = await openLedger(config, world, metrics, people, stops);
   const receipts = openReceipts(config, world, stops);
   const { bus, commands, readModel, store, projector, vault, unreadable } = stores;
 
@@ -212,6 +208,24 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   void store.keepVerifying();
   void comparison.keepComparing();
   return { url: gateway.url, isFirstStart, leave: gateway.close };
+}
+
+/** The stores and the notary of their log. Commands are refused while the log contradicts what was signed. */
+async function openLedger(
+  config: StandaloneConfig,
+  world: StandalonePorts,
+  metrics: ReturnType<typeof createGatewayMetrics>,
+  people: ReturnType<typeof createPeople>,
+  stops: Stop[],
+) {
+  const started: { notary?: ReturnType<typeof startNotary> } = {};
+  const counted = { onCommit: metrics.storeCommitted, onParked: countParked(metrics.registry) };
+  const stores = await openStores(config, world, counted, people, () => started.notary?.whyReadOnly());
+  stops.push(stores.close);
+  const notary = startNotary(stores, config, world, metrics);
+  stops.push(notary.stop);
+  started.notary = notary;
+  return { stores, notary };
 }
 
 /** Records the configuration, as far as it is another one than this process recorded last. No token counts before that. */

@@ -1,10 +1,11 @@
 import { ProblemError } from '@countersign/shell';
 import { Secret, systemClock } from '@countersign/runtime';
-import { createCollectingLog } from '@countersign/runtime/testing';
+import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
 import { afterEach, expect, it } from '@jest/globals';
 import { openNotaryApp } from './notary-app.js';
 import type { AnsweringNotary } from './notary-app.js';
 import { createNotaryClient } from './notary-client.js';
+import { watchRewound } from './watch-rewound.js';
 
 const token = 'the-token-of-the-gateways-of-this-test';
 const closes: (() => unknown)[] = [];
@@ -13,7 +14,7 @@ afterEach(async () => {
 });
 
 /** A notary that answers with its name. */
-async function openNotary(name: string, isActive: () => boolean) {
+async function openNotary(name: string, isActive: () => boolean, whyReadOnly = (): string | undefined => undefined) {
   const notary: AnsweringNotary = {
     newest: (tenant) => (tenant === 'acme' ? `newest of ${name}` : undefined),
     vkeys: () => Promise.resolve([`vkey of ${name}`]),
@@ -22,6 +23,7 @@ async function openNotary(name: string, isActive: () => boolean) {
         isActive() ? { status: 'signed', note: `signed by ${name}` } : { status: 'unavailable', why: 'on standby' },
       ),
     rewound: (tenant) => (tenant === 'acme' ? { why: 'shorter', checkpoint: `newest of ${name}` } : undefined),
+    whyReadOnly,
     goOn: () => Promise.resolve({ status: 'signed', note: `epoch 2 of ${name}` }),
     isActive,
     tenants: () => ['acme'],
@@ -72,6 +74,39 @@ it('a gateway reads from the notary that stands by while the active one is away,
   const client = ask([one.url, two.url]);
   expect(await client.newest('acme')).toBe('newest of two');
   expect(await client.sign('acme')).toEqual({ status: 'unavailable', why: 'on standby' });
+});
+
+it('a gateway learns within a second that the log is read-only, also while no notary answers, and when it is not any more', async () => {
+  let why: string | undefined;
+  const app = await openNotary(
+    'one',
+    () => true,
+    () => why,
+  );
+  const client = ask([app.url]);
+  const [log, stopping] = [createCollectingLog(), new AbortController()];
+  closes.push(() => stopping.abort());
+  let isAway = false;
+  const readOnly = (): Promise<string | undefined> =>
+    isAway ? Promise.reject(new Error('no notary answers')) : client.readOnly();
+  const clock = createVirtualClock();
+  const whyReadOnly = watchRewound({ clock, log, stopping: stopping.signal }, { readOnly });
+  const until = async (wanted: string | undefined): Promise<void> => {
+    for (let tries = 0; tries < 100 && whyReadOnly() !== wanted; tries += 1) {
+      await clock.advanceAsync(100);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(whyReadOnly()).toBe(wanted);
+  };
+  await until(undefined);
+  why = 'log-rewound: shorter';
+  await until('log-rewound: shorter');
+  isAway = true;
+  await clock.advanceAsync(5_000);
+  expect(whyReadOnly()).toBe('log-rewound: shorter');
+  [isAway, why] = [false, undefined];
+  await until(undefined);
+  expect(log.entries.map(({ message }) => message)).toEqual(['the log is read-only', 'the log is writable again']);
 });
 
 it('a gateway says when no notary answers, and why', async () => {

@@ -11,7 +11,17 @@ type Handlers = { readonly [Name in RequestName]: (body: Body<Name>) => Promise<
 /** What a notary answers to the gateways. */
 export type AnsweringNotary = Pick<
   OpenNotary,
-  'newest' | 'vkeys' | 'sign' | 'rewound' | 'goOn' | 'isActive' | 'hashTile' | 'entryTile' | 'prove' | 'tenants'
+  | 'newest'
+  | 'vkeys'
+  | 'sign'
+  | 'rewound'
+  | 'whyReadOnly'
+  | 'goOn'
+  | 'isActive'
+  | 'hashTile'
+  | 'entryTile'
+  | 'prove'
+  | 'tenants'
 >;
 
 /** Serves a notary for the gateways. Resolves when it listens. */
@@ -21,6 +31,7 @@ export function openNotaryApp(notary: AnsweringNotary, log: Log, address: Proces
     vkeys: async ({ tenant }) => ({ vkeys: [...(await notary.vkeys(tenant))] }),
     sign: ({ tenant }) => notary.sign(tenant),
     rewound: ({ tenant }) => Promise.resolve({ rewound: notary.rewound(tenant) ?? null }),
+    readOnly: () => Promise.resolve({ why: notary.whyReadOnly() ?? null }),
     goOn: ({ tenant }) => notary.goOn(tenant),
     tenants: () => Promise.resolve({ tenants: [...notary.tenants()] }),
     hashTile: async ({ tenant, level, index }) => ({

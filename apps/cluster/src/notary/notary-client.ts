@@ -16,6 +16,8 @@ export interface NotaryConnection {
 
 /** The notaries, as a gateway asks them. */
 export interface NotaryClient extends LogCheckpoints, LogTiles {
+  /** Why commands are refused: the log contradicts what was signed. Undefined: they are not. */
+  readonly readOnly: () => Promise<string | undefined>;
   readonly close: () => void;
 }
 
@@ -69,6 +71,7 @@ export function createNotaryClient({ urls, token, ca }: NotaryConnection, clock:
     vkeys: async (tenant) => (await ask('vkeys', { tenant })).vkeys,
     sign: (tenant) => ask('sign', { tenant }),
     rewound: async (tenant) => (await ask('rewound', { tenant })).rewound ?? undefined,
+    readOnly: async () => (await ask('readOnly', {})).why ?? undefined,
     goOn: (tenant) => ask('goOn', { tenant }),
     tenants: async () => (await ask('tenants', {})).tenants,
     hashTile: async (tenant, level, index) =>

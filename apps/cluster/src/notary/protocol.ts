@@ -24,6 +24,7 @@ export const requests = {
     body: z.object({ tenant }),
     answer: z.object({ rewound: z.object({ why, checkpoint: note.nullable() }).nullable() }),
   },
+  readOnly: { body: z.object({}), answer: z.object({ why: why.nullable() }) },
   goOn: { body: z.object({ tenant }), answer: signing },
   tenants: { body: z.object({}), answer: z.object({ tenants: z.array(z.string()) }) },
   hashTile: {

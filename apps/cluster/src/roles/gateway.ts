@@ -19,6 +19,7 @@ import type { Vault } from '../keeper/borrow-vault.js';
 import { openReceipts } from '../receipts.js';
 import { createNotaryClient } from '../notary/notary-client.js';
 import type { NotaryClient } from '../notary/notary-client.js';
+import { watchRewound } from '../notary/watch-rewound.js';
 import { openRecord } from '../record.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole, RoleProcess } from '../role-process.js';
@@ -52,8 +53,9 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     followSiblings(roleProcess, store, system.processId);
     const use = createRecordOfUse(system, roleProcess.clock);
     onStop(use.close);
+    const notaries = openNotaries(roleProcess);
     const judging = {
-      system,
+      ...{ system, whyReadOnly: notaries && watchReadOnly(roleProcess, notaries) },
       grants,
       people: known,
       history: createHistory(readModel, { clock: roleProcess.clock, waitMs: 250 }),
@@ -71,7 +73,6 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const views = { commands, readModel, store, unreadable: unreadable.streams };
     const people = createChannelPeople(channels?.people ?? [], commands.policies, known, clock);
     const door = { use, receipts: opened?.receipts, tokens, sessions, oidc, channels, people, idempotency };
-    const notaries = openNotaries(roleProcess);
     const ports = {
       ...views,
       ...door,
@@ -101,6 +102,19 @@ function openNotaries({ config, clock, onStop }: RoleProcess): NotaryClient | un
   const client = createNotaryClient(config.notaries, clock);
   onStop(client.close);
   return client;
+}
+
+/** Why this gateway refuses commands, for them and for `/readyz`. It stays ready: what is recorded can be read. */
+function watchReadOnly(roleProcess: RoleProcess, notaries: NotaryClient): () => string | undefined {
+  const whyReadOnly = watchRewound(roleProcess, notaries);
+  roleProcess.check({
+    name: 'log',
+    check: () => {
+      const why = whyReadOnly();
+      return why === undefined ? { status: 'ok' } : { status: 'ok', note: `read-only: ${why}` };
+    },
+  });
+  return whyReadOnly;
 }
 
 type ErasingPorts = Omit<ErasurePorts, 'keys' | 'raw' | 'settled' | 'rewriteCopies'> & {
