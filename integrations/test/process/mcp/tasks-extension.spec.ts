@@ -2,12 +2,10 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client as Ledger } from '@countersign/worker-sdk';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { cleanUpAfterAll, onCleanup } from '../../../../test/process/harness/cleanup.js';
-import { inheritedEnvironment } from '../../../../test/process/harness/environment.js';
+import { cleanUpAfterAll } from '../../../../test/process/harness/cleanup.js';
 import type { Installation } from '../../../../test/process/harness/standalone.js';
-import { eventually } from '../../../../test/process/harness/wait.js';
-import { approvePending, gateBefore, installLedger, pendingOf } from './mcp-client.js';
+import { approvePending, installLedger, pendingOf } from './mcp-client.js';
+import { connectTasks } from './tasks-client.js';
 
 cleanUpAfterAll();
 
@@ -18,40 +16,9 @@ beforeAll(async () => {
   ({ place, ledger, env } = await installLedger());
 });
 
-type Members = Readonly<Record<string, unknown>>;
-const server = join(import.meta.dirname, 'tasks-server', 'main.ts');
 const disposition = 'io.modelcontextprotocol/tool-approval-disposition';
 
-/** A client of version 2026-07-28 that takes tasks, before a gate with a server that makes a task of each call of `pay`. */
-async function connect(file: string, options: readonly string[] = []) {
-  const [command = '', ...args] = gateBefore([process.execPath, server, '--stdio', file], options);
-  const all = { ...inheritedEnvironment(), ...env };
-  const transport = new StdioClientTransport({ command, args, env: all, stderr: 'inherit' });
-  onCleanup(() => transport.close());
-  const replies = new Map<unknown, Members>();
-  transport.onmessage = (message) => {
-    if ('id' in message) replies.set(message.id, { ...message });
-  };
-  await transport.start();
-  let count = 0;
-  const ask = async (method: string, params: Members): Promise<Members> => {
-    const id = (count += 1);
-    const _meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
-    };
-    await transport.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta } });
-    const { result, error } = await eventually(`a reply to ${method}`, 20_000, () => replies.get(id));
-    return { ...(result as Members | undefined), ...(error as Members | undefined) };
-  };
-  const pay = (euros: number) => ask('tools/call', { name: 'pay', arguments: { euros } });
-  const completed = (taskId: unknown): Promise<Members> =>
-    eventually('the end of the task', 20_000, async () => {
-      const task = await ask('tasks/get', { taskId });
-      return task['status'] === 'working' ? undefined : task;
-    });
-  return { ask, pay, completed, pid: transport.pid ?? 0 };
-}
+const connect = (file: string, options: readonly string[] = []) => connectTasks(file, env, options);
 
 describe('a task of the extension, over stdin and stdout', () => {
   it('waits for a person, and then for the task of the server, which runs once', async () => {
