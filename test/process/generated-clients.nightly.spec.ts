@@ -42,6 +42,20 @@ async function generated(generator: string, ...options: readonly string[]): Prom
   return folder;
 }
 
+/** Runs a journey with a client for Java. */
+async function runJava(library: string, journey: string): Promise<string> {
+  const folder = await generated(
+    'java',
+    `--library=${library}`,
+    '--additional-properties=useSingleRequestParameter=true',
+  );
+  rmSync(join(folder, 'src', 'test'), { recursive: true, force: true });
+  cpSync(join(journeys, `${journey}.java`), join(folder, 'src', 'main', 'java', `${journey}.java`));
+  await run(folder, {}, 'mvn', '-B', '-q', 'compile', 'dependency:build-classpath', '-Dmdep.outputFile=classpath');
+  const classpath = `target/classes:${readFileSync(join(folder, 'classpath'), 'utf8').trim()}`;
+  return run(folder, environmentOf(library), 'java', '-cp', classpath, journey);
+}
+
 function expectApproved(printed: string): void {
   expect(JSON.parse(printed)).toEqual({ state: 'approved', problem: 'already-resolved' });
 }
@@ -77,14 +91,12 @@ describe('one approval with a client that was generated from the OpenAPI documen
     expectApproved(await run(client, env, 'go', 'run', './journey'));
   });
 
-  itWith(hasGenerator, 'openapi-generator for Java', async () => {
-    const options = ['--library=native', '--additional-properties=useSingleRequestParameter=true'];
-    const folder = await generated('java', ...options);
-    rmSync(join(folder, 'src', 'test'), { recursive: true, force: true });
-    cpSync(join(journeys, 'Journey.java'), join(folder, 'src', 'main', 'java', 'Journey.java'));
-    await run(folder, {}, 'mvn', '-B', '-q', 'compile', 'dependency:build-classpath', '-Dmdep.outputFile=classpath');
-    const classpath = `target/classes:${readFileSync(join(folder, 'classpath'), 'utf8').trim()}`;
-    expectApproved(await run(folder, environmentOf('java'), 'java', '-cp', classpath, 'Journey'));
+  itWith(hasGenerator, 'openapi-generator for Java, with the HTTP client of Java', async () => {
+    expectApproved(await runJava('native', 'Journey'));
+  });
+
+  itWith(hasGenerator, 'openapi-generator for Java, with OkHttp and Gson, its default', async () => {
+    expectApproved(await runJava('okhttp-gson', 'JourneyOkHttp'));
   });
 
   itWith(hasGenerator && hasPhp, 'openapi-generator for PHP', async () => {

@@ -107,10 +107,12 @@ export const approvalViewSchema = z
     requestedAt: timeSchema,
     expiresAt: timeSchema.nullable(),
     risk: riskSchema.nullable(),
-    requirement: requirementSchema.meta({
-      description:
-        'All requirements of the current proposal as one: that of the rule that judged the request, and that of the rule that judges the edited arguments. Its stages are in the order of `progress`; `expiresAt` and `upcoming` know the end of each.',
-    }),
+    /**
+     * All requirements of the current proposal as one: that of the rule that judged the request, and that of the rule that
+     * judges the edited arguments. Its stages are in the order of `progress`; `expiresAt` and `upcoming` know the end of each.
+     * Without a description in the document: with one, the generator for Java gives the member no type.
+     */
+    requirement: requirementSchema,
     allowedDecisions: z.array(decisionTypeSchema),
     responses: z.array(responseViewSchema),
     /** By stage of the requirement, in order. */
