@@ -4,7 +4,7 @@ import type { LogEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import { sleep } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
-import type { Finding } from './settling.js';
+import type { Finding } from './signed-epochs.js';
 import { treeEventOf } from './stored-events.js';
 import type { TenantTree } from './tenant-tree.js';
 

@@ -5,7 +5,8 @@ import { takenMax } from './event-queue.js';
 import { createFollower } from './follower.js';
 import type { Follower } from './follower.js';
 import type { NotaryPorts } from './ports.js';
-import type { Finding, Settling } from './settling.js';
+import type { Settling } from './settling.js';
+import type { Finding } from './signed-epochs.js';
 import { createTrees } from './trees.js';
 import type { Trees } from './trees.js';
 

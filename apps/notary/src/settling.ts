@@ -1,5 +1,5 @@
 import type { Clock, Log } from '@countersign/runtime';
-import type { Contradiction } from './signed-epochs.js';
+import type { Finding } from './signed-epochs.js';
 import type { Trees } from './trees.js';
 
 /** The dependencies of settling. */
@@ -16,9 +16,6 @@ export interface SettlingPorts {
   readonly clock: Clock;
   readonly log: Log;
 }
-
-/** What contradicts the log of a tenant; without a tenant: the whole log. */
-export type Finding = Pick<Contradiction, 'tenant' | 'why'>;
 
 /** Compares the trees with what was signed, and signs; one after the other. */
 export interface Settling {

@@ -5,11 +5,14 @@ import type { Known } from './known-checkpoint.js';
 import type { CheckpointFile, KeptCheckpoint } from './sqlite/checkpoint-file.js';
 import type { TenantTree } from './tenant-tree.js';
 
-/** Why a log contradicts what was signed. */
-export interface Contradiction {
-  /** The tenant whose log it is; undefined: the whole log. */
+/** What contradicts the log of a tenant; without a tenant: the whole log. */
+export interface Finding {
   readonly tenant?: string;
   readonly why: string;
+}
+
+/** Why a log contradicts what was signed. */
+export interface Contradiction extends Finding {
   /** The log ends too early. A store that lags behind ends later in a moment. */
   readonly isShort: boolean;
 }
