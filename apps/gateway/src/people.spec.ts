@@ -54,7 +54,7 @@ describe('a person', () => {
 
   it('has the identities of the channels file, in its tenant alone', () => {
     const people = createPeople(sources);
-    expect(people.names('default')).toEqual([['bob'], ['ann', 'T1:U1']]);
+    expect(people.names('default')).toEqual([['bob'], ['ann', 'T1:U1', 'slack:T1:U1']]);
     expect(people.names('other')).toEqual([]);
   });
 
@@ -88,12 +88,12 @@ it('all approvers of a tenant are looked up again only after the tokens or the p
   const people = createPeople({ ...sources, tokens: () => current });
   const ask = () => allApproversOf({ people, policies }, 'default');
   const first = ask();
-  expect(first).toEqual([{ names: ['ann', 'T1:U1'], groups: ['ops', 'night', 'finance', 'dev'] }]);
+  expect(first).toEqual([{ names: ['ann', 'T1:U1', 'slack:T1:U1'], groups: ['ops', 'night', 'finance', 'dev'] }]);
   expect(ask()).toBe(first);
   policies.activate(policyOf('web'));
-  expect(ask()).toEqual([{ names: ['ann', 'T1:U1'], groups: ['ops', 'night', 'finance', 'web'] }]);
+  expect(ask()).toEqual([{ names: ['ann', 'T1:U1', 'slack:T1:U1'], groups: ['ops', 'night', 'finance', 'web'] }]);
   current = createTokens(entries.map((entry) => ({ ...entry, groups: ['day'] })));
-  expect(ask()).toEqual([{ names: ['ann', 'T1:U1'], groups: ['day', 'finance', 'web'] }]);
+  expect(ask()).toEqual([{ names: ['ann', 'T1:U1', 'slack:T1:U1'], groups: ['day', 'finance', 'web'] }]);
   expect(allApproversOf({ people, policies }, 'other')).toEqual([{ names: ['other'], groups: ['day'] }]);
 });
 

@@ -27,7 +27,13 @@ export function comparedIdentity(identity: string): string {
   return identity.trim().toLowerCase();
 }
 
-/** The identities of a person, in the order of their kinds. */
+/** What may stand before an identity: its kind, and the channel as a credential names it. */
+const prefixes = { slack: ['slack'], telegram: ['telegram'], email: ['email', 'mail'] } as const;
+
+/** The names that the identities give a person, in the order of their kinds: `T01:U01` and `slack:T01:U01`. */
 export function identitiesIn(identities: Identities): readonly string[] {
-  return identityKinds.flatMap((kind) => identities[kind] ?? []);
+  return identityKinds.flatMap((kind) => {
+    const identity = identities[kind];
+    return identity === undefined ? [] : [identity, ...prefixes[kind].map((prefix) => `${prefix}:${identity}`)];
+  });
 }

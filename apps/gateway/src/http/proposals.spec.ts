@@ -382,7 +382,7 @@ describe('a vote', () => {
     expect((await approve(approval, second)).body.code).toBe('already-voted');
   });
 
-  it.each(['mia', 'MIA@example.com'])(
+  it.each(['mia', 'MIA@example.com', 'mail:mia@example.com', 'email:MIA@example.com'])(
     'is no vote of the person for whom the agent acts, here %s',
     async (onBehalfOf) => {
       const calls = [{ toolCallId: 'c', toolName: 'wire', arguments: {} }];

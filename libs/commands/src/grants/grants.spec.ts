@@ -185,7 +185,7 @@ describe('a request that is repeated', () => {
     expect(await request(ports, 'a')).toBe(asked);
   });
 
-  it.each(['alice', 'Alice@example.com', 'T01:U01'])(
+  it.each(['alice', 'Alice@example.com', 'mail:alice@example.com', 'T01:U01'])(
     'covers no call in the name of its creator, here %s',
     async (name) => {
       const people = {
