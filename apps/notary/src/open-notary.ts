@@ -41,6 +41,8 @@ export interface OpenNotary extends Omit<Notary, 'newest'> {
   /** Why commands are refused: the log contradicts what was signed. Undefined: they are not. */
   readonly whyReadOnly: () => string | undefined;
   readonly witnessStates: Witnesses['states'];
+  /** When a checkpoint got the quorum of the witnesses last, in ms; undefined: not yet in this process. */
+  readonly quorumAtMs: () => number | undefined;
   readonly sinkStates: Sinks['states'];
 }
 
@@ -75,7 +77,7 @@ export function openNotary(place: NotaryPlace): OpenNotary {
       const health = notary.health();
       return health.status === 'rewound' ? health.why : undefined;
     };
-    const states = { sinkStates: sinks.states, witnessStates: witnesses.states };
+    const states = { sinkStates: sinks.states, witnessStates: witnesses.states, quorumAtMs: witnesses.quorumAtMs };
     return { ...notary, ...states, newest: witnesses.newest, whyReadOnly, stop };
   } catch (error) {
     checkpoints.close();
@@ -91,7 +93,13 @@ function startWitnesses(
   { clock, log }: Pick<NotaryPorts, 'clock' | 'log'>,
 ) {
   if (settings === undefined) {
-    return { newest, toPush: pushed.newest, states: () => [], stop: () => Promise.resolve() };
+    return {
+      newest,
+      toPush: pushed.newest,
+      states: () => [],
+      quorumAtMs: () => undefined,
+      stop: () => Promise.resolve(),
+    };
   }
   const source = { ...witnessed, tenants: pushed.tenants, newest: pushed.newest };
   const cosigned = createCosigned({ policy: settings.policy, file, newest, clock });
@@ -101,6 +109,7 @@ function startWitnesses(
     newest: (tenant: string, isPending = false) => (isPending ? cosigned.pending(tenant) : cosigned.served(tenant)),
     toPush: (tenant: string) => (source.newest(tenant) === undefined ? undefined : cosigned.pending(tenant)),
     states: witnesses.states,
+    quorumAtMs: cosigned.quorumAtMs,
     stop: witnesses.stop,
   };
 }

@@ -21,6 +21,7 @@ import { createBatchCloser, createDeadlines, createProjectorCheck } from '@count
 import { createLogComparison } from '@countersign/read-model';
 import {
   createNotaryCheck,
+  createNotaryMetrics,
   createSinksCheck,
   createSinksMetrics,
   createWitnessesCheck,
@@ -289,7 +290,8 @@ function startNotary(
   });
   createSinksMetrics(registry, notary.sinkStates, clock);
   const ofSinks = sinks.length === 0 ? [] : [createSinksCheck(notary.sinkStates)];
-  createWitnessesMetrics(registry, notary.witnessStates);
+  createWitnessesMetrics(registry, notary);
+  createNotaryMetrics(registry).observe(notary, () => store.head());
   const ofWitnesses = witnesses === null ? [] : [createWitnessesCheck(notary.witnessStates)];
   return { ...notary, checks: [createNotaryCheck(notary.health), ...ofSinks, ...ofWitnesses] };
 }

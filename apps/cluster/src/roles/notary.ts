@@ -56,7 +56,7 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
     if (sinks.length > 0) check(createSinksCheck(notary.sinkStates));
     createSinksMetrics(registry, notary.sinkStates, clock);
     if (witnesses !== null) check(createWitnessesCheck(notary.witnessStates));
-    createWitnessesMetrics(registry, notary.witnessStates);
+    createWitnessesMetrics(registry, notary);
     const app = await openNotaryApp(notary, log, { ...settings, host });
     onStop(app.close);
   });

@@ -25,6 +25,8 @@ export interface Cosigned {
   readonly served: (tenant: string) => string | undefined;
   /** The newest checkpoint, with the cosignatures that it has. */
   readonly pending: (tenant: string) => string | undefined;
+  /** When a checkpoint of any tenant got the quorum last, in ms; undefined: not yet in this process. */
+  readonly quorumAtMs: () => number | undefined;
 }
 
 interface Target {
@@ -41,6 +43,7 @@ export function createCosigned({ policy, file, newest, clock }: CosignedPorts): 
   const keys = policy.witnesses.map(({ key }) => key);
   const targets = new Map<string, Target>();
   const quorums = new Map<string, string>();
+  let quorumAtMs: number | undefined;
 
   const hasQuorum = (note: string): boolean => {
     const parsed = parseNote(note);
@@ -84,6 +87,7 @@ export function createCosigned({ policy, file, newest, clock }: CosignedPorts): 
       // Kept before it is served.
       file.saveCosigned(tenant, note);
       quorums.set(tenant, note);
+      quorumAtMs = clock.now();
     },
     served: (tenant) => {
       if (!policy.hasQuorum) return pending(tenant);
@@ -92,6 +96,7 @@ export function createCosigned({ policy, file, newest, clock }: CosignedPorts): 
       return found !== undefined && now !== undefined && originOf(found) === originOf(now) ? found : undefined;
     },
     pending,
+    quorumAtMs: () => quorumAtMs,
   };
 }
 

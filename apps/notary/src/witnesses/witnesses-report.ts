@@ -1,5 +1,6 @@
-import { createLabelledGauge } from '@countersign/shell';
+import { createGauges, createLabelledGauge } from '@countersign/shell';
 import type { createMetricsRegistry, ReadinessCheck } from '@countersign/shell';
+import type { OpenNotary } from '../open-notary.js';
 import type { WitnessState } from './witnesses.js';
 
 /** Names the witnesses that do not cosign. The process is ready all the same. */
@@ -16,8 +17,13 @@ export function createWitnessesCheck(states: () => readonly WitnessState[]): Rea
 /** Adds the metrics of the witnesses. */
 export function createWitnessesMetrics(
   registry: ReturnType<typeof createMetricsRegistry>,
-  states: () => readonly WitnessState[],
+  { witnessStates: states, quorumAtMs }: Pick<OpenNotary, 'witnessStates' | 'quorumAtMs'>,
 ): void {
+  createGauges(registry)(
+    'countersign_log_quorum_timestamp_seconds',
+    'When a checkpoint got the quorum of the witnesses last; 0: not yet in this process.',
+    () => Math.floor((quorumAtMs() ?? 0) / 1000),
+  );
   const gauge = (name: string, help: string, read: (state: WitnessState) => number | undefined): void => {
     createLabelledGauge(registry, { name: `countersign_log_witness_${name}`, help, label: 'witness' }, () =>
       states().map((state) => [state.name, Math.floor((read(state) ?? 0) / 1000)] as const),

@@ -21,10 +21,12 @@ import {
 import { createSimulatedEventStore, createSimulatedLog, sampleEvent } from '@countersign/event-store/testing';
 import type { SimulatedLog } from '@countersign/event-store/testing';
 import { systemClock } from '@countersign/runtime';
+import { createMetricsRegistry } from '@countersign/shell';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openNotary } from '../open-notary.js';
 import { readWitnesses } from './witness-settings.js';
+import { createWitnessesMetrics } from './witnesses-report.js';
 
 const closes: (() => unknown)[] = [];
 let folder = '';
@@ -148,6 +150,12 @@ it('serves the newest checkpoint with the quorum, and the newest one as pending;
   await notary.sign('acme');
   await until(() => sizeOf(notary.newest('acme')) === 5);
   expect(lines(notary.newest('acme'))).toBe(2);
+  const registry = createMetricsRegistry();
+  createWitnessesMetrics(registry, notary);
+  const secondsOf = async (name: string): Promise<number> =>
+    Number(new RegExp(`^${name}[^ ]* (\\d+)$`, 'm').exec(await registry.metrics())?.[1]);
+  expect(Date.now() / 1000 - (await secondsOf('countersign_log_quorum_timestamp_seconds'))).toBeLessThan(60);
+  expect(await secondsOf('countersign_log_witness_success_timestamp_seconds\\{witness="w0"')).toBeGreaterThan(0);
   one.instead = other.instead;
   await record(log, 3);
   await notary.sign('acme');
@@ -197,6 +205,7 @@ it.each<[string, (witness: Witness) => Handle]>([
         response.end(`${formatSignatureLine({ name: key.name, id: key.id, signature: bytes })}\n`);
       },
   ],
+  ['an answer that never ends', () => (_body, response) => streamOn(response)],
   ['an answer that is too long', () => (_body, response) => void response.end('x'.repeat(200_000))],
   [
     'a redirect',
@@ -206,7 +215,7 @@ it.each<[string, (witness: Witness) => Handle]>([
   ],
   ['409 without a size', () => (_body, response) => void response.writeHead(409).end('many\n')],
   ['409 with a smaller size each time', () => (_body, response) => void response.writeHead(409).end('1\n')],
-])('takes nothing from a hostile witness: %s', async (_name, handle) => {
+])('takes nothing from a hostile witness: %s', async (name, handle) => {
   const log = createSimulatedLog();
   await record(log, 5);
   const witness = await startWitness('one.example');
@@ -214,9 +223,16 @@ it.each<[string, (witness: Witness) => Handle]>([
   const notary = start(log, policyFile([witness], 'all'));
   await notary.sign('acme');
   await until(() => notary.witnessStates()[0]?.problem !== undefined);
+  if (name === 'an answer that never ends') expect(notary.witnessStates()[0]?.problem).toBe('the answer is too long');
   expect([notary.newest('acme'), sizeOf(notary.newest('acme', true))]).toEqual([undefined, 5]);
   expect(notary.health()).toEqual({ status: 'ok' });
 });
+
+/** Sends 3 MiB/s until the connection ends. */
+function streamOn(response: ServerResponse): void {
+  const sending = setInterval(() => response.write('x'.repeat(16_384)), 5);
+  response.on('close', () => clearInterval(sending));
+}
 
 function textIn(body: string): string {
   return parseNote(body.slice(body.indexOf('\n\n') + 2))!.text;
