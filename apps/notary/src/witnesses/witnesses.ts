@@ -106,18 +106,23 @@ function createAsking(
     const now = source.newest(tenant);
     return now !== undefined && note !== undefined && originOf(note) === originOf(now);
   };
+  /** Asks again after the log was read again. A contradiction that stays is a log that was rewound. */
+  const askAgain = async (tenant: string): Promise<WitnessAnswer | undefined> => {
+    await source.reread();
+    const asked = cosigned.target(tenant);
+    const answer = await askOnce(tenant);
+    if (answer?.status === 'contradicted' && !stopping.aborted && isOfNow(tenant, asked)) {
+      const why = `the witness ${name} contradicts the log of tenant "${tenant}": ${answer.why}`;
+      source.rewind({ tenant, why });
+    }
+    return answer;
+  };
   /** Returns why the witness did not cosign. */
   const ask = async (tenant: string): Promise<string | undefined> => {
     let answer = await askOnce(tenant);
     if (answer?.status === 'contradicted') {
       log.warn({ witness: name, tenant, why: answer.why }, 'a witness contradicts the log, which is read again');
-      await source.reread();
-      const asked = cosigned.target(tenant);
-      answer = await askOnce(tenant);
-      if (answer?.status === 'contradicted' && !stopping.aborted && isOfNow(tenant, asked)) {
-        const why = `the witness ${name} contradicts the log of tenant "${tenant}": ${answer.why}`;
-        source.rewind({ tenant, why });
-      }
+      answer = await askAgain(tenant);
     }
     return answer?.status === 'contradicted' || answer?.status === 'refused' ? answer.why : undefined;
   };
