@@ -10,9 +10,12 @@ import type { LedgerStore, RoleProcess } from './role-process.js';
 
 /** The configuration of a role that the log of record names. */
 export interface RecordedRole extends Pick<ConfiguredFiles, 'channels' | 'tools'> {
-  readonly tokens: FileTokens | undefined;
+  /** Absent: the role needs no tokens. */
+  readonly tokens?: FileTokens | undefined;
   /** Its keys of receipts; null: it has none. Absent: the role needs none. */
   readonly receipts?: ClusterReceipts | null;
+  /** Configuration files of this role alone, by what they configure; null: there is none. */
+  readonly ownFiles?: Readonly<Record<string, string | null>>;
 }
 
 /**
@@ -21,8 +24,8 @@ export interface RecordedRole extends Pick<ConfiguredFiles, 'channels' | 'tools'
  */
 export async function openRecord(
   process: RoleProcess,
-  { store }: LedgerStore,
-  { tokens, channels, tools, receipts }: RecordedRole,
+  { store }: Pick<LedgerStore, 'store'>,
+  { tokens, channels, tools, receipts, ownFiles }: RecordedRole = {},
 ): Promise<SystemLog> {
   const { config, clock, ids, log, onStop } = process;
   const { role, dataFolder: folder, tokensFile, policyFile, channelsFile, toolsFile, oidc } = config;
@@ -35,7 +38,7 @@ export async function openRecord(
     const files = { channelsFile, channels, toolsFile, oidc, ...(tools && { tools }) };
     await recordConfiguration(system, readConfiguredParts(system, files));
     await receipts?.recordIn(system);
-    const named = { tokens: tokensFile, policy: policyFile, channels: channelsFile, tools: toolsFile };
+    const named = { tokens: tokensFile, policy: policyFile, channels: channelsFile, tools: toolsFile, ...ownFiles };
     const digests = Object.entries(named).map(([name, file]) => [name, digestOfFile(file)] as const);
     const ofReceipts = receipts === undefined ? {} : { receipts: digestOfReceiptKeys(receipts?.keys()) };
     await noteStart(system, { role, files: { ...Object.fromEntries(digests), ...ofReceipts } });

@@ -60,6 +60,8 @@ export interface NotaryServerConfig {
   readonly sinks: readonly SinkConfig[];
   /** The witnesses that cosign the checkpoints; null: there are none. */
   readonly witnesses: WitnessSettings | null;
+  /** The files of sinks and witnesses, whose digests are recorded. Text in place of a file is no file. */
+  readonly files: Readonly<Record<'sinks' | 'witnesses', string | null>>;
 }
 
 /** The senders of requests on Kafka. */

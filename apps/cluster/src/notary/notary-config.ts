@@ -100,12 +100,19 @@ function toNotaryServer(values: NotaryValues, folder: string, env: Environment):
       witnesses === undefined
         ? null
         : readWitnesses(resolve(folder, witnesses), values.COUNTERSIGN_WITNESS_PRIVATE === 'true'),
+    files: filesOf(values, folder),
     tokens: readTokens(tokenFile, resolve(folder, values[tokenFile] ?? '')),
     tls:
       cert === undefined || key === undefined
         ? null
         : { cert: readFileOf(certFile, resolve(folder, cert)), key: readSecretOf(keyFile, resolve(folder, key)) },
   };
+}
+
+/** A text in place of a file of sinks is the path of no file, and has no digest. */
+function filesOf(values: NotaryValues, folder: string): NotaryServerConfig['files'] {
+  const toFile = (path: string | undefined): string | null => (path === undefined ? null : resolve(folder, path));
+  return { sinks: toFile(values.COUNTERSIGN_LOG_SINKS), witnesses: toFile(values.COUNTERSIGN_WITNESSES) };
 }
 
 /** Where a gateway asks the notaries; null: nowhere. @throws ConfigError */

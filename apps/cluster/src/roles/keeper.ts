@@ -12,6 +12,7 @@ import type { Erasing } from '../keeper/erasing.js';
 import { createSessions } from '../keeper/sessions.js';
 import type { KeysConfig, RoleConfig } from '../config.js';
 import { followLog } from '../follow-log.js';
+import { openRecord } from '../record.js';
 import { isStoreAway, openRawStore, untilDone } from '../role-process.js';
 import type { OpenRole, RoleProcess } from '../role-process.js';
 
@@ -43,6 +44,8 @@ export function readKeeper({ keys: inFolder, keeperServer }: RoleConfig): Promis
     check(createKeysCheck(keys.lost));
     check({ name: 'keeper', check: () => ({ status: 'ok', note: 'lends keys' }) });
     void tidyUp(process, erasing);
+    // Nothing that borrows keys waits for it.
+    await openRecord(process, { store: raw });
   });
 }
 

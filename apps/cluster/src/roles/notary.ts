@@ -14,6 +14,7 @@ import type { CheckResult } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
 import { openNotaryApp } from '../notary/notary-app.js';
+import { openRecord } from '../record.js';
 import { openRawStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
 
@@ -30,6 +31,7 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
     onStop(lockFolder(folder, 'the data folder of the notary').release);
     const store = await openRawStore(process);
     if (store.records === undefined) throw new Error('this event store has no streams of records');
+    await openRecord(process, { store }, { ownFiles: settings.files });
     const { kafka, group, names } = await openTopics(process, ({ events }) => [events]);
     const { origin, logKeyFile, logSigner, sinks, witnesses } = settings;
     const notary = openNotary({

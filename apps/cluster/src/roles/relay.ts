@@ -1,5 +1,6 @@
 import { createRelay, createRelayMetrics } from '@countersign/relay';
 import { openTopics } from '../kafka.js';
+import { openRecord } from '../record.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
 
@@ -8,6 +9,7 @@ export function readRelay(): Promise<OpenRole> {
   return Promise.resolve(async (process) => {
     const { log, registry, onStop, check } = process;
     const { store } = await openEventStore(process);
+    await openRecord(process, { store });
     const { clock } = store;
     const { kafka, names, group } = await openTopics(process, ({ events }) => [events]);
     const metrics = createRelayMetrics(registry);

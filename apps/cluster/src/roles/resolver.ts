@@ -12,6 +12,7 @@ import type { RoleConfig } from '../config.js';
 import { followLog } from '../follow-log.js';
 import { openTopics } from '../kafka.js';
 import { openReceipts } from '../receipts.js';
+import { openRecord } from '../record.js';
 import { openEventStore } from '../role-process.js';
 import type { LedgerStore, OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
@@ -39,11 +40,13 @@ export async function readResolver(config: RoleConfig, { log }: RuntimePorts): P
   return async (roleProcess) => {
     const { clock, ids, tracing, registry, onStop, check } = roleProcess;
     const ledgerStore = await openEventStore(roleProcess);
+    const receipts = openReceipts(roleProcess);
+    await openRecord(roleProcess, ledgerStore, { tools: tools.tools, receipts: receipts ?? null });
     await followForbidding(roleProcess, ledgerStore);
     const commands = openWriteSide(roleProcess, ledgerStore, tools);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
     const resolverId = `${hostname()}/${String(process.pid)}`;
-    const executions = createExecutions(commands, ids, openReceipts(roleProcess)?.receipts);
+    const executions = createExecutions(commands, ids, receipts?.receipts);
     const { leaseMs } = config;
     const resolver = createResolver({
       ...{ executions, tools, clock, ids, log, tracing, resolverId },
