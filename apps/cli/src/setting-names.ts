@@ -9,6 +9,7 @@ const settingNames: readonly string[] = [
     'LOG_ORIGIN',
     'RECEIPT_KEY_FILE',
     'RECEIPT_NAMES',
+    'RECORD_ADDRESSES',
     'LOG_SIGNER',
     'LOG_PUBLIC',
     'LOG_SINKS',

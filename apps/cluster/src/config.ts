@@ -8,6 +8,7 @@ import {
   judgingVariables,
   processVariables,
   receiptVariables,
+  answeringVariables,
   servingVariables,
   tellingVariables,
 } from '@countersign/shell';
@@ -48,6 +49,7 @@ const variablesOf = {
   gateway: {
     ...{ ...processVariables, ...eventStore, ...borrowing, ...judgingVariables },
     ...askingNotaries,
+    ...answeringVariables,
     ...{ ...senders, ...tellingVariables, ...servingVariables, ...browsedVariables, ...signIn, ...receiptVariables },
   },
   ledger: {
@@ -95,6 +97,7 @@ type Values = Output<typeof processVariables & typeof eventStore> &
         typeof requests &
         typeof executing &
         typeof receiptVariables &
+        typeof answeringVariables &
         typeof borrowing &
         typeof keeping &
         typeof notarizing &
@@ -129,6 +132,7 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
     channelsFile: file(values.COUNTERSIGN_CHANNELS),
     requests: values.COUNTERSIGN_REQUESTS_TENANT === undefined ? null : toRequests(values, file),
     leaseMs: values.COUNTERSIGN_RESOLVER_LEASE_MS ?? null,
+    recordsAddresses: values.COUNTERSIGN_RECORD_ADDRESSES === 'true',
     ...toReceipts(values, file),
     ...toServing(values),
     oidc: role === 'gateway' ? readOidcConfig(env) : null,

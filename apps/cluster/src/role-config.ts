@@ -92,6 +92,8 @@ export interface RoleConfig {
   readonly notaries: NotaryConnection | null;
   /** For a gateway: what of the tree over the log is open without a token. */
   readonly logPublic: 'no' | 'hashes';
+  /** For a gateway: each person's answer records the address that it came from. */
+  readonly recordsAddresses: boolean;
   readonly kafka: KafkaConfig | null;
   readonly policyFile: string | null;
   readonly shadowPolicyFile: string | null;

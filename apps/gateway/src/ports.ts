@@ -56,6 +56,8 @@ export interface GatewayPorts {
   readonly people?: PeopleNow | undefined;
   /** Who signed in and who looked, for the log of record. Default: it is not recorded. */
   readonly use?: RecordOfUse | undefined;
+  /** Records the address that a person answered from. Default: no. */
+  readonly recordsAddresses?: boolean | undefined;
   /** Per principal. Default: 5,000. */
   readonly requestsPerSecond?: number | undefined;
   /** Off by default. */

@@ -53,6 +53,7 @@ export {
   portVariable,
   processVariables,
   receiptVariables,
+  answeringVariables,
   servingVariables,
   tellingVariables,
 } from './process/variables.js';

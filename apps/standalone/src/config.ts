@@ -12,6 +12,7 @@ import {
   judgingVariables,
   logOriginVariable,
   logPublicVariable,
+  answeringVariables,
   logSignerVariable,
   processVariables,
   receiptVariables,
@@ -38,6 +39,7 @@ const schema = z.object({
   COUNTERSIGN_LOG_KEY_FILE: z.string().optional(),
   COUNTERSIGN_LOG_ORIGIN: logOriginVariable.optional(),
   COUNTERSIGN_LOG_PUBLIC: logPublicVariable,
+  ...answeringVariables,
   COUNTERSIGN_LOG_SIGNER: logSignerVariable,
   COUNTERSIGN_LOG_SINKS: z.string().optional(),
   COUNTERSIGN_WITNESSES: z.string().optional(),
@@ -84,6 +86,8 @@ export interface StandaloneConfig {
   readonly witnesses: WitnessSettings | null;
   /** What of the tree over the log is open without a token. */
   readonly logPublic: 'no' | 'hashes';
+  /** Each person's answer records the address that it came from. */
+  readonly recordsAddresses: boolean;
   /** The operator's own keys of receipts; null: they derive from the log key. */
   readonly receiptKeyFile: string | null;
   /** Receipts name the people who agreed. */
@@ -135,6 +139,7 @@ export function readStandaloneConfig(
     logSigner: readSignerProgram(values.COUNTERSIGN_LOG_SIGNER ?? '') ?? null,
     logOrigin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
     logPublic: values.COUNTERSIGN_LOG_PUBLIC,
+    recordsAddresses: values.COUNTERSIGN_RECORD_ADDRESSES === 'true',
     logSinks,
     witnesses: witnesses === null ? null : readWitnesses(witnesses, values.COUNTERSIGN_WITNESS_PRIVATE === 'true'),
     receiptKeyFile: file(values.COUNTERSIGN_RECEIPT_KEY_FILE),

@@ -191,7 +191,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
         createChannelsCheck(() => started.notifier),
         createReloadCheck(files),
       ],
-      requestsPerSecond: config.requestsPerSecond,
+      ...{ requestsPerSecond: config.requestsPerSecond, recordsAddresses: config.recordsAddresses },
       use,
       tracing,
     },

@@ -26,6 +26,8 @@ export interface Actor {
   readonly session?: string;
   /** The client as it names itself. Absent: it does not. */
   readonly client?: string;
+  /** The IP address of the connection. Absent: addresses are not recorded. */
+  readonly address?: string;
   /** One for all answers of one click. Absent: the click is about one thing. */
   readonly bulkId?: string;
   /** When the credential ends, as RFC 3339. Absent: it has no end of its own. */

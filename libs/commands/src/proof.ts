@@ -4,12 +4,13 @@ import type { RuleResult } from '@countersign/domain';
 import type { Actor } from './actor.js';
 
 /** The proof of an actor, as it is recorded with what they decide; empty for an actor without a credential. */
-export function proofOf({ credential, session, client, roles, bulkId }: Actor): Proof {
+export function proofOf({ credential, session, client, address, roles, bulkId }: Actor): Proof {
   if (credential === undefined && session === undefined) return {};
   return {
     ...(credential !== undefined && { credential }),
     ...(session !== undefined && { session }),
     ...(client !== undefined && { client }),
+    ...(address !== undefined && { address }),
     roles: [...roles].toSorted(),
     ...(bulkId !== undefined && { bulkId }),
   };

@@ -13,6 +13,8 @@ export const proofShape = {
   session: z.exactOptional(digestSchema),
   /** The client as it names itself in `Countersign-Client`; absent: it does not. */
   client: z.exactOptional(z.string()),
+  /** The IP address of the connection; absent: the operator does not record addresses. */
+  address: z.exactOptional(z.string()),
   /** The roles that the person had. */
   roles: z.exactOptional(z.array(z.string())),
   /** One for all answers of one click; absent: the click was about one approval. */

@@ -30,10 +30,11 @@ describe.each([
 });
 
 describe('the proof of a response', () => {
-  const proven = JSON.parse(
+  const recorded = JSON.parse(
     readFileSync(join(import.meta.dirname, 'golden', 'ApprovalResponded.proven.v2.json'), 'utf8'),
   ) as RecordedEvent;
-  const members = ['credential', 'session', 'client', 'roles', 'bulkId'];
+  const proven = { ...recorded, data: { ...recorded.data, address: '192.0.2.7' } } as RecordedEvent;
+  const members = ['credential', 'session', 'client', 'address', 'roles', 'bulkId'];
 
   it.each(['clear', 'masked'] as const)('is in the %s view', (audience) => {
     const { data } = toEventView(proven, audience);

@@ -56,6 +56,7 @@ export const eventColumns: readonly Column[] = [
   fromData('credential', 'The id of the credential that the person used.'),
   fromData('session', 'The digest of the id of the session.'),
   fromData('client', 'The client program, as it names itself.'),
+  fromData('address', 'The IP address that the person connected from, where addresses are recorded.'),
   fromData('bulkId', 'The same for all decisions of one click.'),
   fromData('attempt', 'The number of the claim of the call.', ['attempt'], 'integer'),
   fromData('arguments', 'The arguments, with hidden values masked.', ['arguments'], ['decision', 'arguments'], 'json'),

@@ -79,6 +79,7 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
       checkpoints: notaries,
       tiles: notaries,
       logPublic: config.logPublic,
+      recordsAddresses: config.recordsAddresses,
       metrics,
       clock,
       ids,

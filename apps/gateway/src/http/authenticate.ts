@@ -24,21 +24,22 @@ export function authenticate(
   beforeUnproved: (request: FastifyRequest) => void = () => undefined,
 ): Actor | Promise<Actor> {
   const { authorization } = request.headers;
+  const named = (actor: Actor): Actor => namedBy(request, actor, ports);
   const refuse = (why: string): never => {
     beforeUnproved(request);
     throw unauthenticated(ports, request, why);
   };
   if (authorization === undefined) {
     const signedIn = sessionActor(ports, request, publicUrl);
-    return signedIn === undefined ? refuse('no token') : namedBy(request, signedIn);
+    return signedIn === undefined ? refuse('no token') : named(signedIn);
   }
   const [, token] = bearer.exec(authorization) ?? [];
   if (token === undefined) return refuse('not a bearer token');
   const via = viaOf(request);
   const known = ports.tokens.actorOf(token, via);
-  if (known !== undefined) return namedBy(request, known);
+  if (known !== undefined) return named(known);
   if (ports.oidc?.wasValid(token) !== true) beforeUnproved(request);
-  return providerActor(ports, request, token, via).then((actor) => namedBy(request, actor));
+  return providerActor(ports, request, token, via).then(named);
 }
 
 /** A client names itself. Only the assurance depends on it, and no name raises it. */
@@ -49,10 +50,17 @@ function viaOf({ headers }: FastifyRequest): BearerVia {
 
 const clientName = /^[\x20-\x7e]{1,128}$/;
 
-/** The actor with the name that its client gives itself. It is recorded with what a person decides, and proves nothing. */
-function namedBy({ headers }: FastifyRequest, actor: Actor): Actor {
+/**
+ * The actor with the name that its client gives itself, and the address where the operator records it. Both are recorded
+ * with what a person decides. The name proves nothing.
+ */
+function namedBy({ headers, ip }: FastifyRequest, actor: Actor, { recordsAddresses = false }: GatewayPorts): Actor {
   const client = headers['countersign-client'];
-  return typeof client === 'string' && clientName.test(client) ? { ...actor, client } : actor;
+  return {
+    ...actor,
+    ...(typeof client === 'string' && clientName.test(client) && { client }),
+    ...(recordsAddresses && { address: ip }),
+  };
 }
 
 function sessionActor(ports: GatewayPorts, request: FastifyRequest, publicUrl: URL | undefined): Actor | undefined {

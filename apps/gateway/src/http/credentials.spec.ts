@@ -55,6 +55,29 @@ it('records the session of a response in the inbox by its hash', async () => {
   expect(await dataOf(callId, 'ApprovalResponded')).toMatchObject(proof);
 });
 
+it('records the address of the connection where the operator wants it, whatever a header says', async () => {
+  const recording = await openWorld({ change: (ports) => ({ ...ports, recordsAddresses: true }) });
+  try {
+    const there = createApi(recording);
+    const { callId, approvalId } = await there.pending();
+    const headers = { 'x-forwarded-for': '198.51.100.7', forwarded: 'for=198.51.100.7' };
+    const path = `/v1/approvals/${approvalId}/responses`;
+    expect((await there.send('POST', path, { as: 'me', body: approve, headers })).status).toBe(200);
+    const { body } = await there.send<{ events: readonly EventView[] }>(
+      'GET',
+      `/v1/audit/tool-calls/${callId}/events`,
+      { as: 'auditor' },
+    );
+    const address = expect.stringMatching(/^(::ffff:)?127\.0\.0\.1$|^::1$/) as unknown;
+    expect(body.events.find(({ type }) => type === 'ApprovalResponded')?.data).toMatchObject({ address });
+  } finally {
+    await recording.close();
+  }
+  const { callId, approvalId } = await api.pending();
+  await api.send('POST', `/v1/approvals/${approvalId}/responses`, { as: 'me', body: approve });
+  expect(await dataOf(callId, 'ApprovalResponded')).not.toHaveProperty('address');
+});
+
 it('gives all responses of one click the same id', async () => {
   const asked = [await api.pending(), await api.pending()];
   const body = { ...approve, approvalIds: asked.map(({ approvalId }) => approvalId) };

@@ -46,6 +46,11 @@ export const browsedVariables = {
     .default([]),
 };
 
+/** For processes that receive the answers of people. */
+export const answeringVariables = {
+  COUNTERSIGN_RECORD_ADDRESSES: z.enum(['true', 'false'], 'must be true or false').default('false'),
+};
+
 /** For processes that sign receipts. */
 export const receiptVariables = {
   COUNTERSIGN_RECEIPT_KEY_FILE: z.string().optional(),
