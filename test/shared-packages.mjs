@@ -61,9 +61,9 @@ export function shareMetadata(realm) {
   for (const name of Object.getOwnPropertyNames(Reflect)) realm.Reflect[name] ??= Reflect[name];
 }
 
-/** Shares the packages with the specs of a project, or not: the adapters have versions of their own. */
+/** Shares the packages with the specs of a project; not with the adapters, which have versions of their own. */
 export function shareFor(project) {
-  isOn = project === 'unit';
+  isOn = project !== 'adapters';
   // What the spec before has registered.
   globalThis.__zod_globalRegistry?.clear();
 }
