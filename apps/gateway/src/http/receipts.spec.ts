@@ -115,6 +115,15 @@ describe('the receipt of a claim', () => {
     expect(claims).not.toHaveProperty('approvers');
   });
 
+  it('counts nobody for a call that a grant covers: its person agreed to a kind of call, and to no proposal', async () => {
+    const terms = { toolName: 'granted', match: { any: true }, expiresInMs: 60_000, reason: 'for the test' };
+    expect((await api.send('POST', '/v1/grants', { as: 'ann', body: terms })).status).toBe(201);
+    const { callId, approval } = await request({ toolName: 'granted', needsApproval: true });
+    expect(approval).toBeNull();
+    const claims = claimsOf((await claim(callId)).receipt);
+    expect(claims).toMatchObject({ aud: 'granted', proposalDigest: null, approvals: { count: 0, assurance: null } });
+  });
+
   it('names who agreed where the operator wants it', async () => {
     const of = createApi(named);
     const { callId, approval } = await request({ needsApproval: true }, of);
