@@ -127,7 +127,8 @@ describe('the documents, as other tools read them', () => {
   itWith(hasPython, 'schemathesis finds no answer that the OpenAPI document does not describe', async () => {
     const python = await installPython('clients', 'test/clients/requirements.txt');
     const { agent, me, worker } = server.tokens;
-    const env = { AGENT_TOKEN: agent, PERSON_TOKEN: me, WORKER_TOKEN: worker };
+    const rules = { SCHEMATHESIS_HOOKS: join(journeys, 'schemathesis_rules.py'), PYTHONDONTWRITEBYTECODE: '1' };
+    const env = { AGENT_TOKEN: agent, PERSON_TOKEN: me, WORKER_TOKEN: worker, ...rules };
     // A stream of events has no end.
     const chosen = ['--exclude-operation-id', 'streamEvents', '--phases', 'examples,coverage,fuzzing'];
     const config = ['--config-file', join(journeys, 'schemathesis.toml')];

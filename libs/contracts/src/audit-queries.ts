@@ -30,7 +30,7 @@ const namesSchema = z
     context.addIssue({ code: 'custom', message: 'must be 1 to 100 names, separated by commas' });
     return z.NEVER;
   })
-  .pipe(z.array(z.string()));
+  .pipe(z.array(z.string().min(1)).min(1));
 
 const knownTypes: ReadonlySet<string> = new Set([...eventTypes, unreadableType]);
 

@@ -142,7 +142,7 @@ const toolCallStatesSchema = z
     context.addIssue({ code: 'custom', message });
     return z.NEVER;
   })
-  .pipe(z.array(toolCallStateSchema));
+  .pipe(z.array(toolCallStateSchema).min(1));
 
 /** `GET /v1/tool-calls`. */
 export const listToolCallsQuerySchema = z.strictObject({
