@@ -27,7 +27,10 @@ const policyOf = (when: string, then: string, otherwise: string): Policy =>
 const outcomeOf = (policy: Policy, amount: string): string | undefined =>
   policy.judge([callWith(amount)], nowMs)[0]?.verdict.outcome;
 
-const unreadable = ['1,000,000', '60 USD', '', 'ten', '0x3e8', '１０００', 'NaN'];
+const unreadable = [
+  ...['1,000,000', '60 USD', '', 'ten', '0x3e8', '１０００', 'NaN'],
+  ...['1_000', ' 5', '5 ', '5\n', '-', '.', '٣', '1e', '--5', '5f', '1,5', '€5'],
+];
 const require = '{ require: { quorum: { approve: 1 } } }';
 
 describe('an amount that is no number', () => {
