@@ -195,6 +195,52 @@ describe('notary', () => {
   });
 });
 
+describe('a log key that was changed', () => {
+  const other = createSeedSigner(new Uint8Array(32).fill(8));
+
+  async function changedKey() {
+    const [log, folder] = [createSimulatedLog(), createFolder()];
+    await record(log, eventsOf(3));
+    const first = start(folder, log);
+    await signed(first.notary);
+    await first.stop();
+    await record(log, eventsOf(2));
+    return { log, folder, before: folder.checkpoints.ofTenant('acme') };
+  }
+
+  it('signs nothing, and says how to go on', async () => {
+    const { log, folder, before } = await changedKey();
+    const { notary } = start(folder, log, { signer: other });
+    const refusal = { why: expect.stringMatching(/^log-key-changed: .*audit continue/) };
+    expect(await notary.sign('acme')).toEqual({ status: 'unavailable', ...refusal });
+    expect(notary.health()).toEqual({ status: 'failed', ...refusal });
+    expect(notary.rewound('acme')).toMatchObject(refusal);
+    expect(folder.checkpoints.ofTenant('acme')).toEqual(before);
+  });
+
+  it('signs as before when the old one is put back', async () => {
+    const { log, folder } = await changedKey();
+    const changed = start(folder, log, { signer: other });
+    await changed.notary.sign('acme');
+    await changed.stop();
+    const { notary } = start(folder, log);
+    expect(await signed(notary)).toMatchObject({ origin: 'countersign.example/acme/1', size: 5 });
+  });
+
+  it('signs the next epoch once a person goes on with it', async () => {
+    const { log, folder } = await changedKey();
+    const { notary, stop } = start(folder, log, { signer: other });
+    await notary.sign('acme');
+    expect((await notary.goOn('acme')).status).toBe('signed');
+    expect(await signed(notary)).toMatchObject({ origin: 'countersign.example/acme/2', size: 5 });
+    expect(notary.health()).toEqual({ status: 'ok' });
+    await stop();
+    await record(log, eventsOf(1));
+    const later = start(folder, log, { signer: other });
+    expect(await signed(later.notary)).toMatchObject({ origin: 'countersign.example/acme/2', size: 6 });
+  });
+});
+
 describe('a log that contradicts what was signed', () => {
   /** A log of 20 events, with a signed checkpoint and the folder of its notary. */
   async function signedLog() {

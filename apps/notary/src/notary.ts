@@ -43,7 +43,7 @@ export interface Notary extends LogTiles {
   readonly newest: (tenant: string) => string | undefined;
   /** Signs a checkpoint that covers every event that is recorded now. */
   readonly sign: (tenant: string) => Promise<Signing>;
-  /** Why the log contradicts what was signed; undefined: it does not. */
+  /** Why the log contradicts what was signed, or the log key is another one; undefined: neither. */
   readonly rewound: (tenant: string) => Rewound | undefined;
   /** Goes on with the log of a tenant as the next epoch, although it contradicts what was signed, and signs it. */
   readonly goOn: (tenant: string) => Promise<Signing>;
@@ -145,12 +145,12 @@ export function createNotary(ports: NotaryPorts): Notary {
       return rewound() ?? (why === undefined ? { status: 'ok' } : { status: 'failed', why });
     },
     rewound: (tenant) => {
-      const why = settling.rewound(tenant);
+      const why = settling.rewound(tenant) ?? trees().changedKey(tenant);
       return why === undefined ? undefined : { why, checkpoint: trees().latest(tenant) ?? null };
     },
     goOn: async (tenant) => {
       if (!lead.isActive()) return standby;
-      const why = settling.rewound(tenant);
+      const why = settling.rewound(tenant) ?? trees().changedKey(tenant);
       if (why !== undefined) {
         // It is kept until the next epoch is signed: later, where the log cannot be read now or another tenant's contradicts too.
         accepted.set(tenant, why);

@@ -38,6 +38,8 @@ export interface TenantLog {
   readonly sign: () => Promise<void>;
   /** Why nothing can be signed, although nothing contradicts; undefined: it can. */
   readonly problem: () => string | undefined;
+  /** Why nothing is signed: the newest checkpoint was signed with another log key. Undefined: it was not. */
+  readonly changedKey: () => string | undefined;
   /** Learns of a checkpoint that was signed with this log's key and is kept elsewhere. */
   readonly hear: (note: string) => void;
   /** Whether another notary went on as a later epoch. */
@@ -57,11 +59,12 @@ const triesMax = 5;
 
 /** The log of a tenant, continued from its newest checkpoint. @throws Error when that cannot be read. */
 export function openTenantLog(ports: TenantLogPorts): TenantLog {
-  const { tenant, tree, shared, base, signer, clock, log } = ports;
+  const { tenant, tree, shared, base, signer, clock } = ports;
   const epochs = openSignedEpochs(ports);
-  let [isFirst, isWarned] = [true, false];
+  let isFirst = true;
   let revision: number | undefined;
   let problem: string | undefined;
+  let changedKey: string | undefined;
   let signedAtMs: number | undefined;
   /** The next epoch began as accepted, and is not signed yet. */
   let isBegun = false;
@@ -78,12 +81,13 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
     known.forEach(epochs.learn);
     ({ revision } = found);
   };
-  const warnOfOtherKey = async (): Promise<void> => {
-    const newest = isWarned || shared !== undefined ? undefined : epochs.latest();
-    isWarned = true;
-    if (newest === undefined || isSigned(newest, await signer.keyOf(newest.origin))) return;
-    const { origin } = newest;
-    log.warn({ origin }, 'the newest checkpoint was signed with another log key: auditors need the new vkey');
+  /** A changed log key signs nothing by itself: an auditor who has the old vkey could not tell it from an attacker's. */
+  const checkKey = async (): Promise<void> => {
+    const newest = epochs.latest();
+    if (shared !== undefined || isBegun || newest === undefined || newest.base !== base) return;
+    const isOurs = isSigned(newest, await signer.keyOf(newest.origin));
+    changedKey = isOurs ? undefined : changedKeyWords(tenant);
+    problem = changedKey;
   };
   const unsigned = (): number => tree.size() - (epochs.current()?.size ?? 0);
   const canSign = (): boolean =>
@@ -121,6 +125,7 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
     unsigned,
     learn,
     problem: () => problem,
+    changedKey: () => changedKey,
     hear: (note) => {
       const heard = toKnown({ tenant, epoch: epochs.epoch(), note });
       // One of an earlier epoch says nothing about this one.
@@ -134,10 +139,11 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
       else if (found === undefined || !ports.acceptsContradiction) return found;
       else epochs.beginEpoch(found.why);
       isBegun = true;
+      [problem, changedKey] = [undefined, undefined];
       return undefined;
     },
     sign: async () => {
-      await warnOfOtherKey();
+      await checkKey();
       for (let tries = 0; tries < triesMax && (await signOnce()); tries += 1);
     },
     isOutdated: epochs.isOutdated,
@@ -153,6 +159,10 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
       return keys.map(formatVkey);
     },
   };
+}
+
+function changedKeyWords(tenant: string): string {
+  return `log-key-changed: the newest checkpoint of tenant "${tenant}" was signed with another log key, and nothing is signed. Put the old log key back, or go on with the new one as the next epoch: countersign audit continue --reason TEXT`;
 }
 
 /** Signs the tree as it is. @throws Error when the signature is not one of its key */

@@ -30,6 +30,8 @@ export interface Trees {
   readonly latest: (tenant: string) => string | undefined;
   /** Why nothing can be signed for a tenant, although nothing contradicts. */
   readonly problem: () => string | undefined;
+  /** Why nothing is signed for a tenant: its newest checkpoint was signed with another log key. */
+  readonly changedKey: (tenant: string) => string | undefined;
   readonly newest: (tenant: string) => string | undefined;
   /** Learns of a checkpoint of this tenant and epoch that is kept elsewhere. */
   readonly hear: (tenant: string, note: string) => void;
@@ -137,6 +139,7 @@ export function createTrees(ports: NotaryPorts & Pick<TenantLogPorts, 'accepted'
     },
     problem: () => [...logs.values()].map((log) => log.problem()).find((why) => why !== undefined),
     figures: () => figuresOf([...logs.values()]),
+    changedKey: (tenant) => logs.get(tenant)?.changedKey(),
     newest: (tenant) => logs.get(tenant)?.newest(),
     hear: (tenant, note) => logs.get(tenant)?.hear(note),
     signedTree: (tenant) => {
