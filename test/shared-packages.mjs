@@ -61,9 +61,15 @@ export function shareMetadata(realm) {
   for (const name of Object.getOwnPropertyNames(Reflect)) realm.Reflect[name] ??= Reflect[name];
 }
 
-/** Shares the packages with the specs of a project; not with the adapters, which have versions of their own. */
+/**
+ * The suites that share. The adapters have versions of their own. The processes compare what they read with `isDeepStrictEqual`, which
+ * tells an object of a shared package from one of the spec.
+ */
+const sharing = new Set(['architecture', 'integrations', 'kafka', 'unit']);
+
+/** Shares the packages with the specs of a project, or not. */
 export function shareFor(project) {
-  isOn = project !== 'adapters';
+  isOn = sharing.has(project);
   // What the spec before has registered.
   globalThis.__zod_globalRegistry?.clear();
 }
