@@ -1,7 +1,7 @@
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { readLogFile } from './audit/log.js';
+import { readAuditLines, readLogFile } from './audit/log.js';
 import { flipBitIn } from './harness/bytes.js';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
 import type { Server } from './harness/server.js';
@@ -91,6 +91,10 @@ describe('a log that is not the one that was recorded', () => {
     expect(write.status).toBe(503);
     const read = await http.send({ method: 'GET', path: '/v1/approvals', token: tokens.me });
     expect(read.status).toBe(200);
+    // What is sound is served, and the page says what is not.
+    const page = await http.send({ method: 'GET', path: '/v1/audit/events?before=7', token: tokens.me });
+    expect(readAuditLines(page.text).map(({ position }) => position)).toEqual([1, 2, 3, 5, 6]);
+    expect(page.headers).toMatchObject({ 'countersign-log': 'damaged', 'countersign-log-missing': '4' });
   }, 180_000);
 });
 

@@ -69,3 +69,12 @@ it('shows a call as it was at a moment, by the id of its approval too, and says 
     '/v1/audit/tool-calls/tc_a/events?asOf=2026-10-01T00%3A00%3A00.000Z',
   ]);
 });
+
+it('prints what is sound of a damaged log, names what is missing, and ends with 1', async () => {
+  const headers = { 'countersign-log': 'damaged', 'countersign-log-missing': '8,9' };
+  server.intercept = () => ({ status: 200, body: event, headers });
+  const { code, out, err } = await run('audit', 'log', '--format', 'csv');
+  expect(code).toBe(1);
+  expect(out).toContain(",alice,,'=pay,bot,");
+  expect(err).toMatch(/The log is damaged\.[^]*: 8, 9\.[^]*countersign audit salvage/);
+});

@@ -77,3 +77,16 @@ it('says why a server refuses, and leaves no page behind', async () => {
   expect(err).toContain('no auditor');
   expect(readdirSync(out)).not.toContain('index.html');
 });
+
+it('writes no report of a damaged log', async () => {
+  server.intercept = ({ path }) => {
+    if (path === '/v1/me') return { status: 200, body: { tenant: 'acme' } };
+    if (!path.startsWith('/v1/audit/events')) return undefined;
+    return { status: 200, body: responded, headers: { 'countersign-log-missing': '8' } };
+  };
+  const out = join(folder, 'out');
+  const { code, err } = await run('audit', 'report', '-o', out);
+  expect(code).toBe(1);
+  expect(err).toMatch(/The log is damaged\.[^]*: 8\./);
+  expect(readdirSync(out)).not.toContain('index.html');
+});

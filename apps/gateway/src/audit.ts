@@ -63,12 +63,10 @@ export function createAudit(ports: GatewayPorts, reports: FairTurns): Audit {
     state: (actor, asOf, signal) =>
       reports.run(`${actor.tenant}\n${actor.principal}`, async () => ok(await stateAt(ports, actor, asOf, signal))),
     events: async (actor, query) => {
-      const page = await selectEvents(
-        ports,
-        query.values === 'stored' ? (ports.sealedLog ?? store) : store,
-        actor,
-        query,
-      );
+      const isStored = query.values === 'stored';
+      // What is compared with the tree must be whole.
+      const isWhole = isStored || query.ocsf === '1.9';
+      const page = await selectEvents(ports, isStored ? (ports.sealedLog ?? store) : store, actor, query, isWhole);
       const isAttested = query.ocsf === '1.9' && page.events.length > 0;
       const integrity = isAttested ? await integrityOf(ports, actor, query, page) : undefined;
       return { ...page, file: exportedFile(page.events, query, integrity) };

@@ -10,6 +10,7 @@ import { emptyFolder, openText } from '../audit/output-folder.js';
 import type { TextFile } from '../audit/output-folder.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
+import { damagedError, missingOf } from '../audit/event-pages.js';
 import type { Invocation } from '../invocation.js';
 
 /** The options of `countersign audit report`. */
@@ -54,6 +55,8 @@ async function* eventsOf(
   let path: string | undefined = `/v1/audit/events?${query.toString()}`;
   while (path !== undefined) {
     const response: Response = await client.open(path, { signal: terminal.interrupted });
+    const missing = missingOf(response);
+    if (missing.length > 0) throw damagedError(missing);
     const { body } = response;
     if (body === null) return;
     const lines = createInterface({ input: Readable.fromWeb(body) });

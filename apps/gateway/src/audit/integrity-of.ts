@@ -41,7 +41,7 @@ async function storedForm(ports: GatewayPorts, actor: Actor, query: AuditEventsQ
   const before = Math.max(...positions) + 1;
   while (after !== null && stored.length < events.length) {
     const part: AuditEventsQuery = { ...query, order: 'asc', after, before };
-    const page: EventsPage = await selectEvents(ports, ports.sealedLog ?? ports.store, actor, part);
+    const page: EventsPage = await selectEvents(ports, ports.sealedLog ?? ports.store, actor, part, true);
     stored.push(...page.events);
     after = page.next;
   }

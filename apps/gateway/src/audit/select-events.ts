@@ -5,6 +5,8 @@ import type { AuditEventsQuery, LogEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import type { EventBlock, ReadModel, WantedEvents } from '@countersign/read-model';
 import type { GatewayPorts } from '../ports.js';
+import { soundPart, wholePart } from './sound-part.js';
+import type { ReadPart, SoundPart } from './sound-part.js';
 import { searchOf } from './wanted-events.js';
 import type { Search } from './wanted-events.js';
 
@@ -15,40 +17,51 @@ export interface EventsPage {
   readonly next: number | null;
   /** The position of the log that the page shows. */
   readonly position: number;
+  /** Where the page could have an event that is damaged or missing. */
+  readonly missing: readonly number[];
 }
 
 const limitDefault = 1000;
 /** A page ends early when it is as large as this, or when so many events were read for it: no search keeps others waiting. */
 const [bytesMax, readsMax] = [16 * 1024 * 1024, 25_000];
 const pageSize = 256;
+/** A page ends early when it names so many damaged events. */
+const missingMax = 200;
 
 /**
- * Selects events of the tenant. It reads the log only where the summaries of the read model say that something may be. The page is
- * in memory, so that a damaged log is an error and not an end.
+ * Selects events of the tenant. It reads the log only where the summaries of the read model say that something may be.
  * @param store the log, or the log as it is stored.
+ * @param isWhole whether a damaged event is an error. Otherwise the page has the sound ones, and names the others.
+ * @throws EventStoreDamagedError also when too much is damaged for one page, or nobody knows where.
  */
 export async function selectEvents(
   ports: Pick<GatewayPorts, 'readModel' | 'commands'>,
   store: Pick<EventStore, 'readAll'>,
   actor: Actor,
   query: AuditEventsQuery,
+  isWhole: boolean,
 ): Promise<EventsPage> {
   const search = searchOf(ports, actor, query);
   const page = createPage(search, query);
+  const read = isWhole ? wholePart(store) : soundPart(store);
   const position = ports.readModel.checkpoint();
   const isUp = query.order !== 'desc';
   for (const part of partsOf(ports.readModel, search.wanted, query, position)) {
     if (part !== null) {
-      const events = (await readBlock(store, part)).filter((event) => event.position > part.after);
-      const last = page.take(isUp ? events : events.toReversed());
+      const { events: all, missing } = await readBlock(read, part);
+      const events = all.filter((event) => event.position > part.after);
+      const last = page.take(
+        isUp ? events : events.toReversed(),
+        missing.filter((position) => position > part.after),
+      );
       // From the newest, the next part begins with the event at `start`.
       const next = last ?? (isUp ? part.end : part.start + 1);
-      if (last !== undefined || page.isSpent()) return { events: page.events, next, position };
+      if (last !== undefined || page.isSpent()) return { ...page.found(), next, position };
     }
     // The log may be long: others get their turn between its parts.
     await setImmediate();
   }
-  return { events: page.events, next: null, position };
+  return { ...page.found(), next: null, position };
 }
 
 /** What is read of a block: the events after `after`. */
@@ -111,45 +124,53 @@ function down(after: number, before: number): Walk {
 }
 
 /** All events of a block. Its end was folded, so they are recorded. */
-async function readBlock(store: Pick<EventStore, 'readAll'>, { start, end }: EventBlock): Promise<readonly LogEvent[]> {
-  const events: LogEvent[] = [];
+async function readBlock(read: ReadPart, { start, end }: EventBlock): Promise<Omit<SoundPart, 'end'>> {
+  const [events, missing]: [LogEvent[], number[]] = [[], []];
   for (let at = start; at < end;) {
-    const read = await store.readAll(at, pageSize);
-    const last = read.at(-1);
-    if (last === undefined) return events;
-    events.push(...read.filter(({ position }) => position <= end));
-    at = last.position;
+    const part = await read(at, pageSize);
+    if (part.end === at) break;
+    events.push(...part.events.filter(({ position }) => position <= end));
+    missing.push(...part.missing.filter((position) => position <= end));
+    at = part.end;
   }
-  return events;
+  return { events, missing };
 }
 
 interface Page {
-  readonly events: readonly LogEvent[];
+  readonly found: () => Pick<EventsPage, 'events' | 'missing'>;
   /** Takes the wanted ones of a block, in order. Returns the position of the last one when the page is full. */
-  readonly take: (events: readonly LogEvent[]) => number | undefined;
+  readonly take: (events: readonly LogEvent[], missing: readonly number[]) => number | undefined;
   /** Returns whether enough was read for one page. */
   readonly isSpent: () => boolean;
 }
 
 function createPage(
   search: Search,
-  { limit = limitDefault, after = 0, before = Number.MAX_SAFE_INTEGER }: AuditEventsQuery,
+  { limit = limitDefault, after = 0, before = Number.MAX_SAFE_INTEGER, order }: AuditEventsQuery,
 ): Page {
-  const events: LogEvent[] = [];
+  const [events, missing]: [LogEvent[], number[]] = [[], []];
   let [bytes, reads] = [0, 0];
+  const lastOf = (read: readonly LogEvent[]): number | undefined => {
+    reads += read.length;
+    for (const event of read) {
+      const { position } = event;
+      if (position <= after || position >= before || !search.isWanted(event)) continue;
+      events.push(event);
+      bytes += isReadable(event) ? weigh(event) : 512;
+      if (events.length >= limit || bytes >= bytesMax) return position;
+    }
+    return undefined;
+  };
   return {
-    events,
-    take: (read) => {
-      reads += read.length;
-      for (const event of read) {
-        const { position } = event;
-        if (position <= after || position >= before || !search.isWanted(event)) continue;
-        events.push(event);
-        bytes += isReadable(event) ? weigh(event) : 512;
-        if (events.length >= limit || bytes >= bytesMax) return position;
-      }
-      return undefined;
+    found: () => ({ events, missing }),
+    take: (read, lost) => {
+      const last = lastOf(read);
+      // Those behind the end of the page are the next one's.
+      const isBehind = (position: number): boolean =>
+        last !== undefined && (order === 'desc' ? position < last : position > last);
+      missing.push(...lost.filter((at) => at > after && at < before && !isBehind(at)));
+      return last;
     },
-    isSpent: () => reads >= readsMax,
+    isSpent: () => reads >= readsMax || missing.length >= missingMax,
   };
 }

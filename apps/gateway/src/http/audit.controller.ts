@@ -44,9 +44,10 @@ export class AuditController {
     whenOver(this.#http, request, reply, caps.streams.take(actor));
     const isHead = request.method === 'HEAD';
     if (!isHead) ports.use?.auditRead(actor, { what: 'export', ...readOf(query) });
-    const { file, next, position } = await audit.events(actor, query);
+    const { file, next, position, missing } = await audit.events(actor, query);
     const headers = {
       ...markOf(ports),
+      ...(missing.length > 0 && { 'countersign-log': 'damaged', 'countersign-log-missing': missing.join(',') }),
       ...{ 'content-type': file.contentType, 'countersign-position': String(position) },
       ...(next !== null && { link: linkTo(request.url, query, next) }),
       ...(file.ending !== undefined && {

@@ -151,7 +151,16 @@ describe('an answer to a page of an origin that is served', () => {
     expect(answer.headers).toMatchObject({ 'access-control-allow-origin': desk, vary: 'Origin' });
     expect(listOf(answer.headers['access-control-expose-headers'])).toEqual(
       expect.arrayContaining([
-        ...['Countersign-Log', 'Countersign-Position', 'ETag', 'Idempotent-Replayed', 'Link', 'Location', 'RateLimit'],
+        ...[
+          'Countersign-Log',
+          'Countersign-Log-Missing',
+          'Countersign-Position',
+          'ETag',
+          'Idempotent-Replayed',
+          'Link',
+          'Location',
+          'RateLimit',
+        ],
         ...['RateLimit-Policy', 'Request-Id', 'Retry-After'],
       ]),
     );

@@ -119,6 +119,15 @@ const sharedHeaders = {
     schema: { type: 'string' },
     example: '</v1/audit/events?types=ApprovalResponded&after=1204>; rel="next"',
   },
+  Log: {
+    description: '`damaged`: stored events are damaged. What is sound is shown. Absent: none that is known.',
+    schema: { type: 'string', enum: ['damaged'] },
+  },
+  LogMissing: {
+    description: 'The positions of damaged events that the page could have had, separated by commas.',
+    schema: { type: 'string' },
+    example: '1204,1205',
+  },
   IdempotentReplayed: {
     description: '`true`: an earlier request with the same `Idempotency-Key` was this command.',
     schema: { type: 'string', enum: ['true'] },

@@ -42,7 +42,7 @@ function successes(route: Route, book: SchemaRegistry): Record<string, JsonSchem
   if (route.stream !== undefined) {
     const schema = streamSchemas[route.stream] ?? { type: 'string' };
     const ofStream = route.method === 'GET' ? [] : ['IdempotentReplayed'];
-    const ofPages = route.isPaged === true ? ['Position', 'Link'] : [];
+    const ofPages = route.isPaged === true ? ['Position', 'Link', 'Log', 'LogMissing'] : [];
     const binary = (route.files ?? []).map((type) => [type, { schema: { type: 'string' } }] as const);
     const { description, ...example } = route.streamed ?? { description: streamWords[route.stream] };
     return {
@@ -77,6 +77,8 @@ function headersNamed(...names: readonly string[]): JsonSchema {
 
 const headerNames: Readonly<Record<string, string>> = {
   Position: 'Countersign-Position',
+  Log: 'Countersign-Log',
+  LogMissing: 'Countersign-Log-Missing',
   RequestId: 'Request-Id',
   RateLimitPolicy: 'RateLimit-Policy',
   IdempotentReplayed: 'Idempotent-Replayed',

@@ -27,7 +27,7 @@ export interface Documented {
 }
 
 /** Headers that only some answers of a status have. */
-const sometimes = ['Countersign-Position', 'Idempotent-Replayed', 'Link'];
+const sometimes = ['Countersign-Log', 'Countersign-Log-Missing', 'Countersign-Position', 'Idempotent-Replayed', 'Link'];
 const ours = [
   ...['Countersign-Position', 'Idempotent-Replayed', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy'],
   ...['Request-Id', 'Retry-After', 'WWW-Authenticate'],

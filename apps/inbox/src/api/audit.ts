@@ -1,12 +1,15 @@
 import type { LogEventView, StateAt } from '@countersign/contracts';
 import { http, orUnreachable, ourHeaders, refusalOf, send } from './http.js';
-import { UnreachableError } from './problem.js';
+import { ProblemError, UnreachableError } from './problem.js';
+import type { Problem } from './problem.js';
 
 /** A page of a search of the log. */
 export interface LogPage {
   readonly events: readonly LogEventView[];
   /** The address of the next page; undefined: everything was looked through. */
   readonly next: string | undefined;
+  /** Set when the log is damaged where the page looked: its sound events are shown. */
+  readonly problem: Problem | undefined;
 }
 
 /** A page as a file. */
@@ -27,16 +30,25 @@ export function firstPage(query: URLSearchParams): string {
 
 /** One page of the log. @throws ProblemError, UnreachableError */
 export async function readLogPage(address: string, signal: AbortSignal): Promise<LogPage> {
-  const { body, next } = await open(address, signal);
+  const { body, next, missing } = await open(address, signal);
   const lines = (await body.text()).split('\n').filter((line) => line !== '');
-  return { events: lines.map((line) => JSON.parse(line) as LogEventView), next };
+  return {
+    events: lines.map((line) => JSON.parse(line) as LogEventView),
+    next,
+    problem: missing === undefined ? undefined : damage(missing),
+  };
 }
 
-/** One page of the log as a file. @throws ProblemError, UnreachableError */
-export async function readLogFile(
-  address: string,
-): Promise<{ readonly body: Blob; readonly next: string | undefined }> {
-  return open(address, new AbortController().signal);
+/** One page of the log as a file. @throws ProblemError also when damaged events are missing, UnreachableError */
+export async function readLogFile(address: string): Promise<LogFile> {
+  const { missing, ...file } = await open(address, new AbortController().signal);
+  if (missing !== undefined) throw new ProblemError(damage(missing));
+  return file;
+}
+
+function damage(positions: string): Problem {
+  const detail = `The log is damaged. What is recorded at these positions cannot be shown, and may belong to the search: ${positions.replaceAll(',', ', ')}.`;
+  return { status: 200, code: 'log-damaged', detail };
 }
 
 /** How the tenant stood at a moment; now without one. */
@@ -49,7 +61,8 @@ async function open(address: string, signal: AbortSignal) {
     const response = await http.open({ path: address, headers: ourHeaders, signal: over }).catch(orUnreachable);
     if (!response.ok) throw refusalOf(response.status, await response.json().catch(() => undefined), path);
     const next = /^<([^>]+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1];
-    return { body: await response.blob(), next };
+    const missing = response.headers.get('countersign-log-missing') ?? undefined;
+    return { body: await response.blob(), next, missing };
   } catch (error) {
     if (error instanceof TypeError || error instanceof DOMException)
       throw new UnreachableError('no answer', { cause: error });

@@ -28,7 +28,7 @@ export function Events({ events, isLoading, hasMore, problem, more }: FoundEvent
       </ol>
       {hasMore && !isLoading && (
         <button className="button" type="button" onClick={more}>
-          {problem === undefined ? 'Show more' : 'Try again'}
+          {problem === undefined || problem.code === 'log-damaged' ? 'Show more' : 'Try again'}
         </button>
       )}
     </section>

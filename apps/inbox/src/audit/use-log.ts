@@ -47,7 +47,9 @@ export function useLog(query: string, isClear: boolean): FoundEvents {
       ({ page, found }) => {
         if (abort.signal.aborted) return;
         const events = [...walk.events, ...found];
-        setWalk({ key, events, next: page.next, isLoading: found.length === 0 && page.next !== undefined });
+        const { next: following, problem = walk.problem } = page;
+        const isLoading = found.length === 0 && following !== undefined;
+        setWalk({ key, events, next: following, isLoading, ...(problem && { problem }) });
       },
       (error: unknown) => {
         if (!abort.signal.aborted) setWalk({ ...walk, isLoading: false, problem: problemOf(error) });
@@ -56,7 +58,9 @@ export function useLog(query: string, isClear: boolean): FoundEvents {
     return () => abort.abort();
     // `next` and the key name all that is read.
   }, [key, next, isLoading]);
-  const more = (): void => setWalk({ key, events: walk.events, next, isLoading: true });
+  // What a page could not show is said until the search ends.
+  const damage = walk.problem?.code === 'log-damaged' ? { problem: walk.problem } : {};
+  const more = (): void => setWalk({ key, events: walk.events, next, isLoading: true, ...damage });
   return { events: walk.events, isLoading, hasMore: next !== undefined, problem: walk.problem, more };
 }
 

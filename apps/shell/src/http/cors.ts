@@ -19,7 +19,16 @@ const allowedHeaders = [
 
 /** The response headers that a page may read, besides the few that every page may. */
 const exposedHeaders = [
-  ...['Allow', 'Countersign-Log', 'Countersign-Position', 'ETag', 'Idempotent-Replayed', 'Link', 'Location'],
+  ...[
+    'Allow',
+    'Countersign-Log',
+    'Countersign-Log-Missing',
+    'Countersign-Position',
+    'ETag',
+    'Idempotent-Replayed',
+    'Link',
+    'Location',
+  ],
   ...['RateLimit', 'RateLimit-Policy', 'Request-Id', 'Retry-After', 'WWW-Authenticate'],
 ].join(', ');
 
