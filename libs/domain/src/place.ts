@@ -1,6 +1,7 @@
 import type { OtherDefinition, PlaceLabel } from '@countersign/contracts';
 
-const otherDefinition: OtherDefinition = 'with another definition of the tool';
+/** Nothing but what the server says of the tool differs. */
+export const otherDefinition: OtherDefinition = 'with another definition of the tool';
 
 /** Each label that says to what the arguments of a call are relative, with the words for another one. */
 const places: Readonly<Record<PlaceLabel, string>> = {

@@ -3,7 +3,7 @@ import type { RuleResult } from './decider.js';
 import { refused } from './decider.js';
 import { areEqualJson } from './json-equality.js';
 import type { ToolCallProposal } from './tool-call.commands.js';
-import { otherPlace } from './place.js';
+import { otherDefinition, otherPlace } from './place.js';
 import { callState } from './tool-call.state.js';
 import type { ToolCall } from './tool-call.state.js';
 
@@ -58,11 +58,14 @@ const tooLateToDeny = 'without `deny`, and it was claimed';
 /** How a request differs from the recorded one; undefined: it is the same. */
 function differenceOf(proposal: ToolCallProposal, call: ToolCall): string | undefined {
   const { request } = call;
+  const place = otherPlace(request.labels, proposal.labels);
   const differences: readonly (readonly [isDifferent: boolean, how: string])[] = [
     // Attack: an agent registers the call of another first, laxer, and the owner's own request finds it allowed.
     [request.requestedBy !== proposal.requestedBy, 'by another principal'],
     [request.agentId !== proposal.agentId, 'for another agent'],
     [request.toolName !== proposal.toolName, 'for another tool'],
+    [place !== undefined && place !== otherDefinition, place ?? ''],
+    // The worker SDK goes on with a call of which nothing but the schema or the definition differs: it does not run.
     [hasOnlyOtherSchema(proposal, request), otherSchema],
     // The digest of the request, not of an edit: the agent repeats what it asked.
     [request.actionDigest !== proposal.actionDigest, request.salt === null ? unreadable : 'with other arguments'],
@@ -72,8 +75,7 @@ function differenceOf(proposal: ToolCallProposal, call: ToolCall): string | unde
     [parentOf(request) !== parentOf(proposal), 'inside another call'],
     [!isSameBatch(proposal, request) && !isNamedAgain(proposal, call), 'in another batch'],
   ];
-  // Last: the worker SDK goes on when nothing but the definition differs, and its gate does not run the tool.
-  return differences.find(([isDifferent]) => isDifferent)?.[1] ?? otherPlace(request.labels, proposal.labels);
+  return differences.find(([isDifferent]) => isDifferent)?.[1] ?? place;
 }
 
 /** Without the salt no digest can be compared: the values are erased, or their key is lost. */

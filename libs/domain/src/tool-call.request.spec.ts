@@ -112,6 +112,8 @@ describe('RequestToolCall', () => {
     [{ agentId: 'other' }, 'for another agent'],
     [{ toolName: 'other' }, 'for another tool'],
     [{ toolSchemaHash: digestOf('s') }, 'with another input schema of the tool'],
+    [{ toolSchemaHash: digestOf('s'), labels: { cwd: '/other' } }, 'for another folder'],
+    [{ toolSchemaHash: digestOf('s'), labels: { mcpDefinition: 'd' } }, 'with another input schema of the tool'],
     [{ toolSchemaHash: digestOf('s'), arguments: { path: '/other' } }, 'with other arguments'],
   ])('says what differs: %j', (call, how) => {
     given(history(request()))

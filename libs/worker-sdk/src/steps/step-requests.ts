@@ -1,10 +1,11 @@
 import { otherDefinition, otherSchema } from '@countersign/contracts';
+import type { ToolCallView } from '@countersign/contracts';
 import type { Client } from '../ledger/client.js';
 import { isRefusal } from '../errors.js';
 import type { MayClaim } from '../ledger/may-claim.js';
 import { sameCallsOf } from '../ledger/read-run.js';
 import { rejectOnAbort } from '../ledger/reject-on-abort.js';
-import type { Requests } from '../ledger/requests.js';
+import type { RequestOptions, Requests } from '../ledger/requests.js';
 
 /** The dependencies of the requests of steps. */
 export interface StepRequestPorts {
@@ -21,13 +22,18 @@ export function createStepRequests(ports: StepRequestPorts): Pick<Requests, 'too
   return {
     toolCalls: async (body, options = {}) => {
       if (body.calls.some(({ toolName }) => runsHere(toolName))) await unlessAborted(mayClaim(), options.signal);
-      try {
-        return await requests.toolCalls(body, options);
-      } catch (error) {
-        const same = isRepeated(error) ? await sameCallsOf(client, body, { signal: options.signal }) : undefined;
-        if (same === undefined) throw error;
-        return same;
-      }
+      const request = async (now: RequestOptions): Promise<readonly ToolCallView[]> => {
+        try {
+          return await requests.toolCalls(body, now);
+        } catch (error) {
+          const isKnown = isRepeated(error) || isKeyReused(error);
+          const same = isKnown ? await sameCallsOf(client, body, { signal: options.signal }) : undefined;
+          if (same === undefined) throw error;
+          // Another request had the key. Without it the server compares the calls, with all that makes them the same.
+          return isKeyReused(error) ? request({ ...now, requestId: undefined, idempotencyKey: undefined }) : same;
+        }
+      };
+      return request(options);
     },
   };
 }
@@ -38,12 +44,13 @@ async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefine
   await Promise.race([work, aborted.promise]).finally(aborted.release);
 }
 
+const isKeyReused = (error: unknown): boolean => isRefusal(error, 'idempotency-key-reused');
+
 /**
  * The call is recorded, and it does not run with the tool as it is now: its claim refuses another schema, the MCP gate
- * another definition. The schema is part of the request, so the key of the request counts as reused.
+ * another definition.
  */
 function isRepeated(error: unknown): boolean {
-  if (isRefusal(error, 'idempotency-key-reused')) return true;
   if (!isRefusal(error, 'tool-call-mismatch')) return false;
   const detail = error.problem?.detail ?? error.message;
   return detail.includes(otherSchema) || detail.includes(otherDefinition);

@@ -63,10 +63,12 @@ async function errorsOf({ request }: FakeCall, index: number): Promise<readonly 
 /** How a request differs from the recorded call; undefined: it is the same. */
 function differenceOf(known: FakeCall, made: FakeCall): string | undefined {
   const [one, other] = [known.request, made.request];
+  const place = otherPlace(one.labels, other.labels);
   const hasOtherSchema = known.digestInput.toolSchemaHash !== made.digestInput.toolSchemaHash;
   const differences: readonly (readonly [isDifferent: boolean, how: string])[] = [
     [known.view.agentId !== made.view.agentId, 'for another agent'],
     [one.toolName !== other.toolName, 'for another tool'],
+    [place !== undefined && place !== otherDefinition, place ?? ''],
     [hasOtherSchema && isSameJson(one.arguments, other.arguments), otherSchema],
     [known.requestedDigest !== made.requestedDigest, 'with other arguments'],
     [one.idempotent !== other.idempotent, 'with another `idempotent`'],
@@ -81,7 +83,7 @@ function differenceOf(known: FakeCall, made: FakeCall): string | undefined {
       'without `needsApproval`, and it was claimed',
     ],
   ];
-  return differences.find(([isDifferent]) => isDifferent)?.[1] ?? otherPlace(one.labels, other.labels);
+  return differences.find(([isDifferent]) => isDifferent)?.[1] ?? place;
 }
 
 function otherPlace(one: RequestedCall['labels'] = {}, other: RequestedCall['labels'] = {}): string | undefined {

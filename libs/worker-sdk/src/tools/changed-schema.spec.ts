@@ -23,10 +23,9 @@ afterEach(async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.close(0)));
 });
 
-const pay = (inputSchema: z.ZodObject): GateTool =>
+const pay = (inputSchema: z.ZodObject, labels?: Readonly<Record<string, string>>): GateTool =>
   gateTool({
-    name: 'pay',
-    inputSchema,
+    ...{ name: 'pay', inputSchema, ...(labels && { labels }) },
     needsApproval: true,
     execute: (input) => {
       ran.push(input);
@@ -149,5 +148,30 @@ describe('a recorded call', () => {
     const outcome = await workerOf(form(z.object({ a: z.string() }))).step(stepOf({ a: 1 }));
     expect(outcome.clientCalls).toEqual([]);
     expect(outcome.results).toMatchObject([{ status: 'failed', error: { code: 'tool-schema-changed' } }]);
+  });
+});
+
+describe('a call that was approved for one folder', () => {
+  const inFolder = (schema: z.ZodObject, cwd: string) => pay(schema, { cwd });
+
+  it.each([
+    ['in a request with the same id', before, { requestId: 'once' }],
+    ['with another schema too', z.object({ a: z.number(), b: z.number().default(7) }), {}],
+  ])('is not the same in another one, %s', async (_, schema, more) => {
+    const { countersign, workerOf } = setUp();
+    await workerOf(inFolder(before, '/staging')).step(stepOf({ a: 1 }, more));
+    countersign.approve('1');
+    const elsewhere = workerOf(inFolder(schema, '/production'));
+    await expect(elsewhere.step(stepOf({ a: 1 }, more))).rejects.toMatchObject({ code: 'tool-call-mismatch' });
+    expect(ran).toEqual([]);
+  });
+
+  it('is the same when the request with its id comes again with another label that is no place', async () => {
+    const { countersign, workerOf } = setUp();
+    const again = stepOf({ a: 1 }, { requestId: 'once' });
+    await workerOf(inFolder(before, '/staging')).step(again);
+    countersign.approve('1');
+    const later = workerOf(pay(before, { cwd: '/staging', team: 'ops' }));
+    expect((await later.step(again)).results).toMatchObject([{ status: 'succeeded' }]);
   });
 });
