@@ -17,6 +17,8 @@ const dispatchers = [1, 2].map((version) => Symbol.for(`undici.globalDispatcher.
 
 /** How long a spec's sockets, timers and child processes may take to end after its last hook. */
 const closingMsMax = 5_000;
+/** A limit of a test finds what hangs. In CI all suites share the processors, and the machine may be slow. */
+const patience = process.env.CI ? 3 : 1;
 
 export default class extends TestEnvironment {
   #path;
@@ -24,6 +26,7 @@ export default class extends TestEnvironment {
   #cpuBefore = usedCpuMs();
   #openBefore;
   #hasFailed = false;
+  #prolonged = new WeakSet();
 
   constructor(config, context) {
     super(config, context);
@@ -43,10 +46,18 @@ export default class extends TestEnvironment {
     this.#openBefore = openResources();
   }
 
-  handleTestEvent({ name, test }) {
+  handleTestEvent({ name, test, hook }, { testTimeout }) {
+    if (name === 'test_fn_start') this.#prolong(test, testTimeout);
+    if (name === 'hook_start') this.#prolong(hook, testTimeout);
     if (name === 'test_done' && test.errors.length > 0) this.#hasFailed = true;
     // The last event of a spec. Jest takes its coverage after that.
     if (name === 'teardown' && this.global.__coverage__) keepNewCoverage(this.global.__coverage__);
+  }
+
+  #prolong(limited, usual) {
+    if (this.#prolonged.has(limited)) return;
+    this.#prolonged.add(limited);
+    limited.timeout = (limited.timeout ?? usual) * patience;
   }
 
   /** @throws Error when the spec leaves behind what would keep a process running: a socket, a timer, a child process. */
