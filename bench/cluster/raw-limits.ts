@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { EventStoreDBClient, jsonEvent, streamNameFilter } from '@eventstore/db-client';
 import type { RecordedEvent } from '@countersign/contracts';
+import { createWithLeaders } from '@countersign/message-bus/kafka';
+import { systemClock } from '@countersign/runtime';
 import { Kafka, logLevel } from 'kafkajs';
 import { closedLoop, percentile } from '../closed-loop.ts';
 import type { Engines } from './engines.ts';
@@ -22,7 +24,7 @@ export async function rawKafkaRates(
   const topic = `bench-raw-${randomUUID().slice(0, 8)}`;
   const admin = kafka.admin();
   await admin.connect();
-  await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions: 12, replicationFactor: 1 }] });
+  await createWithLeaders(admin, [{ topic, numPartitions: 12, replicationFactor: 1 }], systemClock);
   const producer = kafka.producer({ allowAutoTopicCreation: false });
   await producer.connect();
   const value = Buffer.alloc(500, 'x');
@@ -51,7 +53,7 @@ export async function rawPublishToHandler(brokers: readonly string[], seconds: n
   const topic = `bench-alone-${randomUUID().slice(0, 8)}`;
   const admin = kafka.admin();
   await admin.connect();
-  await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions: 1, replicationFactor: 1 }] });
+  await createWithLeaders(admin, [{ topic, numPartitions: 1, replicationFactor: 1 }], systemClock);
   const [producer, consumer] = [
     kafka.producer({ allowAutoTopicCreation: false }),
     kafka.consumer({ groupId: `${topic}-group` }),

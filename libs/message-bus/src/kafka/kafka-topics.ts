@@ -107,7 +107,7 @@ export function createKafkaTopics(kafka: Kafka, names: TopicNames, clock: Clock)
  * (`waitForLeaders`) fails when the asked broker does not know a topic yet, and ends before a leader knows its role: a
  * consumer that starts then loses its partition again, and handles messages twice.
  */
-async function createWithLeaders(admin: Admin, topics: ITopicConfig[], clock: Clock): Promise<void> {
+export async function createWithLeaders(admin: Admin, topics: ITopicConfig[], clock: Clock): Promise<void> {
   await admin.createTopics({ topics, waitForLeaders: false });
   const names = topics.map(({ topic }) => topic);
   for (const name of names) await onceLed(clock, () => admin.fetchTopicOffsets(name));
