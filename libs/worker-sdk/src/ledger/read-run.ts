@@ -1,4 +1,5 @@
-import type { JsonObject, RequestToolCalls, ToolCallView } from '@countersign/contracts';
+import { isSettled, placeLabelsOf } from '@countersign/contracts';
+import type { JsonObject, RequestedCall, RequestToolCalls, ToolCallView } from '@countersign/contracts';
 import type { Client } from './client.js';
 import { isRefusal } from '../errors.js';
 import { isJsonObject, isSameJson } from '../tools/schema.js';
@@ -29,23 +30,40 @@ export async function callsOfState(
   return Promise.all(ids.map((callId) => client.getToolCall(callId, options)));
 }
 
-/** The recorded calls of a request that differ from it in nothing but the schema of their tools; undefined: not all do. */
+/**
+ * The recorded calls of a request; undefined: not all are recorded with these arguments, or one of several differs in more than
+ * the schema or the definition of its tool.
+ */
 export async function sameCallsOf(
   client: Client,
-  { runId, agentId, calls }: RequestToolCalls,
+  { runId, agentId, batchMode, calls }: RequestToolCalls,
   options: CallOptions,
 ): Promise<readonly ToolCallView[] | undefined> {
   const recorded = await callsOfRun(client, runId, options);
-  const same = calls.map(({ toolCallId, toolName, arguments: args }) =>
+  const same = calls.map((call) =>
     recorded.find(
       (view) =>
-        view.toolCallId === toolCallId &&
-        view.toolName === toolName &&
+        view.toolCallId === call.toolCallId &&
+        view.toolName === call.toolName &&
         view.agentId === agentId &&
-        isSameJson(requestedArguments(view), args),
+        isSameJson(requestedArguments(view), call.arguments) &&
+        (batchMode !== 'all-or-nothing' || calls.length === 1 || mayGoOn(view, call)),
     ),
   );
   return same.every((view) => view !== undefined) ? same : undefined;
+}
+
+/** In an all-or-nothing batch the server judges no call alone, and a record says nothing about the place of an allowed call. */
+function mayGoOn({ approval, state }: ToolCallView, { deny, needsApproval, labels = {} }: RequestedCall): boolean {
+  if (isSettled(state)) return true;
+  if (deny !== undefined || (needsApproval === true && approval === null)) return false;
+  return isSameJson(placeOf(approval?.labels ?? {}), placeOf(labels));
+}
+
+/** Another definition of the tool is refused at the claim. */
+function placeOf(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const { mcpDefinition, ...place } = placeLabelsOf(labels);
+  return place;
 }
 
 /**

@@ -99,7 +99,10 @@ async function repeatOf(view: ToolCallView, tool: GateTool, context: ApprovalCon
   if (checked.valid && isSameJson(checked.arguments, args)) return requestOf(view, tool, checked, context);
   // It never runs: its claim refuses the schema. The server would refuse the arguments by the schema that the tool has now.
   const { clientExecuted, idempotent } = tool;
-  return { toolCallId, toolName, arguments: args, needsApproval: approval !== null, clientExecuted, idempotent };
+  return {
+    ...{ toolCallId, toolName, arguments: args, needsApproval: approval !== null, clientExecuted, idempotent },
+    ...labelsOf(tool),
+  };
 }
 
 async function requestOf(
@@ -124,9 +127,14 @@ async function requestOf(
     idempotent: tool.idempotent,
     ...(tool.expiresInMs === undefined ? {} : { expiresInMs: tool.expiresInMs }),
     ...(tool.allowedDecisions === undefined ? {} : { allowedDecisions: [...tool.allowedDecisions] }),
-    ...(tool.labels === undefined ? {} : { labels: { ...tool.labels } }),
+    ...labelsOf(tool),
     ...(tool.hints === undefined ? {} : { hints: tool.hints }),
   };
+}
+
+/** The labels say to what the arguments are relative, so they are part of every request. */
+function labelsOf({ labels }: GateTool): Pick<RequestedCall, 'labels'> {
+  return labels === undefined ? {} : { labels: { ...labels } };
 }
 
 function callStateOf(planned: Planned): CallState {

@@ -1,5 +1,5 @@
 import { otherDefinition, otherSchema } from '@countersign/contracts';
-import type { ToolCallView } from '@countersign/contracts';
+import type { RequestToolCalls, ToolCallView } from '@countersign/contracts';
 import type { Client } from '../ledger/client.js';
 import { isRefusal } from '../errors.js';
 import type { MayClaim } from '../ledger/may-claim.js';
@@ -22,18 +22,24 @@ export function createStepRequests(ports: StepRequestPorts): Pick<Requests, 'too
   return {
     toolCalls: async (body, options = {}) => {
       if (body.calls.some(({ toolName }) => runsHere(toolName))) await unlessAborted(mayClaim(), options.signal);
-      const request = async (now: RequestOptions): Promise<readonly ToolCallView[]> => {
+      const request = async (asked: RequestToolCalls, now: RequestOptions): Promise<readonly ToolCallView[]> => {
         try {
-          return await requests.toolCalls(body, now);
+          return await requests.toolCalls(asked, now);
         } catch (error) {
           const isKnown = isRepeated(error) || isKeyReused(error);
-          const same = isKnown ? await sameCallsOf(client, body, { signal: options.signal }) : undefined;
+          const same = isKnown ? await sameCallsOf(client, asked, { signal: options.signal }) : undefined;
           if (same === undefined) throw error;
+          const withoutKey = { ...now, requestId: undefined, idempotencyKey: undefined };
           // Another request had the key. Without it the server compares the calls, with all that makes them the same.
-          return isKeyReused(error) ? request({ ...now, requestId: undefined, idempotencyKey: undefined }) : same;
+          if (isKeyReused(error)) return request(asked, withoutKey);
+          if (asked.calls.length === 1 || asked.batchMode === 'all-or-nothing') return same;
+          // The attack: the server names the first difference alone, and the next call was approved for another folder.
+          const views: ToolCallView[] = [];
+          for (const call of asked.calls) views.push(...(await request({ ...asked, calls: [call] }, withoutKey)));
+          return views;
         }
       };
-      return request(options);
+      return request(body, options);
     },
   };
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { gateTool } from './gate-tool.js';
 import type { Step } from '../state.js';
 import { createFakeCountersign } from '../testing.js';
-import type { GateTool } from './tool-definition.js';
+import type { GateTool, ToolGating } from './tool-definition.js';
 import type { Worker } from '../worker-options.js';
 import { createWorker } from '../worker.js';
 
@@ -47,6 +47,17 @@ function setUp() {
   };
   return { countersign, workerOf };
 }
+
+type MailSettings = Pick<ToolGating<unknown>, 'labels' | 'decide'>;
+
+const mail = (settings: MailSettings): GateTool =>
+  gateTool({
+    ...{ name: 'mail', inputSchema: before, needsApproval: true, ...settings },
+    execute: (input) => {
+      ran.push(input);
+      return 'sent';
+    },
+  });
 
 /** A call that was asked for with one schema, and the worker after the deploy of another. */
 async function asked(after: z.ZodObject, args: JsonObject = { a: 1 }, schema = before, more: Partial<Step> = {}) {
@@ -166,6 +177,14 @@ describe('a call that was approved for one folder', () => {
     expect(ran).toEqual([]);
   });
 
+  it('fails after its approval when the schema refuses its arguments now', async () => {
+    const { countersign, workerOf } = setUp();
+    await workerOf(inFolder(before, '/staging')).step(stepOf({ a: 1 }));
+    countersign.approve('1');
+    const later = workerOf(inFolder(z.object({ a: z.string() }), '/staging'));
+    expect((await later.step(stepOf({ a: 1 }))).results).toMatchObject([{ error: { code: 'tool-schema-changed' } }]);
+  });
+
   it('is the same when the request with its id comes again with another label that is no place', async () => {
     const { countersign, workerOf } = setUp();
     const again = stepOf({ a: 1 }, { requestId: 'once' });
@@ -173,5 +192,59 @@ describe('a call that was approved for one folder', () => {
     countersign.approve('1');
     const later = workerOf(pay(before, { cwd: '/staging', team: 'ops' }));
     expect((await later.step(again)).results).toMatchObject([{ status: 'succeeded' }]);
+  });
+});
+
+describe('a call beside another one whose tool has another schema now', () => {
+  const both: Step = {
+    runId: 'r',
+    toolCalls: [
+      { toolCallId: '1', toolName: 'pay', arguments: { a: 1 } },
+      { toolCallId: '2', toolName: 'mail', arguments: { a: 2 } },
+    ],
+  };
+  const after = z.object({ a: z.number(), b: z.number().default(7) });
+
+  it('runs when nothing else of it has changed', async () => {
+    const { countersign, workerOf } = setUp();
+    await workerOf(pay(before), mail({})).step(both);
+    countersign.approve('1');
+    countersign.approve('2');
+    const { results } = await workerOf(pay(after), mail({})).step(both);
+    expect(results).toMatchObject([{ error: { code: 'tool-schema-changed' } }, { status: 'succeeded' }]);
+  });
+
+  it('does not run when it is for another folder', async () => {
+    const { countersign, workerOf } = setUp();
+    await workerOf(pay(before), mail({ labels: { cwd: '/staging' } })).step(both);
+    countersign.approve('1');
+    countersign.approve('2');
+    const later = workerOf(pay(after), mail({ labels: { cwd: '/production' } }));
+    await expect(later.step(both)).rejects.toMatchObject({ code: 'tool-call-mismatch' });
+    expect(ran).toEqual([]);
+  });
+
+  it('does not run when the code denies it now', async () => {
+    const { countersign, workerOf } = setUp();
+    await workerOf(pay(before), mail({})).step(both);
+    countersign.approve('1');
+    countersign.approve('2');
+    const { results } = await workerOf(pay(after), mail({ decide: () => ({ deny: 'not today' }) })).step(both);
+    expect(results).toMatchObject([{ error: { code: 'tool-schema-changed' } }, { status: 'cancelled' }]);
+    expect(ran).toEqual([]);
+  });
+
+  it.each<[string, MailSettings]>([
+    ['is for another folder', { labels: { cwd: '/production' } }],
+    ['is denied by the code', { decide: () => ({ deny: 'not today' }) }],
+  ])('does not run in an all-or-nothing batch when it %s', async (_, changed) => {
+    const { countersign, workerOf } = setUp();
+    const batch: Step = { ...both, batchId: 'b', batchMode: 'all-or-nothing' };
+    await workerOf(pay(before), mail({ labels: { cwd: '/staging' } })).step(batch);
+    countersign.approve('1');
+    countersign.approve('2');
+    const later = workerOf(pay(after), mail({ labels: { cwd: '/staging' }, ...changed }));
+    await expect(later.step(batch)).rejects.toMatchObject({ code: 'tool-call-mismatch' });
+    expect(ran).toEqual([]);
   });
 });
