@@ -56,6 +56,19 @@ describe('a call that a grant covers', () => {
     expect(outcomesOf(step([call('a', { grants, of: { labels } })]))).toEqual([outcome]);
   });
 
+  it.each([
+    [{}, { team: 'ops' }, 'allow'],
+    [{}, { cwd: '/work/production' }, 'require'],
+    [{ cwd: '/work/staging' }, { cwd: '/work/staging' }, 'allow'],
+    [{ cwd: '/work/staging' }, { cwd: '/work/staging', mcpServer: 'files' }, 'require'],
+  ] as const)(
+    'when the call with the labels %j was remembered, one with %j has the outcome %s',
+    (labels, of, outcome) => {
+      const grants = [grantFacts({ labels, approvalId: 'approval-of-b' })];
+      expect(outcomesOf(step([call('a', { grants, of: { labels: of } })]))).toEqual([outcome]);
+    },
+  );
+
   it('is covered by the first grant that is left', () => {
     const grants = [grantFacts({ maxUses: 1 }, { uses: 1 }), grantFacts({ grantId: 'grn_second' })];
     expect(acceptedCalls(step([call('a', { grants })]))[0]?.use).toMatchObject({ grantId: 'grn_second' });

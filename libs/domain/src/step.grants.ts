@@ -3,6 +3,7 @@ import { couldApproveAlone, isWithinRisk } from './grant.coverage.js';
 import type { AskedCall } from './grant.coverage.js';
 import { isExhausted } from './grant.state.js';
 import type { GrantFacts, JudgedCall, MatchFacts } from './step.facts.js';
+import { otherPlace } from './place.js';
 import { hasCome } from './time.js';
 import type { Responder, ToolCallProposal } from './tool-call.commands.js';
 
@@ -108,11 +109,15 @@ function isInScope(terms: GrantTerms, call: AskedCall): boolean {
   return isOfAgent(terms, call) && isInPlace(terms, call) && isWithinRisk(call.requirement.risk, risk);
 }
 
-/** Attack: people allow a command in one folder, and the agent gives it in another, where the same arguments mean other files. */
-function isInPlace({ labels = {} }: GrantTerms, { proposal }: AskedCall): boolean {
-  return Object.entries(labels).every(
+/**
+ * Attack: people allow a command in one folder, and the agent gives it in another, where the same arguments mean other files; or it
+ * names no folder until its approval is remembered.
+ */
+function isInPlace({ labels = {}, approvalId }: GrantTerms, { proposal }: AskedCall): boolean {
+  const hasLabels = Object.entries(labels).every(
     ([name, value]) => Object.hasOwn(proposal.labels, name) && proposal.labels[name] === value,
   );
+  return hasLabels && (approvalId === null || otherPlace(labels, proposal.labels) === undefined);
 }
 
 /**
