@@ -1,4 +1,4 @@
-import { isReadable, toCalledTool, toolCallStream } from '@countersign/contracts';
+import { identitiesIn, isReadable, toCalledTool, toolCallStream } from '@countersign/contracts';
 import type { LogEvent, NotificationKind } from '@countersign/contracts';
 import type { Notice, Person, Routed } from '@countersign/channels';
 import { currentProposal, groupsOfProposal, normalised, requirementOf } from '@countersign/domain';
@@ -78,7 +78,7 @@ export function recipientsOf(
 
 /**
  * The people who are not excluded from an approval: not those whose request it is, where four eyes hold, and not those who
- * have answered its current proposal.
+ * have answered its current proposal, or for whom a delegate has.
  */
 export function peopleToAsk(people: readonly Person[], { request }: CallRow, approval: Approval): readonly Person[] {
   const { number } = currentProposal(approval);
@@ -88,12 +88,15 @@ export function peopleToAsk(people: readonly Person[], { request }: CallRow, app
   const excluded = new Set(
     [
       ...(requirementOf(approval).fourEyes ? [approval.requestedBy, ...behind] : []),
-      ...answered.map(({ respondedBy }) => respondedBy),
+      ...answered.flatMap(({ respondedBy, onBehalfOf }) => [respondedBy, onBehalfOf ?? undefined]),
     ].flatMap((name) => (name === undefined ? [] : [normalised(name)])),
   );
-  return people.filter(
-    ({ id, email }) => ![id, email].some((name) => name !== undefined && excluded.has(normalised(name))),
-  );
+  return people.filter((person) => !namesOf(person).some((name) => excluded.has(name)));
+}
+
+/** The names under which a person may have asked or answered. */
+function namesOf(person: Person): readonly string[] {
+  return [person.id, ...identitiesIn(person)].map(normalised);
 }
 
 /** The people behind a request who have an address in the channels file. */
@@ -101,7 +104,7 @@ export function requestersOf(people: readonly Person[], { request }: CallRow): r
   const behind = [request.owner, request.onBehalfOf, request.requestedBy].flatMap((one) =>
     one === undefined ? [] : [normalised(one)],
   );
-  return people.filter(({ id, email }) => email !== undefined && behind.includes(normalised(id)));
+  return people.filter((person) => person.email !== undefined && namesOf(person).some((name) => behind.includes(name)));
 }
 
 /** Null: every approver. */

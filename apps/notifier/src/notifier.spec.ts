@@ -94,6 +94,30 @@ describe('the notifier', () => {
     expect(channel.sent.flat().map(({ recipient }) => recipient?.id)).toEqual(['bob', 'bob']);
   });
 
+  it('reminds nobody who has answered under another name, or for whom a delegate has', async () => {
+    const delegates = '[{ to: dan, from: 2020-01-01T00:00:00Z, until: 2100-01-01T00:00:00Z }]';
+    const policy = `version: 1
+approvers: [{ id: carol, groups: [ops], delegates: ${delegates} }, { id: dan }]
+rules: [{ id: all, then: { require: { quorum: { approve: 3, of: [ops] } } } }]`;
+    const strict = await openWorld(undefined, policy);
+    try {
+      const channel = { ...createRecordingChannel(), addressing: 'personal' as const };
+      const mail = (id: string) => ({ id, email: `${id}@example.com`, groups: ['ops'] });
+      const people = [{ ...mail('alice'), slack: 'T1:U1' }, mail('carol'), mail('bob')];
+      await strict.notify({ channels: [channel], routes: [route({ reminders: [600] })], people: () => people });
+      const approvalId = await strict.ask('call-1');
+      await eventually(() => expect(channel.sent.flat()).toHaveLength(3));
+      await strict.respond(approvalId, 'approve', 'inbox', 'slack:T1:U1');
+      await strict.respond(approvalId, 'approve', 'inbox', 'dan', []);
+      await eventually(() => expect(channel.sent.flat()).toHaveLength(4));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      const reminded = channel.sent.flat().filter(({ kind }) => kind === 'reminder');
+      expect(reminded.map(({ recipient }) => recipient?.id)).toEqual(['bob']);
+    } finally {
+      await strict.close();
+    }
+  });
+
   it('sends nothing twice after a restart, and forgets nothing', async () => {
     const channel = createRecordingChannel();
     const first = await world.notify({ channels: [channel], routes: [route()] });

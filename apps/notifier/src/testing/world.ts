@@ -42,7 +42,13 @@ export interface World {
   readonly log: CollectingLog;
   /** Requests a call that needs an approval. Returns its approvalId. */
   readonly ask: (toolCallId: string, change?: AskChange) => Promise<string>;
-  readonly respond: (approvalId: string, type: 'approve' | 'deny', via?: string, principal?: string) => Promise<void>;
+  readonly respond: (
+    approvalId: string,
+    type: 'approve' | 'deny',
+    via?: string,
+    principal?: string,
+    groups?: readonly string[],
+  ) => Promise<void>;
   /** Fires what is due: an approval expires or is escalated. */
   readonly fireDue: (approvalId: string) => Promise<void>;
   /** Requests the next round of a call. Returns its approvalId. */
@@ -116,8 +122,8 @@ export async function openWorld(given?: string, policy?: string): Promise<World>
       const [row] = readModel.run('default', runId).filter(({ request }) => request.toolCallId === toolCallId);
       return row?.approvals.at(-1)?.approvalId ?? '';
     },
-    respond: async (approvalId, type, via = 'inbox', principal = 'alice') => {
-      const alice: Actor = { ...person, principal, roles: new Set(['approver']), groups: ['ops'], via };
+    respond: async (approvalId, type, via = 'inbox', principal = 'alice', groups = ['ops']) => {
+      const alice: Actor = { ...person, principal, roles: new Set(['approver']), groups, via };
       const outcome = await respond(commands, alice, approvalId, { decision: { type } }, ids.uuid());
       if (outcome.status !== 'done') throw new Error(outcome.refusal.detail);
     },
