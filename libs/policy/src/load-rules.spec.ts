@@ -35,6 +35,7 @@ describe('the rules of a policy file', () => {
     ['two outcomes', rule('then: { block: never, require: {} }'), 'rules.0.then: needs one of block and require'],
     ['no outcome', rule('then: {}'), 'rules.0.then: needs one of block and require'],
     ['a block without a reason', rule('then: { block: " " }'), 'rules.0.then.block: '],
+    ['a block whose reason shows nothing', rule(String.raw`then: { block: "\u200b\u2800" }`), 'rules.0.then.block: '],
     [
       'an unknown key',
       rule('then: { require: { people: 2 } }'),

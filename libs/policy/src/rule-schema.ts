@@ -4,6 +4,7 @@ import {
   decisionTypeSchema,
   deniedInCode,
   groupSchema,
+  isBlank,
   plainWords,
   riskSchema,
 } from '@countersign/contracts';
@@ -118,7 +119,11 @@ const requireRules: readonly (readonly [key: string, problem: string, has: (writ
   ],
 ];
 
-const reasonSchema = z.string().trim().min(1).max(1000);
+const reasonSchema = z
+  .string()
+  .trim()
+  .max(1000)
+  .refine((reason) => !isBlank(reason), 'must not be blank: the agent and the people read it');
 
 export const otherThanAllowSchema = z
   .strictObject({ block: reasonSchema.optional(), require: requireSchema.optional() })
