@@ -88,6 +88,7 @@ export {
   decisionTypeSchema,
   durationMsSchema,
   externalIdSchema,
+  isBlank,
   riskSchema,
   toolCallIdSchema,
 } from './primitives.js';

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { assertionSchema, credentialIdSchema, nonceSchema } from './passkey-events.js';
-import { timeSchema } from './primitives.js';
+import { shownTextSchema, timeSchema } from './primitives.js';
 
 const base64url = z.string().regex(/^[A-Za-z0-9_-]+$/, 'must be base64url without padding');
 
 /** `POST /v1/me/passkeys`: without `registration` the options for the browser, with it the passkey. */
 export const registerPasskeySchema = z
   .strictObject({
-    name: z.string().min(1).max(64).optional().meta({ description: 'A name for the person. Default: "passkey".' }),
+    name: shownTextSchema.max(64).optional().meta({ description: 'A name for the person. Default: "passkey".' }),
     registration: z
       .strictObject({
         nonce: nonceSchema.meta({ description: 'The `nonce` of the options.' }),

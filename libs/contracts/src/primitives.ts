@@ -45,11 +45,19 @@ export const booleanTextSchema = z.enum(['true', 'false']).meta({ id: 'BooleanTe
 /** A free text for people, at most 8,192 characters. */
 export const textSchema = z.string().max(8192);
 
+/** A character that a reader sees: no blank, no control, no mark of direction, no filler, not the empty pattern of Braille. */
+const visible = /[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** Returns whether a text shows a reader nothing. */
+export function isBlank(text: string): boolean {
+  return !visible.test(text);
+}
+
 const blankError = 'must not be blank';
 /** A free text with a character that a reader sees. The pattern is what a JSON schema can say of it. */
 export const shownTextSchema = textSchema
   .regex(/\S/, { error: blankError, abort: true })
-  .refine((text) => /[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text), blankError);
+  .refine((text) => !isBlank(text), blankError);
 
 export const decisionTypes = ['approve', 'edit', 'deny', 'answer'] as const;
 /** A person's possible decisions. */

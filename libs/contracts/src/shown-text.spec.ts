@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createGrantSchema } from './grants.js';
 import { continueLogSchema } from './log-requests.js';
+import { registerPasskeySchema } from './passkey-views.js';
 import { cancelSchema, reconcileSchema } from './requests.js';
 
 describe('a reason that is recorded', () => {
@@ -11,6 +12,12 @@ describe('a reason that is recorded', () => {
     expect(continueLogSchema.safeParse({ reason: text }).success).toBe(false);
     expect(reconcileSchema.safeParse({ status: 'failed', note: text }).success).toBe(false);
     expect(createGrantSchema.shape.reason.safeParse(text).success).toBe(false);
+  });
+
+  it.each(texts)('is no name of a passkey: %j', (name) => {
+    expect(registerPasskeySchema.safeParse({ name }).success).toBe(false);
+    expect(registerPasskeySchema.safeParse({ name: 'x'.repeat(65) }).success).toBe(false);
+    expect(registerPasskeySchema.safeParse({ name: 'key \u202a1' }).success).toBe(true);
   });
 
   it('may have characters that are not seen beside those that are', () => {

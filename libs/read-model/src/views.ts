@@ -1,4 +1,12 @@
-import { hiddenValues, maskAt, maskByName, maskEdited, proposalDigest, shownDigest } from '@countersign/contracts';
+import {
+  hiddenValues,
+  isBlank,
+  maskAt,
+  maskByName,
+  maskEdited,
+  proposalDigest,
+  shownDigest,
+} from '@countersign/contracts';
 import type {
   ApprovalView,
   JsonObject,
@@ -228,7 +236,8 @@ function notRunError({ permission, approvals }: CallRow): JsonValue {
 }
 
 function denialReason(approval: Approval | undefined): string | null {
-  return approval?.resolution.status === 'denied' ? approval.resolution.reason : null;
+  const reason = approval?.resolution.status === 'denied' ? approval.resolution.reason : null;
+  return isBlank(reason ?? '') ? null : reason;
 }
 
 function isEdited({ action, request }: CallRow): boolean {

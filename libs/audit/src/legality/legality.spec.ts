@@ -218,6 +218,15 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
       .ask({}, { requireReason: ['deny'] })
       .respond('alice', { decision: { type: 'deny' }, resolution: 'denied' }),
   ],
+  [
+    'a denial with a reason of which a reader sees nothing',
+    'vote',
+    story()
+      .policy()
+      .request()
+      .ask({}, { requireReason: ['deny'] })
+      .respond('alice', { decision: { type: 'deny' }, resolution: 'denied', reason: '\u200b\u3164' }),
+  ],
   ['the requester who approves', 'four-eyes', asked.respond('agent')],
   [
     'the person for whom the agent acts, who approves',

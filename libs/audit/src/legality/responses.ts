@@ -1,3 +1,4 @@
+import { isBlank } from '@countersign/contracts';
 import type { ApprovalState, CallState, CountedVote } from './call-state.js';
 import { digestOfAction } from './digests.js';
 import { illegal, isOfVersion1, isSealedAt } from './judged-event.js';
@@ -145,7 +146,7 @@ const isAllowed: Rule = ({ response: { decision, reason }, before, after }) => {
   if (!strictest(before.proposal.requirements).allows(decision.type)) {
     return illegal('vote', `the decision "${decision.type}" is not allowed here`);
   }
-  const lacksReason = strictest(after.proposal.requirements).needsReason(decision.type) && (reason ?? '').trim() === '';
+  const lacksReason = strictest(after.proposal.requirements).needsReason(decision.type) && isBlank(reason ?? '');
   return lacksReason ? illegal('vote', `the decision "${decision.type}" needs a reason`) : undefined;
 };
 

@@ -1,5 +1,6 @@
 import {
   deniedInCode,
+  isBlank,
   isSettled,
   type JsonObject,
   type JsonValue,
@@ -105,7 +106,7 @@ function reasonOf(call: ToolCallView, status: ToolResultStatus, votes: readonly 
     case 'failed':
       return errorMessage(call.error) ?? 'the tool failed';
     case 'denied':
-      return votes.findLast((vote) => (vote.reason ?? '').trim() !== '')?.reason ?? 'User denied';
+      return votes.findLast((vote) => !isBlank(vote.reason ?? ''))?.reason ?? 'User denied';
     case 'blocked':
       return (
         (isDeniedInCode(call) ? call.verdict.why.at(-1) : call.verdict.why.join('; ')) || `rule ${call.verdict.ruleId}`

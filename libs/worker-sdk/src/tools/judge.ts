@@ -1,3 +1,4 @@
+import { isBlank } from '@countersign/contracts';
 import { z } from 'zod';
 import { messageOf } from '../errors.js';
 import type { ApprovalContext, ApprovalNeed, CodeDecision, ToolGating } from './tool-definition.js';
@@ -38,7 +39,7 @@ async function decisionOf<I, C>(
     const { success, data } = decisionSchema.safeParse(await decide(input, context));
     if (!success) return failClosed(`The \`decide\` of ${name} returned neither allow, nor ask, nor a denial`);
     if (typeof data === 'string') return { needsApproval: data === 'ask' };
-    return { needsApproval: false, deny: cut(data.deny.trim() === '' ? `the code of ${name} denies it` : data.deny) };
+    return { needsApproval: false, deny: cut(isBlank(data.deny) ? `the code of ${name} denies it` : data.deny) };
   } catch (error) {
     return failClosed(`The \`decide\` of ${name} failed (${messageOf(error)})`);
   }
