@@ -1,11 +1,4 @@
-import {
-  comparedIdentity,
-  groupSchema,
-  identitiesIn,
-  identityKinds,
-  identitySchemas,
-  principalSchema,
-} from '@countersign/contracts';
+import { comparedIdentity, groupSchema, identityKinds, identitySchemas, principalSchema } from '@countersign/contracts';
 import type { Identities } from '@countersign/contracts';
 import { z } from 'zod';
 
@@ -35,11 +28,6 @@ export type Approver = z.output<typeof approverSchema>;
 export const approversSchema = z.array(approverSchema).superRefine((approvers, context) => {
   const ids = new Set(approvers.map(({ id }) => id));
   const idOf = new Map<string, string>();
-  const idOfIdentity = new Map(
-    approvers.flatMap(({ id, identities }) =>
-      identitiesIn(identities).map((one) => [comparedIdentity(one), id] as const),
-    ),
-  );
   approvers.forEach((approver, index) => {
     const refuse = (path: readonly PropertyKey[], message: string): void =>
       context.addIssue({ code: 'custom', path: [index, ...path], message });
@@ -48,9 +36,6 @@ export const approversSchema = z.array(approverSchema).superRefine((approvers, c
       if (owner === undefined) idOf.set(key, approver.id);
       else refuse(path, path[0] === 'id' ? `"${text}" is listed twice` : `is that of "${owner}" too`);
     }
-    const other = idOfIdentity.get(comparedIdentity(approver.id));
-    if (other !== undefined && other !== approver.id)
-      refuse(['id'], `"${approver.id}" is an identity of "${other}": one person has one entry`);
     approver.delegates.forEach(({ to }, at) => {
       if (to === approver.id) refuse(['delegates', at, 'to'], 'must be another person');
       else if (!ids.has(to)) refuse(['delegates', at, 'to'], `there is no approver "${to}" in this file`);
