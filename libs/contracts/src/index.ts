@@ -244,7 +244,7 @@ export {
 export type { Unreadable } from './sealed-values.js';
 export type { SecretValues } from './sealed-values.js';
 export { isMarkedSchema } from './sensitive-schema.js';
-export { erasedMark, isMask, maskOf } from './sensitive-mask.js';
+export { erasedMark, isMask, maskOf, masksIn } from './sensitive-mask.js';
 export { subjectNameOf, subjectOf, subjectOfGrant, subjectStream } from './subject-events.js';
 export type { SubjectEvent } from './subject-events.js';
 export { configurationKinds, systemEventTypes, systemStream, systemStreamPrefix } from './system-events.js';

@@ -234,3 +234,36 @@ describe('sensitive values', () => {
     expect(JSON.stringify(world.log.entries)).not.toContain(secret);
   });
 });
+
+interface Tried {
+  readonly status: string;
+  readonly problem?: { readonly code: string };
+}
+
+describe('an edit of many approvals that is only tried', () => {
+  const codes = {
+    type: 'object',
+    properties: { codes: { type: 'array', uniqueItems: true, items: { type: 'string', sensitive: true } } },
+  };
+  const tried = async (approvalId: string, edit: JsonObject, more: object) => {
+    const decision = { type: 'edit', arguments: edit };
+    const { body } = await api.send<{ results: Tried[] }>('POST', '/v1/approvals/responses', {
+      as: 'ann',
+      body: { approvalIds: [approvalId, 'ap_none'], decision, ...more },
+    });
+    return body.results.slice(0, 1).map(({ status, problem }) => [status, problem?.code])[0];
+  };
+
+  it.each([{ dryRun: true }, { mode: 'all-or-nothing' }])(
+    'tells no hidden value by a guess beside it: %j',
+    async (more) => {
+      const { approvalId } = await api.pending({ arguments: { codes: ['4711'] }, toolSchema: codes });
+      const { body } = await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as: 'ann' });
+      const [kept] = body.arguments['codes'] as string[];
+      const hit = await tried(approvalId, { codes: [kept!, '4711'] }, more);
+      expect(hit).toEqual(await tried(approvalId, { codes: [kept!, '1'] }, more));
+      expect(hit).toEqual(['rejected', 'decision-not-allowed']);
+      expect(await tried(approvalId, { codes: ['1', '2'] }, { dryRun: true })).toEqual(['possible', undefined]);
+    },
+  );
+});

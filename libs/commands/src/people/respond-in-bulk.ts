@@ -1,6 +1,7 @@
-import { parseApprovalId, toolCallStream } from '@countersign/contracts';
+import { hiddenValues, masksIn, parseApprovalId, toolCallStream } from '@countersign/contracts';
 import type { RespondBody, RespondInBulkBody, Refusal } from '@countersign/contracts';
 import { toolCallRules } from '@countersign/domain';
+import type { ToolCall } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
 import type { Actor } from '../actor.js';
 import { forbidden } from '../stream/forbidden.js';
@@ -8,7 +9,7 @@ import { callOf } from '../stream/with-tool-call.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
 import { oversizeResult } from './output-size.js';
-import { answer, toResponse } from './respond.js';
+import { answer, askedAction, toResponse } from './respond.js';
 import { unreadableRefusal } from '../stream/unreadable-stream.js';
 
 /**
@@ -119,6 +120,8 @@ async function check(
   if (call === undefined) return { code: 'unknown-approval', detail: `there is no approval ${approvalId}` };
   const prohibited = forbidden(ports, call.request, 'judge');
   if (prohibited !== undefined) return prohibited.refusal;
+  const secret = hiddenInTrial(call, approvalId, response);
+  if (secret !== undefined) return secret;
   const decision = await inTurn(breathe, () => {
     // The append itself checks, for each member, that the batch has not begun.
     const command = {
@@ -128,4 +131,17 @@ async function check(
     return toolCallRules.respondToApproval(command, call);
   });
   return decision.status === 'refused' ? decision.refusal : undefined;
+}
+
+/**
+ * Attack: an approver tries edits that keep a hidden value next to a guess, or next to a bound. A schema that wants different
+ * values, or a rule that compares two of them, tells the hidden one, and nothing is recorded.
+ */
+function hiddenInTrial(call: ToolCall, approvalId: string, { decision }: RespondBody): Refusal | undefined {
+  if (decision.type !== 'edit' || masksIn(JSON.stringify(decision.arguments)).length === 0) return undefined;
+  const { arguments: args, sensitive } = askedAction(call, approvalId);
+  if (hiddenValues(args, sensitive).length === 0) return undefined;
+  const detail =
+    'An edit that keeps hidden values is not tried, because the result would tell them: send it as one response.';
+  return { code: 'decision-not-allowed', detail };
 }
