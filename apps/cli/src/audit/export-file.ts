@@ -51,7 +51,11 @@ function* eventsOf(file: string): Iterable<SourceEvent> {
       const { position } = stored;
       const isBack = position !== 0 && position <= last;
       const detail = `position ${String(position)} follows position ${String(last)}`;
-      const damage = isBack ? [{ check: 'order' as const, detail }] : [];
+      const other = Object.keys(stored).find((name) => !members.includes(name));
+      const damage = [
+        ...(isBack ? [{ check: 'order' as const, detail }] : []),
+        ...(other === undefined ? [] : [{ check: 'read' as const, detail: `no hash covers its member "${other}"` }]),
+      ];
       last = Math.max(last, position);
       yield { stored, damage, done };
     }
@@ -59,6 +63,9 @@ function* eventsOf(file: string): Iterable<SourceEvent> {
     lines.close();
   }
 }
+
+/** The members of an event in its stored form. Attack: another one, which a person reads. */
+const members = ['position', 'eventId', 'stream', 'revision', 'type', 'recordedAt', 'metadata', 'data'];
 
 /** The event of a line in its stored form; undefined for a line that has none. */
 function eventOf(line: string): StoredEvent | undefined {

@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Hash } from '@countersign/audit';
-import { hashBytes, parseStored, tenantOf, tileWidth } from '@countersign/audit';
+import { hashBytes, parseShown, parseStored, tenantOf, tileWidth } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 import { usageError } from '../cli-error.js';
 import type { Damage, LogSource, SourceEvent } from '../audit/log-source.js';
 import { openReadOnly } from './read-only.js';
 import { chainAfter, firstChain, leafOf } from './stored-chain.js';
+import { tableDamage } from './log-tables.js';
 import type { LogRow } from './stored-chain.js';
 
 const pageSize = 500;
@@ -40,7 +41,7 @@ export function openDataFolder(folder: string): DataFolder {
       const [row] = readPage(0, 1);
       return Promise.resolve(row === undefined ? undefined : tenantOf(toStored(row)));
     },
-    events: () => eventsOf(readPage, head),
+    events: () => withTables(log, eventsOf(readPage, head)),
     eventsAfter: (position) => {
       const [before] = position === 0 ? [] : readPage(position - 1, position);
       return eventsOf(readPage, head, { position, chain: before?.[9] ?? firstChain });
@@ -122,6 +123,19 @@ async function* eventsOf(
   if (end.length > 0) yield { stored: undefined, damage: end, done: head.position };
 }
 
+/** The events, and at their end what is wrong with the tables that they are in. */
+async function* withTables(log: DatabaseSync, events: AsyncIterable<SourceEvent>): AsyncIterable<SourceEvent> {
+  let [done, isWhole] = [0, true];
+  for await (const event of events) {
+    done = event.done;
+    isWhole &&= event.damage.length === 0;
+    yield event;
+  }
+  // A row that is missing is named already.
+  const damage = isWhole ? tableDamage(log) : [];
+  if (damage.length > 0) yield { stored: undefined, damage: damage.map(broken), done };
+}
+
 interface Unreadable {
   /** Its position. */
   readonly unreadable: number;
@@ -153,7 +167,7 @@ function damageFree<T>(read: () => T): T | string {
 }
 
 function damageOf(row: LogRow, chain: Uint8Array | undefined): readonly Damage[] {
-  const [, , , , , , , , leaf, storedChain] = row;
+  const [, , , , , , metadata, data, leaf, storedChain] = row;
   const damage: string[] = [];
   try {
     if (leafOf(row) !== Buffer.from(leaf).toString('hex')) damage.push('it is not what was recorded');
@@ -162,7 +176,10 @@ function damageOf(row: LogRow, chain: Uint8Array | undefined): readonly Damage[]
   } catch {
     damage.push('it has values of another type than the log');
   }
-  return damage.map(broken);
+  // Attack: another program shows another value of the same text than the one that is judged.
+  const isTwofold = [metadata, data].some((text) => parseStored(text) !== undefined && parseShown(text) === undefined);
+  const twofold = { check: 'read' as const, detail: 'its text has a member twice, or a number of too many digits' };
+  return [...damage.map(broken), ...(isTwofold ? [twofold] : [])];
 }
 
 /** Attack: an event is put before the first position or after the head, where only its stream leads to it. */

@@ -113,11 +113,12 @@ function ofKind<Kind extends StreamState['kind']>(
 }
 
 function notePolicies({ data }: JudgedEvent, cited: Set<string>, recorded: Set<string>): void {
-  const { verdict, policyVersion, content } = data as {
+  const { verdict, decision, policyVersion, content } = data as {
     readonly verdict?: Verdict;
+    readonly decision?: { readonly verdict?: Verdict };
     readonly policyVersion?: string;
     readonly content?: unknown;
   };
-  if (verdict !== undefined) cited.add(verdict.policyVersion);
+  for (const one of [verdict, decision?.verdict]) if (one !== undefined) cited.add(one.policyVersion);
   if (content !== undefined && policyVersion !== undefined) recorded.add(policyVersion);
 }

@@ -1,3 +1,4 @@
+import { systemEventTypes } from '@countersign/contracts';
 import type { GrantTerms } from '@countersign/contracts';
 import { digestOf } from './digests.js';
 import { illegal, isCallType, isSealedAt } from './judged-event.js';
@@ -131,7 +132,15 @@ export function judgePolicy(event: JudgedEvent, policy: PolicyState | undefined)
 }
 
 /** Judges an event of a stream without rules of its own: what decides something has a place elsewhere. */
-export function judgePlain({ type }: JudgedEvent): Next<StreamState> {
+export function judgePlain({ type, stream, data, metadata }: JudgedEvent): Next<StreamState> {
+  // Attack: a change of rights is recorded in a stream that no reader of the system streams looks at.
+  const isOfSystem = (systemEventTypes as readonly string[]).includes(type) || stream.startsWith('system-');
+  if (isOfSystem) {
+    const { processId } = data as { readonly processId?: string };
+    return stream === `system-${metadata.tenant}-${String(processId)}`
+      ? { kind: 'plain' }
+      : illegal('stream', 'its tenant or its process is not that of its stream');
+  }
   const decides = isCallType(type) || /^(?:Grant|Batch|Policy|ShadowPolicy|Passkey)/.test(type);
   return decides ? illegal('stream', `an event of the type ${type} has no place in this stream`) : { kind: 'plain' };
 }

@@ -20,7 +20,7 @@ export function proofOfCall(events: readonly StoredEvent[], callId: string, sign
   const note = honestCheckpoint(events, signer);
   const read = nodesOf(events);
   const proven = events.flatMap((event, index) => {
-    if (event.stream !== `toolCall-${callId}`) return [];
+    if (event.stream !== `toolCall-${callId}` && !event.stream.startsWith('batch-')) return [];
     const path = inclusionProof(index, events.length, read);
     const { data, metadata } = event;
     return [{ index, entry: entryOf(event), body: { data, metadata }, proof: formatTlogProof({ index, path, note }) }];

@@ -15,12 +15,32 @@ export function parseStored(text: string): unknown {
 }
 
 /**
- * Reads a JSON text that was handed over. Undefined also for one with a member that is there twice: programs differ in which
- * of the two they show.
+ * Reads a JSON text that people and programs read too. Undefined also for one with a member that is there twice, and for one
+ * with a number of more digits than a JSON number keeps: programs differ in what they show, and the RFC 8785 form has one of it.
  */
 export function parseShown(text: string): unknown {
   const value = parseStored(text);
-  return value === undefined || JSON.stringify(value) === text || !hasMemberTwice(text) ? value : undefined;
+  return value === undefined || JSON.stringify(value) === text || !isAmbiguous(text) ? value : undefined;
+}
+
+function isAmbiguous(text: string): boolean {
+  return hasMemberTwice(text) || hasLostDigits(text);
+}
+
+/** Attack: a number of an account is replaced by another one that rounds to the same JSON number. */
+function hasLostDigits(text: string): boolean {
+  const tokens = text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][-+.0-9eE]*/g);
+  return [...tokens].some(([token]) => !token.startsWith('"') && decimalOf(token) !== decimalOf(String(Number(token))));
+}
+
+/** A number as its digits and its exponent, so that 1, 1.0 and 10e-1 are one. */
+function decimalOf(number: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([-+]?[0-9]+))?$/.exec(number) ?? [];
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const bare = digits.replace(/0+$/, '');
+  const power = Number(exponent) - fraction.length + digits.length - bare.length;
+  return bare === '' ? '0' : `${sign}${bare}e${String(power)}`;
 }
 
 /** Looks through a text that is JSON. */

@@ -1,7 +1,7 @@
 import type { Unproven } from '../legality/judged-event.js';
 
-/** `outside`: of another time than is asked for. `commitment`: an event of which the source has the entry alone. */
-type Counted = Unproven | 'outside' | 'commitment';
+/** `moved`: with the note of a move to another store. `outside`: of another time than is asked for. `commitment`: an event of which the source has the entry alone. */
+type Counted = Unproven | 'outside' | 'commitment' | 'moved';
 
 /** Counts what could not be proven about single events. */
 export interface UnprovenCounts {
@@ -44,6 +44,7 @@ const words: Readonly<Record<Counted, string>> = {
   'set-aside': 'after an event of their stream that cannot be read or was not shown: not judged',
   'leans-on-set-aside': 'permitted by a grant or a call that was not judged: whether it permits them was not checked',
   commitment: 'held as commitments only: their content was not shown, and not judged',
+  moved: 'that were moved from another store: the time of the move is in no hash; the first record is',
   outside: 'outside of --from and --to: not judged by themselves',
 };
 

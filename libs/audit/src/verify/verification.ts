@@ -7,6 +7,7 @@ import { createLegality } from '../legality/legality.js';
 import type { Judgement } from '../legality/judged-event.js';
 import { readStored } from '../legality/stored-events.js';
 import type { KnownStreams } from '../legality/streams.js';
+import { isStoredTime } from '../legality/times.js';
 import { createGrowingTree } from '../tree.js';
 import type { Anchor } from './anchors.js';
 import { compareAnchors } from './compare-anchors.js';
@@ -15,6 +16,7 @@ import { findingOf } from './findings.js';
 import type { Finding, Place } from './findings.js';
 import type { Trust } from './trust.js';
 import { createUnproven } from './unproven.js';
+import { unprovenEpochs } from './earlier-epochs.js';
 
 /** What a log is verified against, and where its judge remembers streams. */
 export interface VerificationOptions extends Trust {
@@ -67,8 +69,8 @@ export interface Verification {
 
 /** A verification with nothing read yet. */
 export function createVerification(options: VerificationOptions): Verification {
-  const { streams, since = [], kept = [], storedLeaf, isJudged, keys, policy } = options;
-  const [newest, ...earlier] = kept;
+  const { streams, since = [], storedLeaf, isJudged, keys, policy } = options;
+  const [newest, ...earlier] = (options.kept ?? []).toSorted((one, other) => other.epoch - one.epoch);
   const anchors = [...since, ...(newest === undefined ? [] : [newest])];
   const sizes = new Set(anchors.map(({ size }) => size));
   const legality = createLegality(streams);
@@ -89,8 +91,11 @@ export function createVerification(options: VerificationOptions): Verification {
     if (isReported(event)) report({ check: 'read', ok: false, ...place, detail: readable.unreadable });
     return legality.setAside(event);
   };
-  const isReported = ({ recordedAt, metadata }: Timed): boolean =>
-    isJudged?.(firstRecordedAt({ recordedAt, metadata })) ?? true;
+  const isReported = ({ recordedAt, metadata }: Timed): boolean => {
+    const at = firstRecordedAt({ recordedAt, metadata });
+    // Attack: a time that is in no period.
+    return !isStoredTime(at) || (isJudged?.(at) ?? true);
+  };
   const append = (entry: string): void => {
     const index = tree.size();
     const leaf = leafHash(entry);
@@ -110,6 +115,7 @@ export function createVerification(options: VerificationOptions): Verification {
     for (const what of missing) unproven.add(what, place.index);
   };
   const takeWithEntry: Verification['takeWithEntry'] = (event, entry) => {
+    if (firstRecordedAt(event) !== event.recordedAt) unproven.add('moved', tree.size());
     add(event, (place) => judge(event, place));
     append(entry);
   };
@@ -135,7 +141,11 @@ export function createVerification(options: VerificationOptions): Verification {
       const compared = compareAnchors({ since, newest, keys, policy, reached, size, firstDifference, storedLeaf });
       compared.findings.forEach(report);
       const top = anchors.toSorted((one, other) => other.size - one.size)[0];
-      const sentences = [...unproven.sentences(legality.unrecordedPolicies()), ...compared.unproven];
+      const sentences = [
+        ...unproven.sentences(legality.unrecordedPolicies()),
+        ...compared.unproven,
+        ...unprovenEpochs({ epoch: top?.epoch ?? 1, earlier, keys, policy }),
+      ];
       return {
         exit: findings > 0 ? 1 : compared.isVouched ? 0 : 3,
         origin: top?.origin ?? null,

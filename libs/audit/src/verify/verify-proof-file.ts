@@ -1,4 +1,5 @@
-import { bodyOf, parseEntry, tenantOf } from '../entry.js';
+import { canonicalForm } from '../canonical.js';
+import { canonicalBody, digestOfBody, parseEntry, tenantOf } from '../entry.js';
 import type { Entry } from '../entry.js';
 import { isSameHash, leafHash } from '../hashes.js';
 import { digestOf } from '../legality/digests.js';
@@ -45,13 +46,14 @@ export function verifyProofFile(file: ProofFile, trust: ProofTrust): Verificatio
   }
   const unproven = judgeEvents(file, anchor, report);
   const isVouched = judgeCheckpoint(file, anchor, trust, about);
+  const { isCompared, others } = compareSince(anchor, trust.since, about);
   const { origin, epoch, size, root } = anchor;
   return {
-    exit: findings > 0 ? 1 : isVouched ? 0 : 3,
+    exit: findings > 0 ? 1 : isVouched && isCompared ? 0 : 3,
     ...{ origin, epoch, size, root, proven: isVouched ? size : 0, continued: [] },
     unproven: [
       ...unproven,
-      ...compareSince(anchor, trust.since, about),
+      ...others,
       ...(hasTrust(trust) ? [] : ['that the log is the one that it says: no key was given (--vkey)']),
       `that nothing of the call followed after event ${String(size - 1)} of the log: only the whole log can show that`,
     ],
@@ -74,14 +76,20 @@ function judgeCheckpoint(file: ProofFile, anchor: Anchor, trust: ProofTrust, abo
   return why === undefined;
 }
 
-/** Compares with kept checkpoints of the same size: a proof of one call can show no other consistency. */
-function compareSince(anchor: Anchor, since: readonly Anchor[], about: About): readonly string[] {
+/**
+ * Compares with kept checkpoints of the same size: a proof of one call can show no other consistency. Attack: the owner of the log
+ * key signs a rewritten log, and proves a call in it to an auditor who has a checkpoint of another size.
+ */
+function compareSince(anchor: Anchor, since: readonly Anchor[], about: About) {
   const others = since.filter(({ size, origin }) => size !== anchor.size || origin !== anchor.origin);
   for (const kept of since) {
     if (!others.includes(kept) && !isSameHash(kept.root, anchor.root))
       about('since', 'the checkpoint that was kept has the same size and another root');
   }
-  return others.length === 0 ? [] : ['that the log agrees with the checkpoints of other sizes that were kept'];
+  const isCompared = since.length === 0 || others.length < since.length;
+  const what =
+    'that the log agrees with the checkpoints of other sizes that were kept: only the whole log can show that';
+  return { isCompared, others: others.length === 0 ? [] : [what] };
 }
 
 function placeOf(index: number, entry: Entry | undefined): Place {
@@ -143,12 +151,21 @@ function judgeOne(
     report({ check: 'read', ok: false, ...place, detail: readable.unreadable });
     return;
   }
+  if (readable.type === 'BatchBegun') setSiblingsAside(readable.data as Members, streams);
   const { illegal, unproven } = legality.judge(readable);
   for (const what of unproven) add(what, place.index);
-  // The other members of the batch are not here.
-  const isBegin = readable.type === 'BatchBegun';
-  for (const one of illegal) if (!isBegin || one.rule !== 'batch') report(findingOf(one, place));
-  if (isBegin) streams.set(entry.stream, { next: 1, state: { kind: 'batch', status: 'begun' } });
+  for (const one of illegal) report(findingOf(one, place));
+}
+
+interface Members {
+  readonly callIds: readonly string[];
+}
+
+/** The other members of a batch are not in the proof, so the judge cannot say whether they could run. */
+function setSiblingsAside({ callIds }: Members, streams: Map<string, KnownStream>): void {
+  for (const stream of callIds.map((callId) => `toolCall-${callId}`)) {
+    if (!streams.has(stream)) streams.set(stream, { next: 0, state: { kind: 'set-aside' } });
+  }
 }
 
 /** What is wrong with the bytes of an event or with its proof. */
@@ -171,15 +188,21 @@ function faultOf(
 }
 
 function faultOfBody(body: NonNullable<ProofFileEvent['body']>, entry: Entry, tenant: string) {
-  if (bodyOf(body) !== entry.body) {
+  const covered = canonicalBody(body);
+  if (digestOfBody(covered) !== entry.body) {
     return { check: 'body', detail: 'its content is not the one of its entry' } as const;
+  }
+  // Attack: the note of a move, which no hash covers, says something to a person who reads the file.
+  if (canonicalForm(body) !== covered) {
+    return { check: 'body', detail: 'its content has more than its entry covers' } as const;
   }
   const isOfLog = tenantOf(body) === tenant;
   return isOfLog ? undefined : ({ check: 'read', detail: 'its metadata name another tenant' } as const);
 }
 
 /** The cited policies whose content is neither in the events nor in the file. */
-function missingPolicies({ policies }: ProofFile, cited: readonly string[], report: Report): readonly string[] {
+function missingPolicies({ policies, events }: ProofFile, cited: readonly string[], report: Report): readonly string[] {
+  const isWhole = events.every(({ body }) => body !== null);
   const nowhere = { index: 0, eventId: null, stream: null };
   for (const { policyVersion, content } of policies) {
     if (digestOf(content) === policyVersion) continue;
@@ -187,5 +210,10 @@ function missingPolicies({ policies }: ProofFile, cited: readonly string[], repo
     report({ check: 'policy', ok: false, ...nowhere, detail });
   }
   const shown = new Set(policies.map(({ policyVersion }) => policyVersion));
+  // Attack: a policy that judged nothing stands beside the one that did. What a hidden event cites is not known.
+  const other = isWhole ? [...shown].find((version) => !cited.includes(version)) : undefined;
+  if (other !== undefined) {
+    report({ check: 'policy', ok: false, ...nowhere, detail: `the policy ${other} has judged no event of the file` });
+  }
   return cited.filter((version) => !shown.has(version));
 }

@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { formatVkey } from '@countersign/audit';
+import { approvedStory, honestCheckpoint, testSigner } from '@countersign/audit/testing';
+import type { NewEvent, StoredEvent } from '@countersign/contracts';
+import { openEmbeddedEventStore } from '@countersign/event-store';
+import { createLog, systemClock } from '@countersign/runtime';
+import { chainAfter, firstChain, leafOf } from './stored-chain.js';
+import type { LogRow } from './stored-chain.js';
+import { createCliRun } from '../testing/cli-run.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const run = createCliRun({});
+
+interface Line {
+  readonly check?: string;
+  readonly ok?: boolean;
+  readonly index?: number;
+  readonly detail?: string;
+}
+
+/** Verifies against an honest key and an honest checkpoint of these events. */
+async function verified(source: string, events: readonly StoredEvent[]) {
+  const keys = join(folder, 'keys.txt');
+  writeFileSync(keys, formatVkey(testSigner.key));
+  const args = ['audit', 'verify', source, '--vkey', keys, '--since', honestCheckpoint(events), '--json'];
+  const { code, out } = await run(...args);
+  const lines = out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
+  return { code, findings: lines.filter(({ ok }) => ok === false) };
+}
+
+/** The log of an approved call, in the folder. */
+async function recorded(): Promise<readonly StoredEvent[]> {
+  const store = await openEmbeddedEventStore({ folder, log: createLog({ level: 'silent' }), clock: systemClock });
+  for (const { stream, revision, eventId, type, data, metadata } of approvedStory().events) {
+    await store.append(stream, revision - 1, [{ eventId, type, data, metadata } as unknown as NewEvent]);
+  }
+  const stored = await store.readAll(0, 1000);
+  await store.close();
+  return stored as unknown as readonly StoredEvent[];
+}
+
+/** The owner of the folder changes the database, and computes every hash of the store again. */
+function meddle(sql: string): void {
+  const log = new DatabaseSync(join(folder, 'events.db'), { defensive: false });
+  log.exec(sql);
+  const all = log.prepare(
+    'SELECT position, name, revision, event_id, type, recorded_at, metadata, data, leaf, chain FROM events e JOIN streams s ON s.id = e.stream WHERE position IS NOT NULL ORDER BY position',
+  );
+  all.setReturnArrays(true);
+  const change = log.prepare('UPDATE events SET leaf = ?, chain = ? WHERE position = ?');
+  let chain = firstChain;
+  for (const row of all.all() as unknown as readonly LogRow[]) {
+    const leaf = Buffer.from(leafOf(row), 'hex');
+    chain = chainAfter(chain, leaf);
+    change.run(leaf, chain, row[0]);
+  }
+  log.prepare('UPDATE head SET chain = ?').run(chain);
+  log.close();
+}
+
+describe('countersign audit verify of a data folder does not prove', () => {
+  it.each([
+    ['a value that is there twice in the text', `replace(data, '"amount":5', '"amount":500,"amount":5')`],
+    ['a number of more digits than it keeps', `replace(data, '"amount":5', '"amount":5.0000000000000000001')`],
+  ])('%s', async (_, changed) => {
+    const events = await recorded();
+    expect(await verified(folder, events)).toEqual({ code: 0, findings: [] });
+    meddle(`UPDATE events SET data = ${changed} WHERE position = 2`);
+    expect((await verified(folder, events)).findings).toMatchObject([{ check: 'read', index: 1 }]);
+  });
+
+  it('a row without a position, to which its stream alone leads', async () => {
+    const events = await recorded();
+    meddle(`CREATE TABLE other AS SELECT * FROM events; DROP TABLE events; ALTER TABLE other RENAME TO events;
+      INSERT INTO events SELECT NULL, stream, revision + 1, event_id || 'x', type, recorded_at, metadata, data, leaf, chain
+        FROM events WHERE position = 5;
+      CREATE UNIQUE INDEX events_by_stream ON events (stream, revision)`);
+    expect((await verified(folder, events)).findings).toMatchObject([{ check: 'store' }]);
+  });
+
+  it('an index that hides the last event of a stream', async () => {
+    const events = await recorded();
+    meddle(`PRAGMA writable_schema = ON; DROP INDEX events_by_stream;
+      CREATE UNIQUE INDEX events_by_stream ON events (stream, revision) WHERE position < 5;
+      UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX events_by_stream ON events (stream, revision)' WHERE name = 'events_by_stream'`);
+    expect((await verified(folder, events)).findings).toMatchObject([{ check: 'store' }]);
+  });
+});
+
+describe('countersign audit verify of an export does not prove', () => {
+  const lines = approvedStory().events.map((event) => JSON.stringify(event));
+
+  it.each([
+    ['another member of an event', (line: string) => line.replace('"data":', '"approvedBy":"alice","data":')],
+    [
+      'a number of more digits than it keeps',
+      (line: string) => line.replace('"amount":5', '"amount":5.0000000000000000001'),
+    ],
+    [
+      'words in the note of a move',
+      (line: string) =>
+        line.replace(
+          '"metadata":{',
+          `"metadata":{"moved":{"recordedAt":"${approvedStory().events[1]?.recordedAt ?? ''}","by":"alice"},`,
+        ),
+    ],
+  ])('%s', async (_, change) => {
+    const { events } = approvedStory();
+    const file = join(folder, 'events.ndjson');
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    expect(await verified(file, events)).toEqual({ code: 0, findings: [] });
+    writeFileSync(file, `${lines.with(1, change(lines[1] ?? '')).join('\n')}\n`);
+    const { code, findings } = await verified(file, events);
+    expect(code).toBe(1);
+    expect(findings).toContainEqual(expect.objectContaining({ check: 'read', index: 1 }));
+  });
+});
