@@ -87,7 +87,7 @@ export const floors = [
     node: [],
     pure: true,
     // Called by the library, which turns what they throw into an error value.
-    edge: '{conversions,environment,json-values,meter,patterns}.ts',
+    edge: '{conversions,environment,json-values,meter,patterns,texts,times}.ts',
   },
   // JSON Schemas that strangers send, evaluated in counted steps.
   {

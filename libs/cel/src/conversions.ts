@@ -63,6 +63,17 @@ function undefinedConversion(): never {
   throw new Error('the language has no such conversion');
 }
 
+interface Seconds {
+  readonly seconds: bigint;
+  readonly nanos: number;
+}
+
+/** Without zeros at the end; nothing for a whole second. */
+function fractionOf(nanos: number): string {
+  const fraction = String(Math.abs(nanos)).padStart(9, '0').replace(/0+$/, '');
+  return fraction === '' ? '' : `.${fraction}`;
+}
+
 /** The conversions in which the library differs from the language. */
 export const conversions: readonly CelFunc[] = [
   celFunc('timestamp', [CelScalar.INT], timestampType, (seconds) => {
@@ -70,10 +81,13 @@ export const conversions: readonly CelFunc[] = [
     return create(TimestampSchema, { seconds });
   }),
   celFunc('string', [durationType], CelScalar.STRING, ({ message }) => {
-    const { seconds, nanos } = message as unknown as { readonly seconds: bigint; readonly nanos: number };
-    const fraction = String(Math.abs(nanos)).padStart(9, '0').replace(/0+$/, '');
+    const { seconds, nanos } = message as unknown as Seconds;
     const sign = seconds < 0n || nanos < 0 ? '-' : '';
-    return `${sign}${String(seconds < 0n ? -seconds : seconds)}${fraction === '' ? '' : `.${fraction}`}s`;
+    return `${sign}${String(seconds < 0n ? -seconds : seconds)}${fractionOf(nanos)}s`;
+  }),
+  celFunc('string', [timestampType], CelScalar.STRING, ({ message }) => {
+    const { seconds, nanos } = message as unknown as Seconds;
+    return `${new Date(Number(seconds) * 1000).toISOString().slice(0, -'.000Z'.length)}${fractionOf(nanos)}Z`;
   }),
   // Seconds for one implementation of the language, nanoseconds for another.
   celFunc('int', [durationType], CelScalar.INT, undefinedConversion),

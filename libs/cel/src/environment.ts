@@ -6,6 +6,8 @@ import { limits } from './limits.js';
 import { meterProblems } from './meter.js';
 import type { Meter } from './meter.js';
 import { compilePattern } from './patterns.js';
+import { textFunctions } from './texts.js';
+import { timeParts } from './times.js';
 
 /**
  * Functions that only the guard's own calls may name: `@` cannot be written in an expression. `@range` charges for the
@@ -25,7 +27,7 @@ const searches = new Set(['contains', 'indexOf', 'lastIndexOf', 'split']);
 /** How many comparisons of characters are one unit of cost, about a microsecond. */
 const comparisonsPerUnit = 4096;
 
-const timeParts = /^get[A-Z]/;
+const timePart = /^get[A-Z]/;
 /** A part of a time in a named zone makes the runtime load the zone. */
 const zoneCost = 100;
 
@@ -53,9 +55,8 @@ export interface Environment {
  */
 export function createEnvironment(meter: Meter, inputSize: () => number): Environment {
   const re2 = { compile: compilePattern };
-  const known = [...celEnv({ funcs: [...strings, ...conversions], re2 }).funcs].filter(
-    ({ name }) => !leftOut.has(name),
-  );
+  const own = [...conversions, ...textFunctions, ...timeParts];
+  const known = [...celEnv({ funcs: [...strings, ...own], re2 }).funcs].filter(({ name }) => !leftOut.has(name));
   const funcs = [
     ...known.map((func) => metered(func, meter, inputSize)),
     ...loopFunctions(meter),
@@ -96,7 +97,7 @@ function costOf(
     // A linear engine: the length of the text times that of the pattern.
     return 20 + ((lengthOf(target) + 16) * (lengthOf(first) + 4)) / 8;
   }
-  if (timeParts.test(name)) return args.length === 0 ? 1 : zoneCost;
+  if (timePart.test(name)) return args.length === 0 ? 1 : zoneCost;
   const searched = searches.has(name) ? (lengthOf(target) * lengthOf(first)) / comparisonsPerUnit : 0;
   const looked = args.reduce<number>((sum, value) => sum + weight(value), 1 + weight(target));
   return comparisons.has(name) && args.some(isAggregate) ? looked + inputSize() : looked + searched;
