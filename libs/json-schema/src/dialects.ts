@@ -15,13 +15,17 @@ const components: Keyword = (value, place, keyword) => {
   if (isObject(schemas)) place.subschemas(schemas, keyword, 'schemas');
 };
 
+/** Read for its ids and marks also where no `if` makes it count. */
+const branch: Keyword = (value, place, keyword) => {
+  place.node.parts.sometimes.push(place.subschema(value, keyword));
+};
+
 const everywhere = new Map<string, Keyword>([
   ['$defs', definitions],
   ['definitions', definitions],
   ['components', components],
-  // Read for their ids and marks also where no `if` makes them count.
-  ['then', (value, place, keyword) => void place.subschema(value, keyword)],
-  ['else', (value, place, keyword) => void place.subschema(value, keyword)],
+  ['then', branch],
+  ['else', branch],
   ...assertions,
   ...memberKeywords,
   ...applicators,

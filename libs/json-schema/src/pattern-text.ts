@@ -38,6 +38,9 @@ const property = /^(?:(Script|sc|General_Category|gc)=)?(\w+)$/;
 /** A flag of other languages by which a dot is a line end, too. */
 const dotAll = /\(\?[a-z]*s[a-z]*[:)-]/;
 
+/** Half of a character. An emoji as two halves matches in engines that count halves alone. */
+const surrogate = /^\\u[dD][89a-fA-F]/;
+
 /** Returns a pattern in RE2's syntax; undefined when RE2 cannot express it. */
 export function toRe2Text(pattern: string): string | undefined {
   return dotAll.test(pattern) ? undefined : translated(pattern);
@@ -59,7 +62,7 @@ function translated(pattern: string): string | undefined {
 }
 
 const tokens =
-  /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\[^]|\[\^?|[^]/uy;
+  /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\[^]|\[\^?|[^]/uy;
 
 export function tokenAt(pattern: string, at: number): string {
   tokens.lastIndex = at;
@@ -74,7 +77,7 @@ function plain(token: string, inClass: boolean): string | undefined {
 }
 
 function escaped(token: string, inClass: boolean): string | undefined {
-  if (token.length === 12) return surrogatePair(token);
+  if (surrogate.test(token)) return token.length === 12 ? surrogatePair(token) : undefined;
   switch (token[1]) {
     case 's':
       return inClass ? spaceRanges : `[${spaceRanges}]`;

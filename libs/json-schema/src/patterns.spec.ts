@@ -39,6 +39,22 @@ describe('a pattern', () => {
     expect([17, 18, 20, 21].map((count) => test('😀'.repeat(count)))).toEqual([false, true, true, false]);
   });
 
+  it.each(['\\p{sc=Latin}', '\\p{sc=Greek}', '\\p{Script=Cyrillic}', '\\u{10FFFF}', '\\uD83D\\uDE00'])(
+    'reads %s as one piece',
+    (source) => {
+      expect(['a', 'α', 'ж', '😀'].map(patternOf(source).test)).toEqual(
+        ['a', 'α', 'ж', '😀'].map((one) => new RegExp(source, 'u').test(one)),
+      );
+    },
+  );
+
+  it.each(['^[\\ud83c-\\ud83e][\\udc00-\\udfff]$', '\\uDE00', '[^\\ud800-\\udfff]'])(
+    'with half of a character is left out, since engines differ: %s',
+    (source) => {
+      expect(compilePattern(source)).toEqual({ reason: 'uses a construct that patterns here do not support' });
+    },
+  );
+
   it.each([
     ['^[a-z0-9-]{1,255}$', 20],
     ['^[A-Za-z0-9_-]{1,256}$', 20],

@@ -50,6 +50,14 @@ const request = (name: string, schemaText: string, args: string): Promise<Answer
 const pointersOf = (notes: readonly SchemaNote[] = []): readonly string[] => notes.map(({ pointer }) => pointer);
 const isMask = (value: unknown): boolean => typeof value === 'string' && value.startsWith('[masked sha256:');
 
+/** Whether the value at a pointer, or all around it, is masked. */
+function isMaskedAt(value: unknown, steps: readonly string[]): boolean {
+  const [step, ...rest] = steps;
+  if (isMask(value)) return true;
+  if (step === undefined || typeof value !== 'object' || value === null) return false;
+  return isMaskedAt((value as Readonly<Record<string, unknown>>)[step], rest);
+}
+
 /** The fault of an answer; undefined when it has none. */
 async function problemOf({ masked = [] }: SchemaCase, call: CallCase, { status, body }: Answer) {
   const [recorded] = body.calls ?? [];
@@ -59,7 +67,7 @@ async function problemOf({ masked = [] }: SchemaCase, call: CallCase, { status, 
   if (status === 201) {
     const path = `/v1/approvals/${recorded?.approval?.approvalId}`;
     const { body: shown } = await api.send<ApprovalView>('GET', path, { as: 'ann' });
-    const seen = masked.filter((pointer) => !isMask(shown.arguments[pointer.slice(1)]));
+    const seen = masked.filter((pointer) => !isMaskedAt(shown.arguments, pointer.slice(1).split('/')));
     const isSame = JSON.stringify(shown.schemaNotes) === JSON.stringify(recorded?.schemaNotes);
     return seen.length === 0 && isSame ? undefined : { seen, shown };
   }
