@@ -22,7 +22,21 @@ const sent: readonly MailStep[] = ['MAIL', 'RCPT', 'DATA'];
 export const mailAnswers: readonly MailRow[] = [
   { at: ['connect', 'AUTH'], means: 'channel' },
   { at: sent, status: /^5\.(3\.4|2\.3)$/, means: 'message' },
-  { at: ['MAIL', 'DATA'], text: /\btoo (big|large|long)\b|\bsize\b.*\bexceed|\bexceed.*\bsize\b/i, means: 'message' },
+  {
+    at: sent,
+    text: /\b(sending|outgoing|outbound|daily|hourly)\b.*\b(quota|limit)|\b(quota|limit)\b.*\b(outgoing|outbound)\b|\brate limit|\bper (second|minute|hour|day)\b/i,
+    means: 'channel',
+  },
+  {
+    at: ['MAIL', 'DATA'],
+    text: /\btoo (big|large|long)\b|\bsize\b.*\bexceed|\bexceed.*\bsize\b|\btoo much (mail )?data\b/i,
+    means: 'message',
+  },
+  {
+    at: ['RCPT'],
+    text: /\bmessage (is )?too (big|large)\b|\bmessage size\b.*\bexceed|\bexceed.*\bmessage size\b/i,
+    means: 'recipient',
+  },
   { at: ['MAIL'], means: 'channel' },
   {
     at: envelope,
@@ -36,13 +50,25 @@ export const mailAnswers: readonly MailRow[] = [
   },
   {
     at: envelope,
-    text: /\byour (ip|host|server|domain|account|mailbox|client|network|mail ?server)\b|\b(sending|daily|hourly)\b.*\b(quota|limit)|authentication (is )?required|not authenticated|must (first )?(authenticate|log ?in)/i,
+    text: /\byour (ip|host|server|domain|account|mailbox|client|network|mail ?server)\b|\bauthenticat|must (first )?log ?in/i,
     means: 'channel',
   },
   { at: ['DATA'], status: /^5\.6\./, means: 'message' },
-  { at: ['DATA'], text: /\b(virus|malware)\b|content presents a potential security/i, means: 'message' },
+  {
+    at: ['DATA'],
+    text: /\b(virus|malware)\b(?! (scan|filter|check))|content presents a potential security/i,
+    means: 'message',
+  },
   { at: envelope, status: /^5\.(1\.([012346]|10)|2\.[124]|4\.(4|310)|6\.7)$/, means: 'recipient' },
+  { at: ['RCPT'], text: /recipient address rejected: need fully-qualified/i, means: 'recipient' },
   { at: envelope, status: /^5\.([167]\.|5\.[^0])/, means: 'channel' },
+  { at: envelope, text: /\bexceeded storage allocation\b/i, means: 'recipient' },
+  // Without a status that says more: words about the one who sends, which the rows below would take for the recipient.
+  {
+    at: ['RCPT'],
+    text: /\b(ip|ptr|r?dns|helo|ehlo|certificate|sending|outgoing|outbound|too many)\b|\brelay(?!\w* recipient table)/i,
+    means: 'channel',
+  },
   {
     at: ['RCPT'],
     text: /recipient address rejected|\b(user|mailbox|recipient|account|address)\b.*\b(unknown|not found|not exist|unavailable|disabled|inactive|full|not local|name not allowed)\b/i,
@@ -50,7 +76,9 @@ export const mailAnswers: readonly MailRow[] = [
   },
   {
     at: ['RCPT'],
-    text: /\bunknown (user|mailbox|recipient|account|address)|\b(no such|invalid) (\w+ )?(user|mailbox|recipient|account|address)|no mailbox here|\bunrouteable address|\bquota\b|doesn't have an? \S+ account/i,
+    text: /\bunknown (user|mailbox|recipient|account|address)|\b(no such|invalid) (\w+ )?(user|mailbox|recipient|account|address)|no mailbox here|\bunrouteable address|\bquota\b|doesn't have an? \S+ account|\b(user|mailbox|recipient|account|address) doesn't exist\b/i,
     means: 'recipient',
   },
+  // The code of RFC 7504 for a domain that accepts no mail.
+  { at: ['RCPT'], text: /^556\b/, means: 'recipient' },
 ];
