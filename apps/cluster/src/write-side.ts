@@ -76,8 +76,12 @@ function timeOf({ clock }: EventStore): string {
 const noTools: ServiceTools = { find: () => undefined };
 
 /** The commands of a process that judges nothing; `tools` are those that it claims and reports for. */
-export function openWriteSide({ ids, log }: RoleProcess, ledgerStore: LedgerStore, tools = noTools): CommandPorts {
-  return createCommands(ledgerStore, { tools, ids, log });
+export function openWriteSide(
+  { ids, log }: RoleProcess,
+  ledgerStore: LedgerStore,
+  { tools = noTools, ...options }: Partial<Pick<WriteSidePorts, 'tools' | 'history'>> = {},
+): CommandPorts {
+  return createCommands(ledgerStore, { tools, ids, log, ...options });
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   createResolverMetrics,
   loadTools,
 } from '@countersign/resolver';
+import { createHistory } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { followLog } from '../follow-log.js';
@@ -16,6 +17,7 @@ import { openRecord } from '../record.js';
 import { openEventStore } from '../role-process.js';
 import type { LedgerStore, OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
+import { openViews } from '../views.js';
 import { openWriteSide } from '../write-side.js';
 
 /** The streams of which one that cannot be read forbids a claim. It names the run, and no stream of a call does. */
@@ -43,7 +45,12 @@ export async function readResolver(config: RoleConfig, { log }: RuntimePorts): P
     const receipts = openReceipts(roleProcess);
     await openRecord(roleProcess, ledgerStore, { tools: tools.tools, receipts: receipts ?? null });
     await followForbidding(roleProcess, ledgerStore);
-    const commands = openWriteSide(roleProcess, ledgerStore, tools);
+    // A receipt tells the place of the call in its run.
+    const readModel = receipts === undefined ? undefined : await openViews(roleProcess, ledgerStore);
+    const commands = openWriteSide(roleProcess, ledgerStore, {
+      tools,
+      ...(readModel && { history: createHistory(readModel, { clock, waitMs: 250 }) }),
+    });
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
     const resolverId = `${hostname()}/${String(process.pid)}`;
     const executions = createExecutions(commands, ids, receipts?.receipts);
