@@ -13,15 +13,22 @@ const problemsMax = 100;
 
 /**
  * Judges the recorded calls of the tenant by a candidate policy: a line for each call that changes, and a summary as the
- * last line. Records nothing.
+ * last line. Records no verdict.
+ *
+ * Attack: an auditor asks for hidden values by expressions, one guess a rule, and nobody hears of it. So a candidate with
+ * expressions is recorded as a read of clear values.
  * @throws ProblemError `invalid-request` when the candidate cannot be used, before the first line.
  */
 export async function backtest(
-  { store, clock }: GatewayPorts,
+  { store, clock, use }: GatewayPorts,
   actor: Actor,
   { content, from, to }: BacktestBody,
 ): Promise<AsyncGenerator<string, void>> {
   const candidate = await readCandidate(content, createBreather(clock.monotonic));
+  if (candidate.celVersion !== null) {
+    const time = { ...(from !== undefined && { since: from }), ...(to !== undefined && { until: to }) };
+    use?.auditRead(actor, { what: 'list', values: 'clear', ...time });
+  }
   const ruleIds = candidate.rules.map(({ id }) => id);
   const test = createBacktest(createPolicy(candidate), ruleIds);
   const [fromMs, toMs] = [from === undefined ? 0 : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];

@@ -4,6 +4,7 @@ import { celEngine } from '@countersign/cel';
 import { recordPolicy } from '@countersign/commands';
 import type { ApprovalView, ExplanationView, PolicyView, ToolCallView } from '@countersign/contracts';
 import { createPolicies, loadPolicy } from '@countersign/policy';
+import type { RecordOfUse } from '../record-of-use.js';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
 import { openWorld } from '../testing/world.js';
@@ -34,8 +35,12 @@ rules:
 
 let world: World;
 let api: Api;
+/** What the log of record is told. */
+const recorded: object[] = [];
 beforeAll(async () => {
+  const use = { auditRead: (_: unknown, read: object) => void recorded.push(read) } as unknown as RecordOfUse;
   world = await openWorld({
+    change: (ports) => ({ ...ports, use }),
     policies: createPolicies([content]),
     tools: {
       find: (_, name) =>
@@ -220,5 +225,19 @@ describe('POST /v1/policy/backtest', () => {
 
   it('is for auditors alone: a rule can look at hidden values', async () => {
     expect((await backtest({ content: { version: 1 } }, 'ann')).status).toBe(403);
+  });
+
+  it('is recorded as a read of clear values where the candidate has expressions, which can tell hidden ones', async () => {
+    const guess = (when: object) => ({
+      content: { version: 1, rules: [{ id: 'guess', match: { tools: ['login'] }, ...when, then: { block: 'hit' } }] },
+      from: '2020-01-01T00:00:00Z',
+    });
+    await request('guessed', 'login', { password: 'hunter2' });
+    recorded.length = 0;
+    const { text } = await backtest(guess({ when: 'args.password.startsWith("h")' }));
+    expect(linesOf(text)).toContainEqual(expect.objectContaining({ toolName: 'login' }));
+    expect(recorded).toEqual([{ what: 'list', values: 'clear', since: '2020-01-01T00:00:00Z' }]);
+    await backtest(guess({}));
+    expect(recorded).toHaveLength(1);
   });
 });
