@@ -54,6 +54,16 @@ export function checkText({ name, target, arguments: types }: CelFunc, [text]: r
   if (!isConvertible(name, text)) throw new Error(`the text is no ${name}`);
 }
 
+const orders = new Set(['_<_', '_<=_', '_>_', '_>=_']);
+
+/**
+ * Checks what is compared by its order. Attack: `!(args.part / args.whole > 0.5)` with two zeros, of which the library says
+ * that it is true. @throws Error for a result of a division that is no number.
+ */
+export function checkOrder({ name }: CelFunc, values: readonly CelValue[]): void {
+  if (orders.has(name) && values.some(Number.isNaN)) throw new Error('a value that is no number has no order');
+}
+
 const secondsMin = -62_135_596_800n;
 const secondsMax = 253_402_300_799n;
 const timestampType = objectType(TimestampSchema);

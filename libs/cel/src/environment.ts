@@ -1,7 +1,7 @@
 import { celEnv, celFunc, celMethod, CelScalar, isCelError, isCelList, isCelMap } from '@bufbuild/cel';
 import type { CelEnv, CelFunc, CelInput, CelValue } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
-import { checkText, conversions } from './conversions.js';
+import { checkOrder, checkText, conversions } from './conversions.js';
 import { limits } from './limits.js';
 import { meterProblems } from './meter.js';
 import type { Meter } from './meter.js';
@@ -72,6 +72,7 @@ function metered(func: CelFunc, meter: Meter, inputSize: () => number): CelFunc 
   const work = (target: CelValue | undefined, args: readonly CelValue[]): CelInput => {
     meter.charge(costOf(func.name, target, args, inputSize));
     checkText(func, args);
+    checkOrder(func, args);
     const result = func.call(0, target, [...args]);
     // Thrown to the library, which turns it into an error value again.
     if (isCelError(result)) throw result;

@@ -1,6 +1,7 @@
 import { celMethod, CelScalar, objectType } from '@bufbuild/cel';
 import type { CelFunc } from '@bufbuild/cel';
-import { timestampDate, TimestampSchema } from '@bufbuild/protobuf/wkt';
+import { TimestampSchema } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
 
 const dayMs = 86_400_000;
 
@@ -55,15 +56,20 @@ const parts: readonly (readonly [name: string, part: (clock: Date) => number])[]
 
 const timestamp = objectType(TimestampSchema);
 
+/** Rounded down: the last nanosecond of a day is no part of the next one. */
+function dateOf({ seconds, nanos }: Timestamp): Date {
+  return new Date(Number(seconds) * 1000 + Math.floor(nanos / 1_000_000));
+}
+
 /**
  * The parts of a time. The library computes them in the zone of the process, whose clock has hours that do not exist, and
  * takes the first hour of a day in a named zone for an hour of the next day.
  */
 export const timeParts: readonly CelFunc[] = parts.flatMap(([name, part]) => [
   celMethod(name, timestamp, [], CelScalar.INT, function () {
-    return BigInt(part(timestampDate(this.message)));
+    return BigInt(part(dateOf(this.message)));
   }),
   celMethod(name, timestamp, [CelScalar.STRING], CelScalar.INT, function (zone) {
-    return BigInt(part(clockOf(timestampDate(this.message), zone)));
+    return BigInt(part(clockOf(dateOf(this.message), zone)));
   }),
 ]);
