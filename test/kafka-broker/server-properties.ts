@@ -51,6 +51,8 @@ export function serverProperties(
     'num.io.threads': 4,
     'num.recovery.threads.per.data.dir': 1,
     'log.cleaner.enable': false,
+    // Otherwise an idle node writes a record to its log of metadata twice a second.
+    'metadata.max.idle.interval.ms': 0,
     ...more,
   };
   return Object.entries(settings)
