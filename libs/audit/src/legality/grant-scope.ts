@@ -1,3 +1,4 @@
+import { canonicalJson, placeLabelsOf } from '@countersign/contracts';
 import type { RequestFacts } from './call-state.js';
 import { digestOf } from './digests.js';
 import type { Unproven } from './judged-event.js';
@@ -11,13 +12,19 @@ export function coversCall(grantId: string, request: RequestFacts, streams: Know
 }
 
 function isAbout({ toolName, scope }: GrantState, request: RequestFacts): boolean {
-  const { runId, agentId, requestedBy, labels } = scope;
+  const { runId, agentId, requestedBy, labels, isRemembered } = scope;
   if (toolName !== request.toolName || !isOrAny(runId, request.runId)) return false;
   if (!isOrAny(agentId, request.agentId) || !isOrAny(requestedBy, request.requestedBy)) return false;
   const isLabelled = Object.entries(labels).every(
     ([name, value]) => Object.hasOwn(request.labels, name) && request.labels[name] === value,
   );
-  return isLabelled && isOfArguments(scope, request);
+  const isThere = !isRemembered || placeOf(labels) === placeOf(request.labels);
+  return isLabelled && isThere && isOfArguments(scope, request);
+}
+
+/** To what the arguments are relative, as text. */
+function placeOf(labels: Readonly<Record<string, string>>): string {
+  return canonicalJson(placeLabelsOf(labels));
 }
 
 function isOrAny(named: string | null, found: string): boolean {

@@ -53,10 +53,11 @@ function granted(event: JudgedEvent, grant: GrantState | undefined): Next<GrantS
 }
 
 function scopeOf(event: JudgedEvent, terms: GrantTerms): GrantState['scope'] {
-  const { runId, agentId, requestedBy = null, labels = {}, match } = terms;
+  const { runId, agentId, requestedBy = null, labels = {}, match, approvalId } = terms;
   const salt = 'digest' in match && !isSealedAt(event, '/match/salt') ? match.salt : null;
   const exactly = 'digest' in match ? { digest: match.digest, salt } : null;
-  return { runId, agentId, requestedBy, labels, exactly, hasCondition: 'when' in match };
+  const isRemembered = approvalId !== null;
+  return { runId, agentId, requestedBy, labels, isRemembered, exactly, hasCondition: 'when' in match };
 }
 
 function confirmed(event: JudgedEvent, grant: GrantState): Next<GrantState> {

@@ -15,6 +15,8 @@ export interface GrantState {
     readonly agentId: string | null;
     readonly requestedBy: string | null;
     readonly labels: Readonly<Record<string, string>>;
+    /** It was remembered with an approval, so it is for the folder or the server of that call alone. */
+    readonly isRemembered: boolean;
     /** Null: any arguments. A sealed salt is null. */
     readonly exactly: { readonly digest: string; readonly salt: string | null } | null;
     readonly hasCondition: boolean;
