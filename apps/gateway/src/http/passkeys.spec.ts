@@ -152,7 +152,7 @@ describe('a signed answer over HTTP', () => {
     expect(voted?.data).toMatchObject({ signature: { credentialId: key.credentialId }, assurance: 'high' });
     const stream = await fetch(`${world.url}/v1/events?after=0&types=ApprovalResponded`, {
       headers: { authorization: 'Bearer agent-token' },
-      signal: AbortSignal.timeout(2000),
+      signal: AbortSignal.timeout(20_000),
     });
     const reader = stream.body?.getReader();
     let text = '';

@@ -164,10 +164,15 @@ describe('a stream of events', () => {
     return { url: world.url, cookie, held };
   }
 
-  /** Opens a stream of events. Its text is undefined when the server has not ended it in time. */
-  async function openStream(url: string, headers: Record<string, string>, withinMs = 5000) {
-    const response = await fetch(`${url}/v1/events?after=now`, { headers, signal: AbortSignal.timeout(withinMs) });
-    return { untilEnded: () => response.text().catch(() => undefined) };
+  /** Opens a stream of events. Its text is undefined when the server has not ended it in time, counted from its beginning. */
+  async function openStream(url: string, headers: Record<string, string>, withinMs = 20_000) {
+    const leaving = new AbortController();
+    const response = await fetch(`${url}/v1/events?after=now`, { headers, signal: leaving.signal });
+    const timer = setTimeout(() => {
+      leaving.abort();
+    }, withinMs);
+    const text = response.text().catch(() => undefined);
+    return { untilEnded: () => text.finally(() => clearTimeout(timer)) };
   }
 
   it.each([
