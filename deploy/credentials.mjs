@@ -13,6 +13,8 @@ import { selfSigned } from './certificate.mjs';
 const users = ['admin', 'operator', 'worker', 'ledger', 'relay', 'projector', 'resolver', 'notifier', 'notary'];
 /** The processes that borrow keys from the keeper, each role with a token of its own. */
 const borrowers = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'];
+/** The processes that ask the notaries, because they write to the log. */
+const writers = ['gateway', 'ledger', 'projector', 'resolver', 'notifier'];
 const kid = 'worker-1';
 
 const [command, root] = process.argv.slice(2);
@@ -52,18 +54,19 @@ function createForKeeper() {
   for (const role of borrowers) write(join(root, role, 'keeper.pem'), cert);
 }
 
-/** The log key, which signs checkpoints; the token of the gateways; and the certificate, which is its own authority. */
+/** The log key, which signs checkpoints; the tokens that the notaries know; and the certificate, which is its own authority. */
 function createForNotary() {
   kept(join(root, 'notary', 'log-key.pem'), newSigningKey);
-  const token = kept(join(root, 'gateway', 'notary-token'), newToken);
-  write(join(root, 'notary', 'notary-tokens'), `${token}\n`);
+  const tokens = writers.map((role) => kept(join(root, role, 'notary-token'), newToken));
+  write(join(root, 'notary', 'notary-tokens'), `${tokens.join('\n')}\n`);
   const [certFile, keyFile] = [join(root, 'notary', 'notary.pem'), join(root, 'notary', 'notary-key.pem')];
   if (!existsSync(certFile) || !existsSync(keyFile)) {
     const { cert, key } = selfSigned(['notary-1', 'notary-2', 'localhost']);
     write(keyFile, `${key}\n`);
     write(certFile, `${cert}\n`);
   }
-  write(join(root, 'gateway', 'notary.pem'), readFileSync(certFile, 'utf8'));
+  const cert = readFileSync(certFile, 'utf8');
+  for (const role of writers) write(join(root, role, 'notary.pem'), cert);
 }
 
 /** The key of the first worker, in the list of those that requests may be signed with. Other keys stay. */

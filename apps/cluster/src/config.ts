@@ -35,6 +35,7 @@ import {
   people,
   requests,
   senders,
+  servingTree,
   signIn,
   topics,
 } from './variables.js';
@@ -48,7 +49,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const variablesOf = {
   gateway: {
     ...{ ...processVariables, ...eventStore, ...borrowing, ...judgingVariables },
-    ...askingNotaries,
+    ...{ ...askingNotaries, ...servingTree },
     ...answeringVariables,
     ...{ ...senders, ...tellingVariables, ...servingVariables, ...browsedVariables, ...signIn, ...receiptVariables },
   },
@@ -56,6 +57,7 @@ const variablesOf = {
     ...processVariables,
     ...eventStore,
     ...borrowing,
+    ...askingNotaries,
     ...kafka,
     ...consuming,
     ...judgingVariables,
@@ -65,16 +67,18 @@ const variablesOf = {
   },
   relay: { ...processVariables, ...eventStore, ...borrowing, ...kafka },
   projector: {
-    ...{ ...processVariables, ...eventStore, ...borrowing, ...kafka, ...consuming },
+    ...{ ...processVariables, ...eventStore, ...borrowing, ...askingNotaries, ...kafka, ...consuming },
     COUNTERSIGN_POLICY: judgingVariables.COUNTERSIGN_POLICY,
     ...people,
   },
   resolver: {
-    ...{ ...processVariables, ...eventStore, ...borrowing, ...kafka, ...consuming, ...executing, ...receiptVariables },
+    ...{ ...processVariables, ...eventStore, ...borrowing, ...askingNotaries, ...kafka, ...consuming },
+    ...{ ...executing, ...receiptVariables },
     COUNTERSIGN_PUBLIC_URL: tellingVariables.COUNTERSIGN_PUBLIC_URL,
   },
   notifier: {
-    ...{ ...processVariables, ...eventStore, ...borrowing, ...kafka, ...consuming, ...tellingVariables },
+    ...{ ...processVariables, ...eventStore, ...borrowing, ...askingNotaries, ...kafka, ...consuming },
+    ...tellingVariables,
     COUNTERSIGN_POLICY: judgingVariables.COUNTERSIGN_POLICY,
     ...people,
   },
@@ -101,7 +105,8 @@ type Values = Output<typeof processVariables & typeof eventStore> &
         typeof borrowing &
         typeof keeping &
         typeof notarizing &
-        typeof askingNotaries
+        typeof askingNotaries &
+        typeof servingTree
     >
   >;
 

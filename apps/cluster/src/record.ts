@@ -1,12 +1,13 @@
 import { readConfiguredParts } from '@countersign/gateway';
 import type { ConfiguredFiles, FileTokens } from '@countersign/gateway';
 import { isStoreOutage } from '@countersign/event-store';
+import type { EventStore } from '@countersign/event-store';
 import { makeFolderOf } from '@countersign/runtime';
 import { digestOfFile, digestOfReceiptKeys, noteStart, openSystemLog, recordConfiguration } from '@countersign/shell';
 import type { SystemLog } from '@countersign/shell';
 import type { ClusterReceipts } from './receipts.js';
 import { untilDone } from './role-process.js';
-import type { LedgerStore, RoleProcess } from './role-process.js';
+import type { RoleProcess } from './role-process.js';
 
 /** The configuration of a role that the log of record names. */
 export interface RecordedRole extends Pick<ConfiguredFiles, 'channels' | 'tools'> {
@@ -24,7 +25,7 @@ export interface RecordedRole extends Pick<ConfiguredFiles, 'channels' | 'tools'
  */
 export async function openRecord(
   process: RoleProcess,
-  { store }: Pick<LedgerStore, 'store'>,
+  store: EventStore,
   { tokens, channels, tools, receipts, ownFiles }: RecordedRole = {},
 ): Promise<SystemLog> {
   const { config, clock, ids, log, onStop } = process;

@@ -88,7 +88,7 @@ export interface RoleConfig {
   readonly keeperServer: KeeperServerConfig | null;
   /** For a notary itself. */
   readonly notary: NotaryServerConfig | null;
-  /** Where a gateway asks for checkpoints. Null: there are none. */
+  /** The notaries that a process asks. Null: none. */
   readonly notaries: NotaryConnection | null;
   /** For a gateway: what of the tree over the log is open without a token. */
   readonly logPublic: 'no' | 'hashes';

@@ -8,6 +8,7 @@ import {
   createCommitMetrics,
   createGauges,
   createKeysCheck,
+  createReadOnlyStore,
   createStoreCheck,
   createTracedStore,
   createUnreadableCheck,
@@ -20,6 +21,9 @@ import { borrowVault } from './keeper/borrow-vault.js';
 import type { Vault } from './keeper/borrow-vault.js';
 import { createKeylessStore } from './keyless-store.js';
 import { createMeasuredStore } from './measured-store.js';
+import { createNotaryClient } from './notary/notary-client.js';
+import type { NotaryClient } from './notary/notary-client.js';
+import { watchRewound } from './notary/watch-rewound.js';
 
 /** The process as its role sees it: readiness checks, and shutdown. */
 export interface RoleProcess extends RuntimePorts {
@@ -85,7 +89,12 @@ export function isStoreAway(error: unknown): boolean {
 
 /** The event store as a role uses it; `vault` is null where values are recorded in clear. */
 export interface LedgerStore {
+  /** Everything that is decided goes through it. It only reads while the log contradicts what was signed. */
   readonly store: EventStore;
+  /** The same store without this refusal: what a process records about itself and its configuration at its start. */
+  readonly ownRecord: EventStore;
+  /** Undefined: this process asks no notary, and cannot know whether the log contradicts what was signed. */
+  readonly notaries: NotaryClient | undefined;
   readonly vault: Vault | null;
   /** The streams that this process found to be set aside. */
   readonly unreadable: UnreadableWatch;
@@ -101,14 +110,27 @@ interface StoreOptions extends Pick<EventStoreDbOptions, 'writeOnly'> {
 export async function openEventStore(process: RoleProcess, options: StoreOptions = {}): Promise<LedgerStore> {
   const raw = await openStoreOf(process, options);
   const unreadable = watchUnreadable(process);
+  const notaries = openNotaries(process);
+  const guarded = (ownRecord: EventStore): Pick<LedgerStore, 'store' | 'ownRecord' | 'notaries'> => {
+    const store = notaries === undefined ? ownRecord : createReadOnlyStore(ownRecord, watchRewound(process, notaries));
+    return { store, ownRecord, notaries };
+  };
   const { keeper: connection, dataFolder } = process.config;
   if (connection === null) {
-    return { store: unreadable.over(createKeylessStore(raw, process.fail)), vault: null, unreadable };
+    return { ...guarded(unreadable.over(createKeylessStore(raw, process.fail))), vault: null, unreadable };
   }
   const borrow = (): Promise<Vault> => borrowVault(process, { connection, dataFolder }, raw);
   const vault = await untilDone(process, 'keys', isStoreAway, borrow);
   process.check(createKeysCheck(vault.store.missingKeys));
-  return { store: unreadable.over(vault.store), vault, unreadable };
+  return { ...guarded(unreadable.over(vault.store)), vault, unreadable };
+}
+
+/** The notaries that this process asks; undefined: none. */
+function openNotaries({ config, clock, onStop }: RoleProcess): NotaryClient | undefined {
+  if (config.notaries === null) return undefined;
+  const client = createNotaryClient(config.notaries, clock);
+  onStop(client.close);
+  return client;
 }
 
 /** The events that cannot be read, for the log, the metric and the readiness of a role. */

@@ -58,12 +58,12 @@ export const notarizing = {
   COUNTERSIGN_WITNESSES: z.string().optional(),
   COUNTERSIGN_WITNESS_PRIVATE: z.literal('true', 'must be `true`, or unset').optional(),
   COUNTERSIGN_NOTARY_PORT: portVariable(7444),
-  COUNTERSIGN_NOTARY_TOKEN_FILE: z.string('a file with the token of the gateways'),
+  COUNTERSIGN_NOTARY_TOKEN_FILE: z.string('a file with the tokens of the processes that ask, one on each line'),
   COUNTERSIGN_NOTARY_TLS_CERT_FILE: z.string().optional(),
   COUNTERSIGN_NOTARY_TLS_KEY_FILE: z.string().optional(),
 };
 
-/** A gateway, which asks the notaries. */
+/** A process that asks the notaries. */
 export const askingNotaries = {
   COUNTERSIGN_NOTARY_URL: z
     .string()
@@ -72,8 +72,10 @@ export const askingNotaries = {
     .optional(),
   COUNTERSIGN_NOTARY_TOKEN_FILE: z.string().optional(),
   COUNTERSIGN_NOTARY_CA_FILE: z.string().optional(),
-  COUNTERSIGN_LOG_PUBLIC: logPublicVariable,
 };
+
+/** A gateway, which serves the tree over the log. */
+export const servingTree = { COUNTERSIGN_LOG_PUBLIC: logPublicVariable };
 
 /** The brokers, and the names of the topics. */
 export const kafka = {

@@ -16,7 +16,7 @@ import { isStoreAway, untilDone } from './role-process.js';
 import type { LedgerStore, RoleProcess } from './role-process.js';
 
 /** The options of a process that judges. `people`: default: not known. */
-type JudgingOptions = Pick<WriteSidePorts, 'writeOnly' | 'grants' | 'history' | 'whyReadOnly'> & {
+type JudgingOptions = Pick<WriteSidePorts, 'writeOnly' | 'grants' | 'history'> & {
   readonly people?: KnownPeople & People;
   /** Where a changed policy is recorded as configuration of this process. Default: nowhere. */
   readonly system?: SystemLog;
@@ -40,17 +40,18 @@ export async function openJudgingWriteSide(
   { people, system, ...options }: JudgingOptions = {},
 ): Promise<CommandPorts> {
   const { ids, log } = process;
-  const { store } = ledgerStore;
+  const { store, ownRecord } = ledgerStore;
   const { acceptedPolicy: accepted } = process.config;
-  const record = async (content: PolicyContent | null): Promise<void> => {
-    await recordPolicy(store, content, timeOf(store), { accepted });
+  const recordIn = async (target: EventStore, content: PolicyContent | null): Promise<void> => {
+    await recordPolicy(target, content, timeOf(store), { accepted });
     if (system !== undefined) await recordConfiguration(system, policyParts(system, content));
   };
   const tenant = policy?.tenant ?? 'default';
   const forbidding = await untilDone(process, 'policy', isStoreAway, () =>
-    recordAtStart(() => record(policy), tenant, ledgerStore.unreadable, log),
+    // Also while the log is read-only: the gateway that goes on with it must start.
+    recordAtStart(() => recordIn(ownRecord, policy), tenant, ledgerStore.unreadable, log),
   );
-  const policies = livePolicies(process, policy, record, people, system);
+  const policies = livePolicies(process, policy, (content) => recordIn(store, content), people, system);
   const shadow = openShadow(process, store, people);
   return createCommands(ledgerStore, { policies, forbidding, shadow, people, tools, ids, log, ...options });
 }

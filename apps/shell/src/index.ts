@@ -82,6 +82,7 @@ export { createOpenCalls, ViewsBehindError } from './stores/open-calls.js';
 export type { CallViews } from './stores/open-calls.js';
 export { reachedWithin } from './stores/reached-within.js';
 export type { Reachable } from './stores/reached-within.js';
+export { createReadOnlyStore } from './stores/read-only-store.js';
 export { createStoreCheck } from './stores/store-check.js';
 export { openTracing } from './tracing/open-tracing.js';
 export { callAttributes, toolSpan } from './tracing/call-attributes.js';

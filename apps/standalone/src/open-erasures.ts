@@ -7,10 +7,11 @@ import type { Stores } from './open-stores.js';
 
 /** Erasures of a data folder. This process alone has copies. */
 export function openErasures(
-  { vault: { keys, store, requestsKey }, readModel, commands }: Pick<Stores, 'vault' | 'readModel' | 'commands'>,
+  { store, vault, readModel, commands }: Pick<Stores, 'store' | 'vault' | 'readModel' | 'commands'>,
   idempotency: IdempotencyStore,
   { clock, ids, log }: Pick<RuntimePorts, 'clock' | 'ids' | 'log'>,
 ): Erasures {
+  const { keys, requestsKey } = vault;
   const rewriteCopies = async (): Promise<void> => {
     forgetStreams(commands);
     await readModel.rebuild();
@@ -18,6 +19,6 @@ export function openErasures(
     idempotency.clear();
     await requestsKey.renew();
   };
-  const { raw, settled } = store;
+  const { raw, settled } = vault.store;
   return createErasures({ keys, store, raw, settled, readModel, commands, rewriteCopies, clock, ids, log });
 }

@@ -17,6 +17,7 @@ import { makeFolderOf } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import {
   createHistory,
+  createReadOnlyStore,
   createTracedStore,
   followPolicyFile,
   followShadowPolicy,
@@ -60,13 +61,14 @@ export interface Stores {
  * Opens the ledger of a data folder. Resolves when the read model has caught up.
  * @throws EventStoreUnavailableError when another process has the folder; EventStoreDamagedError, LogRewoundError,
  *   PolicyFileError, ToolsFileError: each names the problem and its place.
+ * @param whyReadOnly why nothing more is recorded than what the process says about itself; undefined: all is.
  */
 export async function openStores(
   config: StandaloneConfig,
   world: StandalonePorts,
   metrics?: CommitMetrics & { readonly onParked: OnParked },
   people?: KnownPeople & People,
-  whyReadOnly?: () => string | undefined,
+  whyReadOnly: () => string | undefined = () => undefined,
 ): Promise<Stores> {
   const { clock, ids, log, env = process.env } = world;
   const policy = await readOptionalPolicy(config.policyFile, people);
@@ -86,14 +88,16 @@ export async function openStores(
     stops.push(vault.close);
     const { texts: seal } = vault;
     const unreadable = createUnreadableWatch(log);
-    const store = unreadable.over(createTracedStore(vault.store, world.tracing));
+    const traced = unreadable.over(createTracedStore(vault.store, world.tracing));
+    const store = createReadOnlyStore(traced, whyReadOnly);
     const readModel = await openReadModel({ file: join(config.dataFolder, 'read-model.db'), source: store, log, seal });
     stops.push(readModel.close);
     unreadable.know(readModel.unreadable.all());
     const projector = createProjector({ store, readModel, clock, log });
     stops.push(projector.stop);
     await projector.start();
-    const system = openSystemLog({ store, folder: config.dataFolder, clock, ids, log });
+    // What the process records about itself goes on: how a person went on with a log, for one.
+    const system = openSystemLog({ store: traced, folder: config.dataFolder, clock, ids, log });
     stops.push(system.close);
     await noteAcceptedEnd(system, Math.max(known, raw.acknowledgedAtOpen), end);
     const record = async (content: PolicyContent | null): Promise<void> => {
@@ -126,7 +130,6 @@ export async function openStores(
       people,
       grants: { index: readModel.grants, conditions: loadConditions },
       history: createHistory(readModel),
-      whyReadOnly,
       tools,
       ids,
       log,

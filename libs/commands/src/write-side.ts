@@ -9,7 +9,6 @@ import type { GrantSources } from './grants/grant-ports.js';
 import { createCommandHandler } from './stream/handle-command.js';
 import type { History } from './history.js';
 import { createKeyedQueue } from './stream/keyed-queue.js';
-import { createReadOnlyStore } from './stream/read-only-store.js';
 import type { CommandPorts, People, ServiceTools } from './ports.js';
 
 /** The dependencies of a process that writes to the ledger. */
@@ -30,8 +29,6 @@ export interface WriteSidePorts {
   readonly history?: History;
   /** See {@link CommandPorts}. Default: false. */
   readonly writeOnly?: boolean;
-  /** Why commands may write nothing at the moment; undefined: they may. Default: they may always. */
-  readonly whyReadOnly?: (() => string | undefined) | undefined;
   readonly ids: Ids;
   readonly log: Log;
 }
@@ -50,9 +47,8 @@ const grantCacheSize = 256;
  * clock is the store's.
  */
 export function createWriteSide(ports: WriteSidePorts): CommandPorts {
-  const { policies = createPolicies([]), shadow, people, tools, grants, history, writeOnly = false } = ports;
-  const { ids, log, forbidding, whyReadOnly } = ports;
-  const store = whyReadOnly === undefined ? ports.store : createReadOnlyStore(ports.store, whyReadOnly);
+  const { store, policies = createPolicies([]), shadow, people, tools, grants, history, writeOnly = false } = ports;
+  const { ids, log, forbidding } = ports;
   const clock = createDecidingClock(store.clock);
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),

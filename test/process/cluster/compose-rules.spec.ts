@@ -41,14 +41,14 @@ const mutations: readonly Mutation[] = [
     ['x-keys: &keys', 'x-keys: &keys\n  COUNTERSIGN_KEYS_FOLDER: /keys'],
   ),
   ...inCompose(
-    'the log key is with the notaries alone, and gateways ask them over TLS',
+    'the log key is with the notaries alone, and each role that writes asks them over TLS',
     ['x-keys: &keys', 'x-keys: &keys\n  COUNTERSIGN_LOG_KEY_FILE: /keys/log.key'],
     ['https://notary-1:7444', 'http://notary-1:7444'],
     ['command: [start, notary]', "command: [start, notary]\n  ports: ['127.0.0.1:7444:7444']"],
   ),
   ...inCompose(
     'every role that needs values borrows keys, over TLS',
-    ['[*process, *store, *keys, *judging]', '[*process, *store, *judging]'],
+    ['[*process, *store, *keys, *asking, *judging]', '[*process, *store, *asking, *judging]'],
     ['https://keeper:7443', 'http://keeper:7443'],
   ),
   ...inCompose('workers reach Kafka and the proxy alone', [

@@ -25,6 +25,8 @@ interface Document {
 type Problems = readonly string[];
 
 const roles = ['gateway-1', 'gateway-2', 'ledger', 'relay', 'projector', 'resolver', 'notifier'];
+/** They record decisions. */
+const writers = roles.filter((name) => name !== 'relay');
 /** They read what is stored, and need no keys. */
 const notaries = ['notary-1', 'notary-2'];
 const keeperUrl = 'https://keeper:7443';
@@ -56,13 +58,11 @@ const rules: Readonly<Record<string, (document: Document, files: DeploymentFiles
     ...unless('services with the volume of the keys', withVolume(services, 'keys'), ['keeper']),
     ...unless('services with a folder of keys', withSetting(services, 'COUNTERSIGN_KEYS_FOLDER'), ['keeper']),
   ],
-  'the log key is with the notaries alone, and gateways ask them over TLS': ({ services }) => [
+  'the log key is with the notaries alone, and each role that writes asks them over TLS': ({ services }) => [
     ...unless('services with a log key', withSetting(services, 'COUNTERSIGN_LOG_KEY_FILE'), notaries),
-    ...unless('services that ask', withSetting(services, 'COUNTERSIGN_NOTARY_URL'), ['gateway-1', 'gateway-2']),
+    ...unless('services that ask', withSetting(services, 'COUNTERSIGN_NOTARY_URL'), writers),
     ...notaries.flatMap((name) => (services[name]?.ports ?? []).map((port) => `${name} publishes ${port}`)),
-    ...['gateway-1', 'gateway-2'].flatMap((name) =>
-      different(services[name]?.environment ?? {}, 'COUNTERSIGN_NOTARY_URL', notaryUrls),
-    ),
+    ...writers.flatMap((name) => different(services[name]?.environment ?? {}, 'COUNTERSIGN_NOTARY_URL', notaryUrls)),
   ],
   'every role that needs values borrows keys, over TLS': ({ services }) => [
     ...unless('services that borrow keys', withSetting(services, 'COUNTERSIGN_KEEPER_URL'), roles),

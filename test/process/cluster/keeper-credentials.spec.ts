@@ -38,12 +38,15 @@ test('the certificate of the keeper is for the host that the roles call, and is 
   for (const role of roles) expect(read(role, 'keeper.pem')).toBe(read('keeper', 'keeper.pem'));
 });
 
-test('gateways know the token and the certificate of the notaries, and the log key is with the notaries alone', () => {
+test('each role that writes knows a token and the certificate of the notaries, and the log key is with the notaries alone', () => {
   const certificate = new X509Certificate(read('notary', 'notary.pem'));
   const [urls] = readCompose().services.flatMap(({ environment: { COUNTERSIGN_NOTARY_URL: url } }) => url ?? []);
   for (const url of urls!.split(',')) expect(certificate.checkHost(new URL(url).hostname)).toBeDefined();
-  expect(read('gateway', 'notary.pem')).toBe(read('notary', 'notary.pem'));
-  expect(read('notary', 'notary-tokens')).toBe(read('gateway', 'notary-token'));
+  const writers = roles.filter((role) => role !== 'relay');
+  for (const role of writers) expect(read(role, 'notary.pem')).toBe(read('notary', 'notary.pem'));
+  const tokens = writers.map((role) => read(role, 'notary-token'));
+  expect(new Set(tokens).size).toBe(writers.length);
+  expect(read('notary', 'notary-tokens').split('\n')).toEqual(tokens);
   expect(createPrivateKey(read('notary', 'log-key.pem')).asymmetricKeyType).toBe('ed25519');
   const before = read('notary', 'log-key.pem');
   create();

@@ -1,4 +1,5 @@
 import { ProblemError } from '@countersign/shell';
+import type { ReadinessCheck } from '@countersign/shell';
 import { Secret, systemClock } from '@countersign/runtime';
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
 import { afterEach, expect, it } from '@jest/globals';
@@ -76,7 +77,7 @@ it('a gateway reads from the notary that stands by while the active one is away,
   expect(await client.sign('acme')).toEqual({ status: 'unavailable', why: 'on standby' });
 });
 
-it('a gateway learns within a second that the log is read-only, also while no notary answers, and when it is not any more', async () => {
+it('a process learns within a second that the log is read-only, also while no notary answers, and when it is not any more', async () => {
   let why: string | undefined;
   const app = await openNotary(
     'one',
@@ -90,7 +91,9 @@ it('a gateway learns within a second that the log is read-only, also while no no
   const readOnly = (): Promise<string | undefined> =>
     isAway ? Promise.reject(new Error('no notary answers')) : client.readOnly();
   const clock = createVirtualClock();
-  const whyReadOnly = watchRewound({ clock, log, stopping: stopping.signal }, { readOnly });
+  const checks: ReadinessCheck[] = [];
+  const check = (one: ReadinessCheck): void => void checks.push(one);
+  const whyReadOnly = watchRewound({ clock, log, stopping: stopping.signal, check }, { readOnly });
   const until = async (wanted: string | undefined): Promise<void> => {
     for (let tries = 0; tries < 100 && whyReadOnly() !== wanted; tries += 1) {
       await clock.advanceAsync(100);
@@ -104,6 +107,9 @@ it('a gateway learns within a second that the log is read-only, also while no no
   isAway = true;
   await clock.advanceAsync(5_000);
   expect(whyReadOnly()).toBe('log-rewound: shorter');
+  expect(checks.map((one) => [one.name, one.check()])).toEqual([
+    ['log', { status: 'ok', note: 'read-only: log-rewound: shorter' }],
+  ]);
   [isAway, why] = [false, undefined];
   await until(undefined);
   expect(log.entries.map(({ message }) => message)).toEqual(['the log is read-only', 'the log is writable again']);

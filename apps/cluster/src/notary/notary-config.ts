@@ -27,7 +27,7 @@ export function notaryProblems(env: Environment): readonly ConfigProblem[] {
   return [...tls, ...signingProblems(env)];
 }
 
-/** The problems between the settings of a gateway that asks notaries. */
+/** The problems between the settings of a process that asks notaries. */
 export function notaryUserProblems(env: Environment): readonly ConfigProblem[] {
   if (!isSet(env, urlVariable)) {
     const lonely = [tokenFile, caFile].filter((name) => isSet(env, name));
@@ -115,7 +115,7 @@ function filesOf(values: NotaryValues, folder: string): NotaryServerConfig['file
   return { sinks: toFile(values.COUNTERSIGN_LOG_SINKS), witnesses: toFile(values.COUNTERSIGN_WITNESSES) };
 }
 
-/** Where a gateway asks the notaries; null: nowhere. @throws ConfigError */
+/** Where a process asks the notaries; null: nowhere. @throws ConfigError */
 function toNotaryConnection(values: NotaryValues, folder: string): NotaryConnection | null {
   const { COUNTERSIGN_NOTARY_URL: urls, COUNTERSIGN_NOTARY_CA_FILE: ca } = values;
   if (urls === undefined) return null;

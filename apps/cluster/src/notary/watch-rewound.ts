@@ -1,15 +1,22 @@
 import { sleep } from '@countersign/runtime';
-import type { RoleProcess } from '../role-process.js';
+import type { ReadinessCheck, RuntimePorts } from '@countersign/shell';
 import type { NotaryClient } from './notary-client.js';
 
 const askAgainMs = 1_000;
 
+/** The process that asks, with its readiness checks. */
+interface WatchingProcess extends Pick<RuntimePorts, 'clock' | 'log'> {
+  readonly stopping: AbortSignal;
+  readonly check: (check: ReadinessCheck) => void;
+}
+
 /**
  * Asks the notaries each second why the log is read-only. Returns their last answer; undefined: it is not, or none has answered
- * yet. A notary that is away changes nothing: the log stays as it was.
+ * yet. A notary that is away changes nothing: the log stays as it was. `/readyz` tells it, and stays ready: what is recorded can be
+ * read.
  */
 export function watchRewound(
-  { clock, log, stopping }: Pick<RoleProcess, 'clock' | 'log' | 'stopping'>,
+  { clock, log, stopping, check }: WatchingProcess,
   { readOnly }: Pick<NotaryClient, 'readOnly'>,
 ): () => string | undefined {
   let why: string | undefined;
@@ -27,5 +34,9 @@ export function watchRewound(
     }
   };
   void watch();
+  check({
+    name: 'log',
+    check: () => (why === undefined ? { status: 'ok' } : { status: 'ok', note: `read-only: ${why}` }),
+  });
   return () => why;
 }

@@ -17,12 +17,9 @@ import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import type { Vault } from '../keeper/borrow-vault.js';
 import { openReceipts } from '../receipts.js';
-import { createNotaryClient } from '../notary/notary-client.js';
-import type { NotaryClient } from '../notary/notary-client.js';
-import { watchRewound } from '../notary/watch-rewound.js';
 import { openRecord } from '../record.js';
 import { openEventStore } from '../role-process.js';
-import type { OpenRole, RoleProcess } from '../role-process.js';
+import type { OpenRole } from '../role-process.js';
 import { followSiblings } from '../siblings.js';
 import { openViews } from '../views.js';
 import { openJudgingWriteSide } from '../write-side.js';
@@ -43,20 +40,18 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     onStop(tokens.close);
     const metrics = createGatewayMetrics();
     const ledgerStore = await openEventStore(roleProcess, { tellCommit: metrics.storeCommitted });
-    const { store, vault, unreadable } = ledgerStore;
+    const { store, vault, unreadable, notaries } = ledgerStore;
     const { clock } = store;
     const readModel = await openViews(roleProcess, ledgerStore);
     const grants = { index: readModel.grants, conditions: loadConditions };
     const opened = openReceipts(roleProcess) ?? null;
     const recorded = { tokens, channels, tools: tools.tools, receipts: opened };
-    const system = await openRecord(roleProcess, ledgerStore, recorded);
+    const system = await openRecord(roleProcess, ledgerStore.ownRecord, recorded);
     followSiblings(roleProcess, store, system.processId);
     const use = createRecordOfUse(system, roleProcess.clock);
     onStop(use.close);
-    const notaries = openNotaries(roleProcess);
     const judging = {
-      ...{ system, whyReadOnly: notaries && watchReadOnly(roleProcess, notaries) },
-      grants,
+      ...{ system, grants },
       people: known,
       history: createHistory(readModel, { clock: roleProcess.clock, waitMs: 250 }),
     };
@@ -95,27 +90,6 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
       createGatewayApp(limited, { host, port, corsOrigins, inbox: { publicUrl: publicUrl ?? undefined } }),
     );
   };
-}
-
-/** Where the gateway asks for checkpoints and tiles; undefined: nowhere. */
-function openNotaries({ config, clock, onStop }: RoleProcess): NotaryClient | undefined {
-  if (config.notaries === null) return undefined;
-  const client = createNotaryClient(config.notaries, clock);
-  onStop(client.close);
-  return client;
-}
-
-/** Why this gateway refuses commands, for them and for `/readyz`. It stays ready: what is recorded can be read. */
-function watchReadOnly(roleProcess: RoleProcess, notaries: NotaryClient): () => string | undefined {
-  const whyReadOnly = watchRewound(roleProcess, notaries);
-  roleProcess.check({
-    name: 'log',
-    check: () => {
-      const why = whyReadOnly();
-      return why === undefined ? { status: 'ok' } : { status: 'ok', note: `read-only: ${why}` };
-    },
-  });
-  return whyReadOnly;
 }
 
 type ErasingPorts = Omit<ErasurePorts, 'keys' | 'raw' | 'settled' | 'rewriteCopies'> & {

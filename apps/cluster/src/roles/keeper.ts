@@ -45,7 +45,7 @@ export function readKeeper({ keys: inFolder, keeperServer }: RoleConfig): Promis
     check({ name: 'keeper', check: () => ({ status: 'ok', note: 'lends keys' }) });
     void tidyUp(process, erasing);
     // Nothing that borrows keys waits for it.
-    await openRecord(process, { store: raw });
+    await openRecord(process, raw);
   });
 }
 

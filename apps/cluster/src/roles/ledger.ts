@@ -35,7 +35,7 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
     const ledgerStore = await openEventStore(process, { writeOnly: true });
     const { store } = ledgerStore;
     const readModel = await openViews(process, ledgerStore);
-    const system = await openRecord(process, ledgerStore, { tokens, tools: tools.tools });
+    const system = await openRecord(process, ledgerStore.ownRecord, { tokens, tools: tools.tools });
     // Attack: a grant of a person who was removed. Without the tokens this process cannot know.
     const grants = tokens && { index: readModel.grants, conditions: loadConditions };
     const judging = { system, ...(grants && { grants, people }), writeOnly: true, history: createHistory(readModel) };

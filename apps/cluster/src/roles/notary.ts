@@ -31,7 +31,7 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
     onStop(lockFolder(folder, 'the data folder of the notary').release);
     const store = await openRawStore(process);
     if (store.records === undefined) throw new Error('this event store has no streams of records');
-    await openRecord(process, { store }, { ownFiles: settings.files });
+    await openRecord(process, store, { ownFiles: settings.files });
     const { kafka, group, names } = await openTopics(process, ({ events }) => [events]);
     const { origin, logKeyFile, logSigner, sinks, witnesses } = settings;
     const notary = openNotary({

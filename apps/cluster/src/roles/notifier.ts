@@ -40,7 +40,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
     const { ids, tracing, registry, onStop, check } = roleProcess;
     const ledgerStore = await openEventStore(roleProcess);
     const { store } = ledgerStore;
-    await openRecord(roleProcess, ledgerStore, { tokens, channels: configured });
+    await openRecord(roleProcess, ledgerStore.ownRecord, { tokens, channels: configured });
     const { clock } = store;
     const readModel = await openViews(roleProcess, ledgerStore);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);

@@ -28,7 +28,7 @@ export async function readProjector(config: RoleConfig, world: RuntimePorts): Pr
     const { store } = ledgerStore;
     const { clock } = store;
     if (tokens !== undefined) onStop(tokens.close);
-    await openRecord(process, ledgerStore, { tokens });
+    await openRecord(process, ledgerStore.ownRecord, { tokens });
     const commands =
       tokens === undefined
         ? openWriteSide(process, ledgerStore)

@@ -8,8 +8,8 @@ import type { OpenRole } from '../role-process.js';
 export function readRelay(): Promise<OpenRole> {
   return Promise.resolve(async (process) => {
     const { log, registry, onStop, check } = process;
-    const { store } = await openEventStore(process);
-    await openRecord(process, { store });
+    const { store, ownRecord } = await openEventStore(process);
+    await openRecord(process, ownRecord);
     const { clock } = store;
     const { kafka, names, group } = await openTopics(process, ({ events }) => [events]);
     const metrics = createRelayMetrics(registry);

@@ -43,7 +43,7 @@ export async function readResolver(config: RoleConfig, { log }: RuntimePorts): P
     const { clock, ids, tracing, registry, onStop, check } = roleProcess;
     const ledgerStore = await openEventStore(roleProcess);
     const receipts = openReceipts(roleProcess);
-    await openRecord(roleProcess, ledgerStore, { tools: tools.tools, receipts: receipts ?? null });
+    await openRecord(roleProcess, ledgerStore.ownRecord, { tools: tools.tools, receipts: receipts ?? null });
     await followForbidding(roleProcess, ledgerStore);
     // A receipt tells the place of the call in its run.
     const readModel = receipts === undefined ? undefined : await openViews(roleProcess, ledgerStore);
