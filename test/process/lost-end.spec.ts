@@ -2,6 +2,7 @@ import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, statSync } from '
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { readLogFile } from './audit/log.js';
+import { runCli } from './cli/run-cli.js';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
 import type { Server } from './harness/server.js';
 import { install } from './harness/standalone.js';
@@ -52,7 +53,8 @@ describe('a log that has lost its end is refused at the start', () => {
   }, 180_000);
 
   test('with an older copy of events.db alone', async () => {
-    const { stage, server, startAnyhow, restart, dataFolder } = await install();
+    const installed = await install();
+    const { stage, server, startAnyhow, restart, dataFolder } = installed;
     await claimCalls(stage, 2);
     await server().stop();
     copyFileSync(join(dataFolder, 'events.db'), join(dataFolder, 'older'));
@@ -69,7 +71,19 @@ describe('a log that has lost its end is refused at the start', () => {
     await server().stop();
     const named = readLogFile(join(dataFolder, 'events.db')).filter(({ type }) => type === 'LogEndAccepted');
     expect(named.map(({ data }) => data)).toEqual([expect.objectContaining({ from: 132, to: 11 })]);
-    await restart();
+    const warning = /the log has lost its end/;
+    expect((await restart()).output()).toMatch(warning);
+    const known = await runCli(installed, ['audit', 'continue', '--reason', 'the disk was replaced']);
+    expect({ code: known.code, err: known.err }).toEqual({ code: 0, err: '' });
+    await server().stop();
+    const accepted = readLogFile(join(dataFolder, 'events.db')).filter(({ type }) => type === 'LogEndAccepted');
+    expect(accepted.map(({ data }) => data).at(-1)).toMatchObject({
+      from: 132,
+      to: 11,
+      by: 'me',
+      reason: 'the disk was replaced',
+    });
+    expect((await restart()).output()).not.toMatch(warning);
     await claimCalls(stage, 1);
   }, 180_000);
 

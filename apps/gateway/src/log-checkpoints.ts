@@ -51,7 +51,8 @@ export async function makeCheckpoint(checkpoints: LogCheckpoints | undefined, { 
 
 /**
  * `POST /v1/log/continue`: a log that contradicts what was signed goes on as the next epoch. That is recorded first, so one that
- * ends in between is asked again. A log that contradicts nothing goes on as it is.
+ * ends in between is asked again. A log that contradicts nothing goes on as it is. Where the log has lost its end, it is recorded that
+ * the person knows.
  * @throws ProblemError `unavailable`, with the reason, when nothing can be recorded or signed now
  */
 export async function continueLog(
@@ -60,6 +61,7 @@ export async function continueLog(
   { reason }: { readonly reason: string },
 ): Promise<Answer> {
   if (checkpoints === undefined || use === undefined) return notSupported();
+  await use.lossKnown(actor, reason);
   const rewound = await checkpoints.rewound(actor.tenant);
   if (rewound === undefined) return makeCheckpoint(checkpoints, actor);
   await use.logRestored(actor, { reason, ...rewound });

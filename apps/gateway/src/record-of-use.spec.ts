@@ -3,10 +3,16 @@ import { createVirtualClock } from '@countersign/runtime/testing';
 import { createRecordOfUse } from './record-of-use.js';
 import { actorOf } from './testing/world.js';
 
-function openUse() {
+type Recorded = Awaited<ReturnType<SystemLog['recorded']>>;
+
+const nothing = { revision: -1, credentials: new Map(), digests: new Map(), rootKey: undefined };
+
+function openUse(lostEnd?: Recorded['lostEnd']) {
   const clock = createVirtualClock(Date.parse('2026-11-27T10:00:00Z'));
   const noted: { readonly tenant: string; readonly event: SystemEventBody }[] = [];
-  const system: Pick<SystemLog, 'note' | 'record'> = {
+  const recorded: Recorded = { ...nothing, lostEnd };
+  const system: Pick<SystemLog, 'note' | 'record' | 'recorded'> = {
+    recorded: () => Promise.resolve(recorded),
     record: (tenant, event) => Promise.resolve(void noted.push({ tenant, event })),
     note: (tenant, event) => void noted.push({ tenant, event: event() }),
   };
@@ -24,6 +30,15 @@ describe('the record of use', () => {
     expect(noted).toMatchObject([
       { tenant: 'default', event: { type: 'LogRestored', data: { principal: 'auditor', ...restored } } },
     ]);
+  });
+
+  it('has who knows that the log has lost its end, once, and nothing where it has not', async () => {
+    const { noted, use } = openUse({ from: 132, to: 11 });
+    await use.lossKnown({ ...auditor, tenant: 'acme' }, 'of another tenant');
+    await openUse().use.lossKnown(auditor, 'nothing is lost');
+    await use.lossKnown(auditor, 'the disk was replaced');
+    const data = { from: 132, to: 11, by: 'auditor', reason: 'the disk was replaced' };
+    expect(noted).toMatchObject([{ tenant: 'default', event: { type: 'LogEndAccepted', data } }]);
   });
 
   it('has the first read of an auditor at once, and the others of the hour at its end', () => {

@@ -19,6 +19,8 @@ export interface RecordOfUse {
   readonly auditRead: (actor: Actor, read: AuditedRead) => void;
   /** A person goes on with a log that contradicts what was signed. Resolves when it is recorded. @throws as the store */
   readonly logRestored: (actor: Actor, restored: RestoredLog) => Promise<void>;
+  /** A person knows that the log has lost its end. Resolves when it is recorded, or when nothing is lost. @throws as the store */
+  readonly lossKnown: (actor: Actor, reason: string) => Promise<void>;
   /** Records the sums that are still open. */
   readonly close: () => void;
 }
@@ -31,7 +33,7 @@ const hourMs = 60 * minuteMs;
 const readsMax = 20;
 
 /** The record of the use of one gateway. The first of a person is recorded at once, and the rest of the time as a sum. */
-export function createRecordOfUse(system: Pick<SystemLog, 'note' | 'record'>, clock: Clock): RecordOfUse {
+export function createRecordOfUse(system: Pick<SystemLog, 'note' | 'record' | 'recorded'>, clock: Clock): RecordOfUse {
   const signIns = createWindows<{ actor: Actor; proof: 'token' | 'oidc'; count: number }>(clock, minuteMs);
   const refusals = createWindows<Refusals>(clock, minuteMs);
   const reads = createWindows<Reads>(clock, hourMs);
@@ -70,6 +72,15 @@ export function createRecordOfUse(system: Pick<SystemLog, 'note' | 'record'>, cl
       const { tenant, principal } = actor;
       const data = { principal, ...restored, restoredAt: time(), ...proofOf(actor) };
       return system.record(tenant, { type: 'LogRestored', data });
+    },
+    lossKnown: async (actor, reason) => {
+      const { tenant, principal } = actor;
+      // It is a loss of the whole log, which the first tenant's admins answer for.
+      if (tenant !== processTenant) return;
+      const { lostEnd } = await system.recorded(tenant);
+      if (lostEnd === undefined) return;
+      const data = { ...lostEnd, by: principal, reason, acceptedAt: time(), ...proofOf(actor) };
+      await system.record(tenant, { type: 'LogEndAccepted', data });
     },
     close: () => {
       for (const windows of [signIns, refusals, reads]) windows.close();

@@ -99,7 +99,7 @@ export async function openStores(
     // What the process records about itself goes on: how a person went on with a log, for one.
     const system = openSystemLog({ store: traced, folder: config.dataFolder, clock, ids, log });
     stops.push(system.close);
-    await noteAcceptedEnd(system, Math.max(known, raw.acknowledgedAtOpen), end);
+    await noteAcceptedEnd(system, Math.max(known, raw.acknowledgedAtOpen), end, log);
     const record = async (content: PolicyContent | null): Promise<void> => {
       await recordPolicy(store, content, timeOf(clock), { accepted: config.acceptedPolicy });
       await recordConfiguration(system, policyParts(system, content));

@@ -43,6 +43,9 @@ const isNoAgent: Condition = {
   holds: ({ roles }) => Array.isArray(roles) && !roles.includes('agent'),
 };
 
+/** A person has said that they know of the loss. */
+const isKnown: Condition = { words: 'there is `by`', holds: ({ by }) => typeof by === 'string' };
+
 const service: ActorRule = { kind: 'service', id: "'countersign'" };
 const operator: ActorRule = { kind: 'operator', id: "'operator'" };
 const person = (id: string, onBehalfOf?: string): ActorRule => ({
@@ -110,7 +113,7 @@ export const actorRules: Readonly<Record<EventType, readonly ActorRule[]>> = {
   ConfigurationChanged: [operator],
   ConfigurationRefused: [operator],
   KeysRotated: [operator],
-  LogEndAccepted: [operator],
+  LogEndAccepted: [{ ...person('by'), when: isKnown }, operator],
   LogRestored: [person('principal')],
   SignedIn: [person('principal')],
   SignInRefused: [service],

@@ -86,7 +86,8 @@ export const keysRotatedSchema = z.strictObject({
 
 /**
  * The operator accepted a log that had lost its end (`COUNTERSIGN_ACCEPT_LOG_END`): the events between the two positions are
- * missing, and tools of their calls may have run.
+ * missing, and tools of their calls may have run. Each start warns of it until a person says that they know, which is recorded as the
+ * same event with the person.
  */
 export const logEndAcceptedSchema = z.strictObject({
   ...process,
@@ -94,7 +95,12 @@ export const logEndAcceptedSchema = z.strictObject({
   from: z.int().min(1),
   /** Where the log ended. */
   to: z.int().min(0),
+  /** The person who knows of the loss. Absent: the process started with it. */
+  by: z.exactOptional(z.string()),
+  /** What the person says about it. */
+  reason: z.exactOptional(z.string()),
   acceptedAt: timeSchema,
+  ...proofShape,
 });
 
 /**

@@ -52,7 +52,10 @@ const common: EventWords = {
   ConfigurationRefused: (read) =>
     withWhy(`the ${read('configures')} cannot be used, and what was in force stays`, read('why')),
   KeysRotated: () => 'the root key was replaced',
-  LogEndAccepted: (read) => `the operator accepted that the log ends at position ${read('to')}`,
+  LogEndAccepted: (read) =>
+    read('by') === ''
+      ? `the operator accepted that the log ends at position ${read('to')}`
+      : withWhy(`${read('by')} knows that the log lost its end after position ${read('to')}`, read('reason')),
   LogRestored: (read) =>
     withWhy(
       `${read('principal')} went on with the log as the next epoch, although it contradicts what was signed`,

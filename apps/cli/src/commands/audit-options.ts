@@ -63,6 +63,9 @@ For admins, after \`log-rewound\`: the log was restored from a backup, or lost i
 end. It goes on as the next epoch, with a new origin. \`audit verify\` shows
 auditors for ever that the epoch before ended otherwise.
 
+After a start with COUNTERSIGN_ACCEPT_LOG_END it records that you know of the
+loss, and later starts do not warn of it any more.
+
 Examples:
   countersign audit continue --reason 'restored from the backup of Monday'
   countersign audit keys`,

@@ -22,6 +22,7 @@ const use: RecordOfUse = {
   signInRefused: () => undefined,
   auditRead: (_actor, read) => void reads.push(read),
   logRestored: () => Promise.resolve(),
+  lossKnown: () => Promise.resolve(),
   close: () => undefined,
 };
 const checkpoints: LogCheckpoints = {

@@ -29,6 +29,7 @@ const wentOn = (tenant: string): CheckpointSigning => {
 let recording = Promise.resolve();
 const use: RecordOfUse = {
   ...{ signedIn: () => undefined, signInRefused: () => undefined, auditRead: () => undefined, close: () => undefined },
+  lossKnown: () => Promise.resolve(),
   logRestored: ({ principal }, restored) => {
     steps.push({ principal, ...restored });
     return recording;

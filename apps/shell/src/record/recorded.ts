@@ -11,6 +11,8 @@ export interface Recorded {
   readonly digests: ReadonlyMap<ConfigurationKind, string>;
   /** The digest of the root key at the last start. */
   readonly rootKey: string | undefined;
+  /** The loss of the end of the log that nobody has said to know; undefined: there is none. */
+  readonly lostEnd: { readonly from: number; readonly to: number } | undefined;
 }
 
 export const nothingRecorded: Recorded = {
@@ -18,6 +20,7 @@ export const nothingRecorded: Recorded = {
   credentials: new Map(),
   digests: new Map(),
   rootKey: undefined,
+  lostEnd: undefined,
 };
 
 /** The fold of a stream. After an event that cannot be read nothing is known, so all is recorded again. */
@@ -46,9 +49,12 @@ export function afterEvent(before: Recorded, event: SystemEvent & { readonly rev
     }
     case 'ProcessStarted':
       return { ...before, revision, rootKey: event.data.files['rootKey'] ?? before.rootKey };
+    case 'LogEndAccepted': {
+      const { from, to, by } = event.data;
+      return { ...before, revision, lostEnd: by === undefined ? { from, to } : undefined };
+    }
     case 'ConfigurationRefused':
     case 'KeysRotated':
-    case 'LogEndAccepted':
     case 'LogRestored':
     case 'SignedIn':
     case 'SignInRefused':

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { NewEvent } from '@countersign/contracts';
 import { createSimulatedEventStore, createSimulatedLog } from '@countersign/event-store/testing';
 import { createSystemIds, systemClock } from '@countersign/runtime';
-import { createSilentLog } from '@countersign/runtime/testing';
+import { createCollectingLog, createSilentLog } from '@countersign/runtime/testing';
 import { version } from '../process/version.js';
 import { recordConfiguration } from './configuration.js';
 import { ProcessFileError } from './process-file.js';
-import { noteStart } from './start.js';
+import { noteAcceptedEnd, noteStart } from './start.js';
 import { openSystemLog } from './system-log.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-start-'));
@@ -62,6 +62,33 @@ it('goes on after another process with a copy of its folder has recorded', async
     await system.close();
   }
   expect(typesSince(from)).toEqual(['ProcessStarted', 'ProcessStarted', 'ProcessStarted']);
+});
+
+it('warns at each start that the log has lost its end, until a person says that they know', async () => {
+  const log = createCollectingLog();
+  const start = async (known: number, end: number) => {
+    const system = open();
+    await noteAcceptedEnd(system, known, end, log);
+    return system;
+  };
+  const [lost, from] = [{ from: 132, to: 11 }, simulated.events.length];
+  await start(12, 12);
+  expect(log.entries).toEqual([]);
+  await start(132, 11);
+  const system = await start(0, 12);
+  const warning = {
+    level: 'warn',
+    message: 'the log has lost its end',
+    fields: expect.objectContaining(lost) as object,
+  };
+  expect(log.entries).toEqual([warning, warning]);
+  const data = { ...lost, by: 'me', reason: 'the disk was replaced', acceptedAt: '2026-11-27T10:00:00.000Z' };
+  await system.record('default', { type: 'LogEndAccepted', data });
+  await start(0, 13);
+  expect(log.entries).toHaveLength(2);
+  expect(typesSince(from)).toEqual(['LogEndAccepted', 'LogEndAccepted']);
+  await start(140, 13);
+  expect(log.entries).toHaveLength(3);
 });
 
 it('names the version of the package', () => {

@@ -1,4 +1,5 @@
 import { EventStoreDamagedError, isStoreOutage } from '@countersign/event-store';
+import type { Log } from '@countersign/runtime';
 import { commit } from '../process/commit.js';
 import { version } from '../process/version.js';
 import { processTenant } from './system-log.js';
@@ -36,13 +37,23 @@ export async function noteStart(system: SystemLog, { role, files, rootKey }: Sta
   }));
 }
 
-/** Records that the log goes on without events that were known: `known` is the last of them, `end` where the log ends. */
-export async function noteAcceptedEnd(system: SystemLog, known: number, end: number): Promise<void> {
-  if (known <= end) return;
-  await recordOrNote(system, () => ({
-    type: 'LogEndAccepted',
-    data: { from: known, to: end, acceptedAt: system.now() },
-  }));
+const lostEndRemedy =
+  'tools of the missing calls may have run: compare with the systems that they changed, and then say that you know: ' +
+  'countersign audit continue --reason TEXT';
+
+/**
+ * Records that the log goes on without events that were known: `known` is the last of them, `end` where the log ends. Each start
+ * warns of it until a person says that they know.
+ */
+export async function noteAcceptedEnd(system: SystemLog, known: number, end: number, log: Log): Promise<void> {
+  if (known > end) {
+    await recordOrNote(system, () => ({
+      type: 'LogEndAccepted',
+      data: { from: known, to: end, acceptedAt: system.now() },
+    }));
+  }
+  const { lostEnd } = await system.recorded(processTenant);
+  if (lostEnd !== undefined) log.warn({ ...lostEnd, remedy: lostEndRemedy }, 'the log has lost its end');
 }
 
 async function recordOrNote(system: SystemLog, event: () => SystemEventBody): Promise<void> {
