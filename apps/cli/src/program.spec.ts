@@ -372,6 +372,16 @@ describe('answering many', () => {
     expect((await run(['deny', '--run', 'run-42', '--yes'])).out).not.toContain('curl evil');
   });
 
+  it('says which values are hidden, and which texts that read so the agent wrote', async () => {
+    const mask = '[masked sha256:0123456789abcdef]';
+    const shown = async (): Promise<string> =>
+      (await run(['approve', '--run', 'run-42', '--yes'])).out.replaceAll(/\s+/g, ' ');
+    given({ ...one, arguments: { to: mask } });
+    expect(await shown()).toContain('text from the agent, not a hidden value');
+    given({ ...one, arguments: { password: mask }, hiddenValues: [{ pointer: '/password', why: 'name' }] });
+    expect(await shown()).toContain('1 value is hidden from you');
+  });
+
   it('shows the folder of each call, and the whole name of a tool', async () => {
     const toolName = `t_${'x'.repeat(200)}_delete`;
     given({ ...one, toolName, labels: { cwd: '/srv/production' } });

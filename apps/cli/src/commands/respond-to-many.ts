@@ -1,5 +1,13 @@
 import type { ApprovalView } from '@countersign/contracts';
-import { chainWords, doneWords, labelWords, nameWords, printable, requesterWords } from '@countersign/text';
+import {
+  chainWords,
+  doneWords,
+  labelWords,
+  nameWords,
+  printable,
+  requesterWords,
+  writtenMasks,
+} from '@countersign/text';
 import type { Problem } from '../cli-error.js';
 import { localError, usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
@@ -155,9 +163,11 @@ function placeLines({ labels, chain, requestedBy }: ApprovalView, columns: numbe
   return facts.flatMap(([name, words]) => (words === '' ? [] : wrapped(`  ${name}: ${words}`, columns, undefined, 4)));
 }
 
-/** Returns whether one line shows all that a person agrees to. */
-function fitsOneLine({ toolName, arguments: args, proposal, instructions }: ApprovalView, columns: number): boolean {
-  if (proposal.kind !== 'run' || instructions.length > 0) return false;
+/** Returns whether one line shows all that a person agrees to. It says of no value whether it is hidden, or the agent's text. */
+function fitsOneLine(approval: ApprovalView, columns: number): boolean {
+  const { toolName, arguments: args, hiddenValues, schemaNotes = [], proposal, instructions } = approval;
+  if (proposal.kind !== 'run' || instructions.length > 0 || schemaNotes.length > 0) return false;
+  if (hiddenValues.length > 0 || writtenMasks(args, hiddenValues).size > 0) return false;
   return widthOf(`${printable(toolName)} ${compactJson(args, Number.POSITIVE_INFINITY)}`) <= columns;
 }
 

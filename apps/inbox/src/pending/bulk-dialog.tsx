@@ -6,7 +6,8 @@ import { countWords } from '../text/words.js';
 import { Dialog } from '../ui/dialog.js';
 import { useToast } from '../ui/toast.js';
 import { SeenParts, Unseen, useSeen } from '../card/seen.js';
-import { BulkTable, isShownWhole } from './bulk-table.js';
+import { BulkTable } from './bulk-table.js';
+import { isShownWhole } from './shown-whole.js';
 import { useBulkPreview, useBulkSending } from './use-bulk.js';
 import type { BulkPreview, BulkType } from './use-bulk.js';
 

@@ -8,20 +8,10 @@ import { problemWords } from '../text/words.js';
 import { RiskBadge } from '../ui/badges.js';
 import { Marked } from '../ui/marked.js';
 import { ScrollTable } from '../ui/table.js';
+import { glanceMax, isShownWhole } from './shown-whole.js';
 import type { BulkPreview } from './use-bulk.js';
 
 const columns = ['Tool', 'Arguments', 'Labels', 'Risk', 'Asked by', 'Agent'];
-
-const glanceMax = 2000;
-
-/**
- * Returns whether a row shows all that a person agrees to. What it would cut, an answer in place of the run and the
- * instructions of others are approved on their own card.
- */
-export function isShownWhole({ isPreview, arguments: args, proposal, instructions }: ApprovalView): boolean {
-  if (isPreview === true || proposal.kind !== 'run' || instructions.length > 0) return false;
-  return JSON.stringify(args).length <= glanceMax;
-}
 
 /** The approvals of a bulk response: before it which of them can be decided, after it the result of each. */
 export function BulkTable(props: {
