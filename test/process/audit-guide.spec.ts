@@ -1,4 +1,4 @@
-import { appendFileSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { hash } from 'node:crypto';
@@ -21,10 +21,25 @@ function commandsOf(heading: string): readonly string[] {
   return [...section.matchAll(/^(?:countersign|node) .*$/gm)].map(([command]) => command);
 }
 
+/** The commands in the table of questions. One that begins with dots goes on with the command before it. */
+function commandsOfQuestions(): readonly string[] {
+  const table = guide.slice(guide.indexOf('| question | command |')).split('\n\n')[0] ?? '';
+  const commands: string[] = [];
+  for (const [, row = ''] of table.matchAll(/^\|[^|]+\|([^|]+)\|$/gm)) {
+    const [, dots, typed] = /^ (… )?`([^`]+)`/.exec(row) ?? [];
+    if (typed !== undefined) commands.push(dots === undefined ? typed : `${commands.at(-1) ?? ''} ${typed}`);
+  }
+  return commands;
+}
+
 /** Types a command in the folder of the installation, as it stands in the guide. */
 async function type(installed: Installation, command: string) {
   const [words = '', file] = command.split(/ >>? /);
-  const args = words.replace('/backup/data', installed.dataFolder).split(' ').slice(1);
+  const placed = words
+    .replace('/backup/data', installed.dataFolder)
+    .replace('/mnt', join(installed.folder, 'mnt'))
+    .replace('7400', String(installed.port));
+  const args = placed.split(' ').slice(1);
   const { code, out, err } = await runCli(installed, args);
   if (file !== undefined) (command.includes('>>') ? appendFileSync : writeFileSync)(join(installed.folder, file), out);
   return { code, out, err };
@@ -99,6 +114,47 @@ async function askTheLog(auditor: Installation, callId: string): Promise<void> {
   expect(commands).toHaveLength(7);
 }
 
+/** What the answer to each question of the table has; a question that is not here has none in this log. */
+const answers: readonly (readonly [of: string, answer: RegExp])[] = [
+  ['audit log --actor', /ApprovalResponded/],
+  ['calls --state denied', /denied/],
+  ['audit show', /ExecutionSucceeded/],
+  ['audit state', /credentials: [1-9]/],
+  ['audit prove', /"policies": \[\s+\{\s+"policyVersion": "sha256:/],
+  ['PolicyActivated,ConfigurationChanged', /ConfigurationChanged/],
+  ['ValuesRevealed,AuditRead', /AuditRead/],
+];
+
+/** Types each command of the table, in a period that this run is in and about what is in its log. */
+async function askTheTable(auditor: Installation, callId: string): Promise<void> {
+  const now = new Date().toISOString();
+  const commands = commandsOfQuestions();
+  const missing = new Set(answers.map(([of]) => of));
+  for (const command of commands) {
+    const here = command
+      .replace('2026-11-03T09:00:00Z', now)
+      .replace('2026-11-01', '2026-01-01')
+      .replace('2026-12-01', '2100-01-01')
+      .replace('2026-11-03', '2026-01-01')
+      .replace('2026-11-04', '2100-01-01')
+      .replace('alice --', 'me --')
+      .replace('delete_file', 'move_file')
+      .replace('-o november', '-o report')
+      .replace('CALL', callId);
+    const { code, out, err } = await type(auditor, here);
+    expect({ here, code, err }).toEqual({ here, code: 0, err: '' });
+    for (const [of, answer] of answers) {
+      if (!command.includes(of) || command.includes('.csv')) continue;
+      expect(out).toMatch(answer);
+      missing.delete(of);
+    }
+  }
+  expect([...missing]).toEqual([]);
+  expect(readFileSync(join(auditor.folder, 'alice.csv'), 'utf8')).toContain('ApprovalResponded');
+  expect(readdirSync(join(auditor.folder, 'report'))).not.toHaveLength(0);
+  expect(commands.length).toBeGreaterThan(14);
+}
+
 test('the commands of the audit guide prove a log, and are not deceived by the script of a forger', async () => {
   const installed = await install();
   const { stage, server } = installed;
@@ -129,10 +185,18 @@ test('the commands of the audit guide prove a log, and are not deceived by the s
   expect(await type(installed, prove.replace(/tc_[a-z0-9]+/, approved.callId))).toMatchObject({ code: 0, err: '' });
   expect(await type(installed, ofProof)).toMatchObject({ code: 0, err: '' });
   for (const result of others.flatMap(byNodes)) expect(result).toMatchObject({ code: 0, err: '' });
-  const [ofTiles = ''] = commandsOf('Verify tiles');
   const auditor = { ...installed, env: { COUNTERSIGN_TOKEN: installed.tokens.me } };
-  expect(await type(auditor, ofTiles.replace('7400', String(installed.port)))).toMatchObject({ code: 0, err: '' });
+  cpSync(join(installed.folder, 'november', 'tiles'), join(installed.folder, 'mnt/audit/countersign/default/1'), {
+    recursive: true,
+  });
+  for (const command of commandsOf('Verify tiles')) {
+    expect(await type(auditor, command)).toMatchObject({ code: 0, err: '' });
+  }
+  const [, overNetwork = ''] = /`(countersign audit export http[^`]+)`/.exec(guide) ?? [];
+  expect(await type(auditor, overNetwork.replace('november', 'network'))).toMatchObject({ code: 0, err: '' });
+  expect(await type(installed, (verify[2] ?? '').replace('november', 'network'))).toMatchObject({ code: 0 });
   await askTheLog(auditor, approved.callId);
+  await askTheTable(auditor, approved.callId);
 
   await server().stop();
   expect(await type(installed, ofProof)).toMatchObject({ code: 0 });
@@ -147,4 +211,4 @@ test('the commands of the audit guide prove a log, and are not deceived by the s
   rmSync(join(installed.folder, 'november'), { recursive: true });
   expect(await type(installed, toFolder)).toMatchObject({ code: 0 });
   for (const result of byNodes(byFile)) expect(result).toMatchObject({ code: 1 });
-}, 120_000);
+}, 240_000);
