@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { recordCalls } from '../clients/recorded.ts';
 import { generatorJar, has, npmFolder, run } from '../clients/tools.ts';
 import { hasPython, installPython } from '../python-environment.ts';
 import { cleanUpAfterAll, temporaryFolder } from './harness/cleanup.js';
@@ -128,7 +129,8 @@ describe('the documents, as other tools read them', () => {
     const python = await installPython('clients', 'test/clients/requirements.txt');
     const { agent, me, worker } = server.tokens;
     const rules = { SCHEMATHESIS_HOOKS: join(journeys, 'schemathesis_rules.py'), PYTHONDONTWRITEBYTECODE: '1' };
-    const env = { AGENT_TOKEN: agent, PERSON_TOKEN: me, WORKER_TOKEN: worker, ...rules };
+    const recorded = { COUNTERSIGN_RECORDED: JSON.stringify(await recordCalls(server)) };
+    const env = { AGENT_TOKEN: agent, PERSON_TOKEN: me, WORKER_TOKEN: worker, ...rules, ...recorded };
     // A stream of events has no end.
     const chosen = ['--exclude-operation-id', 'streamEvents', '--phases', 'examples,coverage,fuzzing'];
     const config = ['--config-file', join(journeys, 'schemathesis.toml')];
