@@ -113,6 +113,7 @@ export const actorRules: Readonly<Record<EventType, readonly ActorRule[]>> = {
   ConfigurationChanged: [operator],
   ConfigurationRefused: [operator],
   KeysRotated: [operator],
+  LogKeyChanged: [operator],
   LogEndAccepted: [{ ...person('by'), when: isKnown }, operator],
   LogRestored: [person('principal')],
   SignedIn: [person('principal')],

@@ -54,6 +54,7 @@ export const eventCodes: Readonly<Record<EventType, string>> = {
   KeysRotated: 'CS804',
   LogEndAccepted: 'CS805',
   LogRestored: 'CS806',
+  LogKeyChanged: 'CS807',
   SignedIn: 'CS901',
   SignInRefused: 'CS902',
   AuditRead: 'CS903',

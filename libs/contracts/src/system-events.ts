@@ -85,6 +85,18 @@ export const keysRotatedSchema = z.strictObject({
 });
 
 /**
+ * The key that signs the checkpoints of the log is replaced by another one, within the epoch. Recorded before the new key
+ * signs: the checkpoint that both keys sign covers this event.
+ */
+export const logKeyChangedSchema = z.strictObject({
+  ...process,
+  /** The vkeys of the two keys, under the origin of the log. */
+  before: z.string(),
+  after: z.string(),
+  changedAt: timeSchema,
+});
+
+/**
  * The operator accepted a log that had lost its end (`COUNTERSIGN_ACCEPT_LOG_END`): the events between the two positions are
  * missing, and tools of their calls may have run. Each start warns of it until a person says that they know, which is recorded as the
  * same event with the person.
@@ -178,6 +190,7 @@ export const systemEventSchemas = {
   ConfigurationChanged: configurationChangedSchema,
   ConfigurationRefused: configurationRefusedSchema,
   KeysRotated: keysRotatedSchema,
+  LogKeyChanged: logKeyChangedSchema,
   LogEndAccepted: logEndAcceptedSchema,
   LogRestored: logRestoredSchema,
   SignedIn: signedInSchema,

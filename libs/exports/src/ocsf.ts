@@ -35,6 +35,7 @@ const alerting: ReadonlySet<string> = new Set([
   'ConfigurationRefused',
   'PolicyActivated',
   'KeysRotated',
+  'LogKeyChanged',
   'LogEndAccepted',
   'LogRestored',
   'SubjectErased',

@@ -52,6 +52,7 @@ const common: EventWords = {
   ConfigurationRefused: (read) =>
     withWhy(`the ${read('configures')} cannot be used, and what was in force stays`, read('why')),
   KeysRotated: () => 'the root key was replaced',
+  LogKeyChanged: () => 'the key that signs the log was replaced',
   LogEndAccepted: (read) =>
     read('by') === ''
       ? `the operator accepted that the log ends at position ${read('to')}`

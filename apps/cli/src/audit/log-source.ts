@@ -30,6 +30,8 @@ export interface LogSource {
   readonly checks: readonly CheckName[];
   /** The newest checkpoint of each epoch that is kept with the log, the latest epoch first. */
   readonly keptNotes: (tenant: string) => readonly string[];
+  /** The changes of the log key that are kept with the log, each as a line of JSON. Absent: the source cannot have any. */
+  readonly keyChanges?: (tenant: string) => readonly string[];
   /** The leaves of the tree that is kept with the log; undefined where there is none. */
   readonly leaves: (tenant: string) => ((index: number) => Hash | undefined) | undefined;
   /** True if its tree covers every event, so that all count as events of one tenant. Absent: false. */

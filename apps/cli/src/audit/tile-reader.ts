@@ -2,12 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatTilePath, hashBytes, parseEntries, tileWidth } from '@countersign/audit';
 import type { TileName } from '@countersign/audit';
+import { keyChangesFile } from '../bundle/layout.js';
 import { usageError } from '../cli-error.js';
 
 /** Reads a log that is served, or kept in a folder, as tiles. */
 export interface TileReader {
   /** @throws CliError when there is none */
   readonly checkpoint: () => Promise<string>;
+  /** The changes of the log key, each as a line of JSON; none where there is no such file. */
+  readonly keyChanges: () => Promise<readonly string[]>;
   /** Undefined: it is not there. */
   readonly hashes: (name: TileName) => Promise<Uint8Array | undefined>;
   readonly entries: (name: TileName) => Promise<readonly Uint8Array[] | undefined>;
@@ -64,6 +67,7 @@ function createReader(where: string, read: ReadFile): TileReader {
         throw usageError(`There is no checkpoint in ${where}.`, 'Name a folder or an address of tiles.');
       return Buffer.from(note).toString();
     },
+    keyChanges: async () => textLines((await read(keyChangesFile)) ?? new Uint8Array(0)),
     hashes: async (name) => {
       const tile = await widest(name);
       if (tile === undefined || tile.bytes.length !== tile.width * hashBytes) return undefined;
@@ -75,4 +79,12 @@ function createReader(where: string, read: ReadFile): TileReader {
       return tile === undefined || entries?.length !== tile.width ? undefined : entries.slice(0, name.width);
     },
   };
+}
+
+/** The lines of a text that are not empty. */
+export function textLines(text: Uint8Array): readonly string[] {
+  return Buffer.from(text)
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '');
 }

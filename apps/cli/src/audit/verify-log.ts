@@ -1,4 +1,4 @@
-import { createVerification, isOfTenant, readAnchors, tenantOf } from '@countersign/audit';
+import { createVerification, isOfTenant, readAnchors, readKeyChanges, tenantOf } from '@countersign/audit';
 import type { Anchor, CheckName, KnownStreams, Verification } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 import { usageError } from '../cli-error.js';
@@ -53,7 +53,8 @@ export async function verifyLog({ output, options, streams, openSource }: Verify
     const signed = keptAnchors(source, tenant);
     const leaves = source.leaves(tenant);
     const verification = createVerification({
-      ...{ keys, policy, since, kept: signed.anchors, storedLeaf: leaves, streams, onFinding: report.onFinding },
+      ...{ keys, policy, changes: signed.changes, since, kept: signed.anchors },
+      ...{ storedLeaf: leaves, streams, onFinding: report.onFinding },
       isJudged: (recordedAt) => isBetween(recordedAt, options),
     });
     for (const detail of signed.unreadable) verification.note({ check: 'tree', detail });
@@ -91,7 +92,7 @@ function keptAnchors(source: LogSource, tenant: string) {
   const notes = source.keptNotes(tenant).map((note) => readAnchors(note)?.find((anchor) => isOfTenant(anchor, tenant)));
   const anchors = notes.filter((anchor): anchor is Anchor => anchor !== undefined);
   const unreadable = anchors.length < notes.length ? ['a checkpoint that is kept with the log cannot be read'] : [];
-  return { anchors, unreadable };
+  return { anchors, unreadable, changes: readKeyChanges(source.keyChanges?.(tenant) ?? []) };
 }
 
 /** Times as they are stored sort as texts. */

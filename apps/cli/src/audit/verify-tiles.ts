@@ -3,6 +3,7 @@ import {
   encodeTenant,
   isOfTenant,
   readAnchors,
+  readKeyChanges,
   tileWidth,
   widthAt,
 } from '@countersign/audit';
@@ -35,9 +36,10 @@ export async function verifyTiles({ output, options, streams, reader }: TilesRun
       'Name the ones of this log.',
     );
   }
+  const changes = readKeyChanges(await reader.keyChanges());
   const report = createVerifyReport(output, options.all === true);
   const verification = createEntriesVerification({
-    ...{ keys, policy, since, newest, streams, onFinding: report.onFinding },
+    ...{ keys, policy, changes, since, newest, streams, onFinding: report.onFinding },
   });
   const progress = createProgress(output, newest.size, 'events');
   try {

@@ -8,7 +8,7 @@ import { openAppendFiles } from './append-files.js';
 import type { AppendFiles } from './append-files.js';
 import { writeCommitment, writeEvent } from './bundle-events.js';
 import type { BundleCounts, BundleTarget } from './bundle-events.js';
-import { bundleFiles, bundleFormat, checkpointFile, tilesFile } from './layout.js';
+import { bundleFiles, bundleFormat, checkpointFile, keyChangesFile, tilesFile } from './layout.js';
 import type { Manifest, ManifestFile } from './layout.js';
 import { filesIn, hashFile } from './manifest.js';
 import { writeParquet } from './parquet-files.js';
@@ -144,7 +144,7 @@ function damaged(detail: string): Error {
 /** All of the manifest but its files. Attack: the log was cut or rewritten after its checkpoint was signed. */
 function factsOf(
   { folder, newest }: ExportPorts,
-  { tenant, values, notes }: BundlePlan,
+  { tenant, values, notes, keyChanges }: BundlePlan,
   tiles: TileFiles,
   { commitments, from, to }: BundleCounts,
 ): Omit<Manifest, 'files'> {
@@ -156,6 +156,7 @@ function factsOf(
   }
   for (const { anchor, note } of checkpoints) writeNote(folder, checkpointFile(anchor.epoch), note);
   if (top !== undefined) writeNote(folder, tilesFile('checkpoint'), top.note);
+  writeKeyChanges(folder, keyChanges);
   const { origin, epoch } = top?.anchor ?? { origin: null, epoch: null };
   return {
     ...{ format: bundleFormat, tenant, origin, epoch, range: { first: 0, size, from, to } },
@@ -165,6 +166,10 @@ function factsOf(
 
 function isOf(anchor: Anchor, size: number, root: Hash): boolean {
   return anchor.size === size && isSameHash(anchor.root, root);
+}
+
+function writeKeyChanges(folder: string, changes: readonly string[] = []): void {
+  if (changes.length > 0) writeNote(folder, tilesFile(keyChangesFile), changes.map((one) => `${one}\n`).join(''));
 }
 
 function writeNote(folder: string, path: string, note: string): void {

@@ -42,6 +42,9 @@ export function checkpointFile(epoch: number): string {
   return `checkpoints/${String(epoch)}.txt`;
 }
 
+/** The file with the changes of the log key, beside the checkpoint of tiles; there is none where the key was never changed. */
+export const keyChangesFile = 'key-changes';
+
 /** The folder that is a log of C2SP's tlog-tiles. */
 export function tilesFile(path: string): string {
   return `tiles/${path}`;

@@ -13,6 +13,8 @@ export interface BundlePlan {
   readonly head: number;
   /** The newest checkpoint of each epoch, the latest epoch first. */
   readonly notes: readonly string[];
+  /** The changes of the log key, each as a line of JSON. Absent: there is none. */
+  readonly keyChanges?: readonly string[];
 }
 
 /** How far an export is. */

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { parseStored, readAnchors, readEntry } from '@countersign/audit';
 import type { LogEventView, StoredEvent } from '@countersign/contracts';
 import type { SourceEvent } from '../audit/log-source.js';
+import { textLines } from '../audit/tile-reader.js';
 import { usageError } from '../cli-error.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
 import type { BundlePlan } from './progress-file.js';
@@ -35,10 +36,12 @@ export async function readServerLog(
   }
   const { status, text } = await client.look('/v1/log/checkpoint');
   const notes = status === 200 ? [text] : [];
+  const changed = await client.look('/v1/log/key-changes');
+  const keyChanges = changed.status === 200 ? textLines(Buffer.from(changed.text)) : [];
   const size = notes.flatMap((note) => readAnchors(note) ?? [])[0]?.size ?? null;
   const { position: head } = await readPage(client, signal, new URLSearchParams({ limit: '1' }));
   return {
-    plan: { tenant, values, size, head, notes },
+    plan: { tenant, values, size, head, notes, keyChanges },
     eventsAfter: (position) => eventsAfter(client, signal, position),
   };
 }

@@ -112,7 +112,14 @@ function planOf(source: DataFolder, { tenant: named, values }: ExportOptions): B
     throw usageError(`The log has no event of the tenant "${tenant}".`, 'Name another --tenant.');
   }
   const notes = source.keptNotes(tenant).filter((note) => readAnchors(note)?.some((one) => isOfTenant(one, tenant)));
-  return { tenant, values, size: anchorsIn(notes)[0]?.anchor.size ?? null, head: source.total, notes };
+  return {
+    tenant,
+    values,
+    size: anchorsIn(notes)[0]?.anchor.size ?? null,
+    head: source.total,
+    notes,
+    keyChanges: source.keyChanges(tenant),
+  };
 }
 
 function anchorsIn(notes: readonly string[]) {

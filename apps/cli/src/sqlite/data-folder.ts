@@ -25,6 +25,7 @@ interface Head {
 export interface DataFolder extends LogSource {
   /** The events after a position. */
   readonly eventsAfter: (position: number) => AsyncIterable<SourceEvent>;
+  readonly keyChanges: (tenant: string) => readonly string[];
   /** The tenants that have events. */
   readonly tenants: () => readonly string[];
 }
@@ -50,6 +51,7 @@ export function openDataFolder(folder: string): DataFolder {
     total: head.position,
     checks: ['store'],
     keptNotes: (tenant) => (kept === undefined ? [] : notesOf(kept, tenant)),
+    keyChanges: (tenant) => (kept === undefined ? [] : keyChangesOf(kept, tenant)),
     leaves: (tenant) => (tree === undefined ? undefined : leavesOf(tree, tenant)),
     close: () => {
       for (const database of [log, kept, tree]) database?.close();
@@ -232,6 +234,14 @@ function tenantsOf(log: DatabaseSync, tree: DatabaseSync | undefined): readonly 
 function notesOf(kept: DatabaseSync, tenant: string): readonly string[] {
   const notes = kept.prepare('SELECT note FROM checkpoints WHERE tenant = ? ORDER BY epoch DESC').all(tenant);
   return notes.map(({ note }) => String(note));
+}
+
+/** A folder of an older version has no such table. */
+function keyChangesOf(kept: DatabaseSync, tenant: string): readonly string[] {
+  const table = kept.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'key_changes'").get();
+  if (table === undefined) return [];
+  const changes = kept.prepare('SELECT proof FROM key_changes WHERE tenant = ? ORDER BY epoch, size').all(tenant);
+  return changes.map(({ proof }) => String(proof));
 }
 
 function leavesOf(tree: DatabaseSync, tenant: string): (index: number) => Hash | undefined {

@@ -13,6 +13,8 @@ export interface Recorded {
   readonly rootKey: string | undefined;
   /** The loss of the end of the log that nobody has said to know; undefined: there is none. */
   readonly lostEnd: { readonly from: number; readonly to: number } | undefined;
+  /** The change of the log key that was recorded last. */
+  readonly logKey: { readonly before: string; readonly after: string; readonly revision: number } | undefined;
 }
 
 export const nothingRecorded: Recorded = {
@@ -21,6 +23,7 @@ export const nothingRecorded: Recorded = {
   digests: new Map(),
   rootKey: undefined,
   lostEnd: undefined,
+  logKey: undefined,
 };
 
 /** The fold of a stream. After an event that cannot be read nothing is known, so all is recorded again. */
@@ -53,6 +56,8 @@ export function afterEvent(before: Recorded, event: SystemEvent & { readonly rev
       const { from, to, by } = event.data;
       return { ...before, revision, lostEnd: by === undefined ? { from, to } : undefined };
     }
+    case 'LogKeyChanged':
+      return { ...before, revision, logKey: { before: event.data.before, after: event.data.after, revision } };
     case 'ConfigurationRefused':
     case 'KeysRotated':
     case 'LogRestored':

@@ -12,6 +12,11 @@ export interface ReachedRoot {
   readonly root: Hash;
 }
 
+/** Returns whether the log has this root. Attack: a change of the key that was signed over another log. */
+export function isReached({ size, root }: ReachedRoot, reached: readonly ReachedRoot[]): boolean {
+  return reached.some((one) => one.size === size && isSameHash(one.root, root));
+}
+
 /** The computed tree beside the checkpoints that it should agree with. */
 export interface ComparedTree extends Trust {
   readonly since: readonly Anchor[];

@@ -5,7 +5,7 @@ import type { KnownStreams } from '../legality/streams.js';
 import { tilePlaceOf, tileWidth } from '../tiles.js';
 import { createGrowingTree } from '../tree.js';
 import type { Anchor } from './anchors.js';
-import { compareAnchors } from './compare-anchors.js';
+import { compareAnchors, isReached } from './compare-anchors.js';
 import type { ReachedRoot } from './compare-anchors.js';
 import type { Finding } from './findings.js';
 import type { Trust } from './trust.js';
@@ -45,8 +45,8 @@ export interface EntriesVerification {
 
 /** A verification with nothing read yet. */
 export function createEntriesVerification(options: EntriesOptions): EntriesVerification {
-  const { since, newest, streams, keys, policy } = options;
-  const sizes = new Set([...since, newest].map(({ size }) => size));
+  const { since, newest, streams, keys, policy, changes = [] } = options;
+  const sizes = new Set([...since, newest, ...changes].map(({ size }) => size));
   const reached: ReachedRoot[] = [];
   const tiles = createTiles();
   const tree = createGrowingTree(undefined, tiles.add);
@@ -82,8 +82,9 @@ export function createEntriesVerification(options: EntriesOptions): EntriesVerif
     },
     end: () => {
       const size = tree.size();
+      const trust = { keys, policy, changes: changes.filter((change) => isReached(change, reached)) };
       const trees = { reached, size, firstDifference: -1, storedLeaf: undefined };
-      const compared = compareAnchors({ since, newest, keys, policy, ...trees });
+      const compared = compareAnchors({ since, newest, ...trust, ...trees });
       compared.findings.forEach(report);
       const { origin, epoch } = newest;
       return {

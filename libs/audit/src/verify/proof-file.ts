@@ -16,6 +16,8 @@ export interface ProofFile {
   readonly callId: string;
   readonly checkpoint: string;
   readonly events: readonly ProofFileEvent[];
+  /** Each change of the log key before the checkpoint, so that its old key is enough. Absent: there was none. */
+  readonly keyChanges?: readonly ProofFileEvent[];
   readonly policies: readonly { readonly policyVersion: string; readonly content: unknown }[];
   /** Only the whole log can show that nothing followed. */
   readonly later: 'not excluded';
@@ -30,15 +32,19 @@ const format = 'countersign-proof/1';
 export function parseProofFile(text: string): ProofFile | undefined {
   const file = recordOf(parseShown(text));
   if (file?.['format'] !== format || file['later'] !== 'not excluded' || !hasOnly(file, members)) return undefined;
-  const { tenant, origin, callId, checkpoint, events, policies } = file;
+  const { tenant, origin, callId, checkpoint, events, policies, keyChanges = [] } = file;
   const texts = [tenant, origin, callId, checkpoint];
-  if (!texts.every((one) => typeof one === 'string') || !Array.isArray(events) || !Array.isArray(policies)) {
-    return undefined;
-  }
-  return events.every(isEvent) && policies.every(isPolicy) ? (file as unknown as ProofFile) : undefined;
+  if (!texts.every((one) => typeof one === 'string')) return undefined;
+  const isRead = areAll(events, isProofEvent) && areAll(keyChanges, isProofEvent) && areAll(policies, isPolicy);
+  return isRead ? (file as unknown as ProofFile) : undefined;
 }
 
-function isEvent(value: unknown): boolean {
+function areAll(values: unknown, fits: (value: unknown) => boolean): boolean {
+  return Array.isArray(values) && values.every(fits);
+}
+
+/** Returns whether a value has the form of an event with its proof. */
+export function isProofEvent(value: unknown): value is ProofFileEvent {
   const event = recordOf(value);
   if (event === undefined || !hasOnly(event, ['index', 'entry', 'body', 'proof'])) return false;
   const { index, entry, body, proof } = event;
@@ -52,7 +58,9 @@ function isPolicy(value: unknown): boolean {
   return typeof policy?.['policyVersion'] === 'string' && hasOnly(policy, ['policyVersion', 'content']);
 }
 
-const members = ['format', 'tenant', 'origin', 'callId', 'vkey', 'checkpoint', 'events', 'policies', 'later'];
+const members = [
+  ...['format', 'tenant', 'origin', 'callId', 'vkey', 'checkpoint', 'events', 'keyChanges', 'policies', 'later'],
+];
 
 function hasOnly(value: object, names: readonly string[]): boolean {
   return Object.keys(value).every((name) => names.includes(name));

@@ -10,7 +10,7 @@ import type { KnownStreams } from '../legality/streams.js';
 import { isStoredTime } from '../legality/times.js';
 import { createGrowingTree } from '../tree.js';
 import type { Anchor } from './anchors.js';
-import { compareAnchors } from './compare-anchors.js';
+import { compareAnchors, isReached } from './compare-anchors.js';
 import type { ReachedRoot } from './compare-anchors.js';
 import { findingOf } from './findings.js';
 import type { Finding, Place } from './findings.js';
@@ -69,10 +69,10 @@ export interface Verification {
 
 /** A verification with nothing read yet. */
 export function createVerification(options: VerificationOptions): Verification {
-  const { streams, since = [], storedLeaf, isJudged, keys, policy } = options;
+  const { streams, since = [], storedLeaf, isJudged, keys, policy, changes = [] } = options;
   const [newest, ...earlier] = (options.kept ?? []).toSorted((one, other) => other.epoch - one.epoch);
   const anchors = [...since, ...(newest === undefined ? [] : [newest])];
-  const sizes = new Set(anchors.map(({ size }) => size));
+  const sizes = new Set([...anchors, ...changes].map(({ size }) => size));
   const legality = createLegality(streams);
   const unproven = createUnproven();
   const tree = createGrowingTree();
@@ -138,13 +138,14 @@ export function createVerification(options: VerificationOptions): Verification {
     },
     end: () => {
       const size = tree.size();
-      const compared = compareAnchors({ since, newest, keys, policy, reached, size, firstDifference, storedLeaf });
+      const trust = { keys, policy, changes: changes.filter((change) => isReached(change, reached)) };
+      const compared = compareAnchors({ since, newest, ...trust, reached, size, firstDifference, storedLeaf });
       compared.findings.forEach(report);
       const top = anchors.toSorted((one, other) => other.size - one.size)[0];
       const sentences = [
         ...unproven.sentences(legality.unrecordedPolicies()),
         ...compared.unproven,
-        ...unprovenEpochs({ epoch: top?.epoch ?? 1, earlier, keys, policy }),
+        ...unprovenEpochs({ epoch: top?.epoch ?? 1, earlier, keys, policy, changes }),
       ];
       return {
         exit: findings > 0 ? 1 : compared.isVouched ? 0 : 3,

@@ -12,6 +12,8 @@ import { verifyInclusion } from '../verify-proofs.js';
 import { isOfTenant, readAnchors } from './anchors.js';
 import type { Anchor } from './anchors.js';
 import { findingOf } from './findings.js';
+import { keyChangeOf } from './key-changes.js';
+import type { KeyChange } from './key-changes.js';
 import type { CheckName, Finding, Place } from './findings.js';
 import type { ProofFile, ProofFileEvent } from './proof-file.js';
 import { hasTrust, whyNoQuorum, whyNotByLog } from './trust.js';
@@ -45,7 +47,8 @@ export function verifyProofFile(file: ProofFile, trust: ProofTrust): Verificatio
     return { ...unread, root: new Uint8Array(0) };
   }
   const unproven = judgeEvents(file, anchor, report);
-  const isVouched = judgeCheckpoint(file, anchor, trust, about);
+  const changes = judgeKeyChanges(file, anchor, about);
+  const isVouched = judgeCheckpoint(file, anchor, { ...trust, changes }, about);
   const { isCompared, others } = compareSince(anchor, trust.since, about);
   const { origin, epoch, size, root } = anchor;
   return {
@@ -64,6 +67,14 @@ type Report = (finding: Finding) => void;
 type About = (check: CheckName, detail: string) => void;
 
 const unread = { exit: 1, origin: null, epoch: null, size: 0, proven: 0, unproven: [], continued: [] } as const;
+
+/** The changes of the log key that the file has. Attack: one that nothing covers, which a person reads. */
+function judgeKeyChanges({ keyChanges = [] }: ProofFile, anchor: Anchor, about: About): readonly KeyChange[] {
+  const changes = keyChanges.map(keyChangeOf).filter((change) => change !== undefined);
+  const ofLog = changes.filter(({ origin, size }) => origin === anchor.origin && size <= anchor.size);
+  if (ofLog.length < keyChanges.length) about('tree', 'a change of the log key in it cannot be verified');
+  return ofLog;
+}
 
 /** Returns whether something that is trusted vouches for the checkpoint. */
 function judgeCheckpoint(file: ProofFile, anchor: Anchor, trust: ProofTrust, about: About): boolean {

@@ -12,9 +12,10 @@ import { eventSchemas, mayHaveSecrets } from '@countersign/contracts';
 import type { StoredEvent } from '@countersign/contracts';
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventsFile, eventsPerFile } from '../../bundle/layout.js';
+import { eventsFile, eventsPerFile, keyChangesFile, tilesFile } from '../../bundle/layout.js';
 import type { Manifest } from '../../bundle/layout.js';
 import { createLeafReader } from './bundle-leaves.js';
+import { textLines } from '../tile-reader.js';
 import type { Damage, LogSource, SourceEvent } from '../log-source.js';
 import { openBundleFiles } from './bundle-files.js';
 import type { BundleFiles, BundleLines } from './bundle-files.js';
@@ -35,6 +36,7 @@ export function openBundle(named: string): LogSource {
     total: manifest.range.size,
     checks: ['body', 'files'],
     keptNotes: () => notesIn(folder, manifest).map(({ note }) => note),
+    keyChanges: () => textLines(readIn(folder, manifest, tilesFile(keyChangesFile)) ?? new Uint8Array(0)),
     leaves: () => createLeafReader((path) => readIn(folder, manifest, path)),
     unproven: () => unprovenOf(state.unproven),
     close: () => undefined,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readAnchors } from '@countersign/audit';
 import type { Anchor, Entry, Hash } from '@countersign/audit';
-import { bundleFiles, monthOf, tilesFile, viewsFile } from '../../bundle/layout.js';
+import { bundleFiles, keyChangesFile, monthOf, tilesFile, viewsFile } from '../../bundle/layout.js';
 import type { Manifest } from '../../bundle/layout.js';
 import type { Damage } from '../log-source.js';
 import type { BundleFiles } from './bundle-files.js';
@@ -47,6 +47,7 @@ export function compareFacts(folder: string, manifest: Manifest): ComparedFacts 
     isKnown: (path) =>
       unsigned.includes(path) ||
       checkpointForm.test(path) ||
+      path === tilesFile(keyChangesFile) ||
       [...months].some((month) => viewsFile(month, 'parquet') === path),
     take: ({ recordedAt }, isCommitment) => {
       size += 1;
