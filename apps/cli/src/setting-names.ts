@@ -6,6 +6,7 @@ const settingNames: readonly string[] = [
     'KEYS_FOLDER',
     'ROOT_KEY_FILE',
     'LOG_KEY_FILE',
+    'LOG_KEY_PREVIOUS',
     'LOG_ORIGIN',
     'RECEIPT_KEY_FILE',
     'RECEIPT_NAMES',

@@ -267,6 +267,10 @@ export const callProofSchema = z
     events: z
       .array(provenEventSchema)
       .meta({ description: 'The events of the call, of its batch and of its grants, in the order of the log.' }),
+    keyChanges: z.array(provenEventSchema).optional().meta({
+      description:
+        'The changes of the log key up to the checkpoint: each event `LogKeyChanged`, with its proof in a checkpoint that both keys signed. Absent: there was none.',
+    }),
     policies: z
       .array(
         z.strictObject({ policyVersion: z.string(), content: jsonValueSchema }).meta({

@@ -1,4 +1,5 @@
-import { parseCheckpoint, parseNote } from '@countersign/audit';
+import { parseCheckpoint, parseNote, parseTlogProof } from '@countersign/audit';
+import type { Checkpoint } from '@countersign/audit';
 import { noSuchCall } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import {
@@ -45,16 +46,33 @@ export async function proveCall(
   const note = await coveringNote(tree, recorded);
   const streams = await Promise.all(streamsOf(events).map((stream) => tiles.prove(tenant, stream, note)));
   const proven = streams.flatMap((stream) => upToUseOf(callId, stream)).toSorted((a, b) => a.index - b.index);
-  const origin = parseCheckpoint(parseNote(note)?.text ?? '')?.origin ?? '';
+  const origin = checkpointIn(note)?.origin ?? '';
   const vkeys = await checkpoints.vkeys(tenant);
+  const keyChanges = changesBefore(note, await checkpoints.keyChanges(tenant));
   return ok({
     ...{ format: 'countersign-proof/1', tenant, origin, callId },
     vkey: vkeys.find((vkey) => vkey.startsWith(`${origin}+`)) ?? null,
     checkpoint: note,
     events: proven.map((event) => (values === 'clear' || !hasClearSecrets(event) ? event : { ...event, body: null })),
+    ...(keyChanges.length > 0 && { keyChanges }),
     policies: await policiesOf(ports, tenant, events),
     later: 'not excluded',
   });
+}
+
+/** The changes of the log key in the epoch of a checkpoint that it covers: with them an older key is enough. */
+function changesBefore(note: string, changes: readonly string[]): readonly ProvenEvent[] {
+  const anchor = checkpointIn(note);
+  return changes
+    .map((one) => JSON.parse(one) as ProvenEvent)
+    .filter(({ proof }) => {
+      const changed = checkpointIn(parseTlogProof(proof)?.note ?? '');
+      return changed !== undefined && changed.origin === anchor?.origin && changed.size <= anchor.size;
+    });
+}
+
+function checkpointIn(note: string): Checkpoint | undefined {
+  return parseCheckpoint(parseNote(note)?.text ?? '');
 }
 
 interface Tree {

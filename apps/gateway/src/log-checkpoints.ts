@@ -28,6 +28,8 @@ export interface LogCheckpoints {
   readonly goOn: (tenant: string) => Promise<CheckpointSigning>;
   /** The public keys, each as a line; none before the first event. */
   readonly vkeys: (tenant: string) => Promise<readonly string[]>;
+  /** The changes of the log key, each the proof of its event as JSON; none where it was never changed. */
+  readonly keyChanges: (tenant: string) => readonly string[] | Promise<readonly string[]>;
 }
 
 /** `GET /v1/log/checkpoint`. */
@@ -85,6 +87,14 @@ export async function readVkeys(checkpoints: LogCheckpoints | undefined, { tenan
   if (checkpoints === undefined) return notSupported();
   const vkeys = await checkpoints.vkeys(tenant);
   return vkeys.length === 0 ? notFound(noEvents) : ok(vkeys.map((vkey) => `${vkey}\n`).join(''));
+}
+
+/** `GET /v1/log/key-changes`. */
+export async function readKeyChanges(checkpoints: LogCheckpoints | undefined, { tenant }: Actor): Promise<Answer> {
+  if (checkpoints === undefined) return notSupported();
+  const changes = await checkpoints.keyChanges(tenant);
+  const none = 'the key of this log was never changed within an epoch';
+  return changes.length === 0 ? notFound(none) : ok(changes.map((one) => `${one}\n`).join(''));
 }
 
 const noQuorum = 'no checkpoint has the quorum of the witnesses yet: add ?pending=true for the newest one without it';

@@ -1,5 +1,8 @@
-export type { LogTiles, ProvenEvent } from './log-tiles.js';
-export { loadLogSeed, loadReceiptSeed } from './log-key.js';
+export type { KeyRotation } from './key-rotation.js';
+export type { LogTiles } from './log-tiles.js';
+export type { ProvenEvent } from './proven-events.js';
+export { loadLogSeed, loadPreviousSeed, loadReceiptSeed, readPreviousLogKey } from './log-key.js';
+export type { PreviousLogKey } from './log-key.js';
 export { readSignerProgram } from './exec-signer.js';
 export type { SignerProgram } from './exec-signer.js';
 export { createNotary } from './notary.js';

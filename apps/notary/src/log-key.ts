@@ -1,9 +1,11 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ConfigError, keepPrivate, readFileOf, readTextFile } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
+import { readSignerProgram } from './exec-signer.js';
+import type { SignerProgram } from './exec-signer.js';
 
 /** Where the log key is. */
 export interface LogKeyPlace {
@@ -11,15 +13,20 @@ export interface LogKeyPlace {
   /** The operator's own key; null: `log.key` in the folder, made at the first start. */
   readonly logKeyFile: string | null;
   readonly log: Log;
+  /** The variable that names the file. Default: `COUNTERSIGN_LOG_KEY_FILE`. */
+  readonly variable?: string;
 }
-
-const variable = 'COUNTERSIGN_LOG_KEY_FILE';
 
 /**
  * Returns the 32 bytes of the log key's seed, from which the keys of all tenants are derived.
  * @throws ConfigError when the named file is missing or holds no Ed25519 key.
  */
-export function loadLogSeed({ folder, logKeyFile, log }: LogKeyPlace): Uint8Array {
+export function loadLogSeed({
+  folder,
+  logKeyFile,
+  log,
+  variable = 'COUNTERSIGN_LOG_KEY_FILE',
+}: LogKeyPlace): Uint8Array {
   if (logKeyFile !== null) {
     const seed = seedOf(readFileOf(variable, logKeyFile));
     if (seed === undefined) throw new ConfigError([{ variable, problem: noKey(logKeyFile) }]);
@@ -86,4 +93,20 @@ function privateKeyIn(pem: string): KeyObject | undefined {
 
 function noKey(file: string): string {
   return `${file} holds no Ed25519 key in PKCS#8 PEM. Make one with: openssl genpkey -algorithm ed25519 -out ${file}`;
+}
+
+/** The log key that signed before: a file with it, or a program that signs with it. */
+export type PreviousLogKey = { readonly file: string } | { readonly command: SignerProgram['command'] };
+
+/** Reads `COUNTERSIGN_LOG_KEY_PREVIOUS`: a path, which starts at the folder, or `exec:` and a program. Null: there is none. */
+export function readPreviousLogKey(setting: string | undefined, folder: string): PreviousLogKey | null {
+  if (setting === undefined) return null;
+  const command = readSignerProgram(setting);
+  return command === undefined ? { file: resolve(folder, setting) } : { command };
+}
+
+/** Returns the seed of the log key that signed before; undefined where a program has it. @throws ConfigError */
+export function loadPreviousSeed(previous: PreviousLogKey | null, log: Log): Uint8Array | undefined {
+  if (previous === null || 'command' in previous) return undefined;
+  return loadLogSeed({ folder: '', logKeyFile: previous.file, log, variable: 'COUNTERSIGN_LOG_KEY_PREVIOUS' });
 }

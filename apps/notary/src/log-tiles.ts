@@ -1,32 +1,11 @@
-import {
-  entryOf,
-  formatTlogProof,
-  inclusionProof,
-  nodeHash,
-  parseCheckpoint,
-  parseNote,
-  tilePlaceOf,
-  tileWidth,
-  widthAt,
-  hashBytes,
-} from '@countersign/audit';
-import type { ReadNode, ReadTile } from '@countersign/audit';
+import { entryOf, hashBytes, parseCheckpoint, parseNote, widthAt } from '@countersign/audit';
 import type { LogEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
+import { proofIn, proveStream } from './proven-events.js';
+import type { ProvenEvent } from './proven-events.js';
 import type { LeafPlace } from './sqlite/tree-file.js';
-import { storedOf, treeEventOf } from './stored-events.js';
-import type { TenantTree } from './tenant-tree.js';
+import { storedOf } from './stored-events.js';
 import type { Trees } from './trees.js';
-
-/** An event that is proven to be in the log. */
-export interface ProvenEvent {
-  readonly index: number;
-  readonly entry: string;
-  /** As stored, with sensitive values sealed. */
-  readonly body: { readonly data: unknown; readonly metadata: unknown };
-  /** A proof of C2SP's tlog-proof. */
-  readonly proof: string;
-}
 
 /** The tree over each tenant's log, as far as a signed checkpoint covers it. */
 export interface LogTiles {
@@ -36,6 +15,8 @@ export interface LogTiles {
   readonly entryTile: (tenant: string, index: number) => Promise<readonly string[]>;
   /** The events of a stream that a checkpoint covers, from its first one on, each with its proof. The checkpoint is of this tenant. */
   readonly prove: (tenant: string, stream: string, checkpoint: string) => Promise<readonly ProvenEvent[]>;
+  /** The changes of the log key of a tenant, each the proof of its event as JSON, as a verifier reads it. */
+  readonly keyChanges: (tenant: string) => readonly string[];
   /** The tenants that have a tree. */
   readonly tenants: () => readonly string[];
 }
@@ -43,11 +24,12 @@ export interface LogTiles {
 /** The tiles of a notary's trees. */
 export function createLogTiles(
   store: Pick<EventStore, 'readAll' | 'readStream'>,
-  trees: () => Pick<Trees, 'signedTree' | 'tenants'>,
+  trees: () => Pick<Trees, 'signedTree' | 'keyChanges' | 'tenants'>,
 ): LogTiles {
   const signedTree: Trees['signedTree'] = (tenant) => trees().signedTree(tenant);
   return {
     tenants: () => trees().tenants(),
+    keyChanges: (tenant) => trees().keyChanges(tenant),
     hashTile: (tenant, level, index) => {
       const found = signedTree(tenant);
       const width = found === undefined ? 0 : widthAt(found.size, level, index);
@@ -63,29 +45,11 @@ export function createLogTiles(
       return events.map((event) => entryOf(storedOf(event)));
     },
     prove: async (tenant, stream, note) => {
-      const events = await store.readStream(stream);
       const found = signedTree(tenant);
       const signed = parseCheckpoint(parseNote(note)?.text ?? '');
       if (found === undefined || signed === undefined || signed.size > found.tree.size()) return [];
-      const { tree } = found;
-      const { size } = signed;
-      const [node, places] = [rememberNodes(tree.tile), remember(tree.places)];
-      const proven: ProvenEvent[] = [];
-      for (const event of events) {
-        const index = treeEventOf(event)?.tenant === tenant ? indexOf(places, size, event.position) : undefined;
-        // A later one is not covered, and what follows it is not either.
-        if (index === undefined) break;
-        const stored = storedOf(event);
-        const path = inclusionProof(index, size, node);
-        const { data, metadata } = stored;
-        proven.push({
-          index,
-          entry: entryOf(stored),
-          body: { data, metadata: withoutMoved(metadata) },
-          proof: formatTlogProof({ index, path, note }),
-        });
-      }
-      return proven;
+      const proven = await proveStream({ store, tree: found.tree, tenant, stream, size: signed.size });
+      return proven.map((event) => proofIn(event, note));
     },
   };
 }
@@ -109,47 +73,4 @@ async function readPlaces(
     events.push(...page);
   }
   return events;
-}
-
-/** The index of the event at a position of the log; undefined where it is not among the first `size` leaves. */
-function indexOf(places: TenantTree['places'], size: number, position: number): number | undefined {
-  let [low, high] = [0, Math.ceil(size / tileWidth)];
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if ((places(middle)[0]?.position ?? Infinity) <= position) low = middle;
-    else high = middle;
-  }
-  const slot = places(low).findIndex((place) => place.position === position);
-  const index = low * tileWidth + slot;
-  return slot === -1 || index >= size ? undefined : index;
-}
-
-/** The same nodes are in the proofs of events that are near each other, and each is computed once, from its children. */
-function rememberNodes(readTile: ReadTile): ReadNode {
-  const tiles = remember((level) => remember((index) => readTile(level, index)));
-  const levels = remember((level) => remember((index) => compute(level, index)));
-  const node: ReadNode = (level, index) => levels(level)(index);
-  const compute: ReadNode = (level, index) => {
-    const place = tilePlaceOf(level, index);
-    if (place === undefined) return nodeHash(node(level - 1, 2 * index), node(level - 1, 2 * index + 1));
-    const at = place.slot * hashBytes;
-    return tiles(place.level)(place.index).subarray(at, at + hashBytes);
-  };
-  return node;
-}
-
-function remember<T>(read: (index: number) => T): (index: number) => T {
-  const known = new Map<number, T>();
-  return (index) => {
-    const found = known.get(index) ?? read(index);
-    known.set(index, found);
-    return found;
-  };
-}
-
-/** The body does not cover this member. */
-function withoutMoved(metadata: unknown): unknown {
-  if (typeof metadata !== 'object' || metadata === null || !('moved' in metadata)) return metadata;
-  const { moved: _moved, ...covered } = metadata;
-  return covered;
 }

@@ -1,3 +1,4 @@
+import { parseVkey } from '@countersign/audit';
 import { atMost, sleep } from '@countersign/runtime';
 import { createFollowing } from './following.js';
 import { createLead } from './lead.js';
@@ -116,7 +117,7 @@ export function createNotary(ports: NotaryPorts): Notary {
     ...tiles,
     source: {
       ...tiles,
-      keyOf: ports.signer.keyOf,
+      keysOf: async (tenant) => (await trees().vkeys(tenant)).map(parseVkey).filter((key) => key !== undefined),
       newest: (tenant) => (settling.rewound() === undefined ? trees().newest(tenant) : undefined),
       treeOf: (tenant) => trees().signedTree(tenant)?.tree,
       hear: (tenant, note) => {

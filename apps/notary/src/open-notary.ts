@@ -1,8 +1,11 @@
 import { join } from 'node:path';
 import { createExecSigner } from './exec-signer.js';
 import type { SignerProgram } from './exec-signer.js';
-import { loadLogSeed } from './log-key.js';
+import type { KeyRotation } from './key-rotation.js';
+import { loadLogSeed, loadPreviousSeed } from './log-key.js';
+import type { PreviousLogKey } from './log-key.js';
 import { createSeedSigner } from './log-signer.js';
+import type { LogSigner } from './log-signer.js';
 import { createNotary } from './notary.js';
 import type { Notary } from './notary.js';
 import type { NotaryPorts } from './ports.js';
@@ -20,12 +23,16 @@ import { createWitnesses } from './witnesses/witnesses.js';
 import type { Witnesses } from './witnesses/witnesses.js';
 
 /** Where the notary of a data folder finds its log and its key. */
-export interface NotaryPlace extends Omit<NotaryPorts, 'trees' | 'checkpoints' | 'signer'> {
+export interface NotaryPlace extends Omit<NotaryPorts, 'trees' | 'checkpoints' | 'signer' | 'rotation'> {
   readonly folder: string;
   /** The operator's own log key; null: `log.key` in the folder, made at the first start. */
   readonly logKeyFile: string | null;
   /** A program that signs instead of a key; null: none. */
   readonly logSigner: SignerProgram['command'] | null;
+  /** The log key that signed before, which this one replaces. Absent or null: there is none. */
+  readonly previousLogKey?: PreviousLogKey | null | undefined;
+  /** Records the change of the log key. Absent: the key cannot be replaced within an epoch. */
+  readonly recordKeyChange?: KeyRotation['record'] | undefined;
   /** Where the log is pushed. */
   readonly sinks: readonly SinkSettings[];
   /** Publishes on Kafka's topic of checkpoints. Default: there is no Kafka. */
@@ -51,16 +58,20 @@ export interface OpenNotary extends Omit<Notary, 'newest'> {
  * @throws ConfigError when the named key cannot be used; DatabaseFileError when a file is damaged.
  */
 export function openNotary(place: NotaryPlace): OpenNotary {
-  const { folder, logKeyFile, logSigner, sinks: settings, witnesses: settled, publish, ...ports } = place;
+  const { folder, logKeyFile, logSigner, sinks: settings, witnesses: settled, publish, ...others } = place;
+  const { previousLogKey = null, recordKeyChange, ...ports } = others;
   const { clock, log } = ports;
   const signer =
     logSigner === null
       ? createSeedSigner(loadLogSeed({ folder, logKeyFile, log }))
       : createExecSigner({ command: logSigner, clock });
+  const previous = previousSigner(previousLogKey, { clock, log });
+  const rotation =
+    previous === undefined || recordKeyChange === undefined ? undefined : { previous, record: recordKeyChange };
   const checkpoints = openCheckpointFile(join(folder, 'checkpoints.db'));
   try {
     const trees = openTreeFile(join(folder, 'log-tree.db'));
-    const notary = createNotary({ ...ports, trees, checkpoints, signer });
+    const notary = createNotary({ ...ports, trees, checkpoints, signer, rotation });
     notary.start();
     const { isActive } = notary;
     const witnesses = startWitnesses(settled ?? undefined, notary, checkpoints, { clock, log });
@@ -83,6 +94,15 @@ export function openNotary(place: NotaryPlace): OpenNotary {
     checkpoints.close();
     throw error;
   }
+}
+
+function previousSigner(
+  previous: PreviousLogKey | null,
+  { clock, log }: Pick<NotaryPorts, 'clock' | 'log'>,
+): LogSigner | undefined {
+  if (previous !== null && 'command' in previous) return createExecSigner({ command: previous.command, clock });
+  const seed = loadPreviousSeed(previous, log);
+  return seed === undefined ? undefined : createSeedSigner(seed);
 }
 
 /** Asks the witnesses of these settings; without any, each checkpoint counts as it is. */

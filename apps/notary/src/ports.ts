@@ -1,5 +1,6 @@
 import type { EventStore } from '@countersign/event-store';
 import type { Clock, Log } from '@countersign/runtime';
+import type { KeyRotation } from './key-rotation.js';
 import type { Turns } from './lead.js';
 import type { LogSigner } from './log-signer.js';
 import type { SharedCheckpoints } from './shared-checkpoints.js';
@@ -13,6 +14,8 @@ export interface NotaryPorts {
   readonly trees: TreeFile;
   readonly checkpoints: CheckpointFile;
   readonly signer: LogSigner;
+  /** The log key is another one than before, on purpose. Absent: then nothing is signed with it. */
+  readonly rotation?: KeyRotation | undefined;
   /** What the other notaries of a cluster signed. Default: there is no other one. */
   readonly shared?: SharedCheckpoints | undefined;
   /** Which notary of a cluster signs. Default: this one. */

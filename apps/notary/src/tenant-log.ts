@@ -1,6 +1,10 @@
 import { formatCheckpoint, formatNote, formatOrigin, formatVkey, verifyNote } from '@countersign/audit';
+import type { NoteSignature, VerifierKey } from '@countersign/audit';
+import type { EventStore } from '@countersign/event-store';
 import type { Clock } from '@countersign/runtime';
 import { crashPoint } from '@countersign/runtime';
+import { keyStateOf, rotateKey } from './key-rotation.js';
+import type { KeyRotation, KeyState } from './key-rotation.js';
 import { isSigned, toKnown } from './known-checkpoint.js';
 import type { Known } from './known-checkpoint.js';
 import type { LogSigner } from './log-signer.js';
@@ -14,6 +18,10 @@ export interface TenantLogPorts extends SignedEpochsPorts {
   /** What other notaries of the cluster signed; undefined: there is no other one. */
   readonly shared?: SharedCheckpoints | undefined;
   readonly signer: LogSigner;
+  /** The log key is another one than before, on purpose. */
+  readonly rotation?: KeyRotation | undefined;
+  /** Where the event of a change of the key is found. */
+  readonly store: Pick<EventStore, 'readStream'>;
   /** The operator accepts a log that contradicts what was signed: it goes on as the next epoch. */
   readonly acceptsContradiction: boolean;
   /** The tenants whose log goes on as the next epoch until that is signed, and what contradicts it. */
@@ -27,6 +35,8 @@ export interface TenantLog {
   readonly tree: TenantTree;
   /** How many events no checkpoint of this epoch covers. */
   readonly unsigned: () => number;
+  /** Whether so many events are not covered, or the change of the log key is not signed. */
+  readonly isDue: (unsignedMin: number) => boolean;
   /**
    * Compares the tree with what was signed. Returns why they contradict each other; undefined while nothing contradicts.
    * `isWhole`: the tree has every event of the log.
@@ -52,6 +62,8 @@ export interface TenantLog {
   readonly signed: () => { readonly size: number; readonly atMs: number | undefined };
   /** The keys of this epoch and of those before it, the latest first, each as a line. */
   readonly vkeys: () => Promise<readonly string[]>;
+  /** The changes of the log key, each the proof of its event as JSON. */
+  readonly keyChanges: () => readonly string[];
 }
 
 /** Other notaries may sign meanwhile. */
@@ -59,7 +71,7 @@ const triesMax = 5;
 
 /** The log of a tenant, continued from its newest checkpoint. @throws Error when that cannot be read. */
 export function openTenantLog(ports: TenantLogPorts): TenantLog {
-  const { tenant, tree, shared, base, signer, clock } = ports;
+  const { tenant, tree, shared, base, rotation, checkpoints, clock } = ports;
   const epochs = openSignedEpochs(ports);
   let isFirst = true;
   let revision: number | undefined;
@@ -68,6 +80,8 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
   let signedAtMs: number | undefined;
   /** The next epoch began as accepted, and is not signed yet. */
   let isBegun = false;
+  /** The newest checkpoint may be one of the key before. */
+  let isRotating = rotation !== undefined;
 
   const learn = async (): Promise<void> => {
     if (shared === undefined) return;
@@ -81,17 +95,21 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
     known.forEach(epochs.learn);
     ({ revision } = found);
   };
+  const keyState = async (): Promise<KeyState | undefined> => (isBegun ? undefined : newestKeyState(ports, epochs));
   /** A changed log key signs nothing by itself: an auditor who has the old vkey could not tell it from an attacker's. */
   const checkKey = async (): Promise<void> => {
-    const newest = epochs.latest();
-    if (shared !== undefined || isBegun || newest === undefined || newest.base !== base) return;
-    const isOurs = isSigned(newest, await signer.keyOf(newest.origin));
-    changedKey = isOurs ? undefined : changedKeyWords(tenant);
+    const state = await keyState();
+    isRotating = state === 'previous';
+    if (state === undefined) return;
+    changedKey = state === 'other' ? changedKeyWords(tenant) : undefined;
     problem = changedKey;
   };
   const unsigned = (): number => tree.size() - (epochs.current()?.size ?? 0);
   const canSign = (): boolean =>
-    problem === undefined && unsigned() > 0 && epochs.contradiction(false) === undefined && epochs.isCovered();
+    problem === undefined &&
+    (unsigned() > 0 || isRotating) &&
+    epochs.contradiction(false) === undefined &&
+    epochs.isCovered();
   /** Keeps a checkpoint where all notaries find it. Returns whether another one was first. */
   const share = async (known: Known): Promise<boolean> => {
     if (shared === undefined || revision === undefined) return false;
@@ -109,13 +127,14 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
   const signOnce = async (): Promise<boolean> => {
     if (shared !== undefined && revision === undefined) await learn();
     if (!canSign()) return false;
-    const known = await signTree(ports, epochs);
+    const known = await signNext(ports, epochs, isRotating);
+    if (known === undefined) return false;
     crashPoint('notary.signed');
     if (shared === undefined) epochs.add(known);
     else if (await share(known)) return true;
     crashPoint('notary.kept');
     ports.accepted?.delete(tenant);
-    isBegun = false;
+    [isBegun, isRotating] = [false, false];
     signedAtMs = clock.now();
     return false;
   };
@@ -123,6 +142,7 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
     tenant,
     tree,
     unsigned,
+    isDue: (unsignedMin) => unsigned() >= unsignedMin || (isRotating && tree.size() > 0),
     learn,
     problem: () => problem,
     changedKey: () => changedKey,
@@ -150,30 +170,68 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
     latest: () => epochs.latest()?.note,
     newest: () => epochs.current()?.note,
     signed: () => ({ size: epochs.current()?.size ?? 0, atMs: signedAtMs }),
-    vkeys: async () => {
-      const keys = [await signer.keyOf(formatOrigin({ base, tenant, epoch: epochs.epoch() }))];
-      for (const one of epochs.all().toSorted((a, b) => b.epoch - a.epoch)) {
-        const key = await signer.keyOf(one.origin);
-        if (one.epoch !== epochs.epoch() && isSigned(one, key)) keys.push(key);
-      }
-      return keys.map(formatVkey);
-    },
+    vkeys: async () => vkeysOf(ports, epochs, await keyState()),
+    keyChanges: () => checkpoints.keyChanges(tenant).map(({ proof }) => proof),
   };
 }
 
 function changedKeyWords(tenant: string): string {
-  return `log-key-changed: the newest checkpoint of tenant "${tenant}" was signed with another log key, and nothing is signed. Put the old log key back, or go on with the new one as the next epoch: countersign audit continue --reason TEXT`;
+  return `log-key-changed: the newest checkpoint of tenant "${tenant}" was signed with another log key, and nothing is signed. Put the old log key back, name it in COUNTERSIGN_LOG_KEY_PREVIOUS to replace it, or go on with the new one as the next epoch: countersign audit continue --reason TEXT`;
 }
 
-/** Signs the tree as it is. @throws Error when the signature is not one of its key */
-async function signTree({ tenant, tree, base, signer }: TenantLogPorts, epochs: SignedEpochs): Promise<Known> {
-  const [size, epoch] = [tree.size(), epochs.epoch()];
+/** Whose key signed the newest checkpoint. Undefined where there is nothing to go on from, or others sign too. */
+async function newestKeyState(ports: TenantLogPorts, epochs: SignedEpochs): Promise<KeyState | undefined> {
+  const newest = epochs.latest();
+  if (ports.shared !== undefined || newest === undefined || newest.base !== ports.base) return undefined;
+  return keyStateOf(newest, ports, ports.checkpoints.keyChanges(ports.tenant));
+}
+
+/** The keys of the tenant, as lines: those of now, and those that a change of the key replaced. */
+async function vkeysOf(
+  { tenant, base, signer, rotation, checkpoints }: TenantLogPorts,
+  epochs: SignedEpochs,
+  state: KeyState | undefined,
+): Promise<readonly string[]> {
+  const current = rotation !== undefined && state === 'previous' ? rotation.previous : signer;
+  const keys = [await current.keyOf(formatOrigin({ base, tenant, epoch: epochs.epoch() }))];
+  for (const one of epochs.all().toSorted((a, b) => b.epoch - a.epoch)) {
+    const key = await current.keyOf(one.origin);
+    if (one.epoch !== epochs.epoch() && isSigned(one, key)) keys.push(key);
+  }
+  return [...new Set([...keys.map(formatVkey), ...(checkpoints.keyChanges(tenant).at(-1)?.vkeys ?? [])])];
+}
+
+/** Signs the tree; in a change of the log key with both keys, once the tree has the event of the change. */
+async function signNext(ports: TenantLogPorts, epochs: SignedEpochs, isRotating: boolean): Promise<Known | undefined> {
+  const { tenant, tree, base, signer, rotation, checkpoints, store } = ports;
+  if (rotation === undefined || !isRotating) return signTree(ports, epochs);
+  return rotateKey(formatOrigin({ base, tenant, epoch: epochs.epoch() }), {
+    ...{ tenant, tree, signer, rotation, checkpoints, store },
+    vkeys: () => vkeysOf(ports, epochs, 'previous'),
+    signWith: (signers, size) => signTree(ports, epochs, signers, size),
+  });
+}
+
+/** Signs the tree as it is, with each of the keys. @throws Error when a signature is not one of its key */
+async function signTree(
+  { tenant, tree, base, signer }: TenantLogPorts,
+  epochs: SignedEpochs,
+  signers: readonly LogSigner[] = [signer],
+  size = tree.size(),
+): Promise<Known> {
+  const epoch = epochs.epoch();
   const origin = formatOrigin({ base, tenant, epoch });
   const checkpoint = { origin, size, root: tree.rootAt(size), extensions: [] };
   const text = formatCheckpoint(checkpoint);
-  const [key, signatures] = [await signer.keyOf(origin), await signer.sign(origin, text)];
+  const [keys, signatures] = [[] as VerifierKey[], [] as NoteSignature[]];
+  for (const one of signers) {
+    const [key, lines] = [await one.keyOf(origin), await one.sign(origin, text)];
+    keys.push(key);
+    // A change of the key is proven by one line of each of the two, and by nothing else.
+    signatures.push(...lines.filter(({ id }) => signers.length === 1 || id === key.id));
+  }
   const note = { text, signatures };
-  if (verifyNote(note, [key]).verified.length !== 1)
+  if (verifyNote(note, keys).verified.length !== signers.length)
     throw new Error(`the signature under ${origin} is not one of its key: nothing is signed`);
   return { ...checkpoint, epoch, base, note: formatNote(note) };
 }

@@ -36,6 +36,8 @@ export interface Trees {
   /** Learns of a checkpoint of this tenant and epoch that is kept elsewhere. */
   readonly hear: (tenant: string, note: string) => void;
   readonly vkeys: (tenant: string) => Promise<readonly string[]>;
+  /** The changes of the log key of a tenant, each the proof of its event as JSON. */
+  readonly keyChanges: (tenant: string) => readonly string[];
   readonly figures: () => TreeFigures;
   /** The tree of a tenant, and how many of its leaves the newest signed checkpoint covers. */
   readonly signedTree: (tenant: string) => { readonly tree: TenantTree; readonly size: number } | undefined;
@@ -79,8 +81,7 @@ export function createTrees(ports: NotaryPorts & Pick<TenantLogPorts, 'accepted'
   };
   const isOutdated = (): boolean => [...logs.values()].some((log) => log.isOutdated());
   const signedTenants = (): readonly string[] => [...new Set([...checkpoints.tenants(), ...others])];
-  const due = (unsignedMin: number): readonly TenantLog[] =>
-    [...logs.values()].filter((log) => log.unsigned() >= unsignedMin);
+  const due = (unsignedMin: number): readonly TenantLog[] => [...logs.values()].filter((log) => log.isDue(unsignedMin));
   return {
     open: async (head) => {
       // A log that ends before them was put back to an older state: they are built from what is there.
@@ -148,6 +149,7 @@ export function createTrees(ports: NotaryPorts & Pick<TenantLogPorts, 'accepted'
     },
     tenants: () => [...logs.keys()],
     vkeys: async (tenant) => (await logs.get(tenant)?.vkeys()) ?? [],
+    keyChanges: (tenant) => logs.get(tenant)?.keyChanges() ?? [],
     sizedTreeOf: () => {
       const now = new Map([...logs].map(([tenant, { tree }]) => [tenant, { tree, size: tree.size() }]));
       return (tenant) => now.get(tenant);

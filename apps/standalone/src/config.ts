@@ -3,8 +3,8 @@ import { loadSinks } from '@countersign/channels';
 import type { SinkConfig } from '@countersign/channels';
 import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
-import { readSignerProgram, readWitnesses } from '@countersign/notary';
-import type { SignerProgram, WitnessSettings } from '@countersign/notary';
+import { readPreviousLogKey, readSignerProgram, readWitnesses } from '@countersign/notary';
+import type { PreviousLogKey, SignerProgram, WitnessSettings } from '@countersign/notary';
 import { ConfigError, readConfig } from '@countersign/runtime';
 import type { LogLevel } from '@countersign/runtime';
 import {
@@ -37,6 +37,7 @@ const schema = z.object({
     .optional(),
   COUNTERSIGN_ROOT_KEY_FILE: z.string().optional(),
   COUNTERSIGN_LOG_KEY_FILE: z.string().optional(),
+  COUNTERSIGN_LOG_KEY_PREVIOUS: z.string().optional(),
   COUNTERSIGN_LOG_ORIGIN: logOriginVariable.optional(),
   COUNTERSIGN_LOG_PUBLIC: logPublicVariable,
   ...answeringVariables,
@@ -78,6 +79,8 @@ export interface StandaloneConfig {
   readonly logKeyFile: string | null;
   /** A program that signs checkpoints instead of the log key; null: none. */
   readonly logSigner: SignerProgram['command'] | null;
+  /** The log key that signed before, which the log key replaces; null: there is none. */
+  readonly previousLogKey: PreviousLogKey | null;
   /** The origin of the log in its checkpoints; null: derived from its first event. */
   readonly logOrigin: string | null;
   /** Where the checkpoints and the tiles of the log are pushed. */
@@ -137,6 +140,7 @@ export function readStandaloneConfig(
     rootKeyFile: file(values.COUNTERSIGN_ROOT_KEY_FILE),
     logKeyFile: file(values.COUNTERSIGN_LOG_KEY_FILE),
     logSigner: readSignerProgram(values.COUNTERSIGN_LOG_SIGNER ?? '') ?? null,
+    previousLogKey: readPreviousLogKey(values.COUNTERSIGN_LOG_KEY_PREVIOUS, folder),
     logOrigin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
     logPublic: values.COUNTERSIGN_LOG_PUBLIC,
     recordsAddresses: values.COUNTERSIGN_RECORD_ADDRESSES === 'true',

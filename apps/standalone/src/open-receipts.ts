@@ -1,4 +1,4 @@
-import { loadLogSeed, loadReceiptSeed } from '@countersign/notary';
+import { loadLogSeed, loadPreviousSeed, loadReceiptSeed } from '@countersign/notary';
 import { createReceiptKeys, createReceipts, openReceiptKeyFile, recordReceiptKeys, urlOf } from '@countersign/shell';
 import type { Receipts, ReloadedFile, RuntimePorts, SystemLog } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
@@ -39,10 +39,15 @@ export function openReceipts(
   };
 }
 
-function derived({ dataFolder: folder, logKeyFile, logSigner }: StandaloneConfig, log: RuntimePorts['log']) {
+function derived(
+  { dataFolder: folder, logKeyFile, logSigner, previousLogKey }: StandaloneConfig,
+  log: RuntimePorts['log'],
+) {
   const hasLogKey = logSigner === null || logKeyFile !== null;
   const seed = hasLogKey ? loadLogSeed({ folder, logKeyFile, log }) : loadReceiptSeed({ folder, log });
-  const keys = createReceiptKeys([seed]);
+  // Receipts of the key before are still good for as long as their leases.
+  const previous = loadPreviousSeed(previousLogKey, log);
+  const keys = createReceiptKeys([seed, ...(previous === undefined ? [] : [previous])]);
   return {
     keys: () => keys,
     recordIn: (system: SystemLog) => recordReceiptKeys(system, keys),

@@ -41,6 +41,7 @@ import {
   noteStart,
   observeReloads,
   recordConfiguration,
+  recordLogKey,
   warnOfUnsafeNode,
 } from '@countersign/shell';
 import type { ReloadedFile, RuntimePorts } from '@countersign/shell';
@@ -277,15 +278,17 @@ function openPeople({ oidc }: StandaloneConfig, channels: ChannelsConfig, tokens
 
 /** Keeps the tree over the log. It is stopped last, so that its last checkpoint covers what the others recorded. */
 function startNotary(
-  { vault, isEndAccepted }: Stores,
+  { vault, isEndAccepted, system }: Stores,
   config: StandaloneConfig,
   { clock, log }: RuntimePorts,
   { registry }: ReturnType<typeof createGatewayMetrics>,
 ) {
-  const { dataFolder: folder, logKeyFile, logSigner, logOrigin: origin, logSinks: sinks, witnesses } = config;
+  const { dataFolder: folder, logKeyFile, logSigner, previousLogKey } = config;
+  const { logOrigin: origin, logSinks: sinks, witnesses } = config;
   const { raw: store } = vault.store;
   const notary = openNotary({
-    ...{ folder, logKeyFile, logSigner, origin, sinks, witnesses, store, clock, log },
+    ...{ folder, logKeyFile, logSigner, previousLogKey, origin, sinks, witnesses, store, clock, log },
+    recordKeyChange: (tenant, keys) => recordLogKey(system, tenant, keys),
     acceptsContradiction: isEndAccepted,
   });
   createSinksMetrics(registry, notary.sinkStates, clock);

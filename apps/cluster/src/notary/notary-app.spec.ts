@@ -18,6 +18,7 @@ afterEach(async () => {
 async function openNotary(name: string, isActive: () => boolean, whyReadOnly = (): string | undefined => undefined) {
   const notary: AnsweringNotary = {
     newest: (tenant) => (tenant === 'acme' ? `newest of ${name}` : undefined),
+    keyChanges: () => [],
     vkeys: () => Promise.resolve([`vkey of ${name}`]),
     sign: () =>
       Promise.resolve(

@@ -13,6 +13,7 @@ export type AnsweringNotary = Pick<
   OpenNotary,
   | 'newest'
   | 'vkeys'
+  | 'keyChanges'
   | 'sign'
   | 'rewound'
   | 'whyReadOnly'
@@ -29,6 +30,7 @@ export function openNotaryApp(notary: AnsweringNotary, log: Log, address: Proces
   const handlers: Handlers = {
     newest: ({ tenant, isPending }) => Promise.resolve({ note: notary.newest(tenant, isPending) ?? null }),
     vkeys: async ({ tenant }) => ({ vkeys: [...(await notary.vkeys(tenant))] }),
+    keyChanges: ({ tenant }) => Promise.resolve({ changes: [...notary.keyChanges(tenant)] }),
     sign: ({ tenant }) => notary.sign(tenant),
     rewound: ({ tenant }) => Promise.resolve({ rewound: notary.rewound(tenant) ?? null }),
     readOnly: () => Promise.resolve({ why: notary.whyReadOnly() ?? null }),

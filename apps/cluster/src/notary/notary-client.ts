@@ -69,6 +69,7 @@ export function createNotaryClient({ urls, token, ca }: NotaryConnection, clock:
   return {
     newest: async (tenant, isPending) => (await ask('newest', { tenant, isPending })).note ?? undefined,
     vkeys: async (tenant) => (await ask('vkeys', { tenant })).vkeys,
+    keyChanges: async (tenant) => (await ask('keyChanges', { tenant })).changes,
     sign: (tenant) => ask('sign', { tenant }),
     rewound: async (tenant) => (await ask('rewound', { tenant })).rewound ?? undefined,
     readOnly: async () => (await ask('readOnly', {})).why ?? undefined,

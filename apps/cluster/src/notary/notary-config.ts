@@ -24,7 +24,10 @@ export function notaryProblems(env: Environment): readonly ConfigProblem[] {
     keyFile,
     what: 'a token is sent over TLS, with a certificate that you make',
   });
-  return [...tls, ...signingProblems(env)];
+  const previous = 'COUNTERSIGN_LOG_KEY_PREVIOUS';
+  const words = 'is for standalone: the notaries of a cluster cannot replace the log key within an epoch';
+  const rotation = isSet(env, previous) ? [{ variable: previous, problem: words }] : [];
+  return [...tls, ...signingProblems(env), ...rotation];
 }
 
 /** The problems between the settings of a process that asks notaries. */

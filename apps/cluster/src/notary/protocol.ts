@@ -19,6 +19,7 @@ export const requests = {
     answer: z.object({ note: note.nullable() }),
   },
   vkeys: { body: z.object({ tenant }), answer: z.object({ vkeys: z.array(z.string()) }) },
+  keyChanges: { body: z.object({ tenant }), answer: z.object({ changes: z.array(z.string()) }) },
   sign: { body: z.object({ tenant }), answer: signing },
   rewound: {
     body: z.object({ tenant }),

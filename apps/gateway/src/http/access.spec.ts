@@ -72,6 +72,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'POST /v1/log/checkpoint': ['auditor'],
   'POST /v1/log/continue': ['admin'],
   'GET /v1/log/vkey': ['auditor'],
+  'GET /v1/log/key-changes': ['auditor'],
   'GET /v1/log/tile/*': ['auditor'],
   'GET /v1/log/~:tenant/checkpoint': ['auditor'],
   'GET /v1/log/~:tenant/tile/*': ['auditor'],

@@ -15,6 +15,8 @@ import type { World } from '../testing/world.js';
 
 const noteOf = (size: number): string =>
   `log/default/1\n${String(size)}\n${Buffer.alloc(32).toString('base64')}\n\n\u2014 log/default/1 c2lnbmF0dXJl\n`;
+const changeIn = (note: string): string =>
+  JSON.stringify({ index: 2, entry: '{}', body: null, proof: formatTlogProof({ index: 2, path: [], note }) });
 let size = 0;
 const reads: unknown[] = [];
 const use: RecordOfUse = {
@@ -33,6 +35,11 @@ const checkpoints: LogCheckpoints = {
     size = 99;
     return Promise.resolve({ status: 'signed', note: noteOf(size) });
   },
+  keyChanges: () => [
+    changeIn(noteOf(3)),
+    changeIn(noteOf(200)),
+    changeIn(noteOf(3).replaceAll('log/default/1', 'log/default/2')),
+  ],
   vkeys: () => Promise.resolve(['log/default/1+1+key']),
 };
 
@@ -69,6 +76,7 @@ interface Proof {
   readonly vkey: string;
   readonly checkpoint: string;
   readonly events: readonly { readonly index: number; readonly entry: string; readonly body: unknown }[];
+  readonly keyChanges?: readonly unknown[];
   readonly policies: readonly { readonly policyVersion: string; readonly content: unknown }[];
 }
 const typesOf = ({ events }: Proof) => events.map(({ entry }) => (JSON.parse(entry) as { type: string }).type);
@@ -83,6 +91,8 @@ it('a proof has every event of the call, with the policy that judged it, under a
     policies: [{ policyVersion: expect.stringMatching(/^sha256:/), content: { version: 1 } }],
   });
   expect(typesOf(body)).toEqual(['ToolCallRequested', 'ApprovalRequested']);
+  // A later change of the log key and one of another epoch say nothing about this checkpoint.
+  expect(body.keyChanges).toEqual([JSON.parse(changeIn(noteOf(3)))]);
   expect(body.events.every((event) => event.body !== null)).toBe(true);
 });
 

@@ -2,7 +2,7 @@ import { Controller, Inject, Req, Res } from '@nestjs/common';
 import { sendText } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
 import type { Answer } from '../answer.js';
-import { continueLog, makeCheckpoint, readCheckpoint, readVkeys } from '../log-checkpoints.js';
+import { continueLog, makeCheckpoint, readCheckpoint, readKeyChanges, readVkeys } from '../log-checkpoints.js';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
 import { actorOf, answered, bodyOf, keyed, queryOf, send } from './http-context.js';
@@ -46,6 +46,12 @@ export class CheckpointsController {
   async vkeys(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     queryOf(routes.readVkeys, request);
     this.#send(request, reply, await readVkeys(this.#http.ports.checkpoints, actorOf(request)));
+  }
+
+  @Endpoint(routes.readKeyChanges)
+  async keyChanges(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    queryOf(routes.readKeyChanges, request);
+    this.#send(request, reply, await readKeyChanges(this.#http.ports.checkpoints, actorOf(request)));
   }
 
   /** Sends a text as it is, and a problem as every other one. */

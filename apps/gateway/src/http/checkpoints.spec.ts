@@ -17,6 +17,7 @@ const checkpoints: LogCheckpoints = {
   sign: (tenant) => Promise.resolve(signings[tenant] ?? { status: 'empty' }),
   rewound: (tenant) => (tenant === 'other' ? undefined : rewound),
   goOn: (tenant) => Promise.resolve(wentOn(tenant)),
+  keyChanges: (tenant) => (tenant === 'default' ? ['{"index":4}'] : []),
   vkeys: (tenant) => Promise.resolve(tenant === 'default' ? ['origin+1+key', 'older+2+key'] : []),
 };
 
@@ -55,6 +56,8 @@ it('a checkpoint and the keys are texts, byte for byte, for auditors of the tena
     body: expect.stringContaining('origin\n2\n'),
   });
   expect((await api.send('GET', '/v1/log/vkey', { as: 'auditor' })).body).toBe('origin+1+key\nolder+2+key\n');
+  expect((await api.send('GET', '/v1/log/key-changes', { as: 'auditor' })).body).toBe('{"index":4}\n');
+  expect(await api.send('GET', '/v1/log/key-changes', { as: 'admin' })).toMatchObject({ status: 403 });
   expect(await api.send('GET', '/v1/log/vkey', { as: 'admin' })).toMatchObject({ status: 403 });
   for (const path of ['/v1/log/checkpoint', '/v1/log/vkey'])
     expect(await api.send('GET', path, { as: 'other' })).toMatchObject({ status: 404, body: { code: 'not-found' } });
@@ -104,6 +107,7 @@ it('a gateway without a notary says so', async () => {
     ['GET', '/v1/log/checkpoint'],
     ['POST', '/v1/log/checkpoint'],
     ['GET', '/v1/log/vkey'],
+    ['GET', '/v1/log/key-changes'],
   ] as const) {
     expect(await bare.send(method, path, { as: 'auditor' })).toMatchObject({
       status: 409,

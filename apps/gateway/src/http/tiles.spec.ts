@@ -12,6 +12,7 @@ const checkpoints: LogCheckpoints = {
   sign: () => Promise.resolve({ status: 'empty' }),
   rewound: () => undefined,
   goOn: () => Promise.resolve({ status: 'empty' }),
+  keyChanges: () => [],
   vkeys: () => Promise.resolve([]),
 };
 const tenants = ['default', 'other', 'a b'];

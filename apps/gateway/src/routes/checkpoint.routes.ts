@@ -59,4 +59,20 @@ export const checkpointRoutes = {
     },
     codes: ['not-found', 'not-supported'],
   }),
+  readKeyChanges: defineRoute({
+    id: 'readKeyChanges',
+    method: 'GET',
+    path: '/v1/log/key-changes',
+    tag: 'Events and audit',
+    summary: "Read the changes of the key of the tenant's log, which pass the trust in an old key on to the new one",
+    roles: ['auditor'],
+    stream: 'text/plain',
+    streamed: {
+      description:
+        'On each line a JSON object: the event `LogKeyChanged` with its entry, its content and a `tlog-proof` of C2SP, whose checkpoint the old and the new key signed.',
+      example:
+        '{"index":4,"entry":"{\\"body\\":…}","body":{"data":{},"metadata":{}},"proof":"c2sp.org/tlog-proof@v1\\n…"}\n',
+    },
+    codes: ['not-found', 'not-supported'],
+  }),
 } as const;

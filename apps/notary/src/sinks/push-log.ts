@@ -19,11 +19,12 @@ import { SinkAlarm } from './sink.js';
 import type { Sink } from './sink.js';
 
 /** The log of each tenant, as far as it is signed. */
-export interface SinkSource extends Pick<LogTiles, 'hashTile' | 'entryTile' | 'tenants'> {
+export interface SinkSource extends Pick<LogTiles, 'hashTile' | 'entryTile' | 'keyChanges' | 'tenants'> {
   /** The newest signed checkpoint; undefined: there is none, or the log contradicts what was signed. */
   readonly newest: (tenant: string) => string | undefined;
   readonly treeOf: (tenant: string) => SinkTree | undefined;
-  readonly keyOf: (keyName: string) => Promise<VerifierKey>;
+  /** The keys of the tenant's log, also those that were replaced. */
+  readonly keysOf: (tenant: string) => Promise<readonly VerifierKey[]>;
   /** Learns of a checkpoint that was signed with this key and is kept elsewhere. The log may contradict it. */
   readonly hear: (tenant: string, note: string) => void;
 }
@@ -66,6 +67,7 @@ export async function pushLog(sink: Sink, pushing: Pushing): Promise<Pushed> {
     const from = had === undefined ? 0 : await sizeGiven(had, ready, pushing);
     await pushTiles(sink, folder, { from, to: signed.size }, pushing);
     crashPoint('notary.sink-tiles');
+    await pushKeyChanges(sink, folder, pushing);
     const isNewer = from < signed.size || hasMoreLines(note, had ?? '');
     if (isNewer) await sink.putCheckpoint(`${folder}/checkpoint`, Buffer.from(note));
   }
@@ -102,11 +104,21 @@ async function sizeGiven(had: string, { signed, tree }: Ready, { source, tenant 
     throw new SinkAlarm('its checkpoint is not one of this log, and it stays there');
   }
   if (given.size <= signed.size && isSameHash(tree.rootAt(given.size), given.root)) return given.size;
-  const isOurs = verifyNote(parsed, [await source.keyOf(given.origin)]).verified.length > 0;
+  const isOurs = verifyNote(parsed, await source.keysOf(tenant)).verified.length > 0;
   if (isOurs) source.hear(tenant, had);
   const whose = isOurs ? 'was signed with the key of this log' : 'has no signature of the key of this log';
   const differs = given.size > signed.size ? 'covers more events than this log has signed' : 'contradicts this log';
   throw new SinkAlarm(`its checkpoint ${differs}, ${whose}, and stays there`);
+}
+
+/** Without them a verifier who has the old key trusts no checkpoint of the new one, so they come before it. */
+async function pushKeyChanges(sink: Sink, folder: string, { source, tenant }: Pushing): Promise<void> {
+  const changes = source.keyChanges(tenant);
+  if (changes.length === 0) return;
+  const path = `${folder}/key-changes`;
+  const bytes = Buffer.from(changes.map((one) => `${one}\n`).join(''));
+  const found = await sink.read(path);
+  if (found === undefined || !bytes.equals(found)) await sink.putCheckpoint(path, bytes);
 }
 
 interface Range {

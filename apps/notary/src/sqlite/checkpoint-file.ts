@@ -8,6 +8,17 @@ export interface KeptCheckpoint {
   readonly note: string;
 }
 
+/** A change of the log key within an epoch. */
+export interface KeptKeyChange {
+  readonly epoch: number;
+  /** The size of the tree whose checkpoint both keys signed. */
+  readonly size: number;
+  /** The event with its proof in that checkpoint, as JSON: what a verifier needs. */
+  readonly proof: string;
+  /** The vkeys of the tenant before it, of all epochs: the old key may be gone later. */
+  readonly vkeys: readonly string[];
+}
+
 /** What was signed, kept apart from the trees: these can be built again, and a log that contradicts it is noticed. */
 export interface CheckpointFile {
   /** The newest checkpoint of each epoch of a tenant, the latest epoch first. */
@@ -17,6 +28,10 @@ export interface CheckpointFile {
   /** The newest checkpoint of a tenant that has the quorum of its witnesses, with their cosignatures. */
   readonly cosigned: (tenant: string) => string | undefined;
   readonly saveCosigned: (tenant: string, note: string) => void;
+  /** The changes of the tenant's log key, the first one first. */
+  readonly keyChanges: (tenant: string) => readonly KeptKeyChange[];
+  /** Keeps a change of the log key and its checkpoint, both or none, also over a power cut. */
+  readonly saveKeyChange: (checkpoint: KeptCheckpoint, change: KeptKeyChange) => void;
   readonly close: () => void;
 }
 
@@ -25,6 +40,10 @@ const tables = `
     tenant TEXT NOT NULL, epoch INTEGER NOT NULL, note TEXT NOT NULL, PRIMARY KEY (tenant, epoch)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS cosigned (tenant TEXT PRIMARY KEY, note TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS key_changes (
+    tenant TEXT NOT NULL, epoch INTEGER NOT NULL, size INTEGER NOT NULL, proof TEXT NOT NULL, vkeys TEXT NOT NULL,
+    PRIMARY KEY (tenant, epoch, size)
+  ) STRICT, WITHOUT ROWID;
 `;
 
 /** Opens or creates the file. @throws DatabaseFileError when it is damaged. */
@@ -38,6 +57,10 @@ export function openCheckpointFile(path: string): CheckpointFile {
   const save = database.prepare('INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)');
   const cosigned = database.prepare('SELECT note FROM cosigned WHERE tenant = ?');
   const saveCosigned = database.prepare('INSERT OR REPLACE INTO cosigned VALUES (?, ?)');
+  const keyChanges = database.prepare(
+    'SELECT epoch, size, proof, vkeys FROM key_changes WHERE tenant = ? ORDER BY epoch, size',
+  );
+  const saveKeyChange = database.prepare('INSERT OR REPLACE INTO key_changes VALUES (?, ?, ?, ?, ?)');
   return {
     ofTenant: (tenant) => ofTenant.all(tenant) as unknown as readonly KeptCheckpoint[],
     tenants: () => tenants.all().map(({ tenant }) => String(tenant)),
@@ -50,6 +73,24 @@ export function openCheckpointFile(path: string): CheckpointFile {
     },
     saveCosigned: (tenant, note) => {
       saveCosigned.run(tenant, note);
+    },
+    keyChanges: (tenant) =>
+      keyChanges.all(tenant).map((row) => ({
+        ...{ epoch: Number(row['epoch']), size: Number(row['size']), proof: String(row['proof']) },
+        vkeys: String(row['vkeys']).split('\n'),
+      })),
+    saveKeyChange: ({ tenant, note }, { epoch, size, proof, vkeys }) => {
+      database.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
+      try {
+        saveKeyChange.run(tenant, epoch, size, proof, vkeys.join('\n'));
+        save.run(tenant, epoch, note);
+        database.exec('COMMIT');
+      } catch (error) {
+        if (database.isTransaction) database.exec('ROLLBACK');
+        throw error;
+      } finally {
+        database.exec('PRAGMA synchronous = NORMAL');
+      }
     },
     close: () => {
       database.close();

@@ -1,3 +1,4 @@
+import { systemStream } from '@countersign/contracts';
 import { EventStoreDamagedError, isStoreOutage } from '@countersign/event-store';
 import type { Log } from '@countersign/runtime';
 import { commit } from '../process/commit.js';
@@ -62,5 +63,20 @@ async function recordOrNote(system: SystemLog, event: () => SystemEventBody): Pr
   } catch (error) {
     if (!isStoreOutage(error) && !(error instanceof EventStoreDamagedError)) throw error;
     system.note(processTenant, event);
+  }
+}
+
+/** Records a change of the key that signs a tenant's log, unless it is what this process recorded last. @throws as the store */
+export async function recordLogKey(
+  system: SystemLog,
+  tenant: string,
+  { before, after }: { readonly before: string; readonly after: string },
+): Promise<{ readonly stream: string; readonly revision: number }> {
+  for (;;) {
+    const { logKey } = await system.recorded(tenant);
+    if (logKey?.before === before && logKey.after === after) {
+      return { stream: systemStream(tenant, system.processId), revision: logKey.revision };
+    }
+    await system.record(tenant, { type: 'LogKeyChanged', data: { before, after, changedAt: system.now() } });
   }
 }

@@ -96,6 +96,7 @@ describe('a change of the log key', () => {
     ['both keys are the same', signedChange([...before, keyChanged(before, old, old)], [old, old])],
     ['its content is not the one of its entry', { ...change, body: signedChange(events, []).body }],
     ['its content is missing', { ...change, body: null }],
+    ['it has the note of a move', { ...change, body: moved(change.body) }],
     ['its index is another one', { ...change, index: change.index - 1 }],
     ['its entry is that of another event', { ...change, entry: entryOf(story[0]!) }],
     ['the note is of a smaller tree', provenIn(changed, doublySigned(honestCheckpoint(before)))],
@@ -161,4 +162,10 @@ function ofTenant(tenant: string): StoredEvent {
 
 function inStream(stream: string): StoredEvent {
   return { ...keyChanged(before, old, next), stream };
+}
+
+function moved(body: ProofFileEvent['body']): ProofFileEvent['body'] {
+  return (
+    body && { ...body, metadata: { ...(body.metadata as object), moved: { recordedAt: '2020-01-01T00:00:00.000Z' } } }
+  );
 }

@@ -89,7 +89,9 @@ function keysIn({ entry, body }: ProofFileEvent, origin: string) {
 function isKeyChangeOf(origin: string, entry: Entry | undefined, body: NonNullable<ProofFileEvent['body']>): boolean {
   if (entry?.type !== 'LogKeyChanged' || bodyOf(body) !== entry.body) return false;
   const tenant = tenantOf(body);
-  const isOfTenant = tenant !== undefined && parseOrigin(origin)?.encodedTenant === encodeTenant(tenant);
+  // Attack: the note of a move, which no hash covers, and which a person reads.
+  if (tenant === undefined || 'moved' in (body.metadata as object)) return false;
+  const isOfTenant = parseOrigin(origin)?.encodedTenant === encodeTenant(tenant);
   return isOfTenant && entry.stream.startsWith(systemStream(tenant, ''));
 }
 
