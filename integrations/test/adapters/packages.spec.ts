@@ -19,6 +19,7 @@ import { startKitServer, type KitServer } from '@countersign/conformance';
 import { createClient } from '@countersign/worker-sdk';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../../../test/ports.ts';
+import { inheritedEnvironment } from '../../../test/process/harness/environment.ts';
 import { readTokens } from '../../../test/process/harness/tokens.ts';
 import { eventually } from '../../../test/process/harness/wait.ts';
 import {
@@ -129,7 +130,8 @@ describe('an example that is run as its README says', () => {
 
   const shell = (command: string) => {
     const path = `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`;
-    return run('bash', ['-c', command], { cwd: app, env: { PATH: path, HOME: app, COUNTERSIGN_URL: server.url } });
+    const env = { ...inheritedEnvironment(), PATH: path, HOME: app, COUNTERSIGN_URL: server.url };
+    return run('bash', ['-c', command], { cwd: app, env });
   };
   const approver = () => ({ url: server.url, token: server.approverToken });
   const pending = async () => (await createClient(approver()).listApprovals({ state: 'pending' })).approvals;
@@ -290,7 +292,7 @@ describe('an example with Countersign in its own process', () => {
       const url = `http://127.0.0.1:${String(port)}`;
       const cwd = folderOf(adapter, program);
       const settings = { COUNTERSIGN_PORT: String(port), COUNTERSIGN_URL: url, COUNTERSIGN_LOG_LEVEL: 'warn' };
-      const ended = run(process.execPath, ['around.ts'], { cwd, env: { PATH: process.env['PATH'], ...settings } });
+      const ended = run(process.execPath, ['around.ts'], { cwd, env: { ...inheritedEnvironment(), ...settings } });
       const tokens = join(cwd, 'data', 'tokens.json');
       await eventually(`the start of Countersign in ${adapter}`, 30_000, () => existsSync(tokens) || undefined);
       const { stdout } = await whileDeciding('approve', { url, token: readTokens(cwd).me }, () => ended);
@@ -312,7 +314,7 @@ describe('an example with Countersign in its own process', () => {
     const url = `http://127.0.0.1:${String(port)}`;
     const data = join(cwd, 'other', 'data');
     const settings = { COUNTERSIGN_DATA: data, COUNTERSIGN_PORT: String(port), COUNTERSIGN_LOG_LEVEL: 'warn' };
-    const ended = run(process.execPath, ['in-process.ts'], { cwd, env: { PATH: process.env['PATH'], ...settings } });
+    const ended = run(process.execPath, ['in-process.ts'], { cwd, env: { ...inheritedEnvironment(), ...settings } });
     const file = join(data, 'tokens.json');
     await eventually('the start of Countersign', 30_000, () => existsSync(file) || undefined);
     const token = readTokens(join(cwd, 'other')).me;
