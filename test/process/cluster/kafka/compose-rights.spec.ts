@@ -63,7 +63,7 @@ test('the credentials are files that their owner alone can read, and a second st
         });
       });
   const before = readAll();
-  expect(before.length).toBe(36);
+  expect(before.length).toBe(44);
   expect(before.filter(([, mode]) => mode !== 0o600)).toEqual([]);
   const printed = await machine.runToEnd('credentials');
   expect(readAll()).toEqual(before);
