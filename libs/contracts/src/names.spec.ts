@@ -10,6 +10,8 @@ describe('the name of a person or a group', () => {
     ['alice\ufe0f', 'U+FE0F'],
     ['alice\u3164', 'U+3164'],
     ['alice\u2800', 'U+2800'],
+    ['alice\ufffc', 'U+FFFC'],
+    ['alice\u{1d159}', 'U+1D159'],
     ['\u{e0041}alice', 'U+E0041'],
     ['\uff41lice', 'write it as "alice"'],
     ['Zoe\u0308', 'write it as "Zo\u00eb"'],

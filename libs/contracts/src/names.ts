@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { externalIdSchema } from './primitives.js';
 
-/** Characters that no reader sees: joiners, marks of direction, fillers, and the empty pattern of Braille. */
-const unseen = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+/** Characters that no reader sees: joiners, marks of direction, fillers, and symbols without ink. */
+const unseen = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{1d159}]/u;
 
 /**
  * Returns why a name could look like another one, or undefined. Names of people and groups are compared as they are

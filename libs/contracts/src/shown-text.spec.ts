@@ -5,7 +5,7 @@ import { registerPasskeySchema } from './passkey-views.js';
 import { cancelSchema, reconcileSchema } from './requests.js';
 
 describe('a reason that is recorded', () => {
-  const texts = ['', '  ', '\u200b', '\u2800\u00a0', '\u3164\u202e'];
+  const texts = ['', '  ', '\u200b', '\u2800\u00a0', '\u3164\u202e', '\ufffc', '\u{1d159}'];
 
   it.each(texts)('is refused when a reader sees nothing of it, here %j', (text) => {
     expect(cancelSchema.safeParse({ reason: text }).success).toBe(false);

@@ -239,7 +239,7 @@ describe('RespondToApproval', () => {
         .thenRefused('decision-not-allowed', { allowedDecisions: ['approve', 'deny'] });
     });
 
-    it.each([null, '', '  ', '\u200b', '\u2800\u00a0', '\u3164\u202e'])(
+    it.each([null, '', '  ', '\u200b', '\u2800\u00a0', '\u3164\u202e', '\ufffc', '\u{1d159}'])(
       'is refused without the reason that the requirement wants, here %j',
       (reason) => {
         given(history(request({ requireReason: ['deny'] })))

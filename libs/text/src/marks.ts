@@ -3,9 +3,10 @@ import { confusableLetters } from './confusable.js';
 
 /**
  * Characters that a reader does not see as letters: control characters and escape sequences, bidi and other format
- * characters, zero-width and ignorable ones, unusual spaces, symbols without ink (the blank Braille pattern), private-use and unassigned code points, lone surrogates.
+ * characters, zero-width and ignorable ones, unusual spaces, symbols without ink (such as the blank Braille pattern and the
+ * placeholder of an object), private-use and unassigned code points, lone surrogates.
  */
-const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u{1d159}]|(?! )\p{Zs}/u;
+const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{1d159}]|(?! )\p{Zs}/u;
 const unseenAnywhere = new RegExp(unseen.source, 'gu');
 /** The first character of our marks. In a foreign text it is marked itself, so that no text can imitate a mark. */
 const ours = '⟦';

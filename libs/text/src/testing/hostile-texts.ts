@@ -43,6 +43,7 @@ export const hostileTexts: readonly HostileText[] = [
   { name: 'invisible tag characters', text: 'hi\u{e0041}\u{e0042}', shown: 'hi⟦U+E0041⟧⟦U+E0042⟧' },
   { name: 'a variation selector', text: 'a\ufe0f', shown: 'a⟦U+FE0F⟧' },
   { name: 'a Hangul filler', text: 'a\u3164b', shown: 'a⟦U+3164⟧b' },
+  { name: 'an object replacement character', text: 'pay\ufffcpal', shown: 'pay⟦U+FFFC⟧pal' },
   { name: 'a no-break space', text: '/tmp\u00a0/x', shown: '/tmp⟦U+00A0⟧/x' },
   { name: 'an ideographic space', text: 'a\u3000b', shown: 'a⟦U+3000⟧b' },
   { name: 'a line separator', text: 'a\u2028b', shown: 'a⟦U+2028⟧b' },
