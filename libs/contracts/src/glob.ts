@@ -13,7 +13,11 @@ export function matchesGlob(glob: string, name: string): boolean {
       star = at;
       starAt = index;
       at += 1;
-    } else if (wanted === '?' || wanted === name[index]) {
+    } else if (wanted === '?') {
+      at += 1;
+      // A character such as an emoji takes two places of a text.
+      index += (name.codePointAt(index) ?? 0) > 0xffff ? 2 : 1;
+    } else if (wanted === name[index]) {
       at += 1;
       index += 1;
     } else if (star >= 0) {

@@ -1,7 +1,9 @@
 import type { JsonValue } from '@countersign/contracts';
 import { parse as parseToml, TomlError } from 'smol-toml';
-import { isNode, LineCounter, parseDocument } from 'yaml';
+import { isNode, LineCounter, parseDocument, visit } from 'yaml';
+import type { Document } from 'yaml';
 import type { z } from 'zod';
+import { unrecordable } from './unrecordable.js';
 
 /** One problem of a policy file. */
 export interface PolicyProblem {
@@ -33,7 +35,10 @@ export interface Parsed {
 
 /** Parses a document. The ending of `file` gives the format (`.toml`; otherwise YAML, which includes JSON). */
 export function readDocument(file: string, text: string): Parsed {
-  return file.endsWith('.toml') ? readToml(file, text) : readYaml(file, text);
+  const parsed = file.endsWith('.toml') ? readToml(file, text) : readYaml(file, text);
+  const issues = unrecordable(parsed.value);
+  if (issues.length > 0) throw fileError(file, issues, parsed);
+  return parsed;
 }
 
 /** The error for everything that is wrong with a document, in the order of its lines. */
@@ -50,16 +55,13 @@ export function inOrder(problems: readonly PolicyProblem[]): readonly PolicyProb
 function readYaml(file: string, text: string): Parsed {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, strict: true });
-  if (document.errors.length > 0) {
-    throw new PolicyFileError(
-      document.errors.map((error) => ({
-        file,
-        line: lines.linePos(error.pos[0]).line,
-        path: '',
-        message: error.message.split('\n')[0] ?? error.message,
-      })),
-    );
-  }
+  // A warning is about a part that is not understood, such as a tag that other programs replace by a value.
+  const faults = [...document.errors, ...document.warnings].map(({ message, pos }) => ({ message, at: pos[0] }));
+  const problems = (faults.length > 0 ? faults : lostAliases(document)).map(({ message, at }) => ({
+    ...{ file, line: lines.linePos(at).line, path: '' },
+    message: message.split('\n')[0] ?? message,
+  }));
+  if (problems.length > 0) throw new PolicyFileError(problems);
   const lineOf = (path: readonly PropertyKey[]): number | null => {
     for (let length = path.length; length >= 0; length -= 1) {
       const node: unknown = document.getIn(path.slice(0, length), true);
@@ -73,6 +75,19 @@ function readYaml(file: string, text: string): Parsed {
   } catch {
     throw new PolicyFileError([{ file, line: 1, path: '', message: 'its aliases stand for more than 100 copies' }]);
   }
+}
+
+/** A glob without quotes, such as `*_read`, is an alias in YAML. */
+function lostAliases(document: Document.Parsed): readonly { readonly message: string; readonly at: number }[] {
+  const lost: { readonly message: string; readonly at: number }[] = [];
+  visit(document, {
+    Alias: (_, alias) => {
+      if (alias.resolve(document) !== undefined) return;
+      const message = `there is no anchor "${alias.source}" before it: a text that begins with "*" needs quotes`;
+      lost.push({ message, at: alias.range?.[0] ?? 0 });
+    },
+  });
+  return lost;
 }
 
 function readToml(file: string, text: string): Parsed {

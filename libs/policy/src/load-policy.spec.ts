@@ -199,6 +199,25 @@ surprise: true
     expect(problemsOf('p.yaml', text)).toEqual(['p.yaml:1: its aliases stand for more than 100 copies']);
   });
 
+  it.each([
+    [
+      'autoApprovedTools:\n  - *_read',
+      'p.yaml:3: there is no anchor "_read" before it: a text that begins with "*" needs quotes',
+    ],
+    ['rules: &all\n  - *all', 'p.yaml:3: rules.0: contains itself'],
+    ['default: !env MODE', expect.stringMatching(/^p\.yaml:2: Unresolved tag: !env/)],
+    [
+      'rules: [{ id: a, then: { block: "no\\ud800" } }]',
+      'p.yaml:2: rules.0.then.block: holds half of a character, which is no text',
+    ],
+    [
+      'rules:\n  - id: a\n    match: { labels: { __proto__: prod } }\n    then: allow',
+      'p.yaml:4: rules.0.match.labels.__proto__: is a forbidden key',
+    ],
+  ])('refuses with its line what cannot be read or recorded: %s', (text, problem) => {
+    expect(problemsOf('p.yaml', `version: 1\n${text}`)).toEqual([problem]);
+  });
+
   it('refuses a key that is given twice', () => {
     expect(problemsOf('p.yaml', 'version: 1\nversion: 1')[0]).toMatch(/^p\.yaml:2: .*unique/i);
   });
