@@ -5,5 +5,5 @@ import { timeOf } from './time-of.js';
 export function time(text: string): string {
   const found = timeOf(text);
   if (found !== undefined) return found;
-  throw new InvalidArgumentError('It is a date or a time: 2026-11-01 or 2026-11-01T09:00:00Z.');
+  throw new InvalidArgumentError('It must be a date or a time, such as 2026-11-01 or 2026-11-01T09:00:00Z.');
 }

@@ -68,7 +68,9 @@ export const askingNotaries = {
   COUNTERSIGN_NOTARY_URL: z
     .string()
     .transform((text) => text.split(',').map((url) => url.trim()))
-    .pipe(z.array(z.url({ protocol: /^https?$/, error: 'must be the https:// URLs of the notaries, with commas' })))
+    .pipe(
+      z.array(z.url({ protocol: /^https?$/, error: 'must be the https:// URLs of the notaries, separated by commas' })),
+    )
     .optional(),
   COUNTERSIGN_NOTARY_TOKEN_FILE: z.string().optional(),
   COUNTERSIGN_NOTARY_CA_FILE: z.string().optional(),

@@ -48,10 +48,10 @@ export function createWithoutApprovers(ports: GatewayPorts): WithoutApprovers {
       check: () => {
         const { count, first } = look();
         if (first === null) return { status: 'ok' };
-        const waiting = count === 1 ? '1 approval waits' : `${String(count)} approvals wait`;
+        const pending = count === 1 ? '1 pending approval' : `${String(count)} pending approvals`;
         return {
           status: 'ok',
-          note: `${waiting} for approvers who are not left, first ${first.approvalId}: ${first.detail}`,
+          note: `too few approvers are left for ${pending}, first ${first.approvalId}: ${first.detail}`,
         };
       },
     },
@@ -83,5 +83,5 @@ function* passOver({ readModel, commands, clock }: GatewayPorts): Generator<unde
 function say({ log }: GatewayPorts, before: Found, { count, first }: Found): void {
   if (first === null || count <= before.count) return;
   const remedy = 'add approvers to the groups that are asked, or cancel the calls';
-  log.warn({ count, ...first, remedy }, 'approvals wait for which too few approvers are left');
+  log.warn({ count, ...first, remedy }, 'too few approvers are left for pending approvals');
 }

@@ -48,7 +48,7 @@ export function createLead({ turns, clock, log, signal, onActive }: LeadPorts): 
     } finally {
       isActive = false;
       await turn.release().catch((error: unknown) => {
-        log.warn({ error }, 'the turn could not be released; it ends by timeout');
+        log.warn({ error }, 'the leadership could not be released; it ends by timeout');
       });
     }
     if (!signal.aborted) log.warn({}, 'another notary has taken over; this one is on standby');

@@ -34,6 +34,8 @@ export interface Settling {
 
 const lookAgainMs = 1_000;
 const signAgainMs = 5_000;
+const remedy =
+  'restore the log from a backup, or go on with it as the next epoch: countersign audit continue --reason TEXT';
 
 /** Nothing is settled yet. */
 export function createSettling({ trees, isActive, behindMs, again, rebuild, clock, log }: SettlingPorts): Settling {
@@ -48,7 +50,7 @@ export function createSettling({ trees, isActive, behindMs, again, rebuild, cloc
   const rewind = ({ tenant, why }: Finding): void => {
     if (rewound.has(tenant)) return;
     rewound.set(tenant, why);
-    log.error({ tenant, why }, 'the log contradicts what was signed: no checkpoint is signed any more');
+    log.error({ tenant, why, remedy }, 'the log contradicts what was signed: no checkpoint is signed any more');
   };
   const lookLater = (ms: number): void => {
     if (isStopped) return;

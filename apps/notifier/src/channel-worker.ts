@@ -193,7 +193,7 @@ export class ChannelWorker {
       // Adapters do not throw. If one does, the others must continue, and its error text could contain a secret.
       this.#ports.log.error(
         { channelId: this.channel.id, name: error instanceof Error ? error.name : 'unknown' },
-        'a channel threw',
+        'a channel threw an error',
       );
       return { status: 'failed', reason: 'the channel failed in an unexpected way' };
     } finally {

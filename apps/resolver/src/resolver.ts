@@ -149,7 +149,8 @@ class CallResolver implements Resolver {
     const { log, metrics } = this.#options;
     const { eventId, type, callId } = event;
     metrics?.forged(type);
-    log.error({ eventId, type, callId }, 'the events topic has an approval that is not in the log');
+    const remedy = 'nothing ran because of it: look at who may write the events topic';
+    log.error({ eventId, type, callId, remedy }, 'the events topic has an approval that is not in the log');
   }
 
   #find(tenant: string, callId: string, signal: AbortSignal): Promise<ExecutableCall | undefined> {

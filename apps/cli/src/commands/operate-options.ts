@@ -191,5 +191,5 @@ function addProjector(program: Command, runner: Runner): void {
 
 function limit(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It is a whole number from 1.');
+  throw new InvalidArgumentError('It must be a whole number from 1 to 999999.');
 }

@@ -153,8 +153,8 @@ function unreadableLines(streams: Status['unreadableStreams']): Line[] {
 
 function approverLines(approvals: Status['approvalsWithoutApprovers']): Line[] {
   if (approvals === null || approvals === 0) return [];
-  const wait = approvals === 1 ? '1 approval waits' : `${String(approvals)} approvals wait`;
-  return [{ text: `  approvers ${wait} for approvers who are not left: see the note of /readyz`, tone: 'red' }];
+  const pending = approvals === 1 ? '1 pending approval' : `${String(approvals)} pending approvals`;
+  return [{ text: `  approvers too few are left for ${pending}: see the note of /readyz`, tone: 'red' }];
 }
 
 function channelLines({ channels, channelsNote }: Pick<Status, 'channels' | 'channelsNote'>): Line[] {

@@ -130,7 +130,11 @@ function callsOpen({ openCalls }: Survey, force: boolean): Result<ErasureView> {
   const remedy = force
     ? 'a call that was claimed cannot be cancelled: wait for its outcome, or reconcile it'
     : 'wait until they are settled, cancel them with force, or erase the values of one principal with requestedBy';
-  const detail = `${String(openCalls.length)} calls of the subject are open: ${remedy}`;
+  const open =
+    openCalls.length === 1
+      ? '1 call of the subject is open'
+      : `${String(openCalls.length)} calls of the subject are open`;
+  const detail = `${open}: ${remedy}`;
   return {
     status: 'refused',
     refusal: { code: 'calls-open', detail, extra: { openCalls: openCalls.slice(0, listedMax) } },

@@ -46,6 +46,8 @@ const retryMsFirst = 2_000;
 const retryMsMax = 60_000;
 const lastPushMsMax = 5_000;
 const endMsMax = 1_000;
+const remedy =
+  'the sink or the log was changed: verify the log against the sink and your own checkpoints with countersign audit verify';
 
 /** Each sink has a loop of its own, so that one that is away holds up no other one. */
 export function createSinks(ports: SinksPorts): Sinks {
@@ -92,7 +94,7 @@ function createPusher(sink: Sink | Announcer, { source, isActive, clock, log }: 
     if (failures.length === 0 && lag() === 0) behindSinceMs = undefined;
     if (problem === was) return;
     const told = { sink: sink.name, tenant: worst?.tenant, why: problem };
-    if (isAlarm) log.error(told, 'a sink of the log has something that the log contradicts');
+    if (isAlarm) log.error({ ...told, remedy }, 'a sink of the log has something that the log contradicts');
     else if (worst !== undefined) log.warn(told, 'a sink of the log is away; it gets everything later');
     else log.info({ sink: sink.name }, 'a sink of the log takes everything again');
   };
