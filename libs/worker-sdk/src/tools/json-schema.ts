@@ -19,14 +19,17 @@ export interface SentSchema {
   readonly issuesOf: (args: JsonObject) => readonly InputIssue[];
 }
 
+/** No server knows this dialect, so it does not take the schema for one that is checked whole. */
+const withheldDialect = 'urn:countersign:withheld-schema';
+
 /**
  * A JSON Schema, whole. One that the server cannot read as JSON becomes one of any object, which hides every value if the
- * schema marks any. Attack: a schema of others that takes for ever to check is read and checked in counted steps.
+ * schema marks any, and which the server names as unchecked. Attack: a schema of others that takes for ever to check is read and checked in counted steps.
  */
 export function jsonSchemaOf(written: JsonObject): SentSchema {
   const given = withWholeTexts(written) as JsonObject;
   const problem = problemOfSchema(given);
-  const json = problem === undefined ? given : { type: 'object', ...(hasMark(given) && { sensitive: true }) };
+  const json = problem === undefined ? given : standInFor(given);
   const prepared = prepareSchema(json);
   const notes = problem === undefined ? [] : [{ pointer: '', why: `cannot be sent: ${problem}` }];
   if (prepared.status === 'refused') {
@@ -36,13 +39,17 @@ export function jsonSchemaOf(written: JsonObject): SentSchema {
   const { schema } = prepared;
   return {
     json,
-    notes: [...notes, ...schema.notes],
+    notes: problem === undefined ? schema.notes : notes,
     issuesOf: (args) => {
       const result = checkValue(schema, args);
       if (result.status !== 'invalid') return [];
       return result.errors.map(({ pointer, message }) => ({ path: pointer, message }));
     },
   };
+}
+
+function standInFor(schema: JsonObject): JsonObject {
+  return { $schema: withheldDialect, type: 'object', ...(hasMark(schema) && { sensitive: true }) };
 }
 
 /** The texts of a schema may be cut in the middle of a character. Names are left as they are. */

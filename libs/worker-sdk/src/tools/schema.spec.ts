@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { prepareSchema } from '@countersign/json-schema';
 import { z } from 'zod';
 import * as v3 from 'zod/v3';
 import { whyUnrecordable } from './recordable.js';
@@ -100,6 +101,15 @@ describe('an input schema', () => {
     expect(schema.notes.map(({ pointer }) => pointer)).toEqual(['/properties/odd/pattern']);
     expect((await schema.parse({ odd: 'b' })).valid).toBe(true);
     expect((await schema.parse({ odd: 'bbb' })).valid).toBe(false);
+  });
+
+  it('that cannot be sent is one that the server does not take for checked whole', () => {
+    const schema = inputSchemaOf(JSON.parse('{"properties":{"__proto__":{},"pin":{"sensitive":true}}}') as JsonSchema);
+    expect(schema.notes).toEqual([{ pointer: '', why: 'cannot be sent: the key `__proto__` is forbidden' }]);
+    expect(prepareSchema(schema.json)).toMatchObject({
+      status: 'prepared',
+      schema: { notes: [{ pointer: '/$schema' }], nodes: [{ isMarked: true }] },
+    });
   });
 
   it('names the place of what is wrong', async () => {
