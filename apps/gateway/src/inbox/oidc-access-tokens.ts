@@ -52,23 +52,35 @@ const algorithms = [
 ];
 
 const reloadPauseMs = 30_000;
+const failedReloadPauseMs = 1_000;
 
 /**
  * The provider's keys. They are read again for an unknown key: at once, so that a token of the next key is valid, and then
- * not for 30 s.
+ * not for 30 s, or for 1 s when that failed. Until then the result is that of the last read, for which all wait: a key is
+ * unknown only when the provider said so.
  *
  * The attack: tokens with made-up keys make this process ask the provider without end.
  */
 function createKeys(url: URL, clock: Pick<Clock, 'monotonic'>): JWTVerifyGetKey {
   const keys = createRemoteJWKSet(url, { [customFetch]: fetchUnencoded, cooldownDuration: Infinity });
   let nextReloadAt = -Infinity;
+  let reloaded: Promise<void> = Promise.resolve();
+  const reload = async (): Promise<void> => {
+    nextReloadAt = clock.monotonic() + reloadPauseMs;
+    try {
+      await keys.reload();
+    } catch (error) {
+      nextReloadAt = clock.monotonic() + failedReloadPauseMs;
+      throw error;
+    }
+  };
   return async (header, token) => {
     try {
       return await keys(header, token);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || clock.monotonic() < nextReloadAt) throw error;
-      nextReloadAt = clock.monotonic() + reloadPauseMs;
-      await keys.reload();
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      if (clock.monotonic() >= nextReloadAt) reloaded = reload();
+      await reloaded;
       return keys(header, token);
     }
   };

@@ -9,6 +9,7 @@ import { openOidcProvider } from '../testing/oidc-provider.js';
 import type { OidcProvider } from '../testing/oidc-provider.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
+import type { OidcPorts } from './oidc-access-tokens.js';
 import type { OidcConfig } from './oidc-config.js';
 import { createOidc } from './oidc.js';
 import type { Oidc } from './oidc.js';
@@ -57,10 +58,10 @@ beforeEach(() => {
   log = createCollectingLog();
 });
 
-function openOidc(settings: Case['settings'] = {}): Oidc {
+function openOidc(settings: Case['settings'] = {}, clock: OidcPorts['clock'] = systemClock): Oidc {
   const names = { rolesClaim: 'roles', groupsClaim: 'groups', tenant: 'default', ...settings };
   const client = { issuer: new URL(provider.issuer), clientId: 'countersign', clientSecret: null, audience };
-  return createOidc({ ...client, ...names }, { clock: systemClock, log });
+  return createOidc({ ...client, ...names }, { clock, log });
 }
 
 async function tokenOf({ claims, alg, typ }: Case): Promise<string> {
@@ -121,6 +122,36 @@ it('takes a token of the next key at once, and reads the keys no more often for 
     expect(await verifier.verify(await provider.sign(claims, { keyId }))).toMatchObject({ status: 'refused' });
   }
   expect(provider.keyReads()).toBe(before + 1);
+  await provider.rotate('one');
+});
+
+it('takes tokens of the next key that come together', async () => {
+  const claims = { iss: provider.issuer, aud: audience, sub: 'u1', exp: Math.floor(Date.now() / 1000) + 300 };
+  const verifier = openOidc();
+  await verifier.verify(await provider.sign(claims));
+  await provider.rotate('next');
+  const token = await provider.sign(claims);
+  const verified = await Promise.all([1, 2, 3].map(() => verifier.verify(token)));
+  expect(verified.map(({ status }) => status)).toEqual(['valid', 'valid', 'valid']);
+  await provider.rotate('one');
+});
+
+it('is unavailable for a new key while the keys cannot be read, and takes it a second after they can', async () => {
+  const claims = { iss: provider.issuer, aud: audience, sub: 'u1', exp: Math.floor(Date.now() / 1000) + 300 };
+  let nowMs = 0;
+  const verifier = openOidc({}, { now: systemClock.now, monotonic: () => nowMs });
+  await verifier.verify(await provider.sign(claims));
+  await provider.rotate('next');
+  const token = await provider.sign(claims);
+  provider.areKeysDown = true;
+  expect(await verifier.verify(token)).toEqual({ status: 'unavailable' });
+  provider.areKeysDown = false;
+  const before = provider.keyReads();
+  nowMs = 999;
+  expect(await verifier.verify(token)).toEqual({ status: 'unavailable' });
+  expect(provider.keyReads()).toBe(before);
+  nowMs = 1_000;
+  expect(await verifier.verify(token)).toMatchObject({ status: 'valid' });
   await provider.rotate('one');
 });
 

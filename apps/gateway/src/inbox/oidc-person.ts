@@ -24,7 +24,7 @@ export function personOf({ tenant, rolesClaim, groupsClaim }: OidcConfig, claims
     throw new TokenRefusedError(`it was issued in the future (iat): ${compareClocks}`);
   }
   const principal = `${String(iss)}#${sub}`;
-  const problem = lookalikeProblem(principal) ?? (isPlain(sub) ? undefined : notPlain);
+  const problem = lookalikeProblem(principal) ?? lookalikeProblem(sub) ?? (isPlain(sub) ? undefined : notPlain);
   if (problem !== undefined) throw new TokenRefusedError(`its subject (sub) ${problem}`);
   const groups = listOf(claimAt(claims, groupsClaim)).filter((group) => groupSchema.safeParse(group).success);
   return { tenant, principal, roles: listOf(claimAt(claims, rolesClaim)), groups, credential: credentialOf(claims) };
@@ -38,11 +38,11 @@ function credentialOf({ iss = '', jti, sid }: JWTPayload): string {
 }
 
 /** The standard allows 255 characters. */
-const notPlain = 'is longer than 255 characters, or contains a control character';
+const notPlain = 'is longer than 255 characters, or contains a control character or half of a surrogate pair';
 
 /** What it names is recorded, logged and shown. */
 function isPlain(text: string): boolean {
-  return text.length <= 255 && !/\p{Cc}/u.test(text);
+  return text.length <= 255 && text.isWellFormed() && !/\p{Cc}/u.test(text);
 }
 
 /** Returns whether a principal can be a person of a provider: it then has an issuer and a subject, as above. */

@@ -23,6 +23,8 @@ export interface OidcProvider {
   readonly issuer: string;
   /** Claims that replace the true ones in the next ID tokens; `null` removes one. */
   lie: Said | null;
+  /** Its keys cannot be read: status 500. */
+  areKeysDown: boolean;
   /** Signs a token. */
   readonly sign: (claims: Readonly<Record<string, unknown>>, said?: Said) => Promise<string>;
   readonly publicKey: () => Promise<object>;
@@ -93,7 +95,7 @@ export async function openOidcProvider(): Promise<OidcProvider> {
     else if (pathname === '/token') await exchange(new URLSearchParams(await text(request)), response);
     else if (pathname === '/keys') {
       keyReads += 1;
-      json(response, 200, { keys: [await publicKey()] });
+      json(response, provider.areKeysDown ? 500 : 200, { keys: [await publicKey()] });
     } else json(response, 200, metadataOf(provider.issuer));
   };
   const server = createServer((request, response) => void answer(request, response));
@@ -103,6 +105,7 @@ export async function openOidcProvider(): Promise<OidcProvider> {
   const provider: OidcProvider = {
     issuer: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
     lie: {},
+    areKeysDown: false,
     sign,
     publicKey,
     rotate: async (keyId) => {
