@@ -23,13 +23,13 @@ const expected: Readonly<Record<string, (column: Column) => string>> = {
   'expiry, cancel, late approval': () => 'yes',
   'crash, duplicate resume': () => 'at most once',
   'messages in another order': () => 'at most once',
-  'an approval of the framework alone': (column) => (agents[column].forge ? 'runs nothing' : 'there is none'),
-  streaming: (column) => (agents[column].streaming ? 'yes' : 'there is none'),
+  'an approval of the framework alone': (column) => (agents[column].forge ? 'runs nothing' : 'not applicable'),
+  streaming: (column) => (agents[column].streaming ? 'yes' : 'not applicable'),
   'nested agents': (column) => {
     if (column === 'Agent Framework') return nestedInAgentFramework.nested ? 'with `wait_s`' : 'no';
     // Its agent under test starts the sub-agent outside the tool (integrations/adapters/ai-sdk/conformance).
     if (column === 'AI SDK') return 'as a run of their own';
-    return agents[column].nested ? 'yes' : 'there is none';
+    return agents[column].nested ? 'yes' : 'not applicable';
   },
 };
 
@@ -67,7 +67,7 @@ it('the table of the README has the rows in which the frameworks differ', () => 
   const shown = tools.slice(0, columns.length).map(([tool, , ...cells]) => [tool, ...cells]);
   expect(shown).toEqual(Object.entries(columnsOfReadme).map(([column, tool]) => [tool, ...cellsIn(column as Column)]));
   const isSplit = (cells: readonly string[]): boolean =>
-    new Set(cells.filter((cell) => cell !== 'there is none')).size > 1;
+    new Set(cells.filter((cell) => cell !== 'not applicable')).size > 1;
   const split = rows.filter(([, ...cells]) => isSplit(cells)).map(([row]) => row);
   expect(differences).toEqual(expect.arrayContaining(split));
 });
