@@ -62,6 +62,16 @@ describe('a body that another parser would read otherwise', () => {
   });
 
   it.each([
+    ['true', ''],
+    ['[]', ''],
+    ['{"type":"object","type":"string"}', '.type'],
+    ['{"properties":{"__proto__":{"sensitive":true}}}', '.properties.__proto__'],
+  ])('the schema %s is refused by a path that names its call', async (schema, within) => {
+    const reply = await post(text(`{},"toolSchema":${schema}`));
+    expect([reply.status, pathsOf(reply)]).toEqual([400, [`calls.0.toolSchema${within}`]]);
+  });
+
+  it.each([
     ['nested 5,000 levels', text(nested(5000))],
     ['nested 70 levels', text(nested(70))],
     ['a million open brackets', '['.repeat(1_000_000)],
