@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createClient } from '@countersign/worker-sdk';
+import { CountersignError, createClient } from '@countersign/worker-sdk';
 
 const run = promisify(execFile);
 const frameworks = join(import.meta.dirname, '..', '..', 'adapters', 'node_modules');
@@ -88,6 +88,11 @@ export async function complaintsOfTypes(app: string, names: readonly string[]): 
   }
 }
 
+/** The program may have cancelled the call since. */
+function unlessResolved(error: unknown): void {
+  if (!(error instanceof CountersignError) || error.code !== 'already-resolved') throw error;
+}
+
 /** Runs a program. Until it ends, an approver decides all calls that wait for people. */
 export async function whileDeciding<T>(
   type: 'approve' | 'deny',
@@ -100,7 +105,7 @@ export async function whileDeciding<T>(
     for await (const { data } of approver.events({ types: ['ApprovalRequested'], after: 0, signal: stop.signal })) {
       const { approvalId } = data as { approvalId: string };
       if ((await approver.getApproval(approvalId)).state !== 'pending') continue;
-      await approver.respond(approvalId, { decision: { type } });
+      await approver.respond(approvalId, { decision: { type } }).catch(unlessResolved);
     }
   };
   const [result] = await Promise.all([program().finally(() => stop.abort()), decide()]);

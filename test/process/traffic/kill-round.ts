@@ -19,6 +19,7 @@ import type { Follower } from './follower.js';
 import { createJournal } from './journal.js';
 import type { Journal } from './journal.js';
 import { createLedger } from './ledger.js';
+import { replayCrashed } from './replay-crashed.js';
 import { readAuditLog, settle } from './settle.js';
 import { countedTools } from './tools.js';
 import { createNames, startTraffic } from './traffic.js';
@@ -66,7 +67,7 @@ export async function killRound({ kills, random, crashPoints, users, prefix }: R
 
   const server = await startReadyServer(options);
   await traffic.stop();
-  const after = await calmDown(server, { port, tokens, journal, random, prefix }, follower);
+  const after = await calmDown(server, { options, tokens, journal, random, prefix }, follower);
   times.push(performance.now());
 
   journal.executions.push(...tools.executions());
@@ -92,7 +93,7 @@ export async function killRound({ kills, random, crashPoints, users, prefix }: R
 }
 
 interface Survivors {
-  readonly port: number;
+  readonly options: ServerOptions;
   readonly tokens: Tokens;
   readonly journal: Journal;
   readonly random: Random;
@@ -100,10 +101,19 @@ interface Survivors {
 }
 
 /** Brings every call to its end and stops the process in order. */
-async function calmDown(server: Server, { port, tokens, journal, random, prefix }: Survivors, follower: Follower) {
-  const http = createHttp(port);
+async function calmDown(first: Server, { options, tokens, journal, random, prefix }: Survivors, follower: Follower) {
+  const http = createHttp(options.port);
   const ledger = createLedger(http, tokens, journal, `settle-${prefix}`);
-  const open = await settle(http, tokens, { ledger, journal, random, name: createNames(`settle-${prefix}`) });
+  const stage = { ledger, journal, random, name: createNames(`settle-${prefix}`) };
+  const ended = new Set<string>();
+  let server = first;
+  let open = await settle(http, tokens, stage, ended);
+  if (open.length > 0) {
+    await server.stop();
+    await replayCrashed(options);
+    server = await startReadyServer(options);
+    open = await settle(http, tokens, stage, ended);
+  }
   const log = await readAuditLog(http, tokens);
   await eventually('the follower to see the last event', 30_000, () =>
     follower.positions().at(-1) === log.at(-1)?.position ? true : undefined,
