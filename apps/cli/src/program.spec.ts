@@ -534,6 +534,31 @@ describe('looking', () => {
     });
   });
 
+  it.each(['an auditor', 'no auditor'])('show names a message that could not be delivered, to %s', async (who) => {
+    server.calls.set(callId, { ...callOf(pending), revision: 2 });
+    const failed = { channelId: 'ops-slack', kind: 'requested', recipient: null, attempt: 1, nextAttemptAt: null };
+    server.events.push(
+      eventOf(pending, 'ToolCallRequested', 1),
+      eventOf(pending, 'ApprovalRequested', 2),
+      {
+        ...eventOf(pending, 'NotificationFailed', 3, { ...failed, reason: 'Slack answers msg_too_long' }),
+        revision: 2,
+      },
+      { ...eventOf(pending, 'ApprovalDescribed', 4), revision: 2 },
+    );
+    if (who === 'no auditor') {
+      server.intercept = ({ path }) =>
+        path.startsWith('/v1/audit') ? problem(403, 'forbidden', 'for auditors') : undefined;
+    }
+    const { code, out } = await run(['show', callId, '--json']);
+    expect(code).toBe(0);
+    const { events } = JSON.parse(out) as { readonly events: readonly { readonly position: number }[] };
+    expect(events.map(({ position }) => position)).toEqual([1, 2, 3, 4]);
+    expect((await run(['show', callId])).out.replace(/\s+/g, ' ')).toContain(
+      'requested to ops-slack could not be delivered: Slack answers msg_too_long',
+    );
+  });
+
   it("show reads the stream of events when the token is no auditor's", async () => {
     server.calls.set(callId, callOf(pending, { state: 'succeeded', approval: null, output: { done: true } }));
     server.events.push(eventOf(pending, 'ToolCallRequested', 1), eventOf(pending, 'ApprovalRequested', 2));

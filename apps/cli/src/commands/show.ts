@@ -1,5 +1,6 @@
 import type { EventView, LogEventView, ToolCallView } from '@countersign/contracts';
 import { CliError } from '../cli-error.js';
+import { deliveriesOfCall, deliveryTypes } from '../connection/deliveries-of-call.js';
 import { followEvents } from '../connection/event-stream.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
 import type { ExitCode } from '../exit-codes.js';
@@ -28,8 +29,9 @@ export async function show(invocation: Invocation, id: string, options: ShowOpti
   if (asOf !== undefined) return auditShow(invocation, callId, options);
   const query = values === undefined ? '' : `?values=${values}`;
   const call = await client.get<ToolCallView>(`/v1/tool-calls/${encodeURIComponent(callId)}${query}`);
-  const events =
-    (await auditedEvents(client, call, query)) ?? (await followedEvents(client, call, terminal.interrupted));
+  const own = (await auditedEvents(client, call, query)) ?? (await followedEvents(client, call, terminal.interrupted));
+  const deliveries = await deliveriesOfCall(client, call.callId, terminal.interrupted);
+  const events = [...own, ...deliveries].sort((a, b) => a.position - b.position);
   invocation.printJson({ call, events });
   invocation.print(...storyLines(call, events, { columns, nowMs: client.serverNow() }));
   return exitCodes.ok;
@@ -57,7 +59,10 @@ async function auditedEvents(
   }
 }
 
-/** The events as everybody of the tenant reads them, with masked values; complete when the call's revision is reached. */
+/**
+ * The events of the call's own stream as everybody of the tenant reads them, with masked values; complete when the call's
+ * revision is reached. The revision of a message counts in another stream.
+ */
 async function followedEvents(
   client: LedgerClient,
   call: ToolCallView,
@@ -68,6 +73,7 @@ async function followedEvents(
   for await (const event of followEvents(client, { after: 0, callId: call.callId, signal })) {
     // The card says that the call has an event that cannot be read.
     if (event.data === null) break;
+    if (deliveryTypes.includes(event.type)) continue;
     events.push({ ...event, data: event.data } as EventView);
     if (event.revision >= call.revision) break;
   }

@@ -133,7 +133,7 @@ function readiness({ isReady }: ContractServer): Answer {
 
 function auditRoute({ events, calls }: ContractServer, action: string): Answer {
   const callId = action.replace(/\/events$/, '');
-  const mine = events.filter((event) => event.callId === callId);
+  const mine = events.filter((event) => event.callId === callId && !event.type.startsWith('Notification'));
   return { status: 200, body: { callId, events: mine, toolCall: calls.get(callId) ?? null } };
 }
 
@@ -235,6 +235,7 @@ function stream(
   response.write(after === 'now' ? `: hello\nid: ${String(head)}\n\n` : ': hello\n\n');
   const place = after === 'now' ? head : Number(after);
   for (const event of server.events) if (event.position > place) write(event);
+  if (query.get('callId') !== null) response.write(': caught up\n\n');
   streams.set(response, write);
   response.on('close', () => streams.delete(response));
   return 'streaming';
