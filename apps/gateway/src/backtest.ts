@@ -15,7 +15,7 @@ const problemsMax = 100;
  * Judges the recorded calls of the tenant by a candidate policy: a line for each call that changes, and a summary as the
  * last line. Records no verdict.
  *
- * Attack: an auditor asks for hidden values by expressions, one guess a rule, and nobody hears of it. So a candidate with
+ * Attack: an auditor guesses hidden values with expressions, one guess in each rule, unrecorded. So a candidate with
  * expressions is recorded as a read of clear values.
  * @throws ProblemError `invalid-request` when the candidate cannot be used, before the first line.
  */

@@ -24,7 +24,7 @@ import { openTreeFile } from './sqlite/tree-file.js';
 
 const signer = createSeedSigner(new Uint8Array(32).fill(7));
 
-/** What outlives a process. */
+/** The files that a restarted process finds again. */
 function createFolder() {
   return { trees: openTreeFile(':memory:'), checkpoints: openCheckpointFile(':memory:') };
 }

@@ -35,7 +35,7 @@ export interface TenantLog {
   readonly tree: TenantTree;
   /** How many events no checkpoint of this epoch covers. */
   readonly unsigned: () => number;
-  /** Whether so many events are not covered, or the change of the log key is not signed. */
+  /** Whether at least this many events have no checkpoint yet, or the change of the log key is not signed by both keys. */
   readonly isDue: (unsignedMin: number) => boolean;
   /**
    * Compares the tree with what was signed. Returns why they contradict each other; undefined while nothing contradicts.

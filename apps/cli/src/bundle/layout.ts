@@ -42,7 +42,7 @@ export function checkpointFile(epoch: number): string {
   return `checkpoints/${String(epoch)}.txt`;
 }
 
-/** The file with the changes of the log key, beside the checkpoint of tiles; there is none where the key was never changed. */
+/** The file with the changes of the log key, beside the checkpoint of tiles. It exists only where the key was replaced. */
 export const keyChangesFile = 'key-changes';
 
 /** The folder that is a log of C2SP's tlog-tiles. */

@@ -35,7 +35,7 @@ rules:
 
 let world: World;
 let api: Api;
-/** What the log of record is told. */
+/** The events that are recorded in the system stream. */
 const recorded: object[] = [];
 beforeAll(async () => {
   const use = { auditRead: (_: unknown, read: object) => void recorded.push(read) } as unknown as RecordOfUse;

@@ -50,7 +50,7 @@ const request = (name: string, schemaText: string, args: string): Promise<Answer
 const pointersOf = (notes: readonly SchemaNote[] = []): readonly string[] => notes.map(({ pointer }) => pointer);
 const isMask = (value: unknown): boolean => typeof value === 'string' && value.startsWith('[masked sha256:');
 
-/** Whether the value at a pointer, or all around it, is masked. */
+/** Whether the value at a pointer, or an object or list that holds it, is masked. */
 function isMaskedAt(value: unknown, steps: readonly string[]): boolean {
   const [step, ...rest] = steps;
   if (isMask(value)) return true;

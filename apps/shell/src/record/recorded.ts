@@ -11,7 +11,7 @@ export interface Recorded {
   readonly digests: ReadonlyMap<ConfigurationKind, string>;
   /** The digest of the root key at the last start. */
   readonly rootKey: string | undefined;
-  /** The loss of the end of the log that nobody has said to know; undefined: there is none. */
+  /** The lost end of the log, until a person acknowledges it; otherwise undefined. */
   readonly lostEnd: { readonly from: number; readonly to: number } | undefined;
   /** The change of the log key that was recorded last. */
   readonly logKey: { readonly before: string; readonly after: string; readonly revision: number } | undefined;
