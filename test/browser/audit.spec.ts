@@ -60,7 +60,7 @@ describe('the log for auditors', () => {
     while (await page.getByRole('button', { name: 'Show more' }).isVisible()) {
       const before = await kindsOf(page);
       await page.getByRole('button', { name: 'Show more' }).click();
-      await eventually('more events', 15_000, async () => (await kindsOf(page)) > before || undefined);
+      await eventually('more events', async () => (await kindsOf(page)) > before || undefined);
     }
     await events(page)
       .getByText(/that is all/)
@@ -163,7 +163,7 @@ describe('the log for auditors', () => {
     await page.getByText('Hidden values are shown in clear. This is recorded.').waitFor();
     await first.getByText('As recorded').click();
     await first.getByText(secret).waitFor();
-    await eventually('the record', 15_000, async () => (await clearReads(world)).length > 0 || undefined);
+    await eventually('the record', async () => (await clearReads(world)).length > 0 || undefined);
     // No link carries the permission.
     expect(page.url()).toBe(address);
     await page.reload();

@@ -38,7 +38,7 @@ describe('a card', () => {
     expect(text).toMatch(/Told in the inbox alone .* above 10 EUR .* Approved by the boss already$/);
     const age = rowOf(page, 'refund_order').locator('.row-age');
     const before = await age.textContent();
-    await eventually('the age to count on', 15_000, async () => (await age.textContent()) !== before || undefined);
+    await eventually('the age to count on', async () => (await age.textContent()) !== before || undefined);
     expect(complaints).toEqual([]);
   });
 

@@ -13,7 +13,7 @@ interface Call {
 }
 
 const stateOf = (world: World, call: Asked | undefined, state: string): Promise<Call> =>
-  eventually(`the call to be ${state}`, 30_000, async () => {
+  eventually(`the call to be ${state}`, async () => {
     const seen = await world.send<Call>('agent', 'GET', `/v1/tool-calls/${call?.callId ?? ''}`);
     return seen.state === state ? seen : undefined;
   });

@@ -27,7 +27,7 @@ const toolsIn = (page: Page) => page.getByRole('row').getByRole('rowheader').all
 /** Waits for these rows. The number alone is not enough: rows before the filter may be as many. */
 async function showsTools(page: Page, wanted: readonly string[]): Promise<void> {
   await page.getByText(`${wanted.length} decided`).waitFor();
-  await eventually('the rows', 15_000, async () => String(await toolsIn(page)) === String(wanted) || undefined).catch(
+  await eventually('the rows', async () => String(await toolsIn(page)) === String(wanted) || undefined).catch(
     () => undefined,
   );
   expect(await toolsIn(page)).toEqual(wanted);

@@ -73,7 +73,7 @@ describe('hostile texts in the inbox', () => {
     }
     await page.getByRole('link', { name: /^tool-0/ }).waitFor();
     const title = `(${corpus.length}) Countersign`;
-    await eventually('the title to tell', 15_000, async () => (await page.title()) === title || undefined);
+    await eventually('the title to tell', async () => (await page.title()) === title || undefined);
     expect(complaints).toEqual([]);
   }, 240_000);
 

@@ -43,7 +43,7 @@ describe('the list of the inbox', () => {
     await page.getByText('Nothing waits for an answer.').waitFor();
     const [call] = await world.ask([{ toolName: 'late_comer' }]);
     await rowOf(page, 'late_comer').waitFor();
-    await eventually('the title to tell', 15_000, async () => (await page.title()) === '(1) Countersign' || undefined);
+    await eventually('the title to tell', async () => (await page.title()) === '(1) Countersign' || undefined);
     await world.send('agent', 'POST', `/v1/tool-calls/${call?.callId ?? ''}/cancel`, { reason: 'no longer needed' });
     await rowOf(page, 'late_comer').waitFor({ state: 'detached' });
     await page.getByText('The call was cancelled').waitFor();
@@ -59,7 +59,7 @@ describe('the list of the inbox', () => {
       await page.getByText(`${names.length} shown`).waitFor();
       const shown = () => rows.locator('.row-tool').allTextContents();
       // The rows follow the filters a moment later, and the same number may be that of other rows.
-      await eventually('the rows', 15_000, async () => String(await shown()) === String(names) || undefined).catch(
+      await eventually('the rows', async () => String(await shown()) === String(names) || undefined).catch(
         () => undefined,
       );
       expect(await shown()).toEqual(names);

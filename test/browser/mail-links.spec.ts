@@ -17,7 +17,7 @@ async function openMailed() {
   const [call] = await world.ask([
     { toolName: 'delete_file', arguments: { path: '/еtc/hosts\u202e' }, description: 'x' },
   ]);
-  await eventually('the mail', 30_000, () => reach.mail.raw.length > 0 || undefined);
+  await eventually('the mail', () => reach.mail.raw.length > 0 || undefined);
   const [mail] = await reach.mail.mails();
   const urlsIn = (text: string): string[] => text.match(/https?:\/\/[^\s"'<>)]+/g) ?? [];
   const links = [...new Set([...urlsIn(mail?.text ?? ''), ...urlsIn(mail?.html ?? '')])];

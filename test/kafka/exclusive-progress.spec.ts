@@ -9,28 +9,24 @@ import type { Connections } from './severable.ts';
 // Longer than all waits of a test, and than the starts and stops of a hook.
 jest.setTimeout(120_000);
 
-exclusiveProgressContract(
-  'Kafka',
-  async () => {
-    const topicPrefix = freshPrefix();
-    const opened = new Map<ExclusiveProgress, { kafka: KafkaBus; connections: Connections }>();
-    const connectionsOf = (process: ExclusiveProgress): Connections => opened.get(process)!.connections;
-    const made = await openedKafka({ topicPrefix });
-    await made.topics.create({ partitions: 2, replication: 1 });
-    return {
-      open: async () => {
-        const connections = severable();
-        const kafka = await openedKafka({ topicPrefix, socketFactory: connections.socketFactory });
-        const process = kafka.exclusiveProgress(`${topicPrefix}-relay`, { sessionTimeoutMs: 6_000 });
-        opened.set(process, { kafka, connections });
-        return process;
-      },
-      freeze: async (process) => connectionsOf(process).freeze(),
-      thaw: async (process) => connectionsOf(process).thaw(),
-      close: async () => {
-        await Promise.all([made, ...[...opened.values()].map(({ kafka }) => kafka)].map((kafka) => kafka.close()));
-      },
-    };
-  },
-  { withinMs: 40_000 },
-);
+exclusiveProgressContract('Kafka', async () => {
+  const topicPrefix = freshPrefix();
+  const opened = new Map<ExclusiveProgress, { kafka: KafkaBus; connections: Connections }>();
+  const connectionsOf = (process: ExclusiveProgress): Connections => opened.get(process)!.connections;
+  const made = await openedKafka({ topicPrefix });
+  await made.topics.create({ partitions: 2, replication: 1 });
+  return {
+    open: async () => {
+      const connections = severable();
+      const kafka = await openedKafka({ topicPrefix, socketFactory: connections.socketFactory });
+      const process = kafka.exclusiveProgress(`${topicPrefix}-relay`, { sessionTimeoutMs: 6_000 });
+      opened.set(process, { kafka, connections });
+      return process;
+    },
+    freeze: async (process) => connectionsOf(process).freeze(),
+    thaw: async (process) => connectionsOf(process).thaw(),
+    close: async () => {
+      await Promise.all([made, ...[...opened.values()].map(({ kafka }) => kafka)].map((kafka) => kafka.close()));
+    },
+  };
+});

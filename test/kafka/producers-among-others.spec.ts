@@ -10,7 +10,6 @@ import { freshPrefix, openedWithTopics } from './opened.ts';
 // Longer than all waits of a test, and than the starts and stops of a hook.
 jest.setTimeout(120_000);
 
-const withinMs = 40_000;
 const pairs = { billing: generateKeyPairSync('ed25519'), evil: generateKeyPairSync('ed25519') };
 type Sender = keyof typeof pairs;
 const keys = (['billing', 'evil'] as const).map((kid) => {
@@ -64,7 +63,7 @@ describe('a producer among others on Kafka', () => {
       signed('billing', 'ToolCallRequested', { runId: 'run-1', calls }, 'run-1'),
     ]);
     await cluster.startLedger();
-    await eventually(async () => expect(await senders()).toHaveLength(91), withinMs);
+    await eventually(async () => expect(await senders()).toHaveLength(91));
     // It came last, and was not handled last.
     expect((await senders()).indexOf('billing')).toBeLessThan(90);
   });
@@ -86,9 +85,9 @@ it('a group on Kafka reads no further while it holds as many bytes as it may, an
     kafka.bus.subscribe({ group: freshPrefix(), topics: [topic], inFlightBytesMax, onMessage });
   const [bounded, other] = [subscribe(8 * 1024 * 1024), subscribe(1024 * 1024 * 1024)];
   // The other group shows that everything could have been read by now.
-  await eventually(() => expect([bounded, other].map((each) => each.status().inFlight)).toEqual([3, 8]), withinMs);
+  await eventually(() => expect([bounded, other].map((each) => each.status().inFlight)).toEqual([3, 8]));
   isHeld = false;
   for (const release of waiting) release();
-  await eventually(() => expect(handled.toSorted()).toEqual([...ids, ...ids].toSorted()), withinMs);
+  await eventually(() => expect(handled.toSorted()).toEqual([...ids, ...ids].toSorted()));
   await kafka.close();
 });

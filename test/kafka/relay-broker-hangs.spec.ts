@@ -82,7 +82,7 @@ it('a broker that hangs longer than a turn: each run is published whole, first c
   await eventually(() => {
     const states = relays.map((relay) => relay.status().state);
     expect(states.toSorted()).toEqual(['active', 'standby']);
-  }, 60_000);
+  });
   await record(store, recorded);
   await eventually(inOrder, 60_000);
 }, 400_000);

@@ -20,7 +20,6 @@ import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledg
 // Longer than all waits of a test, and than the starts and stops of a hook.
 jest.setTimeout(120_000);
 
-const withinMs = 40_000;
 const keys = {
   ed25519: generateKeyPairSync('ed25519'),
   p256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
@@ -108,7 +107,7 @@ describe('a worker with kafka', () => {
       ce_source: '/agents/agent',
       ce_type: 'ToolCallRequested',
     };
-    await eventually(() => expect(requestsOf(runId)).toMatchObject([{ headers }]), withinMs);
+    await eventually(() => expect(requestsOf(runId)).toMatchObject([{ headers }]));
   });
 
   it('is denied, and told why', async () => {
@@ -150,7 +149,7 @@ describe('a worker with kafka', () => {
     const second = await newWorker().step(step);
     expect(second.state).toEqual(first.state);
     const ids = () => requestsOf(runId).map(({ headers }) => headers['ce_id']);
-    await eventually(() => expect(ids()).toEqual([step.requestId, step.requestId]), withinMs);
+    await eventually(() => expect(ids()).toEqual([step.requestId, step.requestId]));
   });
 
   it('waits for a ledger that is away, and says when its patience is over', async () => {
@@ -209,7 +208,7 @@ describe('a worker with kafka', () => {
     // From the start: its patience may be over before anything else here is.
     const refused = expect(impatient).rejects.toMatchObject({ code: 'unreachable', message });
     const stepping = newWorker().step(step);
-    await eventually(() => expect(requestsOf(runId)).toHaveLength(2), withinMs);
+    await eventually(() => expect(requestsOf(runId)).toHaveLength(2));
     await ledger.publishForged('RequestRefused', forged, runId);
     await refused;
     await ledger.startLedger();
@@ -235,10 +234,10 @@ describe('a worker with kafka', () => {
     const runId = newRun();
     const stepping = newWorker({}, { token, fetch: noting }).step({ runId, requestId, toolCalls });
     const succeeded = expect(stepping).resolves.toMatchObject({ results: [{ status: 'succeeded' }] });
-    await eventually(() => expect(requestsOf(runId)).toHaveLength(1), withinMs);
+    await eventually(() => expect(requestsOf(runId)).toHaveLength(1));
     await ledger.relayAgain();
     // It has read the refusal in the log, and whose it is.
-    await eventually(() => expect(paths).toEqual(expect.arrayContaining(['/v1/events', '/v1/me'])), withinMs);
+    await eventually(() => expect(paths).toEqual(expect.arrayContaining(['/v1/events', '/v1/me'])));
     await ledger.startLedger();
     await succeeded;
     await other.close();
@@ -293,7 +292,7 @@ describe('a worker with kafka', () => {
       'ToolCallRequested',
       'ToolCallCancelled',
     ];
-    await eventually(() => expect(requestsOf(runId).map(({ headers }) => headers['ce_type'])).toEqual(types), withinMs);
+    await eventually(() => expect(requestsOf(runId).map(({ headers }) => headers['ce_type'])).toEqual(types));
   });
 
   it('says which topic is missing, and how to make it', async () => {

@@ -52,7 +52,7 @@ async function recorded(): Promise<readonly string[]> {
 }
 
 async function hear(socket: RawSocket, pattern: RegExp): Promise<string> {
-  return eventually(`an answer like ${String(pattern)}`, 10_000, () =>
+  return eventually(`an answer like ${String(pattern)}`, () =>
     pattern.test(socket.heard()) ? socket.heard() : undefined,
   );
 }
@@ -180,7 +180,7 @@ describe('a connection that is not what one hopes for', () => {
     expect(performance.now() - startedAt).toBeLessThan(2000);
     // It still gets the events that it missed.
     reader.socket.resume();
-    await eventually('the reader to catch up', 20_000, () => (/^id: ?400$/m.test(reader.heard()) ? true : undefined));
+    await eventually('the reader to catch up', () => (/^id: ?400$/m.test(reader.heard()) ? true : undefined));
   }, 60_000);
 });
 
@@ -192,7 +192,7 @@ describe('one principal that takes all it can get', () => {
 
   /** Settles once the process has this number of streams and waiting reads. */
   const held = (streams: number, waits: number): Promise<true> =>
-    eventually(`${streams} streams and ${waits} waiting reads`, 30_000, async () => {
+    eventually(`${streams} streams and ${waits} waiting reads`, async () => {
       const { text } = await installation.http.send({ method: 'GET', path: '/metrics' });
       const wanted = [`countersign_event_streams ${streams}`, `countersign_long_polls ${waits}`];
       return wanted.every((line) => text.split('\n').includes(line)) ? true : undefined;

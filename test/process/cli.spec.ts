@@ -161,7 +161,7 @@ describe('countersign on the machine of its server', () => {
     const entries = JSON.parse(readFileSync(file, 'utf8')) as unknown[];
     writeFileSync(file, JSON.stringify([...entries, { token: 'ann-token', principal: 'ann', roles: ['approver'] }]));
     const ann = (...args: readonly string[]) => runCli({ ...place, env: { COUNTERSIGN_TOKEN: 'ann-token' } }, args);
-    await eventually('the tokens file to be read', 20_000, async () => (await ann('list')).code === 0 || undefined);
+    await eventually('the tokens file to be read', async () => (await ann('list')).code === 0 || undefined);
     const card = (await ann('show', approval.approvalId)).out;
     expect(card).not.toContain('hunter2');
     expect(card.replaceAll(/\s+/g, ' ')).toMatch(
@@ -212,9 +212,7 @@ describe('countersign on the machine of its server', () => {
     const { callId, approval } = await ask();
     await cli('approve', approval.approvalId);
     await post(tokens.worker, `/v1/tool-calls/${callId}/claim`, { resolverId: 'w1', leaseMs: 1 });
-    await eventually('the lease to be over', 10_000, async () =>
-      (await call(callId)).state === 'unknown' ? true : undefined,
-    );
+    await eventually('the lease to be over', async () => ((await call(callId)).state === 'unknown' ? true : undefined));
     expect((await cli('reconcile', callId, '--status', 'succeeded', '--note', 'seen in the list')).code).toBe(0);
     expect(await call(callId)).toMatchObject({ state: 'succeeded' });
     expect((await cli('reconcile', callId, '--status', 'failed', '--note', 'no')).code).toBe(5);
@@ -241,14 +239,12 @@ describe('countersign on the machine of its server', () => {
     const { ask, place, server } = await setUp();
     const before = await ask();
     const tail = startCli(place, ['tail', '--after', '0', '--json', '--call', before.callId]);
-    await eventually('the first events', 30_000, () => (linesOf(tail.out()).length === 2 ? true : undefined));
+    await eventually('the first events', () => (linesOf(tail.out()).length === 2 ? true : undefined));
     server.current.kill('SIGKILL');
     await server.current.exited;
     server.current = await startReadyServer(place);
     await runCli(place, ['approve', before.approval.approvalId]);
-    await eventually('the event after the restart', 30_000, () =>
-      linesOf(tail.out()).length === 3 ? true : undefined,
-    );
+    await eventually('the event after the restart', () => (linesOf(tail.out()).length === 3 ? true : undefined));
     tail.kill('SIGINT');
     expect(await tail.ended).toMatchObject({ code: 130, err: '' });
     expect(linesOf(tail.out())).toMatchObject([

@@ -41,13 +41,13 @@ test('a log that a witness contradicts takes no command, no erasure and no polic
     status: 503,
     text: expect.stringContaining('"code":"unavailable"'),
   };
-  await eventually('the log to be contradicted', 60_000, async () =>
+  await eventually('the log to be contradicted', async () =>
     (await send('/readyz')).text.includes('log-rewound: the witness doubting') ? true : undefined,
   );
   expect(await ask()).toEqual(refused);
   expect(await erase()).toEqual(refused);
   writeFileSync(policy, 'version: 1\nrequireApprovalTools: ["delete_*"]\n');
-  await eventually('the changed policy to wait', 30_000, () =>
+  await eventually('the changed policy to wait', () =>
     Promise.resolve(installed.server().output().includes('the changed policy waits for the event store') || undefined),
   );
   expect([await recorded('PolicyActivated'), await recorded('SubjectErased')]).toEqual([activations, 0]);
@@ -57,7 +57,7 @@ test('a log that a witness contradicts takes no command, no erasure and no polic
   expect({ code: went.code, err: went.err }).toEqual({ code: 0, err: '' });
   expect((await ask()).status).toBe(201);
   expect(await erase()).toMatchObject({ status: 200, text: expect.stringContaining('"erased"') });
-  await eventually('the changed policy', 30_000, async () =>
+  await eventually('the changed policy', async () =>
     (await recorded('PolicyActivated')) === activations + 1 ? true : undefined,
   );
 }, 180_000);

@@ -90,7 +90,7 @@ describe('a crash while the log is written', () => {
     expect(counts).toEqual(cases.map(({ name, point }) => [`${point} of ${name}`, 1]));
     const requested = entries.filter(({ type }) => type === 'ToolCallRequested');
     expect(requested).toHaveLength(cases.length);
-  }, 60_000);
+  });
 });
 
 function countOf(entries: readonly Entry[], callId: string, type: string): number {
@@ -113,7 +113,7 @@ describe('a crash of the resolver, around a tool that must not run twice', () =>
   /** Waits until the resolver has handled everything: until a later call has been executed. */
   async function afterAnotherCall({ stage }: Installation): Promise<void> {
     const { callId } = await requestOne(stage, { toolName: 'write_line_freely' });
-    await eventually('another call to succeed', 20_000, async () => {
+    await eventually('another call to succeed', async () => {
       const { state } = accepted(stage, 'look', await stage.ledger.call(callId));
       return state === 'succeeded' ? true : undefined;
     });

@@ -25,7 +25,7 @@ test('a call whose message three processes died with waits among the dead letter
   await first.exited;
   for (let life = 2; life <= 3; life += 1) await startServer(dying).exited;
   const stuck = await startReadyServer(options);
-  await eventually('the message to be parked', 20_000, async () => {
+  await eventually('the message to be parked', async () => {
     const { text } = await stuck.http.send({ method: 'GET', path: '/metrics', token: readTokens(folder).me });
     return /^countersign_messages_parked_total\{.*code="crashed".*\} 1$/m.test(text) ? true : undefined;
   });
@@ -33,6 +33,6 @@ test('a call whose message three processes died with waits among the dead letter
   expect(await replayCrashed(options)).toBe(1);
   expect(tools.executions()).toEqual([]);
   const server = await startReadyServer(options);
-  await eventually('the call to run', 20_000, () => (tools.executions().length > 0 ? true : undefined));
+  await eventually('the call to run', () => (tools.executions().length > 0 ? true : undefined));
   expect(await server.stop()).toEqual({ code: 0, signal: null });
 }, 120_000);

@@ -145,7 +145,7 @@ test('an approval that is not claimed in time lapses within a second, also acros
 
 /** Waits until the recorded state of a call changes. */
 function untilState(stage: Stage, callId: string, state: ToolCallView['state']): Promise<ToolCallView> {
-  return eventually(`${callId} to be ${state}`, 30_000, async () => {
+  return eventually(`${callId} to be ${state}`, async () => {
     const call = accepted(stage, 'look', await stage.ledger.call(callId));
     return call.state === state ? call : undefined;
   });

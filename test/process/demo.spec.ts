@@ -135,13 +135,13 @@ test('the demo continues where it was killed, and asks about no call twice', asy
   const { env, me } = await startServer();
   const scratch = temporaryFolder();
   const first = startExample('demo.ts', ['--scratch', scratch], env);
-  await eventually('the pause', 60_000, () => (first.output().includes('paused, 6 approval(s)') ? true : undefined));
+  await eventually('the pause', () => (first.output().includes('paused, 6 approval(s)') ? true : undefined));
   const before = (await me.listApprovals({ state: 'pending' })).approvals.map(({ approvalId }) => approvalId);
   await first.kill();
   // The agent's process has noticed that its parent has ended: it no longer acts on responses.
   await sleep(500);
   const approver = startApprover(me, ['Delete']);
-  await eventually('the answers', 30_000, () => (approver.seen.length === 6 ? true : undefined));
+  await eventually('the answers', () => (approver.seen.length === 6 ? true : undefined));
   await sleep(500);
   expect(effectsIn(scratch)).toMatchObject({ outside: ['precious.txt'], order: 'paid' });
 
@@ -162,7 +162,7 @@ test('the demo can bring its own server, and the commands that it prints reach i
   const scratch = temporaryFolder();
   const demo = startExample('demo.ts', ['--with-server', '--scratch', scratch], {});
   const command = /COUNTERSIGN_URL=(\S+) COUNTERSIGN_DATA=(\S+) npx countersign (approve) (\S+)/g;
-  await eventually('the commands', 60_000, () => (/in place of/.test(demo.output()) ? true : undefined));
+  await eventually('the commands', () => (/in place of/.test(demo.output()) ? true : undefined));
   const commands = [...demo.output().matchAll(command)];
   expect(commands).toHaveLength(6);
   const cli = join(root, 'apps', 'cli', 'bin', 'countersign.js');

@@ -29,4 +29,4 @@ test('an error that escapes from a library is logged with its cause, and ends th
   expect(lines).toContain('countersign: ends, to be started again: the channel was shut down');
   // No bare stack trace: every other line is a log line or one of the sentences.
   expect(lines.filter((line) => /^\s+at /.test(line))).toEqual([]);
-}, 60_000);
+});

@@ -38,11 +38,7 @@ const notesIn = (folder: string): readonly string[] => {
   return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
 };
 const untilNoted = (folder: string, line: string, times = 1) =>
-  eventually(
-    `the note "${line}"`,
-    30_000,
-    () => notesIn(folder).filter((one) => one === line).length >= times || undefined,
-  );
+  eventually(`the note "${line}"`, () => notesIn(folder).filter((one) => one === line).length >= times || undefined);
 
 describe('an agent with Countersign in its own process', () => {
   it('keeps its approval over a kill, and runs the approved call once', async () => {

@@ -11,7 +11,7 @@ async function npmStart(...args: readonly string[]) {
   const { status, stdout, stderr } = spawnSync('npm', ['start', '--silent', '--', ...args], {
     cwd: join(import.meta.dirname, '..', '..'),
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: 100_000,
     env: { ...process.env, COUNTERSIGN_DATA: temporaryFolder(), COUNTERSIGN_PORT: String(port) },
   });
   return { status, stdout, stderr, port };

@@ -31,7 +31,7 @@ test('a stop ends well and in time although the collector never answers', async 
   expect(server().output()).toContain('the last spans may be lost');
   await collector.close();
   http.close();
-}, 60_000);
+});
 
 describe('the trace of a call that a person approved and the service ran', () => {
   cleanUpAfterAll();
@@ -61,7 +61,7 @@ describe('the trace of a call that a person approved and the service ran', () =>
     expect(requested.status).toBe(201);
     const { calls } = requested.body as { calls: { callId: string; approval: { approvalId: string } }[] };
     const [{ callId, approval }] = calls as [(typeof calls)[0]];
-    await eventually('the message to be delivered', 20_000, async () => {
+    await eventually('the message to be delivered', async () => {
       const { text } = await http.send({ method: 'GET', path: '/v1/audit/events?limit=100', token: tokens.me });
       return text.includes('NotificationDelivered') ? true : undefined;
     });
@@ -72,7 +72,7 @@ describe('the trace of a call that a person approved and the service ran', () =>
       headers: { traceparent: toTraceparent(person) },
       body: { decision: { type: 'approve' }, reason: canary },
     });
-    await eventually('the tool to succeed', 20_000, async () => {
+    await eventually('the tool to succeed', async () => {
       const path = `/v1/tool-calls/${callId}?waitMs=5000&until=settled`;
       const { body } = await http.send({ method: 'GET', path, token: tokens.agent });
       return (body as { state: string }).state === 'succeeded' ? true : undefined;

@@ -23,7 +23,7 @@ function folderOfAgent(): string {
 }
 
 function untilQuestion({ me }: World): Promise<ApprovalView> {
-  return eventually('the question', 30_000, async () => (await me.listApprovals({ state: 'pending' })).approvals[0]);
+  return eventually('the question', async () => (await me.listApprovals({ state: 'pending' })).approvals[0]);
 }
 
 const linesThat = (agent: AgentProcess, start: string): readonly string[] =>

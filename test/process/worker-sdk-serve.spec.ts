@@ -25,7 +25,7 @@ async function approvedAndLost({ me, startAgent }: World, calls: number): Promis
 }
 
 async function untilSucceeded({ me }: World, calls: number): Promise<void> {
-  await eventually(`${String(calls)} successes`, 30_000, async () => {
+  await eventually(`${String(calls)} successes`, async () => {
     const page = await me.listToolCalls({ state: ['succeeded'] });
     return page.calls.length === calls ? true : undefined;
   });
@@ -54,7 +54,7 @@ test('two processes that serve at once run each call once, and go on after a res
   await world.kill();
   await world.restart();
   const asking = world.startAgent(folder, { GATED: 'yes', ROLE: 'ask', CALLS: '21' });
-  await eventually('the second asking', 30_000, () =>
+  await eventually('the second asking', () =>
     asking.notes().filter((line) => line === 'asked').length === 2 ? true : undefined,
   );
   const { approvals } = await world.me.listApprovals({ state: 'pending' });

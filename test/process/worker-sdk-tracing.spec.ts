@@ -32,7 +32,7 @@ test('a worker in another process runs an approved call in the trace of its requ
   await me.respond(approvals[0]!.approvalId, { decision: { type: 'approve' } });
   startAgent(folder, { ...settings, ROLE: 'serve' });
 
-  const trace = await eventually('the span of the report', 20_000, () => {
+  const trace = await eventually('the span of the report', () => {
     const of = collector.spans().find(({ name }) => name === 'execute_tool work')?.traceId;
     const spans = collector.spans().filter(({ traceId }) => traceId === of);
     return spans.some(({ name }) => name.endsWith('/outcome')) ? spans : undefined;

@@ -152,7 +152,7 @@ it('Go', () => {
   if (!withGo) return;
   buildGo(folder, 'receipts');
   expect(verdictsOf(join(folder, 'receipts'))).toEqual(expected);
-}, 60_000);
+});
 
 it('PHP', () => {
   if (withPhp) expect(verdictsOf('php', join(examples, 'receipts', 'verify.php'))).toEqual(expected);

@@ -163,7 +163,7 @@ function settingsOf(data: string): Record<string, string> {
 
 async function eventually(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await look()); tries += 1) {
-    if (tries > 600) throw new Error(`waited in vain for ${what}`);
+    if (tries > 4000) throw new Error(`waited in vain for ${what}`);
     await delay(25);
   }
 }

@@ -118,7 +118,7 @@ const open = (roomFor: number, shown: number, recorded = shown) => {
 const positions = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
 async function eventually(isSo: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 2000 && !isSo(); tries += 1) await delay(5);
+  for (let tries = 0; tries < 20_000 && !isSo(); tries += 1) await delay(5);
   expect(isSo()).toBe(true);
 }
 

@@ -151,7 +151,6 @@ describe('a producer among others', () => {
       // Those whose places were found before, and then it has its turn.
       expect(handled.indexOf(ofBilling()[0] ?? '')).toBeLessThan(250);
     },
-    60_000,
   );
 
   it('waits beyond its rate, and loses nothing; others have their own rate', async () => {
@@ -207,7 +206,7 @@ describe('a producer among others', () => {
     const refused = (await world.refusals()) as readonly { readonly code: string }[];
     expect([refused.length, new Set(refused.map(({ code }) => code))]).toEqual([30, new Set(['unauthenticated'])]);
     expect((await world.types()).filter((type) => type === 'ToolCallRequested')).toHaveLength(61);
-  }, 60_000);
+  });
 
   it('whose key is revoked while its message waits is refused', async () => {
     await open();

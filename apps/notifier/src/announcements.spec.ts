@@ -64,7 +64,7 @@ describe('a channel that announces requests and outcomes', () => {
         `${call} approved`,
       ]);
     }
-  }, 30_000);
+  });
 
   it.each([
     ['only the outcomes', [route({ events: ['approved'] })]],
@@ -103,7 +103,7 @@ describe('a channel that announces requests and outcomes', () => {
       await eventually(async () => {
         await pass(1);
         expect(told(pager)).toEqual(['fine requested', 'fine approved']);
-      }, 20_000);
+      });
       for (let restart = 0; restart < restarts; restart += 1) {
         await running.stop();
         running = await world.notify(options);
@@ -114,11 +114,10 @@ describe('a channel that announces requests and outcomes', () => {
       await eventually(async () => {
         await pass(10);
         expect(told(pager).slice(2)).toEqual(['poison requested', 'poison approved']);
-      }, 20_000);
+      });
       await pass(120);
       expect(told(pager)).toHaveLength(4);
     },
-    60_000,
   );
 
   it('hears of each once and in order, also where two notifiers see every event', async () => {
@@ -137,5 +136,5 @@ describe('a channel that announces requests and outcomes', () => {
         `${call} approved`,
       ]);
     }
-  }, 30_000);
+  });
 });

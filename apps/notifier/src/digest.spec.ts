@@ -36,7 +36,7 @@ it('lists what is still pending in one message, and nothing at once', async () =
   expect(listed(channel.sent.slice(0, 1))).toEqual([['one', 'two']]);
   expect(channel.sent[0]?.map(({ kind }) => kind)).toEqual(['digest', 'digest']);
   expect(channel.updated).toEqual([]);
-}, 30_000);
+});
 
 it('sends what would expire before the next digest at once', async () => {
   const channel = createRecordingChannel();
@@ -62,7 +62,7 @@ it('sends a digest that fell due while no notifier ran once, after the start, an
     await running.stop();
   }
   expect(listed(channel.sent)).toEqual([['one', 'two']]);
-}, 40_000);
+});
 
 it('repeats one digest, and of it only what was not recorded, after a crash between sending and recording', async () => {
   const channel = createRecordingChannel();
@@ -86,7 +86,7 @@ it('repeats one digest, and of it only what was not recorded, after a crash betw
   await world.notify({ channels: [channel], routes: [digestEvery(everyMs)], clock });
   await eventually(() => expect(channel.sent).toHaveLength(1), waitMs);
   expect(listed(channel.sent)).toEqual([['two']]);
-}, 30_000);
+});
 
 it('lets one of several notifiers send the whole digest', async () => {
   const channel = createRecordingChannel();
@@ -101,4 +101,4 @@ it('lets one of several notifiers send the whole digest', async () => {
   await eventually(() => expect(channel.sent.length).toBeGreaterThan(0), waitMs);
   await new Promise((resolve) => setTimeout(resolve, 1_500));
   expect(firstSlot()).toHaveLength(1);
-}, 30_000);
+});

@@ -118,7 +118,7 @@ it('recipients who cannot be reached now hold up no other', async () => {
   const failures = (await world.deliveries()).filter(({ type }) => type === 'NotificationFailed');
   expect(failures.length).toBeGreaterThanOrEqual(2);
   for (const { data } of failures) expect(data).toMatchObject({ nextAttemptAt: expect.any(String) as string });
-}, 15_000);
+});
 
 it('a channel that fails is named in the readiness with the words of the other side, and the process is ready', async () => {
   let isDown = true;

@@ -58,7 +58,7 @@ const changesOf = async () =>
   });
 const until = async (isTrue: () => Promise<boolean>): Promise<void> => {
   for (let tries = 0; !(await isTrue()); tries += 1) {
-    if (tries > 100) throw new Error('it did not happen within 10 s');
+    if (tries > 1000) throw new Error('it did not happen within 100 s');
     await sleep(systemClock, 100);
   }
 };
@@ -93,7 +93,7 @@ it('the operator who is alice for two seconds is in the log', async () => {
     ({ type, data }) => type === 'ApprovalResponded' && data['approvalId'] === approvalId,
   );
   expect(vote).toMatchObject({ actor: { kind: 'person', id: 'alice' }, data: { credential: idOf('twin') } });
-}, 60_000);
+});
 
 it('names a twin that was added while the server was stopped, and its removal at the next start', async () => {
   await server?.stop();
@@ -108,7 +108,7 @@ it('names a twin that was added while the server was stopped, and its removal at
     [[idOf('twin')], []],
     [[], [idOf('twin')]],
   ]);
-}, 60_000);
+});
 
 it('says each start, what cannot be used, what the policy is, and who read the log', async () => {
   writeFileSync(tokensFile, '[{ "principal": ');
@@ -129,7 +129,7 @@ it('says each start, what cannot be used, what the policy is, and who read the l
   const processes = new Set((await log()).flatMap(({ data }) => data['processId'] ?? []));
   expect(processes.size).toBe(1);
   expect(JSON.stringify(await log())).not.toContain(tokenOf('twin'));
-}, 60_000);
+});
 
 it('tells in /readyz and in its metrics that a changed file cannot be used, until it can', async () => {
   const told = async () => {

@@ -35,7 +35,7 @@ export interface RunInLedger {
 }
 
 const lookEveryMs = 50;
-const untilMsMax = 20_000;
+const untilMsMax = 100_000;
 
 /** Opens one run of the ledger for a scenario. */
 export function openRun({ url, agentToken, approverToken }: LedgerAddress, runId: string): RunInLedger {

@@ -6,14 +6,13 @@ import { promisify } from 'node:util';
 import { scenarios, tryScenario } from '@countersign/conformance';
 import type { Decision } from '@countersign/contracts';
 import { createClient } from '@countersign/worker-sdk';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { hasPython, installPython, pythonOf } from '../../../test/python-environment.ts';
 import { eventually } from '../../../test/process/harness/wait.ts';
 import { agents, nestedInAgentFramework } from './agents.ts';
 import { stayingAgent, trySuite } from './kit-suite.ts';
 
 // Each start of the agent imports the framework, which takes a second or more on a busy machine.
-jest.setTimeout(60_000);
 
 const folder = join(import.meta.dirname, '..', '..', 'adapters', 'agent-framework');
 const environment = 'agent-framework';
@@ -86,7 +85,7 @@ if (hasPython) {
       running.child.stderr?.on('data', (text: Buffer) => (said += text.toString()));
       const decide = async () => {
         const line = new RegExp(`^refund waits for a person: ${url}/approvals/(\\w+)\n$`);
-        const approvalId = await eventually('the address', 30_000, () => line.exec(said)?.[1]);
+        const approvalId = await eventually('the address', () => line.exec(said)?.[1]);
         await approver.respond(approvalId, { decision });
       };
       const [{ stdout, stderr }] = await Promise.all([running, decide()]);

@@ -7,13 +7,10 @@ import {
   type Scenario,
 } from '@countersign/conformance';
 import { eventually } from '@countersign/message-bus/testing';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startKafkaBroker } from '../../../test/kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from '../../../test/kafka/worker-sdk/ledger-behind-kafka.ts';
 import { agentOf } from './kit-suite.ts';
-
-// Longer than all waits of a test, and than the start of the topics.
-jest.setTimeout(60_000);
 
 let brokers: readonly string[];
 let ledger: LedgerBehindKafka;

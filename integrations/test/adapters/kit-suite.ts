@@ -10,11 +10,10 @@ import {
   type Capabilities,
   type KitServer,
 } from '@countersign/conformance';
-import { afterAll, beforeAll, describe, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, it } from '@jest/globals';
 import { agents } from './agents.ts';
 
 // A busy machine takes this long for a scenario with several processes.
-jest.setTimeout(60_000);
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const columns = {

@@ -104,7 +104,7 @@ if (process.platform === 'linux' && process.arch === 'x64') {
     };
     const approver = { url: server.url, token: server.approverToken };
     const { stdout, stderr } = await whileDeciding('approve', approver, () =>
-      run(node20, ['approval.js'], { cwd: app, env, timeout: 20_000 }),
+      run(node20, ['approval.js'], { cwd: app, env, timeout: 100_000 }),
     );
     expect(stderr).toBe('');
     expect(JSON.parse(stdout)).toEqual({

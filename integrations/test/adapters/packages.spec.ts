@@ -67,7 +67,7 @@ it('a program of the worker SDK is bundled whole without kafkajs', async () => {
   const alone = join(folder, 'bundled');
   cpSync(bundled, alone, { recursive: true });
   expect((await run(process.execPath, ['program.js'], { cwd: alone })).stdout).toBe('function function function\n');
-}, 60_000);
+});
 
 it('a worker with Kafka says which package is missing', async () => {
   const program = `
@@ -173,7 +173,6 @@ describe('an example that is run as its README says', () => {
       const names = [...new Set([...before.keys(), ...after.keys()])];
       expect(names.filter((file) => before.get(file) !== after.get(file))).toEqual(own);
     },
-    30_000,
   );
 
   it.each(['ai-sdk', 'langchain', 'mastra', 'openai-agents', 'ag-ui', 'a2a'])(
@@ -181,14 +180,13 @@ describe('an example that is run as its README says', () => {
     async (name) => {
       const start = await copied(name);
       const ended = shell(start);
-      await eventually('a pending approval', 20_000, async () => (await pending())[0]);
+      await eventually('a pending approval', async () => (await pending())[0]);
       // A person decides later than the agent pauses. AG-UI and A2A have no way to tell a running agent of a denial.
       await setTimeout(500);
       const { stdout } = await whileDeciding('deny', approver(), () => ended);
       expect(stdout).toMatch(/^The result of the refund: .*denied/im);
       expect(stdout).not.toContain('refunded');
     },
-    30_000,
   );
 
   it.each(['ai-sdk', 'mastra', 'langchain', 'openai-agents', 'ag-ui', 'a2a', 'worker-sdk'])(
@@ -197,7 +195,6 @@ describe('an example that is run as its README says', () => {
       const command = `COUNTERSIGN_TOKEN=cs_wrong ${await copied(name)}`;
       await expect(shell(command)).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/token/i) });
     },
-    30_000,
   );
 
   it('says in one line where the tokens come from when there are none', async () => {
@@ -220,7 +217,7 @@ describe('an example that is run as its README says', () => {
     const post = async (body: string) =>
       (await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body })).text().catch(String);
     try {
-      await eventually('the start of the server', 20_000, () => post('no JSON').then(String, () => undefined));
+      await eventually('the start of the server', () => post('no JSON').then(String, () => undefined));
       const bodies = ['', 'no JSON', 'null', '{}'];
       for (const body of bodies) expect(await post(body)).toContain('"type":"RUN_ERROR"');
       const input = { threadId: 'bodies', runId: 'r1', messages: [], tools: [], context: [], state: {} };
@@ -228,7 +225,7 @@ describe('an example that is run as its README says', () => {
     } finally {
       child.kill();
     }
-  }, 30_000);
+  });
 
   it('the chat route refuses a body that is no chat with 400, and streams a chat up to the question', async () => {
     await shell('cp node_modules/@countersign/ai-sdk/examples/{chat-route,model}.ts .');
@@ -256,7 +253,7 @@ describe('an example that is run as its README says', () => {
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 200]);
     for (const { body } of answers.slice(0, -1)) expect(JSON.parse(body)).toEqual({ error: expect.any(String) });
     expect(answers.at(-1)?.body).toContain('"type":"tool-approval-request"');
-  }, 30_000);
+  });
 });
 
 describe('an example with Countersign in its own process', () => {
@@ -285,26 +282,22 @@ describe('an example with Countersign in its own process', () => {
     ['langchain', 'refunds.ts'],
     ['mastra', 'refund.ts'],
     ['openai-agents', 'refund.ts'],
-  ])(
-    '%s runs with its scripted model, and ends after an approval',
-    async (adapter, program) => {
-      const port = await freePort();
-      const url = `http://127.0.0.1:${String(port)}`;
-      const cwd = folderOf(adapter, program);
-      const settings = { COUNTERSIGN_PORT: String(port), COUNTERSIGN_URL: url, COUNTERSIGN_LOG_LEVEL: 'warn' };
-      const ended = run(process.execPath, ['around.ts'], { cwd, env: { ...inheritedEnvironment(), ...settings } });
-      const tokens = join(cwd, 'data', 'tokens.json');
-      await eventually(`the start of Countersign in ${adapter}`, 30_000, () => existsSync(tokens) || undefined);
-      const { stdout } = await whileDeciding('approve', { url, token: readTokens(cwd).me }, () => ended);
-      const waiting = `Decide: ${url}/approvals/`;
-      expect(stdout.split('\n').filter((line) => !line.startsWith(waiting))).toEqual([
-        'The result of the refund: {"refunded":50}',
-        '',
-      ]);
-      expect(stdout).toContain(waiting);
-    },
-    60_000,
-  );
+  ])('%s runs with its scripted model, and ends after an approval', async (adapter, program) => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${String(port)}`;
+    const cwd = folderOf(adapter, program);
+    const settings = { COUNTERSIGN_PORT: String(port), COUNTERSIGN_URL: url, COUNTERSIGN_LOG_LEVEL: 'warn' };
+    const ended = run(process.execPath, ['around.ts'], { cwd, env: { ...inheritedEnvironment(), ...settings } });
+    const tokens = join(cwd, 'data', 'tokens.json');
+    await eventually(`the start of Countersign in ${adapter}`, () => existsSync(tokens) || undefined);
+    const { stdout } = await whileDeciding('approve', { url, token: readTokens(cwd).me }, () => ended);
+    const waiting = `Decide: ${url}/approvals/`;
+    expect(stdout.split('\n').filter((line) => !line.startsWith(waiting))).toEqual([
+      'The result of the refund: {"refunded":50}',
+      '',
+    ]);
+    expect(stdout).toContain(waiting);
+  });
 
   it('says in which folder the tokens of people are', async () => {
     const [cwd, port] = [join(app, 'in-process'), await freePort()];
@@ -316,9 +309,9 @@ describe('an example with Countersign in its own process', () => {
     const settings = { COUNTERSIGN_DATA: data, COUNTERSIGN_PORT: String(port), COUNTERSIGN_LOG_LEVEL: 'warn' };
     const ended = run(process.execPath, ['in-process.ts'], { cwd, env: { ...inheritedEnvironment(), ...settings } });
     const file = join(data, 'tokens.json');
-    await eventually('the start of Countersign', 30_000, () => existsSync(file) || undefined);
+    await eventually('the start of Countersign', () => existsSync(file) || undefined);
     const token = readTokens(join(cwd, 'other')).me;
     const { stdout } = await whileDeciding('approve', { url, token }, () => ended);
     expect(stdout).toContain(`Decide at ${url} with the token of "me" in ${file}.\n`);
-  }, 60_000);
+  });
 });

@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, expect, it, jest } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import { hasPython, installPython, pythonOf } from '../../../test/python-environment.ts';
 import { agents } from './agents.ts';
 import { stayingAgent, trySuite } from './kit-suite.ts';
-
-jest.setTimeout(60_000);
 
 const folder = join(import.meta.dirname, '..', '..', 'adapters', 'python');
 const environment = 'client';

@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, jest, beforeAll } from '@jest/globals';
+import { describe, expect, it, beforeAll } from '@jest/globals';
 import type { Decision } from '@countersign/contracts';
 import { createClient } from '@countersign/worker-sdk';
 import { hasPython, installPython } from '../../../test/python-environment.js';
 import { cleanUpAfterAll, onCleanup, temporaryFolder } from '../../../test/process/harness/cleanup.js';
 import { install, type Installation } from '../../../test/process/harness/standalone.js';
 import { eventually } from '../../../test/process/harness/wait.js';
-
-jest.setTimeout(60_000);
 
 const example = join(import.meta.dirname, '..', '..', 'examples', 'python', 'agent.py');
 let python: string;
@@ -54,7 +52,7 @@ function startAgentWith(env: Readonly<Record<string, string>>, folder: string, .
 /** Responds to the approval of a run as soon as there is one. */
 async function decide(runId: string, decision: Decision, reason?: string): Promise<void> {
   const me = createClient({ url: `http://127.0.0.1:${String(countersign.port)}`, token: countersign.tokens.me });
-  const approval = await eventually('an approval', 20_000, async () => {
+  const approval = await eventually('an approval', async () => {
     const { approvals } = await me.listApprovals({ runId });
     return approvals[0];
   });
@@ -163,7 +161,7 @@ if (hasPython) {
       const args = ['--run', 'kill', '--lease', '1', '--command', command];
       const first = startAgent(folder, ...args);
       await decide('kill', { type: 'approve' });
-      await eventually('the command', 20_000, () => (existsSync(join(folder, 'log')) ? true : undefined));
+      await eventually('the command', () => (existsSync(join(folder, 'log')) ? true : undefined));
       first.kill();
       await first.ended;
       const second = startAgent(folder, ...args);

@@ -48,15 +48,11 @@ it.concurrent.each([
     () => openTelegramServer(telegramConfig.botToken.reveal()),
     (apiUrl: string) => createTelegramChannel({ ...telegramConfig, apiUrl }, { publicUrl }),
   ],
-] as const)(
-  '%s that hangs is given up within 15 s',
-  async (_name, open, create) => {
-    const server = await open();
-    server.next.push('hang');
-    const from = performance.now();
-    expect(await create(server.url).send([sampleNotice()], { signal })).toMatchObject({ status: 'failed' });
-    expect(performance.now() - from).toBeLessThan(15_000);
-    await server.close();
-  },
-  30_000,
-);
+] as const)('%s that hangs is given up within 15 s', async (_name, open, create) => {
+  const server = await open();
+  server.next.push('hang');
+  const from = performance.now();
+  expect(await create(server.url).send([sampleNotice()], { signal })).toMatchObject({ status: 'failed' });
+  expect(performance.now() - from).toBeLessThan(15_000);
+  await server.close();
+});

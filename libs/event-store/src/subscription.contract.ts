@@ -32,7 +32,7 @@ function watch(store: EventStore, after: number, handler: Partial<SubscriptionHa
 }
 
 async function until(condition: () => boolean, what: string): Promise<void> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 100_000;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`waited too long for ${what}`);
     await delay(2);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FencedError } from './exclusive-progress.js';
 import type { ExclusiveProgress, Turn } from './exclusive-progress.js';
-import { eventually as eventuallyWithin } from './testing/eventually.js';
+import { eventually } from './testing/eventually.js';
 
 /** Several processes that share one progress, with nothing stored yet, and a test's control over them. */
 export interface ExclusiveProgressHarness {
@@ -16,14 +16,8 @@ export interface ExclusiveProgressHarness {
 
 /**
  * The contract of every exclusive progress.
- * @param options `withinMs`: the limit of a takeover, also from a hung process. Default: 5,000.
  */
-export function exclusiveProgressContract(
-  name: string,
-  open: () => Promise<ExclusiveProgressHarness>,
-  options: { readonly withinMs?: number } = {},
-): void {
-  const eventually = (check: () => void | Promise<void>): Promise<void> => eventuallyWithin(check, options.withinMs);
+export function exclusiveProgressContract(name: string, open: () => Promise<ExclusiveProgressHarness>): void {
   describe(`exclusive progress: ${name}`, () => {
     let harness: ExclusiveProgressHarness;
     let stopped: AbortController;

@@ -3,18 +3,12 @@ import { describeCrashes } from './crashes.contract.js';
 import { describeDelivery, describeOrder, describeProgress } from './delivery.contract.js';
 import { describeFailures, describeParkedMessages } from './failures.contract.js';
 import type { BusUnderTest, MessageBusHarness } from './testing/bus-under-test.js';
-import { eventually as eventuallyWithin } from './testing/eventually.js';
+import { eventually } from './testing/eventually.js';
 
 /**
  * The contract of every message bus.
- * @param options `withinMs`: the limit of a delivery, including a new member's join. Default: 5,000.
  */
-export function messageBusContract(
-  name: string,
-  open: () => Promise<MessageBusHarness>,
-  options: { readonly withinMs?: number } = {},
-): void {
-  const eventually: BusUnderTest['eventually'] = (check) => eventuallyWithin(check, options.withinMs);
+export function messageBusContract(name: string, open: () => Promise<MessageBusHarness>): void {
   describe(`the message bus: ${name}`, () => {
     let harness: MessageBusHarness;
     beforeEach(async () => {

@@ -96,11 +96,11 @@ export interface InboxPage {
 /** One browser for all tests of the calling spec. */
 export function useBrowser(): () => Browser {
   // A test starts a server, and waits for a page some times in a row.
-  jest.setTimeout(120_000);
+  jest.setTimeout(180_000);
   let browser: Browser | undefined;
   beforeAll(async () => {
     browser = await launchChromium();
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
   });
@@ -120,7 +120,7 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
   });
   onCleanup(() => context.close());
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(100_000);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {

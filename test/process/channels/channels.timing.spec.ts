@@ -51,10 +51,10 @@ describe('standalone with channels', () => {
     const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' };
     const installed = await install({ ...reach.env, ...traced }, reach.folder);
     const approvalId = await ask(installed, 'call-1');
-    await eventually('a card in Slack', 30_000, () => reach.slack.calls().length > 0 || undefined);
-    await eventually('a card in Telegram', 30_000, () => reach.telegram.calls().length > 0 || undefined);
+    await eventually('a card in Slack', () => reach.slack.calls().length > 0 || undefined);
+    await eventually('a card in Telegram', () => reach.telegram.calls().length > 0 || undefined);
     expect(await pressInSlack(installed.port, buttonOf(reach, 'approve'))).toBe(200);
-    await eventually('the copies', 30_000, () => {
+    await eventually('the copies', () => {
       const methods = [...reach.slack.calls(), ...reach.telegram.calls()].map(({ method }) => method);
       return (methods.includes('chat.update') && methods.includes('editMessageText')) || undefined;
     });
@@ -62,7 +62,7 @@ describe('standalone with channels', () => {
       state: 'approved',
       responses: [{ respondedBy: 'me', via: 'ops-slack' }],
     });
-    await eventually('the webhook', 30_000, () => reach.hooks.received.length > 0 || undefined);
+    await eventually('the webhook', () => reach.hooks.received.length > 0 || undefined);
     const [hook] = reach.hooks.received;
     const told = new Webhook(webhookSecret).verify(hook?.body ?? '', hook?.headers as Record<string, string>);
     expect(told).toMatchObject({ type: 'approval.approved', data: { approvalId } });
@@ -70,7 +70,6 @@ describe('standalone with channels', () => {
     expect(await pressInTelegram(installed.port, late.inline_keyboard[0]?.[1]?.callback_data ?? '')).toBe(200);
     await eventually(
       'the late one is told',
-      30_000,
       () =>
         reach.telegram
           .calls()
@@ -79,7 +78,7 @@ describe('standalone with channels', () => {
           ) || undefined,
     );
     const spans = (): string => collector.received.map(({ body }) => body).join('\n');
-    await eventually('the spans', 30_000, () => spans().includes('POST /v1/tool-calls') || undefined);
+    await eventually('the spans', () => spans().includes('POST /v1/tool-calls') || undefined);
     const everything = JSON.stringify([
       spans(),
       reach.slack.received,
@@ -99,29 +98,25 @@ describe('standalone with channels', () => {
     const installed = await install(reach.env, reach.folder);
     const { sockets } = reach.slack;
     const approvalId = await ask(installed, 'call-1');
-    await eventually('a card in Slack', 30_000, () => reach.slack.calls().length > 0 || undefined);
-    await eventually('the connection', 30_000, () => sockets.connected() > 0 || undefined);
+    await eventually('a card in Slack', () => reach.slack.calls().length > 0 || undefined);
+    await eventually('the connection', () => sockets.connected() > 0 || undefined);
     const { action_id: actionId, value } = buttonOf(reach, 'approve');
     expect(await pressInSlack(installed.port, { action_id: actionId, value })).toBe(404);
     expect(await stateOf(installed, approvalId)).toMatchObject({ state: 'pending' });
     const press = interactive(slackPress(actionId, value));
     expect((await sockets.deliver(press)).afterMs).toBeLessThan(3_000);
     await sockets.deliver(press);
-    await eventually('the answer', 30_000, async () => {
+    await eventually('the answer', async () => {
       const { state } = (await stateOf(installed, approvalId)) as { readonly state: string };
       return state === 'approved' || undefined;
     });
     expect(await stateOf(installed, approvalId)).toMatchObject({
       responses: [{ respondedBy: 'me', via: 'ops-slack' }],
     });
-    await eventually(
-      'the copy',
-      30_000,
-      () => reach.slack.calls().some(({ method }) => method === 'chat.update') || undefined,
-    );
+    await eventually('the copy', () => reach.slack.calls().some(({ method }) => method === 'chat.update') || undefined);
     expect(reach.slack.calls().some(({ method }) => method === 'views.open')).toBe(false);
     expect(await installed.server().stop()).toEqual({ code: 0, signal: null });
-    await eventually('its connection to end', 30_000, () => sockets.connected() === 0 || undefined);
+    await eventually('its connection to end', () => sockets.connected() === 0 || undefined);
     expect(sockets.violations).toEqual([]);
     expect(installed.server().output()).not.toMatch(/xapp-1|xoxb-1|ticket/);
   }, 180_000);
@@ -130,7 +125,7 @@ describe('standalone with channels', () => {
     const reach = await openReach(['{ to: [mail] }']);
     const installed = await install(reach.env, reach.folder);
     const asked = await Promise.all([ask(installed, 'call-1', 'run-1'), ask(installed, 'call-2', 'run-2')]);
-    await eventually('the mail', 30_000, () => reach.mail.raw.length > 0 || undefined);
+    await eventually('the mail', () => reach.mail.raw.length > 0 || undefined);
     const mails = await reach.mail.mails();
     expect(mails).toHaveLength(1);
     expect(mails[0]).toMatchObject({ subject: '2 approvals are waiting for you', to: ['me@example.com'] });
@@ -186,7 +181,7 @@ describe('standalone with channels', () => {
     for (let n = 1; n <= 8; n += 1) await ask(installed, `call-${String(n)}`, `run-${String(n)}`);
     const cards = (): readonly string[] =>
       reach.slack.calls().map(({ args }) => /Run: (run-\d)/.exec(JSON.stringify(args))?.[1] ?? '');
-    await eventually('every card', 60_000, () => new Set(cards()).size === 8 || undefined);
+    await eventually('every card', () => new Set(cards()).size === 8 || undefined);
     expect(cards().length).toBeLessThanOrEqual(9);
   }, 180_000);
 });

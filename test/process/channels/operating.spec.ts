@@ -60,19 +60,15 @@ describe('countersign channels', () => {
     const body = { ok: false, error_code: 400, description: 'Bad Request: chat not found' };
     reach.telegram.next.push(...Array.from({ length: 3 }, () => ({ status: 400, body })));
     await ask(installed, 'run-1');
-    await eventually('status to say so', 60_000, async () => (await status()).includes('pager: off') || undefined);
+    await eventually('status to say so', async () => (await status()).includes('pager: off') || undefined);
     const why =
       /ops-telegram: failing[\s\S]*ops-telegram is failing: Telegram answers 400: Bad Request: chat not found/;
-    await eventually('status to say why', 25_000, async () => why.test(await status()) || undefined);
+    await eventually('status to say why', async () => why.test(await status()) || undefined);
     await installed.restart();
-    await eventually('status to say so again', 60_000, async () => /pager: off/.test(await status()) || undefined);
-    await eventually(
-      'the other one to be well',
-      60_000,
-      async () => (await status()).includes('ops-slack: ok') || undefined,
-    );
+    await eventually('status to say so again', async () => /pager: off/.test(await status()) || undefined);
+    await eventually('the other one to be well', async () => (await status()).includes('ops-slack: ok') || undefined);
     await ask(installed, 'run-2');
-    await eventually('the other channel', 30_000, () => reach.slack.calls().length >= 2 || undefined);
+    await eventually('the other channel', () => reach.slack.calls().length >= 2 || undefined);
     expect(reach.hooks.received).toHaveLength(1);
   }, 240_000);
 });
@@ -89,7 +85,7 @@ test('the receiver of the documentation takes what is signed, and nothing else',
   const url = `http://127.0.0.1:${String(port)}`;
   const forged = (): Promise<Response | undefined> =>
     fetch(url, { method: 'POST', body: '{"type":"approval.approved","data":{}}' }).catch(() => undefined);
-  const refused = await eventually('the receiver to listen', 30_000, forged);
+  const refused = await eventually('the receiver to listen', forged);
   expect(refused.status).toBe(401);
   const folder = temporaryFolder();
   const channels = join(folder, 'channels.yaml');
@@ -97,5 +93,5 @@ test('the receiver of the documentation takes what is signed, and nothing else',
   writeFileSync(channels, `version: 1\nchannels: [${entry}]\n`);
   const place = { folder, port, env: { COUNTERSIGN_CHANNELS: channels, HOOK_SECRET: webhookSecret } };
   expect(await runCli(place, ['channels', 'test', 'pager'])).toMatchObject({ code: 0 });
-  await eventually('what it prints', 30_000, () => printed.includes('toolcall.blocked tc_test') || undefined);
+  await eventually('what it prints', () => printed.includes('toolcall.blocked tc_test') || undefined);
 }, 120_000);

@@ -19,7 +19,7 @@ export interface Pty {
 }
 
 const home = '\u001b[H';
-const withinMs = 30_000;
+const withinMs = 100_000;
 /** The wait ends after 2 s, because some keys change nothing on the screen. */
 const redrawWaitsMax = 50;
 

@@ -50,7 +50,7 @@ async function ask(gateway: Server, toolCallId: string, call: object): Promise<T
   const calls = [{ toolCallId, arguments: { amount: 1 }, ...call }];
   const body = { runId: 'run-1', calls };
   // A gateway whose clock is off is never ready; before it serves, it answers 503 or not at all.
-  const asked = await eventually('an answer', 60_000, async () => {
+  const asked = await eventually('an answer', async () => {
     const answer = await post(gateway, 'agent-token', '/v1/tool-calls', body).catch(() => undefined);
     return answer?.status === 503 ? undefined : answer;
   });
@@ -66,7 +66,7 @@ async function stateOf({ http }: Server, { callId }: ToolCallView): Promise<stri
 
 async function metricOf({ http }: Server, name: string): Promise<number> {
   // The server that says what a gateway waits for ends when the gateway itself serves.
-  const { text } = await eventually('its metrics', 60_000, () =>
+  const { text } = await eventually('its metrics', () =>
     http.send({ method: 'GET', path: '/metrics' }).catch(() => undefined),
   );
   return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
@@ -92,7 +92,7 @@ test('a projector that is 10 minutes ahead fires nothing, and says so; one whose
   const first = await claim('w1');
   expect(first.status).toBe(200);
   const position = Number(first.headers['countersign-position']);
-  await eventually('the projector to know the calls', 60_000, async () =>
+  await eventually('the projector to know the calls', async () =>
     (await metricOf(ahead, 'countersign_projection_position')) >= position ? true : undefined,
   );
   await sleep(2000);
@@ -102,7 +102,7 @@ test('a projector that is 10 minutes ahead fires nothing, and says so; one whose
   expect((await claim('w2')).status).toBe(409);
 
   const right = await startRole('projector', env);
-  await eventually('the short one to expire', 60_000, async () =>
+  await eventually('the short one to expire', async () =>
     (await stateOf(gateway, short)) === 'expired' ? true : undefined,
   );
   expect(await Promise.all([silent, long, claimed].map((call) => stateOf(gateway, call)))).toEqual([

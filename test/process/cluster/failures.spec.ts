@@ -23,7 +23,7 @@ describe('a gateway and its event store', () => {
     const away = await gateway.http.send({ ...request, timeoutMs: 30_000 });
     expect(away).toMatchObject({ status: 503, body: { code: 'unavailable' } });
     await openStoreServer(port, folder);
-    await eventually('the gateway to be ready', 30_000, async () =>
+    await eventually('the gateway to be ready', async () =>
       (await readinessOf(gateway))?.status === 200 ? true : undefined,
     );
     expect(await gateway.http.send(request)).toMatchObject({ status: 200, body: first.body });
@@ -37,7 +37,7 @@ describe('a gateway and its event store', () => {
     await gateway.ready();
     await store.setFaults({ latencyMs: 1500 });
     const inFlight = gateway.http.send({ method: 'POST', path: '/v1/tool-calls', token: 'agent-token', body });
-    await eventually('the append to be on its way', 10_000, async () =>
+    await eventually('the append to be on its way', async () =>
       (await store.calls()).some((call) => /append/i.test(call)) ? true : undefined,
     );
     const stopped = gateway.stop();
@@ -78,7 +78,7 @@ describe('projectors side by side, with Kafka away', () => {
       ...{ method: 'POST', path: '/v1/tool-calls', token: 'agent-token', body: { runId: 'run-1', calls } },
     });
     expect(requested.status).toBe(201);
-    const log = await eventually('every approval to expire', 30_000, async () => {
+    const log = await eventually('every approval to expire', async () => {
       const { text } = await gateway.http.send({ method: 'GET', path: '/v1/audit/events', token: 'ann-token' });
       return text.split('ApprovalExpired').length > 20 ? text : undefined;
     });

@@ -49,7 +49,7 @@ function callOf(answer: HttpAnswer): CallView {
 describe('gateways over one event store', () => {
   test('are ready with a warning while their user may delete streams', async () => {
     const { a } = await openPair();
-    const note = await eventually('the warning', 30_000, async () => {
+    const note = await eventually('the warning', async () => {
       const { status, body } = await a.http.send({ method: 'GET', path: '/readyz' });
       expect(status).toBe(200);
       return (body as { checks: Record<string, { note?: string }> }).checks['event-store-rights']?.note;
@@ -115,7 +115,7 @@ describe('gateways over one event store', () => {
     const first = await request(a, 'call-1');
     const second = await request(b, 'call-2');
     const position = String(first.headers['countersign-position']);
-    const after = await eventually('the second call alone', 30_000, async () => {
+    const after = await eventually('the second call alone', async () => {
       const answer = await b.http.send({
         method: 'GET',
         path: `/v1/audit/events?after=${position}`,
@@ -139,19 +139,19 @@ describe('a person who is removed from the tokens file of the gateways', () => {
     const body = { toolName: 'delete_file', match: { any: true }, expiresInMs: 3_600_000, reason: 'a test' };
     const granted = await a.http.send({ method: 'POST', path: '/v1/grants', token: 'me-token', body });
     expect(granted.status).toBe(201);
-    await eventually('the grant to cover a call on the other gateway', 30_000, async () =>
+    await eventually('the grant to cover a call on the other gateway', async () =>
       callOf(await request(b, `before-${randomUUID()}`)).state === 'allowed' ? true : undefined,
     );
     writeFileSync(file, JSON.stringify(tokenEntries.filter(({ principal }) => principal !== 'me')));
     for (const one of gateways) {
-      await eventually('the changed tokens', 30_000, async () => {
+      await eventually('the changed tokens', async () => {
         const { status } = await one.http.send({ method: 'GET', path: '/v1/approvals', token: 'me-token' });
         return status === 401 ? true : undefined;
       });
       expect(callOf(await request(one, `after-${randomUUID()}`)).state).toBe('awaiting_approval');
     }
     // Each process records the rights that it began with, and their end.
-    const changes = await eventually('the record of both gateways', 30_000, async () => {
+    const changes = await eventually('the record of both gateways', async () => {
       const { text } = await a.http.send({ method: 'GET', path: '/v1/audit/events', token: 'ann-token' });
       const events = text.split('\n').filter((line) => line.includes('"configures":"tokens"'));
       return events.length < 4 ? undefined : events.map((line) => (JSON.parse(line) as { data: Changed }).data);

@@ -58,7 +58,7 @@ test('the root key of a cluster is rotated while its gateways take calls, killed
   expect((await rotate()).code).toBe(0);
   keeper = await startKeeper();
   await keeper.ready();
-  await eventually('a call to be taken', 20_000, async () =>
+  await eventually('a call to be taken', async () =>
     (await requestSecrets(a, 'last')).status === 201 ? true : undefined,
   );
   over.abort();
@@ -66,7 +66,7 @@ test('the root key of a cluster is rotated while its gateways take calls, killed
   process.stdout.write(`${String(recorded.length)} calls, statuses ${[...statuses].join(' ')}\n`);
   for (const name of [...recorded, 'last']) {
     for (const gateway of [a, b]) {
-      await eventually(`${name} to be read`, 20_000, async () =>
+      await eventually(`${name} to be read`, async () =>
         JSON.stringify(await viewOn(gateway, name)).includes(inArgument) ? true : undefined,
       );
     }

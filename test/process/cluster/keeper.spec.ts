@@ -67,7 +67,7 @@ test('the first keeper on the log of processes without keys says what becomes of
   expect((await requestSecrets(a)).status).toBe(201);
   const { keeper, startKeeper } = await openKeeper(storeUrl(port));
   const told = 'these keys are new, and the log has events that were recorded without them';
-  await eventually('the warning', 30_000, () => (keeper.output().includes(told) ? true : undefined));
+  await eventually('the warning', () => (keeper.output().includes(told) ? true : undefined));
   await keeper.stop();
   const again = await startKeeper();
   await again.ready();
@@ -92,7 +92,7 @@ test('without the keeper no secret is recorded once the loans have ended, calls 
   expect((await a.http.send({ method: 'GET', path: plainPath, token: 'ann-token' })).status).toBe(200);
   await (await startKeeper()).ready();
   await untilRecorded(b, 'again');
-  await eventually('the values to be read again', 20_000, async () =>
+  await eventually('the values to be read again', async () =>
     JSON.stringify(await viewOn(a, 'again')).includes(inArgument) ? true : undefined,
   );
   expect(placesOf(world)).toEqual([]);
@@ -104,7 +104,7 @@ test('without the keeper no secret is recorded once the loans have ended, calls 
   b.kill('SIGCONT');
   await pending;
   await untilRecorded(b, 'after');
-  await eventually('its values to be read', 20_000, async () =>
+  await eventually('its values to be read', async () =>
     JSON.stringify(await viewOn(a, 'after')).includes(inArgument) ? true : undefined,
   );
   expect(await untilErasedOn(b)).toMatchObject(erased);
@@ -113,7 +113,7 @@ test('without the keeper no secret is recorded once the loans have ended, calls 
 const plainPath = `/v1/tool-calls/${deriveCallId('default', 'run-2', 'plain')}`;
 
 const untilRecorded = (gateway: Server, toolCallId: string): Promise<true> =>
-  eventually('the call to be recorded', 20_000, async () =>
+  eventually('the call to be recorded', async () =>
     (await requestSecrets(gateway, toolCallId)).status < 300 ? true : undefined,
   );
 
@@ -128,7 +128,7 @@ test('an erasure that a crash cut short is taken back without a proof, and finis
   await expect(erase(a)).rejects.toThrow();
   expect(await a.exited).toEqual({ code: null, signal: 'SIGKILL' });
   expect(await untilErasedOn(b)).toMatchObject(erased);
-  await eventually('the values to be read again', 30_000, async () =>
+  await eventually('the values to be read again', async () =>
     JSON.stringify(await viewOn(b)).includes(inOutput) ? true : undefined,
   );
   const again = await start({ COUNTERSIGN_CRASH_AT: 'erase.recorded:1' });
@@ -138,7 +138,7 @@ test('an erasure that a crash cut short is taken back without a proof, and finis
   expect(await keeper.exited).toEqual({ code: null, signal: 'SIGKILL' });
   await (await startKeeper()).ready();
   expect(await untilErasedOn(b)).toMatchObject(erased);
-  const answer = await eventually('an answer', 20_000, async () => {
+  const answer = await eventually('an answer', async () => {
     const { status, body } = await erase(b);
     return status === 200 ? body : undefined;
   });

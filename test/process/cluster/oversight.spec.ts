@@ -53,7 +53,7 @@ test('the oversight report of each gateway counts each decision and each expiry 
   );
   expect(statuses).toEqual(long.map(() => [200, 409]));
 
-  const report = await eventually('every expiry', 30_000, async () => {
+  const report = await eventually('every expiry', async () => {
     const found = await reportOf(a);
     return found.total.expiries === short.length ? found : undefined;
   });

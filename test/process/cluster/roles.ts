@@ -73,7 +73,7 @@ export function readinessOf({ http }: Server): Promise<HttpAnswer | undefined> {
 /** Waits until a process is not ready and reports this about a check. */
 export async function untilWaitingFor(server: Server, check: string, why: RegExp): Promise<void> {
   let last = '';
-  await eventually(`${check} to fail with ${String(why)}`, 60_000, async () => {
+  await eventually(`${check} to fail with ${String(why)}`, async () => {
     const answer = await readinessOf(server);
     last = answer?.text ?? last;
     const { checks } = (answer?.body ?? {}) as { checks?: Record<string, { status: string; why?: string }> };

@@ -101,7 +101,7 @@ export const viewOn = async ({ http }: Server, toolCallId = 'call'): Promise<unk
 export const erased = { state: 'succeeded', arguments: { password: '[erased]' }, output: { apiKey: '[erased]' } };
 
 export const untilErasedOn = (gateway: Server, toolCallId = 'call'): Promise<unknown> =>
-  eventually('the values to read as erased', 30_000, async () => {
+  eventually('the values to read as erased', async () => {
     const view = await viewOn(gateway, toolCallId);
     return JSON.stringify(view).includes('[erased]') ? view : undefined;
   });

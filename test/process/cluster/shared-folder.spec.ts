@@ -64,4 +64,4 @@ test('a process that still has the folder of the keys refuses to start, names th
   expect(output()).toContain(
     'COUNTERSIGN_KEYS_FOLDER: is for the keeper alone, because processes share no folder of keys: start the role keeper with it, unset it here, and set COUNTERSIGN_KEEPER_URL (docs/privacy.md)',
   );
-}, 60_000);
+});

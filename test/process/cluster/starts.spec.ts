@@ -44,7 +44,7 @@ test('the roles without tokens record their start too: version, and the digest o
   ]);
   await gateway.ready();
   const path = '/v1/audit/events?types=ProcessStarted';
-  const started = await eventually('the starts', 60_000, async () => {
+  const started = await eventually('the starts', async () => {
     const { status, text } = await gateway.http.send({ method: 'GET', path, token: 'ann-token' });
     const lines = status === 200 ? text.trimEnd().split('\n') : [];
     const all = lines.map((line) => (JSON.parse(line) as { readonly data: Started }).data);

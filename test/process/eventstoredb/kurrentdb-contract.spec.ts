@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, jest } from '@jest/globals';
+import { afterAll, beforeAll } from '@jest/globals';
 import { eventStoreContract } from '@countersign/event-store/testing';
 import { startServerProcess } from '../../eventstoredb-server/server-process.ts';
 import type { ServerProcess } from '../../eventstoredb-server/server-process.ts';
 import { openedOn } from '../../eventstoredb-server/opened-on.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(60_000);
 
 // The server runs in a separate process, because it uses the generated messages of the other client.
 let server: ServerProcess;

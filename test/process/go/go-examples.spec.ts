@@ -2,16 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { scenariosFor, startKitServer, tryScenario, type KitServer } from '@countersign/conformance';
 import { createClient, type Client } from '@countersign/worker-sdk';
 import { agents } from '../../../integrations/test/adapters/agents.ts';
 import { buildGo, describeWithGo, mailsIn, runGo, testGo, type GoProgram } from '../../go-examples.ts';
 import { eventually } from '../harness/wait.js';
 import { startTamperingProxy } from './tampering-proxy.ts';
-
-// Longer than all waits of a test, and than a first build without Go's cache.
-jest.setTimeout(60_000);
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const cli = join(root, 'apps', 'cli', 'bin', 'countersign.js');
@@ -51,7 +48,7 @@ function openRun(url = server.url): Run {
         env,
       ),
     approvalOf: (toolCallId) =>
-      eventually(`the approval of ${toolCallId}`, 20_000, async () => {
+      eventually(`the approval of ${toolCallId}`, async () => {
         const { approvals } = await approver.listApprovals({ runId, state: 'pending' });
         return approvals.find((approval) => approval.toolCallId === toolCallId);
       }),
@@ -63,7 +60,7 @@ describeWithGo(() => {
     const run = openRun();
     const program = run.go();
     const { approvalId, proposal } = await run.approvalOf('call_2');
-    await eventually('the first result', 20_000, () => (program.results().length === 1 ? true : undefined));
+    await eventually('the first result', () => (program.results().length === 1 ? true : undefined));
     expect(mailsIn(run.outbox)).toEqual(['ada@example.com']);
     await approver.respond(approvalId, { decision: { type: 'approve' }, proposalDigest: proposal.digest });
     const { code, results } = await program.ended;
@@ -98,7 +95,7 @@ describeWithGo(() => {
   it('reports unknown after a kill inside the tool, and does not run it again', async () => {
     const run = openRun();
     const first = run.go('-takes', '1h', '-lease', '1s');
-    await eventually('the mail', 20_000, () => (mailsIn(run.outbox).length === 1 ? true : undefined));
+    await eventually('the mail', () => (mailsIn(run.outbox).length === 1 ? true : undefined));
     await first.kill();
     const second = run.go('-lease', '1s');
     const { approvalId } = await run.approvalOf('call_2');
@@ -114,7 +111,7 @@ describeWithGo(() => {
   it('keeps its claim while the tool runs for longer than the lease', async () => {
     const run = openRun();
     const first = run.go('-takes', '1500ms', '-lease', '600ms');
-    await eventually('the mail', 20_000, () => (mailsIn(run.outbox).length === 1 ? true : undefined));
+    await eventually('the mail', () => (mailsIn(run.outbox).length === 1 ? true : undefined));
     const second = run.go();
     const { approvalId } = await run.approvalOf('call_2');
     await approver.respond(approvalId, { decision: { type: 'deny' }, reason: 'no' });

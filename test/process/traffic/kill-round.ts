@@ -115,7 +115,7 @@ async function calmDown(first: Server, { options, tokens, journal, random, prefi
     open = await settle(http, tokens, stage, ended);
   }
   const log = await readAuditLog(http, tokens);
-  await eventually('the follower to see the last event', 30_000, () =>
+  await eventually('the follower to see the last event', () =>
     follower.positions().at(-1) === log.at(-1)?.position ? true : undefined,
   );
   await follower.stop();

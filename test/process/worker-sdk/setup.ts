@@ -99,5 +99,5 @@ export function startAgent(folder: string, settings: Readonly<Record<string, str
 
 /** Waits until the process has noted a line that begins so. */
 export function untilNoted(agent: AgentProcess, start: string): Promise<string> {
-  return eventually(`the note "${start}"`, 30_000, () => agent.notes().find((line) => line.startsWith(start)));
+  return eventually(`the note "${start}"`, () => agent.notes().find((line) => line.startsWith(start)));
 }

@@ -93,7 +93,7 @@ export async function openReadyStore(url: string, options?: Partial<EventStoreDb
 
 /** Waits for something to become true. */
 export async function until(condition: () => boolean, what: string): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 100_000;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`waited too long for ${what}`);
     await delay(2);

@@ -43,9 +43,11 @@ describe('a subscription', () => {
     for (let round = 1; round <= 4; round += 1) {
       const [stream, events] = [sampleStream(), sampleEvents(3)];
       await store.append(stream, noStream, events);
-      await until(() => watched.seen.length === round * 3 && watched.caughtUp === round, 'the events of the round');
-      expect(server.dropSubscriptions()).toBe(1);
-      await until(() => watched.caughtUp > round, 'catching up again');
+      await until(() => watched.seen.length === round * 3 && watched.caughtUp > 0, 'the events of the round');
+      const before = watched.caughtUp;
+      // On a busy machine the client itself may have begun again.
+      await until(() => server.dropSubscriptions() > 0, 'a subscription to drop');
+      await until(() => watched.caughtUp > before, 'catching up again');
     }
     expect(watched.seen).toEqual(await positionsOf(store));
     expect(log.entries.some(({ message }) => message.includes('resumed'))).toBe(true);

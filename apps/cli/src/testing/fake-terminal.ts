@@ -53,11 +53,11 @@ export function createFakeTerminal(options: FakeTerminalOptions = {}): FakeTermi
   };
 }
 
-/** Resolves as soon as `look` gives back true; rejects with what it looked like after five seconds. */
+/** Resolves as soon as `look` gives back true; rejects with what it looked like after 100 s. */
 export async function until(look: () => boolean, describe: () => string = () => ''): Promise<void> {
   const startedAt = Date.now();
   while (!look()) {
-    if (Date.now() - startedAt > 5000) throw new Error(`waited in vain:\n${describe()}`);
+    if (Date.now() - startedAt > 100_000) throw new Error(`waited in vain:\n${describe()}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

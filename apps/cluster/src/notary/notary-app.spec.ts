@@ -96,7 +96,7 @@ it('a process learns within a second that the log is read-only, also while no no
   const check = (one: ReadinessCheck): void => void checks.push(one);
   const whyReadOnly = watchRewound({ clock, log, stopping: stopping.signal, check }, { readOnly });
   const until = async (wanted: string | undefined): Promise<void> => {
-    for (let tries = 0; tries < 100 && whyReadOnly() !== wanted; tries += 1) {
+    for (let tries = 0; tries < 5000 && whyReadOnly() !== wanted; tries += 1) {
       await clock.advanceAsync(100);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }

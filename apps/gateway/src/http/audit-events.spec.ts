@@ -71,7 +71,7 @@ beforeAll(async () => {
     as: 'other',
     body: { runId: 'run-1', calls: [{ toolCallId: 'c', toolName: 'of_others', arguments: {} }] },
   });
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const ask = async (query: string, as = 'auditor') => {

@@ -48,7 +48,7 @@ async function gaugeOf({ ports }: World, name: string): Promise<number> {
 }
 
 async function until(world: World, name: string, count: number): Promise<void> {
-  const late = Date.now() + 20_000;
+  const late = Date.now() + 100_000;
   while ((await gaugeOf(world, name)) !== count && Date.now() < late)
     await new Promise((resolve) => setTimeout(resolve, 10));
   expect(await gaugeOf(world, name)).toBe(count);
@@ -76,7 +76,7 @@ describe('requests of a principal', () => {
     const { world } = await openStillWorld();
     const statuses = await sendPipelined(world.url, get('/v1/runs/none', 'agent-token'), 5010);
     expect(countOf(statuses)).toEqual({ 404: 5000, 429: 10 });
-  }, 60_000);
+  });
 });
 
 describe('requests without a proved sender', () => {
@@ -92,7 +92,7 @@ describe('requests without a proved sender', () => {
       expect(countOf(await sendPipelined(world.url, get(path), 1000))).toEqual({ 200: 1000 });
     const lines = world.log.entries.filter(({ message }) => message === 'refused: not authenticated');
     expect(lines.length).toBeLessThanOrEqual(20);
-  }, 60_000);
+  });
 });
 
 describe('event streams', () => {
@@ -118,7 +118,7 @@ describe('event streams', () => {
     const again = await openStream(`${world.url}/v1/events`, 'agent');
     expect(again.status).toBe(200);
     again.close();
-  }, 60_000);
+  });
 
   it('that wait behind another on one connection are counted, and end with it', async () => {
     const { world } = await openStillWorld();
@@ -128,7 +128,7 @@ describe('event streams', () => {
     await until(world, 'countersign_event_streams', 0);
     openSockets(world, 256, get('/v1/events?after=now', 'agent-token'));
     await until(world, 'countersign_event_streams', 256);
-  }, 60_000);
+  });
 });
 
 describe('waiting reads', () => {
@@ -150,7 +150,7 @@ describe('waiting reads', () => {
     await api.send('POST', `/v1/approvals/${approval.approvalId}/responses`, { as: 'ann', body });
     expect((await waiting).status).toBe(200);
     await until(world, 'countersign_long_polls', 0);
-  }, 60_000);
+  });
 
   it('for a position that the views have not reached are counted as well', async () => {
     const { world } = await openStillWorld();
@@ -158,7 +158,7 @@ describe('waiting reads', () => {
     const statuses = await sendPipelined(world.url, ahead, 1030);
     expect(countOf(statuses)).toEqual({ 429: 6, 409: 1024 });
     expect(countOf(await sendPipelined(world.url, ahead, 1))).toEqual({ 409: 1 });
-  }, 60_000);
+  });
 });
 
 it('large requests of one principal are handled one at a time, and others in between', async () => {
@@ -193,4 +193,4 @@ it('large requests of one principal are handled one at a time, and others in bet
   } finally {
     await world.close();
   }
-}, 60_000);
+});

@@ -25,7 +25,7 @@ beforeAll(async () => {
   });
   api = createApi(world);
   for (let n = 0; n < 150; n += 1) await api.request({ toolName: n % 3 === 0 ? 'pay' : 'read', arguments: { n } });
-}, 60_000);
+});
 afterAll(() => world.close());
 
 async function ask(query: string) {

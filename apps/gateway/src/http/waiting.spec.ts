@@ -28,7 +28,7 @@ const waiters = async () => {
   return Number(/^countersign_long_polls (\d+)$/m.exec(body)?.[1]);
 };
 const untilWaiting = async (count: number) => {
-  for (let tries = 0; tries < 200 && (await waiters()) !== count; tries += 1) {
+  for (let tries = 0; tries < 10_000 && (await waiters()) !== count; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   expect(await waiters()).toBe(count);

@@ -165,7 +165,7 @@ describe('a stream of events', () => {
   }
 
   /** Opens a stream of events. Its text is undefined when the server has not ended it in time, counted from its beginning. */
-  async function openStream(url: string, headers: Record<string, string>, withinMs = 20_000) {
+  async function openStream(url: string, headers: Record<string, string>, withinMs = 100_000) {
     const leaving = new AbortController();
     const response = await fetch(`${url}/v1/events?after=now`, { headers, signal: leaving.signal });
     const timer = setTimeout(() => {

@@ -140,7 +140,7 @@ describe('a sign-in at a provider', () => {
     expect(statuses.filter((status) => status !== 302 && status !== 429)).toEqual([]);
     aheadMs = 2000;
     expect(await outcomeOf(mine)).toEqual(taken);
-  }, 60_000);
+  });
 
   it('keeps nothing readable in the browser, and is refused with a changed cookie', async () => {
     const mine = await signIn();

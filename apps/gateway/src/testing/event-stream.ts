@@ -63,7 +63,7 @@ export async function openStream(
   };
   const ended = read().catch(() => undefined);
   const until = async (count: number): Promise<readonly Message[]> => {
-    const late = Date.now() + 10_000;
+    const late = Date.now() + 100_000;
     while (messages.length < count && Date.now() < late) {
       await new Promise<void>((resolve) => {
         onMessage = resolve;

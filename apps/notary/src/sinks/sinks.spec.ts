@@ -208,7 +208,7 @@ it('pushes to each sink while another one is away, which gets everything later, 
   });
   sinks.start();
   const until = async (isDone: () => boolean): Promise<void> => {
-    for (let tries = 0; tries < 500 && !isDone(); tries += 1) {
+    for (let tries = 0; tries < 5000 && !isDone(); tries += 1) {
       await clock.advanceAsync(200);
       await new Promise((resolve) => setTimeout(resolve, 2));
     }

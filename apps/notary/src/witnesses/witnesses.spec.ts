@@ -137,7 +137,7 @@ const sizeOf = (note: string | undefined): number | undefined =>
 const lines = (note: string | undefined): number => parseNote(note ?? '')?.signatures.length ?? 0;
 
 async function until(isSo: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 500 && !isSo(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 20));
+  for (let tries = 0; tries < 5000 && !isSo(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 20));
   expect(isSo()).toBe(true);
 }
 

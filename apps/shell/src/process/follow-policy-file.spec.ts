@@ -45,7 +45,7 @@ afterEach(() => {
 
 /** Waits for something to become true. A look at the file may replace a reload that still waits. */
 async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 100_000;
   while (!condition() && Date.now() < deadline) await new Promise((done) => setTimeout(done, 50));
 }
 

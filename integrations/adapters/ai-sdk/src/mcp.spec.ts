@@ -36,7 +36,7 @@ beforeAll(async () => {
     createMCPClient({ transport }),
   ]);
   approver = createClient({ url: server.url, token: server.approverToken });
-}, 90_000);
+});
 afterAll(async () => {
   await mcp.close();
   await server.stop();

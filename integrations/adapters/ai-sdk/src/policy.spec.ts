@@ -90,7 +90,7 @@ beforeAll(async () => {
     await sleep(50);
   }
   gate = openGate(url);
-}, 90_000);
+});
 afterAll(async () => {
   await gate.close();
   const ended = once(server, 'close');

@@ -45,7 +45,7 @@ beforeAll(async () => {
   resolver = createClient({ url: server.url, token: server.workerToken });
   gate = openGate();
   ({ close } = gate);
-}, 90_000);
+});
 afterAll(async () => {
   await close();
   await server.stop();

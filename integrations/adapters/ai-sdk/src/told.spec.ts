@@ -41,7 +41,7 @@ beforeAll(async () => {
   server = await startKitServer(join(root, 'apps', 'cli', 'bin', 'countersign.js'));
   approver = createClient({ url: server.url, token: server.approverToken });
   gate = openGate();
-}, 90_000);
+});
 afterAll(async () => {
   await gate.close();
   await server.stop();

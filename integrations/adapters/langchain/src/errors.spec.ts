@@ -50,7 +50,7 @@ describe('a real Countersign', () => {
   beforeAll(async () => {
     const root = join(import.meta.dirname, '..', '..', '..', '..');
     server = await startKitServer(join(root, 'apps', 'cli', 'bin', 'countersign.js'));
-  }, 90_000);
+  });
   afterAll(() => server.stop());
 
   const tokensRemedy = /The gate needs the token of an agent in COUNTERSIGN_TOKEN, and of a resolver in/;

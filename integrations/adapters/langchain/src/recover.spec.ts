@@ -27,7 +27,7 @@ beforeAll(async () => {
   const { url, agentToken: token, workerToken: resolverToken, approverToken } = server;
   approver = createClient({ url, token: approverToken });
   gate = gateTools({ url, token, resolverToken, agentId: 'agent', tools: [refund] });
-}, 90_000);
+});
 afterAll(async () => {
   await gate.close();
   await server.stop();

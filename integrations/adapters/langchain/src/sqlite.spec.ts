@@ -28,7 +28,7 @@ beforeAll(async () => {
   const root = join(import.meta.dirname, '..', '..', '..', '..');
   server = await startKitServer(join(root, 'apps', 'cli', 'bin', 'countersign.js'));
   approver = createClient({ url: server.url, token: server.approverToken });
-}, 90_000);
+});
 afterAll(async () => {
   await server.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -76,7 +76,7 @@ describe('a thread in a file', () => {
     });
     expect((await inProcess('continue')).results).toEqual(results);
     expect(ran()).toEqual(['7']);
-  }, 90_000);
+  });
 
   it('has the recorded result after `invoke(null)` when the process was killed before the checkpoint', async () => {
     const { inProcess, decide, ran } = await pausedThread();
@@ -84,7 +84,7 @@ describe('a thread in a file', () => {
     await expect(inProcess('resume', { DIES_AFTER_OUTCOME: '1' })).rejects.toMatchObject({ signal: 'SIGKILL' });
     expect(await inProcess('continue')).toEqual({ interrupts: [], results: ['{"refunded":50}'], last: 'done' });
     expect(ran()).toEqual(['50']);
-  }, 90_000);
+  });
 
   it('runs once when one process resumes it while another one calls `invoke(null)`', async () => {
     const { inProcess, decide, ran } = await pausedThread();
@@ -95,5 +95,5 @@ describe('a thread in a file', () => {
       expect(last).toBe('done');
     }
     expect(ran()).toEqual(['7']);
-  }, 90_000);
+  });
 });

@@ -30,7 +30,7 @@ let run = { runId: '' };
 
 beforeAll(async () => {
   server = await startKitServer(cli);
-}, 90_000);
+});
 afterAll(async () => {
   await Promise.all(closers.map((close) => close()));
   await server.stop();

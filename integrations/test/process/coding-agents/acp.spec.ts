@@ -66,7 +66,7 @@ async function openEditor(name: string): Promise<Editor> {
 }
 
 const pendingOf = (runId: string): Promise<ApprovalView> =>
-  eventually(`a pending approval of ${runId}`, 20_000, async () => {
+  eventually(`a pending approval of ${runId}`, async () => {
     const { approvals } = await ledger.listApprovals({ state: 'pending', runId });
     return approvals[0];
   });
@@ -88,11 +88,7 @@ describe('countersign acp between an editor and an agent', () => {
     const text = readFileSync(ran, 'utf8');
     expect(text).toMatch(/^npm test /);
     expect(text).not.toContain('COUNTERSIGN_');
-    await eventually(
-      'the result',
-      10_000,
-      async () => (await ledger.getRun(sessionId)).calls[0]?.state === 'succeeded',
-    );
+    await eventually('the result', async () => (await ledger.getRun(sessionId)).calls[0]?.state === 'succeeded');
 
     const denied = editor.prompt('rm -r /');
     const second = await pendingOf(sessionId);
@@ -108,7 +104,7 @@ describe('countersign acp between an editor and an agent', () => {
     await pendingOf(editor.sessionId);
     await editor.connection.agent.notify(methods.agent.session.cancel, { sessionId: editor.sessionId });
     expect(await prompted).toBe('cancelled');
-    await eventually('the cancelled call', 10_000, async () => {
+    await eventually('the cancelled call', async () => {
       const { calls } = await ledger.getRun(editor.sessionId);
       return calls[0]?.state === 'cancelled';
     });

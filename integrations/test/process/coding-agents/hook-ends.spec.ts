@@ -48,7 +48,7 @@ interface End {
 async function run(command: string, input: object, more: Record<string, string>): Promise<End> {
   const tokens = { COUNTERSIGN_TOKEN: 'agent', COUNTERSIGN_RESOLVER_TOKEN: 'resolver' };
   const env = { ...environmentOf(await freePort(), '/nowhere'), ...tokens, ...more };
-  const child = spawn('sh', ['-c', `exec ${command}`], { env, timeout: 25_000, killSignal: 'SIGKILL' });
+  const child = spawn('sh', ['-c', `exec ${command}`], { env, timeout: 100_000, killSignal: 'SIGKILL' });
   let out = '';
   let answeredAt = 0;
   const hear = (text: string): string => {

@@ -108,7 +108,7 @@ describe('a hook that is killed outright', () => {
     const url = await between(moment, () => process.kill(innerOf(hook.child), 'SIGKILL'));
     const hook = startHook(url, call);
     if (moment.state === 'approved' || moment.state === 'executing') {
-      const { approvalId, proposal } = await eventually('an approval', 20_000, async () => {
+      const { approvalId, proposal } = await eventually('an approval', async () => {
         const { approvals } = await ledger.listApprovals({ state: 'pending', runId: session });
         return approvals[0];
       });

@@ -31,7 +31,7 @@ const askedIn = async (runId: string): Promise<number> => (await ledger.listTool
 
 /** Runs a shell that becomes the hook. A hook that hangs is killed. */
 function runInShell(script: string, input: object, more: Record<string, string> = {}): Promise<HookEnd> {
-  const limit = { timeout: 20_000, killSignal: 'SIGKILL' } as const;
+  const limit = { timeout: 100_000, killSignal: 'SIGKILL' } as const;
   const child = spawn('sh', ['-c', script], { env: { ...env, ...more }, ...limit });
   const read = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (read.out += text));

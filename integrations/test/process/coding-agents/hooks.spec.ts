@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 
 const pendingOf = (runId: string): Promise<ApprovalView> =>
-  eventually(`a pending approval of ${runId}`, 20_000, async () => {
+  eventually(`a pending approval of ${runId}`, async () => {
     const { approvals } = await ledger.listApprovals({ state: 'pending', runId });
     return approvals[0];
   });

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, it } from '@jest/globals';
 import { freePort } from '../../../../test/ports.js';
 import { cliCommand } from '../../../../test/process/cli/run-cli.js';
 import { cleanUpAfterAll } from '../../../../test/process/harness/cleanup.js';
@@ -11,7 +11,6 @@ import { startPythonClients, type PythonClients } from './clients/python-clients
 import type { Place } from './clients/tried-client.js';
 import { installLedger, startListening, type LedgerSetup } from './mcp-client.js';
 
-jest.setTimeout(60_000);
 cleanUpAfterAll();
 
 let setup: LedgerSetup;

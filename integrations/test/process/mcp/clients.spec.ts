@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { hasPython } from '../../../../test/python-environment.js';
 import { cleanUpAfterAll } from '../../../../test/process/harness/cleanup.js';
 import { inheritedEnvironment } from '../../../../test/process/harness/environment.js';
@@ -10,7 +10,6 @@ import { startPythonClients, type PythonClients } from './clients/python-clients
 import type { Launch } from './clients/tried-client.js';
 import { gateBefore, installLedger, type LedgerSetup } from './mcp-client.js';
 
-jest.setTimeout(60_000);
 cleanUpAfterAll();
 
 const documentation = readFileSync(join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'mcp.md'), 'utf8');

@@ -110,7 +110,7 @@ describe('a gate that is killed', () => {
     const pay = { name: 'pay', arguments: { euros: 5 } };
     const killed = await connectClient(gateBefore(server, options), env);
     const lost = killed.client.callTool(pay).catch(String);
-    await eventually('the payment', 20_000, () => existsSync(file) || undefined);
+    await eventually('the payment', () => existsSync(file) || undefined);
     process.kill(killed.pid, 'SIGKILL');
     expect(await lost).toMatch(/closed/i);
     const { client } = await connectClient(gateBefore(server, options), env);
@@ -140,7 +140,7 @@ describe('a server that ends inside a call', () => {
     const result = await client.callTool({ name: 'pay', arguments: { euros: 5 } });
     expect(textOf(result)).toMatch(/may or may not have taken effect/);
     await client.close();
-    const state = await eventually('the end of the lease', 20_000, async () => {
+    const state = await eventually('the end of the lease', async () => {
       const [call] = (await ledger.getRun('ended')).calls;
       return call?.state === 'executing' ? undefined : call?.state;
     });
@@ -154,11 +154,11 @@ describe('a Countersign that is killed while a tool runs', () => {
     const server = [process.execPath, join(import.meta.dirname, 'counting-server.mjs'), file, 'slow'];
     const { client } = await connectClient(gateBefore(server, ['--gate', 'none', '--run-id', 'outlived']), env);
     const paid = client.callTool({ name: 'pay', arguments: { euros: 7 } });
-    await eventually('the payment', 20_000, () => existsSync(file) || undefined);
+    await eventually('the payment', () => existsSync(file) || undefined);
     await place.server().stop('SIGKILL');
     expect(textOf(await paid)).toBe('paid 7');
     await place.restart();
-    const state = await eventually('the report', 20_000, async () => {
+    const state = await eventually('the report', async () => {
       const [call] = (await ledger.getRun('outlived')).calls;
       return call?.state === 'executing' ? undefined : call?.state;
     });

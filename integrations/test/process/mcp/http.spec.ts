@@ -107,7 +107,7 @@ describe('a request that the client drops', () => {
     await dropped(() => pendingOf(ledger, 'pay'));
     await dropped(async () => {
       await approvePending(ledger, 'pay');
-      await eventually('the payment', 20_000, () => existsSync(file) || undefined);
+      await eventually('the payment', () => existsSync(file) || undefined);
     });
     expect(await pay(AbortSignal.timeout(20_000))).toContain('paid 9');
     expect((await ledger.listApprovals({ state: 'pending' })).approvals).toEqual([]);

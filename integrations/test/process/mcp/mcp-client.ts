@@ -70,7 +70,7 @@ export async function startListening(
   onCleanup(async () => {
     if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
   });
-  await eventually(`an answer on port ${port}`, 20_000, () =>
+  await eventually(`an answer on port ${port}`, () =>
     fetch(`http://127.0.0.1:${port}/mcp`).then(
       () => true,
       () => undefined,
@@ -89,7 +89,7 @@ export async function connectOverHttp(port: number, capabilities: ClientCapabili
 
 /** The pending approval of a tool, as soon as there is one. */
 export function pendingOf(ledger: Ledger, toolName?: string): Promise<ApprovalView> {
-  return eventually(`a pending approval of ${toolName ?? 'any tool'}`, 20_000, async () => {
+  return eventually(`a pending approval of ${toolName ?? 'any tool'}`, async () => {
     const { approvals } = await ledger.listApprovals({ state: 'pending', toolName });
     return approvals[0];
   });

@@ -31,12 +31,12 @@ export async function connectTasks(
       'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
     };
     await transport.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta } });
-    const { result, error } = await eventually(`a reply to ${method}`, 20_000, () => replies.get(id));
+    const { result, error } = await eventually(`a reply to ${method}`, () => replies.get(id));
     return { ...(result as Members | undefined), ...(error as Members | undefined) };
   };
   const pay = (euros: number, more: Members = {}) => ask('tools/call', { name: 'pay', arguments: { euros, ...more } });
   const completed = (taskId: unknown): Promise<Members> =>
-    eventually('the end of the task', 20_000, async () => {
+    eventually('the end of the task', async () => {
       const task = await ask('tasks/get', { taskId });
       return task['status'] === 'working' ? undefined : task;
     });

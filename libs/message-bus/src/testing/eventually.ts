@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
 /** Repeats a check until it no longer throws; after `withinMs` it throws the last error. */
-export async function eventually(check: () => void | Promise<void>, withinMs = 20_000): Promise<void> {
+export async function eventually(check: () => void | Promise<void>, withinMs = 100_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   for (;;) {
     try {

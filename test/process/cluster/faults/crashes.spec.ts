@@ -52,7 +52,7 @@ test('a relay killed between publishing and keeping its place: published again, 
   for (const relay of relays) relay.setEnv({ COUNTERSIGN_CRASH_AT: 'relay.after-publish:3' });
   const before = relays.map(({ starts }) => starts());
   for (const relay of relays) await relay.restart();
-  await eventually('a relay to die after it has published', 120_000, () =>
+  await eventually('a relay to die after it has published', () =>
     relays.some(({ starts }, index) => starts() > (before[index] ?? 0) + 1) ? true : undefined,
   );
   for (const relay of relays) relay.setEnv({});
@@ -74,7 +74,7 @@ test('a resolver that was stopped for longer than its lease wakes up to nothing:
   const call = await requestOne(stage, { toolName: slowTool });
   await respond(stage, call, { type: 'approve' });
   const runsOf = (): readonly Execution[] => tools.executions().filter(({ callId }) => callId === call.callId);
-  const [first] = await eventually('the tool to run', 60_000, () => (runsOf().length > 0 ? runsOf() : undefined), 50);
+  const [first] = await eventually('the tool to run', () => (runsOf().length > 0 ? runsOf() : undefined), 50);
   const { pid } = first as Execution & { readonly pid: number };
   const zombie = of('resolver').find(({ server }) => server().pid === pid);
   if (zombie === undefined) throw new Error('no process runs the tool');
@@ -82,12 +82,12 @@ test('a resolver that was stopped for longer than its lease wakes up to nothing:
   const unknown = await awaitCall(stage, call.callId, ({ state }) => state === 'unknown');
   // Only a person may order another try.
   expect((await ledger.reconcile(unknown.callId, { status: 'retry', note: 'did not happen' })).status).toBe('ok');
-  await eventually('another resolver to run it', 90_000, () => (runsOf().length === 2 ? true : undefined), 50);
+  await eventually('another resolver to run it', () => (runsOf().length === 2 ? true : undefined), 50);
   process.kill(pid, 'SIGCONT');
   tools.openGate();
   const { output } = await awaitCall(stage, call.callId, ({ state }) => state === 'succeeded');
   expect(output).toEqual({ waited: true });
-  await eventually('the zombie to be told', 60_000, () =>
+  await eventually('the zombie to be told', () =>
     /the claim is lost|the report was refused/.test(zombie.output()) ? true : undefined,
   );
   http.close();
@@ -105,7 +105,7 @@ test('kill -9 of the notifiers, in turn and again: everything that ended is told
     await sleep(installation.random.int(500, 2_000));
     await installation.of('notifier')[kill % 2]?.kill();
   }
-  await eventually('work to go on', 120_000, () => (traffic.scenes() > before + 20 ? true : undefined));
+  await eventually('work to go on', () => (traffic.scenes() > before + 20 ? true : undefined));
   await traffic.stop();
   const { complaints } = await settleAndJudge(installation);
   expect(complaints).toEqual([]);
@@ -119,7 +119,7 @@ test('a third ledger that joins, and one that dies: the partitions move, and no 
   if (first === undefined) throw new Error('there is no ledger');
   await installation.remove(first, 'SIGKILL');
   const scenes = traffic.scenes();
-  await eventually('work to go on', 120_000, () => (traffic.scenes() > scenes + 20 ? true : undefined));
+  await eventually('work to go on', () => (traffic.scenes() > scenes + 20 ? true : undefined));
   await installation.remove(third, 'SIGTERM');
   await traffic.stop();
   const { complaints } = await settleAndJudge(installation);

@@ -53,12 +53,12 @@ test('a relay that freezes with its leadership: the other one publishes, and wha
     places.push(...[...account.matchAll(/"position\\*":(\d+)/g)].map(([, position]) => Number(position)));
   };
   for (let round = 0; round < 3; round += 1) {
-    const leader = await eventually('a relay to be active', 60_000, () => findActive(of('relay')));
+    const leader = await eventually('a relay to be active', () => findActive(of('relay')));
     const others = of('relay').filter((relay) => relay !== leader);
     await look();
-    await freeze(leader, () => eventually('the other relay to be active', 60_000, () => findActive(others)));
+    await freeze(leader, () => eventually('the other relay to be active', () => findActive(others)));
     await look();
-    await eventually('the zombie to stand by', 60_000, async () => ((await isActive(leader)) ? undefined : true));
+    await eventually('the zombie to stand by', async () => ((await isActive(leader)) ? undefined : true));
     await look();
   }
   await traffic.stop();

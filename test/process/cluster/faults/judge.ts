@@ -96,9 +96,9 @@ export async function untilLedgersCaughtUp(installation: Installation): Promise<
   const group = `${topics.requests.split('.')[0] ?? ''}-ledger`;
   await eventually(
     'the ledgers to have handled every request',
-    caughtUpWithinMs,
     async () => ((await lagOf(requests.kafka, group, topics.requests)) === 0 ? true : undefined),
     200,
+    caughtUpWithinMs,
   ).catch(async (error: unknown) => {
     const accounts = [
       await groupAccount(requests.kafka, group, topics.requests),

@@ -50,7 +50,7 @@ test('requests twice, on two partitions, and in the wrong order come to one call
   }
   for (const { callId } of asked) await awaitCall(stage, callId, () => true);
   // Old events again, after all later ones: a consumer that acts on one reads the log. The relay may be behind it.
-  const old = await eventually('some events to stand on the topic', 60_000, async () => {
+  const old = await eventually('some events to stand on the topic', async () => {
     const found = (await readTopic(requests.kafka, topics.events)).filter(({ headers }) =>
       ['ToolCallAllowed', 'ApprovalResponded'].includes(headers['ce_type'] ?? ''),
     );
@@ -111,14 +111,14 @@ test('an answer that no person gave, on either topic, moves nothing; a metric an
     resolver: 'the events topic has an approval that is not in the log',
   };
   for (const role of ['ledger', 'resolver'] as const) {
-    await eventually(`a ${role} to count it`, 60_000, async () =>
+    await eventually(`a ${role} to count it`, async () =>
       (await counted(role)) === before[role] + 1 ? true : undefined,
     );
-    await eventually(`a ${role} to say so`, 30_000, () =>
+    await eventually(`a ${role} to say so`, () =>
       of(role).some(({ output }) => output().includes(lines[role])) ? true : undefined,
     );
   }
-  await eventually('the refusal to be told', 60_000, async () => {
+  await eventually('the refusal to be told', async () => {
     const events = await readTopic(requests.kafka, topics.events);
     const refusal = events.find(
       ({ headers: { ce_type: type }, value: text }) => type === 'RequestRefused' && text?.includes(said.eventId),

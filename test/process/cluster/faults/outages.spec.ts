@@ -22,9 +22,7 @@ beforeAll(async () => {
 
 async function moreScenes(traffic: Traffic, count: number): Promise<void> {
   const before = traffic.scenes();
-  await eventually(`${String(count)} scenes more`, 120_000, () =>
-    traffic.scenes() >= before + count ? true : undefined,
-  );
+  await eventually(`${String(count)} scenes more`, () => (traffic.scenes() >= before + count ? true : undefined));
 }
 
 /** Traffic, the outage in its midst, and traffic again; then the judgement. */

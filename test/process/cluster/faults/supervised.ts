@@ -41,7 +41,6 @@ export interface SupervisedOptions {
 /** A process that only a restart can help reports that, and exits with 1: its store or its Kafka consumer is stuck. */
 const asksForTheNext = /to be started again: .*( answers others|received nothing for)/;
 const restartAfterMs = 100;
-const readyWithinMs = 120_000;
 
 /** Starts a role and looks after it until the end of the tests. */
 export async function supervise({ role, name, env }: SupervisedOptions): Promise<Supervised> {
@@ -76,7 +75,7 @@ export async function supervise({ role, name, env }: SupervisedOptions): Promise
     ordered = server;
     const exit = await server.stop(signal);
     server.http.close();
-    await eventually(`the next ${name}`, 30_000, () => (current === server ? undefined : true));
+    await eventually(`the next ${name}`, () => (current === server ? undefined : true));
     return exit;
   };
   return {
@@ -96,7 +95,6 @@ export async function supervise({ role, name, env }: SupervisedOptions): Promise
       let last = '';
       await eventually(
         `${name} to be ready`,
-        readyWithinMs,
         async () => {
           const answer = await readinessOf(current);
           last = answer?.text ?? last;

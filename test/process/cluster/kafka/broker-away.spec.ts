@@ -24,7 +24,7 @@ async function startRoles(roles: readonly string[]): Promise<{ broker: KafkaBrok
   await createTopics({ ...env, COUNTERSIGN_TOPIC_PARTITIONS: '3', COUNTERSIGN_TOPIC_REPLICATION: '1' });
   const processes = await Promise.all(roles.map((role) => startRole(role, env)));
   for (const server of processes) {
-    await eventually('the process to be ready', 90_000, async () =>
+    await eventually('the process to be ready', async () =>
       (await readinessOf(server))?.status === 200 ? true : undefined,
     );
   }
@@ -46,7 +46,7 @@ describe('SIGTERM while the broker is away', () => {
       const exits = await Promise.all(
         processes.map((server) => {
           server.kill('SIGTERM');
-          return within(10_000, server.exited);
+          return within(100_000, server.exited);
         }),
       );
       expect(exits).toEqual(processes.map(() => ({ code: 0, signal: null })));
@@ -62,6 +62,6 @@ describe('SIGTERM while the broker is away', () => {
     const ledger = await startRole('ledger', env);
     await untilWaitingFor(ledger, 'kafka', /cannot be asked/);
     ledger.kill('SIGTERM');
-    expect(await within(10_000, ledger.exited)).toEqual({ code: 0, signal: null });
+    expect(await within(100_000, ledger.exited)).toEqual({ code: 0, signal: null });
   }, 300_000);
 });

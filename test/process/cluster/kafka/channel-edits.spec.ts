@@ -40,7 +40,7 @@ async function editInSlack({ slack, ...reach }: Reach, path: string): Promise<ob
   const opened = slack.calls().filter(({ method }) => method === 'views.open').length;
   const { action_id: actionId, value } = buttonOf({ slack, ...reach }, 'more');
   await slack.sockets.deliver(interactive(slackPress(actionId, value)));
-  const view = await eventually('a modal', 30_000, () => {
+  const view = await eventually('a modal', () => {
     const views = slack.calls().filter(({ method }) => method === 'views.open');
     return views[opened]?.args['view'];
   });
@@ -56,7 +56,7 @@ test('a notifier judges the edits of its channel by its policy file, and refuses
   const cluster = await openReachCluster(reach);
   const judging = { COUNTERSIGN_POLICY: policy };
   const listening = (count: number) =>
-    eventually(`${String(count)} listeners`, 60_000, () => reach.slack.sockets.connected() === count || undefined);
+    eventually(`${String(count)} listeners`, () => reach.slack.sockets.connected() === count || undefined);
   const [gateway, relay, unaware] = await Promise.all([
     cluster.start('gateway', judging),
     cluster.start('relay'),
@@ -64,7 +64,7 @@ test('a notifier judges the edits of its channel by its policy file, and refuses
   ]);
   for (const { server } of [gateway, relay, unaware]) await cluster.untilReady(server);
   await ask(gateway.port);
-  await eventually('a card in Slack', 60_000, () => reach.slack.calls().length > 0 || undefined);
+  await eventually('a card in Slack', () => reach.slack.calls().length > 0 || undefined);
   await listening(1);
   expect(JSON.stringify(await editInSlack(reach, '/y'))).toContain('edit them in the inbox');
   expect(recordedIn(cluster.storeFolder, 'ApprovalResponded')).toEqual([]);

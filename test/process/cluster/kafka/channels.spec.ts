@@ -53,20 +53,20 @@ test('a cluster with a Slack app in socket mode: no secret leaves it, a press de
     readonly calls: readonly { readonly callId: string; readonly approval: { readonly approvalId: string } }[];
   };
   const { callId = '' } = calls[0] ?? {};
-  await eventually('a card in Slack', 60_000, () => reach.slack.calls().length > 0 || undefined);
-  await eventually('a card in Telegram', 60_000, () => reach.telegram.calls().length > 0 || undefined);
-  await eventually('a mail', 60_000, () => reach.mail.raw.length > 0 || undefined);
-  await eventually('both notifiers to listen', 60_000, () => sockets.connected() === 2 || undefined);
+  await eventually('a card in Slack', () => reach.slack.calls().length > 0 || undefined);
+  await eventually('a card in Telegram', () => reach.telegram.calls().length > 0 || undefined);
+  await eventually('a mail', () => reach.mail.raw.length > 0 || undefined);
+  await eventually('both notifiers to listen', () => sockets.connected() === 2 || undefined);
 
   reach.hooks.next.push({ status: 410 });
   const { action_id: actionId, value } = buttonOf(reach, 'approve');
   const press = interactive(slackPress(actionId, value));
   await sockets.deliver(press);
   await notifiers.at(-1)?.server.stop();
-  await eventually('one listener', 30_000, () => sockets.connected() === 1 || undefined);
+  await eventually('one listener', () => sockets.connected() === 1 || undefined);
   await sockets.deliver(press);
   const claim = { resolverId: 'w1' };
-  await eventually('the approval', 30_000, async () => {
+  await eventually('the approval', async () => {
     const { state } = (await at(gateway, `/v1/tool-calls/${callId}`)) as { readonly state: string };
     return state === 'approved' || undefined;
   });
@@ -80,15 +80,15 @@ test('a cluster with a Slack app in socket mode: no secret leaves it, a press de
   });
 
   const place = { folder: '/', port: gateway.port, env: { COUNTERSIGN_TOKEN: 'ann-token' } };
-  await eventually('status to tell what is off', 60_000, async () => {
+  await eventually('status to tell what is off', async () => {
     const { out } = await runCli(place, ['status']);
     return (/pager: off/.test(out) && /ops-slack: on/.test(out)) || undefined;
   });
-  const published = await eventually('the last event on the topic', 60_000, async () => {
+  const published = await eventually('the last event on the topic', async () => {
     const topic = await eventsTopic(cluster);
     return topic.includes('ExecutionSucceeded') ? topic : undefined;
   });
-  const spans = await eventually('the spans', 30_000, () => {
+  const spans = await eventually('the spans', () => {
     const text = collector.received.map(({ body }) => body).join('\n');
     return text.includes('POST /v1/tool-calls') ? text : undefined;
   });

@@ -145,7 +145,6 @@ export async function untilReady({ name, server }: Container): Promise<void> {
   let last = '';
   await eventually(
     `${name} to be ready`,
-    90_000,
     async () => {
       if (exited) throw new Error(`${name} ended; it printed:\n${endOf(server.output())}`);
       const answer = await readinessOf(server);

@@ -84,7 +84,7 @@ async function approve(gateway: Server, token: string, approvalId: string): Prom
 
 /** The call once it is settled. */
 async function settled(gateway: Server, token: string, callId: string): Promise<unknown> {
-  return eventually(`${callId} to be settled`, 60_000, async () => {
+  return eventually(`${callId} to be settled`, async () => {
     const path = `/v1/tool-calls/${callId}?waitMs=5000&until=settled`;
     const { body } = await gateway.http.send({ method: 'GET', path, token });
     return (body as CallView).state === 'succeeded' ? body : undefined;
@@ -115,7 +115,7 @@ test('every service as the compose file starts it: requested, approved at the ot
   await Promise.all(containers.map(untilReady));
   expect(await askHealth(containers.find(({ name }) => name === 'gateway-1-1')!)).toBe(0);
   // Until one is elected, both are on standby.
-  await eventually('one relay to publish, and the other to stand by', 60_000, async () => {
+  await eventually('one relay to publish, and the other to stand by', async () => {
     const standings = [relay1!, relay2!].map(async ({ server }) => {
       const { body } = await server.http.send({ method: 'GET', path: '/readyz' });
       return (body as { checks: { relay: { note: string } } }).checks.relay.note;
@@ -150,14 +150,14 @@ test('every service as the compose file starts it: requested, approved at the ot
     runId: 'run-3',
     toolCalls,
   });
-  const asked = await eventually('the request off Kafka to be seen', 60_000, async () => {
+  const asked = await eventually('the request off Kafka to be seen', async () => {
     const { body } = await one!.http.send({ method: 'GET', path: '/v1/approvals?runId=run-3', token: me });
     return (body as { approvals: { approvalId: string }[] }).approvals[0];
   });
   await approve(two!, me, asked.approvalId);
   expect((await asking).results).toMatchObject([{ status: 'succeeded', output: { deleted: '/x' } }]);
 
-  const signed = await eventually('a checkpoint of the log', 60_000, async () => {
+  const signed = await eventually('a checkpoint of the log', async () => {
     const { status, text } = await one!.http.send({ method: 'POST', path: '/v1/log/checkpoint', token: me });
     return status === 200 ? text : undefined;
   });

@@ -45,12 +45,12 @@ test('a resolver runs nothing while a witness contradicts the log, and goes on w
     return send('/v1/tool-calls', { runId, calls: [call] }, 'agent-token');
   };
   expect((await ask('before')).status).toBe(201);
-  await eventually('a checkpoint', 60_000, async () =>
+  await eventually('a checkpoint', async () =>
     (await send('/v1/log/checkpoint', {})).status === 200 ? true : undefined,
   );
   witness.doubt();
   expect((await ask('again')).status).toBe(201);
-  const late = await eventually('the gateway to refuse commands', 90_000, async () => {
+  const late = await eventually('the gateway to refuse commands', async () => {
     await send('/v1/log/checkpoint', {});
     const answer = await ask(`late-${String(Date.now())}`);
     return answer.status === 503 ? answer : undefined;
@@ -59,7 +59,7 @@ test('a resolver runs nothing while a witness contradicts the log, and goes on w
   const resolver = (await cluster.start('resolver', asking)).server;
   await cluster.untilReady(resolver);
   const logCheck = async () => (await readinessOf(resolver))?.body;
-  await eventually('the resolver to know', 30_000, async () =>
+  await eventually('the resolver to know', async () =>
     JSON.stringify(await logCheck()).includes('read-only: log-rewound') ? true : undefined,
   );
   // Long enough for a resolver to run what is allowed.
@@ -67,5 +67,5 @@ test('a resolver runs nothing while a witness contradicts the log, and goes on w
   expect(tools.executions()).toEqual([]);
 
   expect((await send('/v1/log/continue', { reason: 'the witness was wrong' })).status).toBe(200);
-  await eventually('both calls to run', 90_000, () => Promise.resolve(tools.executions().length >= 2 || undefined));
+  await eventually('both calls to run', () => Promise.resolve(tools.executions().length >= 2 || undefined));
 }, 240_000);

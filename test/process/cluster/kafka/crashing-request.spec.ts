@@ -50,13 +50,11 @@ test('a request that kills three ledgers is parked, and the honest request behin
     readStoreLog(storeFolder)
       .filter(({ type }) => type === 'ToolCallRequested')
       .map(({ runId }) => runId);
-  await eventually('the honest request to be recorded', 60_000, async () =>
-    runs().includes('honest') ? true : undefined,
-  );
+  await eventually('the honest request to be recorded', async () => (runs().includes('honest') ? true : undefined));
   expect([...runs()].sort()).toEqual(['before-1', 'before-2', 'honest']);
   expect(ledger.output()).toContain('a message is parked');
   expect(ledger.output()).toContain('crashed');
-  const metrics = await eventually('the metric to count it', 30_000, async () => {
+  const metrics = await eventually('the metric to count it', async () => {
     const { text } = await ledger.http.send({ method: 'GET', path: '/metrics' });
     return text.includes('countersign_messages_parked_total') ? text : undefined;
   });
@@ -78,7 +76,5 @@ test('a request that kills three ledgers is parked, and the honest request behin
   await ledger.stop();
   await startRole('ledger', env);
   await operator('replay', String(letter?.['id']));
-  await eventually('the replayed request to be recorded', 60_000, async () =>
-    runs().includes('evil') ? true : undefined,
-  );
+  await eventually('the replayed request to be recorded', async () => (runs().includes('evil') ? true : undefined));
 }, 480_000);

@@ -41,7 +41,7 @@ test('a request whose schema branches without end is answered, and the ledger go
     requestOf('hostile', { arguments: nested, toolSchema }),
     requestOf('honest', { arguments: {} }),
   ]);
-  const recorded = await eventually('the honest request to be recorded', 60_000, async () => {
+  const recorded = await eventually('the honest request to be recorded', async () => {
     const log = readStoreLog(storeFolder);
     return log.some(({ runId, type }) => runId === 'honest' && type === 'ToolCallRequested') ? log : undefined;
   });

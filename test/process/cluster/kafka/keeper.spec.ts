@@ -72,7 +72,7 @@ async function textOf(kafka: Kafka, topic: string): Promise<string> {
 
 /** The approval of a run as it is listed, once it is. */
 function listed({ http }: Server, runId: string, state = 'pending') {
-  return eventually(`the approval of ${runId}`, 60_000, async () => {
+  return eventually(`the approval of ${runId}`, async () => {
     const path = `/v1/approvals?runId=${runId}&state=${state}`;
     const { body } = await http.send({ method: 'GET', path, token: 'ann-token' });
     return (body as { readonly approvals: readonly { readonly approvalId: string }[] }).approvals[0];
@@ -85,7 +85,7 @@ test('all roles with a keeper store and publish no secret of a request over Kafk
   const gateway = world.gateway.server;
   const published = (): Promise<string> => textOf(requests.kafka, topics.events);
   const untilPublished = (runId: string, type: string): Promise<string> =>
-    eventually(`${type} of ${runId} on the topic`, 60_000, async () => {
+    eventually(`${type} of ${runId} on the topic`, async () => {
       const messages = await readTopic(requests.kafka, topics.events);
       const isThere = messages.some(({ key, headers }) => key?.includes(runId) === true && headers['ce_type'] === type);
       return isThere ? published() : undefined;
@@ -95,12 +95,12 @@ test('all roles with a keeper store and publish no secret of a request over Kafk
   const approval = await listed(gateway, 'run-1');
   expect(JSON.stringify(approval)).toContain('[masked');
   expect(JSON.stringify(approval)).not.toContain(inArgument);
-  await eventually('a card', 60_000, () => world.cards().includes(shown) || undefined);
+  await eventually('a card', () => world.cards().includes(shown) || undefined);
   const approved = await post(gateway, 'me-token', `/v1/approvals/${approval.approvalId}/responses`, {
     decision: { type: 'approve' },
   });
   expect(approved).toMatchObject({ status: 200 });
-  await eventually('the tool to have run with the true value', 60_000, async () =>
+  await eventually('the tool to have run with the true value', async () =>
     JSON.stringify(await viewOn(gateway)).includes(`"output":{"apiKey":"${inArgument}"}`) ? true : undefined,
   );
   const events = await untilPublished('run-1', 'ExecutionSucceeded');

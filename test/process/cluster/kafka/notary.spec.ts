@@ -78,12 +78,12 @@ test('a cluster signs one growing log, whatever write its notaries are killed at
   }
   const [one, two] = [await startNotary(0, folder), await startNotary(1, temporaryFolder())];
   const sign = () =>
-    eventually('a checkpoint', 60_000, async () => {
+    eventually('a checkpoint', async () => {
       const { status, text } = await send('POST', '/v1/log/checkpoint');
       return status === 200 ? text : undefined;
     });
   const [vkey = ''] = (
-    await eventually('keys', 60_000, async () => {
+    await eventually('keys', async () => {
       const { status, text } = await send('GET', '/v1/log/vkey');
       return status === 200 ? text : undefined;
     })
@@ -93,10 +93,8 @@ test('a cluster signs one growing log, whatever write its notaries are killed at
     expect(verifyNote(note, [parseVkey(vkey)!]).verified).toHaveLength(1);
     sizes.push(parseCheckpoint(note.text)!.size);
     const text = formatNote(note);
-    await eventually('the checkpoint in the folder', 60_000, () =>
-      Promise.resolve(inSink() === text ? true : undefined),
-    );
-    await eventually('the checkpoint on the topic', 60_000, async () =>
+    await eventually('the checkpoint in the folder', () => Promise.resolve(inSink() === text ? true : undefined));
+    await eventually('the checkpoint on the topic', async () =>
       (await published()).some(({ key, value }) => key === 'default' && value?.toString() === text) ? true : undefined,
     );
   };
@@ -112,7 +110,7 @@ test('a cluster signs one growing log, whatever write its notaries are killed at
   // Another key signs nothing.
   await (isActive ? two : one).stop();
   const other = await startNotary(0, temporaryFolder(), { COUNTERSIGN_LOG_KEY_FILE: newKey('other-key.pem') });
-  const why = await eventually('the notary with another key to say so', 60_000, async () => {
+  const why = await eventually('the notary with another key to say so', async () => {
     const said = await notes(other);
     return said.includes('another log key') ? said : undefined;
   });

@@ -83,7 +83,7 @@ test('two notifiers share the work, one is killed, and answers come through a ga
   expect(await notifiers[0]?.exited).toMatchObject({ signal: 'SIGKILL' });
 
   // The crashed one's messages are taken over when its lease of 60 s is over.
-  await eventually('every card to be recorded', 150_000, () => {
+  await eventually('every card to be recorded', () => {
     const delivered = deliveriesIn(storeFolder).filter(({ type }) => type === 'NotificationDelivered');
     return delivered.length >= 2 * cards || undefined;
   });
@@ -97,7 +97,7 @@ test('two notifiers share the work, one is killed, and answers come through a ga
 
   const first = asked.get('run-01') ?? '';
   expect(await pressInSlack(port, buttonOf(reach, 'approve', 'run-01'))).toBe(200);
-  await eventually('the answer in Slack', 30_000, async () => {
+  await eventually('the answer in Slack', async () => {
     const { state } = (await approvalAt(port, first)) as { readonly state: string };
     return state === 'approved' || undefined;
   });
@@ -105,7 +105,7 @@ test('two notifiers share the work, one is killed, and answers come through a ga
     state: 'approved',
     responses: [{ respondedBy: 'me', via: 'ops-slack' }],
   });
-  await eventually('both copies to say so', 60_000, () => {
+  await eventually('both copies to say so', () => {
     const changed = deliveriesIn(storeFolder).filter(
       ({ type, data }) => type === 'NotificationUpdated' && data.approvalId === first,
     );
@@ -117,7 +117,7 @@ test('two notifiers share the work, one is killed, and answers come through a ga
   const denying = keyboard.inline_keyboard.flat().at(1)?.callback_data ?? '';
   reach.telegram.updates.push(telegramPress(denying, 7));
   const last = asked.get(lastRun) ?? '';
-  await eventually('the polled answer', 60_000, async () => {
+  await eventually('the polled answer', async () => {
     const { state } = (await approvalAt(port, last)) as { readonly state: string };
     return state === 'denied' || undefined;
   });

@@ -64,7 +64,7 @@ export async function openReachCluster(
       return { server: startServer({ folder: temporaryFolder(), port, args: ['start', role], env: given }), port };
     },
     untilReady: async (server) => {
-      await eventually('a process to be ready', 90_000, async () =>
+      await eventually('a process to be ready', async () =>
         (await readinessOf(server))?.status === 200 ? true : undefined,
       );
     },

@@ -57,7 +57,7 @@ test('the receipts of the role resolver tell the place of each call in its run',
     const path = `/v1/approvals/${String(approval?.approvalId)}/responses`;
     expect((await post('ann', path, { decision: { type: 'approve' } })).status).toBe(200);
   }
-  const receipts = await eventually('the tool to run three times', 60_000, () =>
+  const receipts = await eventually('the tool to run three times', () =>
     Promise.resolve(tool.receipts().length === 3 ? tool.receipts() : undefined),
   );
   const claims = receipts.map(claimsOf);

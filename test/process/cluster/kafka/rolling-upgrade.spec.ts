@@ -47,7 +47,7 @@ const about = (call: ToolCallView, what: string): string =>
 const approve = (gateway: Server, call: ToolCallView): Promise<HttpAnswer> =>
   post(gateway, 'ann', about(call, 'responses'), { decision: { type: 'approve' } });
 const untilState = (gateway: Server, { callId }: ToolCallView, state: string) =>
-  eventually(`the call to be ${state}`, 60_000, async () =>
+  eventually(`the call to be ${state}`, async () =>
     (await get<ToolCallView>(gateway, `/v1/tool-calls/${callId}`)).state === state ? true : undefined,
   );
 const unreadable = {
@@ -78,14 +78,14 @@ test('beside a later version no older process ends, and the later one takes ever
 
   // The later version records an event of a new type on one call, and one of a later schema version on another.
   const [shown, answered, other] = [await ask(older, 'a'), await ask(older, 'b', 'mail'), await ask(older, 'c')];
-  await eventually('the later gateway to know the calls', 30_000, async () => {
+  await eventually('the later gateway to know the calls', async () => {
     const path = `/v1/tool-calls/${other.callId}`;
     const { status } = await first.server.http.send({ method: 'GET', path, token: 'ann-token' });
     return status === 200 ? true : undefined;
   });
   expect((await post(first.server, 'ann', about(shown, 'reveal'), {})).status).toBe(200);
   expect((await approve(first.server, answered)).status).toBe(200);
-  await eventually('the older gateway to read them', 30_000, async () => {
+  await eventually('the older gateway to read them', async () => {
     const { streams } = await get<{ streams: UnreadableStreamView[] }>(older, '/v1/unreadable');
     // The later gateway's own stream, which tells of its start, is set aside as well.
     return streams.filter(({ stream }) => stream.startsWith('toolCall-')).length === 2 ? streams : undefined;
@@ -107,7 +107,7 @@ test('beside a later version no older process ends, and the later one takes ever
   // A resolver of the later version runs what the older relay could not read.
   const late = await ask(older, 'g');
   await resolver?.server.stop();
-  await eventually('the approval on the later gateway', 30_000, async () =>
+  await eventually('the approval on the later gateway', async () =>
     (await approve(first.server, late)).status === 200 ? true : undefined,
   );
   await cluster.untilReady((await cluster.start('resolver', later)).server);
@@ -117,7 +117,7 @@ test('beside a later version no older process ends, and the later one takes ever
   await first.server.stop();
   const second = await cluster.start('gateway', { ...later, COUNTERSIGN_POLICY: writePolicy() });
   await cluster.untilReady(second.server);
-  await eventually('the older gateway to refuse', 30_000, async () =>
+  await eventually('the older gateway to refuse', async () =>
     (await requested(older, 'd')).status === 409 ? true : undefined,
   );
   expect(await requested(older, 'e')).toMatchObject({

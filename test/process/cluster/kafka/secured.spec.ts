@@ -88,7 +88,7 @@ beforeAll(async () => {
   gatewayPort = gateway.port;
   for (const server of [gateway, ...others]) {
     let last = '';
-    await eventually('a process to be ready', 90_000, async () => {
+    await eventually('a process to be ready', async () => {
       const answer = await readinessOf(server);
       last = answer?.text ?? last;
       return answer?.status === 200 ? true : undefined;
@@ -102,12 +102,12 @@ beforeAll(async () => {
 async function approve(runId: string, toldBefore: number): Promise<void> {
   const authorization = 'Bearer ann-token';
   const url = `http://127.0.0.1:${String(gatewayPort)}/v1/approvals`;
-  const approvalId = await eventually('an approval', 60_000, async () => {
+  const approvalId = await eventually('an approval', async () => {
     const answer = await fetch(`${url}?state=pending&runId=${runId}`, { headers: { authorization } });
     const { approvals } = (await answer.json()) as { readonly approvals: readonly { readonly approvalId: string }[] };
     return approvals[0]?.approvalId;
   });
-  await eventually('people to be told', 60_000, () => (cardsSent() > toldBefore ? true : undefined));
+  await eventually('people to be told', () => (cardsSent() > toldBefore ? true : undefined));
   const answer = await fetch(`${url}/${approvalId}/responses`, {
     method: 'POST',
     headers: { authorization, 'content-type': 'application/json' },
@@ -158,8 +158,8 @@ test('every role does its work over TLS, with its own password and the rights of
   const message = { key: 'run-service', value, headers: { ...headers, 'content-type': 'application/json' } };
   await producer.send({ topic: `${topicPrefix}.requests.v1`, messages: [message] });
   await approve('run-service', 1);
-  await eventually('the tool to run', 60_000, () => (tools.executions().length === 1 ? true : undefined));
-  await eventually('every group to have committed', 60_000, async () => {
+  await eventually('the tool to run', () => (tools.executions().length === 1 ? true : undefined));
+  await eventually('every group to have committed', async () => {
     const committed = await Promise.all(groups.map((group) => hasCommitted(`${topicPrefix}-${group}`)));
     return committed.every(Boolean) ? true : undefined;
   });
@@ -175,7 +175,7 @@ test('an unreadable message is parked by every consumer, and the operator inspec
   };
   await sendRaw('worker', 'requests', 'ToolCallRequested');
   await sendRaw('relay', 'events', 'ApprovalResponded');
-  const letters = await eventually('the letters', 120_000, async () => {
+  const letters = await eventually('the letters', async () => {
     const lines = (await asOperator('dead-letters', 'list', '--json')).split('\n').filter(Boolean);
     const found = lines.map((line) => JSON.parse(line) as { readonly id: string; readonly group: string });
     return found.length >= groups.length ? found : undefined;

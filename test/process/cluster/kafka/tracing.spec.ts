@@ -60,7 +60,7 @@ async function payOnce(worker: Worker, url: string): Promise<void> {
       body: JSON.stringify({ decision: { type: 'approve' } }),
     });
     expect(answer.status).toBe(200);
-    await eventually('the tool to succeed', 60_000, async () => {
+    await eventually('the tool to succeed', async () => {
       const { state } = await worker.client.getToolCall(callId);
       return state === 'succeeded' ? true : undefined;
     });

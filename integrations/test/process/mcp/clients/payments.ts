@@ -5,7 +5,7 @@ import type { TriedClient } from './tried-client.js';
 
 /** Decides the only pending approval of an agent. */
 async function decide(ledger: Ledger, agentId: string, type: 'approve' | 'deny'): Promise<void> {
-  const { approvalId, proposal } = await eventually('an approval', 20_000, async () => {
+  const { approvalId, proposal } = await eventually('an approval', async () => {
     const { approvals } = await ledger.listApprovals({ state: 'pending', agentId });
     return approvals[0];
   });
