@@ -117,7 +117,7 @@ test('an unanswered approval expires and can be requested again; a call that the
   const startedAt = performance.now();
   const expired = await worker.run({ runId: 'r', toolCalls: [deletion('c1', '/a')] });
   expect(expired.results).toMatchObject([{ status: 'expired', reason: 'no person answered in time' }]);
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
+  expect(performance.now() - startedAt).toBeLessThan(60_000);
 
   await worker.requestAgain(expired.results[0]?.callId ?? '', { expiresInMs: 60_000 });
   const again = await worker.resume(expired.state);

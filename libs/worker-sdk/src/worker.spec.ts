@@ -456,7 +456,7 @@ describe('a worker', () => {
     while (gates.length < 1) await new Promise((resolve) => setTimeout(resolve, 1));
     const startedAt = performance.now();
     await Promise.all([worker.close(50), expect(outcome).rejects.toThrow('the worker is closed')]);
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(performance.now() - startedAt).toBeLessThan(60_000);
   });
 
   it('waits without a limit for its tools when it is closed so', async () => {

@@ -267,7 +267,7 @@ it('a stream ends when the process stops, and its reader can come back', async (
   const before = performance.now();
   await world.app.close();
   await stream.ended;
-  expect(performance.now() - before).toBeLessThan(10_000);
+  expect(performance.now() - before).toBeLessThan(60_000);
 });
 
 it('a stream ends when its reader is removed from the tokens file, at once, and those of others go on', async () => {
@@ -283,7 +283,7 @@ it('a stream ends when its reader is removed from the tokens file, at once, and 
   const before = performance.now();
   tokens.reload();
   await removed.ended;
-  expect(performance.now() - before).toBeLessThan(10_000);
+  expect(performance.now() - before).toBeLessThan(60_000);
   await api.pending();
   expect(await staying.until(2)).toHaveLength(2);
   tokens.close();

@@ -118,7 +118,7 @@ describe('when it stops', () => {
     const closed = world.app.close();
     expect(await waiting).toMatchObject({ status: 200, body: { state: 'awaiting_approval' } });
     await closed;
-    expect(performance.now() - before).toBeLessThan(10_000);
+    expect(performance.now() - before).toBeLessThan(30_000);
     await expect(fetch(`${world.url}/healthz`)).rejects.toThrow('fetch failed');
   });
 
@@ -132,7 +132,7 @@ describe('when it stops', () => {
     const before = performance.now();
     await world.app.close();
     await ended;
-    expect(performance.now() - before).toBeLessThan(10_000);
+    expect(performance.now() - before).toBeLessThan(60_000);
   });
 
   it('a slow command is waited for', async () => {
