@@ -11,13 +11,14 @@ import { objectOf, type Wire } from '../wire.js';
 afterEach(closeHttpPlaces);
 
 type Members = Readonly<Record<string, unknown>>;
-const idleMs = 200;
+const idleMs = 1000;
 
-/** A gate whose tool takes longer than a connection may be idle. */
+/** A gate whose tool runs until the test ends it. */
 async function open() {
   const countersign = createFakeCountersign();
   const asked: string[] = [];
   const seen = { runs: 0, ended: 0 };
+  const paid = Promise.withResolvers<void>();
   const record: typeof fetch = async (input, init) => {
     const { calls = [] } = (typeof init?.body === 'string' ? JSON.parse(init.body) : {}) as {
       calls?: { toolCallId: string }[];
@@ -30,7 +31,7 @@ async function open() {
     const server = new McpServer({ name: 'bank', version: '1' });
     server.registerTool('pay', {}, async () => {
       seen.runs += 1;
-      await new Promise((resolve) => setTimeout(resolve, 4 * idleMs));
+      await paid.promise;
       return { content: [{ type: 'text', text: 'paid' }] };
     });
     server.server.onclose = () => (seen.ended += 1);
@@ -53,11 +54,11 @@ async function open() {
     countersign.approve(asked[0]!);
     await until(() => seen.runs > 0);
   };
-  return { post, runs, seen };
+  return { post, runs, seen, pay: paid.resolve };
 }
 
 it('a session without requests goes on while the tool of its task runs, and gives its place to no other', async () => {
-  const { post, runs, seen } = await open();
+  const { post, runs, seen, pay } = await open();
   const begin = {
     ...{ protocolVersion: '2025-11-25', capabilities: { tasks: {} } },
     clientInfo: { name: 'spec', version: '1' },
@@ -69,12 +70,14 @@ it('a session without requests goes on while the tool of its task runs, and give
   expect((await post('initialize', begin)).status).toBe(503);
   await new Promise((resolve) => setTimeout(resolve, 3 * idleMs));
   const { taskId } = objectOf(result['task']);
-  expect((await post('tasks/result', { taskId }, headers)).result['content']).toEqual([{ type: 'text', text: 'paid' }]);
+  const asked = post('tasks/result', { taskId }, headers);
+  pay();
+  expect((await asked).result['content']).toEqual([{ type: 'text', text: 'paid' }]);
   await until(() => seen.ended === 1);
 });
 
 it('the connection of stateless clients without requests goes on while the tool of a task runs', async () => {
-  const { post, runs, seen } = await open();
+  const { post, runs, seen, pay } = await open();
   const ask = async (method: string, name: unknown, params: Members): Promise<Members> => {
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, 'mcp-name': String(name) };
     return (await post(method, { ...params, _meta: envelope(tasks) }, headers)).result;
@@ -83,6 +86,8 @@ it('the connection of stateless clients without requests goes on while the tool 
   await runs();
   await new Promise((resolve) => setTimeout(resolve, 3 * idleMs));
   let task = await ask('tasks/get', taskId, { taskId });
+  expect(task['status']).toBe('working');
+  pay();
   while (task['status'] === 'working') task = await ask('tasks/get', taskId, { taskId });
   expect(task).toMatchObject({ status: 'completed', result: { content: [{ text: 'paid' }] } });
   expect(seen.runs).toBe(1);
