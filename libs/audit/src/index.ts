@@ -49,6 +49,7 @@ export type { Anchor } from './verify/anchors.js';
 export type { CheckName, Finding, Place } from './verify/findings.js';
 export { createEntriesVerification } from './verify/entries-verification.js';
 export type { ComputedTile, EntriesOptions, EntriesVerification } from './verify/entries-verification.js';
+export type { KnownIds, RepeatedId } from './verify/known-ids.js';
 export { keyChangeOf, readKeyChanges } from './verify/key-changes.js';
 export type { KeyChange } from './verify/key-changes.js';
 export { parseShown, parseStored } from './verify/parse-stored.js';

@@ -1,5 +1,5 @@
 import { createVerification, isOfTenant, readAnchors, readKeyChanges, tenantOf } from '@countersign/audit';
-import type { Anchor, CheckName, KnownStreams, Verification } from '@countersign/audit';
+import type { Anchor, CheckName, KnownIds, KnownStreams, Verification } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 import { usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
@@ -36,11 +36,12 @@ export interface VerifyRun {
   readonly output: VerifyOutput;
   readonly options: VerifyOptions;
   readonly streams: KnownStreams;
+  readonly ids: KnownIds;
   readonly openSource: () => LogSource | Promise<LogSource>;
 }
 
 /** Checks a log against what the auditor kept, and its events against the rules. @throws CliError when it cannot be read */
-export async function verifyLog({ output, options, streams, openSource }: VerifyRun): Promise<ExitCode> {
+export async function verifyLog({ output, options, streams, ids, openSource }: VerifyRun): Promise<ExitCode> {
   const [keys, policy] = [readKeys(options.vkey), readPolicy(options.policy)];
   checkPeriod(options);
   const kept = readSince(options.since);
@@ -54,7 +55,7 @@ export async function verifyLog({ output, options, streams, openSource }: Verify
     const leaves = source.leaves(tenant);
     const verification = createVerification({
       ...{ keys, policy, changes: signed.changes, since, kept: signed.anchors },
-      ...{ storedLeaf: leaves, streams, onFinding: report.onFinding },
+      ...{ storedLeaf: leaves, streams, ids, onFinding: report.onFinding },
       isJudged: (recordedAt) => isBetween(recordedAt, options),
     });
     for (const detail of signed.unreadable) verification.note({ check: 'tree', detail });

@@ -51,7 +51,7 @@ const okWords: Readonly<Record<CheckName, string>> = {
   store: 'every event is what the store recorded, and the chain of hashes is whole',
   body: 'every content is the one of its entry',
   files: 'the files are those of the manifest, and say what the events say',
-  order: 'no revision is missing or there twice',
+  order: 'no revision is missing, and neither a revision nor an id is there twice',
   legal: 'every event is legal for its stream',
   digest: 'the digests are those of their content',
   policy: 'the versions of policies are the hashes of their content',

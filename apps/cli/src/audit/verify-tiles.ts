@@ -7,7 +7,7 @@ import {
   tileWidth,
   widthAt,
 } from '@countersign/audit';
-import type { Anchor, CheckName, ComputedTile, EntriesVerification, KnownStreams } from '@countersign/audit';
+import type { Anchor, CheckName, ComputedTile, EntriesVerification, KnownIds, KnownStreams } from '@countersign/audit';
 import { usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
@@ -22,11 +22,12 @@ export interface TilesRun {
   readonly output: VerifyOutput;
   readonly options: VerifyOptions;
   readonly streams: KnownStreams;
+  readonly ids: KnownIds;
   readonly reader: TileReader;
 }
 
 /** Verifies a log that is served or kept as tiles: every entry, every tile of hashes, and the checkpoint. */
-export async function verifyTiles({ output, options, streams, reader }: TilesRun): Promise<ExitCode> {
+export async function verifyTiles({ output, options, streams, ids, reader }: TilesRun): Promise<ExitCode> {
   const [keys, policy] = [readKeys(options.vkey), readPolicy(options.policy)];
   const newest = anchorOf(await reader.checkpoint(), options.tenant);
   const since = readSince(options.since).filter(({ encodedTenant }) => encodedTenant === newest.encodedTenant);
@@ -39,7 +40,7 @@ export async function verifyTiles({ output, options, streams, reader }: TilesRun
   const changes = readKeyChanges(await reader.keyChanges());
   const report = createVerifyReport(output, options.all === true);
   const verification = createEntriesVerification({
-    ...{ keys, policy, changes, since, newest, streams, onFinding: report.onFinding },
+    ...{ keys, policy, changes, since, newest, streams, ids, onFinding: report.onFinding },
   });
   const progress = createProgress(output, newest.size, 'events');
   try {

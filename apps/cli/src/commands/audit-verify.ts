@@ -4,6 +4,8 @@ import { isBundle } from '../audit/bundle/read-manifest.js';
 import { openBundle } from '../audit/bundle/bundle-source.js';
 import { openExportFile } from '../audit/export-file.js';
 import type { LogSource } from '../audit/log-source.js';
+import { createSpilledIds } from '../audit/spilled-ids.js';
+import type { SpilledIds } from '../audit/spilled-ids.js';
 import { openTileFolder, openTileUrl } from '../audit/tile-reader.js';
 import { verifyLog } from '../audit/verify-log.js';
 import type { VerifyOptions, VerifyOutput } from '../audit/verify-log.js';
@@ -23,13 +25,15 @@ export async function verify(
   streams: SpilledStreams = createSpilledStreams(),
 ): Promise<ExitCode> {
   const path = named ?? output.terminal.env['COUNTERSIGN_DATA'] ?? './data';
+  const ids = createSpilledIds();
   try {
-    return await verifySource({ output, path, options, streams });
+    return await verifySource({ output, path, options, streams, ids });
   } catch (error) {
     // 1 means a finding: what cannot be read is none.
     throw error instanceof CliError ? error : usageError(`${path} cannot be verified: ${messageOf(error)}.`);
   } finally {
     streams.close();
+    ids.close();
   }
 }
 
@@ -38,19 +42,21 @@ interface Source {
   readonly path: string;
   readonly options: VerifyOptions;
   readonly streams: SpilledStreams;
+  readonly ids: SpilledIds;
 }
 
-async function verifySource({ output, path, options, streams }: Source): Promise<ExitCode> {
+async function verifySource({ path, ...run }: Source): Promise<ExitCode> {
+  const { output, options } = run;
   if (isTileUrl(path)) {
     const token = options.token ?? output.terminal.env['COUNTERSIGN_TOKEN'];
     const reader = openTileUrl(path, token, output.terminal.interrupted);
-    return verifyTiles({ output, options, streams, reader });
+    return verifyTiles({ ...run, reader });
   }
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   const proof = isFile ? readProofFile(path) : undefined;
   if (proof !== undefined) return verifyProof(output, proof, options);
-  if (isTileFolder(path)) return verifyTiles({ output, options, streams, reader: openTileFolder(path) });
-  return verifyLog({ output, options, streams, openSource: () => openSource(path) });
+  if (isTileFolder(path)) return verifyTiles({ ...run, reader: openTileFolder(path) });
+  return verifyLog({ ...run, openSource: () => openSource(path) });
 }
 
 function messageOf(error: unknown): string {

@@ -80,6 +80,15 @@ describe('countersign audit verify of a data folder does not prove', () => {
     expect((await verified(folder, events)).findings).toMatchObject([{ check: 'read', index: 1 }]);
   });
 
+  it('an id that two events have', async () => {
+    const events = await recorded();
+    meddle(`UPDATE events SET event_id = (SELECT event_id FROM events WHERE position = 1) WHERE position = 4`);
+    const { code, findings } = await verified(folder, events);
+    expect(code).toBe(1);
+    const detail = 'the event at index 0 has the same id';
+    expect(findings).toContainEqual(expect.objectContaining({ check: 'order', index: 3, detail }));
+  });
+
   it('a row without a position, to which its stream alone leads', async () => {
     const events = await recorded();
     meddle(`CREATE TABLE other AS SELECT * FROM events; DROP TABLE events; ALTER TABLE other RENAME TO events;

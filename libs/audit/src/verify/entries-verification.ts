@@ -8,6 +8,8 @@ import type { Anchor } from './anchors.js';
 import { compareAnchors, isReached } from './compare-anchors.js';
 import type { ReachedRoot } from './compare-anchors.js';
 import type { Finding } from './findings.js';
+import { createKnownIds, findingOfRepeated } from './known-ids.js';
+import type { KnownIds } from './known-ids.js';
 import type { Trust } from './trust.js';
 import type { VerificationEnd } from './verification.js';
 
@@ -25,6 +27,8 @@ export interface EntriesOptions extends Trust {
   readonly newest: Anchor;
   /** Remembers the revision that each stream has next. */
   readonly streams: KnownStreams;
+  /** Absent: the ids are kept in memory. */
+  readonly ids?: KnownIds;
   readonly onFinding: (finding: Finding) => void;
 }
 
@@ -45,7 +49,7 @@ export interface EntriesVerification {
 
 /** A verification with nothing read yet. */
 export function createEntriesVerification(options: EntriesOptions): EntriesVerification {
-  const { since, newest, streams, keys, policy, changes = [] } = options;
+  const { since, newest, streams, ids = createKnownIds(), keys, policy, changes = [] } = options;
   const sizes = new Set([...since, newest, ...changes].map(({ size }) => size));
   const reached: ReachedRoot[] = [];
   const tiles = createTiles();
@@ -62,7 +66,7 @@ export function createEntriesVerification(options: EntriesOptions): EntriesVerif
   return {
     size: tree.size,
     take: (bytes) => {
-      judgeEntry(Buffer.from(bytes).toString(), tree.size(), streams, report);
+      judgeEntry(Buffer.from(bytes).toString(), tree.size(), { streams, ids, report });
       tree.append(leafHash(bytes));
       reach();
     },
@@ -86,6 +90,7 @@ export function createEntriesVerification(options: EntriesOptions): EntriesVerif
       const trees = { reached, size, firstDifference: -1, storedLeaf: undefined };
       const compared = compareAnchors({ since, newest, ...trust, ...trees });
       compared.findings.forEach(report);
+      for (const repeated of ids.repeated()) report(findingOfRepeated(repeated));
       const { origin, epoch } = newest;
       return {
         exit: findings > 0 ? 1 : compared.isVouched ? 0 : 3,
@@ -99,13 +104,20 @@ export function createEntriesVerification(options: EntriesOptions): EntriesVerif
   };
 }
 
-function judgeEntry(text: string, index: number, streams: KnownStreams, report: (finding: Finding) => void): void {
+interface Judging {
+  readonly streams: KnownStreams;
+  readonly ids: KnownIds;
+  readonly report: (finding: Finding) => void;
+}
+
+function judgeEntry(text: string, index: number, { streams, ids, report }: Judging): void {
   const entry = parseEntry(text);
   if (entry === undefined) {
     report({ check: 'read', ok: false, index, eventId: null, stream: null, detail: 'the entry is none' });
     return;
   }
   const { eventId, stream, revision } = entry;
+  ids.add(eventId, index);
   const next = streams.get(stream)?.next ?? 0;
   if (revision !== next) {
     const detail = `its revision is ${String(revision)} where ${String(next)} comes next`;

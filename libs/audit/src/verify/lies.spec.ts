@@ -173,6 +173,30 @@ describe('a log is not proven', () => {
   );
 });
 
+describe('two events with one id', () => {
+  const { eventId } = events[0] as StoredEvent;
+  const told = [...events.slice(0, -1), { ...(events.at(-1) as StoredEvent), eventId }];
+  const index = events.length - 1;
+  const finding = { check: 'order', index, eventId, detail: 'the event at index 0 has the same id' };
+
+  it('are found in a log', () => {
+    expect(told[0]?.stream).not.toBe(told[index]?.stream);
+    expect(verifyLog(told)).toMatchObject({ exit: 1, findings: [finding] });
+    expect(verifyLog(events)).toMatchObject({ exit: 0, findings: [] });
+  });
+
+  it('are found in the proof of a call', () => {
+    const [first, ...others] = honest.events;
+    const { eventId: same } = JSON.parse(first!.entry) as { eventId: string };
+    const proof = proofOfCall(
+      events.map((event, nth) => (nth === honest.events.at(-1)?.index ? { ...event, eventId: same } : event)),
+      callId,
+    );
+    expect(others.length).toBeGreaterThan(0);
+    expect(verifyProof(proof)).toMatchObject({ exit: 1, findings: [{ check: 'order', eventId: same }] });
+  });
+});
+
 describe('an epoch after the first', () => {
   const signer = createEd25519Signer('countersign.example/default/2', new Uint8Array(32).fill(3));
   const noteOf = (epoch: number, by: typeof signer): Anchor => {

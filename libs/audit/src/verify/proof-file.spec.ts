@@ -134,7 +134,11 @@ describe('entries and tiles', () => {
   const entries = log.map((event) => Buffer.from(entryOf(event)));
   const read = nodesOf(log);
 
-  function run(changed: readonly Uint8Array[], tileOf = honestTile, note = honestCheckpoint(log)) {
+  function run(
+    changed: readonly Uint8Array[],
+    tileOf = (level: number, at: number) => honestTile(level, at),
+    note = honestCheckpoint(log),
+  ) {
     const findings: Finding[] = [];
     const verification = createEntriesVerification({
       ...{ keys: [testSigner.key], since: [], newest: readAnchors(note)![0]!, streams: new Map() },
@@ -147,15 +151,28 @@ describe('entries and tiles', () => {
     for (const tile of verification.openTiles()) verification.compareTile(tile, tileOf(tile.level, tile.index));
     return { ...verification.end(), findings };
   }
-  function honestTile(level: number, index: number): Uint8Array {
+  function honestTile(level: number, index: number, node = read): Uint8Array {
     const width = widthAt(log.length, level, index);
-    return Buffer.concat(Array.from({ length: width }, (_, at) => read(level * 8, index * 256 + at)));
+    return Buffer.concat(Array.from({ length: width }, (_, at) => node(level * 8, index * 256 + at)));
   }
 
   it('are proven by the checkpoint', () => {
     expect(run(entries)).toMatchObject({ exit: 0, size: log.length, findings: [] });
     expect(createNodeReader(honestTile)(0, 0)).toEqual(leafHash(entries[0]!));
     expect(formatTilePath({ level: 0, index: 0, width: 256 })).toBe('tile/0/000');
+  });
+
+  it('with one id for two events are found out', () => {
+    const [one, other] = [log[0]!, log.at(-1)!];
+    expect(one.stream).not.toBe(other.stream);
+    const told = [...log.slice(0, -1), { ...other, eventId: one.eventId }];
+    const index = log.length - 1;
+    const { exit, findings } = run(
+      told.map((event) => Buffer.from(entryOf(event))),
+      (level, at) => honestTile(level, at, nodesOf(told)),
+      honestCheckpoint(told),
+    );
+    expect({ exit, findings }).toMatchObject({ exit: 1, findings: [{ check: 'order', index, eventId: one.eventId }] });
   });
 
   it('with one bit changed are found out, at or before the change', () => {

@@ -14,6 +14,8 @@ import { compareAnchors, isReached } from './compare-anchors.js';
 import type { ReachedRoot } from './compare-anchors.js';
 import { findingOf } from './findings.js';
 import type { Finding, Place } from './findings.js';
+import { createKnownIds, findingOfRepeated } from './known-ids.js';
+import type { KnownIds } from './known-ids.js';
 import type { Trust } from './trust.js';
 import { createUnproven } from './unproven.js';
 import { unprovenEpochs } from './earlier-epochs.js';
@@ -27,6 +29,8 @@ export interface VerificationOptions extends Trust {
   /** The leaves of the tree that is kept with the log, as far as there are any. */
   readonly storedLeaf?: ((index: number) => Hash | undefined) | undefined;
   readonly streams: KnownStreams;
+  /** Absent: the ids are kept in memory. */
+  readonly ids?: KnownIds;
   /** Whether an event is judged by itself, by the time of its record. Absent: each is. The tree has all of them in any case. */
   readonly isJudged?: (recordedAt: string) => boolean;
   readonly onFinding: (finding: Finding) => void;
@@ -69,7 +73,7 @@ export interface Verification {
 
 /** A verification with nothing read yet. */
 export function createVerification(options: VerificationOptions): Verification {
-  const { streams, since = [], storedLeaf, isJudged, keys, policy, changes = [] } = options;
+  const { streams, ids = createKnownIds(), since = [], storedLeaf, isJudged, keys, policy, changes = [] } = options;
   const [newest, ...earlier] = (options.kept ?? []).toSorted((one, other) => other.epoch - one.epoch);
   const anchors = [...since, ...(newest === undefined ? [] : [newest])];
   const sizes = new Set([...anchors, ...changes].map(({ size }) => size));
@@ -106,6 +110,7 @@ export function createVerification(options: VerificationOptions): Verification {
   };
   const add = (event: Pick<Entry, 'eventId' | 'stream'> & Timed, judged: (place: Place) => Judgement): void => {
     const place = { index: tree.size(), eventId: event.eventId, stream: event.stream };
+    ids.add(place.eventId, place.index);
     const { illegal, unproven: missing } = judged(place);
     if (!isReported(event)) {
       unproven.add('outside', place.index);
@@ -141,6 +146,7 @@ export function createVerification(options: VerificationOptions): Verification {
       const trust = { keys, policy, changes: changes.filter((change) => isReached(change, reached)) };
       const compared = compareAnchors({ since, newest, ...trust, reached, size, firstDifference, storedLeaf });
       compared.findings.forEach(report);
+      for (const repeated of ids.repeated()) report(findingOfRepeated(repeated));
       const top = anchors.toSorted((one, other) => other.size - one.size)[0];
       const sentences = [
         ...unproven.sentences(legality.unrecordedPolicies()),

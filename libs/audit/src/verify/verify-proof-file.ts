@@ -15,6 +15,7 @@ import { findingOf } from './findings.js';
 import { keyChangeOf } from './key-changes.js';
 import type { KeyChange } from './key-changes.js';
 import type { CheckName, Finding, Place } from './findings.js';
+import { createKnownIds, findingOfRepeated } from './known-ids.js';
 import type { ProofFile, ProofFileEvent } from './proof-file.js';
 import { hasTrust, whyNoQuorum, whyNotByLog } from './trust.js';
 import type { Trust } from './trust.js';
@@ -114,6 +115,7 @@ function judgeEvents(file: ProofFile, anchor: Anchor, report: Report): readonly 
   const streams = new Map<string, KnownStream>();
   const legality = createLegality(streams);
   const unproven = createUnproven();
+  const ids = createKnownIds();
   let [last, hasBatch] = [-1, false];
   for (const event of file.events) {
     const { index } = event;
@@ -124,9 +126,11 @@ function judgeEvents(file: ProofFile, anchor: Anchor, report: Report): readonly 
     if (index <= last) report({ check: 'order', ok: false, ...place, detail: 'it follows a later event' });
     last = Math.max(last, index);
     if (entry === undefined) continue;
+    ids.add(entry.eventId, index);
     hasBatch ||= entry.type === 'BatchBegun';
     judgeOne(legality, event.body, entry, { place, report, streams, add: unproven.add });
   }
+  for (const repeated of ids.repeated()) report(findingOfRepeated(repeated));
   if (!streams.has(`toolCall-${file.callId}`)) {
     report({ check: 'order', ok: false, index: 0, eventId: null, stream: null, detail: 'it has no event of its call' });
   }
