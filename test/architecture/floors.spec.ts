@@ -66,7 +66,7 @@ describe('the floors', () => {
     for (const { filePath, messages } of linted) {
       for (const { ruleId, message } of messages) note(filePath.slice(house.length + 1), ruleId ?? message);
     }
-  }, 120_000);
+  });
 
   it.each(everyPlanted)('$file breaks $breaks', ({ file, breaks }) => {
     expect([...(found.get(file) ?? [])].sort()).toEqual([...breaks].sort());

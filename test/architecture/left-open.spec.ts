@@ -30,7 +30,7 @@ describe('the environment of the suites', () => {
     const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
     const args = ['--experimental-vm-modules', jest, '--config', JSON.stringify(config), '--maxWorkers=2'];
     ({ status, stderr: output } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' }));
-  }, 120_000);
+  });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it.each([

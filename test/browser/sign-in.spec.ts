@@ -84,7 +84,7 @@ describe('signing in to the inbox', () => {
     expect(await rowOf(ann.page, 'delete_file').count()).toBe(0);
     await rowOf(bob.page, 'delete_file').waitFor();
     await bob.page.getByText('Live', { exact: true }).waitFor();
-  }, 120_000);
+  });
 
   it('lets no other site decide with a person’s session', async () => {
     const world = await openWorld();

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createCliRun, type CliRun } from '@countersign/cli/testing';
 import { openKafka, type KafkaBus } from '@countersign/message-bus/kafka';
 import { PoisonMessageError } from '@countersign/message-bus';
 import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 const prefix = `cli-${randomUUID()}`;
 let run: CliRun;

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { messageBusContract } from '@countersign/message-bus/testing';
 import { toEventMessage } from '@countersign/message-bus';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
@@ -6,9 +5,6 @@ import type { RecordedEvent } from '@countersign/contracts';
 import { currentSchemaVersion } from '@countersign/contracts';
 import { freshPrefix, openedKafka } from './opened.ts';
 import { severable } from './severable.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 // A killed member is removed only after its session.
 

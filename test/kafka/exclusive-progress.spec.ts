@@ -1,13 +1,9 @@
-import { jest } from '@jest/globals';
 import { exclusiveProgressContract } from '@countersign/message-bus/testing';
 import type { ExclusiveProgress } from '@countersign/message-bus';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { freshPrefix, openedKafka } from './opened.ts';
 import { severable } from './severable.ts';
 import type { Connections } from './severable.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 exclusiveProgressContract('Kafka', async () => {
   const topicPrefix = freshPrefix();

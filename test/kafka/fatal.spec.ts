@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { ConsumerStalledError } from '@countersign/message-bus/kafka';
 import type { Message } from '@countersign/message-bus';
 import type { KafkaBus, KafkaOptions } from '@countersign/message-bus/kafka';
@@ -7,9 +7,6 @@ import { createCollectingLog } from '@countersign/runtime/testing';
 import { committedBy, freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
 import { severable } from './severable.ts';
 import { idOf, inTurns } from './traffic.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 describe('a reason to end the process', () => {
   const opened: KafkaBus[] = [];
@@ -28,35 +25,31 @@ describe('a reason to end the process', () => {
   it.each([
     { hands: 'with nothing in hand', isHeld: false },
     { hands: 'with a message in hand', isHeld: true },
-  ])(
-    'is a consumer that stands still while messages wait, $hands',
-    async ({ isHeld }) => {
-      const held = Promise.withResolvers<undefined>();
-      const { socketFactory, lose, find } = severable();
-      const kafka = await open({ socketFactory, stallAfterMs: 1_000 });
-      const topic = kafka.topics.names.events;
-      const ids: string[] = [];
-      const onMessage = async (message: Message): Promise<void> => {
-        ids.push(idOf(message));
-        if (isHeld) await held.promise;
-      };
-      kafka.bus.subscribe({ group: 'stalling', topics: [topic], onMessage });
-      await kafka.publisher.publish(topic, inTurns(1, 1));
-      await eventually(() => expect(ids).toEqual(['k0.1']));
-      lose('fetches');
-      // A fetch in flight may still return the first of these.
-      let next = 2;
-      await eventually(async () => {
-        await kafka.publisher.publish(topic, inTurns(1, 1, next++));
-        expect(fatal[0]).toBeInstanceOf(ConsumerStalledError);
-      });
-      expect(fatal[0]?.message).toMatch(/^group "stalling" received nothing for \d+ s while \d+ messages wait$/);
-      expect(kafka.status().state).toBe('interrupted');
-      held.resolve(undefined);
-      find('fetches');
-    },
-    180_000,
-  );
+  ])('is a consumer that stands still while messages wait, $hands', async ({ isHeld }) => {
+    const held = Promise.withResolvers<undefined>();
+    const { socketFactory, lose, find } = severable();
+    const kafka = await open({ socketFactory, stallAfterMs: 1_000 });
+    const topic = kafka.topics.names.events;
+    const ids: string[] = [];
+    const onMessage = async (message: Message): Promise<void> => {
+      ids.push(idOf(message));
+      if (isHeld) await held.promise;
+    };
+    kafka.bus.subscribe({ group: 'stalling', topics: [topic], onMessage });
+    await kafka.publisher.publish(topic, inTurns(1, 1));
+    await eventually(() => expect(ids).toEqual(['k0.1']));
+    lose('fetches');
+    // A fetch in flight may still return the first of these.
+    let next = 2;
+    await eventually(async () => {
+      await kafka.publisher.publish(topic, inTurns(1, 1, next++));
+      expect(fatal[0]).toBeInstanceOf(ConsumerStalledError);
+    });
+    expect(fatal[0]?.message).toMatch(/^group "stalling" received nothing for \d+ s while \d+ messages wait$/);
+    expect(kafka.status().state).toBe('interrupted');
+    held.resolve(undefined);
+    find('fetches');
+  });
 
   it('is not one that has nothing to receive, nor one whose handlers are slow', async () => {
     const kafka = await open({ stallAfterMs: 2_500 });
@@ -81,7 +74,7 @@ describe('a reason to end the process', () => {
     expect(new Set(started).size).toBe(started.length);
     expect(fatal).toEqual([]);
     expect(kafka.status().state).toBe('running');
-  }, 180_000);
+  });
 
   it('is a setting that the brokers refuse', async () => {
     const log = createCollectingLog();
@@ -102,5 +95,5 @@ describe('a reason to end the process', () => {
       why: expect.stringContaining('session timeout') as unknown,
     });
     expect(log.entries.filter(({ level }) => level === 'error')[0]?.message).toContain('requires a restart');
-  }, 180_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '@countersign/message-bus/testing';
 import { FencedError } from '@countersign/message-bus';
 import type { Turn } from '@countersign/message-bus';
@@ -8,9 +8,6 @@ import { startMember } from './member.ts';
 import type { Member } from './member.ts';
 import { freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
 import { severable } from './severable.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 describe('the turn of one process among several', () => {
   const members: Member[] = [];

@@ -1,11 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseEventMessage } from '@countersign/message-bus';
 import { eventually } from '@countersign/message-bus/testing';
 import { openLedgerCluster } from './ledger/ledger-cluster.ts';
 import type { LedgerCluster } from './ledger/ledger-cluster.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 const call = (change: object = {}) => ({
   calls: [{ toolCallId: 'c', toolName: 'delete_file', arguments: { path: '/x' }, needsApproval: true, ...change }],
@@ -39,7 +36,7 @@ describe('the ledger on Kafka', () => {
       expect(await recorded()).toEqual({ 'run-0': asked, 'run-1': asked, 'run-2': asked });
       expect(second.begun).toEqual(expect.arrayContaining(['r-1', 'r-2']));
     });
-  }, 180_000);
+  });
 
   it('answers a refused request on the events topic, by the relay, under its run', async () => {
     const heard: unknown[] = [];
@@ -67,7 +64,7 @@ describe('the ledger on Kafka', () => {
       expect(letters).toMatchObject([{ code: 'invalid-request', headers: { ce_id: 'r-4' } }]);
     });
     expect((await recorded())['run-1']).toEqual([...asked, 'RequestRefused']);
-  }, 180_000);
+  });
 
   it('bears that the new owner of a partition repeats what the old one is still about', async () => {
     const runs = Array.from({ length: 8 }, (_, n) => `run-${n}`);
@@ -112,7 +109,7 @@ describe('the ledger on Kafka', () => {
     await slow.close();
     // All earlier messages there have ended by now.
     expect((await cluster.events()).length).toBe(expected.flat().length * 2);
-  }, 180_000);
+  });
 });
 
 describe('the ledger on Kafka under quotas', () => {

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Message } from '@countersign/message-bus';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { eventually } from '@countersign/message-bus/testing';
@@ -9,9 +9,6 @@ import { startMember } from './member.ts';
 import { committedBy, freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
 import { severable } from './severable.ts';
 import { expectedByKey, firstsByKey, idOf, inTurns } from './traffic.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 const group = 'members';
 
@@ -67,35 +64,31 @@ describe('the members of a group', () => {
     // A member that had to restart would report it.
     expect(log.entries.filter(({ message }) => message.startsWith('interrupted'))).toEqual([]);
     expect(log.entries.some(({ message }) => message.includes('the connection breaks'))).toBe(true);
-  }, 120_000);
+  });
 
   it.each([
     { what: 'its coordinator has moved', code: 16 },
     { what: 'it is not known', code: 25 },
-  ])(
-    'rejoin when one hears that $what, and the next coordinator is still loading',
-    async ({ code }) => {
-      const topicPrefix = freshPrefix();
-      const publisher = await openFirst(topicPrefix, 1);
-      const topic = publisher.topics.names.events;
-      const { socketFactory, refuse } = severable();
-      const kafka = await openedKafka({ topicPrefix, socketFactory });
-      opened.push(kafka);
-      const ids: string[] = [];
-      kafka.bus.subscribe({ group, topics: [topic], onMessage: (message) => void ids.push(idOf(message)) });
-      await publisher.publisher.publish(topic, inTurns(1, 1));
-      await eventually(() => expect(ids).toEqual(['k0.1']));
-      const coordinatorIsLoading = 14;
-      refuse('joins', coordinatorIsLoading);
-      refuse('heartbeats', code);
-      // Longer than the session of a member that is not heard of.
-      await setTimeout(8_000);
-      await publisher.publisher.publish(topic, inTurns(1, 1, 2));
-      await eventually(() => expect(new Set(ids)).toEqual(new Set(['k0.1', 'k0.2'])));
-      await eventually(async () => expect(await committedBy(group, topic)).toBe('2'));
-    },
-    120_000,
-  );
+  ])('rejoin when one hears that $what, and the next coordinator is still loading', async ({ code }) => {
+    const topicPrefix = freshPrefix();
+    const publisher = await openFirst(topicPrefix, 1);
+    const topic = publisher.topics.names.events;
+    const { socketFactory, refuse } = severable();
+    const kafka = await openedKafka({ topicPrefix, socketFactory });
+    opened.push(kafka);
+    const ids: string[] = [];
+    kafka.bus.subscribe({ group, topics: [topic], onMessage: (message) => void ids.push(idOf(message)) });
+    await publisher.publisher.publish(topic, inTurns(1, 1));
+    await eventually(() => expect(ids).toEqual(['k0.1']));
+    const coordinatorIsLoading = 14;
+    refuse('joins', coordinatorIsLoading);
+    refuse('heartbeats', code);
+    // Longer than the session of a member that is not heard of.
+    await setTimeout(8_000);
+    await publisher.publisher.publish(topic, inTurns(1, 1, 2));
+    await eventually(() => expect(new Set(ids)).toEqual(new Set(['k0.1', 'k0.2'])));
+    await eventually(async () => expect(await committedBy(group, topic)).toBe('2'));
+  });
 
   it('come and go under load: nothing is lost, and every key keeps its order', async () => {
     const topicPrefix = freshPrefix();

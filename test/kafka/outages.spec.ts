@@ -1,14 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { BusUnavailableError } from '@countersign/message-bus/kafka';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { eventually } from '@countersign/message-bus/testing';
 import { startKafkaBroker, startKafkaCluster } from '../kafka-broker/broker.ts';
 import { freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
 import { expectedByKey, firstsByKey, idOf, inTurns } from './traffic.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 /** Like an outbox: a message whose publishing is uncertain is published again. */
 async function publishUntilDone(kafka: KafkaBus, topic: string, from: number): Promise<number> {
@@ -99,5 +96,5 @@ describe('an outage', () => {
     await eventually(() => expect(ids).toEqual(['k0.1', 'k0.2']));
     const subscriptions = { g: { state: 'running', inFlight: 0 } };
     await eventually(() => expect(kafka.status()).toEqual({ state: 'running', subscriptions }));
-  }, 120_000);
+  });
 });

@@ -1,14 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Message, OutgoingMessage, Subscription } from '@countersign/message-bus';
 import { eventually } from '@countersign/message-bus/testing';
 import { createRequestSignature } from '@countersign/ledger/testing';
 import { openLedgerCluster } from './ledger/ledger-cluster.ts';
 import type { LedgerCluster } from './ledger/ledger-cluster.ts';
 import { freshPrefix, openedWithTopics } from './opened.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 const pairs = { billing: generateKeyPairSync('ed25519'), evil: generateKeyPairSync('ed25519') };
 type Sender = keyof typeof pairs;

@@ -20,7 +20,7 @@ const runs = ['a', 'b', 'c', 'd', 'e'];
 const undo: (() => unknown)[] = [];
 afterEach(async () => {
   for (const each of undo.splice(0).reverse()) await each();
-}, 120_000);
+});
 
 // A client of Kafka that was retrying when it was closed goes on for about 10 s, and finds no broker.
 afterAll(() => setTimeout(10_000), 20_000);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import type { AclEntry } from 'kafkajs';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,9 +17,6 @@ import { startSecuredBroker } from '../kafka-broker/secured.ts';
 import type { SecuredBroker } from '../kafka-broker/secured.ts';
 import { freshPrefix, openedKafka } from './opened.ts';
 import { idOf, inTurns } from './traffic.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 const topicPrefix = freshPrefix();
@@ -83,18 +80,14 @@ describe('with the rights of the guide', () => {
     { topic: names.requests, writers: ['worker', 'operator'] },
     { topic: `${topicPrefix}.checkpoints.v1`, writers: ['notary'] },
     { topic: deadLetters, writers: ['ledger', 'projector', 'resolver', 'notifier', 'operator'] },
-  ])(
-    '$topic is written only by $writers',
-    async ({ topic, writers }) => {
-      const answers = await Promise.all(principals.map(async (name) => [name, await publishAs(name, topic)] as const));
-      const wanted = principals.map((name) => [
-        name,
-        writers.includes(name) ? 'done' : expect.stringContaining('TOPIC_AUTHORIZATION_FAILED'),
-      ]);
-      expect(answers).toEqual(wanted);
-    },
-    120_000,
-  );
+  ])('$topic is written only by $writers', async ({ topic, writers }) => {
+    const answers = await Promise.all(principals.map(async (name) => [name, await publishAs(name, topic)] as const));
+    const wanted = principals.map((name) => [
+      name,
+      writers.includes(name) ? 'done' : expect.stringContaining('TOPIC_AUTHORIZATION_FAILED'),
+    ]);
+    expect(answers).toEqual(wanted);
+  });
 
   it.each([
     ['worker', names.requests, `${topicPrefix}.worker.1`, notThatTopic],
@@ -141,17 +134,13 @@ describe('a wrong connection setting', () => {
     ['an authority that is not configured', wrongAuthority, /certificate[^]*NODE_EXTRA_CA_CERTS/],
     ['no TLS where it is wanted', () => ({ ssl: false }), /Closed connection[^]*COUNTERSIGN_KAFKA_SSL/],
     ['no user where one is wanted', () => ({ sasl: undefined }), /Closed connection[^]*COUNTERSIGN_KAFKA_SSL/],
-  ])(
-    'is told with its cause and its remedy: %s',
-    async (_, wrong, why) => {
-      const { sasl, ssl = { ca: broker.authority.ca } } = { ...connectionOf('ledger'), ...wrong() } as KafkaOptions;
-      const kafka = await openedKafka({ brokers: broker.byPassword, topicPrefix, ssl, ...(sasl && { sasl }) });
-      opened.push(kafka);
-      const { state, why: said } = await kafka.health();
-      expect([state, said]).toEqual(['interrupted', expect.stringMatching(why)]);
-    },
-    120_000,
-  );
+  ])('is told with its cause and its remedy: %s', async (_, wrong, why) => {
+    const { sasl, ssl = { ca: broker.authority.ca } } = { ...connectionOf('ledger'), ...wrong() } as KafkaOptions;
+    const kafka = await openedKafka({ brokers: broker.byPassword, topicPrefix, ssl, ...(sasl && { sasl }) });
+    opened.push(kafka);
+    const { state, why: said } = await kafka.health();
+    expect([state, said]).toEqual(['interrupted', expect.stringMatching(why)]);
+  });
 
   it('a right that is missing is told, ends nothing, and works as soon as it is given', async () => {
     const fatal: Error[] = [];
@@ -174,7 +163,7 @@ describe('a wrong connection setting', () => {
     stopped.abort(new Error('enough'));
     await turn;
     expect(fatal).toEqual([]);
-  }, 120_000);
+  });
 
   const stepOf = async (kafka: Partial<WorkerKafka>, answerWithinMs = 60_000) => {
     const { fetch } = createFakeCountersign();
@@ -192,25 +181,17 @@ describe('a wrong connection setting', () => {
   it.each([
     ['a wrong password', wrongPassword, 'unauthenticated', /kafka\.sasl/],
     ['an authority that is not configured', wrongAuthority, 'unreachable', /not trusted[^]*kafka\.ssl\.ca/],
-  ])(
-    'is told to the author of an agent at once: %s',
-    async (_, wrong, code, message) => {
-      await expect(stepOf(wrong())).rejects.toMatchObject({ code, message: expect.stringMatching(message) as unknown });
-    },
-    120_000,
-  );
+  ])('is told to the author of an agent at once: %s', async (_, wrong, code, message) => {
+    await expect(stepOf(wrong())).rejects.toMatchObject({ code, message: expect.stringMatching(message) as unknown });
+  });
 
   it.each([
     ['no TLS where it is wanted', () => ({ ssl: false }), 14_000, /Closed connection[^]*kafka\.ssl/],
     ['a group that it may not read', () => ({ sasl: broker.userOf('operator') }), 6_000, /Read the groups <prefix>/],
-  ])(
-    'is told to the author of an agent when patience is over: %s',
-    async (_, wrong, patienceMs, why) => {
-      const message = expect.stringMatching(why) as unknown;
-      await expect(stepOf(wrong(), patienceMs)).rejects.toMatchObject({ code: 'unreachable', message });
-    },
-    120_000,
-  );
+  ])('is told to the author of an agent when patience is over: %s', async (_, wrong, patienceMs, why) => {
+    const message = expect.stringMatching(why) as unknown;
+    await expect(stepOf(wrong(), patienceMs)).rejects.toMatchObject({ code: 'unreachable', message });
+  });
 
   it('is told to the author of an agent at once: a topic that it may not write', async () => {
     const { DESCRIBE, READ } = AclOperationTypes;
@@ -220,7 +201,7 @@ describe('a wrong connection setting', () => {
     await broker.administrate((admin) => admin.createAcls({ acl }));
     const message = expect.stringContaining('A worker needs Write') as unknown;
     await expect(stepOf({ sasl: broker.userOf('notifier') })).rejects.toMatchObject({ code: 'forbidden', message });
-  }, 120_000);
+  });
 });
 
 function allow(

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createWorker, gateTool, type Worker } from '@countersign/worker-sdk';
 import { kafka } from '@countersign/worker-sdk/kafka';
 import { z } from 'zod';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import type { KafkaBroker } from '../kafka-broker/handles.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 let broker: KafkaBroker;
 let ledger: LedgerBehindKafka;

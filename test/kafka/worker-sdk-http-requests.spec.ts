@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RequestKeyEntry } from '@countersign/ledger';
 import { eventually } from '@countersign/message-bus/testing';
 import { createWorker, gateTool, type Worker, type WorkerOptions } from '@countersign/worker-sdk';
@@ -8,9 +8,6 @@ import { kafka } from '@countersign/worker-sdk/kafka';
 import { z } from 'zod';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 const key: RequestKeyEntry = {

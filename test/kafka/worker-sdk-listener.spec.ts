@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { eventually } from '@countersign/message-bus/testing';
 import { systemClock } from '@countersign/runtime';
@@ -8,9 +8,6 @@ import { Kafka, logLevel } from 'kafkajs';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { freshPrefix, openedWithTopics } from './opened.ts';
 import { inTurns } from './traffic.ts';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 describe('the events topic of a worker', () => {
   const topicPrefix = freshPrefix();
@@ -56,5 +53,5 @@ describe('the events topic of a worker', () => {
     await eventually(() => expect(heard).toContain('k0.5'));
     // Messages from before the worker's start are still ignored.
     expect(heard.filter((id) => id !== 'k0.4')).toEqual(['k0.5']);
-  }, 180_000);
+  });
 });

@@ -15,7 +15,7 @@ const workers: Worker[] = [];
 beforeAll(async () => {
   ({ brokers } = await startKafkaBroker());
   ledger = await openLedgerBehindKafka(brokers, `serve-${randomUUID()}`);
-}, 120_000);
+});
 afterEach(async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.close()));
 });

@@ -135,4 +135,4 @@ test('a checkpoint that an auditor keeps proves the log before it, and a log tha
   const [next = '', ...others] = await vkeysOf(installed);
   expect([next.split('+')[0], others]).toEqual([first.origin.replace(/1$/, '3'), [keyOfSecond, vkey]]);
   expect((await keep(installed, next)).size).toBeGreaterThanOrEqual(second.size);
-}, 180_000);
+});

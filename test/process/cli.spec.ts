@@ -1,6 +1,6 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { startInPty } from './cli/pty.js';
 import type { CliPlace } from './cli/run-cli.js';
 import { cliCommand, runCli, startCli } from './cli/run-cli.js';
@@ -10,9 +10,6 @@ import type { Server } from './harness/server.js';
 import { startReadyServer } from './harness/server.js';
 import { readTokens } from './harness/tokens.js';
 import { eventually } from './harness/wait.js';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 cleanUpAfterEach();
 

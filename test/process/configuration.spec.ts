@@ -116,7 +116,7 @@ describe('a configuration that cannot be used ends the start: every problem is n
     expect(twice.output).toContain('tokens.json');
     // The error about a secret does not contain it.
     expect(twice.output).not.toContain(entry.token);
-  }, 120_000);
+  });
 });
 
 describe('a start', () => {
@@ -162,7 +162,7 @@ describe('a start', () => {
     first.kill('SIGKILL');
     await first.exited;
     await untilJudged(await start(), 'again');
-  }, 120_000);
+  });
 });
 
 describe('an address that other machines reach', () => {

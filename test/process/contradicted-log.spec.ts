@@ -60,4 +60,4 @@ test('a log that a witness contradicts takes no command, no erasure and no polic
   await eventually('the changed policy', async () =>
     (await recorded('PolicyActivated')) === activations + 1 ? true : undefined,
   );
-}, 180_000);
+});

@@ -63,26 +63,22 @@ describe('a crash while the log is written', () => {
   const recorded: { readonly name: string; readonly callId: string; readonly leaves: CallEvent['type'] }[] = [];
   beforeAll(async () => {
     ledger = await install();
-  }, 120_000);
+  });
 
-  test.each(cases)(
-    '$point of $name: the repeat gets the answer',
-    async ({ name, point }) => {
-      const command = await commands[name]?.(ledger);
-      if (command === undefined) throw new Error(`there is no command ${name}`);
-      await ledger.server().stop('SIGKILL');
-      // The first append is the record of the start.
-      const crashing = await ledger.restart({ COUNTERSIGN_CRASH_AT: `${point}:2` });
-      const answer = command.send();
-      expect(await crashing.exited).toEqual({ code: null, signal: 'SIGKILL' });
-      await ledger.restart();
-      const reply = await answer;
-      expect(reply).toMatchObject({ status: 'ok' });
-      recorded.push({ name: `${point} of ${name}`, callId: command.callIdOf(reply), leaves: command.leaves });
-      expect(ledger.journal.surprises).toEqual([]);
-    },
-    120_000,
-  );
+  test.each(cases)('$point of $name: the repeat gets the answer', async ({ name, point }) => {
+    const command = await commands[name]?.(ledger);
+    if (command === undefined) throw new Error(`there is no command ${name}`);
+    await ledger.server().stop('SIGKILL');
+    // The first append is the record of the start.
+    const crashing = await ledger.restart({ COUNTERSIGN_CRASH_AT: `${point}:2` });
+    const answer = command.send();
+    expect(await crashing.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    await ledger.restart();
+    const reply = await answer;
+    expect(reply).toMatchObject({ status: 'ok' });
+    recorded.push({ name: `${point} of ${name}`, callId: command.callIdOf(reply), leaves: command.leaves });
+    expect(ledger.journal.surprises).toEqual([]);
+  });
 
   test('each of them is recorded once', async () => {
     const entries = await ledger.stopAndRead();
@@ -124,21 +120,17 @@ describe('a crash of the resolver, around a tool that must not run twice', () =>
     await afterAnotherCall(ledger);
     expect(tools.executions().filter((one) => one.callId === callId)).toHaveLength(1);
     expect(accepted(ledger.stage, 'look', await ledger.ledger.call(callId)).state).toBe('succeeded');
-  }, 120_000);
+  });
 
   test.each([
     ['resolver.after-claim', 0],
     ['resolver.after-execute', 1],
-  ] as const)(
-    '%s: it is not run again, its lease decides',
-    async (point, times) => {
-      const { ledger, tools, callId } = await crashAt(point);
-      await afterAnotherCall(ledger);
-      expect(tools.executions().filter((one) => one.callId === callId)).toHaveLength(times);
-      expect(accepted(ledger.stage, 'look', await ledger.ledger.call(callId)).state).toBe('executing');
-      const entries = await ledger.stopAndRead();
-      expect(countOf(entries, callId, 'ExecutionClaimed')).toBe(1);
-    },
-    120_000,
-  );
+  ] as const)('%s: it is not run again, its lease decides', async (point, times) => {
+    const { ledger, tools, callId } = await crashAt(point);
+    await afterAnotherCall(ledger);
+    expect(tools.executions().filter((one) => one.callId === callId)).toHaveLength(times);
+    expect(accepted(ledger.stage, 'look', await ledger.ledger.call(callId)).state).toBe('executing');
+    const entries = await ledger.stopAndRead();
+    expect(countOf(entries, callId, 'ExecutionClaimed')).toBe(1);
+  });
 });

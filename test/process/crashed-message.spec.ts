@@ -35,4 +35,4 @@ test('a call whose message three processes died with waits among the dead letter
   const server = await startReadyServer(options);
   await eventually('the call to run', () => (tools.executions().length > 0 ? true : undefined));
   expect(await server.stop()).toEqual({ code: 0, signal: null });
-}, 120_000);
+});

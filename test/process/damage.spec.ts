@@ -42,7 +42,7 @@ describe('a log that is not the one that was recorded', () => {
     copyFileSync(right, log);
     await restart();
     await someHistory(stage, 1);
-  }, 180_000);
+  });
 
   test('one bit of one event is noticed before any request is served', async () => {
     const { stage, server, restart, startAnyhow, dataFolder } = await install();
@@ -55,7 +55,7 @@ describe('a log that is not the one that was recorded', () => {
     flipBack();
     await restart();
     await someHistory(stage, 1);
-  }, 180_000);
+  });
 
   test('one bit of what a kill left in the write-ahead log is noticed, not dropped', async () => {
     const { stage, server, startAnyhow, restart, dataFolder } = await install();
@@ -67,7 +67,7 @@ describe('a log that is not the one that was recorded', () => {
     flipBack();
     await restart();
     await someHistory(stage, 1);
-  }, 180_000);
+  });
 
   test('damage far back, which no start looks at, is found by itself: nothing more is written, and it says so', async () => {
     const { stage, http, tokens, server, startAnyhow, dataFolder } = await install();
@@ -95,7 +95,7 @@ describe('a log that is not the one that was recorded', () => {
     const page = await http.send({ method: 'GET', path: '/v1/audit/events?before=7', token: tokens.me });
     expect(readAuditLines(page.text).map(({ position }) => position)).toEqual([1, 2, 3, 5, 6]);
     expect(page.headers).toMatchObject({ 'countersign-log': 'damaged', 'countersign-log-missing': '4' });
-  }, 180_000);
+  });
 });
 
 /** Requests a number of calls in large steps, each with at least two events. */
@@ -143,7 +143,6 @@ describe('files that can be deleted', () => {
       expect(tools.executions()).toHaveLength(11);
       expect(await folderComplaints(dataFolder)).toEqual([]);
     },
-    120_000,
   );
 
   test('a damaged read model is rebuilt', async () => {
@@ -158,7 +157,7 @@ describe('files that can be deleted', () => {
     expect(accepted(stage, 'look', await ledger.call(callId)).arguments).toEqual({ path: '/a-needle-in-the-views' });
     await server().stop();
     expect(await folderComplaints(dataFolder)).toEqual([]);
-  }, 120_000);
+  });
 });
 
 async function untilSucceeded({ ledger, ...stage }: Stage, callIds: readonly string[]): Promise<void> {

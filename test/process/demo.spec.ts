@@ -3,16 +3,13 @@ import { existsSync, lstatSync, readFileSync, readdirSync, realpathSync } from '
 import { delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { createClient, type ApprovalView, type Client } from '@countersign/worker-sdk';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from './harness/cleanup.js';
 import { freePort } from '../ports.js';
 import { startReadyServer } from './harness/server.js';
 import { readTokens } from './harness/tokens.js';
 import { eventually } from './harness/wait.js';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 cleanUpAfterEach();
 

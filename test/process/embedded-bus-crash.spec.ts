@@ -58,4 +58,4 @@ test('an event that aborts the process of its handler three times is parked, and
   expect(letters.map((letter) => ({ ...letter }))).toEqual([
     { message_offset: '3', code: 'crashed', attempts: 3, state: 'parked' },
   ]);
-}, 120_000);
+});

@@ -106,7 +106,7 @@ test('no file of the data folder has a secret: while it runs, after a stop, and 
   expect(again.status).toBe(409);
   await installation.server().stop();
   expect(placesOf(installation)).toEqual([]);
-}, 120_000);
+});
 
 describe('a crash', () => {
   test.each(['keys.before-commit', 'keys.after-commit'])(
@@ -121,7 +121,6 @@ describe('a crash', () => {
       await playSecrets(installation);
       expect(placesOf(installation)).toEqual([]);
     },
-    120_000,
   );
 
   test.each([
@@ -130,28 +129,24 @@ describe('a crash', () => {
     ['erase.rebuilt', 'erased'],
     // The first destruction is that of the key of the kept responses.
     ['erase.before-checkpoint:2', 'erased'],
-  ])(
-    '%s: the values are %s at the next start',
-    async (point, end) => {
-      const installation = await install();
-      await playSecrets(installation);
-      await installation.server().stop();
-      const crashing = await installation.restart({ COUNTERSIGN_CRASH_AT: point });
-      await expect(erase(installation)).rejects.toThrow();
-      expect(await crashing.exited).toEqual({ code: null, signal: 'SIGKILL' });
-      await installation.restart();
-      const shown = JSON.stringify(await auditOf(installation));
-      const proofs = await proofsOf(installation);
-      if (end === 'kept') {
-        expect([shown.includes(inArgument), proofs]).toEqual([true, []]);
-        expect((await erase(installation)).body).toMatchObject({ status: 'erased', values: 6 });
-      } else {
-        expect([shown.includes('hunter2'), proofs.length]).toEqual([false, 1]);
-        expect((await erase(installation)).body).toMatchObject({ status: 'nothing-to-erase' });
-      }
-      expect(JSON.stringify(await auditOf(installation))).not.toContain('hunter2');
-      expect(await proofsOf(installation)).toHaveLength(1);
-    },
-    120_000,
-  );
+  ])('%s: the values are %s at the next start', async (point, end) => {
+    const installation = await install();
+    await playSecrets(installation);
+    await installation.server().stop();
+    const crashing = await installation.restart({ COUNTERSIGN_CRASH_AT: point });
+    await expect(erase(installation)).rejects.toThrow();
+    expect(await crashing.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    await installation.restart();
+    const shown = JSON.stringify(await auditOf(installation));
+    const proofs = await proofsOf(installation);
+    if (end === 'kept') {
+      expect([shown.includes(inArgument), proofs]).toEqual([true, []]);
+      expect((await erase(installation)).body).toMatchObject({ status: 'erased', values: 6 });
+    } else {
+      expect([shown.includes('hunter2'), proofs.length]).toEqual([false, 1]);
+      expect((await erase(installation)).body).toMatchObject({ status: 'nothing-to-erase' });
+    }
+    expect(JSON.stringify(await auditOf(installation))).not.toContain('hunter2');
+    expect(await proofsOf(installation)).toHaveLength(1);
+  });
 });

@@ -55,38 +55,34 @@ if (canMountSmallDisks()) {
       ['the log does not fit any more', { ballastMb: 8, textLength: 20_000 }],
       // Small calls fit into the space that the log has already allocated, when the read model cannot grow any more.
       ['the views do not fit any more', { ballastMb: 4, textLength: 0 }],
-    ])(
-      '%s',
-      async (_, { ballastMb, textLength }) => {
-        const folder = mountSmallDisk(16);
-        const ballast = join(folder, 'ballast');
-        writeFileSync(ballast, Buffer.alloc(ballastMb * megabyte));
-        const installation = await install({}, folder);
-        const { http, server, restart, stage, stopAndRead, dataFolder } = installation;
-        const { taken, refusal } = await fill(installation, textLength);
-        expect(refusal).toMatch(/^503 .*"unavailable"/);
-        expect(taken).toBeGreaterThan(10);
-        const ready = await http.send({ method: 'GET', path: '/readyz' });
-        expect([ready.status, ready.text]).toEqual([503, expect.stringContaining('full')]);
-        await expectReads(installation, taken);
+    ])('%s', async (_, { ballastMb, textLength }) => {
+      const folder = mountSmallDisk(16);
+      const ballast = join(folder, 'ballast');
+      writeFileSync(ballast, Buffer.alloc(ballastMb * megabyte));
+      const installation = await install({}, folder);
+      const { http, server, restart, stage, stopAndRead, dataFolder } = installation;
+      const { taken, refusal } = await fill(installation, textLength);
+      expect(refusal).toMatch(/^503 .*"unavailable"/);
+      expect(taken).toBeGreaterThan(10);
+      const ready = await http.send({ method: 'GET', path: '/readyz' });
+      expect([ready.status, ready.text]).toEqual([503, expect.stringContaining('full')]);
+      await expectReads(installation, taken);
 
-        rmSync(ballast);
-        await eventually('writes to go on', async () =>
-          (await post(installation, taken, textLength)).status < 300 ? true : undefined,
-        );
-        await eventually('it to be ready', async () =>
-          (await http.send({ method: 'GET', path: '/readyz' })).status === 200 ? true : undefined,
-        );
-        await requestOne(stage);
-        await server().stop('SIGKILL');
-        await restart();
-        await expectReads(installation, taken + 1);
-        const ofCalls = (await stopAndRead()).filter(({ callId }) => callId !== null);
-        expect(ofCalls).toHaveLength(2 * taken + 4);
-        expect(await folderComplaints(dataFolder)).toEqual([]);
-      },
-      180_000,
-    );
+      rmSync(ballast);
+      await eventually('writes to go on', async () =>
+        (await post(installation, taken, textLength)).status < 300 ? true : undefined,
+      );
+      await eventually('it to be ready', async () =>
+        (await http.send({ method: 'GET', path: '/readyz' })).status === 200 ? true : undefined,
+      );
+      await requestOne(stage);
+      await server().stop('SIGKILL');
+      await restart();
+      await expectReads(installation, taken + 1);
+      const ofCalls = (await stopAndRead()).filter(({ callId }) => callId !== null);
+      expect(ofCalls).toHaveLength(2 * taken + 4);
+      expect(await folderComplaints(dataFolder)).toEqual([]);
+    });
 
     test('does not end the process when a deadline comes, which is recorded as soon as there is space', async () => {
       const folder = mountSmallDisk(16);
@@ -100,6 +96,6 @@ if (canMountSmallDisks()) {
       expect((await http.send({ method: 'GET', path: '/healthz' })).status).toBe(200);
       rmSync(ballast);
       expect((await waitFor(stage, call.callId, 'decided')).state).toBe('expired');
-    }, 120_000);
+    });
   });
 }

@@ -48,5 +48,4 @@ test.each(['made', 'before-commit', 'committed', 'overwritten'])(
     await installation.restart();
     expect(await argumentsOf(installation, callId)).toEqual({ password: secret });
   },
-  120_000,
 );

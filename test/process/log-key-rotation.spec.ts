@@ -110,4 +110,4 @@ test('a rotation of the log key that is killed at each of its steps is proven to
     const answer = await http.send({ method: 'POST', path, token: tokens.me }).catch(() => undefined);
     return answer?.status === 503 && answer.text.includes('log-key-changed') ? true : undefined;
   });
-}, 180_000);
+});

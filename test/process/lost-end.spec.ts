@@ -50,7 +50,7 @@ describe('a log that has lost its end is refused at the start', () => {
     await server().stop();
     expect(eventsOfCalls(dataFolder)).toHaveLength(120);
     expect(await folderComplaints(dataFolder)).toEqual([]);
-  }, 180_000);
+  });
 
   test('with an older copy of events.db alone', async () => {
     const installed = await install();
@@ -85,23 +85,19 @@ describe('a log that has lost its end is refused at the start', () => {
     });
     expect((await restart()).output()).not.toMatch(warning);
     await claimCalls(stage, 1);
-  }, 180_000);
+  });
 
   test.each([
     ['bus.db', /bus\.db has read the log up to position/],
     ['idempotency.db', /idempotency\.db knows requests up to position/],
-  ])(
-    'as %s alone tells',
-    async (kept, said) => {
-      const { stage, server, startAnyhow, dataFolder } = await install();
-      await claimCalls(stage, 5);
-      await server().stop();
-      const others = readdirSync(dataFolder).filter((name) => name !== kept && name !== 'tokens.json');
-      remove(dataFolder, ...others);
-      await expectRefusal(startAnyhow(), said, /ends at position 0\b/, /COUNTERSIGN_ACCEPT_LOG_END=0\b/);
-    },
-    120_000,
-  );
+  ])('as %s alone tells', async (kept, said) => {
+    const { stage, server, startAnyhow, dataFolder } = await install();
+    await claimCalls(stage, 5);
+    await server().stop();
+    const others = readdirSync(dataFolder).filter((name) => name !== kept && name !== 'tokens.json');
+    remove(dataFolder, ...others);
+    await expectRefusal(startAnyhow(), said, /ends at position 0\b/, /COUNTERSIGN_ACCEPT_LOG_END=0\b/);
+  });
 
   test('when events.db alone was copied from a running folder', async () => {
     const { stage, server, folder, startAnyhow, dataFolder } = await install();
@@ -115,7 +111,7 @@ describe('a log that has lost its end is refused at the start', () => {
       /events\.db-wal/,
       /restore the folder/,
     );
-  }, 120_000);
+  });
 });
 
 describe('a log that has all its events is taken', () => {
@@ -143,7 +139,7 @@ describe('a log that has all its events is taken', () => {
     await restart();
     await server().stop();
     expect(eventsOfCalls(dataFolder)).toHaveLength(24);
-  }, 180_000);
+  });
 });
 
 test('every file of the data folder has the mode 600', async () => {

@@ -86,7 +86,7 @@ describe('the trace of a call that a person approved and the service ran', () =>
     expect(erased.status).toBe(200);
     expect((await server().stop()).code).toBe(0);
     trace = collector.spans().filter(({ traceId }) => traceId === agent.traceId);
-  }, 120_000);
+  });
 
   const spanOf = (name: string): ReceivedSpan => {
     const span = trace.find((one) => one.name === name);

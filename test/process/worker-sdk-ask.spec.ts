@@ -1,13 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApprovalView } from '@countersign/contracts';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
 import { eventually } from './harness/wait.js';
 import { startWorld, type AgentProcess, type World } from './worker-sdk/setup.js';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 cleanUpAfterEach();
 

@@ -1,9 +1,6 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
 import { startWorld, untilNoted } from './worker-sdk/setup.js';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 cleanUpAfterEach();
 

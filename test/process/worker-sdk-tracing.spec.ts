@@ -46,4 +46,4 @@ test('a worker in another process runs an approved call in the trace of its requ
   expect(spanOf('POST /v1/tool-calls/{callId}/outcome')?.parentSpanId).toBe(request?.spanId);
   expect(spanOf('execution succeeded')?.parentSpanId).toBe(request?.spanId);
   http.close();
-}, 120_000);
+});

@@ -1,15 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { gateTool, type JsonObject, type StepOutcome, type ToolResult } from '@countersign/worker-sdk';
 import { z } from 'zod';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
 import { startWorld, untilNoted } from './worker-sdk/setup.js';
 import type { World } from './worker-sdk/setup.js';
-
-// Longer than all waits of a test, and than the starts and stops of a hook.
-jest.setTimeout(120_000);
 
 cleanUpAfterEach();
 

@@ -146,7 +146,7 @@ it('Python', async () => {
   if (!hasPython) return;
   const python = await installPython('receipts', 'examples/receipts/requirements.txt');
   expect(verdictsOf(python, join(examples, 'receipts', 'verify.py'))).toEqual(expected);
-}, 120_000);
+});
 
 it('Go', () => {
   if (!withGo) return;

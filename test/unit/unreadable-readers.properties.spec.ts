@@ -239,4 +239,4 @@ async function look(url: string, given: Found, events: number): Promise<void> {
 
 it('an event that cannot be read, in any stream, stops no reader of the log', async () => {
   await fc.assert(fc.asyncProperty(found, readThroughAll), { numRuns: 4, endOnFailure: true });
-}, 120_000);
+});

@@ -37,4 +37,4 @@ it('holds few of many messages in memory while a channel is down, and delivers e
   await eventually(() => expect(channel.sent.length).toBeGreaterThanOrEqual(waiting), 120_000);
   expect(new Set(channel.sent.map(([notice]) => notice?.messageId)).size).toBe(waiting);
   expect(channel.sent).toHaveLength(waiting);
-}, 180_000);
+});

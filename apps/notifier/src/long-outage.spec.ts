@@ -39,7 +39,7 @@ it('a channel that is down for an hour costs a few claims, and not one for each 
   const claims = (await world.deliveries()).filter(({ type }) => type === 'NotificationClaimed');
   expect(claims.length).toBeGreaterThan(0);
   expect(claims.length).toBeLessThan(15);
-}, 120_000);
+});
 
 it('a reminder that the policy asks for is counted from 1 for people', async () => {
   await world.ask('call-1');

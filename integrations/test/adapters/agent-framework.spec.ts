@@ -31,7 +31,7 @@ it('the README shows the code of the example', () => {
 if (hasPython) {
   beforeAll(async () => {
     await installPython(environment, join(folder, 'requirements.txt'));
-  }, 180_000);
+  });
 
   const server = trySuite('an agent of Microsoft Agent Framework', agent);
 

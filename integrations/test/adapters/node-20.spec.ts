@@ -69,7 +69,7 @@ if (process.platform === 'linux' && process.arch === 'x64') {
     warnings = await installPackages(tarballs, app, [dirname(node20), process.env['PATH']].join(delimiter));
     linkFrameworks(app, ['langchain', '@langchain', 'zod']);
     server = await startKitServer(join(root, 'apps', 'cli', 'bin', 'countersign.js'));
-  }, 120_000);
+  });
   afterAll(async () => {
     await (server as KitServer | undefined)?.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -45,7 +45,7 @@ beforeAll(async () => {
   await run(process.execPath, [join(root, 'scripts', 'pack.mjs'), packages]);
   await installPackages(packages, app);
   linkFrameworks(app, ['ai', 'langchain', '@openai', '@langchain', '@mastra', '@ag-ui', '@a2a-js', 'zod']);
-}, 120_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('the packed packages can be imported in an empty folder, by each entrance, without optional packages', async () => {
@@ -90,7 +90,7 @@ it('the types of the SDK need no types of Node and of kafkajs', async () => {
   const names = entrancesOf(app).filter((name) => libraries.test(name));
   expect(names).toEqual(expect.arrayContaining(['@countersign/worker-sdk', '@countersign/worker-sdk/kafka']));
   expect(await complaintsOfTypes(app, names)).toBe('');
-}, 120_000);
+});
 
 it('no package brings specs, sources, source maps or build information along', () => {
   const files = installed().flatMap(({ name }) =>

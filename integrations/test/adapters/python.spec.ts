@@ -12,7 +12,7 @@ const environment = 'client';
 if (hasPython) {
   beforeAll(async () => {
     await installPython(environment, 'integrations/examples/python/requirements.txt');
-  }, 180_000);
+  });
 
   const agent = join(folder, 'conformance', 'agent.py');
   trySuite(

@@ -70,7 +70,7 @@ if (hasPython) {
     beforeAll(async () => {
       python = await installPython('agent', 'integrations/examples/python/requirements.txt');
       countersign = await install();
-    }, 120_000);
+    });
 
     it('runs a command once a person approved it, and only once', async () => {
       const folder = temporaryFolder();

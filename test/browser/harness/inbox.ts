@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, jest } from '@jest/globals';
+import { afterAll, beforeAll } from '@jest/globals';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { onCleanup, temporaryFolder } from '../../process/harness/cleanup.js';
 import { install } from '../../process/harness/standalone.js';
@@ -96,7 +96,6 @@ export interface InboxPage {
 /** One browser for all tests of the calling spec. */
 export function useBrowser(): () => Browser {
   // A test starts a server, and waits for a page some times in a row.
-  jest.setTimeout(180_000);
   let browser: Browser | undefined;
   beforeAll(async () => {
     browser = await launchChromium();

@@ -111,7 +111,7 @@ test('a projector that is 10 minutes ahead fires nothing, and says so; one whose
     'executing',
   ]);
   expect(Math.abs(await metricOf(right, 'countersign_clock_ahead_seconds'))).toBeLessThan(2);
-}, 180_000);
+});
 
 test('gateways that are 10 minutes off record right deadlines and take every good vote, and are not ready', async () => {
   const env = await openEnvironment();
@@ -134,4 +134,4 @@ test('gateways that are 10 minutes off record right deadlines and take every goo
     const voted = await post(ahead, 'ann-token', votes, { decision: { type: 'approve' } });
     expect([voted.status, (voted.body as { state?: string }).state]).toEqual([200, 'approved']);
   }
-}, 180_000);
+});

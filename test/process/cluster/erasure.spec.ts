@@ -53,7 +53,7 @@ test('two gateways that erase the same subject at once record one proof, and the
   const [first, second] = answers.map(({ body }) => (body as ErasureView).erasedAt);
   expect(first).toBe(second);
   for (const gateway of [a, b]) expect(await untilErasedOn(gateway)).toMatchObject(erased);
-}, 120_000);
+});
 
 test('a gateway that is killed after the proof of an erasure leaves no key: the keeper destroys it', async () => {
   const world = await openKept({ ofA: { COUNTERSIGN_CRASH_AT: 'erase.recorded:1' } });
@@ -71,7 +71,7 @@ test('a gateway that is killed after the proof of an erasure leaves no key: the 
   expect((await erase(started)).body).toMatchObject({ status: 'erased', values: 2 });
   const another = await post(started, 'ann-token', '/v1/subjects/erase', { subject, force: false });
   expect(another.body).toMatchObject({ status: 'nothing-to-erase' });
-}, 120_000);
+});
 
 test('a gateway without the keeper ends, and says what to set', async () => {
   const world = await openKept();

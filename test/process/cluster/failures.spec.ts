@@ -44,7 +44,7 @@ describe('a gateway and its event store', () => {
     expect((await inFlight).status).toBe(201);
     expect(await stopped).toEqual({ code: 0, signal: null });
     expect(await readinessOf(gateway)).toBeUndefined();
-  }, 120_000);
+  });
 
   test('a store that never answers again ends the process so that a new one starts', async () => {
     const store = await openStoreServer();

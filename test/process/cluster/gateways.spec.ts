@@ -76,7 +76,7 @@ describe('gateways over one event store', () => {
       const after = await readAfter(a, `/v1/tool-calls/${callId}`, approved);
       expect(after).toMatchObject({ status: 200, body: { state: 'approved' } });
     }
-  }, 120_000);
+  });
 
   test('a position that the log has not given out is answered 409', async () => {
     const { a } = await openPair();
@@ -84,7 +84,7 @@ describe('gateways over one event store', () => {
     const beyond = { ...written, headers: { 'countersign-position': String(Number.MAX_SAFE_INTEGER) } };
     const answer = await readAfter(a, `/v1/tool-calls/${callOf(written).callId}`, beyond);
     expect(answer).toMatchObject({ status: 409, body: { code: 'future-position' } });
-  }, 120_000);
+  });
 
   test('a repeat that reaches the other one is recognised by the log, and answered with the same call', async () => {
     const { a, b } = await openPair();
@@ -108,7 +108,7 @@ describe('gateways over one event store', () => {
     expect(claimed.status).toBe(200);
     expect([claimedAgain.status, claimedAgain.body]).toEqual([200, claimed.body]);
     expect((await b.http.send({ ...claims, idempotencyKey: 'key-4' })).status).toBe(409);
-  }, 120_000);
+  });
 
   test('an event stream goes on at another gateway where it broke off at the first', async () => {
     const { a, b } = await openPair();
@@ -125,7 +125,7 @@ describe('gateways over one event store', () => {
     });
     expect(after).toContain(callOf(second).callId);
     expect(after).not.toContain(callOf(first).callId);
-  }, 120_000);
+  });
 });
 
 describe('a person who is removed from the tokens file of the gateways', () => {
@@ -160,7 +160,7 @@ describe('a person who is removed from the tokens file of the gateways', () => {
     expect(new Set(changes.map(({ processId }) => processId)).size).toBe(2);
     expect(changes.filter(({ added }) => named(added).includes('me'))).toHaveLength(2);
     expect(changes.filter(({ removed }) => named(removed).includes('me'))).toHaveLength(2);
-  }, 120_000);
+  });
 });
 
 describe('a gateway whose event store is not there', () => {
@@ -175,12 +175,12 @@ describe('a gateway whose event store is not there', () => {
     await gateway.ready();
     expect((await request(gateway, 'call-1')).status).toBe(201);
     expect(await gateway.stop()).toEqual({ code: 0, signal: null });
-  }, 120_000);
+  });
 
   test('that stops before it was ready ends with 0', async () => {
     const env = { COUNTERSIGN_EVENTSTORE_URL: storeUrl(await freePort()), COUNTERSIGN_TOKENS_FILE: writeTokens() };
     const gateway = await startRole('gateway', env);
     await untilWaitingFor(gateway, 'event-store', /./);
     expect(await gateway.stop()).toEqual({ code: 0, signal: null });
-  }, 120_000);
+  });
 });

@@ -108,7 +108,7 @@ describe('the inbox at a gateway of a cluster', () => {
       status: 200,
       body: { state: 'approved', responses: [{ respondedBy: 'ann', via: 'inbox' }] },
     });
-  }, 120_000);
+  });
 
   test('sends people to their provider, and tells it where they are to come back to: where they see us', async () => {
     const { issuer, start } = await openGateway();
@@ -123,5 +123,5 @@ describe('the inbox at a gateway of a cluster', () => {
       code_challenge_method: 'S256',
     });
     expect(cookieOf(sent)).toMatch(/; HttpOnly; SameSite=Lax; Secure$/);
-  }, 120_000);
+  });
 });

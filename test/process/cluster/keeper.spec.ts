@@ -58,7 +58,7 @@ test('gateways that share no folder write no secret, read the values of each oth
   expect([(await stranger.exited).code, (await second.exited).code]).toEqual([1, 1]);
   expect(stranger.output()).toContain('COUNTERSIGN_KEEPER_TOKEN_FILE must have one of the lines');
   expect(second.output()).toContain('is in use by process');
-}, 120_000);
+});
 
 test('the first keeper on the log of processes without keys says what becomes of them', async () => {
   const storeFolder = temporaryFolder();
@@ -72,7 +72,7 @@ test('the first keeper on the log of processes without keys says what becomes of
   const again = await startKeeper();
   await again.ready();
   expect(again.output()).not.toContain(told);
-}, 120_000);
+});
 
 test('without the keeper no secret is recorded once the loans have ended, calls without secrets go on, and its return mends all', async () => {
   const world = await openKept();
@@ -108,7 +108,7 @@ test('without the keeper no secret is recorded once the loans have ended, calls 
     JSON.stringify(await viewOn(a, 'after')).includes(inArgument) ? true : undefined,
   );
   expect(await untilErasedOn(b)).toMatchObject(erased);
-}, 120_000);
+});
 
 const plainPath = `/v1/tool-calls/${deriveCallId('default', 'run-2', 'plain')}`;
 
@@ -146,7 +146,7 @@ test('an erasure that a crash cut short is taken back without a proof, and finis
   expect(answer).toMatchObject({ status: 'erased', values: 2 });
   const another = await post(b, 'ann-token', '/v1/subjects/erase', { subject, force: false });
   expect(another.body).toMatchObject({ status: 'nothing-to-erase' });
-}, 120_000);
+});
 
 test('a keeper whose keys.db lacks a key that the log names does not start, until the loss is accepted', async () => {
   const world = await openKept();
@@ -168,7 +168,7 @@ test('a keeper whose keys.db lacks a key that the log names does not start, unti
   await accepting.stop();
   await (await startKeeper()).ready();
   await untilRecorded(a, 'later');
-}, 120_000);
+});
 
 /** Asks the keeper as a process of the cluster could. Returns the status. */
 function askKeeper({ borrowing }: KeptWorld, name: string, body: object): Promise<number> {
@@ -205,4 +205,4 @@ test('a session that asks on and never confirms holds up an erasure for one loan
   expect([statuses[0], statuses.at(-1)]).toEqual([200, 503]);
   expect(world.keeper.output()).toMatch(/rogue.*does not confirm a change|does not confirm a change.*rogue/);
   for (const gateway of [world.a, world.b]) expect(await viewOn(gateway)).toMatchObject(erased);
-}, 120_000);
+});

@@ -70,4 +70,4 @@ test('the oversight report of each gateway counts each decision and each expiry 
   });
   const { rows, total } = await reportOf(b);
   expect({ rows, total }).toEqual({ rows: report.rows, total: report.total });
-}, 120_000);
+});

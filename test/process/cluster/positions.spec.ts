@@ -45,4 +45,4 @@ test('positions that no event has continue with the next one, and leave the gate
   expect(text).toMatch(/^countersign_store_commits_total [1-9]/m);
   expect(text).toMatch(/^countersign_store_commit_seconds_count [1-9]/m);
   expect(text).toMatch(/^countersign_pending_approvals_older\{than="1h"\} 0$/m);
-}, 120_000);
+});

@@ -53,7 +53,7 @@ test('a keeper on the folder that processes shared lends its keys: values read a
   expect(await a.stop()).toEqual({ code: 0, signal: null });
   const again = await start();
   for (const call of ['kept', 'gone', 'later']) expect(await viewOn(again, call)).toMatchObject(erased);
-}, 120_000);
+});
 
 test('a process that still has the folder of the keys refuses to start, names the remedy, and records nothing', async () => {
   const [storeFolder, keysFolder] = ['store', 'keys'].map(copyOf) as [string, string];

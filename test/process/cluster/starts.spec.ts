@@ -56,4 +56,4 @@ test('the roles without tokens record their start too: version, and the digest o
   expect(byRole['resolver']?.files).toMatchObject({ tools: digest });
   expect(byRole['notary']?.files).toEqual({ sinks: digest });
   expect([byRole['relay']?.files, byRole['keeper']?.files]).toEqual([{}, {}]);
-}, 120_000);
+});

@@ -19,7 +19,7 @@ it('an event store that is put back from a backup under a running gateway: 503 w
       path: '/v1/tool-calls',
       token: 'agent-token',
       body: { runId: 'run-1', calls: [{ toolCallId, toolName: 'delete_file', arguments: {}, needsApproval: true }] },
-      timeoutMs: 60_000,
+      timeoutMs: 100_000,
     });
   /** The same server again, on the data of its folder. */
   const restarted = async (meanwhile: () => void): Promise<void> => {
@@ -45,4 +45,4 @@ it('an event store that is put back from a backup under a running gateway: 503 w
   expect(refused.text).toContain('put back to an older state');
   expect((await store.calls()).filter((call) => call === 'Streams/Append')).toEqual([]);
   expect(await gateway.stop()).toEqual({ code: 0, signal: null });
-}, 120_000);
+});

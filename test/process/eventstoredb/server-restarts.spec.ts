@@ -54,4 +54,4 @@ it('records every acknowledged append once while the server is killed again and 
   expect(recorded.toSorted()).toEqual(written.toSorted());
   for (let tries = 0; seen.length < recorded.length && tries < 3000; tries += 1) await delay(10);
   expect(seen).toEqual(recorded);
-}, 120_000);
+});

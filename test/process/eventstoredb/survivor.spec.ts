@@ -24,5 +24,4 @@ it.each(['esdb', 'kurrentdb'])(
     expect(status).toBe('committed');
     expect(Object.keys(outcomes)).toHaveLength(24);
   },
-  120_000,
 );

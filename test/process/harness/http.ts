@@ -9,7 +9,7 @@ export interface HttpRequest {
   readonly idempotencyKey?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Without a response by then the connection counts as broken. Default: 10 s. */
+  /** Without a response by then the connection counts as broken. Default: 100 s. */
   readonly timeoutMs?: number;
 }
 
@@ -36,7 +36,7 @@ export function createHttp(port: number): Http {
     send: (what) =>
       new Promise((resolve, reject) => {
         const text = what.body === undefined ? undefined : JSON.stringify(what.body);
-        const { method, path, timeoutMs = 10_000 } = what;
+        const { method, path, timeoutMs = 100_000 } = what;
         const sent = request(
           { agent, host: '127.0.0.1', port, method, path, headers: headersOf(what, text) },
           (answer) => {

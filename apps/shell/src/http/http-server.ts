@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Refusal } from '@countersign/contracts';
 import { openLogScope } from '@countersign/runtime';
 import type { LogScope } from '@countersign/runtime';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
@@ -215,23 +217,34 @@ function unknownRoute(
   return new ProblemError('method-not-allowed', `this path takes ${methods.join(', ')}, not ${request.method}`);
 }
 
-/** Bytes that Node could not parse as HTTP. */
+/** A request that did not arrive in time, or bytes that Node could not parse as HTTP. */
 function answerBrokenRequest(
   error: Error & { readonly code?: string },
   socket: Socket,
   rateHeaders: readonly string[],
 ): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  const detail = error.code === 'HPE_HEADER_OVERFLOW' ? 'the headers are too large' : 'this is not readable as HTTP';
   const id = randomUUID();
-  const body = JSON.stringify({ ...toProblem({ code: 'invalid-request', detail }), instance: id });
+  const problem = toProblem(whyBroken(error.code));
+  const body = JSON.stringify({ ...problem, instance: id });
   if (socket.writable) {
     const lines = rateHeaders.map((part, at) => (at % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join('');
     socket.write(
-      `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nRequest-Id: ${id}\r\n` +
+      `HTTP/1.1 ${String(problem.status)} ${STATUS_CODES[problem.status] ?? ''}\r\n` +
+        `Connection: close\r\nRequest-Id: ${id}\r\n${problem.code === 'unavailable' ? 'Retry-After: 1\r\n' : ''}` +
         `${lines}Content-Type: application/problem+json\r\n` +
         `Content-Length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
     );
   }
   socket.destroy(error);
+}
+
+function whyBroken(code: string | undefined): Refusal {
+  // Nothing is wrong with the request of a client, or a server, on a busy machine.
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    const detail = `the request did not arrive in time: its headers within ${String(headersTimeoutMs / 1000)} s, all of it within ${String(requestTimeoutMs / 1000)} s. Send it again`;
+    return { code: 'unavailable', detail };
+  }
+  const detail = code === 'HPE_HEADER_OVERFLOW' ? 'the headers are too large' : 'this is not readable as HTTP';
+  return { code: 'invalid-request', detail };
 }

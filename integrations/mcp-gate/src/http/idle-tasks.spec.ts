@@ -18,7 +18,7 @@ async function open() {
   const countersign = createFakeCountersign();
   const asked: string[] = [];
   const seen = { runs: 0, ended: 0 };
-  const paid = Promise.withResolvers<void>();
+  const paid = Promise.withResolvers<undefined>();
   const record: typeof fetch = async (input, init) => {
     const { calls = [] } = (typeof init?.body === 'string' ? JSON.parse(init.body) : {}) as {
       calls?: { toolCallId: string }[];
@@ -54,7 +54,7 @@ async function open() {
     countersign.approve(asked[0]!);
     await until(() => seen.runs > 0);
   };
-  return { post, runs, seen, pay: paid.resolve };
+  return { post, runs, seen, pay: () => paid.resolve(undefined) };
 }
 
 it('a session without requests goes on while the tool of its task runs, and gives its place to no other', async () => {

@@ -17,7 +17,7 @@ let setup: LedgerSetup;
 let python: PythonClients;
 beforeAll(async () => {
   [setup, python] = await Promise.all([installLedger(), startPythonClients()]);
-}, 180_000);
+});
 afterAll(() => python.stop());
 
 const server = join(import.meta.dirname, 'clients', 'paying-server.ts');

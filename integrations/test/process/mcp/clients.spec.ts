@@ -18,7 +18,7 @@ let setup: LedgerSetup;
 let python: PythonClients | undefined;
 beforeAll(async () => {
   [setup, python] = await Promise.all([installLedger(), hasPython ? startPythonClients() : undefined]);
-}, 180_000);
+});
 afterAll(() => python?.stop());
 
 /** A gate before a server, and what passed between it and its client. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client as Ledger } from '@countersign/worker-sdk';
 import { freePort } from '../../../../test/ports.js';
 import { cliCommand } from '../../../../test/process/cli/run-cli.js';
@@ -10,7 +10,6 @@ import { failuresOf, lostBehindTheGate, runSuite, runTaskScenarios, type Outcome
 import { installLedger, startListening } from './mcp-client.js';
 import { protocolVersions, taskExtension } from './protocol-versions.js';
 
-jest.setTimeout(120_000);
 cleanUpAfterAll();
 
 const reference = join(import.meta.dirname, 'reference-server', 'main.ts');
@@ -41,7 +40,7 @@ beforeAll(async () => {
   };
   place = await openPlace(reference);
   taskPlace = await openPlace(join(import.meta.dirname, 'tasks-server', 'main.ts'));
-}, 120_000);
+});
 
 /** What the suite runs, and where. */
 const tried = [
@@ -56,7 +55,7 @@ describe.each(tried)('$name', ({ run, at, scenarios, approvals, notYet }) => {
   let atServer: Outcome;
   beforeAll(async () => {
     atServer = await run(at().direct);
-  }, 120_000);
+  });
 
   it('passes all scenarios at the reference server', () => {
     expect([atServer.size, failuresOf(atServer)]).toEqual([scenarios, []]);

@@ -30,7 +30,7 @@ export async function runTaskScenarios(url: string): Promise<Outcome> {
 
 async function run(selection: readonly string[], url: string): Promise<Outcome> {
   const folder = temporaryFolder();
-  const args = ['server', '--url', url, ...selection, '-o', folder];
+  const args = ['server', '--url', url, '--timeout', '150000', ...selection, '-o', folder];
   // A failed scenario makes it exit with 1; its files say which.
   await promisify(execFile)(process.execPath, ['--import', patience, suite, ...args], {
     maxBuffer: 64 * 1024 * 1024,

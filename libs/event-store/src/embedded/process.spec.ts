@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -10,8 +9,6 @@ import { createSilentLog } from '@countersign/runtime/testing';
 import { EventStoreUnavailableError } from '../event-store.js';
 import { openEmbeddedEventStore } from './embedded-event-store.js';
 import type { EmbeddedEventStore } from './embedded-event-store.js';
-
-jest.setTimeout(120_000);
 
 const script = join(import.meta.dirname, '../../fixtures/appending-process.mjs');
 

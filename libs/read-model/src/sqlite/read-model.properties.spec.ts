@@ -180,7 +180,7 @@ describe('any log, in batches of any size', () => {
       ),
       { numRuns: 60 },
     );
-  }, 120_000);
+  });
 
   it('the live file is the one that a rebuild gives', async () => {
     await fc.assert(
@@ -195,7 +195,7 @@ describe('any log, in batches of any size', () => {
       ),
       { numRuns: 60 },
     );
-  }, 120_000);
+  });
 
   it('a kill at any moment loses nothing that the log has', async () => {
     await fc.assert(
@@ -211,5 +211,5 @@ describe('any log, in batches of any size', () => {
       ),
       { numRuns: 40 },
     );
-  }, 120_000);
+  });
 });

@@ -63,4 +63,4 @@ test('the receipts of the role resolver tell the place of each call in its run',
   const claims = receipts.map(claimsOf);
   const placeOf = (callId: string): unknown => claims.find(({ sub }) => sub === callId)?.seq;
   expect(recorded.map(({ callId }) => placeOf(callId))).toEqual([1, 2, 3].map((n) => ({ n, of: 3 })));
-}, 180_000);
+});
