@@ -1,4 +1,4 @@
-import { isReadable } from '@countersign/contracts';
+import { isReadable, shownCharacters } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
 import { answerableAtMs, currentProposal, defaultPace, isFast, readingMs } from '@countersign/domain';
 import type { ReadModel } from '@countersign/read-model';
@@ -84,9 +84,8 @@ function decisionOf(
   const tookMs = Math.max(0, Date.parse(vote.respondedAt) - answerableAtMs(approval, vote));
   // The arguments may be large, so they are measured only where it can matter.
   const mayBeFast = vote.decision.type === 'approve' && tookMs < defaultPace.maxMs;
-  const leastMs = mayBeFast
-    ? readingMs(defaultPace, JSON.stringify(currentProposal(approval).action.arguments).length)
-    : 0;
+  const { arguments: args, sensitive } = currentProposal(approval).action;
+  const leastMs = mayBeFast ? readingMs(defaultPace, shownCharacters(args, sensitive)) : 0;
   return { type: vote.decision.type, tookMs, isFast: isFast(vote, tookMs, leastMs) };
 }
 

@@ -228,6 +228,7 @@ export {
   maskByName,
   maskEdited,
   sensitivePointers,
+  shownCharacters,
   unmask,
 } from './sensitive.js';
 export type { HiddenValue, MarkedPlaces } from './sensitive.js';

@@ -111,7 +111,15 @@ export function maskAt<T extends JsonValue>(value: T, pointers: readonly string[
 }
 
 /**
- * The same for arguments that a person edited: equal values at two places have different masks. Attack: an approver
+ * The length of the arguments as people see them, as JSON. Attack: a person who may not see a hidden value reads its length
+ * from whether an approval counts as fast.
+ */
+export function shownCharacters(args: JsonObject, pointers: readonly string[]): number {
+  return JSON.stringify(maskAt(args, pointers, null)).length;
+}
+
+/**
+ * {@link maskAt} for arguments that a person edited: equal values at two places have different masks. Attack: an approver
  * writes a guess next to a value that they may not see, and compares the masks.
  */
 export function maskEdited(value: JsonObject, pointers: readonly string[], salt: string | null): JsonObject {

@@ -131,6 +131,20 @@ describe('an oversight report', () => {
     expect((await rowsOf(log)).get('alice')).toMatchObject({ medianMs: 30_000, fastApprovals: 1 });
   });
 
+  it('tells nothing about the length of a hidden value', async () => {
+    const log = createTestLog();
+    for (const [id, length] of [
+      ['short', 1],
+      ['long', 5_000],
+    ] as const) {
+      const call = log.call(id);
+      call.record('ToolCallRequested', { arguments: { pin: 'x'.repeat(length) }, sensitive: ['/pin'] });
+      call.record('ApprovalRequested');
+      call.record('ApprovalResponded', { respondedAt: seconds(30) });
+    }
+    expect((await rowsOf(log)).get('alice')).toMatchObject({ decisions: 2, fastApprovals: 0 });
+  });
+
   it('counts a decision in a chat as fast from when the card was there', async () => {
     const log = createTestLog();
     const call = log.call('1');

@@ -1,4 +1,4 @@
-import { isReadable, toToolCallEvent, upcast } from '@countersign/contracts';
+import { isReadable, shownCharacters, toToolCallEvent, upcast } from '@countersign/contracts';
 import type {
   EventData,
   LogEvent,
@@ -43,7 +43,7 @@ export interface Oversight {
 /** A call whose approval is pending, or whose verdict is about to come. Without its arguments: many may be pending. */
 interface Followed {
   readonly state: ToolCallState;
-  /** The length of the arguments as JSON. */
+  /** The length of the arguments as JSON, with hidden values masked. */
   readonly characters: number;
   /** When a channel first showed its card, by the channel's id, in epoch ms. */
   readonly shownMs: ReadonlyMap<string, number>;
@@ -219,9 +219,10 @@ function isOver(state: ToolCallState, type: RecordedEvent['type']): boolean {
 }
 
 function charactersOf(event: ToolCallEvent): number | undefined {
-  if (event.type === 'ToolCallRequested') return JSON.stringify(event.data.arguments).length;
+  if (event.type === 'ToolCallRequested') return shownCharacters(event.data.arguments, event.data.sensitive);
   if (event.type !== 'ApprovalResponded' || event.data.decision.type !== 'edit') return undefined;
-  return JSON.stringify(event.data.decision.arguments).length;
+  const { decision } = event.data;
+  return shownCharacters(decision.arguments, decision.sensitive);
 }
 
 function withoutArguments(event: ToolCallEvent): ToolCallEvent {
