@@ -37,6 +37,40 @@ describe('the groups that approvers have', () => {
   });
 });
 
+describe('a rule that asks for more people than are known', () => {
+  const stageShortOf = (require: string, given: Partial<Parameters<typeof createPeople>[0]> = {}) => {
+    const content = loadPolicy('p.yaml', `version: 1\nrules: [{ id: a, then: { require: { ${require} } } }]`);
+    const [rule] = content.rules;
+    if (rule?.then.outcome !== 'require') throw new Error('no rule');
+    return createPeople({ ...sources, ...given }).stageShortOf?.(content)(rule.then.requirement);
+  };
+
+  it.each([
+    ['a quorum', 'quorum: { approve: 2, of: [ops] }', { stage: 0, groups: ['ops'] }],
+    ['one person in two stages', 'stages: [{ anyOf: [ops] }, { anyOf: [night] }]', { stage: 1, groups: ['night'] }],
+    ['one person for two groups', 'allOf: [ops, night]', { stage: 0, groups: ['night'] }],
+    ['any two approvers', 'quorum: { approve: 2 }', { stage: 0, groups: null }],
+    ['a person of the channels file without a token', 'anyOf: [security]', { stage: 0, groups: ['security'] }],
+  ])('is found: %s', (_, require, short) => {
+    expect(stageShortOf(require)).toEqual(short);
+  });
+
+  it('is none where enough people have the groups, or where an escalation adds them', () => {
+    const more = createTokens([
+      ...entries,
+      { token: 'e'.repeat(32), principal: 'eve', roles: ['approver'], groups: ['managers'], tenant: 'default' },
+    ]);
+    const escalation = 'onTimeout: escalate, escalation: [{ to: [managers], expiresIn: 1h }]';
+    expect(stageShortOf('anyOf: [ops]')).toBeUndefined();
+    expect(stageShortOf('quorum: { approve: 2, of: [ops] }', { tokens: () => more })).toMatchObject({ stage: 0 });
+    expect(stageShortOf(`quorum: { approve: 2, of: [ops] }, ${escalation}`, { tokens: () => more })).toBeUndefined();
+  });
+
+  it('is not looked for where people sign in at an OIDC provider', () => {
+    expect(stageShortOf('quorum: { approve: 9 }', { issuer: new URL('https://id.example') })).toBeUndefined();
+  });
+});
+
 describe('a person', () => {
   it('has the groups of all tokens and of the channels file together', () => {
     expect(createPeople(sources).approver('default', 'ann')).toEqual({

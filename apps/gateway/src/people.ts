@@ -1,6 +1,9 @@
 import type { ChannelsConfig, PeopleNow, Person } from '@countersign/channels';
+import { allApproversOf } from '@countersign/commands';
 import type { People } from '@countersign/commands';
 import { identitiesIn, identityKinds } from '@countersign/contracts';
+import { firstStageShortOf } from '@countersign/domain';
+import { createPolicies } from '@countersign/policy';
 import type { Approver, KnownPeople, Policies } from '@countersign/policy';
 import type { Clock } from '@countersign/runtime';
 import { channelsTenant, createIsApprover } from './channels/approvers.js';
@@ -32,7 +35,7 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
       createIsApprover({ tokens: known, sessions: sessions?.() }, undefined, tenant)(principal)
     );
   };
-  return {
+  const people: Required<KnownPeople> & People = {
     groupsOf: (tenant) => {
       if (issuer !== null) return null;
       return new Set([...(tokens()?.approverGroups(tenant) ?? []), ...inFile(tenant).flatMap(({ groups }) => groups)]);
@@ -47,7 +50,12 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
       const given = [...(tokens()?.groupsOf(who) ?? []), ...(sessions?.()?.groupsOf(who) ?? [])];
       return { groups: [...new Set([...given, ...written])], isAway: isAway(tenant, principal) };
     },
+    stageShortOf: (content) => {
+      const approvers = allApproversOf({ people, policies: createPolicies([content]) }, content.tenant);
+      return (requirement) => (approvers === null ? undefined : firstStageShortOf(requirement, approvers));
+    },
   };
+  return people;
 }
 
 function isOfIssuer({ href }: URL, principal: string): boolean {

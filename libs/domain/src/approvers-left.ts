@@ -67,6 +67,18 @@ export function shortageOf(
   return firstShort(seats, left);
 }
 
+/** Returns the first stage of a requirement that these people cannot satisfy, even after every escalation. */
+export function firstStageShortOf(
+  { stages, escalation }: Pick<Requirement, 'stages' | 'escalation'>,
+  approvers: readonly PossibleApprover[],
+): Shortage | undefined {
+  const added = escalation.flatMap(({ to }) => to);
+  const seats = stages.flatMap((stage, index) =>
+    seatsOf(stage).map((groups) => ({ stage: index, groups: groups === null ? null : [...groups, ...added] })),
+  );
+  return firstShort(seats, without(approvers, []));
+}
+
 /** Says which people a pending approval lacks. */
 export function shortageDetail({ stage, groups }: Shortage): string {
   const people = groups === null ? 'approvers' : `people of ${groups.map((group) => `"${group}"`).join(', ')}`;

@@ -1,5 +1,5 @@
 export { areEqualJson } from './json-equality.js';
-export { shortageDetail, shortageOf } from './approvers-left.js';
+export { firstStageShortOf, shortageDetail, shortageOf } from './approvers-left.js';
 export type { Shortage } from './approvers-left.js';
 export { answerableAtMs, defaultPace, isFast, readingMs } from './attention.js';
 export type { Pace } from './attention.js';

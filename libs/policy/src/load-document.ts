@@ -18,11 +18,12 @@ export interface PolicyProblem {
 export class PolicyFileError extends Error {
   override readonly name = 'PolicyFileError';
   constructor(readonly problems: readonly PolicyProblem[]) {
-    super(problems.map(describe).join('\n'));
+    super(problems.map(describeProblem).join('\n'));
   }
 }
 
-function describe(problem: PolicyProblem): string {
+/** One problem with its place, in one line. */
+export function describeProblem(problem: PolicyProblem): string {
   const where = problem.line === null ? problem.file : `${problem.file}:${String(problem.line)}`;
   return problem.path === '' ? `${where}: ${problem.message}` : `${where}: ${problem.path}: ${problem.message}`;
 }

@@ -1,6 +1,6 @@
 import type { CelEngine } from '@countersign/cel';
 import { plainWords } from '@countersign/contracts';
-import type { JsonObject } from '@countersign/contracts';
+import type { JsonObject, Requirement } from '@countersign/contracts';
 import { disagreements } from './approvers.js';
 import type { ChannelPerson, Disagreement } from './approvers.js';
 import { compileExpressions, compileInSteps, vainComparisons } from './compile-expressions.js';
@@ -11,7 +11,10 @@ import { policyFileSchema, toPolicyContent } from './policy-file.js';
 import type { PolicyContent } from './policy-file.js';
 import { unknownGroups } from './unknown-groups.js';
 import { lateReminders } from './late-reminders.js';
+import { shortStages } from './short-stages.js';
+import type { ShortStage } from './short-stages.js';
 import { unreachableRules } from './unreachable.js';
+import { vainSettings } from './vain-settings.js';
 
 /** EventStoreDB accepts 1 MiB per append. */
 const contentBytesMax = 512 * 1024;
@@ -22,6 +25,11 @@ export interface KnownPeople {
   readonly groupsOf: (tenant: string) => ReadonlySet<string> | null;
   /** The people of a tenant in the channels file. */
   readonly channelPeople: (tenant: string) => readonly ChannelPerson[];
+  /**
+   * Returns a function that finds the first stage which the approvers known now cannot satisfy, with the groups of its seat
+   * (null: every approver). Default: the approvers are not known.
+   */
+  readonly stageShortOf?: (content: PolicyContent) => (requirement: Requirement) => ShortStage | undefined;
 }
 
 const custom = { code: 'custom', input: undefined } as const;
@@ -29,7 +37,7 @@ const custom = { code: 'custom', input: undefined } as const;
 /** A policy file that can be used, and what its author should look at again. */
 export interface CheckedPolicy {
   readonly content: PolicyContent;
-  /** Rules that no call can reach, reminders that are never sent, and comparisons that can never hold. */
+  /** Such as rules that no call can reach, settings without an effect, and stages for which too few people are known. */
   readonly warnings: readonly PolicyProblem[];
 }
 
@@ -63,7 +71,21 @@ export function* loadPolicyInSteps(
   return contentOf(file, parsed, source, cel, yield* compileInSteps(value, cel));
 }
 
-/** The same, with what is allowed and looks like a mistake. @throws PolicyFileError as {@link loadPolicy}. */
+/**
+ * The same, with what is allowed and looks like a mistake, as far as a process that starts can look for it.
+ * @throws PolicyFileError as {@link loadPolicy}.
+ */
+export function loadPolicyAndWarn(
+  file: string,
+  text: string,
+  cel: CelEngine | null,
+  people: KnownPeople | null = null,
+): CheckedPolicy {
+  const { parsed, content } = load(file, text, cel, people);
+  return { content, warnings: toWarnings(file, parsed, warningsOf(content, people)) };
+}
+
+/** The same, with all that looks like a mistake. @throws PolicyFileError as {@link loadPolicy}. */
 export function checkPolicy(
   file: string,
   text: string,
@@ -77,13 +99,25 @@ export function checkPolicy(
     message: `no call reaches "${ruleId}": "${coveredBy}" before it matches all of its calls`,
   }));
   const vain = vainComparisons(parsed.value, cel);
-  const warnings = [...unreachable, ...lateReminders(content.rules), ...vain].map(({ path, message }) => ({
-    file,
-    line: parsed.lineOf(path),
-    path: path.map(String).join('.'),
-    message,
-  }));
-  return { content, warnings: inOrder(warnings) };
+  return { content, warnings: toWarnings(file, parsed, [...unreachable, ...vain, ...warningsOf(content, people)]) };
+}
+
+function warningsOf(content: PolicyContent, people: KnownPeople | null): readonly Disagreement[] {
+  const { rules, tenant } = content;
+  // Where groups are not known, their people are not.
+  const stageShortOf = (people?.groupsOf(tenant) ?? null) === null ? undefined : people?.stageShortOf?.(content);
+  return [...lateReminders(rules), ...vainSettings(rules), ...shortStages(rules, stageShortOf)];
+}
+
+function toWarnings(file: string, parsed: Parsed, found: readonly Disagreement[]): readonly PolicyProblem[] {
+  return inOrder(
+    found.map(({ path, message }) => ({
+      file,
+      line: parsed.lineOf(path),
+      path: path.map(String).join('.'),
+      message,
+    })),
+  );
 }
 
 function load(

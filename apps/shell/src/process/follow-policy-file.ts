@@ -1,7 +1,7 @@
 import { UnreadableStreamError } from '@countersign/commands';
 import { EventStoreUnavailableError } from '@countersign/event-store';
-import { createShadowPolicy } from '@countersign/policy';
-import type { KnownPeople, PolicyContent, ShadowPolicy } from '@countersign/policy';
+import { createShadowPolicy, describeProblem } from '@countersign/policy';
+import type { CheckedPolicy, KnownPeople, PolicyContent, ShadowPolicy } from '@countersign/policy';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { watchForChanges } from '../input/watch-for-changes.js';
@@ -77,6 +77,9 @@ export function followPolicyFile(followed: FollowedPolicy): PolicyFollower {
   return { reload, isCurrent: () => isCurrent, close };
 }
 
+/** How many warnings are logged. `countersign policy check` shows all. */
+const warningsMax = 20;
+
 const candidateJudges = 'the candidate policy judges each call too, and decides nothing';
 
 /**
@@ -93,7 +96,11 @@ export function followShadowPolicy(
 
 async function activate(followed: FollowedPolicy, signal: AbortSignal): Promise<void> {
   const { file, policies, log } = followed;
-  const content = await settledContent(followed, signal);
+  const { content, warnings } = await settledContent(followed, signal);
+  if (warnings.length > 0) {
+    const first = warnings.slice(0, warningsMax).map(describeProblem);
+    log.warn({ file, count: warnings.length, first }, 'the policy file has parts that look like mistakes');
+  }
   const { version, tenant } = content;
   if (policies.of(tenant)?.version === version) return;
   await recorded(followed, content, signal);
@@ -104,7 +111,7 @@ async function activate(followed: FollowedPolicy, signal: AbortSignal): Promise<
 }
 
 /** The content of the file once its text has stayed the same for a while. */
-async function settledContent(followed: FollowedPolicy, signal: AbortSignal): Promise<PolicyContent> {
+async function settledContent(followed: FollowedPolicy, signal: AbortSignal): Promise<CheckedPolicy> {
   const { file, tenant, clock, people } = followed;
   const variable = tenant === null ? 'COUNTERSIGN_POLICY_SHADOW' : 'COUNTERSIGN_POLICY';
   for (let before = readPolicyText(file, variable); ;) {
@@ -115,9 +122,10 @@ async function settledContent(followed: FollowedPolicy, signal: AbortSignal): Pr
       before = text;
       continue;
     }
-    const content = await toPolicy(file, text, people);
-    if (tenant === null || content.tenant === tenant) return content;
-    throw new Error(`it is for the tenant "${content.tenant}" now, and was for "${tenant}": restart the process`);
+    const checked = await toPolicy(file, text, people);
+    const { tenant: named } = checked.content;
+    if (tenant === null || named === tenant) return checked;
+    throw new Error(`it is for the tenant "${named}" now, and was for "${tenant}": restart the process`);
   }
 }
 
