@@ -12,7 +12,10 @@ export interface ConfiguredFiles {
   readonly oidc: OidcConfig | null;
 }
 
-/** The parts of this configuration that are recorded: for each tenant its own, and never a secret. */
+/**
+ * The parts of this configuration that are recorded: for each tenant its own, and never a secret. The lines of channels, people
+ * and providers are a stored format: the audit's judge reads them.
+ */
 export function readConfiguredParts(
   { tenants }: Pick<SystemLog, 'tenants'>,
   files: ConfiguredFiles,

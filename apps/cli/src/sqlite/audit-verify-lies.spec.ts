@@ -1,16 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatVkey } from '@countersign/audit';
 import { approvedStory, honestCheckpoint, testSigner } from '@countersign/audit/testing';
 import type { NewEvent, StoredEvent } from '@countersign/contracts';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import { createLog, systemClock } from '@countersign/runtime';
-import { chainAfter, firstChain, leafOf } from './stored-chain.js';
-import type { LogRow } from './stored-chain.js';
 import { createCliRun } from '../testing/cli-run.js';
+import { meddle } from '../testing/meddle.js';
 
 let folder: string;
 beforeEach(() => {
@@ -50,25 +48,6 @@ async function recorded(): Promise<readonly StoredEvent[]> {
   return stored as unknown as readonly StoredEvent[];
 }
 
-/** The owner of the folder changes the database, and computes every hash of the store again. */
-function meddle(sql: string): void {
-  const log = new DatabaseSync(join(folder, 'events.db'), { defensive: false });
-  log.exec(sql);
-  const all = log.prepare(
-    'SELECT position, name, revision, event_id, type, recorded_at, metadata, data, leaf, chain FROM events e JOIN streams s ON s.id = e.stream WHERE position IS NOT NULL ORDER BY position',
-  );
-  all.setReturnArrays(true);
-  const change = log.prepare('UPDATE events SET leaf = ?, chain = ? WHERE position = ?');
-  let chain = firstChain;
-  for (const row of all.all() as unknown as readonly LogRow[]) {
-    const leaf = Buffer.from(leafOf(row), 'hex');
-    chain = chainAfter(chain, leaf);
-    change.run(leaf, chain, row[0]);
-  }
-  log.prepare('UPDATE head SET chain = ?').run(chain);
-  log.close();
-}
-
 describe('countersign audit verify of a data folder does not prove', () => {
   it.each([
     ['a value that is there twice in the text', `replace(data, '"amount":5', '"amount":500,"amount":5')`],
@@ -76,13 +55,13 @@ describe('countersign audit verify of a data folder does not prove', () => {
   ])('%s', async (_, changed) => {
     const events = await recorded();
     expect(await verified(folder, events)).toEqual({ code: 0, findings: [] });
-    meddle(`UPDATE events SET data = ${changed} WHERE position = 2`);
+    meddle(folder, `UPDATE events SET data = ${changed} WHERE position = 2`);
     expect((await verified(folder, events)).findings).toMatchObject([{ check: 'read', index: 1 }]);
   });
 
   it('an id that two events have', async () => {
     const events = await recorded();
-    meddle(`UPDATE events SET event_id = (SELECT event_id FROM events WHERE position = 1) WHERE position = 4`);
+    meddle(folder, `UPDATE events SET event_id = (SELECT event_id FROM events WHERE position = 1) WHERE position = 4`);
     const { code, findings } = await verified(folder, events);
     expect(code).toBe(1);
     const detail = 'the event at index 0 has the same id';
@@ -91,18 +70,24 @@ describe('countersign audit verify of a data folder does not prove', () => {
 
   it('a row without a position, to which its stream alone leads', async () => {
     const events = await recorded();
-    meddle(`CREATE TABLE other AS SELECT * FROM events; DROP TABLE events; ALTER TABLE other RENAME TO events;
+    meddle(
+      folder,
+      `CREATE TABLE other AS SELECT * FROM events; DROP TABLE events; ALTER TABLE other RENAME TO events;
       INSERT INTO events SELECT NULL, stream, revision + 1, event_id || 'x', type, recorded_at, metadata, data, leaf, chain
         FROM events WHERE position = 5;
-      CREATE UNIQUE INDEX events_by_stream ON events (stream, revision)`);
+      CREATE UNIQUE INDEX events_by_stream ON events (stream, revision)`,
+    );
     expect((await verified(folder, events)).findings).toMatchObject([{ check: 'store' }]);
   });
 
   it('an index that hides the last event of a stream', async () => {
     const events = await recorded();
-    meddle(`PRAGMA writable_schema = ON; DROP INDEX events_by_stream;
+    meddle(
+      folder,
+      `PRAGMA writable_schema = ON; DROP INDEX events_by_stream;
       CREATE UNIQUE INDEX events_by_stream ON events (stream, revision) WHERE position < 5;
-      UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX events_by_stream ON events (stream, revision)' WHERE name = 'events_by_stream'`);
+      UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX events_by_stream ON events (stream, revision)' WHERE name = 'events_by_stream'`,
+    );
     expect((await verified(folder, events)).findings).toMatchObject([{ check: 'store' }]);
   });
 });

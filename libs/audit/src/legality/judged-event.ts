@@ -5,6 +5,8 @@ import type { EventType, RecordedEvent } from '@countersign/contracts';
  * is the schema version that it was recorded with.
  */
 export interface JudgedEvent extends Pick<RecordedEvent, 'eventId' | 'stream' | 'revision' | 'type' | 'metadata'> {
+  /** When it was first recorded. */
+  readonly recordedAt: string;
   readonly data: unknown;
   readonly writtenAs: number;
 }
@@ -36,7 +38,8 @@ export type LegalityRule =
   | 'grant'
   | 'policy'
   | 'passkey'
-  | 'signature';
+  | 'signature'
+  | 'rights';
 
 /** Why the judge could not prove something about an event that breaks no rule. */
 export type Unproven =
@@ -47,7 +50,12 @@ export type Unproven =
   | 'hidden-card'
   | 'ended-votes'
   | 'grant-condition'
-  | 'older-rules';
+  | 'older-rules'
+  | RightsUnproven;
+
+/** Why the rights of a person could not be compared with the log of record. */
+export type RightsUnproven =
+  'unrecorded-rights' | 'provider-rights' | 'notifier-rights' | 'no-credential' | 'late-record';
 
 /** The judge's word about one event. */
 export interface Judgement {

@@ -563,7 +563,7 @@ describe('the judge of legality', () => {
   ])('does not say that somebody rightly %s', (_, log) => {
     const legality = createLegality(new Map());
     const judged = log.events.map((stored) => legality.judge(readStored(stored) as JudgedEvent));
-    expect(judged.at(-1)).toEqual({ illegal: [], unproven: ['ended-votes'] });
+    expect(judged.at(-1)).toEqual({ illegal: [], unproven: ['ended-votes', 'unrecorded-rights'] });
   });
 
   it('says which calls it judged by the rules of an older version after a newer one', () => {

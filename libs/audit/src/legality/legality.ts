@@ -4,6 +4,8 @@ import { illegal, isIllegal } from './judged-event.js';
 import type { Illegal, JudgedEvent, Judgement, Unproven } from './judged-event.js';
 import { judgeBatch, judgeGrant, judgePlain, judgePolicy } from './other-streams.js';
 import { judgePasskeys } from './passkeys.js';
+import { judgeRights } from '../rights/judge-rights.js';
+import { createRightsRecord } from '../rights/record.js';
 import type { KnownStream, KnownStreams, StreamState } from './streams.js';
 
 /** Judges a log, event by event, in the order of the log. */
@@ -20,11 +22,13 @@ export interface Legality {
  * A judge of the log of one tenant. It shares no code with the program that writes the log: its rules are written from
  * the design. It asserts that nothing ran without the people, the rule or the grant that let exactly that run; that an
  * approval ends once, by enough people who were asked and are not its requester; that claims have rising numbers, and
- * one runs at a time; and that digests and versions are those of their content.
+ * one runs at a time; and that digests and versions are those of their content. It asserts too that each act of a person is
+ * one of the credential that it names, with the roles and the groups that the log of record gives the person.
  */
 export function createLegality(streams: KnownStreams): Legality {
   const cited = new Set<string>();
   const recorded = new Set<string>();
+  const rights = createRightsRecord();
   let newest = 1;
   return {
     judge: (event) => {
@@ -41,15 +45,23 @@ export function createLegality(streams: KnownStreams): Legality {
       const isOlder = event.writtenAs < newest && state?.kind === 'call';
       newest = Math.max(newest, event.writtenAs);
       notePolicies(event, cited, recorded);
+      const ofPerson = judgeRights(event, rights);
+      if (broken === undefined) rights.take(event);
       const isLeaning = streamsBehind(event).some((stream) => streams.get(stream)?.state?.kind === 'set-aside');
       return {
-        illegal: broken === undefined ? misplaced : [...misplaced, broken],
-        unproven: [...unproven, ...optionally('leans-on-set-aside', isLeaning), ...optionally('older-rules', isOlder)],
+        illegal: [...misplaced, ...(broken === undefined ? [] : [broken]), ...ofPerson.illegal],
+        unproven: [
+          ...unproven,
+          ...optionally('leans-on-set-aside', isLeaning),
+          ...optionally('older-rules', isOlder),
+          ...ofPerson.unproven,
+        ],
       };
     },
     setAside: (event) => {
       const misplaced = misplacedIn(streams.get(event.stream), event);
       streams.set(event.stream, { next: event.revision + 1, state: { kind: 'set-aside' } });
+      rights.lose(event.stream);
       return { illegal: misplaced, unproven: [] };
     },
     unrecordedPolicies: () => [...cited].filter((version) => !recorded.has(version)),

@@ -1,5 +1,6 @@
 import { isReadable, toLogEvent, upcast } from '@countersign/contracts';
 import type { RecordedEvent, StoredEvent } from '@countersign/contracts';
+import { firstRecordedAt } from '../entry.js';
 import type { JudgedEvent } from './judged-event.js';
 import { isStoredTime } from './times.js';
 
@@ -13,7 +14,8 @@ export function readStored(stored: StoredEvent): ReadEvent {
   const lie = lieAboutTime(stored) ?? lieAboutValues(event);
   if (lie !== undefined) return { unreadable: lie };
   const { eventId, stream, revision, type, data, metadata } = upcast(event);
-  return { eventId, stream, revision, type, data, metadata, writtenAs: event.metadata.schemaVersion };
+  const recordedAt = firstRecordedAt(stored);
+  return { eventId, stream, revision, type, recordedAt, data, metadata, writtenAs: event.metadata.schemaVersion };
 }
 
 /**

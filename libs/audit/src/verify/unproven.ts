@@ -41,6 +41,13 @@ const words: Readonly<Record<Counted, string>> = {
     'that ended votes of other names: whether those people had lost the right, or are the same person, was not checked',
   'grant-condition': 'permitted by a grant with a condition on the arguments: it was not evaluated',
   'older-rules': 'of an older schema version after newer ones: judged by the rules of that version, which were weaker',
+  'unrecorded-rights':
+    'of people whose credentials are in no record of the tokens file that was shown: their roles and groups were not checked',
+  'provider-rights': 'of people whose roles or groups an OIDC provider gave: the log does not have what it said',
+  'notifier-rights':
+    'of people whose groups may be those of the policy file of a notifier: no process records that file for it',
+  'no-credential': 'of people that name no credential: which one it was',
+  'late-record': 'recorded long after the person had lost the right: that they are as old as they say',
   'set-aside': 'after an event of their stream that cannot be read or was not shown: not judged',
   'leans-on-set-aside': 'permitted by a grant or a call that was not judged: whether it permits them was not checked',
   commitment: 'held as commitments only: their content was not shown, and not judged',
@@ -48,7 +55,7 @@ const words: Readonly<Record<Counted, string>> = {
   outside: 'outside of --from and --to: not judged by themselves',
 };
 
-const identity = 'that each person is who the sign-in, the chat or the front end said, and had the recorded groups';
+const identity = 'that each person is who the sign-in or the chat said, and used their own credential';
 
 function events(count: number): string {
   return count === 1 ? '1 event' : `${String(count)} events`;

@@ -1,0 +1,77 @@
+import { illegal } from '../legality/judged-event.js';
+import type { Act } from './acts.js';
+import { isOfProvider } from './providers.js';
+import type { ListedPeople, RightsRecord } from './record.js';
+import { graceMs } from './timeline.js';
+import type { Word } from './word.js';
+
+/**
+ * Compares the groups that a response or a grant counted with. They are those of all places together: the tokens file, the
+ * channels file and the policy. A delegate has those of the person in whose place they respond.
+ */
+export function judgeGroups(act: Act, record: RightsRecord): readonly Word[] {
+  const { groups = [], onBehalfOf = null, by } = act;
+  const owner = onBehalfOf ?? by;
+  const asDelegate = onBehalfOf === null ? [] : judgeDelegation(act, onBehalfOf, record);
+  const missing = groups.find((group) => !isGiven(act, owner, group, record));
+  if (missing === undefined) return asDelegate;
+  return [
+    ...asDelegate,
+    instead(act, owner, record) ?? illegal('rights', `nothing gave ${owner} the group ${missing}`),
+  ];
+}
+
+function isGiven({ at, credential }: Act, owner: string, group: string, record: RightsRecord): boolean {
+  const byTokens = record.ofPerson(owner, at).some(({ what }) => {
+    // A grant has the groups of its own credential.
+    const counts = what.roles.includes('approver') || what.credential === credential;
+    return counts && what.groups.includes(group);
+  });
+  return (
+    byTokens ||
+    record.people(at).some((list) => isListed(list, owner, group)) ||
+    record.policies(at).some((people) => people.some(({ id, groups }) => id === owner && groups.includes(group)))
+  );
+}
+
+function isListed({ lines }: ListedPeople, owner: string, group: string): boolean {
+  return lines.some((line) => line.startsWith(`${owner} `) && `${line.slice(owner.length)} `.includes(` ${group} `));
+}
+
+/** Why it cannot be said that a person had not a group; undefined: it can. */
+function instead(act: Act, owner: string, record: RightsRecord): Word | undefined {
+  const { at } = act;
+  const isCut = record.ofPerson(owner, at).some(({ what }) => what.more !== undefined);
+  if (isCut || record.people(at).some((list) => list.isCut)) return 'unrecorded-rights';
+  if (isOfProvider(owner, record)) return 'provider-rights';
+  return isOfNotifier(act, record) ? 'notifier-rights' : undefined;
+}
+
+/** A notifier receives answers of chats, and knows people by a policy file that only the gateways record. */
+function isOfNotifier({ credential = '' }: Act, record: RightsRecord): boolean {
+  return record.hasNotifier() && /^(?:slack|telegram|mail):/.test(credential);
+}
+
+/** The policy says who responds in whose place, and when. The represented person must be an approver. */
+function judgeDelegation(act: Act, represented: string, record: RightsRecord): readonly Word[] {
+  const { by, at } = act;
+  const isApprover =
+    isOfProvider(represented, record) ||
+    record.ofPerson(represented, at).some(({ what }) => what.roles.includes('approver'));
+  const delegations = record
+    .policies(at)
+    .flat()
+    .filter(({ id }) => id === represented)
+    .flatMap(({ delegates }) => delegates);
+  const isDelegate = delegations.some(({ to, from, until }) => to === by && isWithin(at, from, until));
+  if (isApprover && isDelegate) return [];
+  if (isApprover && isOfNotifier(act, record)) return ['notifier-rights'];
+  const why = isApprover ? `no policy let ${by} respond in place of ${represented}` : `${represented} was no approver`;
+  return [illegal('rights', why)];
+}
+
+function isWithin(at: string | null, from: unknown, until: unknown): boolean {
+  const [atMs, fromMs, untilMs] = [at, from, until].map((time) => Date.parse(String(time)));
+  if (atMs === undefined || fromMs === undefined || untilMs === undefined) return false;
+  return fromMs <= atMs + graceMs && atMs - graceMs < untilMs;
+}

@@ -1,0 +1,124 @@
+import type { CredentialRights } from '@countersign/contracts';
+import { illegal } from '../legality/judged-event.js';
+import type { JudgedEvent, Judgement } from '../legality/judged-event.js';
+import { actOf } from './acts.js';
+import type { Act } from './acts.js';
+import { judgeGroups } from './groups.js';
+import { isOfProvider, issuerOf } from './providers.js';
+import type { RightsRecord } from './record.js';
+import type { Said } from './timeline.js';
+import type { Word } from './word.js';
+
+/**
+ * Compares what a person did with the log of record. Attack: the owner of the log writes a vote of a person with groups or a
+ * credential that they never had. It breaks no other rule: the vote itself says what it counted with.
+ */
+export function judgeRights(event: JudgedEvent, record: RightsRecord): Judgement {
+  const act = actOf(event);
+  if (act === undefined) return { illegal: [], unproven: [] };
+  if (!record.isWhole()) return { illegal: [], unproven: ['unrecorded-rights'] };
+  const ofCredential = judgeCredential(act, record);
+  const isFound = ofCredential.some((word) => typeof word === 'object');
+  const words = isFound ? ofCredential : [...ofCredential, ...judgeGroups(act, record)];
+  return {
+    illegal: words.filter((word) => typeof word === 'object'),
+    unproven: [...new Set(words.filter((word) => typeof word === 'string'))],
+  };
+}
+
+function judgeCredential(act: Act, record: RightsRecord): readonly Word[] {
+  const { credential } = act;
+  if (credential === undefined) return act.isOfAgents ? ['no-credential'] : ['no-credential', ...ofPerson(act, record)];
+  const kind = credential.slice(0, credential.indexOf(':'));
+  switch (kind) {
+    case 'token':
+      return ofToken(act, credential, record);
+    case 'oidc':
+      return ofProvider(act, credential, record);
+    case 'passkey':
+      return ofPerson(act, record);
+    case 'slack':
+    case 'telegram':
+    case 'mail':
+      return [...ofChannel(act, kind, record), ...ofPerson(act, record)];
+    default:
+      return [illegal('rights', `${credential} is no credential`)];
+  }
+}
+
+type Rights = Said<CredentialRights>;
+
+function ofToken(act: Act, credential: string, record: RightsRecord): readonly Word[] {
+  const { by } = act;
+  const inForce = record.ofCredential(credential, act.at);
+  if (inForce.length === 0) return [illegal('rights', notInForce(credential, record))];
+  const own = inForce.filter(({ what }) => what.principal === by);
+  if (own.length === 0) {
+    return [
+      illegal('rights', `${credential} is a credential of ${String(inForce[0]?.what.principal)}, and not of ${by}`),
+    ];
+  }
+  const able = own.filter(({ what }) => hasRoles(act, what.roles));
+  if (able.length === 0) return [illegal('rights', `${credential} had not the roles: ${rolesOf(act)}`)];
+  const assured = able.filter(({ what: { maxAssurance = 'high' } }) => levelOf(act.assurance) <= levelOf(maxAssurance));
+  if (assured.length === 0)
+    return [illegal('rights', `${credential} gives less assurance than ${String(act.assurance)}`)];
+  return ifLate(assured);
+}
+
+function notInForce(credential: string, record: RightsRecord): string {
+  const last = record.ofCredential(credential, null).at(-1)?.until ?? null;
+  return last === null
+    ? `${credential} was not in the tokens file`
+    : `${credential} was removed from the tokens file at ${last}`;
+}
+
+/** Between a change of the file and its record, rights that were removed are gone, so an event may claim fewer. */
+function hasRoles({ needs, roles }: Act, recorded: readonly string[]): boolean {
+  const used = roles ?? recorded;
+  return used.every((role) => recorded.includes(role)) && (needs === null || needs.some((role) => used.includes(role)));
+}
+
+function rolesOf({ needs, roles }: Act): string {
+  return [...(roles ?? []), ...(needs === null ? [] : [`(needs ${needs.join(' or ')})`])].join(', ');
+}
+
+const levels = ['low', 'medium', 'high'];
+
+function levelOf(assurance = 'low'): number {
+  return levels.indexOf(assurance);
+}
+
+function ifLate(inForce: readonly Rights[]): readonly Word[] {
+  return inForce.every(({ isLate }) => isLate) ? ['late-record'] : [];
+}
+
+/** A person whom a chat, a mail or a passkey names has the role from the tokens file, or from a provider. */
+function ofPerson(act: Act, record: RightsRecord): readonly Word[] {
+  const inForce = record.ofPerson(act.by, act.at);
+  const all = inForce.flatMap(({ what }) => what.roles);
+  if (inForce.length > 0 && hasRoles(act, all)) return ifLate(inForce);
+  if (isOfProvider(act.by, record)) return ['provider-rights'];
+  return [illegal('rights', `no entry of the tokens file gave ${act.by} the roles: ${rolesOf(act)}`)];
+}
+
+function ofProvider(act: Act, credential: string, record: RightsRecord): readonly Word[] {
+  const issuer = issuerOf(act.by);
+  const isOfIssuer = credential === `oidc:${issuer}` || credential.startsWith(`oidc:${issuer}#`);
+  if (!isOfIssuer) return [illegal('rights', `${credential} is no credential of ${act.by}`)];
+  return isOfProvider(act.by, record)
+    ? ['provider-rights']
+    : [illegal('rights', `no process was configured with the provider of ${act.by}`)];
+}
+
+const channelTypes = { slack: 'slack', telegram: 'telegram', mail: 'email' } as const;
+
+/** Attack: a vote through a chat that nobody has configured, because a chat has no entry in the tokens file. */
+function ofChannel({ via }: Act, kind: keyof typeof channelTypes, record: RightsRecord): readonly Word[] {
+  const type = channelTypes[kind];
+  const known = [...record.channels()];
+  const isKnown =
+    via === undefined ? known.some((one) => one.endsWith(` (${type})`)) : known.includes(`${via} (${type})`);
+  const isCut = known.some((one) => /^and \d+ more$/.test(one));
+  return isKnown || isCut ? [] : [illegal('rights', `no process was configured with such a channel of ${type}`)];
+}

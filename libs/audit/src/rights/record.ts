@@ -1,0 +1,138 @@
+import type { CredentialRights, SystemEventData } from '@countersign/contracts';
+import type { JudgedEvent } from '../legality/judged-event.js';
+import { createTimeline } from './timeline.js';
+import type { Said, Timeline } from './timeline.js';
+
+/** The people of a channels file, as the record lists them: one line each, the name and the groups. */
+export interface ListedPeople {
+  readonly lines: readonly string[];
+  /** The list, or a line of it, is too long to be recorded whole. */
+  readonly isCut: boolean;
+}
+
+/** A person of a policy. */
+export interface PolicyPerson {
+  readonly id: string;
+  readonly groups: readonly string[];
+  /** Who responds in place of the person, and from when until when. */
+  readonly delegates: readonly { readonly to?: unknown; readonly from?: unknown; readonly until?: unknown }[];
+}
+
+/** What the log of record says of one tenant, up to here. */
+export interface RightsRecord {
+  readonly take: (event: JudgedEvent) => void;
+  /** An event that may be about rights cannot be read, or was not shown. */
+  readonly lose: (stream: string) => void;
+  /** False before the first record of tokens, and after an event that could not be read. */
+  readonly isWhole: () => boolean;
+  readonly ofCredential: (credential: string, at: string | null) => readonly Said<CredentialRights>[];
+  readonly ofPerson: (principal: string, at: string | null) => readonly Said<CredentialRights>[];
+  readonly people: (at: string | null) => readonly ListedPeople[];
+  /** The people of each policy that was in force. */
+  readonly policies: (at: string | null) => readonly (readonly PolicyPerson[])[];
+  /** The providers at which people signed in, at any time. */
+  readonly issuers: () => ReadonlySet<string>;
+  /** The channels that there were at any time, such as `chat (slack)`. */
+  readonly channels: () => ReadonlySet<string>;
+  /** A process that receives answers of channels, and does not record by which policy file it knows people. */
+  readonly hasNotifier: () => boolean;
+}
+
+type Changed = SystemEventData<'ConfigurationChanged'>;
+
+/** Nothing is recorded yet. */
+export function createRightsRecord(): RightsRecord {
+  const tokens = createTimeline<CredentialRights>();
+  const credentialsOf = new Map<string, Set<string>>();
+  const people = createTimeline<ListedPeople>();
+  const policies = createTimeline<string>();
+  const contents = new Map<string, readonly PolicyPerson[]>();
+  const [issuers, channels] = [new Set<string>(), new Set<string>()];
+  let [hasBegun, isLost, hasNotifier, now] = [false, false, false, ''];
+  const changed = ({ configures, processId, changedAt: at, summary, digest, ...change }: Changed): void => {
+    switch (configures) {
+      case 'tokens':
+        hasBegun = true;
+        takeTokens({ processId, changedAt: at, ...change }, tokens, credentialsOf);
+        break;
+      case 'people':
+        people.put('', processId, { lines: summary, isCut: isCut(summary) }, at);
+        break;
+      case 'policy':
+        policies.put('', processId, digest ?? undefined, at);
+        break;
+      case 'oidc':
+        for (const line of summary) if (line.startsWith('issuer ')) issuers.add(line.slice('issuer '.length));
+        break;
+      case 'channels':
+        for (const line of summary) channels.add(line);
+        break;
+      case 'tools':
+      case 'receipts':
+    }
+  };
+  const valuesOf = <What>(line: Timeline<What>, at: string | null) => line.around('', at, now).map(({ what }) => what);
+  return {
+    take: ({ type, stream, data, recordedAt }) => {
+      if (recordedAt > now) now = recordedAt;
+      if (type === 'ConfigurationChanged') changed(data as Changed);
+      if (type === 'ProcessStarted') hasNotifier ||= (data as SystemEventData<'ProcessStarted'>).role === 'notifier';
+      if (type !== 'PolicyActivated' || !stream.startsWith('policy-')) return;
+      const { policyVersion, content, activatedAt } = data as Activated;
+      contents.set(policyVersion, peopleIn(content));
+      policies.put('', 'activated', policyVersion, activatedAt);
+    },
+    lose: (stream) => {
+      isLost ||= /^(?:system|policy)-/.test(stream);
+    },
+    isWhole: () => hasBegun && !isLost,
+    ofCredential: (credential, at) => tokens.around(credential, at, now),
+    ofPerson: (principal, at) =>
+      [...(credentialsOf.get(principal) ?? [])]
+        .flatMap((credential) => tokens.around(credential, at, now))
+        .filter(({ what }) => what.principal === principal),
+    people: (at) => valuesOf(people, at),
+    policies: (at) => valuesOf(policies, at).map((version) => contents.get(version) ?? []),
+    issuers: () => issuers,
+    channels: () => channels,
+    hasNotifier: () => hasNotifier,
+  };
+}
+
+interface Activated {
+  readonly policyVersion: string;
+  readonly content: { readonly approvers?: unknown };
+  readonly activatedAt: string;
+}
+
+/** The people of a policy. What has not their form gives nothing. */
+function peopleIn({ approvers }: Activated['content']): readonly PolicyPerson[] {
+  const all: readonly unknown[] = Array.isArray(approvers) ? approvers : [];
+  return all.flatMap((one) => {
+    const { id, groups, delegates } = (one ?? {}) as Readonly<Record<string, unknown>>;
+    const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+    const given = listOf(groups).filter((group) => typeof group === 'string');
+    const deputies = listOf(delegates).filter((deputy) => typeof deputy === 'object' && deputy !== null);
+    return typeof id === 'string' ? [{ id, groups: given, delegates: deputies as PolicyPerson['delegates'] }] : [];
+  });
+}
+
+function takeTokens(
+  { processId, changedAt, added, changed, removed }: Omit<Changed, 'configures' | 'summary' | 'digest'>,
+  tokens: Timeline<CredentialRights>,
+  credentialsOf: Map<string, Set<string>>,
+): void {
+  for (const { credential = '' } of removed) tokens.put(credential, processId, undefined, changedAt);
+  for (const one of [...changed, ...added]) {
+    const { credential = '', principal } = one;
+    tokens.put(credential, processId, one, changedAt);
+    credentialsOf.set(principal, (credentialsOf.get(principal) ?? new Set()).add(credential));
+  }
+}
+
+/** A line that is as long as a recorded one can be was longer. */
+const lineMax = 500;
+
+function isCut(summary: readonly string[]): boolean {
+  return summary.some((line) => line.length >= lineMax) || /^and \d+ more$/.test(summary.at(-1) ?? '');
+}
