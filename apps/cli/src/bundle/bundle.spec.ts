@@ -109,7 +109,7 @@ describe('a bundle', () => {
     expect(textOf(clear, 'views/2026-11.csv')).not.toContain('hunter2');
     const { code, summary } = await verified(stored, '--vkey', join(top, 'keys'));
     expect(code).toBe(0);
-    expect(summary?.unproven[0]).toBe(
+    expect(summary?.unproven).toContain(
       '1 event held as commitments only: their content was not shown, and not judged (index 6)',
     );
     expect((await verified(clear, '--vkey', join(top, 'keys'))).summary).toMatchObject({ root: summary?.root });
