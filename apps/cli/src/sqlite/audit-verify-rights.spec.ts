@@ -87,9 +87,17 @@ const untilGroups = (as: string, ...groups: readonly string[]): Promise<void> =>
 
 let calls = 0;
 
-async function ask(toolName = 'pay'): Promise<{ readonly callId: string; readonly responses: string }> {
+async function ask(
+  toolName = 'pay',
+  more: object = {},
+): Promise<{ readonly callId: string; readonly responses: string }> {
   calls += 1;
-  const call = { toolCallId: `call-${String(calls)}`, toolName, arguments: { amount: calls }, needsApproval: true };
+  const call = {
+    toolCallId: `call-${String(calls)}`,
+    toolName,
+    arguments: { amount: calls, ...more },
+    needsApproval: true,
+  };
   const asked = (await (await done('agent', '/v1/tool-calls', { runId: 'run', calls: [call] })).json()) as {
     readonly calls: readonly [ToolCallView];
   };
@@ -110,7 +118,7 @@ async function tellTheStory(): Promise<void> {
   await done('alice', open.responses, { decision: { type: 'edit', arguments: { amount: 1 } } });
   await done('bob', open.responses, approve);
   await done('alice', (await ask('rotate')).responses, approve);
-  await done('boss', `/v1/tool-calls/${(await ask()).callId}/cancel`, { reason: 'no' });
+  await done('boss', `/v1/tool-calls/${(await ask('pay', { password: 'hunter2' })).callId}/cancel`, { reason: 'no' });
   await done('boss', '/v1/runs/run/cancel', { reason: 'no' });
   const grant = { toolName: 'read', match: { any: true }, reason: 'routine', maxUses: 1, expiresInMs: 600_000 };
   const { grantId } = (await (await done('alice', '/v1/grants', grant)).json()) as { readonly grantId: string };

@@ -113,7 +113,7 @@ function peopleIn({ approvers }: Activated['content']): readonly PolicyPerson[] 
     const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
     const given = listOf(groups).filter((group) => typeof group === 'string');
     const deputies = listOf(delegates).filter((deputy) => typeof deputy === 'object' && deputy !== null);
-    return typeof id === 'string' ? [{ id, groups: given, delegates: deputies as PolicyPerson['delegates'] }] : [];
+    return typeof id === 'string' ? [{ id, groups: given, delegates: deputies }] : [];
   });
 }
 
