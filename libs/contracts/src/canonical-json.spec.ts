@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import canonicalize from 'canonicalize';
+import fc from 'fast-check';
 import { canonicalJson } from './canonical-json.js';
 import type { JsonValue } from './json.js';
 
@@ -10,6 +12,19 @@ describe('the canonical form', () => {
       '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27,0],' +
         '"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
     );
+  });
+
+  it('is what the package canonicalize writes, for any value', () => {
+    const text = fc.string({ unit: 'grapheme' });
+    const { value } = fc.letrec<{ value: JsonValue }>((tie) => ({
+      value: fc.oneof(
+        fc.jsonValue() as fc.Arbitrary<JsonValue>,
+        text,
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc.dictionary(text, tie('value'), { maxKeys: 4 }),
+      ),
+    }));
+    fc.assert(fc.property(value, (any) => expect(canonicalJson(any)).toBe(canonicalize(any))));
   });
 
   it('sorts names by their UTF-16 units, as RFC 8785 demands', () => {
