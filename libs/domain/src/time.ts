@@ -1,6 +1,10 @@
+/** The time that was written last: the events of one command have the same one several times. */
+let written = { epochMs: 0, text: new Date(0).toISOString() };
+
 /** A stored time (RFC 3339, UTC, milliseconds) out of epoch milliseconds. */
 export function toStored(epochMs: number): string {
-  return new Date(epochMs).toISOString();
+  if (epochMs !== written.epochMs) written = { epochMs, text: new Date(epochMs).toISOString() };
+  return written.text;
 }
 
 /** Epoch milliseconds out of a stored time. */
