@@ -213,7 +213,12 @@ export const auditStateSchema = z
       .array(grantViewSchema)
       .meta({ description: 'The grants that were in force or waited for a second person.' }),
     rights: z.array(rightsSchema).meta({ description: 'What each credential of the tokens file could do.' }),
-    complete: z.boolean().meta({ description: 'False: there were more calls or grants than 1,000, which are shown.' }),
+    unreadable: z.array(z.int()).meta({
+      description: 'The positions of events up to then that cannot be read. What they say is not counted.',
+    }),
+    complete: z.boolean().meta({
+      description: 'False: there were more calls, grants or unreadable events than 1,000, which are shown.',
+    }),
   })
   .meta({ id: 'StateAt', description: 'How the tenant stood at a moment, by the log.' });
 

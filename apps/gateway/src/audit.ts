@@ -2,6 +2,7 @@ import { toLogEventView, toolCallStream, isCallId } from '@countersign/contracts
 import type { AuditEventsQuery, UnreadableStream, UnreadableStreamView } from '@countersign/contracts';
 import { noSuchCall } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
+import { soundReadsOf } from '@countersign/event-store';
 import { foldCall, toToolCallView } from '@countersign/read-model';
 import type { FairTurns } from './limits/fair-turns.js';
 import { stateAt } from './audit/state-at.js';
@@ -48,7 +49,7 @@ export function createAudit(ports: GatewayPorts, reports: FairTurns): Audit {
           .map(toStreamView),
       }),
     callEvents: async (actor, callId, asOf, values = 'masked') => {
-      const stream = isCallId(callId) ? await store.readStream(toolCallStream(callId)) : [];
+      const stream = isCallId(callId) ? await soundReadsOf(store).readStream(toolCallStream(callId)) : [];
       const all = stream.filter(({ metadata }) => metadata.tenant === actor.tenant || metadata.tenant === null);
       if (all.every(({ metadata }) => metadata.tenant === null)) return refused(noSuchCall(callId).refusal);
       const until = asOf === undefined ? Infinity : Date.parse(asOf);

@@ -8,6 +8,7 @@ import {
 } from '@countersign/contracts';
 import type { EventAudience, LogEvent, RecordedEvent } from '@countersign/contracts';
 import { principalKey } from '@countersign/commands';
+import { soundReadsOf } from '@countersign/event-store';
 import type { Actor } from '@countersign/commands';
 import { createEventReader } from './event-reader.js';
 import type { EventReader, EventSink, News } from './event-reader.js';
@@ -64,7 +65,8 @@ const pagesAtOnce = 2;
 
 /** The feed: one listener of the read model for any number of readers. */
 export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota }): EventFeed {
-  const { readModel, store, clock, log, quota, tokens } = ports;
+  const { readModel, clock, log, quota, tokens } = ports;
+  const store = soundReadsOf(ports.store);
   const turns = createFairTurns(pagesAtOnce);
   const breathe = createBreather(clock.monotonic);
   const frameFor = createFrames();
@@ -98,7 +100,9 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
       const frameOf = (event: LogEvent) => {
         if (!isWanted(event)) return null;
         const audience = audienceOf(ports, actor, event, selection.values);
-        return frameFor(audience, event, asksForUnreadable && !isReadable(event) ? unreadableType : event.type);
+        // A damaged event has no type.
+        const isNamed = isReadable(event) || (event.type !== '' && !asksForUnreadable);
+        return frameFor(audience, event, isNamed ? event.type : unreadableType);
       };
       const { callId } = selection;
       const readWanted = callId === undefined ? undefined : () => readEventsOfCall(store, callId);
@@ -168,6 +172,12 @@ export function isOfTenant(readModel: Views, { tenant }: Actor, { metadata }: Lo
   return readModel.requesterOf(tenant, metadata.callId) !== undefined;
 }
 
+/** The run of an event that lost its headers is that of its call. */
+function runOf(readModel: Views, { tenant }: Actor, { metadata: { runId, callId } }: LogEvent): string | null {
+  if (runId !== null || callId === null) return runId;
+  return readModel.toolCall(tenant, callId)?.request.runId ?? null;
+}
+
 /** Who signed in, which rights there are and who looked at what. One that cannot be read is known by its stream. */
 function mayReadSystem({ roles }: Actor): boolean {
   return roles.has('auditor') || roles.has('admin');
@@ -192,7 +202,7 @@ function createFilter(
   return (event) =>
     hasType(event) &&
     (callId === undefined || event.metadata.callId === callId) &&
-    (runId === undefined || event.metadata.runId === runId) &&
+    (runId === undefined || runOf(readModel, actor, event) === runId) &&
     mayRead(readModel, actor, event);
 }
 

@@ -3,6 +3,7 @@ import { isReadable, toolCallStream } from '@countersign/contracts';
 import type { LogEvent, OversightQuery, OversightReport, RecordedEvent } from '@countersign/contracts';
 import { defaultPace } from '@countersign/domain';
 import type { Pace } from '@countersign/domain';
+import { soundReadsOf } from '@countersign/event-store';
 import { createOversight } from '@countersign/read-model';
 import type { Oversight } from '@countersign/read-model';
 import { toCsv } from '@countersign/exports';
@@ -86,7 +87,7 @@ async function readPeriod(
   const endsAt = new Date(toMs + slackMs).toISOString();
   for (let looked = 0; after < head;) {
     signal.throwIfAborted();
-    const page = await store.readAll(after, pageSize);
+    const page = await soundReadsOf(store).readAll(after, pageSize);
     for (const event of page) {
       if (event.recordedAt >= endsAt) return null;
       if (isOfOther(tenant, event)) continue;
@@ -130,7 +131,7 @@ async function recall(
   oversight: Oversight,
   { metadata, revision: next }: RecordedEvent,
 ): Promise<void> {
-  const stream = await store.readStream(toolCallStream(metadata.callId ?? ''));
+  const stream = await soundReadsOf(store).readStream(toolCallStream(metadata.callId ?? ''));
   oversight.recall(stream.filter(({ revision }) => revision < next));
 }
 

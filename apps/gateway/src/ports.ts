@@ -21,7 +21,7 @@ export interface GatewayPorts {
   readonly readModel: ReadModel;
   readonly store: EventStore;
   /** The log as it is stored, with sensitive values encrypted. Default: `store`. */
-  readonly sealedLog?: Pick<EventStore, 'readAll'> | undefined;
+  readonly sealedLog?: Pick<EventStore, 'readStream' | 'readAll' | 'sound'> | undefined;
   /** True once stored events were found to be damaged: pages of the log say so. Default: never. */
   readonly isLogDamaged?: (() => boolean) | undefined;
   /** The streams that this process found to be set aside. Default: those of the read model. */

@@ -19,7 +19,9 @@ export interface StateAt {
   readonly grants: readonly GrantView[];
   /** What each credential could do. */
   readonly rights: readonly RightsOfProcess[];
-  /** False: there were more open calls or grants than are shown. */
+  /** The positions of events up to then that cannot be read. What they say is not counted. */
+  readonly unreadable: readonly number[];
+  /** False: there were more open calls, grants or unreadable events than are shown. */
   readonly complete: boolean;
 }
 

@@ -77,11 +77,24 @@ export interface EventStore {
   /** The position of the last recorded event; 0 for an empty log. */
   readonly head: () => Promise<number>;
   readonly health: () => StoreHealth;
+  /**
+   * Reads for those who only look: an event that is not what was recorded, or is missing, is returned in its place as one that
+   * cannot be read, and ends no read. Nothing may be decided on it. Absent in a store that finds no such damage itself.
+   */
+  readonly sound?: SoundReads;
   /** Streams of records that no reader of the log sees. Absent in a store of one process, which has files for them. */
   readonly records?: RecordStreams;
   /** The store's time: what decides and records takes the time from it. */
   readonly clock: StoreClock;
   readonly close: () => Promise<void>;
+}
+
+/** Reads that go on past damage. @throws EventStoreDamagedError when nobody knows where the damage is. */
+export type SoundReads = Pick<EventStore, 'readStream' | 'readAll'>;
+
+/** The reads of a store for those who only look. */
+export function soundReadsOf(store: SoundReads & Pick<EventStore, 'sound'>): SoundReads {
+  return store.sound ?? store;
 }
 
 /** Nothing was written; a retry may succeed. */

@@ -16,8 +16,16 @@ export {
   EventTooLargeError,
   KeysUnavailableError,
   noStream,
+  soundReadsOf,
 } from './event-store.js';
-export type { AppendResult, EventStore, StoreHealth, Subscription, SubscriptionHandler } from './event-store.js';
+export type {
+  AppendResult,
+  EventStore,
+  SoundReads,
+  StoreHealth,
+  Subscription,
+  SubscriptionHandler,
+} from './event-store.js';
 export { createDecidingClock } from './deciding-clock.js';
 export { recordStreamPrefix } from './record-streams.js';
 export type { Kept, KeptRecord, RecordStreams, StreamRecord } from './record-streams.js';

@@ -11,6 +11,8 @@ interface StateAt {
   readonly calls: readonly ToolCallView[];
   readonly grants: readonly GrantView[];
   readonly rights: readonly { readonly principal: string; readonly roles: readonly string[] }[];
+  /** An older server does not say it. */
+  readonly unreadable?: readonly number[];
   readonly complete: boolean;
 }
 
@@ -24,7 +26,7 @@ export async function auditState(invocation: Invocation, { asOf }: { readonly as
   return exitCodes.ok;
 }
 
-function stateLines({ asOf, policy, calls, grants, rights, complete }: StateAt): readonly string[] {
+function stateLines({ asOf, policy, calls, grants, rights, unreadable = [], complete }: StateAt): readonly string[] {
   return [
     `as of ${asOf}`,
     policy === null ? 'policy: built in' : `policy: ${policy.policyVersion}, put in force by ${policy.activatedBy}`,
@@ -34,6 +36,7 @@ function stateLines({ asOf, policy, calls, grants, rights, complete }: StateAt):
     ...grants.map(({ grantId, toolName, state, createdBy }) => `  ${grantId}  ${toolName}  ${state}  by ${createdBy}`),
     `credentials: ${String(rights.length)}`,
     ...rights.map(({ principal, roles }) => `  ${principal}  ${roles.join(', ')}`),
+    ...(unreadable.length === 0 ? [] : [`These events cannot be read, and are not counted: ${unreadable.join(', ')}`]),
     ...(complete ? [] : ['There were more calls or grants than these.']),
   ];
 }

@@ -3,7 +3,8 @@ import type { GrantEvent, GrantView, LogEvent, RecordedEvent, StateAt, ToolCallV
 import type { Actor } from '@countersign/commands';
 import { grantDecider } from '@countersign/domain';
 import type { GrantState } from '@countersign/domain';
-import type { EventStore } from '@countersign/event-store';
+import { soundReadsOf } from '@countersign/event-store';
+import type { SoundReads } from '@countersign/event-store';
 import { foldCall, toToolCallView } from '@countersign/read-model';
 import { toGrantView } from '../grants.js';
 import { createBreather } from '../limits/breather.js';
@@ -26,16 +27,23 @@ export async function stateAt(
   asOf: string,
   signal: AbortSignal,
 ): Promise<StateAt> {
-  const { store, sealedLog = store } = ports;
+  const { sealedLog = ports.store } = ports;
+  const store = soundReadsOf(ports.store);
   const until = new Date(asOf).toISOString();
-  const isIn: IsIn = (event): event is RecordedEvent =>
-    isReadable(event) && event.metadata.tenant === tenant && event.recordedAt <= until;
+  // An event that cannot be read may be of any tenant.
+  const isIn = ({ metadata, recordedAt }: LogEvent): boolean =>
+    (metadata.tenant === tenant || metadata.tenant === null) && recordedAt <= until;
   const open = createOpenStreams();
   const rights = createRightsFold();
   let policy: StateAt['policy'] = null;
   let position = 0;
-  for await (const event of eventsUpTo(ports, sealedLog, Date.parse(asOf), signal)) {
+  const unreadable: number[] = [];
+  for await (const event of eventsUpTo(ports, soundReadsOf(sealedLog), Date.parse(asOf), signal)) {
     if (!isIn(event)) continue;
+    if (!isReadable(event)) {
+      if (unreadable.length < shownMax) unreadable.push(event.position);
+      continue;
+    }
     position = event.position;
     open.take(event);
     rights.take(event);
@@ -47,12 +55,11 @@ export async function stateAt(
   };
   const calls = await openCalls(open.callIds(), streamOf);
   const grants = await openGrants(open.grantStreams(), streamOf, Date.parse(asOf));
-  const complete = calls.length < shownMax && grants.length < shownMax;
-  return { asOf: until, position, policy, calls, grants, rights: rights.all(), complete };
+  const complete = [calls, grants, unreadable].every(({ length }) => length < shownMax);
+  return { asOf: until, position, policy, calls, grants, rights: rights.all(), unreadable, complete };
 }
 
-type IsIn = (event: LogEvent) => event is RecordedEvent;
-type StreamOf = (name: string) => Promise<readonly RecordedEvent[]>;
+type StreamOf = (name: string) => Promise<readonly LogEvent[]>;
 
 async function openCalls(callIds: readonly string[], streamOf: StreamOf): Promise<readonly ToolCallView[]> {
   const calls: ToolCallView[] = [];
@@ -68,7 +75,7 @@ async function openGrants(streams: readonly string[], streamOf: StreamOf, atMs: 
   const grants: GrantView[] = [];
   for (const stream of streams) {
     if (grants.length === shownMax) return grants;
-    const view = grantOf(await streamOf(stream), atMs);
+    const view = grantOf((await streamOf(stream)).filter(isReadable), atMs);
     if (view?.state === 'active' || view?.state === 'pending') grants.push(view);
   }
   return grants;
@@ -76,7 +83,7 @@ async function openGrants(streams: readonly string[], streamOf: StreamOf, atMs: 
 
 async function* eventsUpTo(
   { clock, readModel }: GatewayPorts,
-  log: Pick<EventStore, 'readAll'>,
+  log: Pick<SoundReads, 'readAll'>,
   atMs: number,
   signal: AbortSignal,
 ): AsyncGenerator<LogEvent, void> {

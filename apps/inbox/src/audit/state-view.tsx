@@ -45,7 +45,11 @@ export function StateView({ query }: { query: string }): ReactNode {
   );
 }
 
-function State({ state: { asOf, position, policy, calls, grants, rights, complete } }: { state: StateAt }): ReactNode {
+function State({
+  state: { asOf, position, policy, calls, grants, rights, unreadable, complete },
+}: {
+  state: StateAt;
+}): ReactNode {
   return (
     <>
       <p role="status">
@@ -58,6 +62,8 @@ function State({ state: { asOf, position, policy, calls, grants, rights, complet
             <Marked text={policy.activatedBy} /> on <LocalTime time={policy.activatedAt} />.
           </>
         )}
+        {unreadable.length > 0 &&
+          ` Not counted, because they cannot be read: the events at ${unreadable.map(String).join(', ')}.`}
         {!complete && ' There were more calls or grants than are shown here.'}
       </p>
       <h2>{countWords(calls.length, 'open call')}</h2>

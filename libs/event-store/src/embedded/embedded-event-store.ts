@@ -159,6 +159,18 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
     readStream: async (stream, fromRevision = 0) =>
       whileOpen(() => placed(reader.readStream(stream, fromRevision), appender.head())),
     readAll: async (after, limit) => whileOpen(() => readAll(after, limit)),
+    sound: {
+      readStream: async (stream, fromRevision = 0) =>
+        pastDamage(
+          () => whileOpen(() => placed(reader.readStream(stream, fromRevision), appender.head())),
+          () => reader.sound.readStream(stream, fromRevision).filter(({ position }) => isIn(appender.head(), position)),
+        ),
+      readAll: async (after, limit) =>
+        pastDamage(
+          () => whileOpen(() => readAll(after, limit)),
+          () => reader.sound.readAll(after, limit),
+        ),
+    },
     subscribe: (after, handler) => whileOpen(() => subscriptions.subscribe(after, handler)),
     streamsWith: (prefix) => whileOpen(() => reading(() => logFile.streamsWith(prefix))),
     head: async () => whileOpen(() => appender.head().position),
@@ -183,8 +195,22 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
  * The events of a stream, each in its place of the log. Attack: the owner of the file adds an event before the first position
  * or after the head. Its stream leads to it, and no check of the log meets it.
  */
+/** Reads again past damage, once it is noted. */
+function pastDamage<T>(read: () => T, readSound: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof EventStoreDamagedError) return readSound();
+    throw error;
+  }
+}
+
+function isIn({ position: last }: Head, position: number): boolean {
+  return position >= 1 && position <= last;
+}
+
 function placed(events: readonly LogEvent[], head: Head): readonly LogEvent[] {
-  const outside = events.find(({ position }) => position < 1 || position > head.position);
+  const outside = events.find(({ position }) => !isIn(head, position));
   if (outside === undefined) return events;
   const { position, stream } = outside;
   throw new EventStoreDamagedError(

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { toLogEvent } from '@countersign/contracts';
-import type { LogEvent } from '@countersign/contracts';
+import { asUnreadable, toLogEvent } from '@countersign/contracts';
+import type { LogEvent, UnreadableEvent } from '@countersign/contracts';
 import { EventStoreDamagedError } from '../event-store.js';
 
 /** A row of the log as SQLite gives it; the chain only where it was asked for. */
@@ -120,6 +120,27 @@ export function toStoredLogEvent(row: StoredRow): LogEvent {
     position,
     recordedAt,
   });
+}
+
+type PlaceInLog = Pick<UnreadableEvent, 'stream' | 'revision' | 'position'>;
+
+/** The event of a row; one that cannot be read where the row is not what was recorded. Then nothing of it counts but its place. */
+export function soundEvent(leafHash: LeafHash, row: StoredRow): LogEvent {
+  if (isAsRecorded(leafHash, row)) return toStoredLogEvent(row);
+  const [position, name, revision] = row;
+  // A damaged row may name a stream that there is not.
+  const stream = (name as string | null) ?? '';
+  return damagedEvent({ stream, revision, position }, 'it is not what was recorded');
+}
+
+/** An event that is missing. */
+export function lostEvent(place: PlaceInLog): UnreadableEvent {
+  return damagedEvent(place, 'it is missing');
+}
+
+function damagedEvent(place: PlaceInLog, why: string): UnreadableEvent {
+  const unknown = { eventId: '', type: '', recordedAt: new Date(0).toISOString(), metadata: {} };
+  return asUnreadable({ ...unknown, ...place }, `the log is damaged at position ${place.position}: ${why}`);
 }
 
 /** Undefined for a text that is no JSON. */

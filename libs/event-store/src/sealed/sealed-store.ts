@@ -24,7 +24,7 @@ import type { KeyObject } from 'node:crypto';
 import { createLruMap } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 import { EventStoreUnavailableError, KeysUnavailableError } from '../event-store.js';
-import type { AppendResult, EventStore } from '../event-store.js';
+import type { AppendResult, EventStore, SoundReads } from '../event-store.js';
 import { closeBox, openBox } from './box.js';
 import type { FindKey, StoreKeys, SubjectKey } from './subject-keys.js';
 
@@ -103,6 +103,7 @@ export function createSealedStore<Store extends EventStore>(
     },
     readStream: async (stream, fromRevision) => open(await store.readStream(stream, fromRevision)),
     readAll: async (after, limit) => open(await store.readAll(after, limit)),
+    ...(store.sound !== undefined && { sound: openedReads(store.sound, open) }),
     subscribe: (after, handler) =>
       store.subscribe(after, {
         ...handler,
@@ -111,6 +112,13 @@ export function createSealedStore<Store extends EventStore>(
           return page instanceof Promise ? page.then(handler.onEvents) : handler.onEvents(page);
         },
       }),
+  };
+}
+
+function openedReads(reads: SoundReads, open: (events: Page) => Page | Promise<Page>): SoundReads {
+  return {
+    readStream: async (stream, fromRevision) => open(await reads.readStream(stream, fromRevision)),
+    readAll: async (after, limit) => open(await reads.readAll(after, limit)),
   };
 }
 

@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { LogEventView, OversightReport, StateAt } from '@countersign/contracts';
+import { createApi } from '../testing/api.js';
+import type { Api, Reply } from '../testing/api.js';
+import { openStream } from '../testing/event-stream.js';
+import { openWorld } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+
+/** The store has its last 256 commits in memory: these are enough that it reads the first ones from the file. */
+const commits = 300;
+
+let world: World;
+let api: Api;
+let [hurt, whole] = ['', ''];
+/** The position of the damaged event, and that of the last one. */
+let [at, last] = [0, 0];
+
+beforeAll(async () => {
+  world = await openWorld();
+  api = createApi(world);
+  const asked = await api.pending({ toolName: 'pay' }, { runId: 'hurt' });
+  hurt = asked.callId;
+  await api.send('POST', `/v1/approvals/${asked.approvalId}/responses`, {
+    ...{ as: 'ann', body: { decision: { type: 'deny' } } },
+  });
+  whole = (await api.pending({ toolName: 'pay' })).callId;
+  const other = await api.pending();
+  await api.send('POST', `/v1/approvals/${other.approvalId}/responses`, {
+    ...{ as: 'ann', body: { decision: { type: 'deny' } } },
+  });
+  for (let n = 0; n < commits; n += 1) await api.request({ toolName: 'read', arguments: { n } });
+  const events = await world.store.readAll(0, 10_000);
+  at = events.find(({ type, metadata }) => type === 'ApprovalRequested' && metadata.callId === hurt)?.position ?? 0;
+  last = events.at(-1)?.position ?? 0;
+  const file = new DatabaseSync(join(world.folder, 'events.db'), { defensive: false });
+  file.prepare("UPDATE events SET data = replace(data, '{', '{\"forged\":1,') WHERE position = ?").run(at);
+  file.close();
+});
+afterAll(() => world.close());
+
+const ask = async <T>(path: string): Promise<Reply<T>> => {
+  const reply = await api.send<T>('GET', path, { as: 'auditor' });
+  expect({ path, status: reply.status }).toEqual({ path, status: 200 });
+  return reply;
+};
+interface Shown {
+  readonly events: readonly LogEventView[];
+  readonly toolCall: { readonly unreadable?: object | null } | null;
+}
+const eventsOf = async (callId: string) => (await ask<Shown>(`/v1/audit/tool-calls/${callId}/events`)).body;
+
+it('the page of the damaged call has the damaged event in its place, and what is sound', async () => {
+  const { events, toolCall } = await eventsOf(hurt);
+  expect(events.map(({ position, unreadable }) => [position === at, unreadable !== undefined])).toEqual(
+    events.map(({ position }) => [position === at, position === at]),
+  );
+  expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['ToolCallRequested', 'ApprovalResponded']));
+  expect(JSON.stringify(events)).not.toContain('forged');
+  expect(toolCall).not.toBeNull();
+  const then = await ask<Shown>(`/v1/audit/tool-calls/${hurt}/events?asOf=2020-01-01T00:00:00Z`);
+  expect(then.body.events.map(({ position }) => position)).toEqual([at]);
+});
+
+it('the page of another call is whole', async () => {
+  const { events } = await eventsOf(whole);
+  expect(events.length).toBeGreaterThan(1);
+  expect(events.every(({ unreadable }) => unreadable === undefined)).toBe(true);
+});
+
+it('the state at a moment is told, with the event that does not count', async () => {
+  const { body } = await ask<StateAt>('/v1/audit/state');
+  expect(body.unreadable).toEqual([at]);
+  expect(body.calls.map(({ callId }) => callId)).toContain(whole);
+});
+
+it('searches and files name the position of the damaged event', async () => {
+  for (const query of [`callId=${hurt}`, 'runId=hurt', 'actor=ann', 'format=csv', 'format=parquet', 'format=ocsf'])
+    expect([query, (await ask(`/v1/audit/events?${query}`)).headers.get('countersign-log-missing')]).toEqual([
+      query,
+      String(at),
+    ]);
+});
+
+it.each(['', '&runId=hurt', '&callId='])('a stream of events goes on after the damaged event: %s', async (query) => {
+  const only = query === '&callId=' ? `${query}${hurt}` : query;
+  const stream = await openStream(`${world.url}/v1/events?after=0${only}`, 'auditor');
+  const count = query === '' ? last : (await eventsOf(hurt)).events.length;
+  const messages = await stream.until(count);
+  stream.close();
+  const damaged = messages.filter(({ data }) => 'unreadable' in data);
+  expect(damaged.map(({ id }) => Number(id))).toEqual([at]);
+});
+
+it('the oversight figures count what is sound, without the damaged call', async () => {
+  const { body } = await ask<OversightReport>('/v1/oversight');
+  expect(body.total.decisions).toBe(1);
+});
