@@ -3,6 +3,7 @@ import {
   assuranceSchema,
   jsonValueSchema,
   eventViewSchema,
+  pastErasureSchema,
   unreadableStreamSchema,
   openRunViewSchema,
   grantViewSchema,
@@ -221,6 +222,10 @@ export const auditStateSchema = z
     }),
   })
   .meta({ id: 'StateAt', description: 'How the tenant stood at a moment, by the log.' });
+
+export const erasuresSchema = z
+  .strictObject({ erasures: z.array(pastErasureSchema).meta({ description: 'In the order of the log; empty: none.' }) })
+  .meta({ id: 'PastErasures', description: 'The erasures that were about a subject, or about a call.' });
 
 export const unreadableSchema = z
   .strictObject({ streams: z.array(unreadableStreamSchema) })

@@ -1,5 +1,6 @@
-import type { EraseSubject } from '@countersign/contracts';
-import { refused, written } from './answer.js';
+import type { Actor } from '@countersign/commands';
+import type { EraseSubject, ErasuresQuery } from '@countersign/contracts';
+import { ok, refused, written } from './answer.js';
 import type { Answer } from './answer.js';
 import type { WriteContext } from './conclude.js';
 import type { GatewayPorts } from './ports.js';
@@ -11,11 +12,7 @@ export async function eraseSubject(
   body: EraseSubject,
 ): Promise<Answer> {
   const { erasures, metrics, readModel } = ports;
-  if (erasures === undefined) {
-    const detail =
-      'this cluster records sensitive values in clear, so there is nothing to erase: start a keeper, and set COUNTERSIGN_KEEPER_URL to it (docs/privacy.md)';
-    return refused({ code: 'not-supported', detail });
-  }
+  if (erasures === undefined) return notSupported();
   if (body.dryRun === true) {
     return written(200, await erasures.preview(actor, body), readModel.checkpoint());
   }
@@ -23,4 +20,21 @@ export async function eraseSubject(
   metrics.commandEnded('EraseSubject', result.status === 'refused' ? result.refusal.code : 'done');
   if (result.status === 'refused') return refused(result.refusal);
   return written(200, result.value, result.position);
+}
+
+/** `GET /v1/audit/erasures`. @throws the signal's reason. */
+export async function pastErasures(
+  { erasures }: Pick<GatewayPorts, 'erasures'>,
+  { tenant }: Actor,
+  query: ErasuresQuery,
+  signal: AbortSignal,
+): Promise<Answer> {
+  if (erasures === undefined) return notSupported();
+  return ok({ erasures: await erasures.past(tenant, query, signal) });
+}
+
+function notSupported(): Answer {
+  const detail =
+    'this cluster records sensitive values in clear, so there is nothing to erase: start a keeper, and set COUNTERSIGN_KEEPER_URL to it (docs/privacy.md)';
+  return refused({ code: 'not-supported', detail });
 }

@@ -93,6 +93,18 @@ export const auditEventsQuerySchema = z
   });
 export type AuditEventsQuery = z.output<typeof auditEventsQuerySchema>;
 
+/** `GET /v1/audit/erasures`. Without a member: all erasures. */
+export const erasuresQuerySchema = z.strictObject({
+  subject: z.string().min(1).max(512).optional().meta({
+    description:
+      'Only those of this subject, named as in an erasure: the label `subject`, or `run:` and the id of a run without it.',
+  }),
+  callId: z.string().min(1).max(128).optional().meta({
+    description: 'Only those that were about values of this call.',
+  }),
+});
+export type ErasuresQuery = z.output<typeof erasuresQuerySchema>;
+
 /** `GET /v1/audit/state`. */
 export const auditStateQuerySchema = z.strictObject({
   asOf: z.iso.datetime({ offset: true }).optional().meta({

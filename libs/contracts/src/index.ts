@@ -181,10 +181,11 @@ export {
   auditEventsQuerySchema,
   auditStateQuerySchema,
   auditToolCallQuerySchema,
+  erasuresQuerySchema,
   exportFormats,
   proofQuerySchema,
 } from './audit-queries.js';
-export type { AuditEventsQuery } from './audit-queries.js';
+export type { AuditEventsQuery, ErasuresQuery } from './audit-queries.js';
 export type { RightsOfProcess, StateAt } from './state-at.js';
 export { oversightGroupings, oversightReportSchema } from './oversight-views.js';
 export type { OversightFigures, OversightGrouping, OversightReport, OversightRow } from './oversight-views.js';
@@ -259,7 +260,7 @@ export type {
 export { isShownText } from './sensitive-text.js';
 export { isTimeZone } from './time-zone.js';
 export { upcast } from './upcasters.js';
-export { erasureViewSchema, eventViewSchema, unreadableStreamSchema } from './log-views.js';
+export { erasureViewSchema, eventViewSchema, pastErasureSchema, unreadableStreamSchema } from './log-views.js';
 export {
   approvalStates,
   approvalViewSchema,
@@ -275,7 +276,7 @@ export {
 } from './views.js';
 export type { SchemaNote } from './schema-notes.js';
 export type { ResponseView, StageProgress, Upcoming } from './approval-parts.js';
-export type { ErasureView, EventView, LogEventView, UnreadableStreamView } from './log-views.js';
+export type { ErasureView, EventView, LogEventView, PastErasure, UnreadableStreamView } from './log-views.js';
 export type {
   ApprovalState,
   ApprovalView,

@@ -90,3 +90,33 @@ export const erasureViewSchema = z
   .meta({ id: 'Erasure', description: 'What an erasure makes unreadable.' });
 
 export type ErasureView = z.infer<typeof erasureViewSchema>;
+
+export const pastErasureSchema = z
+  .strictObject({
+    erasedBy: z.string().meta({ description: 'The admin who erased the values.' }),
+    erasedAt: timeSchema,
+    reason: z.string().nullable(),
+    requestedBy: z.string().nullable().meta({
+      description:
+        'Only values of calls of this principal were erased. Null: of every principal, or the query named no subject and no call.',
+    }),
+    values: z.int().meta({ description: 'How many values became unreadable.' }),
+    clearValues: z.int().meta({ description: 'Values in clear at that time, which stay readable.' }),
+    calls: z
+      .array(
+        z
+          .strictObject({
+            callId: z.string(),
+            fields: z.array(z.string()).meta({ description: 'JSON pointers into the data of the events of the call.' }),
+          })
+          .meta({ id: 'ErasedCall', description: 'A call with erased values.' }),
+      )
+      .meta({ description: 'The calls whose values became unreadable, at most 1,000.' }),
+    complete: z.boolean().meta({ description: 'False: it was about more calls.' }),
+    eventId: z.string(),
+    position: z.int(),
+    stream: z.string().meta({ description: 'The stream with the proof, `SubjectErased`.' }),
+  })
+  .meta({ id: 'PastErasure', description: 'An erasure that is recorded, and what became unreadable with it.' });
+
+export type PastErasure = z.infer<typeof pastErasureSchema>;

@@ -3,6 +3,7 @@ import { Option } from 'commander';
 import { count } from '../count-option.js';
 import type { Runner } from '../runner.js';
 import { time } from '../time-option.js';
+import type { AuditErasuresOptions } from './audit-erasures.js';
 import type { AuditLogOptions } from './audit-log.js';
 import type { AuditShowOptions } from './audit-show.js';
 
@@ -28,6 +29,7 @@ Examples:
       ),
     );
   addState(audit, runner);
+  addErasures(audit, runner);
 }
 
 function addSearch(audit: Command, runner: Runner): void {
@@ -80,5 +82,27 @@ Examples:
     )
     .action(async (options: { readonly asOf?: string }, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./audit-state.js')).auditState(invocation, options)),
+    );
+}
+
+function addErasures(audit: Command, runner: Runner): void {
+  audit
+    .command('erasures [subject]')
+    .description('show the erasures, or those of a subject: by whom, when, why, and which fields')
+    .option('--call <callId>', 'only those that were about values of this call')
+    .addHelpText(
+      'after',
+      `
+For auditors. The subject is the label \`subject\` of calls, or run: and the id of
+a run. Exit code 0 too when there is none.
+
+Examples:
+  countersign audit erasures customer-42
+  countersign audit erasures --call tc_abcdefghijklmnopqrstuvwxyz --json`,
+    )
+    .action(async (subject: string | undefined, options: AuditErasuresOptions, command: Command) =>
+      runner.asking(command, async (invocation) =>
+        (await import('./audit-erasures.js')).auditErasures(invocation, subject, options),
+      ),
     );
 }

@@ -2,12 +2,13 @@ import type { Actor, CommandPorts, Result } from '@countersign/commands';
 import { cancelToolCall, proofOf } from '@countersign/commands';
 import type { EraseSubject, ErasureView, NewEvent, SubjectEvent } from '@countersign/contracts';
 import { currentSchemaVersion, isReadable, isSettled, subjectStream } from '@countersign/contracts';
-import { appendUntilKnown, EventStoreUnavailableError, noStream } from '@countersign/event-store';
+import { appendUntilKnown, EventStoreUnavailableError, noStream, soundReadsOf } from '@countersign/event-store';
 import type { ErasureKeys, EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import { crashPoint } from '@countersign/runtime';
 import { reachedWithin } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
+import { pastErasures } from './past-erasures.js';
 import { proofNameOf, subjectsIn, surveySubject } from './survey-subject.js';
 import type { NamedSubject, Survey } from './survey-subject.js';
 import type { Erasures } from '../erasure-port.js';
@@ -17,7 +18,7 @@ export interface ErasurePorts extends Pick<RuntimePorts, 'clock' | 'ids' | 'log'
   readonly keys: ErasureKeys;
   readonly store: EventStore;
   /** The log as it is stored: values sealed. */
-  readonly raw: Pick<EventStore, 'readAll'>;
+  readonly raw: Pick<EventStore, 'readStream' | 'readAll' | 'sound'>;
   readonly readModel: Pick<ReadModel, 'toolCall' | 'checkpoint' | 'reached'>;
   readonly commands: CommandPorts;
   /** Resolves when no append is under way with a key that was current before. */
@@ -36,7 +37,9 @@ const lagMsMax = 10_000;
  */
 export function createErasures(ports: ErasurePorts): Erasures {
   let last: Promise<unknown> = Promise.resolve();
+  const past = { keys: ports.keys, raw: soundReadsOf(ports.raw) };
   return {
+    past: (tenant, query, signal) => pastErasures(past, tenant, query, signal),
     preview: async ({ tenant }, request) => {
       const ids: string[] = [];
       for (const subject of await subjectsIn(ports.raw, tenant, request)) {

@@ -57,8 +57,13 @@ export function proofNameOf({ subject, requestedBy }: NamedSubject): string {
   return requestedBy === undefined ? subject : JSON.stringify([requestedBy, subject]);
 }
 
-async function* eventsOf(raw: Pick<EventStore, 'readAll'>): AsyncGenerator<LogEvent, void> {
+/** The whole log, as it is stored. @throws the signal's reason. */
+export async function* eventsOf(
+  raw: Pick<EventStore, 'readAll'>,
+  signal?: AbortSignal,
+): AsyncGenerator<LogEvent, void> {
   for (let position = 0; ;) {
+    signal?.throwIfAborted();
     const page = await raw.readAll(position, pageSize);
     yield* page;
     const last = page.at(-1);

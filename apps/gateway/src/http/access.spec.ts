@@ -67,6 +67,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'GET /v1/audit/tool-calls/:callId/proof': ['auditor'],
   'GET /v1/audit/events': ['auditor'],
   'GET /v1/audit/state': ['auditor'],
+  'GET /v1/audit/erasures': ['auditor'],
   'GET /v1/unreadable': ['auditor', 'admin'],
   'GET /v1/log/checkpoint': ['auditor'],
   'POST /v1/log/checkpoint': ['auditor'],

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { AuditEventsQuery } from '@countersign/contracts';
 import type { FastifyReply } from 'fastify';
+import { pastErasures } from '../erasures.js';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
 import { actorOf, markOf, queryOf, read, whenOver } from './http-context.js';
@@ -23,14 +24,16 @@ export class AuditController {
   async state(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { ports } = this.#http;
     const { asOf = new Date(ports.clock.now()).toISOString() } = queryOf(routes.auditState, request);
-    const { audit, caps } = this.#http.gateway;
-    const gone = new AbortController();
-    // It reads the log, like an export.
-    whenOver(this.#http, request, reply, caps.streams.take(actorOf(request)));
-    whenOver(this.#http, request, reply, () => {
-      gone.abort();
-    });
-    await read(this.#http, request, reply, (actor) => audit.state(actor, asOf, gone.signal));
+    const { audit } = this.#http.gateway;
+    const gone = this.#reading(request, reply);
+    await read(this.#http, request, reply, (actor) => audit.state(actor, asOf, gone));
+  }
+
+  @Endpoint(routes.auditErasures)
+  async erasures(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const query = queryOf(routes.auditErasures, request);
+    const gone = this.#reading(request, reply);
+    await read(this.#http, request, reply, (actor) => pastErasures(this.#http.ports, actor, query, gone));
   }
 
   @Endpoint(routes.auditLog)
@@ -60,6 +63,16 @@ export class AuditController {
         .status(200)
         .headers(headers)
         .send(Readable.from(file.pieces, { objectMode: false, highWaterMark: 64 * 1024 }));
+  }
+
+  /** Reads of the log count as a stream, like an export. Returns the signal that its client is gone. */
+  #reading(request: ApiRequest, reply: FastifyReply): AbortSignal {
+    const gone = new AbortController();
+    whenOver(this.#http, request, reply, this.#http.gateway.caps.streams.take(actorOf(request)));
+    whenOver(this.#http, request, reply, () => {
+      gone.abort();
+    });
+    return gone.signal;
   }
 }
 

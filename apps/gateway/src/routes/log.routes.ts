@@ -2,10 +2,17 @@ import {
   auditEventsQuerySchema,
   auditStateQuerySchema,
   auditToolCallQuerySchema,
+  erasuresQuerySchema,
   eventsQuerySchema,
   proofQuerySchema,
 } from '@countersign/contracts';
-import { auditedCallSchema, auditStateSchema, callProofSchema, unreadableSchema } from '../answer-schemas.js';
+import {
+  auditedCallSchema,
+  auditStateSchema,
+  callProofSchema,
+  erasuresSchema,
+  unreadableSchema,
+} from '../answer-schemas.js';
 import { anyRole, defineRoute } from '../route.js';
 
 /** The log, for programs and auditors. */
@@ -66,6 +73,17 @@ export const logRoutes = {
     query: auditStateQuerySchema,
     answers: { 200: auditStateSchema },
     codes: [],
+  }),
+  auditErasures: defineRoute({
+    id: 'auditErasures',
+    method: 'GET',
+    path: '/v1/audit/erasures',
+    tag: 'Events and audit',
+    summary: 'List the erasures that were about a subject, or about a call, with the calls and fields of each',
+    roles: ['auditor'],
+    query: erasuresQuerySchema,
+    answers: { 200: erasuresSchema },
+    codes: ['not-supported'],
   }),
   listUnreadable: defineRoute({
     id: 'listUnreadable',

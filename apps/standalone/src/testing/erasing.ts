@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { claim, reportExecution, requestToolCalls } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
-import type { EraseSubject, ErasureView, RequestedCall } from '@countersign/contracts';
+import type { EraseSubject, ErasuresQuery, ErasureView, RequestedCall } from '@countersign/contracts';
 import { deriveCallId } from '@countersign/contracts';
 import { createIdempotencyStore } from '@countersign/gateway';
 import { toToolCallView } from '@countersign/read-model';
@@ -76,6 +76,10 @@ export function prepareErasing() {
     const { preview: look, close } = erasures();
     return look(actor, { subject }).finally(close);
   };
+  const past = (query: ErasuresQuery, tenant = 'default') => {
+    const { past: look, close } = erasures();
+    return look(tenant, query, new AbortController().signal).finally(close);
+  };
   const viewOf = (toolCallId: string) => {
     const row = stores.readModel.toolCall('default', callIdOf(toolCallId));
     if (row === undefined) throw new Error(`there is no call ${toolCallId}`);
@@ -84,7 +88,7 @@ export function prepareErasing() {
   const filesWith = (text: string | Buffer): string[] =>
     readdirSync(folder).filter((name) => readFileSync(join(folder, name)).includes(text));
   return {
-    ...{ clock, ids, log, open, request, claimOf, run, erase, preview, viewOf, filesWith },
+    ...{ clock, ids, log, open, request, claimOf, run, erase, preview, past, viewOf, filesWith },
     folder: () => folder,
     stores: () => stores,
   };
