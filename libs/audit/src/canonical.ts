@@ -19,19 +19,12 @@ function listOf(values: readonly unknown[]): string {
 
 function objectOf(members: Readonly<Record<string, unknown>>): string {
   let written = '';
-  // The standard sorts by UTF-16 units, and so does `sort`. One text that grows: a list of parts costs half as much again.
-  for (const name of sorted(Object.keys(members))) {
+  // One text that grows: a list of parts costs half as much again.
+  for (const { name, text } of orderOf(Object.keys(members))) {
     const member = members[name];
-    if (member === undefined) continue;
-    written += `${written === '' ? '' : ','}${quotedName(name)}:${canonicalForm(member)}`;
+    if (member !== undefined) written += `${written === '' ? '' : ','}${text}${canonicalForm(member)}`;
   }
   return `{${written}}`;
-}
-
-/** Most objects of a log have few members, which are often in their order: to look costs less than to sort. */
-function sorted(names: string[]): string[] {
-  for (let at = 1; at < names.length; at += 1) if ((names[at - 1] ?? '') > (names[at] ?? '')) return names.sort();
-  return names;
 }
 
 /** A text that JSON writes as it is, between quotes. */
@@ -42,14 +35,44 @@ function quoted(text: string): string {
   return text.length <= plainMax && plain.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** The names of a log's members are few. Attack: a log with other names in each event fills the memory. */
-const namesMax = 1024;
-const names = new Map<string, string>();
+/** A member's name, and the text of it with its colon. */
+interface Name {
+  readonly name: string;
+  readonly text: string;
+}
 
-function quotedName(name: string): string {
-  const known = names.get(name);
-  if (known !== undefined) return known;
-  const made = quoted(name);
-  if (names.size < namesMax) names.set(name, made);
-  return made;
+/** Objects with these names, one after the other, of which the order of the standard is known. */
+interface Shape {
+  readonly next: Map<string, Shape>;
+  order: readonly Name[] | undefined;
+}
+
+/** The objects of a log have few sets of names. Attack: a log with other names in each event, or very long ones, fills the memory. */
+const shapesMax = 4096;
+const noNames: Shape = { next: new Map(), order: [] };
+let shapes = 0;
+
+/** The names of an object in the order of the standard. They are sorted when they are seen for the first time. */
+function orderOf(names: readonly string[]): readonly Name[] {
+  if (shapes > shapesMax) {
+    noNames.next.clear();
+    shapes = 0;
+  }
+  let shape = noNames;
+  for (const name of names) {
+    if (name.length > plainMax) return sorted(names);
+    let next = shape.next.get(name);
+    if (next === undefined) {
+      next = { next: new Map(), order: undefined };
+      shape.next.set(name, next);
+      shapes += 1;
+    }
+    shape = next;
+  }
+  return (shape.order ??= sorted(names));
+}
+
+/** The standard sorts by UTF-16 units, and so does `toSorted`. */
+function sorted(names: readonly string[]): readonly Name[] {
+  return names.toSorted().map((name) => ({ name, text: `${quoted(name)}:` }));
 }

@@ -68,4 +68,15 @@ describe('entry', () => {
       }),
     );
   });
+
+  it('is the same after a log with other names in each event', () => {
+    const known = { b: 1, a: { d: 2, c: 3 }, [`z${'y'.repeat(200)}`]: 4, x: undefined };
+    const form = canonicalForm(known);
+    expect(form).toBe(`{"a":{"c":3,"d":2},"b":1,"z${'y'.repeat(200)}":4}`);
+    for (let nth = 0; nth < 10_000; nth += 1) {
+      const name = `n${String(nth)}`;
+      expect(canonicalForm({ [name]: nth, a: 1 })).toBe(`{"a":1,"${name}":${String(nth)}}`);
+    }
+    expect(canonicalForm(known)).toBe(form);
+  });
 });

@@ -52,8 +52,9 @@ export type { ComputedTile, EntriesOptions, EntriesVerification } from './verify
 export type { KnownIds, RepeatedId } from './verify/known-ids.js';
 export { keyChangeOf, readKeyChanges } from './verify/key-changes.js';
 export type { KeyChange } from './verify/key-changes.js';
-export { parseShown, parseStored } from './verify/parse-stored.js';
-export { parseProofFile } from './verify/proof-file.js';
+export { parseShown, parseStored, readText } from './verify/parse-stored.js';
+export type { ReadText } from './verify/parse-stored.js';
+export { isProofEvent, parseProofFile } from './verify/proof-file.js';
 export type { ProofFile, ProofFileEvent } from './verify/proof-file.js';
 export type { Trust } from './verify/trust.js';
 export { verifyProofFile } from './verify/verify-proof-file.js';

@@ -87,11 +87,15 @@ function fromData(name: string, explanation: string, ...how: readonly (Place | C
   const type = how.find((one): one is ColumnType => typeof one === 'string') ?? 'text';
   const places = how.filter((one): one is Place => typeof one !== 'string');
   const all = places.length === 0 ? [[name]] : places;
-  return column(name, type, explanation, ({ data }) => {
-    if (data === null) return null;
-    const found = all.map((place) => at(data, place)).find((value) => value !== undefined);
-    return cellFrom(found, type);
-  });
+  return column(name, type, explanation, ({ data }) => (data === null ? null : cellFrom(firstAt(data, all), type)));
+}
+
+function firstAt(data: JsonObject, places: readonly Place[]): JsonValue | undefined {
+  for (const place of places) {
+    const value = at(data, place);
+    if (value !== undefined) return value;
+  }
+  return undefined;
 }
 
 function at(data: JsonObject, place: Place): JsonValue | undefined {

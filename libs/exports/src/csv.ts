@@ -17,7 +17,13 @@ export function toCsv(columns: readonly string[], rows: readonly Readonly<Record
 
 /** One line of a table, with its end. */
 export function csvLine(cells: readonly Cell[]): string {
-  return `${cells.map(textOf).join(',')}\r\n`;
+  let line = '';
+  let comma = '';
+  for (const cell of cells) {
+    line += comma + textOf(cell);
+    comma = ',';
+  }
+  return `${line}\r\n`;
 }
 
 /** The first line of a table of events. */

@@ -6,6 +6,7 @@ import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
 import type { Terminal } from '../terminal.js';
+import { eachEvent } from './each-event.js';
 import type { LogSource, SourceEvent } from './log-source.js';
 import { createProgress } from './progress.js';
 import type { Progress } from './progress.js';
@@ -111,15 +112,13 @@ interface Run {
 }
 
 /** Returns false when the person stopped it. */
-async function readAll(run: Run, progress: Progress): Promise<boolean> {
+function readAll(run: Run, progress: Progress): Promise<boolean> {
   const { output, source, verification } = run;
-  const { interrupted } = output.terminal;
-  for await (const event of source.events()) {
-    if (interrupted.aborted) return false;
+  return eachEvent(source.events(), output.terminal.interrupted, (event) => {
     takeEvent(run, event);
     progress.show(verification.size(), event.done);
-  }
-  return true;
+    return true;
+  });
 }
 
 function takeEvent({ source, verification, tenant, mayHaveOthers }: Run, event: SourceEvent): void {

@@ -17,6 +17,7 @@ import type { StoredEvent } from '@countersign/contracts';
 import fc from 'fast-check';
 import { createCliRun } from '../testing/cli-run.js';
 import { exportTo, rewriteManifest } from '../testing/bundle-of.js';
+import type { ExportPorts } from './export-bundle.js';
 import type { Manifest } from './layout.js';
 import { filesIn, hashFile } from './manifest.js';
 
@@ -140,6 +141,24 @@ describe('a bundle', () => {
     expect(first).toBe(256);
     expect(textOf(killed, 'manifest.json')).toBe(textOf(whole, 'manifest.json'));
     await expect(exportTo(killed, { events: many })).rejects.toThrow('There is a bundle');
+  });
+
+  it('is interrupted while it writes a table, and is continued', async () => {
+    const many = Array.from({ length: 1_100 }, (_, index) => {
+      const event = log[index % log.length] as StoredEvent;
+      return { ...event, eventId: `e${String(index)}`, position: index + 1 };
+    });
+    const [folder, controller] = [fresh(), new AbortController()];
+    const onProgress: ExportPorts['onProgress'] = (part) => {
+      if (part !== 'Parquet rows') return;
+      setImmediate(() => {
+        controller.abort();
+      });
+    };
+    expect(await exportTo(folder, { events: many, onProgress, interrupted: controller.signal })).toBeUndefined();
+    expect(filesIn(folder)).not.toContain('views/2026-11.parquet');
+    expect(await exportTo(folder, { events: many })).toMatchObject({ range: { size: 1_100 } });
+    expect(filesIn(folder)).toContain('views/2026-11.parquet');
   });
 
   it('is not made of a log that is not the one of its checkpoint', async () => {

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSameHash, tenantOf } from '@countersign/audit';
 import type { Anchor, Hash } from '@countersign/audit';
+import { eachEvent } from '../audit/each-event.js';
 import type { SourceEvent } from '../audit/log-source.js';
 import { localError, usageError } from '../cli-error.js';
 import { openAppendFiles } from './append-files.js';
@@ -57,11 +58,11 @@ export async function exportBundle(ports: ExportPorts): Promise<Manifest | undef
   const facts = factsOf(ports, state.plan, tiles, counts);
   let rows = 0;
   for (const month of counts.months) {
-    await writeParquet(folder, month, (more) => {
+    const onRows = (more: number): void => {
       rows += more;
       ports.onProgress('Parquet rows', rows, tiles.size());
-    });
-    if (ports.interrupted.aborted) return undefined;
+    };
+    if (!(await writeParquet({ folder, month, interrupted: ports.interrupted, onRows }))) return undefined;
   }
   for (const [name, text] of Object.entries(ports.documents(facts))) writeFileSync(join(folder, name), text);
   const manifest = { ...facts, files: hashAll(ports) };
@@ -95,18 +96,18 @@ async function writeEvents(
   const { savedEvery = 25_600 } = ports;
   const total = plan.size ?? plan.head;
   const isAfter = ({ done }: SourceEvent): boolean => tiles.size() === plan.size || done > plan.head;
-  for await (const event of ports.eventsAfter(position)) {
-    if (ports.interrupted.aborted) return false;
-    if (isAfter(event)) break;
-    if (!writeSound(target, event, plan.tenant)) continue;
+  const isWritten = await eachEvent(ports.eventsAfter(position), ports.interrupted, (event) => {
+    if (isAfter(event)) return false;
+    if (!writeSound(target, event, plan.tenant)) return true;
     const tree = tiles.size() % savedEvery === 0 ? tiles.state() : undefined;
     if (tree !== undefined) {
       saveProgress(target.folder, { plan, position: event.done, tree, counts, lengths: files.sync() });
     }
     ports.onProgress('events', plan.size === null ? event.done : tiles.size(), total);
-  }
-  finishEvents(files, tiles);
-  return true;
+    return true;
+  });
+  if (isWritten) finishEvents(files, tiles);
+  return isWritten;
 }
 
 /** Returns false for an event of another tenant. */

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { LogEventView } from '@countersign/contracts';
 import { createParquetTable } from '@countersign/exports';
 import { openLines } from '../audit/file-lines.js';
@@ -7,8 +8,19 @@ import { viewsFile } from './layout.js';
 
 const rowsPerPage = 500;
 
-/** Writes the Parquet file of a month from its NDJSON file, row group by row group. */
-export async function writeParquet(folder: string, month: string, onRows: (rows: number) => void): Promise<void> {
+/** The table of a month. */
+interface ParquetPart {
+  readonly folder: string;
+  readonly month: string;
+  readonly interrupted: AbortSignal;
+  readonly onRows: (rows: number) => void;
+}
+
+/**
+ * Writes the Parquet file of a month from its NDJSON file, row group by row group. Returns false when the person interrupts it:
+ * there is no file then.
+ */
+export async function writeParquet({ folder, month, interrupted, onRows }: ParquetPart): Promise<boolean> {
   const file = join(folder, viewsFile(month, 'parquet'));
   const fd = openSync(`${file}.next`, 'w');
   try {
@@ -18,6 +30,9 @@ export async function writeParquet(folder: string, month: string, onRows: (rows:
     for (const page of pagesOf(join(folder, viewsFile(month, 'ndjson')))) {
       await table.add(page);
       onRows(page.length);
+      // A signal is handled between turns of the event loop.
+      await setImmediate();
+      if (interrupted.aborted) return false;
     }
     await table.end();
     fsyncSync(fd);
@@ -25,6 +40,7 @@ export async function writeParquet(folder: string, month: string, onRows: (rows:
     closeSync(fd);
   }
   renameSync(`${file}.next`, file);
+  return true;
 }
 
 function* pagesOf(file: string): Generator<readonly LogEventView[]> {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Hash } from '@countersign/audit';
-import { hashBytes, parseShown, parseStored, tenantOf, tileWidth } from '@countersign/audit';
+import { hashBytes, readText, tenantOf, tileWidth } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 import { usageError } from '../cli-error.js';
 import type { Damage, LogSource, SourceEvent } from '../audit/log-source.js';
@@ -24,7 +24,7 @@ interface Head {
 /** The log of a data folder. */
 export interface DataFolder extends LogSource {
   /** The events after a position. */
-  readonly eventsAfter: (position: number) => AsyncIterable<SourceEvent>;
+  readonly eventsAfter: (position: number) => Iterable<SourceEvent>;
   readonly keyChanges: (tenant: string) => readonly string[];
   /** The tenants that have events. */
   readonly tenants: () => readonly string[];
@@ -40,7 +40,7 @@ export function openDataFolder(folder: string): DataFolder {
   return {
     tenant: async () => {
       const [row] = readPage(0, 1);
-      return Promise.resolve(row === undefined ? undefined : tenantOf(toStored(row)));
+      return Promise.resolve(row === undefined ? undefined : tenantOf(readRow(row).stored));
     },
     events: () => withTables(log, eventsOf(readPage, head)),
     eventsAfter: (position) => {
@@ -90,11 +90,11 @@ function pageReader(log: DatabaseSync): ReadPage {
 }
 
 /** Page by page, each a read of its own: a server that writes meanwhile can shorten its write-ahead log. */
-async function* eventsOf(
+function* eventsOf(
   readPage: ReadPage,
   head: Head,
   after: Pick<Head, 'position' | 'chain'> = { position: 0, chain: firstChain },
-): AsyncIterable<SourceEvent> {
+): Iterable<SourceEvent> {
   let { position } = after;
   // Unknown after an event that cannot be read.
   let chain: Uint8Array | undefined = after.chain;
@@ -111,24 +111,24 @@ async function* eventsOf(
         yield lost(position + 1, row[0] - 1);
         chain = undefined;
       }
-      const damage = damageOf(row, chain);
+      const { stored, isAmbiguous } = readRow(row);
+      const damage = [...rowDamage(row, chain), ...(isAmbiguous ? [ambiguous] : [])];
       [position, chain] = [row[0], row[9]];
-      yield { stored: toStored(row), damage, done: position };
+      yield { stored, damage, done: position };
     }
     if (position < to) {
       yield lost(position + 1, to);
       [position, chain] = [to, undefined];
     }
-    await Promise.resolve();
   }
   const end = endDamage(head, chain);
   if (end.length > 0) yield { stored: undefined, damage: end, done: head.position };
 }
 
 /** The events, and at their end what is wrong with the tables that they are in. */
-async function* withTables(log: DatabaseSync, events: AsyncIterable<SourceEvent>): AsyncIterable<SourceEvent> {
+function* withTables(log: DatabaseSync, events: Iterable<SourceEvent>): Iterable<SourceEvent> {
   let [done, isWhole] = [0, true];
-  for await (const event of events) {
+  for (const event of events) {
     done = event.done;
     isWhole &&= event.damage.length === 0;
     yield event;
@@ -168,8 +168,9 @@ function damageFree<T>(read: () => T): T | string {
   }
 }
 
-function damageOf(row: LogRow, chain: Uint8Array | undefined): readonly Damage[] {
-  const [, , , , , , metadata, data, leaf, storedChain] = row;
+/** The faults in a row: it is not what was recorded, or not in its place. */
+function rowDamage(row: LogRow, chain: Uint8Array | undefined): readonly Damage[] {
+  const [leaf, storedChain] = [row[8], row[9]];
   const damage: string[] = [];
   try {
     if (leafOf(row) !== Buffer.from(leaf).toString('hex')) damage.push('it is not what was recorded');
@@ -178,11 +179,11 @@ function damageOf(row: LogRow, chain: Uint8Array | undefined): readonly Damage[]
   } catch {
     damage.push('it has values of another type than the log');
   }
-  // Attack: another program shows another value of the same text than the one that is judged.
-  const isTwofold = [metadata, data].some((text) => parseStored(text) !== undefined && parseShown(text) === undefined);
-  const twofold = { check: 'read' as const, detail: 'its text has a member twice, or a number of too many digits' };
-  return [...damage.map(broken), ...(isTwofold ? [twofold] : [])];
+  return damage.map(broken);
 }
+
+/** Attack: another program shows another value of the same text than the one that is judged. */
+const ambiguous: Damage = { check: 'read', detail: 'its text has a member twice, or a number of too many digits' };
 
 /** Attack: an event is put before the first position or after the head, where only its stream leads to it. */
 function endDamage({ position, chain, first, last }: Head, reached: Uint8Array | undefined): readonly Damage[] {
@@ -206,16 +207,13 @@ function lost(from: number, to: number): SourceEvent {
   return { stored: undefined, damage: [broken(detail)], done: to };
 }
 
-function toStored([position, stream, revision, eventId, type, recordedAt, metadata, data]: LogRow): StoredEvent {
+/** The event of a row, and whether one of its texts is ambiguous. */
+function readRow([position, stream, revision, eventId, type, recordedAt, metadata, data]: LogRow) {
+  const [readMetadata, readData] = [readText(metadata), readText(data)];
+  const place = { position, stream, revision, eventId, type, recordedAt };
   return {
-    position,
-    stream,
-    revision,
-    eventId,
-    type,
-    recordedAt,
-    metadata: parseStored(metadata),
-    data: parseStored(data),
+    stored: { ...place, metadata: readMetadata.value, data: readData.value } satisfies StoredEvent,
+    isAmbiguous: readMetadata.isAmbiguous || readData.isAmbiguous,
   };
 }
 

@@ -16,10 +16,12 @@ export interface BundleOf {
   readonly values?: 'stored' | 'clear';
   /** Called before each event. */
   readonly onEvent?: (index: number) => void;
+  readonly interrupted?: AbortSignal;
+  readonly onProgress?: ExportPorts['onProgress'];
 }
 
 /** Exports events of the tenant `default` into a folder, as the command does. */
-export async function exportTo(folder: string, { events, note, values = 'stored', onEvent }: BundleOf) {
+export async function exportTo(folder: string, { events, note, values = 'stored', onEvent, ...others }: BundleOf) {
   const notes = note === undefined ? [] : [note];
   const ports: ExportPorts = {
     folder,
@@ -36,6 +38,7 @@ export async function exportTo(folder: string, { events, note, values = 'stored'
     onProgress: () => undefined,
     savedEvery: 256,
     interrupted: new AbortController().signal,
+    ...others,
   };
   return exportBundle(ports);
 }

@@ -20,6 +20,11 @@ export function outputOf(event: JudgedEvent, { decision }: Response): string | n
   return decision.type !== 'answer' || isSealedAt(event, '/decision/output') ? null : digestOf(decision.output);
 }
 
+/** Returns whether a sealed value keeps the judge from computing the digest of the current proposal. */
+export function isProposalHidden({ proposal: { kind, output } }: ApprovalState, salt: string | null): boolean {
+  return kind !== 'run' && (output === null || salt === null);
+}
+
 /** The number of the proposal that a response is about. Version 1 recorded none: an equal edit or answer was a vote. */
 export function numberOf(event: JudgedEvent, response: Response, approval: ApprovalState): number {
   const { number, proposal } = approval;

@@ -4,7 +4,7 @@ import { digestOfAction } from './digests.js';
 import { illegal, isOfVersion1, isSealedAt } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
 import { compared, isSameVoice, notCounted, peopleOf } from './names.js';
-import { digestOfProposal, numberOf, proposalOf, strictest, withProposal } from './proposal.js';
+import { digestOfProposal, isProposalHidden, numberOf, proposalOf, strictest, withProposal } from './proposal.js';
 import type { Response } from './proposal.js';
 import { couldBeDenied, isDeniedForSure, isOneStage, isSatisfied, mayVote, openStage } from './seats.js';
 import { textDigest } from './shown-card.js';
@@ -205,7 +205,7 @@ const silenceRules: readonly Rule[] = [endsVotes, isOfCurrent, isOfAction, maySi
 
 function unprovenOf({ event, response, call, before }: Answered): readonly Unproven[] {
   const isUnread = isHidden(event) || isSealedAt(event, '/decision/output');
-  const isUnseen = response.shown !== null && digestOfProposal(before, call.request.salt) === null;
+  const isUnseen = response.shown !== null && isProposalHidden(before, call.request.salt);
   return [
     ...(isUnread || isUnseen ? (['sealed-values'] as const) : []),
     ...(response.endedVotes === undefined ? [] : (['ended-votes'] as const)),

@@ -1,26 +1,49 @@
-/** A number that is too large for a JSON number: it would be read as infinite, and written as null. */
-const mayBeTooLarge = /[0-9][eE]\+?[0-9]{3}|[0-9]{309}/;
+/** A number with an exponent, or of very many digits: it may be read as infinite, and written as null. */
+const mayBeTooLarge = /(?:^|[:,[])[ \t\r\n]*-?[0-9][0-9.]*[eE]\+?[0-9]|[0-9]{309}/;
+
+/** A JSON text that was read. */
+export interface ReadText {
+  /** Undefined for a text that is none, and for one with a number beyond all JSON numbers. */
+  readonly value: unknown;
+  /** It has a member twice, or a number of more digits than a JSON number keeps: programs differ in what they show. */
+  readonly isAmbiguous: boolean;
+}
+
+/** Reads a stored JSON text once, for those who judge its value and those who judge how it is written. */
+export function readText(text: string): ReadText {
+  const value = parsed(text);
+  // Most texts are written again as they are. Then each member is there once, and each number is one of JSON.
+  if (value === undefined || JSON.stringify(value) === text) return { value, isAmbiguous: false };
+  return hasTooLarge(text, value)
+    ? { value: undefined, isAmbiguous: false }
+    : { value, isAmbiguous: isAmbiguous(text) };
+}
 
 /**
  * Reads a stored JSON text. Undefined for a text that is none, and for one with a number beyond all JSON numbers. Attack: null
  * is replaced by such a number, whose RFC 8785 form would be the same.
  */
 export function parseStored(text: string): unknown {
+  const value = parsed(text);
+  return hasTooLarge(text, value) ? undefined : value;
+}
+
+/** Reads a JSON text that people and programs read too. Undefined also for one that is ambiguous; the RFC 8785 form has one of it. */
+export function parseShown(text: string): unknown {
+  const { value, isAmbiguous: isTwofold } = readText(text);
+  return isTwofold ? undefined : value;
+}
+
+function parsed(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return mayBeTooLarge.test(text) && !isFinite(value) ? undefined : value;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
-/**
- * Reads a JSON text that people and programs read too. Undefined also for one with a member that is there twice, and for one
- * with a number of more digits than a JSON number keeps: programs differ in what they show, and the RFC 8785 form has one of it.
- */
-export function parseShown(text: string): unknown {
-  const value = parseStored(text);
-  return value === undefined || JSON.stringify(value) === text || !isAmbiguous(text) ? value : undefined;
+function hasTooLarge(text: string, value: unknown): boolean {
+  return mayBeTooLarge.test(text) && !isFinite(value);
 }
 
 function isAmbiguous(text: string): boolean {

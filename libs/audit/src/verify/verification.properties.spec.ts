@@ -6,7 +6,7 @@ import { leafHash } from '../hashes.js';
 import { honestCheckpoint, strangerSigner, testSigner, versionOneLog } from '../testing/honest-log.js';
 import { readAnchors } from './anchors.js';
 import type { Finding } from './findings.js';
-import { parseStored } from './parse-stored.js';
+import { parseStored, readText } from './parse-stored.js';
 import { createVerification } from './verification.js';
 
 const log = versionOneLog();
@@ -174,5 +174,16 @@ describe('a verification against a checkpoint that was kept', () => {
     expect(text).toContain('1e999');
     expect(parseStored(text)).toBeUndefined();
     expect(parseStored('{"a":[1e300,"1e999"]}')).toEqual({ a: [1e300, '1e999'] });
+  });
+
+  it.each([
+    `${'1'.repeat(250)}e99`,
+    `-${'1'.repeat(305)}.5E+9`,
+    '1'.repeat(310),
+    '[0,\n\t1e0999]',
+    '{"a" :\r 1.5e+00400}',
+  ])('takes no number that is too large for JSON, also in another form: %s', (text) => {
+    expect(parseStored(text)).toBeUndefined();
+    expect(readText(text)).toEqual({ value: undefined, isAmbiguous: false });
   });
 });
