@@ -43,6 +43,19 @@ it('asks with the filters, and writes a table in which no text is a formula', as
   expect(out).toContain(",alice,,'=pay,bot,");
 });
 
+it('writes the stored form after the changes of the log key, which a verifier with an older key needs', async () => {
+  const change = { index: 4, entry: '{}', body: null, proof: 'c2sp.org/tlog-proof@v1' };
+  const stored = { eventId: 'e-1', stream: 's', revision: 0, type: 'T', recordedAt: 'x', metadata: {}, data: {} };
+  let status = 200;
+  server.intercept = ({ path }) =>
+    path === '/v1/log/key-changes' ? { status, body: change } : { status: 200, body: stored };
+  const { code, out } = await run('audit', 'log', '--values', 'stored');
+  expect([code, out]).toEqual([0, `${JSON.stringify(change)}\n${JSON.stringify(stored)}\n`]);
+  status = 404;
+  expect((await run('audit', 'log', '--values', 'stored')).out).toBe(`${JSON.stringify(stored)}\n`);
+  expect(await run('audit', 'log', '--values', 'stored', '--format', 'csv')).toMatchObject({ code: 2 });
+});
+
 it('prints the state as JSON', async () => {
   const state = { asOf: 'x', position: 1, policy: null, calls: [], grants: [], rights: [], complete: true };
   server.intercept = () => ({ status: 200, body: state });

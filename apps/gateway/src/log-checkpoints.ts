@@ -90,7 +90,10 @@ export async function readVkeys(checkpoints: LogCheckpoints | undefined, { tenan
 }
 
 /** `GET /v1/log/key-changes`. */
-export async function readKeyChanges(checkpoints: LogCheckpoints | undefined, { tenant }: Actor): Promise<Answer> {
+export async function readKeyChanges(
+  checkpoints: LogCheckpoints | undefined,
+  { tenant }: Pick<Actor, 'tenant'>,
+): Promise<Answer> {
   if (checkpoints === undefined) return notSupported();
   const changes = await checkpoints.keyChanges(tenant);
   const none = 'the key of this log was never changed within an epoch';

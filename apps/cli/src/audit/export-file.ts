@@ -1,23 +1,28 @@
 import { statSync } from 'node:fs';
-import { parseShown, tenantOf } from '@countersign/audit';
+import { isProofEvent, parseShown, readKeyChanges, tenantOf } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 import { usageError } from '../cli-error.js';
 import { openLines } from './file-lines.js';
-import type { LogSource, SourceEvent } from './log-source.js';
+import type { FileLines } from './file-lines.js';
+import type { Damage, LogSource, SourceEvent } from './log-source.js';
 
-/** An export: events in their stored form, one JSON document a line. @throws CliError when its first line is none. */
+/**
+ * An export: events in their stored form, one JSON document a line, and before them the changes of the log key, where there were any.
+ * @throws CliError when its first other line is no event.
+ */
 export function openExportFile(file: string): LogSource {
-  const first = firstLineOf(file);
+  const { changes, first } = beginOf(file);
   if (first !== undefined && eventOf(first) === undefined) {
     const detail = `${file} is no export of events in their stored form: its first line is no such event.`;
     throw usageError(detail, 'Each line needs eventId, stream, revision, type, recordedAt, metadata and data.');
   }
   return {
     tenant: () => Promise.resolve(first === undefined ? undefined : tenantIn(first)),
-    events: () => eventsOf(file),
+    events: () => eventsOf(file, changes.length),
     total: statSync(file).size,
     checks: [],
     keptNotes: () => [],
+    keyChanges: () => changes,
     leaves: () => undefined,
     close: () => undefined,
   };
@@ -28,41 +33,66 @@ function tenantIn(line: string): string | undefined {
   return stored === undefined ? undefined : tenantOf(stored);
 }
 
-function firstLineOf(file: string): string | undefined {
+/** The changes of the log key at the begin of a file, and its first other line. */
+function beginOf(file: string): { readonly changes: readonly string[]; readonly first: string | undefined } {
   const lines = openLines(file);
+  const changes: string[] = [];
   try {
-    return lines.next()?.text;
-  } finally {
-    lines.close();
-  }
-}
-
-function* eventsOf(file: string): Iterable<SourceEvent> {
-  const lines = openLines(file);
-  let [done, last] = [0, -1];
-  try {
-    for (let line = lines.next(); line !== undefined; line = lines.next()) {
-      done += line.bytes;
-      const stored = line.text === undefined ? undefined : eventOf(line.text);
-      if (stored === undefined) {
-        yield { stored, damage: [{ check: 'read', detail: 'the line is no event' }], done };
-        continue;
-      }
-      const { position } = stored;
-      const isBack = position !== 0 && position <= last;
-      const detail = `position ${String(position)} follows position ${String(last)}`;
-      const other = Object.keys(stored).find((name) => !members.includes(name));
-      const damage = [
-        ...(isBack ? [{ check: 'order' as const, detail }] : []),
-        ...(other === undefined ? [] : [{ check: 'read' as const, detail: `no hash covers its member "${other}"` }]),
-      ];
-      last = Math.max(last, position);
-      yield { stored, damage, done };
+    for (;;) {
+      const first = lines.next()?.text;
+      if (first === undefined || !isProofEvent(parseShown(first))) return { changes, first };
+      changes.push(first);
     }
   } finally {
     lines.close();
   }
 }
+
+/** @param changes how many lines before the first event are changes of the log key. */
+function* eventsOf(file: string, changes: number): Iterable<SourceEvent> {
+  const lines = openLines(file);
+  try {
+    const begin = yield* unsignedIn(lines, changes);
+    yield* eventsIn(lines, begin);
+  } finally {
+    lines.close();
+  }
+}
+
+/** Reads over the changes of the log key, and returns their bytes. Attack: one that the old key did not sign, which a person reads. */
+function* unsignedIn(lines: FileLines, changes: number): Generator<SourceEvent, number> {
+  let done = 0;
+  for (let count = 0; count < changes; count += 1) {
+    const { text = '', bytes } = lines.next() ?? { bytes: 0 };
+    done += bytes;
+    if (readKeyChanges([text]).length === 0) yield { stored: undefined, damage: [unsigned], done };
+  }
+  return done;
+}
+
+function* eventsIn(lines: FileLines, begin: number): Iterable<SourceEvent> {
+  let [done, last] = [begin, -1];
+  for (let line = lines.next(); line !== undefined; line = lines.next()) {
+    done += line.bytes;
+    const stored = line.text === undefined ? undefined : eventOf(line.text);
+    if (stored === undefined) {
+      yield { stored, damage: [{ check: 'read', detail: 'the line is no event' }], done };
+      continue;
+    }
+    const { position } = stored;
+    const isBack = position !== 0 && position <= last;
+    const detail = `position ${String(position)} follows position ${String(last)}`;
+    const other = Object.keys(stored).find((name) => !members.includes(name));
+    const damage = [
+      ...(isBack ? [{ check: 'order' as const, detail }] : []),
+      ...(other === undefined ? [] : [{ check: 'read' as const, detail: `no hash covers its member "${other}"` }]),
+    ];
+    last = Math.max(last, position);
+    yield { stored, damage, done };
+  }
+}
+
+const unsigned: Damage = { check: 'tree', detail: 'a change of the log key in it cannot be verified' };
 
 /** The members of an event in its stored form. Attack: another one, which a person reads. */
 const members = ['position', 'eventId', 'stream', 'revision', 'type', 'recordedAt', 'metadata', 'data'];

@@ -48,7 +48,11 @@ function addSearch(audit: Command, runner: Runner): void {
     .option('--until <time>', 'recorded before then', time)
     .option('--newest', 'the newest first')
     .option('--limit <n>', 'at most so many (default: all)', count)
-    .addOption(new Option('--values <values>', 'clear: hidden values too').choices(['masked', 'clear']))
+    .addOption(
+      new Option('--values <values>', 'clear: hidden values too; stored: what audit verify reads').choices([
+        ...['masked', 'clear', 'stored'],
+      ]),
+    )
     .addOption(new Option('--format <format>', 'a file').choices(['ndjson', 'csv', 'parquet', 'ocsf']))
     .option('-o, --output <file>', 'where to write it (default: stdout)')
     .addHelpText(
@@ -59,7 +63,8 @@ of clear values is recorded. With --json, one event a line.
 
 Examples:
   countersign audit log --actor alice --since 2026-11-01
-  countersign audit log --types ApprovalResponded --format csv -o november.csv`,
+  countersign audit log --types ApprovalResponded --format csv -o november.csv
+  countersign audit log --values stored -o events.ndjson`,
     )
     .action(async (options: AuditLogOptions, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./audit-log.js')).auditLog(invocation, options)),

@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { csvOf, linesOf, ocsfOf, parquetOf } from '@countersign/exports';
 import type { EventPages } from '@countersign/exports';
 import { eventPages } from '../audit/event-pages.js';
+import { textLines } from '../audit/tile-reader.js';
 import { usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
@@ -23,7 +24,7 @@ export interface AuditLogOptions {
   readonly until?: string;
   readonly newest?: boolean;
   readonly limit?: number;
-  readonly values?: 'masked' | 'clear';
+  readonly values?: 'masked' | 'clear' | 'stored';
   readonly format?: keyof typeof formats;
   readonly output?: string;
 }
@@ -33,8 +34,9 @@ const pageSize = 1000;
 
 /** `countersign audit log`: prints the events that were searched for, or writes them as a file. */
 export async function auditLog(invocation: Invocation, options: AuditLogOptions): Promise<ExitCode> {
-  const { format, output, limit = Infinity } = options;
+  const { format, output, values, limit = Infinity } = options;
   const pages = eventPages(invocation, queryOf(options), limit);
+  if (values === 'stored') return writeStored(invocation, pages, options);
   if (format !== undefined || output !== undefined) return writeFile(invocation, pages, format ?? 'ndjson', output);
   for await (const page of pages) {
     for (const event of page) {
@@ -64,16 +66,41 @@ function queryOf(options: AuditLogOptions): URLSearchParams {
   return new URLSearchParams([...named, ...order, ['limit', String(Math.min(limit, pageSize))]]);
 }
 
+/** Writes what `audit verify` reads: the changes of the log key, then the events in their stored form. */
+async function writeStored(
+  invocation: Invocation,
+  pages: EventPages,
+  { format = 'ndjson', output }: AuditLogOptions,
+): Promise<ExitCode> {
+  if (format !== 'ndjson') throw usageError('The stored form has one event a line.', 'Leave --format out.');
+  const { status, text } = await invocation.client.look('/v1/log/key-changes');
+  const changes = status === 200 ? textLines(Buffer.from(text)) : [];
+  return writePieces(invocation, piecesAfter(changes.map((line) => `${line}\n`).join(''), linesOf(pages)), output);
+}
+
+async function* piecesAfter(head: string, pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
+  if (head !== '') yield head;
+  yield* pieces;
+}
+
 async function writeFile(
-  { terminal }: Invocation,
+  invocation: Invocation,
   pages: EventPages,
   format: keyof typeof formats,
   output: string | undefined,
 ): Promise<ExitCode> {
   if (format === 'parquet' && output === undefined)
     throw usageError('A Parquet file is no text.', 'Name a file with -o.');
+  return writePieces(invocation, formats[format](pages), output);
+}
+
+async function writePieces(
+  { terminal }: Invocation,
+  pieces: AsyncIterable<string | Uint8Array>,
+  output: string | undefined,
+): Promise<ExitCode> {
   const target = output === undefined ? terminal.stdout : createWriteStream(output, { mode: 0o600 });
-  for await (const piece of formats[format](pages)) if (!target.write(piece)) await once(target, 'drain');
+  for await (const piece of pieces) if (!target.write(piece)) await once(target, 'drain');
   if (output !== undefined) {
     target.end();
     await once(target, 'finish');

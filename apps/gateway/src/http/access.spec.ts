@@ -76,6 +76,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'GET /v1/log/key-changes': ['auditor'],
   'GET /v1/log/tile/*': ['auditor'],
   'GET /v1/log/~:tenant/checkpoint': ['auditor'],
+  'GET /v1/log/~:tenant/key-changes': ['auditor'],
   'GET /v1/log/~:tenant/tile/*': ['auditor'],
 };
 const guarded = allRoutes.filter((route) => route.roles !== 'public');

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import { ProblemError } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
-import { notHere, readCheckpoint } from '../log-checkpoints.js';
+import type { Answer } from '../answer.js';
+import { notHere, readCheckpoint, readKeyChanges } from '../log-checkpoints.js';
 import { isFullTile, readTile, tenantNamed } from '../log-tiles.js';
 import type { LogTiles } from '../log-tiles.js';
 import { routes } from '../routes.js';
@@ -38,9 +39,14 @@ export class TilesController {
   async checkpointOf(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     queryOf(routes.readCheckpointOf, request);
     const tenant = await this.#tenantOf(request, this.#tiles());
-    const answer = await readCheckpoint(this.#http.ports.checkpoints, { tenant });
-    if (typeof answer.body !== 'string') send(this.#http, request, reply, answer);
-    else this.#send(request, reply, { bytes: Buffer.from(answer.body), type: textType, cache: 'no-cache' });
+    this.#sendText(request, reply, await readCheckpoint(this.#http.ports.checkpoints, { tenant }));
+  }
+
+  @Endpoint(routes.readKeyChangesOf)
+  async keyChangesOf(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    queryOf(routes.readKeyChangesOf, request);
+    const tenant = await this.#tenantOf(request, this.#tiles());
+    this.#sendText(request, reply, await readKeyChanges(this.#http.ports.checkpoints, { tenant }));
   }
 
   #tiles(): LogTiles {
@@ -64,6 +70,11 @@ export class TilesController {
     const reader = request.actor === undefined ? 'public' : 'private';
     const cache = isFullTile(path) ? `${reader}, max-age=31536000, immutable` : 'no-cache';
     this.#send(request, reply, { bytes, type: 'application/octet-stream', cache });
+  }
+
+  #sendText(request: ApiRequest, reply: FastifyReply, answer: Answer): void {
+    if (typeof answer.body !== 'string') send(this.#http, request, reply, answer);
+    else this.#send(request, reply, { bytes: Buffer.from(answer.body), type: textType, cache: 'no-cache' });
   }
 
   #send(request: ApiRequest, reply: FastifyReply, { bytes, type, cache }: Sent): void {

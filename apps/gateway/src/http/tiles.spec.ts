@@ -12,7 +12,7 @@ const checkpoints: LogCheckpoints = {
   sign: () => Promise.resolve({ status: 'empty' }),
   rewound: () => undefined,
   goOn: () => Promise.resolve({ status: 'empty' }),
-  keyChanges: () => [],
+  keyChanges: (tenant) => (tenant === 'default' ? ['{"index":4}'] : []),
   vkeys: () => Promise.resolve([]),
 };
 const tenants = ['default', 'other', 'a b'];
@@ -93,9 +93,20 @@ describe('tiles', () => {
     expect(newest.headers).toMatchObject({ etag: expect.any(String), 'cache-control': 'no-cache' });
   });
 
+  it('come with the changes of the log key, which an older key of an auditor needs', async () => {
+    for (const base of ['/v1/log', '/v1/log/~default']) {
+      const changes = await get(`${base}/key-changes`, 'auditor');
+      expect([changes.status, changes.bytes.toString()]).toEqual([200, '{"index":4}\n']);
+      expect((await get(`${base}/key-changes`, 'admin')).status).toBe(403);
+      expect((await get(`${base}/key-changes`, null)).status).toBe(401);
+    }
+    expect((await get('/v1/log/~other/key-changes', 'other')).status).toBe(404);
+    expect((await get('/v1/log/~default/key-changes', 'auditor', without)).status).toBe(409);
+  });
+
   it('of another tenant are never there', async () => {
     expect((await get('/v1/log/tile/0/000', 'other')).bytes.equals(hashesOf('other', 256))).toBe(true);
-    for (const path of ['tile/0/000', 'tile/entries/000', 'checkpoint'])
+    for (const path of ['tile/0/000', 'tile/entries/000', 'checkpoint', 'key-changes'])
       expect((await get(`/v1/log/~default/${path}`, 'other')).status).toBe(404);
     expect((await get('/v1/log/~other/tile/0/000', 'auditor')).status).toBe(404);
     expect((await get('/v1/log/~nobody/tile/0/000', 'auditor')).status).toBe(404);
@@ -138,6 +149,8 @@ describe('hashes that the operator opened', () => {
     expect(tile).toMatchObject({ status: 200, headers: { 'cache-control': 'public, max-age=31536000, immutable' } });
     expect((await get('/v1/log/~default/tile/0/001.p/44', null, open)).status).toBe(200);
     expect((await get('/v1/log/~a%20b/checkpoint', null, open)).status).toBe(200);
+    expect((await get('/v1/log/~default/key-changes', null, open)).bytes.toString()).toBe('{"index":4}\n');
+    expect((await get('/v1/log/key-changes', null, open)).status).toBe(401);
     expect((await get('/v1/log/~a%2520b/tile/0/000', null, open)).bytes.equals(hashesOf('a b', 256))).toBe(true);
     for (const path of [
       '~default/tile/entries/000',

@@ -8,6 +8,14 @@ const checkpoint = {
     'countersign.example/log\n5\nC3TUMA55gFbNSHKLT7AenxWtPgp5UPvFiXT/Z1MnHSQ=\n\n\u2014 countersign.example/log O3QJejyhfxnA+qpcgUd3aPohTYo9XXRPvze2qjcJBEJH/CCAR8dZSOF5c3xqoNe981amZz/cZMDlUmAItJViZD4GaAI=\n',
 };
 
+/** The changes of the log key, as they are sent. */
+export const keyChangesFile = {
+  description:
+    'On each line a JSON object: the event `LogKeyChanged` with its entry, its content and a `tlog-proof` of C2SP, whose checkpoint the old and the new key signed.',
+  example:
+    '{"index":4,"entry":"{\\"body\\":…}","body":{"data":{},"metadata":{}},"proof":"c2sp.org/tlog-proof@v1\\n…"}\n',
+};
+
 /** What an auditor keeps elsewhere. */
 export const checkpointRoutes = {
   readCheckpoint: defineRoute({
@@ -67,12 +75,7 @@ export const checkpointRoutes = {
     summary: "Read the changes of the key of the tenant's log, which pass the trust in an old key on to the new one",
     roles: ['auditor'],
     stream: 'text/plain',
-    streamed: {
-      description:
-        'On each line a JSON object: the event `LogKeyChanged` with its entry, its content and a `tlog-proof` of C2SP, whose checkpoint the old and the new key signed.',
-      example:
-        '{"index":4,"entry":"{\\"body\\":…}","body":{"data":{},"metadata":{}},"proof":"c2sp.org/tlog-proof@v1\\n…"}\n',
-    },
+    streamed: keyChangesFile,
     codes: ['not-found', 'not-supported'],
   }),
 } as const;

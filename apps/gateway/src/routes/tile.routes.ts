@@ -1,4 +1,5 @@
 import { defineRoute } from '../route.js';
+import { keyChangesFile } from './checkpoint.routes.js';
 
 const tile = {
   description:
@@ -33,6 +34,18 @@ export const tileRoutes = {
       example:
         'countersign.example/log\n5\nC3TUMA55gFbNSHKLT7AenxWtPgp5UPvFiXT/Z1MnHSQ=\n\n\u2014 countersign.example/log O3QJejyhfxnA+qpcgUd3aPohTYo9XXRPvze2qjcJBEJH/CCAR8dZSOF5c3xqoNe981amZz/cZMDlUmAItJViZD4GaAI=\n',
     },
+    codes: ['not-found', 'not-supported'],
+  }),
+  readKeyChangesOf: defineRoute({
+    id: 'readKeyChangesOf',
+    method: 'GET',
+    path: '/v1/log/~:tenant/key-changes',
+    tag: 'Events and audit',
+    summary: 'Read the changes of the key of the log of a tenant that is named',
+    roles: ['auditor'],
+    mayBeOpen: true,
+    stream: 'text/plain',
+    streamed: keyChangesFile,
     codes: ['not-found', 'not-supported'],
   }),
   readTileOf: defineRoute({
