@@ -18,8 +18,8 @@ import { openCheckpointFile } from './sqlite/checkpoint-file.js';
 import type { CheckpointFile } from './sqlite/checkpoint-file.js';
 import { openTreeFile } from './sqlite/tree-file.js';
 import { createCosigned } from './witnesses/cosigned.js';
+import { followWitnesses } from './witnesses/follow-witnesses.js';
 import type { WitnessSettings } from './witnesses/witness-settings.js';
-import { createWitnesses } from './witnesses/witnesses.js';
 import type { Witnesses } from './witnesses/witnesses.js';
 
 /** Where the notary of a data folder finds its log and its key. */
@@ -48,6 +48,8 @@ export interface OpenNotary extends Omit<Notary, 'newest'> {
   /** Why commands are refused: the log contradicts what was signed. Undefined: they are not. */
   readonly whyReadOnly: () => string | undefined;
   readonly witnessStates: Witnesses['states'];
+  /** False while the file of witnesses has a content that cannot be used, and an earlier one is in force. */
+  readonly areWitnessesCurrent: () => boolean;
   /** When a checkpoint got the quorum of the witnesses last, in ms; undefined: not yet in this process. */
   readonly quorumAtMs: () => number | undefined;
   readonly sinkStates: Sinks['states'];
@@ -88,7 +90,8 @@ export function openNotary(place: NotaryPlace): OpenNotary {
       const health = notary.health();
       return health.status === 'rewound' ? health.why : undefined;
     };
-    const states = { sinkStates: sinks.states, witnessStates: witnesses.states, quorumAtMs: witnesses.quorumAtMs };
+    const { states: witnessStates, isCurrent: areWitnessesCurrent, quorumAtMs } = witnesses;
+    const states = { sinkStates: sinks.states, witnessStates, areWitnessesCurrent, quorumAtMs };
     return { ...notary, ...states, newest: witnesses.newest, whyReadOnly, stop };
   } catch (error) {
     checkpoints.close();
@@ -105,7 +108,7 @@ function previousSigner(
   return seed === undefined ? undefined : createSeedSigner(seed);
 }
 
-/** Asks the witnesses of these settings; without any, each checkpoint counts as it is. */
+/** Asks the witnesses of a file; without one, each checkpoint counts as it is. */
 function startWitnesses(
   settings: WitnessSettings | undefined,
   { source: pushed, witnessed, newest, isActive }: Notary,
@@ -117,19 +120,18 @@ function startWitnesses(
       newest,
       toPush: pushed.newest,
       states: () => [],
+      isCurrent: () => true,
       quorumAtMs: () => undefined,
       stop: () => Promise.resolve(),
     };
   }
   const source = { ...witnessed, tenants: pushed.tenants, newest: pushed.newest };
   const cosigned = createCosigned({ policy: settings.policy, file, newest, clock });
-  const witnesses = createWitnesses({ ...settings, cosigned, source, isActive, clock, log });
-  witnesses.start();
+  const witnesses = followWitnesses(settings, { cosigned, source, isActive, clock, log });
   return {
     newest: (tenant: string, isPending = false) => (isPending ? cosigned.pending(tenant) : cosigned.served(tenant)),
     toPush: (tenant: string) => (source.newest(tenant) === undefined ? undefined : cosigned.pending(tenant)),
-    states: witnesses.states,
+    ...witnesses,
     quorumAtMs: cosigned.quorumAtMs,
-    stop: witnesses.stop,
   };
 }

@@ -131,7 +131,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   else if (config.tokensFile === null) keepPrivate(tokensFile);
   const tokens = (known ??= openTokens());
   await recordConfigured(config, stores, { tokens, tokensFile, channels, receipts, clock });
-  const files = filesFollowed(tokens, stores, receipts);
+  const files = filesFollowed(tokens, [...stores.followed, ...receipts.followed, ...notary.followed]);
   observeReloads(metrics.registry, files);
   const comparison = createLogComparison({ readModel, store, clock, log, chance: Math.random });
   stops.push(comparison.stop);
@@ -249,12 +249,8 @@ async function recordConfigured(
 }
 
 /** The files that are read again when they change. */
-function filesFollowed(
-  { isCurrent }: FileTokens,
-  stores: Stores,
-  receipts: StandaloneReceipts,
-): () => readonly ReloadedFile[] {
-  const files: readonly ReloadedFile[] = [{ name: 'tokens', isCurrent }, ...stores.followed, ...receipts.followed];
+function filesFollowed({ isCurrent }: FileTokens, others: readonly ReloadedFile[]): () => readonly ReloadedFile[] {
+  const files: readonly ReloadedFile[] = [{ name: 'tokens', isCurrent }, ...others];
   return () => files;
 }
 
@@ -296,7 +292,9 @@ function startNotary(
   createWitnessesMetrics(registry, notary);
   createNotaryMetrics(registry).observe(notary, () => store.head());
   const ofWitnesses = witnesses === null ? [] : [createWitnessesCheck(notary.witnessStates)];
-  return { ...notary, checks: [createNotaryCheck(notary.health), ...ofSinks, ...ofWitnesses] };
+  const ofFile: ReloadedFile = { name: 'witnesses', isCurrent: notary.areWitnessesCurrent };
+  const followed = witnesses === null ? [] : [ofFile];
+  return { ...notary, followed, checks: [createNotaryCheck(notary.health), ...ofSinks, ...ofWitnesses] };
 }
 
 /** Executes the calls of the tools file; without one it does nothing. */

@@ -57,7 +57,10 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
     check({ name: 'notary', check: () => resultOf(notary.health(), notary.isActive()) });
     if (sinks.length > 0) check(createSinksCheck(notary.sinkStates));
     createSinksMetrics(registry, notary.sinkStates, clock);
-    if (witnesses !== null) check(createWitnessesCheck(notary.witnessStates));
+    if (witnesses !== null) {
+      check(createWitnessesCheck(notary.witnessStates));
+      process.followed({ name: 'witnesses', isCurrent: notary.areWitnessesCurrent });
+    }
     createWitnessesMetrics(registry, notary);
     const app = await openNotaryApp(notary, log, { ...settings, host });
     onStop(app.close);

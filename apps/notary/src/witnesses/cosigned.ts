@@ -25,6 +25,8 @@ export interface Cosigned {
   readonly served: (tenant: string) => string | undefined;
   /** The newest checkpoint, with the cosignatures that it has. */
   readonly pending: (tenant: string) => string | undefined;
+  /** Goes by another policy from now on: what had the old quorum is judged again, and the witnesses are asked for the newest one. */
+  readonly follow: (policy: WitnessPolicy) => void;
   /** When a checkpoint of any tenant got the quorum last, in ms; undefined: not yet in this process. */
   readonly quorumAtMs: () => number | undefined;
 }
@@ -39,14 +41,15 @@ interface Target {
 const targetMsMax = 10_000;
 
 /** The cosigned checkpoints, as the file has them. */
-export function createCosigned({ policy, file, newest, clock }: CosignedPorts): Cosigned {
-  const keys = policy.witnesses.map(({ key }) => key);
+export function createCosigned({ file, newest, clock, ...ports }: CosignedPorts): Cosigned {
+  let { policy } = ports;
   const targets = new Map<string, Target>();
   const quorums = new Map<string, string>();
   let quorumAtMs: number | undefined;
 
   const hasQuorum = (note: string): boolean => {
     const parsed = parseNote(note);
+    const keys = policy.witnesses.map(({ key }) => key);
     return parsed !== undefined && policy.isQuorum(verifyNote(parsed, keys).verified);
   };
   const quorumOf = (tenant: string): string | undefined => {
@@ -96,6 +99,11 @@ export function createCosigned({ policy, file, newest, clock }: CosignedPorts): 
       return found !== undefined && now !== undefined && originOf(found) === originOf(now) ? found : undefined;
     },
     pending,
+    follow: (next) => {
+      policy = next;
+      targets.clear();
+      quorums.clear();
+    },
     quorumAtMs: () => quorumAtMs,
   };
 }

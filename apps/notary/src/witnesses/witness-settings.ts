@@ -4,6 +4,8 @@ import { ConfigError, privateAddressOf, readFileOf } from '@countersign/runtime'
 
 /** The witnesses of a log. */
 export interface WitnessSettings {
+  /** The file that they are read from. */
+  readonly file: string;
   readonly policy: WitnessPolicy;
   readonly allowPrivateNetwork: boolean;
 }
@@ -29,7 +31,7 @@ export function readWitnesses(file: string, allowPrivateNetwork: boolean): Witne
   }
   const asked = policy.witnesses.filter(({ url }) => url !== null).map(({ key }) => key);
   if (!policy.isQuorum(asked)) return refuse('the witnesses that have a URL can never be the quorum');
-  return { policy, allowPrivateNetwork };
+  return { file, policy, allowPrivateNetwork };
 }
 
 function whyNoAddress(text: string, allowPrivateNetwork: boolean): string | undefined {

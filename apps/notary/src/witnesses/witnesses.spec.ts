@@ -166,6 +166,33 @@ it('serves the newest checkpoint with the quorum, and the newest one as pending;
   await until(() => sizeOf(notary.newest('acme')) === 8);
 });
 
+it('asks the witnesses of a changed file, and keeps the earlier ones while the file cannot be used', async () => {
+  const log = createSimulatedLog();
+  await record(log, 5);
+  const [one, other] = [await startWitness('one.example'), await startWitness('other.example')];
+  const file = policyFile([one], 'all');
+  const notary = start(log, file);
+  await notary.sign('acme');
+  await until(() => notary.newest('acme')?.includes('one.example') === true);
+  writeFileSync(file, 'quorum nobody\n');
+  await until(() => !notary.areWitnessesCurrent());
+  expect(notary.witnessStates()).toHaveLength(1);
+  expect(notary.newest('acme')).toContain('one.example');
+  policyFile([one, other], 'all');
+  await until(() => notary.newest('acme')?.includes('other.example') === true);
+  expect(lines(notary.newest('acme'))).toBe(3);
+  expect([notary.areWitnessesCurrent(), notary.witnessStates().length]).toEqual([true, 2]);
+  other.instead = refuse;
+  await record(log, 3);
+  await notary.sign('acme');
+  await until(() => notary.witnessStates()[1]?.problem !== undefined);
+  expect(sizeOf(notary.newest('acme'))).toBe(5);
+  // The witness that is away is not needed any more.
+  policyFile([one], 'all');
+  await until(() => sizeOf(notary.newest('acme')) === 8);
+  expect(notary.newest('acme')).not.toContain('other.example');
+});
+
 it('keeps cosignatures over a restart, and goes on from the size that a witness has seen', async () => {
   const log = createSimulatedLog();
   await record(log, 5);

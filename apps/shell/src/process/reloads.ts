@@ -4,7 +4,7 @@ import type { ReadinessCheck } from '../http/health.js';
 
 /** A file that is read again when it changes. */
 export interface ReloadedFile {
-  readonly name: 'tokens' | 'policy' | 'policy-shadow' | 'receipts';
+  readonly name: 'tokens' | 'policy' | 'policy-shadow' | 'receipts' | 'witnesses';
   /** False while the file has a content that cannot be used, and an earlier one is in force. */
   readonly isCurrent: () => boolean;
 }
