@@ -62,7 +62,7 @@ describeWithGo(() => {
     writeFileSync(join(folder, 'key.txt'), keys);
     await runCli(installed, ['audit', 'checkpoint', '--now']);
 
-    const served = fsck(folder, `http://127.0.0.1:${String(port)}/v1/log/`, tokens.me, 60_000);
+    const served = fsck(folder, `http://127.0.0.1:${String(port)}/v1/log/`, tokens.me, 150_000);
     expect(served).toMatchObject({ isSound: true });
 
     await runCli(installed, ['audit', 'prove', callId, '-o', 'proof.json']);
@@ -77,7 +77,7 @@ describeWithGo(() => {
     expect(paths.length).toBeGreaterThanOrEqual(6);
     const verify = async () => (await runCli(installed, ['audit', 'verify', 'tiles', '--vkey', 'key.txt'])).code;
     const mirrored = `file://${join(folder, 'tiles')}/`;
-    expect([await verify(), fsck(folder, mirrored, undefined, 60_000).isSound]).toEqual([0, true]);
+    expect([await verify(), fsck(folder, mirrored, undefined, 150_000).isSound]).toEqual([0, true]);
     for (const path of ['checkpoint', 'tile/0/000', 'tile/entries/000', paths.find((one) => one.includes('001.p'))!]) {
       const file = join(folder, 'tiles', path);
       const honest = readFileSync(file);
@@ -90,5 +90,5 @@ describeWithGo(() => {
       writeFileSync(file, honest);
     }
     expect(await verify()).toBe(0);
-  }, 240_000);
+  }, 900_000);
 });
