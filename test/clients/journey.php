@@ -1,14 +1,15 @@
 <?php
-// One approval with the client that openapi-generator makes for PHP: request, list, approve, a 409 problem, list.
+// One approval with the client that openapi-generator makes for PHP: request, list, approve, a 409 problem, list, wait, claim,
+// report, and the problems of a token, an id and a request that are wrong.
 require '/usr/share/php/GuzzleHttp/autoload.php';
 spl_autoload_register(function (string $name): void {
     $file = getenv('CLIENT') . '/lib/' . str_replace(['OpenAPI\\Client\\', '\\'], ['', '/'], $name) . '.php';
     if (is_file($file)) require $file;
 });
 
-use OpenAPI\Client\Api\{ApprovalsApi, ToolCallsApi};
+use OpenAPI\Client\Api\{ApprovalsApi, ExecutionApi, ToolCallsApi};
 use OpenAPI\Client\{ApiException, Configuration};
-use OpenAPI\Client\Model\{ApprovalState, Decision, DecisionApprove, DecisionDeny, RequestedCall, RequestToolCalls, Respond};
+use OpenAPI\Client\Model\{ApprovalState, ClaimExecution, DecisionApprove, DecisionDeny, ReportExecutionSucceeded, RequestedCall, RequestToolCalls, Respond, ToolCallState};
 
 function configuration(string $token): Configuration
 {
@@ -38,11 +39,37 @@ check($pending->getRequirement()->getStages()[0]->getApprove() === 1, 'one perso
 $answer = new Respond(['decision' => new DecisionApprove(['type' => 'approve']), 'proposal_digest' => $pending->getProposal()->getDigest()]);
 check($approvals->respond($pending->getApprovalId(), $answer)->getState() === 'approved', 'approved');
 
-$code = '';
-try {
-    $approvals->respond($pending->getApprovalId(), new Respond(['decision' => new DecisionDeny(['type' => 'deny'])]));
-} catch (ApiException $error) {
-    check($error->getCode() === 409, 'the second answer is refused');
-    $code = $error->getResponseObject()->getCode();
+/** Returns the problem that a request meets. */
+function problemOf(callable $request, int $status): object
+{
+    try {
+        $request();
+    } catch (ApiException $error) {
+        check($error->getCode() === $status, "the status is {$error->getCode()}, not $status");
+        return $error->getResponseObject();
+    }
+    throw new LogicException("nothing is refused with $status");
 }
-echo json_encode(['state' => $only(ApprovalState::APPROVAL_STATE_APPROVED)->getState(), 'problem' => $code]), "\n";
+
+$denial = new Respond(['decision' => new DecisionDeny(['type' => 'deny'])]);
+$code = problemOf(fn () => $approvals->respond($pending->getApprovalId(), $denial), 409)->getCode();
+$approved = $only(ApprovalState::APPROVAL_STATE_APPROVED);
+
+check($calls->getToolCall($requested->getCallId(), 30000, 'decided')->getState() === ToolCallState::TOOL_CALL_STATE_APPROVED, 'the wait ends');
+$execution = new ExecutionApi(new GuzzleHttp\Client(), configuration(getenv('WORKER_TOKEN')));
+$claim = $execution->claimExecution($requested->getCallId(), new ClaimExecution(['resolver_id' => 'worker-1']));
+check($claim->getArguments() === ['path' => '/x'], 'the claim has the arguments');
+check($claim->getActionDigest() === $approved->getActionDigest(), 'the claim is for what was approved');
+$report = new ReportExecutionSucceeded(['attempt' => $claim->getAttempt(), 'status' => 'succeeded', 'output' => (object) ['deleted' => true]]);
+check($execution->reportExecution($requested->getCallId(), $report)->getState() === ToolCallState::TOOL_CALL_STATE_SUCCEEDED, 'the call has ended');
+$settled = $calls->getToolCall($requested->getCallId(), 30000, 'settled');
+check((array) $settled->getOutput() === ['deleted' => true], 'the agent reads the output');
+
+$stranger = new ApprovalsApi(new GuzzleHttp\Client(), configuration('wrong'));
+check(problemOf(fn () => $stranger->listApprovals(), 401)->getCode() === 'unauthenticated', 'a token that is wrong');
+check(problemOf(fn () => $calls->getToolCall('tc_nothing'), 404)->getCode() === 'not-found', 'an id that is wrong');
+$late = new ClaimExecution(['resolver_id' => 'worker-2']);
+check(problemOf(fn () => $execution->claimExecution($requested->getCallId(), $late), 409)->getCode() !== '', 'a second claim');
+$empty = new RequestToolCalls(['run_id' => '', 'calls' => []]);
+check(problemOf(fn () => $calls->requestToolCalls($empty), 400)->getErrors()[0]->getPath() !== null, 'a request that is wrong');
+echo json_encode(['state' => $approved->getState(), 'problem' => $code]), "\n";

@@ -4,6 +4,7 @@ import { alternativesOf, isNull, mapSubschemas, membersOf, type JsonSchema } fro
  * The same schema in the forms that generators of clients read:
  * - `enum` for `const`, but `not` for a boolean with one value: generators compare it with a text;
  * - a list of types for a simple type that may be null, and no default of null;
+ * - no object as a default: the one for Python leaves out every operation with such a member;
  * - no members next to a `$ref`;
  * - no pattern next to the format of a time, which they apply to their own type of a time;
  * - the format `int64` where a number needs it;
@@ -11,10 +12,15 @@ import { alternativesOf, isNull, mapSubschemas, membersOf, type JsonSchema } fro
  */
 export function forGenerators(schema: JsonSchema): JsonSchema {
   const inner = mapSubschemas(schema, forGenerators);
-  return [withEnum, withNullType, withLoneReference, withoutTimePattern, withIntegerFormat, withOneObject].reduce(
-    (form, change) => change(form),
-    inner,
-  );
+  return [
+    withEnum,
+    withNullType,
+    withoutObjectDefault,
+    withLoneReference,
+    withoutTimePattern,
+    withIntegerFormat,
+    withOneObject,
+  ].reduce((form, change) => change(form), inner);
 }
 
 function withEnum({ const: value, ...schema }: JsonSchema): JsonSchema {
@@ -34,6 +40,10 @@ function withNullType(schema: JsonSchema): JsonSchema {
 
 function isSimple(schema: JsonSchema): boolean {
   return typeof schema['type'] === 'string' && schema['enum'] === undefined && schema['properties'] === undefined;
+}
+
+function withoutObjectDefault({ default: initial, ...schema }: JsonSchema): JsonSchema {
+  return initial === undefined || typeof initial === 'object' ? schema : { default: initial, ...schema };
 }
 
 function withLoneReference({ $ref, ...others }: JsonSchema): JsonSchema {

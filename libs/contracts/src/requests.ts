@@ -101,7 +101,9 @@ const runFactsSchema = z.strictObject({
 export const explainedCallSchema = z
   .strictObject({
     toolName,
-    arguments: jsonObjectSchema.default({}),
+    arguments: jsonObjectSchema
+      .default({})
+      .meta({ description: 'The arguments of the tool: a JSON object, empty by default' }),
     agentId: externalIdSchema.default('agent'),
     runId: externalIdSchema.default('run'),
     requestedBy: externalIdSchema

@@ -50,8 +50,8 @@ const written: readonly (readonly [string, readonly unknown[], readonly unknown[
   ],
   [
     'uri',
-    ['http://localhost:3000/x', 'urn:isbn:9780000000000', 'mailto:kim@example.com', 'file:///a/b.txt'],
-    ['/relative', 'a b'],
+    ['http://localhost:3000/x', 'urn:isbn:9780000000000', 'mailto:kim@example.com', 'file:///a/b%20c.txt'],
+    ['/relative', 'a b', 'https://example.com/%zz'],
   ],
   ['email', ['kim@example.com', 'kim.lee+tag@sub.example.com'], ['kim', 'kim@', '@example.com', 'a b@example.com']],
   ['hostname', ['example.com', 'db-1.internal'], ['-db.example.com', 'a..b', 'a b']],

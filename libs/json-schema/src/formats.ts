@@ -6,7 +6,7 @@ const hostname = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[-0-9a-z]
 const mailName = /^(?:[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*|"(?:[^"\\\p{Cc}]|\\[ -~])*")$/u;
 const mailAddress = /^\[(?:ipv6:)?([^[\]]*)\]$/i;
 /** RFC 3986 without its rules for the parts; letters of other scripts, which browsers encode, are taken. */
-const uri = /^[a-z][a-z0-9+\-.]*:[^\s"<>\\^`{|}\p{Cc}]*$/iu;
+const uri = /^[a-z][a-z0-9+\-.]*:(?:[^\s%"<>\\^`{|}\p{Cc}]|%[0-9a-f]{2})*$/iu;
 const uriTemplate =
   /^(?:(?:[!#$&(-;=?-[\]_a-z~-\uffff]|%[0-9a-f]{2})|\{[+#./;?&=,!@|]?(?:[a-z0-9_]|%[0-9a-f]{2})(?:\.?(?:[a-z0-9_]|%[0-9a-f]{2}))*(?::[1-9][0-9]{0,3}|\*)?(?:,(?:[a-z0-9_]|%[0-9a-f]{2})(?:\.?(?:[a-z0-9_]|%[0-9a-f]{2}))*(?::[1-9][0-9]{0,3}|\*)?)*\})*$/i;
 const hexGroup = /^[0-9a-f]{1,4}$/i;

@@ -38,6 +38,9 @@ const property = /^(?:(Script|sc|General_Category|gc)=)?(\w+)$/;
 /** A flag of other languages by which a dot is a line end, too. */
 const dotAll = /\(\?[a-z]*s[a-z]*[:)-]/;
 
+/** A repetition without a minimum, as Python writes it: in ECMAScript it is a text, or no pattern at all. */
+const countWithoutMinimum = /^,\d+\}/;
+
 /** Half of a character. An emoji as two halves matches in engines that count halves alone. */
 const surrogate = /^\\u[dD][89a-fA-F]/;
 
@@ -53,12 +56,17 @@ function translated(pattern: string): string | undefined {
     const token = tokenAt(pattern, at);
     at += token.length;
     const written: string | undefined = token.startsWith('\\') ? escaped(token, inClass) : plain(token, inClass);
-    if (written === undefined || (inClass && token === '[' && pattern[at] === ':')) return undefined;
+    if (written === undefined || isForeign(token, pattern.slice(at), inClass)) return undefined;
     out += written;
     if (token === '[' || token === '[^') inClass = true;
     else if (token === ']') inClass = false;
   }
   return out;
+}
+
+/** Whether other languages read the token as a class of POSIX or as a repetition, and ECMAScript does not. */
+function isForeign(token: string, rest: string, inClass: boolean): boolean {
+  return inClass ? token === '[' && rest.startsWith(':') : token === '{' && countWithoutMinimum.test(rest);
 }
 
 const tokens =

@@ -87,6 +87,13 @@ describe('for generators of clients, the OpenAPI document', () => {
     expect(untyped.map(({ path }) => path)).toEqual([]);
   });
 
+  it('has no object or list as a default: the generator for Python would leave out the operations with that member', () => {
+    const hard = parts.filter(
+      ({ path, schema }) => typeof schema['default'] === 'object' && !path.endsWith('responses'),
+    );
+    expect(hard.map(({ path }) => path)).toEqual([]);
+  });
+
   it('allows null only next to something else', () => {
     const bare = parts.filter(({ path, schema }) => schema['type'] === 'null' && !/\/anyOf\/1$/.test(path));
     expect(bare.map(({ path }) => path)).toEqual([]);

@@ -8,6 +8,7 @@ export const memberWords: Readonly<Record<string, string>> = {
   activatedBy: 'Who brought the policy into force. Null for the built-in policy.',
   after: 'Only events after this position of the log, or `now` for those from here on.',
   agentId: 'The agent that makes the call. Default: the principal of the token.',
+  'ExplainedCall.agentId': 'The agent that makes the call.',
   allowed: 'How many of them the policy would allow with this rule in front.',
   allowedDecisions: 'The decisions that a person can take. In a request, null means absent, which allows all.',
   answers: 'Votes that gave the result in place of the tool.',
