@@ -54,6 +54,9 @@ export const dialects = new Map<JsonValue, Dialect>(
   ),
 );
 
+/** What `$schema` says in the schema that a worker sends in place of one that no request can carry. */
+export const withheldSchema = 'urn:countersign:withheld-schema';
+
 /** The compiler of each keyword of a dialect; unknown keywords are ignored. */
 export function keywordsOf(dialect: Dialect): ReadonlyMap<string, Keyword> {
   return isBefore2019(dialect) ? before2019 : everywhere;

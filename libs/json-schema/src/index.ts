@@ -1,5 +1,6 @@
 export { checkValue } from './check-value.js';
 export type { CheckResult } from './check-value.js';
+export { withheldSchema } from './dialects.js';
 export { schemaLimits } from './limits.js';
 export { hasMark, markedPlaces } from './marks.js';
 export { prepareSchema } from './prepare-schema.js';

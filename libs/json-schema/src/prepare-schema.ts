@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
-import { dialects, keywordsOf } from './dialects.js';
+import { dialects, keywordsOf, withheldSchema } from './dialects.js';
 import { isBefore2019, isEmptyList, isObject } from './keyword.js';
 import type { KeywordPlace } from './keyword.js';
 import { schemaLimits } from './limits.js';
@@ -64,7 +64,10 @@ function uncheckedSchema(root: JsonValue, bytes: number, why: string): Preparati
 
 function noteDialect(reading: Reading, node: SchemaNode): void {
   const named = memberAt(reading.root, '$schema') ?? null;
-  if (named !== null && !dialects.has(named)) note(reading, node, '/$schema', 'is a dialect that is not known here');
+  if (named === null || dialects.has(named)) return;
+  if (named === withheldSchema)
+    note(reading, node, '', 'was not sent: no request can carry it, and the worker knows why');
+  else note(reading, node, '/$schema', 'is a dialect that is not known here');
 }
 
 function noteEndless(reading: Reading): void {

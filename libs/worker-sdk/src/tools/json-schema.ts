@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, SchemaNote } from '@countersign/contracts';
-import { checkValue, hasMark, prepareSchema } from '@countersign/json-schema';
+import { checkValue, hasMark, prepareSchema, withheldSchema } from '@countersign/json-schema';
 import { problemOfSchema } from './recordable.js';
 
 /** One problem of arguments. */
@@ -18,9 +18,6 @@ export interface SentSchema {
   /** Returns what is wrong with arguments; empty when they fit, or when it takes too much work to say. */
   readonly issuesOf: (args: JsonObject) => readonly InputIssue[];
 }
-
-/** No server knows this dialect, so it does not take the schema for one that is checked whole. */
-const withheldDialect = 'urn:countersign:withheld-schema';
 
 /**
  * A JSON Schema, whole. One that the server cannot read as JSON becomes one of any object, which hides every value if the
@@ -49,7 +46,7 @@ export function jsonSchemaOf(written: JsonObject): SentSchema {
 }
 
 function standInFor(schema: JsonObject): JsonObject {
-  return { $schema: withheldDialect, type: 'object', ...(hasMark(schema) && { sensitive: true }) };
+  return { $schema: withheldSchema, type: 'object', ...(hasMark(schema) && { sensitive: true }) };
 }
 
 /** The texts of a schema may be cut in the middle of a character. Names are left as they are. */
