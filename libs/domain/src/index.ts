@@ -36,6 +36,7 @@ export type {
   QuotaLimits,
   WaitingCall,
 } from './step.quotas.js';
+export { refusedUntold } from './tool-call.approval.js';
 export { notOpen } from './tool-call.approval-checks.js';
 export { endingOf, isBatchMember, isLateQuestion } from './tool-call.batch.js';
 export type { Ending } from './tool-call.batch.js';

@@ -273,7 +273,10 @@ export const responseChecks: readonly Check[] = [
   isSigned,
 ];
 
-/** Those of them that concern the approval and the person. */
+/** Those before the first one that looks at nothing but the edited arguments. */
+export const checksBeforeEdit: readonly Check[] = responseChecks.slice(0, responseChecks.indexOf(isFirstVote));
+
+/** Those that concern the approval and the person. */
 export const revealChecks: readonly Check[] = [isOpen, isApprover, isAssured, isNotOwnRequest];
 
 /** Returns the reason to refuse a response and how many checks it passed before, or undefined. */

@@ -1,4 +1,4 @@
-import type { EventData, RecordedDecision, Requirement, ToolCallEvent } from '@countersign/contracts';
+import type { EventData, RecordedDecision, Refusal, Requirement, ToolCallEvent } from '@countersign/contracts';
 import { historyLimits, tooMany } from './bounds.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
@@ -16,7 +16,7 @@ import {
   runningClocks,
 } from './proposal.js';
 import { storedAfter, toStored } from './time.js';
-import { chosenAnswer, responseChecks, revealChecks } from './tool-call.approval-checks.js';
+import { checksBeforeEdit, chosenAnswer, responseChecks, revealChecks } from './tool-call.approval-checks.js';
 import type { Answer } from './tool-call.approval-checks.js';
 import { heldByBatch } from './tool-call.batch.js';
 import type {
@@ -185,11 +185,29 @@ export function respondToApproval(command: RespondToApproval, state: ToolCallSta
   const { call } = found;
   // A person who has lost the right to respond since no longer counts.
   const now = { call, approval: withVotersNow(found, command) };
+  const { decision } = command;
+  const untold = decision.type === 'edit' && decision.keeps !== undefined ? refusedUntold(command, state) : undefined;
+  if (untold !== undefined) return { status: 'refused', refusal: untold };
   const chosen = chosenAnswer(responseChecks, answersOf(command, now));
   if ('refusal' in chosen) return { status: 'refused', refusal: chosen.refusal };
   const data = resolved(chosen.answer, found);
   const held = data.resolution === 'denied' ? heldByBatch(call, command.batch) : undefined;
   return held ?? accepted({ type: 'ApprovalResponded', data });
+}
+
+/**
+ * Returns why a response is refused whatever the edited arguments are; undefined when nothing else than they can be the reason.
+ *
+ * Attack: an edit keeps a hidden value next to a guess, and is wrong in another way too, so that it is never recorded: which
+ * reason comes first tells by which rule the hidden value is judged.
+ */
+export function refusedUntold(command: RespondToApproval, state: ToolCallState): Refusal | undefined {
+  const found = findApproval(state, command.approvalId);
+  if (found === undefined) return undefined;
+  const now = { call: found.call, approval: withVotersNow(found, command) };
+  const answers = answersOf(command, now).map((one) => ({ ...one, edited: one.approval }));
+  const chosen = chosenAnswer(checksBeforeEdit, answers);
+  return 'refusal' in chosen ? chosen.refusal : undefined;
 }
 
 /**

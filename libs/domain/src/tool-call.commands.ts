@@ -109,6 +109,8 @@ export interface EditDecision {
   readonly actionDigest: string;
   /** The violations of the tool's schema by the edited arguments; empty when they are valid. */
   readonly invalid: readonly FieldError[];
+  /** The pointers of the hidden values that the edit leaves as their masks. Default: none. */
+  readonly keeps?: readonly string[];
   /**
    * The policy's verdict on the edited arguments. Its requirement is asked in addition to that of the request, so an
    * edit never needs fewer approvals than its arguments do; `allow` removes nothing.

@@ -240,7 +240,7 @@ interface Tried {
   readonly problem?: { readonly code: string };
 }
 
-describe('an edit of many approvals that is only tried', () => {
+describe('an edit that keeps a hidden value next to a guess', () => {
   const codes = {
     type: 'object',
     properties: { codes: { type: 'array', uniqueItems: true, items: { type: 'string', sensitive: true } } },
@@ -254,16 +254,37 @@ describe('an edit of many approvals that is only tried', () => {
     return body.results.slice(0, 1).map(({ status, problem }) => [status, problem?.code])[0];
   };
 
-  it.each([{ dryRun: true }, { mode: 'all-or-nothing' }])(
-    'tells no hidden value by a guess beside it: %j',
-    async (more) => {
-      const { approvalId } = await api.pending({ arguments: { codes: ['4711'] }, toolSchema: codes });
-      const { body } = await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as: 'ann' });
-      const [kept] = body.arguments['codes'] as string[];
-      const hit = await tried(approvalId, { codes: [kept!, '4711'] }, more);
-      expect(hit).toEqual(await tried(approvalId, { codes: [kept!, '1'] }, more));
-      expect(hit).toEqual(['rejected', 'decision-not-allowed']);
-      expect(await tried(approvalId, { codes: ['1', '2'] }, { dryRun: true })).toEqual(['possible', undefined]);
-    },
-  );
+  it.each([{ dryRun: true }, { mode: 'all-or-nothing' }])('is not tried for many approvals: %j', async (more) => {
+    const { approvalId } = await api.pending({ arguments: { codes: ['4711'] }, toolSchema: codes });
+    const { body } = await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as: 'ann' });
+    const [kept] = body.arguments['codes'] as string[];
+    const hit = await tried(approvalId, { codes: [kept!, '4711'] }, more);
+    expect(hit).toEqual(await tried(approvalId, { codes: [kept!, '1'] }, more));
+    expect(hit).toEqual(['rejected', 'decision-not-allowed']);
+    expect(await tried(approvalId, { codes: ['1', '2'] }, { dryRun: true })).toEqual(['possible', undefined]);
+  });
+
+  it('is recorded as a look at the hidden value where it is refused', async () => {
+    const { approvalId, callId } = await api.pending({ arguments: { codes: ['4711'] }, toolSchema: codes });
+    const { body: card } = await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as: 'ann' });
+    const [kept] = card.arguments['codes'] as string[];
+    const edit = (written: readonly string[], more = {}) =>
+      api.send<{ code: string }>('POST', `/v1/approvals/${approvalId}/responses`, {
+        as: 'ann',
+        body: { decision: { type: 'edit', arguments: { codes: written } }, ...more },
+      });
+    const revealed = async () => {
+      const path = `/v1/audit/tool-calls/${callId}/events`;
+      const { body } = await api.send<{ events: { type: string; data: object }[] }>('GET', path, { as: 'auditor' });
+      return body.events.filter(({ type }) => type === 'ValuesRevealed').map(({ data }) => data);
+    };
+    expect((await edit([kept!, '4711'])).body.code).toBe('invalid-arguments');
+    const look = { revealedBy: 'ann', pointers: ['/codes/0'] };
+    expect(await revealed()).toMatchObject([look]);
+    // What is refused for another reason is refused before anything is compared, and tells nothing.
+    const stale = { actionDigest: `sha256:${'0'.repeat(64)}` };
+    expect((await edit([kept!, '4711'], stale)).body.code).toBe('digest-mismatch');
+    expect((await edit(['1', '1'])).body.code).toBe('invalid-arguments');
+    expect(await revealed()).toHaveLength(1);
+  });
 });

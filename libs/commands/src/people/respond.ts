@@ -31,7 +31,9 @@ import { refused } from '../result.js';
 import type { Result } from '../result.js';
 import { oversizeResult } from './output-size.js';
 import type { CommandPorts } from '../ports.js';
+import { recordedGuess } from './recorded-guess.js';
 import { noteSignature, withSignature } from './sign-answer.js';
+import type { ToSign } from './sign-answer.js';
 import { votersOf } from './voters.js';
 
 /** Records the actor's response to an approval. */
@@ -58,19 +60,28 @@ export async function answer(
   if (target === undefined) return unknownApproval(approvalId);
   const { callId } = target;
   let found: ToolCall | undefined;
+  let tried: RespondToApproval | undefined;
   const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId, commandId, by: signedBy(actor, body) },
     toolCallRules.respondToApproval,
     (call) => {
       found = call;
-      const build = () => forbidden(ports, call.request, 'judge') ?? toSigned(ports, actor, call, approvalId, body);
+      const build = () => {
+        const prohibited = forbidden(ports, call.request, 'judge');
+        if (prohibited !== undefined) return prohibited;
+        tried = toResponse(ports, actor, call, approvalId, body, ports.clock.now());
+        return toSigned(ports, { actor, call, approval: findApproval(call, approvalId), body, command: tried });
+      };
       return whenBuilt(inTurn(build), (command) => inBatch(ports, call, command, commandId));
     },
   );
   if (outcome.status === 'refused') {
     if (outcome.refusal.code === 'batch-begun') await commitToBatch(ports, { tenant: actor.tenant, callId });
-    return (await doneByWord(ports, found, commandId)) ?? asUnknownApproval(outcome, approvalId);
+    const done = await doneByWord(ports, found, commandId);
+    if (done !== undefined) return done;
+    const guess = await recordedGuess(ports, actor, { call: found, tried, commandId });
+    return asUnknownApproval(guess ?? outcome, approvalId);
   }
   if (body.signature !== undefined) noteSignature(ports, body.signature);
   const closedAt = await settleBatch(ports, outcome.value);
@@ -85,17 +96,9 @@ function signedBy(actor: Actor, { signature }: RespondBody): Actor {
 type Built = RespondToApproval | Refused;
 
 /** The command of a response, with its verified signature if it has one. */
-function toSigned(
-  ports: CommandPorts,
-  actor: Actor,
-  call: ToolCall,
-  approvalId: string,
-  body: RespondBody,
-): Built | Promise<Built> {
-  const command = toResponse(ports, actor, call, approvalId, body, ports.clock.now());
-  const { signature } = body;
-  if (signature === undefined) return command;
-  return withSignature(ports, { actor, call, approval: findApproval(call, approvalId), body, command }, signature);
+function toSigned(ports: CommandPorts, toSign: ToSign): Built | Promise<Built> {
+  const { signature } = toSign.body;
+  return signature === undefined ? toSign.command : withSignature(ports, toSign, signature);
 }
 
 function whenBuilt(
@@ -252,6 +255,7 @@ function toEdit(ports: CommandPorts, call: ToolCall, action: Action, edited: Jso
     arguments: args,
     sensitive,
     salt,
+    ...(restored.length > 0 && { keeps: restored }),
     actionDigest: actionDigest({ ...request, salt }, args),
     invalid: [...foreign.map(foreignMask), ...schemaErrors(checked)],
     // The decider adds this to the approval's own requirement, so an edit never needs fewer approvals than its
