@@ -119,15 +119,16 @@ export type States = ReadonlyMap<number, readonly string[]>;
 
 /**
  * Takes over the state of each call, which must be one of those that are expected of it; the others are as before, but for
- * the members of an all-or-nothing batch of which one ended.
+ * the members of an all-or-nothing batch of which one ended, and for what runs inside a cancelled call.
  */
 export function takeOver(book: Book, answer: Answer, expected: States = new Map()): void {
   for (const [id, call] of book.calls) {
     const shown = answer.calls.get(id);
     must(shown !== undefined, 1, `call ${String(id)} is not shown`);
     const states = expected.get(id) ?? [call.state];
+    const isEnded = isClosedWithBatch(call, shown.state, answer) || isEndedInside(book, call, shown.state, answer);
     must(
-      states.includes(shown.state) || isClosedWithBatch(call, shown.state, answer),
+      states.includes(shown.state) || isEnded,
       expected.has(id) ? 1 : 10,
       `call ${String(id)} is ${shown.state} and not ${states.join(' or ')}`,
     );
@@ -140,6 +141,13 @@ export function takeOver(book: Book, answer: Answer, expected: States = new Map(
 function isClosedWithBatch({ id, batch, state }: Call, shown: string, answer: Answer): boolean {
   if (batch === null || batch.hasBegun || shown !== 'cancelled' || !isOpen(state)) return false;
   return batch.members.some((one) => one !== id && hasEnded(answer.calls.get(one)?.state ?? ''));
+}
+
+/** What a principal runs inside a call of its own ends with that. */
+function isEndedInside(book: Book, call: Call, shown: string, answer: Answer): boolean {
+  if (shown !== 'cancelled' || !isOpen(call.state)) return false;
+  const outer = book.around(call).filter(({ id, by }) => id !== call.id && by === call.by);
+  return outer.some(({ id }) => answer.calls.get(id)?.state === 'cancelled');
 }
 
 /** All calls of a batch may run, or none. */

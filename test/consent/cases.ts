@@ -163,6 +163,13 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
       { type: 'cancel-run', run: 1, by: 'agent' },
     ] as const),
   ],
+  'a call is cancelled, with what its principal runs inside it, and what another one does': [
+    request(50),
+    { ...request(50), calls: [{ call: 4, amount: 50, secret: null, inside: 1 }] },
+    { ...request(50), calls: [{ call: 5, amount: 60, secret: null, inside: 4 }] },
+    { ...request(50), by: 'other', as: 'other', calls: [{ call: 6, amount: 70, secret: null, inside: 1 }] },
+    ...([{ type: 'cancel', call: 1, by: 'agent' }, approve('amy', null, 4), approve('amy', null, 6)] as const),
+  ],
   'people are asked about erased values': [
     ...([withSecret(request(1_500), 'hunter-blue'), wait(21), { type: 'erase', of: null, force: false }, ask] as const),
     withSecret(request(1_500), 'hunter-blue'),

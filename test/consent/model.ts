@@ -289,13 +289,13 @@ export class ConsentModel {
     takeOver(this.#book, answer, new Map([[command.call, [after]]]));
   }
 
-  /** Law 14: a principal cancels its own calls, and a run those of it and of the calls inside them. */
+  /** Law 14: a principal cancels its own calls, one or those of a run, with what it runs inside them. */
   #cancelled(command: Of<'cancel'> | Of<'cancel-run'>, answer: Answer): void {
     const { calls } = this.#book;
+    const isNamed = (outer: Call): boolean =>
+      command.type === 'cancel' ? outer.id === command.call && isCancellable(outer) : runOf(outer.id) === command.run;
     const isMeant = (call: Call): boolean =>
-      command.type === 'cancel'
-        ? call.id === command.call
-        : this.#book.around(call).some(({ id, by }) => runOf(id) === command.run && by === call.by);
+      this.#book.around(call).some((outer) => outer.by === call.by && isNamed(outer));
     const meant = [...calls.values()].filter((call) => isMeant(call) && call.by === command.by);
     const open = meant.filter(isCancellable);
     takeOver(this.#book, answer, new Map(open.map(({ id }) => [id, ['cancelled']])));

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isOpen } from './book.ts';
 import type { Defence } from './defences.ts';
 import { ConsentModel } from './model.ts';
+import type { ServerSubject } from './server-side.ts';
 import { hasGuess, mustBeAlike, mustBeSame, twinOf, visibleOf } from './twins.ts';
 import type { Answer, Command } from './words.ts';
 import { delegations, people, policies } from './world.ts';
@@ -35,7 +37,8 @@ export async function playOnServer(commands: readonly Command[]): Promise<void> 
   const [subject, server] = [openWriteSide(policy), await openServerSide(policy)];
   try {
     for (const command of commands) {
-      const [ruled, served] = [await subject.run(command), await server.run(command)];
+      const ruled = await subject.run(command);
+      const served = await untilEnded(server, ruled, await server.run(command));
       model.step(command, served);
       if (hasBatch && takesTime(command) && hasParted(ruled, served)) return;
       mustBeSame(visibleOf(ruled), visibleOf(served));
@@ -48,6 +51,21 @@ export async function playOnServer(commands: readonly Command[]): Promise<void> 
     await server.close();
   }
 }
+
+/** The answer of the server once it has ended what runs inside cancelled calls, which it does in the background. */
+async function untilEnded(server: ServerSubject, ruled: Answer, first: Answer): Promise<Answer> {
+  let served = first;
+  const isLate = (): boolean =>
+    [...ruled.calls].some(([id, { state }]) => state === 'cancelled' && isOpen(served.calls.get(id)?.state ?? ''));
+  for (let looks = 0; isLate() && looks < looksMax; looks += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    served = { ...served, ...(await server.look()) };
+  }
+  return served;
+}
+
+/** About a minute. A difference that stays is reported as one. */
+const looksMax = 3_000;
 
 const takesTime = ({ type }: Command): boolean => type === 'wait' || type === 'policy' || type === 'identify';
 

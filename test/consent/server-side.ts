@@ -20,10 +20,20 @@ interface Done {
 /** Those who may see hidden values: the agents their own, and the worker that runs the call. */
 const seers: readonly string[] = ['agent', 'other', 'worker'];
 
+/** A running server. `look`: what it shows now. */
+export interface ServerSubject extends Subject {
+  readonly look: () => Promise<Pick<Answer, 'calls' | 'grants' | 'leaked'>>;
+}
+
 /** A running server, driven over HTTP. */
-export async function openServerSide(first: Policy): Promise<Subject> {
+export async function openServerSide(first: Policy): Promise<ServerSubject> {
   const side = new ServerSide(await startServer(first), first);
-  return { run: (command) => side.run(command), deciders: () => side.deciders(), close: () => side.close() };
+  return {
+    run: (command) => side.run(command),
+    look: () => side.look(),
+    deciders: () => side.deciders(),
+    close: () => side.close(),
+  };
 }
 
 class ServerSide {
@@ -52,16 +62,23 @@ class ServerSide {
 
   async run(command: Command): Promise<Answer> {
     const { response, mayDecide } = await this.#execute(command);
-    await this.#read();
+    const shown = await this.look();
     const isDone = response === null || response.status < 300;
     const claim = command.type === 'claim' && isDone ? this.#claimed(command.call, response) : undefined;
     return {
       refused: isDone ? notCancelledOf(response) : (response.body as { code: string }).code,
+      ...shown,
+      ...(claim !== undefined && { claim }),
+      ...(mayDecide !== undefined && { mayDecide }),
+    };
+  }
+
+  async look(): ReturnType<ServerSubject['look']> {
+    await this.#read();
+    return {
       calls: new Map([...this.#calls].map(([call, view]) => [call, this.#toShown(call, view)])),
       grants: this.#grants.map(({ state, uses }) => ({ isActive: state === 'active', uses })),
       leaked: this.#leaked,
-      ...(claim !== undefined && { claim }),
-      ...(mayDecide !== undefined && { mayDecide }),
     };
   }
 

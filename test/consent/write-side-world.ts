@@ -1,7 +1,8 @@
 import { celEngine } from '@countersign/cel';
-import { fireDue } from '@countersign/commands';
+import { endInside, fireDue } from '@countersign/commands';
 import type { CommandPorts, Result } from '@countersign/commands';
-import { dueAt } from '@countersign/domain';
+import { isSettled } from '@countersign/contracts';
+import { callState, dueAt } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { loadPolicy } from '@countersign/policy';
@@ -51,5 +52,27 @@ export async function fireAll({ ports, clock, stateOf }: World, call: number): P
     const due = state && dueAt(state);
     if (due === undefined || due === null || due.atMs > clock.now()) return;
     if ((await fireDue(ports, 'default', idOf(call))) === null) return;
+  }
+}
+
+/** Ends what runs inside cancelled calls, as the projector does, until nothing changes. */
+export async function endInsideCancelled({ ports: commands, calls, stateOf }: World): Promise<void> {
+  let before = -1;
+  for (;;) {
+    const states = (await Promise.all([...calls].map(stateOf))).filter((state) => state !== undefined);
+    const cancelled = states.filter((state) => callState(state) === 'cancelled');
+    if (cancelled.length === before) return;
+    before = cancelled.length;
+    const inside = (_: string, outer: string) => {
+      const found = states.filter(({ request: { chain = [], requestedBy } }) =>
+        chain.some((link) => link.callId === outer && link.requestedBy === requestedBy),
+      );
+      return Promise.resolve(
+        found.filter((state) => !isSettled(callState(state) ?? 'allowed')).map(({ request }) => request),
+      );
+    };
+    for (const { request } of cancelled) {
+      await endInside({ commands, openCalls: { inside } }, 'default', request.callId);
+    }
   }
 }

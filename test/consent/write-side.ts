@@ -19,7 +19,7 @@ import { fromArguments, toShown } from './shown.ts';
 import type { Deciders, Subject } from './subject.ts';
 import type { Answer, Command, Policy, Shown } from './words.ts';
 import { createDoing, person } from './write-side-commands.ts';
-import { policyOf } from './write-side-world.ts';
+import { endInsideCancelled, policyOf } from './write-side-world.ts';
 import type { Done, World } from './write-side-world.ts';
 import { people, startAt } from './world.ts';
 
@@ -67,6 +67,7 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
   return {
     run: async (command) => {
       const done = await execute(command);
+      await endInsideCancelled(world);
       await read(world, recorded);
       return answerOf(world, recorded, command, done);
     },

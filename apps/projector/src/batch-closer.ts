@@ -13,6 +13,8 @@ export interface BatchCloserPorts {
   readonly closeBatch: (tenant: string, callId: string) => Promise<unknown>;
   /** Ends the run of a denied call if its rule says so; harmless to repeat. */
   readonly endRun: (tenant: string, callId: string) => Promise<void>;
+  /** Cancels what runs inside a cancelled call; harmless to repeat. */
+  readonly endInside: (tenant: string, callId: string) => Promise<void>;
 }
 
 /**
@@ -32,9 +34,9 @@ const concerning = [
 /**
  * The process manager of all-or-nothing batches. The process that ends a member closes the batch at once. This one does
  * it again, from a durable checkpoint, in case that process crashed in between. It also carries out the denials that
- * end a run: a group of its own would need rights of its own in Kafka.
+ * end a run, and ends what runs inside a cancelled call: a group of its own would need rights of its own in Kafka.
  */
-export function createBatchCloser({ bus, topic, closeBatch, endRun }: BatchCloserPorts): Subscription {
+export function createBatchCloser({ bus, topic, closeBatch, endRun, endInside }: BatchCloserPorts): Subscription {
   return bus.subscribe({
     group: 'batch-closer',
     topics: [topic],
@@ -45,6 +47,7 @@ export function createBatchCloser({ bus, topic, closeBatch, endRun }: BatchClose
       if (callId === undefined) return;
       await closeBatch(event.tenant, callId);
       if (event.data['endsRun'] === true) await endRun(event.tenant, callId);
+      if (event.type === 'ToolCallCancelled') await endInside(event.tenant, callId);
     },
     isTransient: (error) => isStoreOutage(error) || error instanceof ViewsBehindError,
   });

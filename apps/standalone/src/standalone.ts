@@ -1,4 +1,4 @@
-import { closeBatch, endRun, fireDue } from '@countersign/commands';
+import { closeBatch, endInside, endRun, fireDue } from '@countersign/commands';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -158,6 +158,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
     ...{ bus, topic: topicNames().events },
     closeBatch: (...batch) => closeBatch(commands, ...batch),
     endRun: (...denied) => endRun(ending, ...denied),
+    endInside: (...cancelled) => endInside(ending, ...cancelled),
   });
   stops.push(await startResolver(stores, world, receipts));
 

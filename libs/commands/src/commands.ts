@@ -1,6 +1,7 @@
 // Every command of the ledger, one function each.
 export { cancelToolCall, describeApproval, requestApproval } from './people/ask-and-cancel.js';
 export { cancelRun, notCancelledOf } from './people/cancel-run.js';
+export { endInside } from './people/end-inside.js';
 export { endRun } from './people/end-run.js';
 export { closeBatch } from './batch.js';
 export { abandonClaim, claim, reconcile, renewClaim, reportExecution, submitClientOutput } from './execution.js';

@@ -6,6 +6,7 @@ export { credentialOfToken } from './credential.js';
 export { createArgumentSchemas, SchemaEngineError } from './request/argument-schema.js';
 export type { ArgumentSchemas, SchemaCheck, SchemaEngine } from './request/argument-schema.js';
 export type { CancelRunPorts, OpenCall, OpenCalls, OpenCallsOfRun } from './people/cancel-run.js';
+export type { OpenCallsInside } from './people/end-inside.js';
 export * from './commands.js';
 export { serviceResolver } from './execution.js';
 export type { Receipted } from './execution.js';

@@ -20,7 +20,7 @@ export { grantStateAt, holdsUse, isExhausted } from './grant.state.js';
 export type { Grant, GrantState } from './grant.state.js';
 export { refusedUnread } from './step.checks.js';
 export type { ArgumentCheck, CheckedCall } from './step.checks.js';
-export { chainInside } from './step.conflicts.js';
+export { chainInside, isCancelled } from './step.conflicts.js';
 export { decideStep, toJudgement } from './step.decider.js';
 export type { DecidedCall, StepDecision } from './step.decider.js';
 export type { GrantFacts, JudgedCall, MatchFacts, StepCall, StepFacts, StepLimits, StepParent } from './step.facts.js';

@@ -60,6 +60,6 @@ function mismatch(call: StepCall | undefined, repeat: Exclude<Repeat, string>): 
 }
 
 /** A parent that was cancelled runs nothing, so nothing new can run inside it. */
-function isCancelled(parent: StepParent | null): boolean {
+export function isCancelled(parent: StepParent | null): boolean {
   return parent?.call !== undefined && callState(parent.call) === 'cancelled';
 }

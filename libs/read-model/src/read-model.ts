@@ -210,6 +210,8 @@ export interface ReadModel {
   readonly runBytes: (tenant: string, runId: string) => number;
   /** The calls of a run that are not settled, and those that the same principal requested inside the run. */
   readonly openCallsOfRun: (tenant: string, runId: string) => OpenCallsOfRun;
+  /** The calls that are not settled and run inside a call of the same principal. */
+  readonly openCallsInside: (tenant: string, callId: string) => readonly OpenCall[];
   /** The ids of the calls of an all-or-nothing batch, the oldest first, `atMost` of them. */
   readonly callsOfBatch: (tenant: string, batch: BatchOfRun, atMost: number) => readonly string[];
   /** The number of pending approvals of an agent or a principal, counted up to `atMost`. */

@@ -1,4 +1,4 @@
-import { closeBatch, endRun, fireDue } from '@countersign/commands';
+import { closeBatch, endInside, endRun, fireDue } from '@countersign/commands';
 import { createBatchCloser, createDeadlines } from '@countersign/projector';
 import { createOpenCalls } from '@countersign/shell';
 import { topicNames } from '@countersign/message-bus';
@@ -33,6 +33,7 @@ export async function bootProjector(site: Site, machine: Machine): Promise<Views
     endRun: async (...denied) => {
       if (site.world.without !== 'deny-ends-run') await endRun(ending, ...denied);
     },
+    endInside: (...cancelled) => endInside(ending, ...cancelled),
   });
   return views;
 }

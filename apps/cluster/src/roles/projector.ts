@@ -1,4 +1,4 @@
-import { closeBatch, endRun, fireDue } from '@countersign/commands';
+import { closeBatch, endInside, endRun, fireDue } from '@countersign/commands';
 import { createFileTokens, createPeople } from '@countersign/gateway';
 import { createBatchCloser, createDeadlines, createProjectorMetrics } from '@countersign/projector';
 import { createOpenCalls, readOptionalPolicy } from '@countersign/shell';
@@ -58,6 +58,7 @@ export async function readProjector(config: RoleConfig, world: RuntimePorts): Pr
       topic: names.events,
       closeBatch: (...batch) => closeBatch(commands, ...batch),
       endRun: (...denied) => endRun(ending, ...denied),
+      endInside: (...cancelled) => endInside(ending, ...cancelled),
     });
     onStop(() => subscription.stop());
     check(subscriptionCheck('batch-closer', () => subscription.status()));

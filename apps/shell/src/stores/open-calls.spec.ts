@@ -15,6 +15,7 @@ describe('the open calls of a run', () => {
         return new Promise<void>((resolve) => (reach = resolve));
       },
       openCallsOfRun,
+      openCallsInside: () => open.calls,
     };
     const given = createOpenCalls({ store: { head: async () => 42 }, readModel, clock }).of('default', 'run-1');
     await clock.advanceAsync(100);
@@ -26,7 +27,7 @@ describe('the open calls of a run', () => {
 
   it('are not guessed while the views are behind: it is to be asked again', async () => {
     const clock = createVirtualClock();
-    const readModel = { reached: () => new Promise<void>(() => undefined), openCallsOfRun };
+    const readModel = { reached: () => new Promise<void>(() => undefined), openCallsOfRun, openCallsInside: () => [] };
     const given = createOpenCalls({ store: { head: async () => 42 }, readModel, clock }).of('default', 'run-1');
     const seen = expect(given).rejects.toBeInstanceOf(ViewsBehindError);
     await clock.advanceAsync(5_000);

@@ -1,4 +1,4 @@
-import type { OpenCalls, OpenCallsOfRun } from '@countersign/commands';
+import type { OpenCall, OpenCalls, OpenCallsInside, OpenCallsOfRun } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import type { Clock } from '@countersign/runtime';
 import { reachedWithin } from './reached-within.js';
@@ -12,6 +12,7 @@ export class ViewsBehindError extends Error {
 /** The read model as this process needs it: queries, and waiting for a position. */
 export interface CallViews extends Reachable {
   readonly openCallsOfRun: (tenant: string, runId: string) => OpenCallsOfRun;
+  readonly openCallsInside: (tenant: string, callId: string) => readonly OpenCall[];
 }
 
 const waitMs = 5_000;
@@ -21,14 +22,20 @@ export function createOpenCalls(ports: {
   readonly store: Pick<EventStore, 'head'>;
   readonly readModel: CallViews;
   readonly clock: Clock;
-}): OpenCalls {
+}): OpenCalls & OpenCallsInside {
   const { store, readModel, clock } = ports;
+  const untilWhole = async (): Promise<void> => {
+    if (await reachedWithin(readModel, clock, await store.head(), waitMs)) return;
+    throw new ViewsBehindError('the read model of this process has not reached the head of the log');
+  };
   return {
     of: async (tenant, runId) => {
-      if (!(await reachedWithin(readModel, clock, await store.head(), waitMs))) {
-        throw new ViewsBehindError('the read model of this process has not reached the head of the log');
-      }
+      await untilWhole();
       return readModel.openCallsOfRun(tenant, runId);
+    },
+    inside: async (tenant, callId) => {
+      await untilWhole();
+      return readModel.openCallsInside(tenant, callId);
     },
   };
 }

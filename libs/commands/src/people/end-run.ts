@@ -28,7 +28,7 @@ export async function endRun(ports: CancelRunPorts, tenant: string, callId: stri
 }
 
 /** The policy acts in its own name: it owns no call, and may cancel every one. */
-function policyOf(tenant: string): Actor {
+export function policyOf(tenant: string): Actor {
   const roles = new Set(['admin'] as const);
   return { tenant, principal: 'countersign', roles, groups: [], agentIds: [], via: 'policy', assurance: 'low' };
 }

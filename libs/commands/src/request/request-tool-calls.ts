@@ -6,6 +6,7 @@ import { uuidV5 } from '@countersign/runtime';
 import { speaksFor } from '../actor.js';
 import type { Actor } from '../actor.js';
 import { unlessDecided } from '../people/ask-and-cancel.js';
+import { endIfInsideCancelled } from '../people/end-inside.js';
 import { inBatch, settleRequested } from '../batch.js';
 import { checkCalls } from './check-calls.js';
 import type { CheckedRequest } from './check-calls.js';
@@ -75,7 +76,7 @@ type DecidedCalls = Extract<StepDecision, { readonly status: 'accepted' }>['call
 
 async function record(
   ports: CommandPorts,
-  { plans, shadow, seen, writeOnly }: Gathered,
+  { facts, plans, shadow, seen, writeOnly }: Gathered,
   decided: DecidedCalls,
   commandId: string,
 ): Promise<Result<RequestedToolCalls>> {
@@ -97,7 +98,9 @@ async function record(
   }
   const settled = await settle(ports, plans, handled, position);
   if (settled.status === 'refused') return settled;
-  return { ...settled, value: { callIds: plans.map((plan) => plan.callId), isNew } };
+  const endedAt = await endIfInsideCancelled(ports, facts.calls);
+  position = Math.max(settled.position, endedAt);
+  return { status: 'done', position, value: { callIds: plans.map((plan) => plan.callId), isNew } };
 }
 
 /**

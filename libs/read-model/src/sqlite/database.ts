@@ -6,11 +6,11 @@ import type { Log } from '@countersign/runtime';
 import { readerVersion } from './unreadable-rows.js';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
-export const schemaVersion = 19;
+export const schemaVersion = 20;
 
 /**
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
- * `nested` has a row for each other run of the same principal inside which a call runs, `batches` one for each call of an
+ * `nested` has a row for each call of the same principal inside which a call runs, `batches` one for each call of an
  * all-or-nothing batch with an id. `approvals` has only the columns
  * that lists filter by and are sorted by. Every `seq` is a position of the log, so new rows are next to the last ones. The
  * indexes of approvals contain the columns that are filtered most: such a filter without matches reads no row, and a page
@@ -57,7 +57,9 @@ const tables = `
   CREATE TABLE unreadable (
     stream TEXT PRIMARY KEY, position INTEGER NOT NULL, reader TEXT NOT NULL, mark TEXT NOT NULL
   ) STRICT;
-  CREATE TABLE nested (seq INTEGER NOT NULL, tenant TEXT NOT NULL, outer_run TEXT NOT NULL) STRICT;
+  CREATE TABLE nested (
+    seq INTEGER NOT NULL, tenant TEXT NOT NULL, outer_run TEXT NOT NULL, outer_call TEXT NOT NULL
+  ) STRICT;
   CREATE TABLE batches (
     seq INTEGER PRIMARY KEY, tenant TEXT NOT NULL, requested_by TEXT NOT NULL, run_id TEXT NOT NULL, batch_id TEXT NOT NULL
   ) STRICT;
@@ -69,6 +71,7 @@ const tables = `
     ON calls (tenant, state, seq, tool_name, run_id, agent_id, requested_by, requested_at);
   CREATE INDEX runs_open ON runs (tenant, seq, agent_id, requested_by, open_calls) WHERE open_calls > 0;
   CREATE INDEX nested_by_run ON nested (tenant, outer_run, seq);
+  CREATE INDEX nested_by_call ON nested (tenant, outer_call, seq);
   CREATE INDEX batches_by_id ON batches (tenant, requested_by, run_id, batch_id, seq);
   CREATE INDEX calls_by_due ON calls (due_at) WHERE due_at IS NOT NULL;
   CREATE UNIQUE INDEX blocks_by_start ON blocks (start);

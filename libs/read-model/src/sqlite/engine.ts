@@ -13,7 +13,7 @@ import type { RowSeal } from './database.js';
 import { createDeadlines } from './deadlines.js';
 import { createBlockRows } from './block-rows.js';
 import { createPlaceRows } from './places.js';
-import { bytesOfRun, callsOfBatch, callsOfRun, openCallsOfRun, placeInRun } from './runs.js';
+import { bytesOfRun, callsOfBatch, callsOfRun, openCallsInside, openCallsOfRun, placeInRun } from './runs.js';
 import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
 import { createUnreadableRows } from './unreadable-rows.js';
@@ -28,6 +28,7 @@ export interface Engine extends Pick<
   | 'approval'
   | 'run'
   | 'runBytes'
+  | 'openCallsInside'
   | 'openCallsOfRun'
   | 'callsOfBatch'
   | 'pendingOf'
@@ -116,6 +117,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
     placeInRun: (tenant, callId) => placeInRun(prepare, toolCall(tenant, callId), rows.newInRun),
     callsOfBatch: (...of) => fromFile(() => callsOfBatch(prepare, ...of)),
     openCallsOfRun: (tenant, runId) => fromFile(() => openCallsOfRun(prepare, tenant, runId)),
+    openCallsInside: (tenant, callId) => fromFile(() => openCallsInside(prepare, tenant, callId)),
     listApprovals: (tenant, query) => fromFile(() => listApprovals(prepare, tenant, query, rows.checkpoint().position)),
     listCalls: (tenant, query) => fromFile(() => listCalls(prepare, tenant, query, rows.checkpoint().position)),
     listRuns: (tenant, query) => fromFile(() => listRuns(prepare, tenant, query, rows.checkpoint().position)),
@@ -138,13 +140,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
           oldestPendingAt: oldestPendingAt(prepare),
         };
       }),
-    tenantsAsked: () =>
-      fromFile(() => {
-        const tenants = `SELECT DISTINCT tenant FROM approvals INDEXED BY approvals_pending WHERE state = 'pending'`;
-        return prepare(tenants)
-          .all()
-          .map(({ tenant }) => String(tenant));
-      }),
+    tenantsAsked: () => fromFile(() => tenantsAsked(prepare)),
     places: { before: places.before, upTo: places.upTo },
     blocks: { next: blocks.next },
     pendingSince: (atMs) =>
@@ -178,6 +174,13 @@ function findApproval(toolCall: Engine['toolCall'], tenant: string, approvalId: 
   const call = parsed === undefined ? undefined : toolCall(tenant, parsed.callId);
   const approval = call?.approvals.find((one) => one.approvalId === approvalId);
   return call === undefined || approval === undefined ? undefined : { call, approval };
+}
+
+function tenantsAsked(prepare: Prepare): readonly string[] {
+  const tenants = `SELECT DISTINCT tenant FROM approvals INDEXED BY approvals_pending WHERE state = 'pending'`;
+  return prepare(tenants)
+    .all()
+    .map(({ tenant }) => String(tenant));
 }
 
 /** When the oldest pending approval was requested. It steps along the index, once per tenant. */

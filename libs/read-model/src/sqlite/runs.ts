@@ -2,7 +2,7 @@ import type { StatementSync } from 'node:sqlite';
 import { isSettled, toolCallStates } from '@countersign/contracts';
 import type { PlaceInRun } from '@countersign/contracts';
 import type { CallRow } from '../call-row.js';
-import type { BatchOfRun, OpenCallsOfRun } from '../read-model.js';
+import type { BatchOfRun, OpenCall, OpenCallsOfRun } from '../read-model.js';
 import { rowBytes, rowColumns, toCallRow } from './stored-row.js';
 
 type Prepare = (sql: string) => StatementSync;
@@ -63,11 +63,20 @@ export function openCallsOfRun(prepare: Prepare, tenant: string, runId: string):
   const inside = 'SELECT seq FROM nested WHERE tenant = ? AND outer_run = ?';
   const own = 'SELECT seq FROM calls WHERE tenant = ? AND run_id = ?';
   const sql = `SELECT call_id, requested_by FROM calls WHERE seq IN (${own} UNION ${inside}) AND state IN (${openStates}) ORDER BY seq`;
-  const calls = prepare(sql)
-    .all(tenant, runId, tenant, runId)
-    .map((columns) => ({ callId: String(columns['call_id']), requestedBy: String(columns['requested_by']) }));
+  const calls = prepare(sql).all(tenant, runId, tenant, runId).map(toOpenCall);
   const requesters = prepare('SELECT DISTINCT requested_by FROM runs WHERE tenant = ? AND run_id = ?')
     .all(tenant, runId)
     .map((columns) => String(columns['requested_by']));
   return { calls, requesters };
+}
+
+/** The open calls that run inside a call of the same principal. */
+export function openCallsInside(prepare: Prepare, tenant: string, callId: string): readonly OpenCall[] {
+  const inside = 'SELECT seq FROM nested WHERE tenant = ? AND outer_call = ?';
+  const sql = `SELECT call_id, requested_by FROM calls WHERE seq IN (${inside}) AND state IN (${openStates}) ORDER BY seq`;
+  return prepare(sql).all(tenant, callId).map(toOpenCall);
+}
+
+function toOpenCall(columns: Readonly<Record<string, unknown>>): OpenCall {
+  return { callId: String(columns['call_id']), requestedBy: String(columns['requested_by']) };
 }

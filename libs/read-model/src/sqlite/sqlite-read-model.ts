@@ -101,6 +101,7 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     run: (tenant, runId) => engine.run(tenant, runId),
     runBytes: (tenant, runId) => engine.runBytes(tenant, runId),
     openCallsOfRun: (tenant, runId) => engine.openCallsOfRun(tenant, runId),
+    openCallsInside: (tenant, callId) => engine.openCallsInside(tenant, callId),
     pendingOf: (...of) => engine.pendingOf(...of),
     denialsInARow: (...of) => engine.denialsInARow(...of),
     callsOfBatch: (...of) => engine.callsOfBatch(...of),

@@ -51,20 +51,19 @@ function writeCall(prepare: Prepare, seal: RowSeal | undefined, entry: Entry): v
     ...[toolName, agentId, requestedBy, Date.parse(requestedAt), progress],
   );
   prepare('INSERT INTO requests VALUES (?, ?)').run(row.seq, request);
-  for (const outer of outerRuns(row.request))
-    prepare('INSERT INTO nested VALUES (?, ?, ?)').run(row.seq, tenant, outer);
+  for (const outer of outerCalls(row.request))
+    prepare('INSERT INTO nested VALUES (?, ?, ?, ?)').run(row.seq, tenant, outer.runId, outer.callId);
   const { batchId, batchMode } = row.request;
   if (batchMode === 'all-or-nothing' && batchId !== null)
     prepare('INSERT INTO batches VALUES (?, ?, ?, ?, ?)').run(row.seq, tenant, requestedBy, runId, batchId);
 }
 
 /**
- * The other runs of the same principal inside which a call runs. Attack: an agent says that its call runs inside another
- * principal's run, so that it is cancelled, or listed, along with that.
+ * The calls of the same principal inside which a call runs. Attack: an agent says that its call runs inside that of
+ * another principal, so that it is cancelled, or listed, along with it.
  */
-function outerRuns({ runId, requestedBy, chain = [] }: CallRow['request']): ReadonlySet<string> {
-  const own = chain.filter((link) => link.requestedBy === requestedBy && link.runId !== runId);
-  return new Set(own.map((link) => link.runId));
+function outerCalls({ requestedBy, chain = [] }: CallRow['request']) {
+  return chain.filter((link) => link.requestedBy === requestedBy);
 }
 
 /** Writes the approvals that differ from the stored ones; an unchanged approval is the same object. */

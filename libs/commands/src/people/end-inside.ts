@@ -1,0 +1,54 @@
+import { toolCallStream } from '@countersign/contracts';
+import { isCancelled } from '@countersign/domain';
+import type { StepCall } from '@countersign/domain';
+import { sideBySide } from '@countersign/runtime';
+import { callOf } from '../stream/with-tool-call.js';
+import { policyOf } from './end-run.js';
+import { cancelToolCall } from './ask-and-cancel.js';
+import type { OpenCall } from './cancel-run.js';
+import type { CommandPorts } from '../ports.js';
+
+/** The open calls of the same principal inside a call. MUST know every call that was recorded before it was asked. */
+export interface OpenCallsInside {
+  /** @throws ViewsBehindError while the read model lags. */
+  readonly inside: (tenant: string, callId: string) => Promise<readonly OpenCall[]>;
+}
+
+/** The number of calls in memory at once. */
+const atOnce = 32;
+
+/** Cancels the open calls that the same principal has inside a cancelled call. Harmless to repeat. */
+export async function endInside(
+  { commands, openCalls }: { readonly commands: CommandPorts; readonly openCalls: OpenCallsInside },
+  tenant: string,
+  callId: string,
+): Promise<void> {
+  const calls = await openCalls.inside(tenant, callId);
+  await sideBySide(calls, atOnce, (call) => endOne(commands, tenant, call.callId, callId));
+}
+
+/**
+ * The same for calls that were recorded just now. The call around them may have been cancelled since it was looked at, and the
+ * list of the calls inside it made before them. Returns the position of the log afterwards, 0 when there was nothing to do.
+ */
+export async function endIfInsideCancelled(
+  commands: CommandPorts,
+  calls: readonly Pick<StepCall, 'proposal' | 'parent'>[],
+): Promise<number> {
+  let position = 0;
+  for (const { proposal, parent } of calls) {
+    const { tenant, callId, requestedBy } = proposal;
+    if (parent?.call?.request.requestedBy !== requestedBy) continue;
+    const { state, unreadable } = await commands.handler.look(toolCallStream(parent.callId));
+    const call = unreadable === undefined ? callOf(state, tenant) : undefined;
+    if (!isCancelled({ callId: parent.callId, call })) continue;
+    const ended = await endOne(commands, tenant, callId, parent.callId);
+    if (ended.status === 'done') position = Math.max(position, ended.position);
+  }
+  return position;
+}
+
+function endOne(commands: CommandPorts, tenant: string, callId: string, outer: string) {
+  const reason = `the call ${outer}, inside which it would run, was cancelled`;
+  return cancelToolCall(commands, policyOf(tenant), callId, reason, `endInside:${outer}`);
+}
