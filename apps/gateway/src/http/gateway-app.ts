@@ -213,7 +213,8 @@ function knownError({ log }: GatewayPorts, error: unknown): Refusal | undefined 
   if (error instanceof EventTooLargeError) return { code: 'payload-too-large', detail: error.message };
   if (error instanceof EventStoreDamagedError) {
     log.error({ error }, 'the event store is damaged');
-    return { code: 'unavailable', detail: 'the event store is damaged and must be restored' };
+    const where = error.position === undefined ? '' : ` at position ${String(error.position)}`;
+    return { code: 'unavailable', detail: `the event store is damaged${where} and must be restored` };
   }
   if (error instanceof SchemaEngineError) {
     log.error({ error }, 'the check of a schema failed');

@@ -5,7 +5,7 @@ import { ok } from '../answer.js';
 import { oversightCsv } from '../oversight.js';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, answered, queryOf, send, whenOver } from './http-context.js';
+import { actorOf, answered, markOf, queryOf, send, whenOver } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
@@ -34,7 +34,8 @@ export class OversightController {
       send(this.#http, request, reply, ok(report));
       return;
     }
-    sendText(reply, { status: 200, contentType: 'text/csv; charset=utf-8', text: oversightCsv(report) });
+    const headers = Object.entries(markOf(ports)).flat();
+    sendText(reply, { status: 200, contentType: 'text/csv; charset=utf-8', text: oversightCsv(report), headers });
     answered(ports, request, 200);
   }
 }

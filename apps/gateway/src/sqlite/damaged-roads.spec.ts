@@ -18,7 +18,7 @@ let [hurt, whole] = ['', ''];
 let [at, last] = [0, 0];
 
 beforeAll(async () => {
-  world = await openWorld();
+  world = await openWorld({ change: (ports) => ({ ...ports, isLogDamaged: () => at > 0 }) });
   api = createApi(world);
   const asked = await api.pending({ toolName: 'pay' }, { runId: 'hurt' });
   hurt = asked.callId;
@@ -96,4 +96,23 @@ it.each(['', '&runId=hurt', '&callId='])('a stream of events goes on after the d
 it('the oversight figures count what is sound, without the damaged call', async () => {
   const { body } = await ask<OversightReport>('/v1/oversight');
   expect(body.total.decisions).toBe(1);
+});
+
+it('every page says that the log is damaged', async () => {
+  for (const path of [
+    '/v1/oversight',
+    '/v1/oversight?format=csv',
+    '/v1/audit/state',
+    '/v1/audit/events',
+    '/v1/tool-calls',
+  ])
+    expect([path, (await ask(path)).headers.get('countersign-log')]).toEqual([path, 'damaged']);
+});
+
+it('what must be whole is refused, and names the damage', async () => {
+  const { status, body } = await api.send('GET', '/v1/audit/events?values=stored', { as: 'auditor' });
+  expect([status, body['detail']]).toEqual([
+    503,
+    `the event store is damaged at position ${String(at)} and must be restored`,
+  ]);
 });
