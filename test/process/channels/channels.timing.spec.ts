@@ -4,6 +4,7 @@ import { interactive, openVendorServer, slackPress } from '@countersign/channels
 import { cleanUpAfterEach, onCleanup } from '../harness/cleanup.js';
 import { install } from '../harness/standalone.js';
 import type { Installation } from '../harness/standalone.js';
+import { findingsOf } from '../harness/verified-folder.js';
 import { eventually } from '../harness/wait.js';
 import { buttonOf, openReach, pressInSlack, pressInTelegram, webhookSecret } from './reach.js';
 
@@ -91,6 +92,9 @@ describe('standalone with channels', () => {
     ]);
     expect(everything).not.toContain(canary);
     expect(everything).toContain('[masked');
+    await installed.server().stop();
+    // The audit knows the channel and the rights of its people.
+    expect(await findingsOf(installed.dataFolder)).toEqual([]);
   }, 180_000);
 
   test('takes the answers of a Slack app without a public address, whose posts it does not take', async () => {
@@ -169,6 +173,8 @@ describe('standalone with channels', () => {
       state: 'denied',
       responses: [{ respondedBy: 'me', via: 'mail' }],
     });
+    await installed.server().stop();
+    expect(await findingsOf(installed.dataFolder)).toEqual([]);
   }, 180_000);
 
   test('killed between sending and recording: one card comes twice at most, and none is forgotten', async () => {

@@ -34,7 +34,7 @@ export async function folderComplaints(dataFolder: string): Promise<readonly str
 }
 
 /** What an auditor finds, who reads the files without the code that wrote them. Without a key nothing can be proven: exit code 3. */
-async function findingsOf(dataFolder: string): Promise<readonly string[]> {
+export async function findingsOf(dataFolder: string): Promise<readonly string[]> {
   const args = ['audit', 'verify', dataFolder, '--all', '--json'];
   const { code, out, err } = await runCli({ folder: dataFolder, port: 0 }, args);
   if (code === 3) return [];
