@@ -650,6 +650,20 @@ describe('ownership', () => {
     },
   );
 
+  it.each([
+    ['for another folder', { labels: { cwd: '/production' } }, {}],
+    ['of another MCP server', { labels: { cwd: '/staging', mcpServer: 'other' } }, {}],
+    ['in another batch', { labels: { cwd: '/staging' } }, { batchId: 'b' }],
+  ])('refuses a request under the id of a message that was recorded, but %s', async (_, other, batch) => {
+    const here = { ...ports, writeOnly: true };
+    const call = { toolCallId: 'call_1', toolName: 'get_file', arguments: {}, labels: { cwd: '/staging' } };
+    const send = (given: typeof call, more = {}) =>
+      api.requestToolCalls(here, agent, { runId: 'run-1', calls: [given], ...more }, 'same');
+    done(await send(call));
+    done(await send(call));
+    expect(codeOf(await send({ ...call, ...other }, batch))).toBe('tool-call-mismatch');
+  });
+
   it('refuses a repeat with needsApproval after the claim', async () => {
     const callId = await one({ toolName: 'get_file' });
     done(await api.claim(commands, worker, callId, { resolverId: 'w' }, commandId()));

@@ -1,4 +1,11 @@
-import { actionDigest, deriveCallId, toCalledTool, toolCallStream } from '@countersign/contracts';
+import {
+  actionDigest,
+  canonicalJson,
+  deriveCallId,
+  placeLabelsOf,
+  toCalledTool,
+  toolCallStream,
+} from '@countersign/contracts';
 import type { RequestToolCalls } from '@countersign/contracts';
 import { decideStep, isDeniedInCode, isLateQuestion, refusedUnread, toolCallRules } from '@countersign/domain';
 import type { RequestToolCall, StepDecision, ToolCall, ToolCallState } from '@countersign/domain';
@@ -135,14 +142,17 @@ async function settle(
 }
 
 /**
- * The id of a command that is recorded without a read. Other arguments under the same toolCallId give another command
- * id, so the event store, which compares only ids, distinguishes the two.
+ * The id of a command that is recorded without a read. Whatever makes a call another one under the same toolCallId gives
+ * another command id, so the event store, which compares only ids, distinguishes the two. Attack: the same message once more, for another folder.
  */
 function contentId(commandId: string, { call, judgement }: RequestToolCall): string {
-  const { needsApproval, idempotent, clientExecuted, onBehalfOf = '' } = call;
-  const denied = isDeniedInCode(judgement) ? 'denied' : '';
-  const facts = `${[needsApproval, idempotent, clientExecuted].map(Number).join('')}${denied}${onBehalfOf}`;
-  return uuidV5(contentIds, commandId + actionDigest({ ...call, salt: '' }, call.arguments) + facts);
+  const { needsApproval, idempotent, clientExecuted, requestedBy, onBehalfOf = '', batchId, batchMode, labels } = call;
+  const facts = [
+    ...[commandId, actionDigest({ ...call, salt: '' }, call.arguments), placeLabelsOf(labels)],
+    ...[needsApproval, idempotent, clientExecuted, isDeniedInCode(judgement)],
+    ...[requestedBy, onBehalfOf, batchId, batchMode],
+  ];
+  return uuidV5(contentIds, canonicalJson(facts));
 }
 
 const contentIds = '4d0c4f0e-8a53-5d0b-9d67-0a3f5f1c2b9e';
