@@ -38,8 +38,14 @@ const property = /^(?:(Script|sc|General_Category|gc)=)?(\w+)$/;
 /** A flag of other languages by which a dot is a line end, too. */
 const dotAll = /\(\?[a-z]*s[a-z]*[:)-]/;
 
-/** A repetition without a minimum, as Python writes it: in ECMAScript it is a text, or no pattern at all. */
-const countWithoutMinimum = /^,\d+\}/;
+/** A repetition as only other languages write it: without a minimum, or with spaces. In ECMAScript it is a text, or no pattern. */
+const foreignCount = /^(?!\d+(?:,\d*)?\}|\s*\})[\d\s]*(?:,[\d\s]*)?\}/;
+
+/**
+ * A letter that has a meaning behind a backslash in other languages alone, such as `\h`, `\R` and `\Z`. `\k` is a reference to a
+ * named group, which RE2 does not have.
+ */
+const foreignEscape = /^\\[aeg-moqyzACE-OQRT-VX-Z]$/;
 
 /** Half of a character. An emoji as two halves matches in engines that count halves alone. */
 const surrogate = /^\\u[dD][89a-fA-F]/;
@@ -64,9 +70,10 @@ function translated(pattern: string): string | undefined {
   return out;
 }
 
-/** Whether other languages read the token as a class of POSIX or as a repetition, and ECMAScript does not. */
+/** Whether other languages read the token as something else: a class of POSIX, an intersection or a repetition. */
 function isForeign(token: string, rest: string, inClass: boolean): boolean {
-  return inClass ? token === '[' && rest.startsWith(':') : token === '{' && countWithoutMinimum.test(rest);
+  if (!inClass) return token === '{' && foreignCount.test(rest);
+  return (token === '[' && rest.startsWith(':')) || (token === '&' && rest.startsWith('&['));
 }
 
 const tokens =
@@ -96,18 +103,8 @@ function escaped(token: string, inClass: boolean): string | undefined {
       return unicodeProperty(token);
     case 'b':
       return inClass ? '\\x08' : token;
-    // Anchors, quotes and bytes of RE2 that ECMAScript does not have, and a reference to a named group, which RE2 does not have.
-    case 'A':
-    case 'z':
-    case 'Z':
-    case 'Q':
-    case 'E':
-    case 'C':
-    case 'a':
-    case 'k':
-      return undefined;
     default:
-      return token;
+      return foreignEscape.test(token) ? undefined : token;
   }
 }
 
