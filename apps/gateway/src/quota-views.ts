@@ -5,9 +5,9 @@ import type { QuotaFinding } from '@countersign/domain';
 
 /** Each quota that counts a call about which people would be asked, by the history of this moment. */
 export function quotaViews(commands: CommandPorts, tenant: string, call: ExplainedCall): QuotaView[] {
-  const { agentId, requestedBy = null } = call;
+  const { agentId, requestedBy = null, labels = {} } = call;
   // The person who asks for the explanation names the principal and does not prove it.
-  const question = { ...call, callId: '', toolCallId: '', sensitive: [], requestedBy: null };
+  const question = { ...call, labels, callId: '', toolCallId: '', sensitive: [], requestedBy: null };
   // Without a principal the agent is one of its own.
   const asker = { tenant, agentId, principal: requestedBy ?? agentId, namesFreely: requestedBy !== null };
   return quotasOf(commands, asker, question).map(toView);

@@ -11,6 +11,8 @@ export interface PendingCall {
   readonly arguments: JsonObject;
   /** The pointers of the hidden arguments. */
   readonly sensitive: readonly string[];
+  /** To what the arguments are relative. Default: nothing. */
+  readonly labels?: Readonly<Record<string, string>>;
   readonly requestedBy: string;
 }
 

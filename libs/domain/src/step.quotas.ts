@@ -1,5 +1,6 @@
 import type { JsonObject, Refusal } from '@countersign/contracts';
 import { areEqualJson } from './json-equality.js';
+import { otherPlace } from './place.js';
 import { toEpochMs, toStored } from './time.js';
 
 /** How much an agent may ask of people. */
@@ -20,7 +21,9 @@ export interface Question {
   readonly toolName: string;
   readonly arguments: JsonObject;
   readonly hidesValues: boolean;
-  /** A digest of run, tool and arguments: equal for identical calls. */
+  /** To what the arguments are relative. Default: nothing. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** A digest of run, tool, arguments and place: equal for identical calls. */
   readonly identity: string;
   /** The principal that asks, about a call of its own; null for another person, who may not see hidden values. */
   readonly requestedBy: string | null;
@@ -33,6 +36,7 @@ export interface WaitingCall {
   readonly approvalId: string;
   readonly arguments: JsonObject;
   readonly hidesValues: boolean;
+  readonly labels?: Readonly<Record<string, string>>;
   readonly requestedBy: string;
 }
 
@@ -164,7 +168,8 @@ function identicalOf(before: AskedBefore, questions: readonly Question[]): Quota
 
 function isIdentical(question: Question, waiting: WaitingCall): boolean {
   const isOther = question.callId !== waiting.callId;
-  return isOther && mayCompare(question, waiting) && areEqualJson(question.arguments, waiting.arguments);
+  const isHere = otherPlace(waiting.labels ?? {}, question.labels ?? {}) === undefined;
+  return isOther && isHere && mayCompare(question, waiting) && areEqualJson(question.arguments, waiting.arguments);
 }
 
 /** Attack: guesses of another principal's arguments, or of hidden ones. Equality would be knowledge of them. */

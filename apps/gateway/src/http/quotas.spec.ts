@@ -201,6 +201,18 @@ describe('an identical call that waits for people', () => {
     expect((await same('b')).status).toBe(201);
   });
 
+  it('is none for another folder: its arguments mean something else there', async () => {
+    const call = { toolName: 'mail', arguments: { to: 'kim' } };
+    const inFolder = (cwd: string, ...toolCallIds: readonly string[]) =>
+      mail([], { calls: toolCallIds.map((toolCallId) => ({ ...call, toolCallId, labels: { cwd } })) });
+    expect((await inFolder('/staging', 'a')).status).toBe(201);
+    expect((await inFolder('/production', 'b')).status).toBe(201);
+    expect((await inFolder('/staging', 'c')).body.code).toBe('already-pending');
+    expect((await inFolder('/other', 'd', 'e')).body.code).toBe('already-pending');
+    const [identical] = (await explain({ agentId: 'agent', runId: 'run', ...call, labels: { cwd: '/third' } })) ?? [];
+    expect(identical).toMatchObject({ used: 0, identical: null });
+  });
+
   it('is found under another agent name of the same token', async () => {
     await same('a', { agentId: 'name-1' });
     expect((await same('b', { agentId: 'name-2' })).body.code).toBe('already-pending');

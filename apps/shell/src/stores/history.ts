@@ -27,8 +27,8 @@ export function createHistory(
       const page = readModel.listApprovals(tenant, { ...of, limit: comparedMax });
       if (page.status !== 'page' || page.nextCursor !== null) return null;
       return page.rows.map(({ call: { request }, approval: { approvalId } }) => {
-        const { callId, toolCallId, arguments: args, sensitive, requestedBy } = request;
-        return { callId, toolCallId, approvalId, arguments: args, sensitive, requestedBy };
+        const { callId, toolCallId, arguments: args, sensitive, labels, requestedBy } = request;
+        return { callId, toolCallId, approvalId, arguments: args, sensitive, labels, requestedBy };
       });
     },
   };

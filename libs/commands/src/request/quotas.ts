@@ -1,4 +1,4 @@
-import { hiddenValues, jcsDigest } from '@countersign/contracts';
+import { hiddenValues, jcsDigest, placeLabelsOf } from '@countersign/contracts';
 import type { RequestToolCalls } from '@countersign/contracts';
 import { quotaFindings } from '@countersign/domain';
 import type {
@@ -83,14 +83,15 @@ export function inTurnOfBatch<T>(
 /** The call of a question. `requestedBy`: null for a person who may not see its hidden values. */
 export type AskedAbout = Pick<
   ToolCallProposal,
-  'callId' | 'toolCallId' | 'runId' | 'toolName' | 'arguments' | 'sensitive'
+  'callId' | 'toolCallId' | 'runId' | 'toolName' | 'arguments' | 'sensitive' | 'labels'
 > & { readonly requestedBy: string | null };
 
 /** A call as a question in front of the quotas. */
 export function questionOf({ runId, sensitive, ...call }: AskedAbout): Question {
-  const { callId, toolCallId, toolName, arguments: args, requestedBy } = call;
-  const identity = jcsDigest({ runId, toolName, arguments: args });
-  return { callId, toolCallId, toolName, arguments: args, requestedBy, identity, hidesValues: hides(call, sensitive) };
+  const { callId, toolCallId, toolName, arguments: args, requestedBy, labels } = call;
+  const identity = jcsDigest({ runId, toolName, arguments: args, place: placeLabelsOf(labels) });
+  const hidesValues = hides(call, sensitive);
+  return { callId, toolCallId, toolName, arguments: args, requestedBy, labels, identity, hidesValues };
 }
 
 /** Counts what was asked before these questions of one run. Null where the policy has no quotas, or nothing is asked. */
