@@ -11,7 +11,8 @@ export const componentWords: Readonly<Record<string, string>> = {
   ClaimDigestInput: 'All that the digest of a call covers except the arguments.',
   ClaimExecution: 'A worker claims the execution of a call.',
   CreateGrant: 'The terms of a standing grant.',
-  CreateGrantMatch: 'Which arguments a covered call has: exactly some, those that satisfy an expression, or any.',
+  CreateGrantMatch:
+    'Which arguments a covered call has: exactly some, those that satisfy an expression, or any. One of the members `digest`, `when` and `any` is there.',
   DecisionAnswer: 'Gives a result in place of the tool, which does not run.',
   DecisionApprove: 'The proposal runs as it is.',
   DecisionDeny: 'The proposal does not run.',
@@ -20,7 +21,7 @@ export const componentWords: Readonly<Record<string, string>> = {
   EraseSubject: 'Whose values to erase.',
   ExplainedCall: 'A call that the policy explains. Nothing is recorded.',
   ExplainedCallRun: 'What expressions see of the run.',
-  GrantMatch: 'Which arguments a covered call has.',
+  GrantMatch: 'Which arguments a covered call has. One of the members `digest`, `when` and `any` is there.',
   GrantMatchWhen: 'Arguments that satisfy an expression.',
   GrantPreviewCall: 'A recorded call that the grant would have covered.',
   GrantState: 'The state of a grant. `pending`: it waits for a second person.',
