@@ -81,7 +81,7 @@ export default {
     // These assert durations, so each of them has the machine to itself.
     { ...project('timing', ['<rootDir>/test/process/**/*.timing.spec.ts']), ...built, ...withoutCoverage },
   ],
-  // What a spec has loaded stays in the heap of its worker: in a full one every collection is slow.
+  // In a full heap every collection is slow. The environment keeps it smaller (test/node-environment.mjs); this is for what that cannot free.
   workerIdleMemoryLimit: '600MB',
   testSequencer: '<rootDir>/test/longest-first.mjs',
   reporters: ['default', '<rootDir>/test/totals-reporter.mjs'],

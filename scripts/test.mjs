@@ -161,6 +161,8 @@ function jest(args, env = {}) {
       '--disable-warning=ExperimentalWarning',
       // Its workers inherit it. Each spec loads its modules again: with the usual 16 MB a tenth of a worker's time is the collector's.
       '--max-semi-space-size=64',
+      // For test/node-environment.mjs, which collects what earlier specs have loaded.
+      '--expose-gc',
       join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
       ...args,
       ...(process.env.CI ? [] : ['--passWithNoTests']),
