@@ -57,24 +57,32 @@ export function createSpilledIds(perPass = 1_048_576): SpilledIds {
 }
 
 /** The starts of the ids that begin with the same 64 bits as another one. A pass looks at one part of them. */
-function* repeatedStarts(chunks: Iterable<Buffer>, passes: number, pass: number): Iterable<number> {
+function repeatedStarts(chunks: Iterable<Buffer>, passes: number, pass: number): readonly number[] {
   let words = new Uint32Array(2 * 65_536);
   let count = 0;
   for (const bytes of chunks) {
-    for (let at = 1; at < bytes.length; at += recordBytes) {
-      const word = bytes.readUInt32LE(at);
-      if (word % passes !== pass) continue;
-      if (count === words.length) words = grown(words);
-      words[count] = word;
-      words[count + 1] = bytes.readUInt32LE(at + 4);
-      count += 2;
-    }
+    while (count + (2 * bytes.length) / recordBytes > words.length) words = grown(words);
+    count = gather(bytes, passes, pass, words, count);
   }
   new BigUint64Array(words.buffer, 0, count / 2).sort();
+  const starts: number[] = [];
   for (let at = 2; at < count; at += 2) {
     const isRepeated = words[at] === words[at - 2] && words[at + 1] === words[at - 1];
-    if (isRepeated) yield startOf(words[at], words[at + 1]);
+    if (isRepeated) starts.push(startOf(words[at], words[at + 1]));
   }
+  return starts;
+}
+
+/** A loop of its own, outside of a generator, makes no garbage. Returns how many words there are then. */
+function gather(bytes: Buffer, passes: number, pass: number, words: Uint32Array, count: number): number {
+  let end = count;
+  for (let at = 1; at < bytes.length; at += recordBytes) {
+    if ((bytes[at] ?? 0) % passes !== pass) continue;
+    words[end] = bytes.readUInt32LE(at);
+    words[end + 1] = bytes.readUInt32LE(at + 4);
+    end += 2;
+  }
+  return end;
 }
 
 function grown(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
