@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Provider } from 'oidc-provider';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../process/harness/cleanup.js';
+import { findingsOf } from '../process/harness/verified-folder.js';
 import { freePort } from '../ports.js';
 import { openPage, openWorld, rowOf, useBrowser } from './harness/inbox.js';
 
@@ -126,6 +127,7 @@ describe('signing in at an OpenID Connect provider', () => {
       state: 'approved',
       approval: { responses: [{ respondedBy: `${issuer}#alice`, via: 'inbox' }] },
     });
+    expect(await findingsOf(world.dataFolder)).toEqual([]);
   });
 
   it('gives a person without a role that we know no rights at all', async () => {
