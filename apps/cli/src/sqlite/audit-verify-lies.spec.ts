@@ -8,7 +8,7 @@ import type { NewEvent, StoredEvent } from '@countersign/contracts';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import { createLog, systemClock } from '@countersign/runtime';
 import { createCliRun } from '../testing/cli-run.js';
-import { meddle } from '../testing/meddle.js';
+import { meddle } from './meddle.js';
 
 let folder: string;
 beforeEach(() => {

@@ -9,7 +9,7 @@ import { createSystemIds, sleep, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { openStandalone, readStandaloneConfig } from '@countersign/standalone';
 import { createCliRun } from '../testing/cli-run.js';
-import { meddle } from '../testing/meddle.js';
+import { meddle } from './meddle.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-rights-'));
 const [data, tokensFile, policyFile] = ['data', 'tokens.json', 'policy.yaml'].map((name) => join(folder, name)) as [

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { chainAfter, firstChain, leafOf } from '../sqlite/stored-chain.js';
-import type { LogRow } from '../sqlite/stored-chain.js';
+import { chainAfter, firstChain, leafOf } from './stored-chain.js';
+import type { LogRow } from './stored-chain.js';
 
 /** The owner of a data folder changes the database of the log, and computes every hash of the store again. */
 export function meddle(folder: string, sql: string): void {
