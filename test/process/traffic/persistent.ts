@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Http, HttpAnswer, HttpRequest } from '../harness/http.js';
 
 /** A busy machine may be killed several times before it gets to a request. */
-const patienceMs = 180_000;
+const patienceMs = 600_000;
 /** Expected of a process that is stopping or starting; any other 5xx is a fault of ours. */
 const unavailable = 503;
 
