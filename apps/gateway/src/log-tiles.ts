@@ -55,11 +55,11 @@ export async function tenantNamed(tiles: LogTiles, name: string): Promise<string
   return tenants.find((tenant) => tenant === name) ?? tenants.find((tenant) => encodeTenant(tenant) === name);
 }
 
-const openPath = /^\/v1\/log\/~[^/]+\/(?:checkpoint|key-changes|tile\/[0-9]{1,2}\/[x0-9/]+(?:\.p\/[0-9]+)?)$/;
+const openPath = /^\/v1\/log\/~[^/]+\/(?:checkpoint|tile\/[0-9]{1,2}\/[x0-9/]+(?:\.p\/[0-9]+)?)$/;
 
 /**
- * Returns whether a request needs no token: it reads a checkpoint, the changes of the key that signs it, or a tile of hashes, which
- * the operator opened.
+ * Returns whether a request needs no token: it reads a checkpoint or a tile of hashes, which the operator opened. The changes of the
+ * log key have an entry each, so they need one.
  */
 export function isOpenLogRead(open: LogPublic | undefined, method: string, path: string): boolean {
   return open === 'hashes' && (method === 'GET' || method === 'HEAD') && openPath.test(path);

@@ -149,7 +149,8 @@ describe('hashes that the operator opened', () => {
     expect(tile).toMatchObject({ status: 200, headers: { 'cache-control': 'public, max-age=31536000, immutable' } });
     expect((await get('/v1/log/~default/tile/0/001.p/44', null, open)).status).toBe(200);
     expect((await get('/v1/log/~a%20b/checkpoint', null, open)).status).toBe(200);
-    expect((await get('/v1/log/~default/key-changes', null, open)).bytes.toString()).toBe('{"index":4}\n');
+    // It has an entry.
+    expect((await get('/v1/log/~default/key-changes', null, open)).status).toBe(401);
     expect((await get('/v1/log/key-changes', null, open)).status).toBe(401);
     expect((await get('/v1/log/~a%2520b/tile/0/000', null, open)).bytes.equals(hashesOf('a b', 256))).toBe(true);
     for (const path of [

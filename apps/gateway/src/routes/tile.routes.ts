@@ -43,7 +43,6 @@ export const tileRoutes = {
     tag: 'Events and audit',
     summary: 'Read the changes of the key of the log of a tenant that is named',
     roles: ['auditor'],
-    mayBeOpen: true,
     stream: 'text/plain',
     streamed: keyChangesFile,
     codes: ['not-found', 'not-supported'],
