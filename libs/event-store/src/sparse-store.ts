@@ -1,6 +1,6 @@
 import { QuestionRefusedError } from '@countersign/contracts';
 import type { LogEvent } from '@countersign/contracts';
-import type { EventStore } from './event-store.js';
+import type { EventStore, SoundReads } from './event-store.js';
 
 /** The distance between two positions. */
 const gap = 10;
@@ -18,6 +18,10 @@ export function createSparseStore(store: EventStore): EventStore {
       throw new QuestionRefusedError(`no event is at position ${String(after)}`);
     return Math.ceil(after / gap);
   };
+  const spreadReads = ({ readStream, readAll }: SoundReads): SoundReads => ({
+    readStream: async (...given) => spread(await readStream(...given)),
+    readAll: async (after, limit) => spread(await readAll(await placeOf(after), limit)),
+  });
   return {
     ...store,
     append: async (...given) => {
@@ -26,8 +30,8 @@ export function createSparseStore(store: EventStore): EventStore {
         ? { ...result, position: result.position * gap, events: spread(result.events) }
         : result;
     },
-    readStream: async (...given) => spread(await store.readStream(...given)),
-    readAll: async (after, limit) => spread(await store.readAll(await placeOf(after), limit)),
+    ...spreadReads(store),
+    ...(store.sound && { sound: spreadReads(store.sound) }),
     subscribe: (after, handler) =>
       store.subscribe(Math.ceil(after / gap), { ...handler, onEvents: (events) => handler.onEvents(spread(events)) }),
     head: async () => (await store.head()) * gap,
