@@ -96,7 +96,7 @@ function startOf(word = 0, next = 0): number {
   return word * 2 ** 21 + (next >>> 11);
 }
 
-/** Of the ids with one of these starts, those that several events have. */
+/** The ids that several events have, among those that begin with one of `starts`. */
 function* repeatedOf(chunks: Iterable<Buffer>, starts: ReadonlySet<number>): Iterable<RepeatedId> {
   const known = new Map<string, number>();
   for (const bytes of chunks) {

@@ -144,7 +144,7 @@ async function tellTheStory(): Promise<void> {
 
 const run = createCliRun({});
 
-/** What the judge finds, and what it lists as unproven. */
+/** The findings of the judge, and what it lists as unproven. */
 async function verified(source: string) {
   const { code, out } = await run('audit', 'verify', source, '--all', '--json');
   const lines = out

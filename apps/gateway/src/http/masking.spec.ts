@@ -281,7 +281,7 @@ describe('an edit that keeps a hidden value next to a guess', () => {
     expect((await edit([kept!, '4711'])).body.code).toBe('invalid-arguments');
     const look = { revealedBy: 'ann', pointers: ['/codes/0'] };
     expect(await revealed()).toMatchObject([look]);
-    // What is refused for another reason is refused before anything is compared, and tells nothing.
+    // A refusal for another reason comes before anything is compared, so it tells nothing.
     const stale = { actionDigest: `sha256:${'0'.repeat(64)}` };
     expect((await edit([kept!, '4711'], stale)).body.code).toBe('digest-mismatch');
     expect((await edit(['1', '1'])).body.code).toBe('invalid-arguments');

@@ -14,7 +14,7 @@ it('a request that does not arrive in time gets 503 and may be sent again', asyn
   let received = '';
   socket.on('data', (data) => (received += data.toString()));
   const ended = new Promise((resolve) => socket.once('close', resolve));
-  // As Node does when its limit has passed.
+  // Node emits this when its limit has passed.
   const late = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
   fastify.server.emit('clientError', late, await accepted);
   await ended;
