@@ -38,6 +38,20 @@ export const floorsLint = [
       'no-restricted-syntax': ['error', ...inputs, ...outcomes],
     },
   },
+  {
+    name: 'floors/store-wrappers',
+    files: ['apps/*/src/**/*.ts', 'libs/event-store/src/**/*.ts'],
+    ignores: [...tests, ...pure.map(({ unit }) => `${unit}/src/**`)],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        ...say(
+          'Other reads pass around this wrapper: name every way in which events leave a store (storeOver).',
+          'ObjectExpression:has(> SpreadElement):has(> Property[key.name=/^(readStream|readAll)$/])',
+        ),
+      ],
+    },
+  },
   { name: 'floors/edge', files: edges, ignores: tests, rules: { 'no-restricted-syntax': ['error', ...inputs] } },
   {
     name: 'floors/app-factories',

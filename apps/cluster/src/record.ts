@@ -42,7 +42,8 @@ export async function openRecord(
     const named = { tokens: tokensFile, policy: policyFile, channels: channelsFile, tools: toolsFile, ...ownFiles };
     const digests = Object.entries(named).map(([name, file]) => [name, digestOfFile(file)] as const);
     const ofReceipts = receipts === undefined ? {} : { receipts: digestOfReceiptKeys(receipts?.keys()) };
-    await noteStart(system, { role, files: { ...Object.fromEntries(digests), ...ofReceipts } });
+    const isJudgedBy = role === 'ledger' || role === 'notifier';
+    await noteStart(system, { role, files: { ...Object.fromEntries(digests), ...ofReceipts }, isJudgedBy });
   });
   return system;
 }

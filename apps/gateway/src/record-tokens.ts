@@ -108,7 +108,8 @@ function partsOf(difference: Difference): Part[] {
 
 /**
  * The entries that may count before a change is recorded: what was removed ends at once, what was added waits. Attack: an
- * operator gives himself a right for a moment, while the event store cannot be written.
+ * operator gives himself a right for a moment, while the event store cannot be written. A request names the owner of its agent as
+ * it is recorded, so another owner waits too.
  */
 export function withoutNewRights(
   next: readonly ParsedEntry[],
@@ -123,11 +124,11 @@ export function withoutNewRights(
 }
 
 function common(entry: ParsedEntry, old: ParsedEntry): ParsedEntry {
-  const { owner = old.owner, maxAssurance = 'high' } = entry;
-  const { maxAssurance: before = 'high' } = old;
+  const { owner: _later, maxAssurance = 'high', ...rest } = entry;
+  const { owner, maxAssurance: before = 'high' } = old;
   const isLimited = entry.maxAssurance !== undefined || old.maxAssurance !== undefined;
   return {
-    ...entry,
+    ...rest,
     roles: entry.roles.filter((role) => old.roles.includes(role)),
     groups: entry.groups.filter((group) => old.groups.includes(group)),
     agentIds: entry.agentIds.filter((glob) => old.agentIds.includes(glob)),

@@ -1,6 +1,8 @@
 import { QuestionRefusedError } from '@countersign/contracts';
 import type { LogEvent } from '@countersign/contracts';
 import type { EventStore, SoundReads } from './event-store.js';
+import { storeOver } from './store-over.js';
+import type { EventWays } from './store-over.js';
 
 /** The distance between two positions. */
 const gap = 10;
@@ -22,8 +24,7 @@ export function createSparseStore(store: EventStore): EventStore {
     readStream: async (...given) => spread(await readStream(...given)),
     readAll: async (after, limit) => spread(await readAll(await placeOf(after), limit)),
   });
-  return {
-    ...store,
+  const ways: EventWays = {
     append: async (...given) => {
       const result = await store.append(...given);
       return result.status === 'committed'
@@ -31,9 +32,10 @@ export function createSparseStore(store: EventStore): EventStore {
         : result;
     },
     ...spreadReads(store),
-    ...(store.sound && { sound: spreadReads(store.sound) }),
+    sound: store.sound && spreadReads(store.sound),
+    lossOf: store.lossOf,
     subscribe: (after, handler) =>
       store.subscribe(Math.ceil(after / gap), { ...handler, onEvents: (events) => handler.onEvents(spread(events)) }),
-    head: async () => (await store.head()) * gap,
   };
+  return storeOver(store, ways, { head: async () => (await store.head()) * gap });
 }

@@ -7,7 +7,8 @@ import {
 } from '@countersign/contracts';
 import type { LogEvent, UnreadableEvent, UnreadableStream } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
-import type { EventStore } from './event-store.js';
+import type { EventStore, SoundReads } from './event-store.js';
+import { storeOver } from './store-over.js';
 
 /** The streams that forbid what they cover, because an event in them cannot be read: it may be a restriction. */
 export interface Forbidding {
@@ -76,22 +77,27 @@ export function createUnreadableWatch(log: Log): UnreadableWatch {
     if (loss !== undefined) look([loss]);
     return loss;
   };
+  const looking = ({ readStream, readAll }: SoundReads): SoundReads => ({
+    readStream: async (...given) => look(await readStream(...given)),
+    readAll: async (...given) => look(await readAll(...given)),
+  });
   return {
-    over: (store) => ({
-      ...store,
-      append: async (stream, ...given) => {
-        const result = await store.append(stream, ...given);
-        if (result.status === 'committed' && lastReplacesAll(stream) && isNews({ stream, ...result })) {
-          takeUp(stream, store.clock.now());
-        }
-        return result;
-      },
-      ...(store.lossOf && { lossOf: async (stream: string) => lookAtLoss(await store.lossOf?.(stream)) }),
-      readStream: async (...given) => look(await store.readStream(...given)),
-      readAll: async (...given) => look(await store.readAll(...given)),
-      subscribe: (after, handler) =>
-        store.subscribe(after, { ...handler, onEvents: (events) => handler.onEvents(look(events)) }),
-    }),
+    over: (store) =>
+      storeOver(store, {
+        append: async (stream, ...given) => {
+          const result = await store.append(stream, ...given);
+          if (result.status === 'committed' && lastReplacesAll(stream) && isNews({ stream, ...result })) {
+            takeUp(stream, store.clock.now());
+          }
+          return result;
+        },
+        lossOf: store.lossOf && (async (stream) => lookAtLoss(await store.lossOf?.(stream))),
+        ...looking(store),
+        // Events that only auditors meet are told of as well.
+        sound: store.sound && looking(store.sound),
+        subscribe: (after, handler) =>
+          store.subscribe(after, { ...handler, onEvents: (events) => handler.onEvents(look(events)) }),
+      }),
     know: (streams) => {
       for (const one of streams) if (isNews(one)) add(one);
     },

@@ -28,10 +28,10 @@ interface Line {
 }
 
 /** Verifies against an honest key and an honest checkpoint of these events. */
-async function verified(source: string, events: readonly StoredEvent[]) {
+async function verified(source: string, events: readonly StoredEvent[], ...more: readonly string[]) {
   const keys = join(folder, 'keys.txt');
   writeFileSync(keys, formatVkey(testSigner.key));
-  const args = ['audit', 'verify', source, '--vkey', keys, '--since', honestCheckpoint(events), '--json'];
+  const args = ['audit', 'verify', source, '--vkey', keys, '--since', honestCheckpoint(events), '--json', ...more];
   const { code, out } = await run(...args);
   const lines = out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
   return { code, findings: lines.filter(({ ok }) => ok === false) };
@@ -66,6 +66,14 @@ describe('countersign audit verify of a data folder does not prove', () => {
     expect(code).toBe(1);
     const detail = 'the event at index 0 has the same id';
     expect(findings).toContainEqual(expect.objectContaining({ check: 'order', index: 3, detail }));
+  });
+
+  it('the end of a call in the log of another tenant', async () => {
+    const events = await recorded();
+    meddle(folder, `UPDATE events SET metadata = json_set(metadata, '$.tenant', 'ghost') WHERE position = 5`);
+    const { code, findings } = await verified(folder, events.slice(0, 4), '--tenant', 'default');
+    expect(code).toBe(1);
+    expect(findings).toMatchObject([{ check: 'order', detail: expect.stringContaining('says "ghost"') as unknown }]);
   });
 
   it('a row without a position, to which its stream alone leads', async () => {

@@ -196,6 +196,11 @@ describe('countersign audit verify of a folder that a server wrote', () => {
     ['a chat that nobody configured', 'ApprovalResponded', 'bob', `'$.credential', 'slack:T1:U1'`, 'channel of slack'],
     ['a person who is no admin', 'SubjectErased', 'boss', `'$.erasedBy', 'alice'`, 'not of alice'],
     ['a grant of another', 'GrantRevoked', 'boss', `'$.revokedBy', 'bob'`, 'not of bob'],
+    ['a vote of the service', 'ApprovalResponded', 'bob', `'$.respondedBy', 'countersign'`, 'not of countersign'],
+    ['more assurance', 'ApprovalResponded', 'bob', `'$.via', 'mcp', '$.assurance', 'medium'`, 'gives less assurance'],
+    ['a passkey that signed nothing', 'ApprovalResponded', 'bob', `'$.credential', 'passkey:x'`, 'has signed nothing'],
+    ['a request of a person', 'ToolCallRequested', 'agent', `'$.requestedBy', 'dora'`, 'gave dora the role agent'],
+    ['an owner that the agent has not', 'ToolCallRequested', 'agent', `'$.owner', 'dora'`, 'agent agent of dora'],
     ['a cancellation of another', 'ToolCallCancelled', 'boss', `'$.cancelledBy', 'alice'`, 'not of alice'],
   ])('finds %s', async (_, type, member, change, why) => {
     const copy = mkdtempSync(join(folder, 'copy-'));

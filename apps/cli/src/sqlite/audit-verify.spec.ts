@@ -212,6 +212,7 @@ describe('countersign audit verify of an export', () => {
     const other = {
       ...log[0],
       position: 159,
+      stream: 'policy-b',
       eventId: 'other',
       metadata: { ...(log[0]?.metadata as object), tenant: 'b' },
     } as StoredEvent;

@@ -13,24 +13,30 @@ export interface StartedProcess {
   readonly files: Readonly<Record<string, string | null>>;
   /** The digest of the root key, where the process has it. */
   readonly rootKey?: string | undefined;
+  /** The start must be recorded before anything else, because the audit judges the records of this role by it. Default: false. */
+  readonly isJudgedBy?: boolean;
 }
 
 /**
  * Records the start, and a root key that is another one than at the start before; later, where the store cannot be written
  * now, because a process with a full disk still serves reads.
  */
-export async function noteStart(system: SystemLog, { role, files, rootKey }: StartedProcess): Promise<void> {
+export async function noteStart(
+  system: SystemLog,
+  { role, files, rootKey, isJudgedBy = false }: StartedProcess,
+): Promise<void> {
   const { rootKey: before } = await system.recorded(processTenant);
   const digests = { ...files, rootKey: rootKey ?? null };
   const known = Object.entries(digests).flatMap(([name, digest]) => (digest === null ? [] : [[name, digest]]));
-  await recordOrNote(system, () => ({
+  const started = (): SystemEventBody => ({
     type: 'ProcessStarted',
     data: {
       ...{ role, version, commit },
       files: Object.fromEntries(known) as Record<string, string>,
       startedAt: system.now(),
     },
-  }));
+  });
+  await (isJudgedBy ? system.record(processTenant, started()) : recordOrNote(system, started));
   if (rootKey === undefined || before === undefined || before === rootKey) return;
   await recordOrNote(system, () => ({
     type: 'KeysRotated',

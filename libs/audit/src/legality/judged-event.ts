@@ -51,11 +51,18 @@ export type Unproven =
   | 'ended-votes'
   | 'grant-condition'
   | 'older-rules'
+  | 'set-back'
   | RightsUnproven;
 
-/** Why the rights of a person could not be compared with the log of record. */
+/** Why the rights of a person or a program could not be compared with the log of record. */
 export type RightsUnproven =
-  'unrecorded-rights' | 'provider-rights' | 'notifier-rights' | 'no-credential' | 'late-record';
+  | 'unrecorded-rights'
+  | 'provider-rights'
+  | 'notifier-rights'
+  | 'ledger-rights'
+  | 'no-credential'
+  | 'late-record'
+  | 'other-time';
 
 /** The judge's word about one event. */
 export interface Judgement {

@@ -237,6 +237,31 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
       .respond('alice', { decision: { type: 'deny' }, resolution: 'denied', reason: '\u200b\u3164' }),
   ],
   ['the requester who approves', 'four-eyes', asked.respond('agent')],
+  ['the requester who approves with an invisible character in the name', 'four-eyes', asked.respond('ag\u200bent')],
+  ['the requester who approves with letters of double width', 'four-eyes', asked.respond('\uff21\uff27ent')],
+  [
+    'an erasure in a stream that is none of its subject',
+    'stream',
+    story().append('notes', 'SubjectErased', {
+      ...{
+        subject: 's',
+        keys: [],
+        calls: 0,
+        values: 0,
+        clearValues: 0,
+        erasedBy: 'alice',
+        erasedAt: minute(1),
+        reason: null,
+      },
+    }),
+  ],
+  [
+    'the end of a run in a stream that no process looks at',
+    'stream',
+    story().append('notes', 'RunCancelled', {
+      ...{ runId: 'run', callIds: [], reason: 'r', cancelledBy: 'alice', cancelledAt: minute(1) },
+    }),
+  ],
   [
     'the person for whom the agent acts, who approves',
     'four-eyes',
@@ -571,7 +596,7 @@ describe('the judge of legality', () => {
     const log = story().policy().request({}, old);
     const legality = createLegality(new Map());
     const judged = log.events.map((stored) => legality.judge(readStored(stored) as JudgedEvent));
-    expect(judged.map(({ unproven }) => unproven)).toEqual([[], ['older-rules']]);
+    expect(judged.map(({ unproven }) => unproven)).toEqual([[], ['older-rules', 'unrecorded-rights']]);
   });
 
   it('says where sealed values keep it from computing a digest', () => {
@@ -579,7 +604,7 @@ describe('the judge of legality', () => {
     const { events } = story().request({ arguments: { ...args, amount: '[sealed]' }, salt: '[sealed]' }, { sealed });
     const event = readStored(events[0] as (typeof events)[number]);
     expect('unreadable' in event ? event : createLegality(new Map()).judge(event)).toEqual({
-      ...{ illegal: [], unproven: ['sealed-values'] },
+      ...{ illegal: [], unproven: ['sealed-values', 'unrecorded-rights'] },
     });
   });
 

@@ -6,7 +6,9 @@ import { judgeBatch, judgeGrant, judgePlain, judgePolicy } from './other-streams
 import { judgePasskeys } from './passkeys.js';
 import { judgeRights } from '../rights/judge-rights.js';
 import { createRightsRecord } from '../rights/record.js';
+import { graceMs } from '../rights/timeline.js';
 import type { KnownStream, KnownStreams, StreamState } from './streams.js';
+import { storedAfter } from './times.js';
 
 /** Judges a log, event by event, in the order of the log. */
 export interface Legality {
@@ -23,13 +25,15 @@ export interface Legality {
  * the design. It asserts that nothing ran without the people, the rule or the grant that let exactly that run; that an
  * approval ends once, by enough people who were asked and are not its requester; that claims have rising numbers, and
  * one runs at a time; and that digests and versions are those of their content. It asserts too that each act of a person is
- * one of the credential that it names, with the roles and the groups that the log of record gives the person.
+ * one of the credential that it names, with the roles and the groups that the log of record gives the person; and that requests
+ * and claims are of programs that may make them.
  */
 export function createLegality(streams: KnownStreams): Legality {
   const cited = new Set<string>();
   const recorded = new Set<string>();
   const rights = createRightsRecord();
   let newest = 1;
+  const isSetBack = createSetBack();
   return {
     judge: (event) => {
       const known = streams.get(event.stream);
@@ -45,7 +49,7 @@ export function createLegality(streams: KnownStreams): Legality {
       const isOlder = event.writtenAs < newest && state?.kind === 'call';
       newest = Math.max(newest, event.writtenAs);
       notePolicies(event, cited, recorded);
-      const ofPerson = judgeRights(event, rights);
+      const ofPerson = judgeRights(event, rights, known?.state);
       if (broken === undefined) rights.take(event);
       const isLeaning = streamsBehind(event).some((stream) => streams.get(stream)?.state?.kind === 'set-aside');
       return {
@@ -55,6 +59,7 @@ export function createLegality(streams: KnownStreams): Legality {
           ...optionally('leans-on-set-aside', isLeaning),
           ...optionally('older-rules', isOlder),
           ...ofPerson.unproven,
+          ...optionally('set-back', isSetBack(event)),
         ],
       };
     },
@@ -65,6 +70,15 @@ export function createLegality(streams: KnownStreams): Legality {
       return { illegal: misplaced, unproven: [] };
     },
     unrecordedPolicies: () => [...cited].filter((version) => !recorded.has(version)),
+  };
+}
+
+/** Attack: a change of rights is recorded with a time far ahead, so that what it ended counts until then. */
+function createSetBack(): (event: Pick<JudgedEvent, 'recordedAt'>) => boolean {
+  let latest = '';
+  return ({ recordedAt }) => {
+    if (recordedAt > latest) latest = recordedAt;
+    return (storedAfter(recordedAt, graceMs) ?? '') < latest;
   };
 }
 

@@ -1,9 +1,18 @@
 import type { CountedVote } from './call-state.js';
 
-/** A name as it is compared: channels differ in case and in blanks around it. */
+/**
+ * A name as it is compared: channels differ in case and in blanks around it. Attack: a second name of a person that looks the same,
+ * so that they answer their own request, or have two votes.
+ */
 export function compared(name: string): string {
-  return name.trim().toLowerCase();
+  const seen = plain.test(name) ? name : name.normalize('NFKC').replace(unseen, '');
+  return seen.trim().toLowerCase();
 }
+
+const plain = /^[ -~]*$/;
+
+/** Characters that no reader sees. */
+const unseen = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Returns whether two names are one. */
 export function isSameName(one: string, other: string): boolean {

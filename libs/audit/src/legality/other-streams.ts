@@ -1,4 +1,4 @@
-import { systemEventTypes } from '@countersign/contracts';
+import { isRunCancellationStream, subjectStream, systemEventTypes } from '@countersign/contracts';
 import type { GrantTerms } from '@countersign/contracts';
 import { digestOf } from './digests.js';
 import { illegal, isCallType, isSealedAt } from './judged-event.js';
@@ -44,6 +44,7 @@ function granted(event: JudgedEvent, grant: GrantState | undefined): Next<GrantS
     kind: 'grant',
     status: isProposed ? 'pending' : 'active',
     createdBy,
+    confirmedBy: null,
     toolName,
     expiresAt,
     usesMax,
@@ -65,7 +66,7 @@ function confirmed(event: JudgedEvent, grant: GrantState): Next<GrantState> {
   if (grant.status !== 'pending') return illegal('grant', `a grant that is ${grant.status} waits for no person`);
   if (isSameName(confirmedBy, grant.createdBy)) return illegal('four-eyes', `${confirmedBy} confirms their own grant`);
   if (hasCome(grant.expiresAt, confirmedAt)) return illegal('deadline', 'the grant had expired');
-  return { ...grant, status: 'active' };
+  return { ...grant, status: 'active', confirmedBy };
 }
 
 function used(event: JudgedEvent, grant: GrantState): Next<GrantState> {
@@ -142,6 +143,11 @@ export function judgePlain({ type, stream, data, metadata }: JudgedEvent): Next<
       ? { kind: 'plain' }
       : illegal('stream', 'its tenant or its process is not that of its stream');
   }
-  const decides = isCallType(type) || /^(?:Grant|Batch|Policy|ShadowPolicy|Passkey)/.test(type);
+  const { subject } = data as { readonly subject?: string };
+  // Attack: an erasure, or the end of a run, is recorded where nothing comes of it.
+  const isElsewhere =
+    (type === 'SubjectErased' && stream !== subjectStream(String(subject))) ||
+    (type === 'RunCancelled' && !isRunCancellationStream(stream));
+  const decides = isElsewhere || isCallType(type) || /^(?:Grant|Batch|Policy|ShadowPolicy|Passkey)/.test(type);
   return decides ? illegal('stream', `an event of the type ${type} has no place in this stream`) : { kind: 'plain' };
 }

@@ -5,6 +5,8 @@ export interface GrantState {
   readonly kind: 'grant';
   readonly status: 'pending' | 'active' | 'revoked';
   readonly createdBy: string;
+  /** The second person; null: it needed none so far. */
+  readonly confirmedBy: string | null;
   readonly toolName: string;
   readonly expiresAt: string;
   readonly usesMax: number;

@@ -1,6 +1,8 @@
 /** Returns whether a text is a time as it is stored. Only such times sort as texts. */
 export function isStoredTime(text: string): boolean {
-  return /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/.test(text);
+  const at = text.length === 'YYYY-MM-DDTHH:mm:ss.sssZ'.length ? Date.parse(text) : NaN;
+  // Attack: a day that is in no month, which programs read differently.
+  return !Number.isNaN(at) && new Date(at).toISOString() === text;
 }
 
 /** The stored time `ms` milliseconds after a stored time; null for `never`. */

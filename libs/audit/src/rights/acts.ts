@@ -1,7 +1,8 @@
 import type { EventType } from '@countersign/contracts';
 import type { JudgedEvent } from '../legality/judged-event.js';
+import type { StreamState } from '../legality/streams.js';
 
-/** What a person did, with what the event claims about the person. */
+/** What a person or a program did, with what the event claims about them. */
 export interface Act {
   readonly by: string;
   /** When; null: the event may be recorded long after it, so any time counts. */
@@ -10,6 +11,8 @@ export interface Act {
   readonly needs: readonly string[] | null;
   /** An agent may do it too, through a channel without credentials. */
   readonly isOfAgents: boolean;
+  /** An agent or a worker did it. Its events name no credential. */
+  readonly isOfProgram: boolean;
   /** Absent: the event does not say. */
   readonly credential?: string;
   readonly roles?: readonly string[];
@@ -17,6 +20,10 @@ export interface Act {
   readonly onBehalfOf?: string | null;
   readonly assurance?: string;
   readonly via?: string;
+  readonly signature?: { readonly credentialId: string };
+  /** Of a request: for which agent, and who is responsible for it. */
+  readonly agentId?: string;
+  readonly owner?: string;
 }
 
 interface Rule {
@@ -52,15 +59,54 @@ const rules: Partial<Readonly<Record<EventType, Rule>>> = {
   AuditRead: { by: 'principal', at: null, needs: null },
 };
 
-/** What the event says that a person did; undefined: the service or the operator did it, or nothing is recorded of the person. */
-export function actOf({ type, data }: JudgedEvent): Act | undefined {
-  const rule = rules[type];
-  if (rule === undefined) return undefined;
+const asker = ['agent', 'admin'];
+
+/** Acts of agents and workers. A report of a worker is one of the worker that claimed, which is judged with the call. */
+const programRules: Partial<Readonly<Record<EventType, Rule>>> = {
+  ToolCallRequested: { by: 'requestedBy', at: 'requestedAt', needs: ['agent'] },
+  ApprovalRequested: { by: 'requestedBy', at: 'requestedAt', needs: asker },
+  ApprovalDescribed: { by: 'describedBy', at: 'describedAt', needs: asker },
+  ExecutionClaimed: { by: 'claimedBy', at: 'claimedAt', needs: ['resolver'] },
+  ExecutionSucceeded: { by: 'reportedBy', at: 'reportedAt', needs: asker },
+  ExecutionFailed: { by: 'reportedBy', at: 'reportedAt', needs: asker },
+};
+
+/**
+ * What the event says that people or a program did. Empty: the service or the operator did it, or nothing is recorded of who did
+ * it. `state` is that of the stream before the event.
+ */
+export function actsOf(event: JudgedEvent, state: StreamState | undefined): readonly Act[] {
+  if (event.type === 'GrantUsed') return usesOf(event, state);
+  const { type, data, recordedAt } = event;
+  const rule = rules[type] ?? programRules[type];
+  if (rule === undefined) return [];
   const members = data as Readonly<Record<string, unknown>>;
   const by = members[rule.by];
-  const isOfService = members['automatic'] === true || by === 'countersign';
-  if (typeof by !== 'string' || isOfService) return undefined;
-  const at = rule.at === null ? null : (members[rule.at] as string);
+  if (typeof by !== 'string' || isOfService(by, rule, members) || isMoreOf(by, rule, state)) return [];
+  const at = rule.at === null ? null : timeOf(members[rule.at] as string, recordedAt);
   const isOfAgents = rule.needs?.includes('agent') === true;
-  return { ...(data as Partial<Act>), by, at, needs: rule.needs, isOfAgents };
+  return [{ ...(data as Partial<Act>), by, at, needs: rule.needs, isOfAgents, isOfProgram: rules[type] === undefined }];
+}
+
+/** Attack: a vote is given in the name of the service. That ends calls, and decides nothing but by silence. */
+function isOfService(by: string, rule: Rule, { automatic, executedBy }: Readonly<Record<string, unknown>>): boolean {
+  return automatic === true || executedBy === 'resolver' || (rule === canceller && by === 'countersign');
+}
+
+/** One more word of the requester of a call, whose request is judged already. */
+function isMoreOf(by: string, { needs }: Rule, state: StreamState | undefined): boolean {
+  return needs === asker && state?.kind === 'call' && state.request.requestedBy === by;
+}
+
+/** Attack: a grant of a person who has lost the right since permits calls. Its creator and the second person must have it still. */
+function usesOf({ data, recordedAt }: JudgedEvent, state: StreamState | undefined): readonly Act[] {
+  if (state?.kind !== 'grant') return [];
+  const at = timeOf((data as { readonly usedAt: string }).usedAt, recordedAt);
+  const people = [state.createdBy, ...(state.confirmedBy === null ? [] : [state.confirmedBy])];
+  return people.map((by) => ({ by, at, needs: approver, isOfAgents: false, isOfProgram: true }));
+}
+
+/** Attack: an event says that it will happen, when a delegation has begun or a change is forgotten. Its record is no later. */
+function timeOf(at: string, recordedAt: string): string {
+  return at < recordedAt ? at : recordedAt;
 }

@@ -1,42 +1,67 @@
-import type { CredentialRights } from '@countersign/contracts';
 import { illegal } from '../legality/judged-event.js';
 import type { JudgedEvent, Judgement } from '../legality/judged-event.js';
-import { actOf } from './acts.js';
+import type { StreamState } from '../legality/streams.js';
+import { storedAfter } from '../legality/times.js';
+import { actsOf } from './acts.js';
 import type { Act } from './acts.js';
 import { judgeGroups } from './groups.js';
+import { judgeProgram } from './programs.js';
 import { isOfProvider, issuerOf } from './providers.js';
 import type { RightsRecord } from './record.js';
-import type { Said } from './timeline.js';
+import { graceMs } from './timeline.js';
 import type { Word } from './word.js';
 
 /**
  * Compares what a person did with the log of record. Attack: the owner of the log writes a vote of a person with groups or a
- * credential that they never had. It breaks no other rule: the vote itself says what it counted with.
+ * credential that they never had. It breaks no other rule: the vote itself says what it counted with. `state` is that of the
+ * stream before the event.
  */
-export function judgeRights(event: JudgedEvent, record: RightsRecord): Judgement {
-  const act = actOf(event);
-  if (act === undefined) return { illegal: [], unproven: [] };
-  if (!record.isWhole()) return { illegal: [], unproven: ['unrecorded-rights'] };
-  const ofCredential = judgeCredential(act, record);
-  const isFound = ofCredential.some((word) => typeof word === 'object');
-  const words = isFound ? ofCredential : [...ofCredential, ...judgeGroups(act, record)];
+export function judgeRights(event: JudgedEvent, record: RightsRecord, state: StreamState | undefined): Judgement {
+  const words = actsOf(event, state).flatMap((act) => [
+    ...(isOfOtherTime(act, event) ? (['other-time'] as const) : []),
+    ...(record.isWhole()
+      ? [...judgeAct(act, record), ...ifLate(act, event, record)]
+      : (['unrecorded-rights'] as const)),
+  ]);
   return {
     illegal: words.filter((word) => typeof word === 'object'),
     unproven: [...new Set(words.filter((word) => typeof word === 'string'))],
   };
 }
 
+/** Attack: the owner of the log gives an act a time at which its deadline was not over. */
+function isOfOtherTime({ at }: Act, { recordedAt }: JudgedEvent): boolean {
+  return at !== null && (storedAfter(at, graceMs) ?? '') < recordedAt;
+}
+
+/** Attack: a person who has lost a right does something with a time before that. */
+function ifLate(act: Act, { recordedAt }: JudgedEvent, record: RightsRecord): readonly Word[] {
+  if (act.at === null || isFound(judgeAct(act, record))) return [];
+  return isFound(judgeAct({ ...act, at: recordedAt }, record)) ? ['late-record'] : [];
+}
+
+function judgeAct(act: Act, record: RightsRecord): readonly Word[] {
+  if (act.isOfProgram) return judgeProgram(act, record);
+  const ofCredential = judgeCredential(act, record);
+  return isFound(ofCredential) ? ofCredential : [...ofCredential, ...judgeGroups(act, record)];
+}
+
+function isFound(words: readonly Word[]): boolean {
+  return words.some((word) => typeof word === 'object');
+}
+
 function judgeCredential(act: Act, record: RightsRecord): readonly Word[] {
   const { credential } = act;
   if (credential === undefined) return act.isOfAgents ? ['no-credential'] : ['no-credential', ...ofPerson(act, record)];
   const kind = credential.slice(0, credential.indexOf(':'));
+  if (isTooSure(act, kind)) return [illegal('rights', `${kind} through ${String(act.via)} gives less assurance`)];
   switch (kind) {
     case 'token':
       return ofToken(act, credential, record);
     case 'oidc':
       return ofProvider(act, credential, record);
     case 'passkey':
-      return ofPerson(act, record);
+      return ofPasskey(act, credential, record);
     case 'slack':
     case 'telegram':
     case 'mail':
@@ -46,7 +71,11 @@ function judgeCredential(act: Act, record: RightsRecord): readonly Word[] {
   }
 }
 
-type Rights = Said<CredentialRights>;
+/** A response through Telegram or an MCP client is of the assurance `low`, unless its person signs it. */
+function isTooSure({ via, signature, assurance }: Act, kind: string): boolean {
+  const isUnsure = kind === 'telegram' || (via === 'mcp' && (kind === 'token' || kind === 'oidc'));
+  return isUnsure && signature === undefined && levelOf(assurance) > 0;
+}
 
 function ofToken(act: Act, credential: string, record: RightsRecord): readonly Word[] {
   const { by } = act;
@@ -60,10 +89,8 @@ function ofToken(act: Act, credential: string, record: RightsRecord): readonly W
   }
   const able = own.filter(({ what }) => hasRoles(act, what.roles));
   if (able.length === 0) return [illegal('rights', `${credential} had not the roles: ${rolesOf(act)}`)];
-  const assured = able.filter(({ what: { maxAssurance = 'high' } }) => levelOf(act.assurance) <= levelOf(maxAssurance));
-  if (assured.length === 0)
-    return [illegal('rights', `${credential} gives less assurance than ${String(act.assurance)}`)];
-  return ifLate(assured);
+  const isAssured = able.some(({ what: { maxAssurance = 'high' } }) => levelOf(act.assurance) <= levelOf(maxAssurance));
+  return isAssured ? [] : [illegal('rights', `${credential} gives less assurance than ${String(act.assurance)}`)];
 }
 
 function notInForce(credential: string, record: RightsRecord): string {
@@ -89,17 +116,20 @@ function levelOf(assurance = 'low'): number {
   return levels.indexOf(assurance);
 }
 
-function ifLate(inForce: readonly Rights[]): readonly Word[] {
-  return inForce.every(({ isLate }) => isLate) ? ['late-record'] : [];
-}
-
 /** A person whom a chat, a mail or a passkey names has the role from the tokens file, or from a provider. */
 function ofPerson(act: Act, record: RightsRecord): readonly Word[] {
   const inForce = record.ofPerson(act.by, act.at);
   const all = inForce.flatMap(({ what }) => what.roles);
-  if (inForce.length > 0 && hasRoles(act, all)) return ifLate(inForce);
+  if (inForce.length > 0 && hasRoles(act, all)) return [];
   if (isOfProvider(act.by, record)) return ['provider-rights'];
   return [illegal('rights', `no entry of the tokens file gave ${act.by} the roles: ${rolesOf(act)}`)];
+}
+
+/** Attack: a vote without a signature names a passkey as its credential, because a passkey has no entry in the tokens file. */
+function ofPasskey(act: Act, credential: string, record: RightsRecord): readonly Word[] {
+  const words = ofPerson(act, record);
+  if (isFound(words) || credential === `passkey:${act.signature?.credentialId ?? ''}`) return words;
+  return [illegal('rights', `${credential} has signed nothing here`)];
 }
 
 function ofProvider(act: Act, credential: string, record: RightsRecord): readonly Word[] {

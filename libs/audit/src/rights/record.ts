@@ -36,6 +36,8 @@ export interface RightsRecord {
   readonly channels: () => ReadonlySet<string>;
   /** A process that receives answers of channels, and does not record by which policy file it knows people. */
   readonly hasNotifier: () => boolean;
+  /** A process that takes requests from Kafka, or may have been one: only the log of the tenant `default` names them. */
+  readonly hasLedger: () => boolean;
 }
 
 type Changed = SystemEventData<'ConfigurationChanged'>;
@@ -48,8 +50,11 @@ export function createRightsRecord(): RightsRecord {
   const policies = createTimeline<string>();
   const contents = new Map<string, readonly PolicyPerson[]>();
   const [issuers, channels] = [new Set<string>(), new Set<string>()];
-  let [hasBegun, isLost, hasNotifier, now] = [false, false, false, ''];
-  const changed = ({ configures, processId, changedAt: at, summary, digest, ...change }: Changed): void => {
+  const roles = new Set<string>();
+  let [hasBegun, isLost, tenant] = [false, false, 'default'];
+  const changed = (event: Changed, recordedAt: string): void => {
+    const { configures, processId, changedAt, summary, digest, ...change } = event;
+    const at = earlier(changedAt, recordedAt);
     switch (configures) {
       case 'tokens':
         hasBegun = true;
@@ -71,31 +76,32 @@ export function createRightsRecord(): RightsRecord {
       case 'receipts':
     }
   };
-  const valuesOf = <What>(line: Timeline<What>, at: string | null) => line.around('', at, now).map(({ what }) => what);
+  const valuesOf = <What>(line: Timeline<What>, at: string | null) => line.around('', at).map(({ what }) => what);
   return {
-    take: ({ type, stream, data, recordedAt }) => {
-      if (recordedAt > now) now = recordedAt;
-      if (type === 'ConfigurationChanged') changed(data as Changed);
-      if (type === 'ProcessStarted') hasNotifier ||= (data as SystemEventData<'ProcessStarted'>).role === 'notifier';
+    take: ({ type, stream, data, recordedAt, metadata }) => {
+      tenant = metadata.tenant;
+      if (type === 'ConfigurationChanged') changed(data as Changed, recordedAt);
+      if (type === 'ProcessStarted') roles.add((data as SystemEventData<'ProcessStarted'>).role);
       if (type !== 'PolicyActivated' || !stream.startsWith('policy-')) return;
       const { policyVersion, content, activatedAt } = data as Activated;
       contents.set(policyVersion, peopleIn(content));
-      policies.put('', 'activated', policyVersion, activatedAt);
+      policies.put('', 'activated', policyVersion, earlier(activatedAt, recordedAt));
     },
     lose: (stream) => {
       isLost ||= /^(?:system|policy)-/.test(stream);
     },
     isWhole: () => hasBegun && !isLost,
-    ofCredential: (credential, at) => tokens.around(credential, at, now),
+    ofCredential: tokens.around,
     ofPerson: (principal, at) =>
       [...(credentialsOf.get(principal) ?? [])]
-        .flatMap((credential) => tokens.around(credential, at, now))
+        .flatMap((credential) => tokens.around(credential, at))
         .filter(({ what }) => what.principal === principal),
     people: (at) => valuesOf(people, at),
     policies: (at) => valuesOf(policies, at).map((version) => contents.get(version) ?? []),
     issuers: () => issuers,
     channels: () => channels,
-    hasNotifier: () => hasNotifier,
+    hasNotifier: () => roles.has('notifier'),
+    hasLedger: () => tenant !== 'default' || roles.has('ledger'),
   };
 }
 
@@ -128,6 +134,11 @@ function takeTokens(
     tokens.put(credential, processId, one, changedAt);
     credentialsOf.set(principal, (credentialsOf.get(principal) ?? new Set()).add(credential));
   }
+}
+
+/** Attack: a removal says that it is one of next year, so that what it removes counts until then. */
+function earlier(said: string, recordedAt: string): string {
+  return said < recordedAt ? said : recordedAt;
 }
 
 /** A line that is as long as a recorded one can be was longer. */

@@ -31,8 +31,14 @@ const changed = (told: Story, change: Members, process = 'p1'): Story =>
   });
 
 const people = ['alice', 'bob'].map((name) => entry(name));
-const recorded = (added: readonly Members[] = people): Story => changed(story().policy(), { added });
-const asked = (told: Story = recorded()): Story => told.request().ask();
+const agent = entry('agent', { roles: ['agent'], groups: [] });
+const worker = entry('worker', { roles: ['resolver'], groups: [] });
+const recordedOnly = (added: readonly Members[]): Story => changed(story().policy(), { added });
+const recorded = (added: readonly Members[] = people): Story => recordedOnly([agent, worker, ...added]);
+const asked = (told: Story = recorded(), request: Members = {}): Story => told.request(request).ask();
+/** The same log, once many other events are recorded, a minute each. */
+const later = (told: Story, minutes = 31): Story =>
+  Array.from({ length: minutes }).reduce<Story>((before) => before.policy(), told);
 const proof = (name: string, more: Members = {}): Members => ({
   ...{ credential: `token:${name}`, roles: ['approver'] },
   ...more,
@@ -129,6 +135,28 @@ describe('an act of a person is legal', () => {
     expect(wordsOf(told)).toEqual([]);
   });
 
+  it.each<readonly [string, Story]>([
+    ['that runs a call', recorded().request().allow().claim().report()],
+    ['of the service that runs a call', recorded().request().allow().claim({ claimedBy: 'countersign-resolver' })],
+    [
+      'that asks for another agent, with its owner',
+      recorded([entry('other', { roles: ['agent'], agentIds: ['a?ent', 'x*'], owner: 'alice' })]).request({
+        ...{ requestedBy: 'other', owner: 'alice' },
+      }),
+    ],
+    [
+      'that reports what its client did',
+      recorded()
+        .request({ clientExecuted: true })
+        .allow()
+        .report({
+          ...{ attempt: null, executedBy: 'client', reportedBy: 'agent' },
+        }),
+    ],
+  ])('of a program %s', (_, told) => {
+    expect(wordsOf(told)).toEqual([]);
+  });
+
   it('while a request was under way when the file changed', () => {
     const removed = changed(asked(), { removed: [entry('alice')], changedAt: minute(0) });
     expect(wordsOf(approvedBy(removed, 'alice', { respondedAt: minute(2) }))).toEqual([]);
@@ -208,7 +236,9 @@ describe('an act of a person is found', () => {
     [
       'through a channel of another type',
       'such a channel of telegram',
-      asked(chat(recorded())).respond('alice', { ...proof('alice'), credential: 'telegram:7', via: 'chat' }),
+      asked(chat(recorded())).respond('alice', {
+        ...{ ...proof('alice'), credential: 'telegram:7', via: 'chat', assurance: 'low' },
+      }),
     ],
     [
       'by a person of a chat who is no approver',
@@ -219,6 +249,86 @@ describe('an act of a person is found', () => {
       'with a passkey, by a person who is no approver',
       'no entry of the tokens file gave mallory',
       asked().respond('mallory', { ...proof('x'), credential: 'passkey:x' }),
+    ],
+    [
+      'by a person with the name of the service',
+      'was not in the tokens file',
+      asked().respond('countersign', proof('countersign')),
+    ],
+    [
+      'with more assurance than an MCP client gives',
+      'through mcp gives less assurance',
+      approvedBy(asked(), 'alice', { via: 'mcp', assurance: 'medium' }),
+    ],
+    [
+      'with more assurance than Telegram gives',
+      'through chat gives less assurance',
+      asked(changed(recorded(), { configures: 'channels', summary: ['chat (telegram)'] })).respond('alice', {
+        ...{ credential: 'telegram:7', roles: ['approver'], via: 'chat', assurance: 'medium' },
+      }),
+    ],
+    [
+      'with a passkey that has signed nothing',
+      'has signed nothing',
+      asked().respond('alice', { ...proof('x'), credential: 'passkey:x' }),
+    ],
+    [
+      'in place of another before the delegation begins, with a time after its record',
+      'no policy let alice respond',
+      approvedBy(
+        recorded([...people, entry('dora')])
+          .policy(policyOf({ id: 'dora', delegates: [{ to: 'alice', from: minute(60), until: minute(90) }] }))
+          .request()
+          .ask({ expiresAt: null }, { expiresInMs: 'never' }),
+        'alice',
+        { onBehalfOf: 'dora', respondedAt: minute(70) },
+      ),
+    ],
+    [
+      'with a credential whose removal has a time of next year',
+      'was removed',
+      approvedBy(
+        later(
+          changed(recorded().request().ask({ expiresAt: null }, { expiresInMs: 'never' }), {
+            ...{ removed: [entry('alice')], changedAt: '2027-12-01T00:00:00.000Z' },
+          }),
+        ),
+        'alice',
+        { respondedAt: minute(30) },
+      ),
+    ],
+    [
+      'that asks without the role agent',
+      'gave agent the role agent',
+      recordedOnly([entry('agent', { roles: ['resolver'] }), ...people]).request(),
+    ],
+    ['that asks without an entry', 'gave agent the role agent', recordedOnly(people).request()],
+    [
+      'that asks for an agent of another principal',
+      'lets it request for the agent agent',
+      recordedOnly([entry('other', { roles: ['agent'], agentIds: ['a', 'agent-*'] })]).request({
+        requestedBy: 'other',
+      }),
+    ],
+    [
+      'that asks for an agent without its owner, who could approve it',
+      'lets it request for the agent agent of no owner',
+      recordedOnly([{ ...agent, owner: 'alice' }]).request(),
+    ],
+    [
+      'that asks once more without the role agent',
+      'gave bob the role agent or admin',
+      recorded().request().ask({ requestedBy: 'bob' }),
+    ],
+    [
+      'that claims without the role resolver',
+      'gave agent the role resolver',
+      recorded().request().allow().claim({ claimedBy: 'agent' }),
+    ],
+    [
+      'that reports what a client did, and is not its agent',
+      'gave worker the role agent or admin',
+      recorded().request({ clientExecuted: true }).allow().report({ attempt: null, executedBy: 'client' }),
     ],
     [
       'of a provider that nobody configured',
@@ -387,18 +497,67 @@ describe('what no record can show is said to be unproven', () => {
     ],
     ['no-credential', 'a vote that names no credential', asked().respond('alice')],
   ])('%s: %s', (unproven, _, told) => {
-    expect(wordsOf(told).filter((word) => word !== 'set-aside')).toEqual([unproven]);
+    expect([...new Set(wordsOf(told))].filter((word) => word !== 'set-aside')).toEqual([unproven]);
   });
 
   it('late-record: an event that says that it is older than a removal long before it', () => {
     const removed = changed(asked(), { removed: people, changedAt: minute(4) });
-    const until = Array.from({ length: 20 }).reduce<Story>((told) => told.policy(), removed);
-    expect(wordsOf(approvedBy(until, 'alice')).at(-1)).toBe('late-record');
+    expect(wordsOf(approvedBy(later(removed, 20), 'alice'))).toEqual(['other-time', 'late-record']);
+  });
+
+  const windowed = (from: number, until: number): Story =>
+    recorded([...people, entry('dora')]).policy(
+      policyOf({ id: 'dora', delegates: [{ to: 'alice', from: minute(from), until: minute(until) }] }),
+    );
+
+  it.each<readonly [string, Story]>([
+    ['a group was taken away', changed(asked(), { changed: [entry('alice', { groups: ['fin'] })] })],
+    [
+      'the channels file gave no group any more',
+      changed(
+        changed(asked(recorded([entry('alice', { groups: [] })])), { configures: 'people', summary: ['alice ops'] }),
+        { configures: 'people', summary: ['alice fin'] },
+      ),
+    ],
+    [
+      'a policy gave no group any more',
+      asked(recorded([entry('alice', { groups: [] })]).policy(policyOf({ id: 'alice', groups: ['ops'] }))).policy(),
+    ],
+  ])('late-record: a vote that says that it is older than the time at which %s', (_, told) => {
+    expect(wordsOf(approvedBy(later(told), 'alice'))).toEqual(['other-time', 'late-record']);
+  });
+
+  it('late-record: a vote of a delegate that says that it is older than the end of the delegation', () => {
+    const told = approvedBy(later(asked(windowed(-9, 2))), 'alice', { onBehalfOf: 'dora' });
+    expect(wordsOf(told)).toEqual(['other-time', 'late-record']);
+  });
+
+  it('other-time: a vote that says that it is older than its record, so that its deadline was not over', () => {
+    expect(wordsOf(approvedBy(later(asked()), 'alice'))).toEqual(['other-time']);
+  });
+
+  it('set-back: events that are recorded before an event before them', () => {
+    const [first, ...others] = approvedBy(asked(), 'alice').events.toReversed();
+    const told = story([...others.toReversed(), { ...first!, recordedAt: minute(-60) }]);
+    expect(wordsOf(told)).toEqual(['set-back']);
+  });
+
+  it('ledger-rights: a request of a program that may have sent it over Kafka', () => {
+    const ledger = recordedOnly([worker, ...people]).append('system-default-p2', 'ProcessStarted', {
+      ...{ processId: 'p2', role: 'ledger', version: '1', commit: null, files: {}, startedAt: minute(0) },
+    });
+    expect(wordsOf(approvedBy(asked(ledger), 'alice'))).toEqual(['ledger-rights']);
+    expect(wordsOf(asked(recorded([]), { owner: 'bob' })).join()).toContain('agent of bob');
+  });
+
+  it('unrecorded-rights: a request for an agent that a list which was cut may have', () => {
+    const cut = { ...agent, agentIds: ['other'], principal: 'agent', more: 1 };
+    expect(wordsOf(asked(recordedOnly([cut]), { requestedBy: 'agent', owner: 'bob' }))).toEqual(['unrecorded-rights']);
   });
 
   it('no-credential: a vote without one counts no group that the person never had', () => {
     const { events } = approvedStory();
-    const bare = changed(story().policy(), { added: [entry('alice', { groups: ['fin'] })] });
+    const bare = recorded([entry('alice', { groups: ['fin'] })]);
     expect(events.length).toBeGreaterThan(0);
     expect(wordsOf(asked(bare).respond('alice'))).toEqual([
       expect.stringContaining('rights: nothing gave alice the group ops'),

@@ -1,17 +1,9 @@
 import { storedAfter } from '../legality/times.js';
 
-/** What one source says from a time on, until another one; null: it still does. */
-interface Version<What> {
-  readonly what: What;
-  readonly until: string | null;
-}
-
-/** What was in force at a time. */
+/** What one source said from a time on. */
 export interface Said<What> {
   readonly what: What;
-  /** It ended long before the event was recorded, which only the event's own time contradicts. */
-  readonly isLate: boolean;
-  /** When it ended; null: it has not. */
+  /** When it said something else; null: it still says it. */
   readonly until: string | null;
 }
 
@@ -20,10 +12,10 @@ export interface Timeline<What> {
   /** A process says something from a time on, instead of what it said before; undefined: it says nothing any more. */
   readonly put: (key: string, source: string, what: What | undefined, at: string) => void;
   /**
-   * All that was in force about a key at a time; null: at any time until now. `now` is the latest time of the record. A
-   * request that began before a change may be decided after it.
+   * All that was in force about a key at a time; null: at any time until now. A request that began before a change may be
+   * decided after it.
    */
-  readonly around: (key: string, at: string | null, now: string) => readonly Said<What>[];
+  readonly around: (key: string, at: string | null) => readonly Said<What>[];
 }
 
 /** No request is decided longer than this after its person was looked up. */
@@ -31,24 +23,22 @@ export const graceMs = 900_000;
 
 /** Nothing was said yet. It remembers what is in force, what ended a short time ago, and the last that ended. */
 export function createTimeline<What>(): Timeline<What> {
-  const byKey = new Map<string, Map<string, readonly Version<What>[]>>();
+  const byKey = new Map<string, Map<string, readonly Said<What>[]>>();
   return {
     put: (key, source, what, at) => {
-      const bySource = byKey.get(key) ?? new Map<string, readonly Version<What>[]>();
+      const bySource = byKey.get(key) ?? new Map<string, readonly Said<What>[]>();
       byKey.set(key, bySource);
       const ended = (bySource.get(source) ?? []).map((one) => (one.until === null ? { ...one, until: at } : one));
       const kept = ended.filter((one, index) => index === ended.length - 1 || isAround(one, at));
       bySource.set(source, what === undefined ? kept : [...kept, { what, until: null }]);
     },
-    around: (key, at, now) => {
+    around: (key, at) => {
       const versions = [...(byKey.get(key)?.values() ?? [])].flat();
-      return versions
-        .filter((one) => at === null || isAround(one, at))
-        .map((one) => ({ ...one, isLate: at !== null && !isAround(one, now) }));
+      return at === null ? versions : versions.filter((one) => isAround(one, at));
     },
   };
 }
 
-function isAround({ until }: Version<unknown>, at: string): boolean {
+function isAround({ until }: Said<unknown>, at: string): boolean {
   return until === null || (storedAfter(until, graceMs) ?? '') > at;
 }

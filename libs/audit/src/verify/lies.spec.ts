@@ -145,6 +145,13 @@ describe('a log is not proven', () => {
     expect(verifyLog(log, { isJudged: (at) => at < '2027' }).findings).toMatchObject([{ check: 'read', index: 0 }]);
   });
 
+  it.each(['2026-13-01T00:00:00.000Z', '2026-02-30T00:00:00.000Z', '2026-12-01T25:00:00.000Z'])(
+    'where a time is in no calendar: %s',
+    (recordedAt) => {
+      expect(verifyLog([{ ...first, recordedAt }, ...others]).findings).toMatchObject([{ check: 'read', index: 0 }]);
+    },
+  );
+
   it('where a name is sealed, so that nobody can compare it', () => {
     const told = approvedStory().events.map((event) =>
       (event.data as { respondedBy?: string }).respondedBy === 'bob'

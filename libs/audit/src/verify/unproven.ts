@@ -42,12 +42,17 @@ const words: Readonly<Record<Counted, string>> = {
   'grant-condition': 'permitted by a grant with a condition on the arguments: it was not evaluated',
   'older-rules': 'of an older schema version after newer ones: judged by the rules of that version, which were weaker',
   'unrecorded-rights':
-    'of people whose credentials are in no record of the tokens file that was shown: their roles and groups were not checked',
+    'of people and programs whose credentials are in no record of the tokens file that was shown: their rights were not checked',
   'provider-rights': 'of people whose roles or groups an OIDC provider gave: the log does not have what it said',
   'notifier-rights':
     'of people whose groups may be those of the policy file of a notifier: no process records that file for it',
+  'ledger-rights':
+    'of programs that may have sent requests over Kafka: no process records the keys file of their senders',
   'no-credential': 'of people that name no credential: which one it was',
   'late-record': 'recorded long after the person had lost the right: that they are as old as they say',
+  'other-time': 'recorded more than 15 minutes after the time that they say: whether they are as old',
+  'set-back':
+    'recorded with a time more than 15 minutes before that of an event before them: a clock was wrong, or a time is a lie',
   'set-aside': 'after an event of their stream that cannot be read or was not shown: not judged',
   'leans-on-set-aside': 'permitted by a grant or a call that was not judged: whether it permits them was not checked',
   commitment: 'held as commitments only: their content was not shown, and not judged',

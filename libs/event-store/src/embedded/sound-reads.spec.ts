@@ -7,7 +7,11 @@ import { isReadable } from '@countersign/contracts';
 import type { LogEvent } from '@countersign/contracts';
 import { createLog, systemClock } from '@countersign/runtime';
 import { EventStoreDamagedError, noStream, soundReadsOf } from '../event-store.js';
+import type { EventStore } from '../event-store.js';
 import { sampleEvent } from '../sample-events.js';
+import { storeOver } from '../store-over.js';
+import type { EventWays } from '../store-over.js';
+import { createUnreadableWatch } from '../unreadable-watch.js';
 import { openEmbeddedEventStore } from './embedded-event-store.js';
 import type { EmbeddedEventStore } from './embedded-event-store.js';
 
@@ -71,5 +75,26 @@ describe('reads past damage', () => {
       [3, 'a', 0, why(3, 'it is missing')],
       [3, 'a', 2, 'sound'],
     ]);
+  });
+});
+
+describe('a wrapper of a store', () => {
+  it('that counts streams which cannot be read counts what only auditors meet', async () => {
+    await damage(`UPDATE events SET data = '{}' WHERE position = 2`);
+    const watch = createUnreadableWatch(createLog({ level: 'silent' }));
+    const reads = soundReadsOf(watch.over(store));
+    await reads.readStream('b');
+    expect(watch.streams()).toEqual([]);
+    await reads.readStream('a');
+    await reads.readAll(0, 100);
+    expect(watch.streams()).toMatchObject([{ stream: 'a', revision: 1, position: 2 }]);
+  });
+
+  it('names every way in which events leave it', () => {
+    const { append, readStream, readAll, subscribe, lossOf, sound }: EventStore = store;
+    const ways: EventWays = { append, readStream, readAll, subscribe, lossOf, sound };
+    expect(storeOver<EventStore>(store, ways).readAll).toBe(readAll);
+    // @ts-expect-error -- the reads of auditors would pass around it
+    expect(storeOver<EventStore>(store, { append, readStream, readAll, subscribe, lossOf }).readAll).toBe(readAll);
   });
 });

@@ -25,6 +25,7 @@ import { createLruMap } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 import { EventStoreUnavailableError, KeysUnavailableError } from '../event-store.js';
 import type { AppendResult, EventStore, SoundReads } from '../event-store.js';
+import { storeOver } from '../store-over.js';
 import { closeBox, openBox } from './box.js';
 import type { FindKey, StoreKeys, SubjectKey } from './subject-keys.js';
 
@@ -83,13 +84,7 @@ export function createSealedStore<Store extends EventStore>(
       throw cause;
     }
   };
-  return {
-    ...store,
-    raw: store,
-    missingKeys: () => missing.size,
-    settled: async () => {
-      await Promise.allSettled(underWay);
-    },
+  const sealed = storeOver(store, {
     append: (stream, expectedRevision, events) => {
       const pointers = events.map(secretPointers);
       if (pointers.every(({ length }) => length === 0)) return store.append(stream, expectedRevision, events);
@@ -101,9 +96,9 @@ export function createSealedStore<Store extends EventStore>(
       running.then(forget, forget);
       return running;
     },
-    readStream: async (stream, fromRevision) => open(await store.readStream(stream, fromRevision)),
-    readAll: async (after, limit) => open(await store.readAll(after, limit)),
-    ...(store.sound !== undefined && { sound: openedReads(store.sound, open) }),
+    ...openedReads(store, open),
+    sound: store.sound && openedReads(store.sound, open),
+    lossOf: store.lossOf,
     subscribe: (after, handler) =>
       store.subscribe(after, {
         ...handler,
@@ -112,6 +107,14 @@ export function createSealedStore<Store extends EventStore>(
           return page instanceof Promise ? page.then(handler.onEvents) : handler.onEvents(page);
         },
       }),
+  });
+  return {
+    ...sealed,
+    raw: store,
+    missingKeys: () => missing.size,
+    settled: async () => {
+      await Promise.allSettled(underWay);
+    },
   };
 }
 
