@@ -123,6 +123,21 @@ describe('the record of tokens', () => {
     ]);
   });
 
+  it('has another owner of an agent before a request names them', async () => {
+    const place = openPlace();
+    const agent: TokenEntry = { token: 'agent-token', principal: 'agent', roles: ['agent'], owner: 'ann' };
+    const ownerOf = () => tokens.actorOf('agent-token', 'api')?.owner;
+    place.write(agent);
+    const tokens = await place.start();
+    place.setAway(true);
+    place.write({ ...agent, owner: 'bob' });
+    tokens.reload();
+    expect(ownerOf()).toBe('ann');
+    place.setAway(false);
+    await until(() => ownerOf() === 'bob');
+    expect(place.changes()[1]?.changed).toMatchObject([{ owner: 'bob' }]);
+  });
+
   it('lets no process start with rights that cannot be recorded', async () => {
     const place = openPlace();
     place.write(alice);

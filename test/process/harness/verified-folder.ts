@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { runCli } from '../cli/run-cli.js';
@@ -33,10 +34,13 @@ export async function folderComplaints(dataFolder: string): Promise<readonly str
   return [...complaints, ...(await findingsOf(dataFolder))];
 }
 
-/** What an auditor finds, who reads the files without the code that wrote them. Without a key nothing can be proven: exit code 3. */
-export async function findingsOf(dataFolder: string): Promise<readonly string[]> {
-  const args = ['audit', 'verify', dataFolder, '--all', '--json'];
-  const { code, out, err } = await runCli({ folder: dataFolder, port: 0 }, args);
+/**
+ * What an auditor finds in a data folder or an export, without the code that wrote it. Without a key nothing can be
+ * proven: exit code 3.
+ */
+export async function findingsOf(source: string): Promise<readonly string[]> {
+  const args = ['audit', 'verify', source, '--all', '--json'];
+  const { code, out, err } = await runCli({ folder: tmpdir(), port: 0 }, args);
   if (code === 3) return [];
   return [
     `audit verify ends with ${String(code)}: ${err}`,

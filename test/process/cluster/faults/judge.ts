@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -6,6 +7,7 @@ import { audit } from '../../audit/audit.js';
 import { differencesBetween } from '../../audit/log.js';
 import type { Entry } from '../../audit/log.js';
 import { inheritedEnvironment } from '../../harness/environment.js';
+import { findingsOf } from '../../harness/verified-folder.js';
 import { eventually } from '../../harness/wait.js';
 import { createLedger } from '../../traffic/ledger.js';
 import { readAuditLog, settle } from '../../traffic/settle.js';
@@ -13,7 +15,7 @@ import { createNames } from '../../traffic/traffic.js';
 import { readinessOf } from '../roles.js';
 import { tokens } from './installation.js';
 import type { Installation } from './installation.js';
-import { readStoreLog } from './store-log.js';
+import { exportOf, readStoreLog } from './store-log.js';
 import type { Supervised } from './supervised.js';
 import { eventsTopicComplaints, producedComplaints } from './topic-audit.js';
 import { groupAccount, lagOf, readTopic } from './topic-reader.js';
@@ -58,6 +60,7 @@ export async function settleAndJudge(installation: Installation): Promise<Verdic
     ...(notifiers.length === 0 ? [] : cards.complaints(entries, deaths)),
     ...installation.processes().flatMap(({ takeSurprises }) => takeSurprises()),
     ...(await viewComplaints(installation)),
+    ...(await auditorsFindings(installation)),
   ];
   // Each audit covers its own storm.
   journal.surprises.splice(0);
@@ -155,4 +158,11 @@ async function viewComplaints({ of, store }: Installation): Promise<readonly str
     }),
   );
   return verdicts.flat();
+}
+
+/** What an auditor finds in an export of the log. */
+async function auditorsFindings({ store }: Installation): Promise<readonly string[]> {
+  const file = join(store.folder, 'export.ndjson');
+  writeFileSync(file, exportOf(store.folder));
+  return findingsOf(file);
 }
