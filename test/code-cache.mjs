@@ -5,6 +5,11 @@ import vm from 'node:vm';
 /** The last source of each file, and what V8 made of it. */
 const compiled = new Map();
 
+/** The data are copied: the ones that V8 gives out belong to the realm of a spec, and would keep all that it has loaded. */
+function keep(file, source, data) {
+  compiled.set(file, { source, data: Buffer.from(data) });
+}
+
 function dataOf(file, source) {
   const before = compiled.get(file);
   return before?.source === source ? before.data : undefined;
@@ -21,7 +26,7 @@ class CachedSourceTextModule extends vm.SourceTextModule {
       cachedData = undefined;
       super(source, options);
     }
-    if (cachedData === undefined) compiled.set(options.identifier, { source, data: this.createCachedData() });
+    if (cachedData === undefined) keep(options.identifier, source, this.createCachedData());
   }
 }
 
@@ -35,7 +40,7 @@ function compileCachedFunction(source, parameters, options) {
     cachedData,
     produceCachedData: cachedData === undefined,
   });
-  if (cachedData === undefined) compiled.set(filename, { source, data: compiledFunction.cachedData });
+  if (cachedData === undefined) keep(filename, source, compiledFunction.cachedData);
   return compiledFunction;
 }
 

@@ -1,6 +1,8 @@
 // Each spec loads again what it imports, in a realm of its own. These packages cost most of that and keep no state that a spec could
 // leave to the next one, so a worker loads them once, as Node's own modules.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { registerHooks } from 'node:module';
+import perfHooks from 'node:perf_hooks';
 import { types } from 'node:util';
 import jestResolve from 'jest-resolve';
 
@@ -29,6 +31,9 @@ const isNamed = new RegExp(`^(${names.replaceAll('.', '\\.')})$`);
 let isOn = false;
 const isShared = (name) => isOn && isNamed.test(name.replace(/^node:/, ''));
 
+/** Runs a function as outside of every spec. */
+const outside = AsyncLocalStorage.snapshot();
+
 const ordinary = Function.prototype[Symbol.hasInstance];
 
 /** Lets a class of one realm know the instances of the same class of the other; subclasses keep their own meaning. */
@@ -40,10 +45,21 @@ export function recognize(known, isInstance) {
   });
 }
 
+/** The metrics of a process never end, and their observer of the event loop keeps the spec that started it: all specs have one. */
+function shareLoopObservers() {
+  const { monitorEventLoopDelay } = perfHooks;
+  const observers = new Map();
+  perfHooks.monitorEventLoopDelay = ({ resolution } = {}) => {
+    if (!observers.has(resolution)) observers.set(resolution, outside(monitorEventLoopDelay, { resolution }));
+    return observers.get(resolution);
+  };
+}
+
 /** Loads the shared packages once in this worker, while `shareFor` says so. Jest asks for them as for a module of Node's. */
 export function sharePackages() {
   recognize(Promise, types.isPromise);
   recognize(Error, types.isNativeError);
+  shareLoopObservers();
   const { isCoreModule } = Resolver.prototype;
   Resolver.prototype.isCoreModule = function (name) {
     return isShared(name) || isCoreModule.call(this, name);
