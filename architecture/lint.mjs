@@ -4,7 +4,12 @@ import { appFactories, floors } from './floors.mjs';
 const pure = floors.filter((floor) => floor.pure);
 const edges = pure.filter((floor) => floor.edge).map(({ unit, edge }) => `${unit}/src/**/${edge}`);
 const tests = ['**/*.spec.ts', '**/*.contract.ts', '**/src/testing.ts', '**/src/testing/**'];
-const apps = floors.filter(({ unit }) => unit.startsWith('apps/') && unit !== 'apps/shell');
+const apps = floors
+  .filter(({ unit }) => unit.startsWith('apps/') && unit !== 'apps/shell')
+  .map(({ unit }) => `@countersign/${unit.split('/')[1]}`);
+const importers = ['standalone', 'cluster', 'cli']
+  .map((app) => `apps/${app}/**/*.ts`)
+  .concat('{,integrations/}test/**/*.ts', 'bench/**/*.ts');
 
 const say = (message, ...selectors) => selectors.map((selector) => ({ selector, message }));
 
@@ -55,16 +60,14 @@ export const floorsLint = [
   { name: 'floors/edge', files: edges, ignores: tests, rules: { 'no-restricted-syntax': ['error', ...inputs] } },
   {
     name: 'floors/app-factories',
-    files: ['standalone', 'cluster', 'cli']
-      .map((app) => `apps/${app}/**/*.ts`)
-      .concat('{,integrations/}test/**/*.ts', 'bench/**/*.ts'),
+    files: importers,
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
         {
           patterns: [
             {
-              group: apps.map(({ unit }) => `@countersign/${unit.split('/')[1]}`),
+              group: apps,
               allowImportNamePattern: appFactories,
               allowTypeImports: true,
               message: 'Of another app only its create… functions are for use.',
@@ -74,4 +77,25 @@ export const floorsLint = [
       ],
     },
   },
+];
+
+/** The configuration of ESLint, with the parser and the plugin of typescript-eslint. */
+export const configWith = ({ parser, plugin }) => [
+  {
+    files: floorsLint.flatMap(({ files }) => files),
+    languageOptions: { parser },
+    plugins: { '@typescript-eslint': plugin },
+  },
+  // Their only rule is about imports of apps. One file in ten names an app, and the text of the others need not be parsed.
+  {
+    files: importers,
+    languageOptions: {
+      parser: {
+        meta: parser.meta,
+        parseForESLint: (text, options) =>
+          parser.parseForESLint(apps.some((name) => text.includes(name)) ? text : '', options),
+      },
+    },
+  },
+  ...floorsLint,
 ];

@@ -1,11 +1,4 @@
 import tseslint from 'typescript-eslint';
-import { floorsLint } from '../../architecture/lint.mjs';
+import { configWith } from '../../architecture/lint.mjs';
 
-export default [
-  {
-    files: ['**/*.ts'],
-    languageOptions: { parser: tseslint.parser },
-    plugins: { '@typescript-eslint': tseslint.plugin },
-  },
-  ...floorsLint,
-];
+export default configWith(tseslint);
