@@ -15,6 +15,8 @@ export interface PasskeysOfPeople {
   /** Those of the whole tenant, or the actor's own. */
   readonly list: (actor: Actor, whose: 'all' | 'own') => Promise<Answer>;
   readonly get: (actor: Actor, credentialId: string) => Promise<Answer>;
+  /** What a browser needs to make a passkey. */
+  readonly options: (actor: Actor, publicUrl: URL | undefined) => Promise<Answer>;
   readonly register: (context: WriteContext, body: RegisterPasskeyBody, publicUrl: URL | undefined) => Promise<Answer>;
   readonly confirm: (context: WriteContext, credentialId: string, body: ConfirmPasskeyBody) => Promise<Answer>;
   readonly remove: (context: WriteContext, credentialId: string) => Promise<Answer>;
@@ -37,11 +39,13 @@ export function createPasskeys(ports: GatewayPorts): PasskeysOfPeople {
       const found = (await ownOf(actor)).find((one) => one.credentialId === credentialId);
       return found === undefined ? refused(no('not-found', 'you have no such passkey').refusal) : ok(toView(found));
     },
+    options: async (actor, publicUrl) => {
+      const relyingParty = await relyingPartyAt(publicUrl);
+      return relyingParty === undefined ? notHere : ok(await optionsFor(ports, actor, relyingParty));
+    },
     register: async ({ actor, commandId }, { name = 'passkey', registration }, publicUrl) => {
-      const { relyingPartyOf } = await load();
-      const relyingParty = relyingPartyOf(publicUrl);
+      const relyingParty = await relyingPartyAt(publicUrl);
       if (relyingParty === undefined) return notHere;
-      if (registration === undefined) return ok(await optionsFor(ports, actor, relyingParty));
       const { transports = [], ...made } = registration;
       const outcome = await registerPasskey(commands, actor, relyingParty, { name, transports, ...made }, commandId);
       return conclude(ports, 'RegisterPasskey', outcome, toView, () => 201);
@@ -55,6 +59,10 @@ export function createPasskeys(ports: GatewayPorts): PasskeysOfPeople {
       return conclude(ports, 'RemovePasskey', outcome, toView);
     },
   };
+}
+
+async function relyingPartyAt(publicUrl: URL | undefined): Promise<RelyingParty | undefined> {
+  return (await load()).relyingPartyOf(publicUrl);
 }
 
 const notHere = refused(

@@ -4,7 +4,7 @@ import { shownTextSchema, timeSchema } from './primitives.js';
 
 const base64url = z.string().regex(/^[A-Za-z0-9_-]+$/, 'must be base64url without padding');
 
-/** `POST /v1/me/passkeys`: without `registration` the options for the browser, with it the passkey. */
+/** `POST /v1/me/passkeys`. */
 export const registerPasskeySchema = z
   .strictObject({
     name: shownTextSchema.max(64).optional().meta({ description: 'A name for the person. Default: "passkey".' }),
@@ -20,9 +20,7 @@ export const registerPasskeySchema = z
           .optional()
           .meta({ description: 'As the browser returned them.' }),
       })
-      .meta({ id: 'PasskeyRegistration', description: 'What the browser returned of a new passkey.' })
-      .optional()
-      .meta({ description: 'What the browser returned. Absent: the answer is the options for the browser.' }),
+      .meta({ id: 'PasskeyRegistration', description: 'What the browser returned of a new passkey.' }),
   })
   .meta({ id: 'RegisterPasskey' });
 export type RegisterPasskeyBody = z.infer<typeof registerPasskeySchema>;

@@ -14,10 +14,11 @@ describe('a reason that is recorded', () => {
     expect(createGrantSchema.shape.reason.safeParse(text).success).toBe(false);
   });
 
-  it.each(texts)('is no name of a passkey: %j', (name) => {
-    expect(registerPasskeySchema.safeParse({ name }).success).toBe(false);
-    expect(registerPasskeySchema.safeParse({ name: 'x'.repeat(65) }).success).toBe(false);
-    expect(registerPasskeySchema.safeParse({ name: 'key \u202a1' }).success).toBe(true);
+  it.each(texts)('is no name of a passkey: %j', (text) => {
+    const { name } = registerPasskeySchema.shape;
+    expect(name.safeParse(text).success).toBe(false);
+    expect(name.safeParse('x'.repeat(65)).success).toBe(false);
+    expect(name.safeParse('key \u202a1').success).toBe(true);
   });
 
   it('may have characters that are not seen beside those that are', () => {

@@ -1,3 +1,4 @@
+import { createGrantQuerySchema } from '@countersign/contracts';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { routes } from '../routes.js';
@@ -5,6 +6,9 @@ import { Endpoint } from './endpoint.js';
 import { paramOf, queryOf, read, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
+
+/** `?dryRun=true` is `previewGrant`. The document leaves it out: generated clients read one success answer of an operation. */
+const createOrPreview = { ...routes.createGrant, query: createGrantQuerySchema };
 
 /** Standing grants. */
 @Controller()
@@ -32,9 +36,16 @@ export class GrantsController {
   @Endpoint(routes.createGrant)
   create(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { grants } = this.#http.gateway;
-    const isDryRun = queryOf(routes.createGrant, request).dryRun === 'true';
-    return write(this.#http, routes.createGrant, request, reply, (context, body) =>
+    const isDryRun = queryOf(createOrPreview, request).dryRun === 'true';
+    return write(this.#http, createOrPreview, request, reply, (context, body) =>
       isDryRun ? grants.preview(context.actor, body) : grants.create(context, body),
+    );
+  }
+
+  @Endpoint(routes.previewGrant)
+  preview(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    return write(this.#http, routes.previewGrant, request, reply, ({ actor }, body) =>
+      this.#http.gateway.grants.preview(actor, body),
     );
   }
 

@@ -368,6 +368,7 @@ describe('a dry run', () => {
     expect(status).toBe(200);
     expect(preview).toMatchObject({ state: 'active', scanned: 4, covered: 2, byOutcome: { pending: 1, denied: 1 } });
     expect(preview.calls.map(({ callId }) => callId)).toEqual([calls[1]?.callId, calls[0]?.callId]);
+    expect(await create(change, 'ann', '/preview')).toMatchObject({ status: 200, body });
     const { body: listed } = await api.send<{ grants: GrantView[] }>('GET', '/v1/grants?toolName=free_refund', {
       as: 'ann',
     });

@@ -1,3 +1,4 @@
+import { registerPasskeySchema } from '@countersign/contracts';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { routes } from '../routes.js';
@@ -5,6 +6,13 @@ import { Endpoint } from './endpoint.js';
 import { paramOf, queryOf, read, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
+
+/** Without a registration it is `getPasskeyOptions`. The document leaves it out: generated clients read one success answer. */
+const registerOrAsk = {
+  ...routes.registerPasskey,
+  body: registerPasskeySchema.partial({ registration: true }),
+  isBodyOptional: true,
+};
 
 /** The passkeys with which people sign. */
 @Controller()
@@ -23,8 +31,19 @@ export class PasskeysController {
 
   @Endpoint(routes.registerPasskey)
   register(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
-    return write(this.#http, routes.registerPasskey, request, reply, (context, body) =>
-      this.#http.gateway.passkeys.register(context, body, this.#http.publicUrl),
+    const { gateway, publicUrl } = this.#http;
+    return write(this.#http, registerOrAsk, request, reply, (context, { registration, name }) =>
+      registration === undefined
+        ? gateway.passkeys.options(context.actor, publicUrl)
+        : gateway.passkeys.register(context, { registration, name }, publicUrl),
+    );
+  }
+
+  @Endpoint(routes.getPasskeyOptions)
+  options(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { gateway, publicUrl } = this.#http;
+    return write(this.#http, routes.getPasskeyOptions, request, reply, ({ actor }) =>
+      gateway.passkeys.options(actor, publicUrl),
     );
   }
 

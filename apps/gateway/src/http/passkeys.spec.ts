@@ -43,7 +43,7 @@ async function signIn(name: string): Promise<Pick<Sent, 'as' | 'headers'>> {
 const [ann, bob] = [await signIn('ann'), await signIn('bob')];
 
 async function register(who: Pick<Sent, 'as' | 'headers'>, key: Authenticator = createAuthenticator()) {
-  const { body: options } = await api.send<PasskeyOptions>('POST', '/v1/me/passkeys', { ...who, body: {} });
+  const { body: options } = await api.send<PasskeyOptions>('POST', '/v1/me/passkeys/options', who);
   const made = { ...key.register(options.publicKey.challenge, site), nonce: options.nonce };
   const registration = { ...made, transports: ['internal'] };
   return api.send('POST', '/v1/me/passkeys', { ...who, body: { name: 'laptop', registration } });
@@ -74,7 +74,7 @@ describe('a passkey over HTTP', () => {
 
   it('is refused without a session, with options of another person, and a second time', async () => {
     expect((await register({ as: 'bob' })).body).toMatchObject({ status: 403 });
-    const { body: options } = await api.send<PasskeyOptions>('POST', '/v1/me/passkeys', { ...ann, body: {} });
+    const { body: options } = await api.send<PasskeyOptions>('POST', '/v1/me/passkeys/options', ann);
     const registration = { ...createAuthenticator().register(options.publicKey.challenge, site), nonce: options.nonce };
     expect((await api.send('POST', '/v1/me/passkeys', { ...bob, body: { registration } })).status).toBe(403);
     expect((await register(bob, key)).status).toBe(403);
@@ -91,9 +91,16 @@ describe('a passkey over HTTP', () => {
     expect((await api.send('DELETE', own, ann)).body).toMatchObject({ status: 'removed' });
   });
 
-  it('needs a public address with a name', async () => {
+  it.each([null, '{}', '{"registration":null}'])('gets its options without a registration, too: %s', async (body) => {
+    const headers = { ...ann.headers, ...(body !== null && { 'content-type': 'application/json' }) };
+    const answer = await fetch(`${world.url}/v1/me/passkeys`, { method: 'POST', headers, body });
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ publicKey: { rp: { id: 'localhost' }, user: { name: 'ann' } } });
+  });
+
+  it.each(['/v1/me/passkeys', '/v1/me/passkeys/options'])('needs a public address with a name: %s', async (path) => {
     const bare = await openWorld({});
-    const answer = await createApi(bare).send('POST', '/v1/me/passkeys', { as: 'ann', body: {} });
+    const answer = await createApi(bare).send('POST', path, { as: 'ann', body: {} });
     await bare.close();
     expect(answer.body['code']).toBe('not-supported');
     expect(answer.body['detail']).toContain('COUNTERSIGN_PUBLIC_URL');

@@ -173,6 +173,7 @@ describe('a repeat with the same idempotency key', () => {
   it.each([
     ['/v1/policy/explain', { toolName: 'a' }, { toolName: 'b' }],
     ['/v1/policy/backtest', { content: { version: 1 } }, { content: { version: 1, rules: [] } }],
+    ['/v1/grants/preview', { ...anyCall, expiresInMs: 60_000 }, { ...anyCall, expiresInMs: 60_001 }],
     ['/v1/grants?dryRun=true', { ...anyCall, expiresInMs: 60_000 }, { ...anyCall, expiresInMs: 60_001 }],
   ] as const)(
     'of what only reads has the first answer again, and another body is refused: %s',

@@ -40,6 +40,9 @@ function mayBeNullAndMore({ anyOf, type, enum: values }: JsonSchema): boolean {
   return types.includes('"null"') && (anyOf !== undefined || values !== undefined || types.includes('"array"'));
 }
 
+type Answers = Readonly<Record<string, { readonly content?: JsonSchema }>>;
+const withoutExamples = (name: string, value: unknown): unknown => (name === 'example' ? undefined : value);
+
 describe('for generators of clients, the OpenAPI document', () => {
   it('names each object and union', () => {
     const unnamed = parts.filter(
@@ -49,6 +52,17 @@ describe('for generators of clients, the OpenAPI document', () => {
         (part.schema['properties'] !== undefined || optionsOf(part.schema).length > 1),
     );
     expect(unnamed.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('has one success answer for each operation: clients take the first one that they find for any other', () => {
+    const twice = Object.values(document.paths).flatMap((path) =>
+      Object.values(path).flatMap(({ operationId, responses }) => {
+        const successes = Object.entries(responses as Answers).filter(([status]) => status.startsWith('2'));
+        const schemas = successes.map(([, { content }]) => JSON.stringify(content, withoutExamples));
+        return new Set(schemas).size > 1 ? [operationId] : [];
+      }),
+    );
+    expect(twice).toEqual([]);
   });
 
   it('names nothing as the generator for Go names the constructor of something else', () => {

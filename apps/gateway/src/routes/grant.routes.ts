@@ -1,5 +1,4 @@
 import {
-  createGrantQuerySchema,
   createGrantSchema,
   grantPreviewSchema,
   grantViewSchema,
@@ -37,12 +36,22 @@ export const grantRoutes = {
     method: 'POST',
     path: '/v1/grants',
     tag: 'Grants',
-    summary:
-      'Permit calls of a tool in advance. With `dryRun=true` nothing is created: the answer is which recorded approvals it would have covered',
+    summary: 'Permit calls of a tool in advance. With `?dryRun=true` this is `previewGrant`',
     roles: ['approver'],
     body: createGrantSchema,
-    query: createGrantQuerySchema,
-    answers: { 201: grantViewSchema, 200: grantPreviewSchema },
+    answers: { 201: grantViewSchema },
+    codes: ['expired', 'not-an-approver', 'blocked-by-policy', 'too-many-requests'],
+  }),
+  previewGrant: defineRoute({
+    id: 'previewGrant',
+    method: 'POST',
+    path: '/v1/grants/preview',
+    isRead: true,
+    tag: 'Grants',
+    summary: 'Preview a grant: which recorded approvals it would have covered; nothing is recorded',
+    roles: ['approver'],
+    body: createGrantSchema,
+    answers: { 200: grantPreviewSchema },
     codes: ['expired', 'not-an-approver', 'blocked-by-policy', 'too-many-requests'],
   }),
   confirmGrant: defineRoute({

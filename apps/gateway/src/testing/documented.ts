@@ -33,6 +33,9 @@ const ours = [
   ...['Request-Id', 'Retry-After', 'WWW-Authenticate'],
 ];
 
+/** Another form of an operation, which the document leaves out. */
+const formOf: Readonly<Record<string, string>> = { '/v1/grants?dryRun=true': '/v1/grants/preview' };
+
 let theOne: Documented | undefined;
 
 /** The checker over the document that the server serves, one for all worlds of a spec: it compiles a schema for each response. */
@@ -56,7 +59,7 @@ function createDocumented(): Documented {
   }));
 
   const operationOf = (method: string, path: string): Operation | undefined => {
-    const [bare = ''] = path.split('?', 1);
+    const [bare = ''] = (formOf[path] ?? path).split('?', 1);
     const found = paths
       .filter(({ pattern }) => pattern.test(bare))
       .map((one) => document.paths[one.path]?.[method.toLowerCase()])
