@@ -2,7 +2,7 @@ import type { Actor } from '@countersign/commands';
 import { ProblemError } from '@countersign/shell';
 import type { FastifyRequest } from 'fastify';
 import { proveByOidc } from '../inbox/oidc-bearer.js';
-import { refuseForgedRequest } from '../inbox/same-origin.js';
+import { refuseForgedRequest, refusePageOfAnother } from '../inbox/same-origin.js';
 import { sessionIdOf } from '../inbox/session-cookie.js';
 import type { GatewayPorts } from '../ports.js';
 import type { BearerVia } from '../tokens.js';
@@ -66,7 +66,9 @@ function namedBy({ headers, ip }: FastifyRequest, actor: Actor, { recordsAddress
 function sessionActor(ports: GatewayPorts, request: FastifyRequest, publicUrl: URL | undefined): Actor | undefined {
   const id = ports.sessions === undefined ? undefined : sessionIdOf(request, publicUrl);
   const actor = id === undefined ? undefined : ports.sessions?.actorOf(id);
-  if (actor !== undefined) refuseForgedRequest(request, publicUrl);
+  if (actor === undefined) return undefined;
+  refuseForgedRequest(request, publicUrl);
+  refusePageOfAnother(request, actor);
   return actor;
 }
 

@@ -77,6 +77,19 @@ describe('a session', () => {
     expect((await fetch(`${url}/v1/approvals`, { headers: { cookie } })).status).toBe(401);
   });
 
+  it('answers no page that shows another person', async () => {
+    const { url } = await openInboxWorld();
+    const cookie = cookieOf(await signIn(url));
+    const asPageOf = (tenant: string, principal: string) =>
+      fetch(`${url}/v1/approvals`, {
+        headers: { cookie, 'countersign-account': encodeURIComponent(JSON.stringify([tenant, principal])) },
+      });
+    expect((await asPageOf('default', 'ann')).status).toBe(200);
+    const refused = [await asPageOf('default', 'bob'), await asPageOf('other', 'ann')];
+    expect(refused.map(({ status }) => status)).toEqual([401, 401]);
+    expect(await refused[0]?.json()).toMatchObject({ code: 'unauthenticated' });
+  });
+
   it('does not outlive its twelve hours, and is not known by its id in the store', () => {
     const clock = createVirtualClock(Date.parse('2026-11-22T10:00:00Z'));
     const store = createSessionStore(':memory:');

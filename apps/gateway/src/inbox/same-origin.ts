@@ -1,8 +1,11 @@
+import type { Actor } from '@countersign/commands';
 import { ProblemError } from '@countersign/shell';
 import type { FastifyRequest } from 'fastify';
 
 /** The header that the inbox sends with every change; another site's page cannot, without asking first and being refused. */
 export const clientHeader = 'countersign-client';
+/** The header in which a page of the inbox names its person. */
+const accountHeader = 'countersign-account';
 
 /**
  * Refuses requests that another site caused. Browsers send the origin in `Sec-Fetch-Site` and, for every change, in
@@ -27,6 +30,17 @@ export function refuseForgedRequest(request: FastifyRequest, publicUrl: URL | un
   if (request.method !== 'GET' && request.headers[clientHeader] !== 'inbox') {
     throw new ProblemError('forbidden', `a change with a session needs the header ${clientHeader}: inbox`);
   }
+}
+
+/**
+ * Refuses a page of the inbox that shows another person than the one who is signed in. The tabs of a browser have one session:
+ * otherwise a press on a page that one person left open is the answer of the person who signed in after them.
+ * @throws ProblemError `unauthenticated`.
+ */
+export function refusePageOfAnother({ headers }: FastifyRequest, { tenant, principal }: Actor): void {
+  const account = headers[accountHeader];
+  if (account === undefined || account === encodeURIComponent(JSON.stringify([tenant, principal]))) return;
+  throw new ProblemError('unauthenticated', 'another person has signed in since this page was opened: sign in again');
 }
 
 function originHost(origin: string): string | undefined {

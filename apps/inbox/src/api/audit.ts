@@ -58,7 +58,7 @@ export const readState = (asOf: string | undefined, signal: AbortSignal): Promis
 async function open(address: string, signal: AbortSignal) {
   const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
-    const response = await http.open({ path: address, headers: ourHeaders, signal: over }).catch(orUnreachable);
+    const response = await http.open({ path: address, headers: ourHeaders(), signal: over }).catch(orUnreachable);
     if (!response.ok) throw refusalOf(response.status, await response.json().catch(() => undefined), path);
     const next = /^<([^>]+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1];
     const missing = response.headers.get('countersign-log-missing') ?? undefined;

@@ -69,7 +69,7 @@ export async function readCallEvents(
   const query = { callId, types: types.join(',') };
   try {
     const over = AbortSignal.any([signal, enough.signal, AbortSignal.timeout(timeoutMs)]);
-    const response = await http.open({ path, query, headers: ourHeaders, signal: over }).catch(orUnreachable);
+    const response = await http.open({ path, query, headers: ourHeaders(), signal: over }).catch(orUnreachable);
     if (!response.ok || response.body === null) {
       throw refusalOf(response.status, await response.json().catch(() => undefined), path);
     }

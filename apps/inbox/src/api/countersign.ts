@@ -9,7 +9,7 @@ import type {
   ToolCallState,
   ToolCallView,
 } from '@countersign/contracts';
-import { send } from './http.js';
+import { actAs, send } from './http.js';
 import type { Problem } from './problem.js';
 
 /** The signed-in person. */
@@ -51,11 +51,18 @@ const approvalPath = (id: string) => `/v1/approvals/${encodeURIComponent(id)}`;
 const callPath = (id: string) => `/v1/tool-calls/${encodeURIComponent(id)}`;
 
 /** The signed-in person, and the ways to sign in. */
-export const readSession = (): Promise<SessionView> => send('GET', '/session');
+export async function readSession(): Promise<SessionView> {
+  const session = await send<SessionView>('GET', '/session');
+  actAs(session.actor);
+  return session;
+}
 
 /** Signs in. @throws ProblemError `unauthenticated` for an unknown token. */
-export const signIn = (token: string): Promise<{ readonly actor: Account }> =>
-  send('POST', '/session', { body: { token } });
+export async function signIn(token: string): Promise<{ readonly actor: Account }> {
+  const opened = await send<{ readonly actor: Account }>('POST', '/session', { body: { token } });
+  actAs(opened.actor);
+  return opened;
+}
 
 /** Ends the session, here and on the server. */
 export const signOut = (): Promise<void> => send('DELETE', '/session');

@@ -51,7 +51,7 @@ export function followEvents(options: StreamOptions, listener: StreamListener): 
     const url = `/v1/events?${query.toString()}`;
     // An `EventSource` does not tell why it was refused. A position of the future is one of a log that was put back.
     const reopen = async (): Promise<void> => {
-      const asked = await fetch(url, { method: 'HEAD', headers: ourHeaders }).catch(() => undefined);
+      const asked = await fetch(url, { method: 'HEAD', headers: ourHeaders() }).catch(() => undefined);
       if (asked?.status === 409) {
         after = 'now';
         isRestored = true;

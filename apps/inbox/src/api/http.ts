@@ -17,8 +17,20 @@ const timeoutMs = 20_000;
 /** Requests to our own origin, with the session's cookie. */
 export const http = createHttpClient({ base: '' });
 
-// A page of another site cannot set this header, so the server accepts it as proof of our page.
-export const ourHeaders = { 'countersign-client': 'inbox' } as const;
+let account: string | undefined;
+
+/** Names the person whose page this is. */
+export function actAs(actor: { readonly tenant: string; readonly principal: string } | null): void {
+  account = actor === null ? undefined : encodeURIComponent(JSON.stringify([actor.tenant, actor.principal]));
+}
+
+/**
+ * The headers of every request. A page of another site cannot set the first one, so the server accepts it as proof of our page.
+ * By the second one it refuses a page that another person has left open: the session is one for all tabs of a browser.
+ */
+export function ourHeaders(): Readonly<Record<string, string>> {
+  return { 'countersign-client': 'inbox', ...(account !== undefined && { 'countersign-account': account }) };
+}
 
 /** Called when the server reports that the person is signed out. */
 let onSignedOut = (): void => undefined;
@@ -34,7 +46,7 @@ export function whenSignedOut(listener: () => void): void {
  */
 export async function send<T>(method: Method, path: string, { body, signal, position }: Sent = {}): Promise<T> {
   const headers = {
-    ...ourHeaders,
+    ...ourHeaders(),
     ...(position !== undefined && { 'countersign-position': String(position) }),
   };
   const answer = await http.send({ method, path, headers, body, signal, timeoutMs }).catch(orUnreachable);
