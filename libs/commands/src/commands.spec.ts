@@ -464,6 +464,22 @@ describe('an all-or-nothing batch', () => {
   });
 });
 
+describe('a response under the id of an earlier one', () => {
+  it.each([
+    ['deny', 'approve', 'approved'],
+    ['approve', 'deny', 'denied'],
+  ] as const)('that says %s where the recorded one says %s is refused', async (second, first, state) => {
+    const callId = await one({ needsApproval: true });
+    const respond = (type: 'approve' | 'deny', id: string) =>
+      api.respond(commands, alice, approvalIdOf(callId, 1), { decision: { type } }, id);
+    const id = commandId();
+    expect(codeOf(await respond(first, id))).toBe('done');
+    expect(codeOf(await respond(first, id))).toBe('done');
+    expect(codeOf(await respond(second, id))).toBe('idempotency-key-reused');
+    expect(await stateOf(callId)).toBe(state);
+  });
+});
+
 describe('executing', () => {
   it('gives the claim once, the same again for a repeat, and takes the outcome of its holder alone', async () => {
     const callId = await one({ toolName: 'get_file' });

@@ -83,9 +83,25 @@ export async function answer(
     const guess = await recordedGuess(ports, actor, { call: found, tried, commandId });
     return asUnknownApproval(guess ?? outcome, approvalId);
   }
+  if (!isRecorded(findApproval(outcome.value, approvalId), actor, body.decision)) return otherDecision;
   if (body.signature !== undefined) noteSignature(ports, body.signature);
   const closedAt = await settleBatch(ports, outcome.value);
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
+}
+
+const otherDecision = refused(
+  'idempotency-key-reused',
+  'The idempotency key was used for another decision, which is recorded. This one is not: use a new key.',
+);
+
+/**
+ * The log recognises a repeated command by its id alone. Another gateway, or one that was started since, does not know the
+ * first body: a denial must not be answered with the approval that was recorded under its key.
+ */
+function isRecorded(approval: Approval | undefined, { principal }: Actor, { type }: Decision): boolean {
+  const isDenial = type === 'deny';
+  const votes = approval?.votes.filter(({ respondedBy }) => respondedBy === principal) ?? [];
+  return votes.some(({ decision }) => (decision.type === 'deny') === isDenial);
 }
 
 /** The passkey is the credential of a signed answer. */
