@@ -11,6 +11,7 @@ version: 1
 rules:
   - { id: two, then: { require: { quorum: { approve: 2, deny: 2 } } } }
 `;
+const once = { times: 1 };
 const mallory = { to: 'mallory', amount: 1_000_000 };
 
 describe('a card that changes while a person looks', () => {
@@ -116,6 +117,51 @@ describe('a card that changes while a person looks', () => {
     await dialog.getByRole('textbox', { name: 'Arguments as JSON' }).fill('{"to":"supplier","amount":9}');
     await dialog.getByRole('button', { name: 'Approve these arguments' }).click();
     await page.getByText('Your answer is recorded. More people must answer.').waitFor();
+    await dialog.waitFor({ state: 'detached' });
     expect(await page.getByRole('alert', { name: 'What has changed' }).count()).toBe(0);
+  });
+
+  it('is news where another person edited it while the answer to one’s own vote was on its way', async () => {
+    const { world, page, path, edit } = await opened();
+    await page.route(
+      '**/responses',
+      async (route) => {
+        const sent = await route.fetch();
+        await edit();
+        // A replica that answers later knows the edit of the other person, too.
+        const body = JSON.stringify(await world.send('bob', 'GET', path));
+        await route.fulfill({ response: sent, body });
+      },
+      once,
+    );
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByText(/^Your answer to wire is recorded/).waitFor();
+    const notice = page.getByRole('alert', { name: 'What has changed' });
+    await notice.getByText('ann edited it.').waitFor();
+    expect(await page.getByRole('button', { name: 'Approve', exact: true }).isDisabled()).toBe(true);
+  });
+
+  it('shows the last edit, also where the answer to one’s own comes after it', async () => {
+    const { page, edit } = await opened();
+    await page.route(
+      '**/responses',
+      async (route) => {
+        const sent = await route.fetch();
+        await edit();
+        await page.locator('article').getByText('mallory').waitFor();
+        await route.fulfill({ response: sent });
+      },
+      once,
+    );
+    await page.keyboard.press('e');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Arguments as JSON' }).fill('{"to":"supplier","amount":9}');
+    await dialog.getByRole('button', { name: 'Approve these arguments' }).click();
+    await page.getByText(/^Your answer to wire is recorded/).waitFor();
+    const notice = page.getByRole('alert', { name: 'What has changed' });
+    await notice.getByRole('button', { name: 'I have seen the change' }).click();
+    await page.locator('article').getByText('mallory').waitFor();
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByText(/^Approved: wire/).waitFor();
   });
 });

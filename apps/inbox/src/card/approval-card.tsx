@@ -1,13 +1,13 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, JsonObject, Verdict } from '@countersign/contracts';
-import { ownWordsOf, schemaNoteWords } from '@countersign/text';
+import { ownWordsOf, plainLabelWords, schemaNoteWords } from '@countersign/text';
 import { RiskBadge, StateBadge } from '../ui/badges.js';
 import { Marked } from '../ui/marked.js';
 import { Countdown } from '../ui/time.js';
 import { Arguments } from './arguments.js';
 import { ArgumentsChange } from './arguments-change.js';
-import { Facts } from './facts.js';
+import { Fact, Facts } from './facts.js';
 import { HiddenValues } from './hidden-values.js';
 import { People } from './people.js';
 import { Siblings } from './siblings.js';
@@ -43,6 +43,14 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       </header>
       <section aria-labelledby="card-arguments">
         <h3 id="card-arguments">{isToRun ? 'What will run' : 'What was asked'}</h3>
+        {Object.keys(approval.labels).length > 0 && (
+          // Before the arguments, because they may be relative to one of them, such as the working folder.
+          <dl className="facts">
+            <Fact name="Labels">
+              <Marked text={plainLabelWords(approval.labels)} />
+            </Fact>
+          </dl>
+        )}
         <Arguments value={approval.arguments} hiddenValues={approval.hiddenValues} />
         <HiddenValues key={approval.actionDigest} approval={approval} />
         <p className="notice">{schemaNoteWords(approval.schemaNotes)}</p>

@@ -2,6 +2,7 @@ import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { readCall } from '../api/countersign.js';
+import { useAccount } from '../live/use-account.js';
 import { useLoaded } from '../live/use-loaded.js';
 import { useNow } from '../live/use-now.js';
 import { hrefs } from '../routes.js';
@@ -13,7 +14,7 @@ import { ApprovalCard } from './approval-card.js';
 import { ChangeNotice } from './change-notice.js';
 import { DecisionPanel } from './decision-panel.js';
 import { SeenParts, useSeen } from './seen.js';
-import { useChange } from './use-change.js';
+import { isOwnChange, useChange } from './use-change.js';
 import { useApproval } from './use-approval.js';
 
 /** A card and what can be decided on it. */
@@ -43,6 +44,7 @@ function Back(): ReactNode {
 
 function LoadedPane({ approval, onDecided }: { approval: ApprovalView; onDecided: () => void }): ReactNode {
   const [isMine, setMine] = useState(false);
+  const { principal } = useAccount();
   const { change, acknowledge } = useChange(approval);
   const { state: seen, context } = useSeen(approval.shownDigest);
   const isPending = approval.state === 'pending';
@@ -64,8 +66,7 @@ function LoadedPane({ approval, onDecided }: { approval: ApprovalView; onDecided
           {...{ approval, change, onAcknowledge, seen }}
           onSent={(answered) => {
             setMine(true);
-            // The person's own edit is no news to them.
-            acknowledge(answered);
+            if (isOwnChange(approval, answered, principal)) acknowledge(answered);
             if (answered.state !== 'pending') onDecided();
           }}
         />

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 import { Marked } from '../ui/marked.js';
+import { onPress } from '../ui/press.js';
 import { ArgumentsChange } from './arguments-change.js';
 import { Instructions } from './told.js';
 import type { Change } from './use-change.js';
@@ -33,7 +34,7 @@ export function ChangeNotice({ change, onAcknowledge }: { change: Change; onAckn
       </p>
       {!change.isToldAlone && <ArgumentsChange before={change.before} after={change.after} />}
       {change.instructions.length > 0 && <Instructions instructions={change.instructions} />}
-      <button type="button" className="button" onClick={acknowledge}>
+      <button type="button" className="button" onClick={onPress(acknowledge)}>
         I have seen the change
       </button>
     </section>

@@ -9,6 +9,7 @@ import { useAccount } from '../live/use-account.js';
 import { usePendingStore } from '../live/use-pending.js';
 import { useShortcuts } from '../live/use-shortcuts.js';
 import { problemWords, sentWords } from '../text/words.js';
+import { onPress } from '../ui/press.js';
 import { useToast } from '../ui/toast.js';
 import { AnswerDialog } from './answer-dialog.js';
 import { RemarkFields } from './remark-fields.js';
@@ -36,7 +37,10 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
   const [writtenFor, setWrittenFor] = useState(approval.shownDigest);
   const [open, setOpen] = useState<'edit' | 'answer'>();
   const [remember, setRemember] = useRemember(approval.actionDigest);
-  const { send, isBusy, problem } = useSending(approval, { remarks, remember }, props.onSent);
+  const { send, isBusy, problem } = useSending(approval, { remarks, remember }, (answered) => {
+    setOpen(undefined);
+    props.onSent(answered);
+  });
   const reason = useRef<HTMLInputElement>(null);
   const buttons = { approve: useRef<HTMLButtonElement>(null), deny: useRef<HTMLButtonElement>(null) };
   const mine = approval.responses.find(({ respondedBy, counted }) => counted && respondedBy === principal);
@@ -158,7 +162,7 @@ function Choice(props: {
       type="button"
       disabled={isOff}
       aria-keyshortcuts={shortcut}
-      onClick={onChoose}
+      onClick={onPress(onChoose)}
     >
       {children}
     </button>
@@ -240,7 +244,7 @@ function Voted({ approval, response }: { approval: ApprovalView; response: numbe
     <div className="actions">
       <span>Your answer is recorded. More people must answer.</span>
       <span className="actions-gap" />
-      <button className="button" type="button" onClick={takeBack}>
+      <button className="button" type="button" onClick={onPress(takeBack)}>
         Take it back
       </button>
       <span className="problem-line" role="alert">

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { ApprovalView, Verdict } from '@countersign/contracts';
-import { chainWords, endedProposalWords, ordinal, plainLabelWords, requesterWords } from '@countersign/text';
+import { chainWords, endedProposalWords, ordinal, requesterWords } from '@countersign/text';
 import { hrefs } from '../routes.js';
 import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';
@@ -9,7 +9,7 @@ import { Deliveries } from './deliveries.js';
 
 /** The recorded facts about a request: who asks, where it comes from, and which rule asks for people. */
 export function Facts({ approval, verdict }: { approval: ApprovalView; verdict: Verdict | undefined }): ReactNode {
-  const { agentId, labels, runId, callId, requestedAt, round, chain, requestedBy } = approval;
+  const { agentId, runId, callId, requestedAt, round, chain, requestedBy } = approval;
   return (
     <section aria-labelledby="card-facts">
       <h3 id="card-facts">Who asks, and why you</h3>
@@ -19,11 +19,6 @@ export function Facts({ approval, verdict }: { approval: ApprovalView; verdict: 
         </Fact>
         <Fact name="Asked by">{requesterWords(approval)}</Fact>
         {chain.length > 0 && <Fact name="Inside">{chainWords(chain, requestedBy)}</Fact>}
-        {Object.keys(labels).length > 0 && (
-          <Fact name="Labels">
-            <Marked text={plainLabelWords(labels)} />
-          </Fact>
-        )}
         <Fact name="Run">
           <Link href={hrefs.run(runId)}>
             <Marked text={runId} />

@@ -50,10 +50,12 @@ function scrollTowards(end: HTMLElement): void {
   for (let box = end.parentElement; box !== null; box = box.parentElement) {
     if (box.scrollHeight <= box.clientHeight + 1 || getComputedStyle(box).overflowY === 'visible') continue;
     const isBelow = end.getBoundingClientRect().top > box.getBoundingClientRect().bottom - 1;
-    if (isBelow) box.scrollBy({ top: box.clientHeight * 0.9 });
-    else if (end.parentElement !== null) end.scrollIntoView({ block: 'nearest' });
-    if (isBelow) return;
+    if (!isBelow) continue;
+    box.scrollBy({ top: box.clientHeight * 0.9 });
+    return;
   }
+  // It may stand to the side.
+  end.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
 
 /** Says that the button is off until the rest was on screen, and shows more of it; nothing once all was. */

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { Dialog } from '../ui/dialog.js';
+import { onPress } from '../ui/press.js';
 import { ChangeNotice } from './change-notice.js';
 import type { Change } from './use-change.js';
 
@@ -45,7 +46,7 @@ export function SendingDialog(props: {
           className="button approve"
           type="button"
           disabled={!send.isReady || change !== undefined}
-          onClick={send.now}
+          onClick={onPress(send.now)}
         >
           {send.label}
         </button>

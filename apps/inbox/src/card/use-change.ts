@@ -38,3 +38,20 @@ export function useChange(approval: ApprovalView): {
     acknowledge,
   };
 }
+
+/**
+ * Returns whether all that is new since the person decided is their own: it is no news to them. The answer to a vote may show
+ * what another person has done after it.
+ */
+export function isOwnChange(before: ApprovalView, after: ApprovalView, principal: string): boolean {
+  const isOwn = (name: string): boolean => name === principal;
+  const told = new Set(before.instructions.map(toldBy));
+  return (
+    (before.proposal.digest === after.proposal.digest || isOwn(after.proposal.proposedBy)) &&
+    after.instructions.every((one) => isOwn(one.respondedBy) || told.has(toldBy(one)))
+  );
+}
+
+function toldBy({ respondedBy, instruction, ifDenied }: ApprovalView['instructions'][number]): string {
+  return JSON.stringify([respondedBy, instruction, ifDenied === true]);
+}

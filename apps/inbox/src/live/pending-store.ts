@@ -65,6 +65,7 @@ export function createPendingStore(): PendingStore {
   const deliveries = createAudience<string>();
   let byId = new Map<string, ApprovalView>();
   let state: PendingState = { ...nothingYet, byId };
+  let readAgain: Changes['add'] = () => undefined;
   const change = (part: Partial<PendingState>): void => {
     state = { ...state, ...part };
     changed.tell(undefined);
@@ -85,6 +86,7 @@ export function createPendingStore(): PendingStore {
     if (approval.state === 'pending') {
       put(approval);
       publish();
+      readAgain(approval.approvalId);
     } else end(approval.approvalId);
   };
 
@@ -92,6 +94,7 @@ export function createPendingStore(): PendingStore {
     const stopped = new AbortController();
     let stopFollowing: (() => void) | undefined;
     const changes = createChanges(stopped.signal, { put, publish, load: () => load() });
+    readAgain = changes.add;
     let loading: Promise<unknown> = Promise.resolve();
     const load = (): Promise<unknown> => (loading = loading.then(() => loadAll(stopped.signal)));
     // Before there is a stream that could say so.
@@ -116,9 +119,8 @@ export function createPendingStore(): PendingStore {
       stopListening();
     };
     const showLoaded = (loaded: ReadonlyMap<string, ApprovalView>, hasMore: boolean): void => {
-      const isLast = !hasMore || loaded.size >= loadedMax;
       // The first page is shown at once. A later read replaces the list only as a whole.
-      if (!isLast && state.status === 'ready') return;
+      if (hasMore && loaded.size < loadedMax && state.status === 'ready') return;
       byId = new Map(loaded);
       change({ approvals: [...byId.values()], byId, status: 'ready', hasMore });
     };
@@ -127,13 +129,11 @@ export function createPendingStore(): PendingStore {
         { after, types },
         {
           onEvent: (event) => {
-            if (delivered.includes(event.type)) {
-              if (typeof event.data['approvalId'] === 'string') deliveries.tell(event.data['approvalId']);
-              return;
-            }
-            const approvalId = endedBy(event);
-            if (approvalId !== undefined) end(approvalId);
-            else changes.add(event.data['approvalId'], event.position);
+            const { approvalId } = event.data;
+            if (typeof approvalId !== 'string') return;
+            if (delivered.includes(event.type)) deliveries.tell(approvalId);
+            else if (isEnd(event)) end(approvalId);
+            else changes.add(approvalId, event.position);
           },
           // Nobody may decide on it now: its buttons go away. A policy or a cancellation is about more than one call.
           onUnreadable: ({ callId, position, type }) => {
@@ -186,16 +186,17 @@ function readPage(cursor: string | null, signal: AbortSignal, onMissed: () => vo
   return patiently(signal, () => listApprovals('pending', { order: 'oldest', cursor, limit, signal }), onMissed);
 }
 
-/** The approval that an event ends. For other events the approval is read. */
-function endedBy({ type, data }: EventView): string | undefined {
-  const { approvalId, resolution } = data;
-  if (typeof approvalId !== 'string') return undefined;
-  const isOver = ended.includes(type) || (type === 'ApprovalResponded' && resolution !== 'pending');
-  return isOver ? approvalId : undefined;
+/** Whether an event ends its approval. After other events the approval is read. */
+function isEnd({ type, data }: EventView): boolean {
+  return ended.includes(type) || (type === 'ApprovalResponded' && data['resolution'] !== 'pending');
 }
 
 interface Changes {
-  readonly add: (approvalId: unknown, position: number) => void;
+  /**
+   * `position`: where the log has the change. Default: not known. So it is after a response of the person's own, which may
+   * come later than the news of what another person did since.
+   */
+  readonly add: (approvalId: string, position?: number) => void;
 }
 
 /** Reads each changed approval once, after the burst of events. */
@@ -222,9 +223,8 @@ function createChanges(
   };
   return {
     add: (approvalId, at) => {
-      if (typeof approvalId !== 'string') return;
       ids.add(approvalId);
-      position = at;
+      position = at ?? position;
       if (isLooking) return;
       isLooking = true;
       setTimeout(() => void look(), settleMs);

@@ -4,6 +4,7 @@ import type { ApprovalView } from '@countersign/contracts';
 import { useAccount } from '../live/use-account.js';
 import { countWords } from '../text/words.js';
 import { Dialog } from '../ui/dialog.js';
+import { onPress } from '../ui/press.js';
 import { useToast } from '../ui/toast.js';
 import { SeenParts, Unseen, useSeen } from '../card/seen.js';
 import { BulkTable } from './bulk-table.js';
@@ -131,7 +132,7 @@ function BulkButton(props: {
   const count = possibleIn(approvals, preview, type).length;
   const isReady = preview[type] !== undefined && count > 0;
   return (
-    <button className={`button ${type}`} type="button" disabled={isOff || !isReady} onClick={onChoose}>
+    <button className={`button ${type}`} type="button" disabled={isOff || !isReady} onClick={onPress(onChoose)}>
       {type === 'approve' ? 'Approve' : 'Deny'} {count}
     </button>
   );

@@ -33,6 +33,7 @@ export function BulkTable(props: {
           </td>
           <td className="wrap">
             <Marked text={plainLabelWords(approval.labels)} />
+            {results === undefined && isShownWhole(approval) && <End />}
           </td>
           <td>
             <RiskBadge risk={approval.risk} />
