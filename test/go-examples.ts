@@ -15,10 +15,16 @@ export function buildGo(target: string, ...programs: readonly ('http' | 'kafka' 
   execFileSync('go', ['build', '-o', `${target}/`, ...packages], { cwd: folder, env: goEnvironment, stdio: 'pipe' });
 }
 
-/** Builds the programs of others that judge a log, unmodified, and one that uses their libraries. */
-export function buildJudges(target: string): void {
+const judges = {
+  'countersign-judges': '.',
+  fsck: 'github.com/transparency-dev/tessera/cmd/fsck',
+  omniwitness: 'github.com/transparency-dev/witness/cmd/omniwitness',
+} as const;
+
+/** Builds the programs of others that judge a log, unmodified, and the one that uses their libraries. */
+export function buildJudges(target: string, ...programs: readonly (keyof typeof judges)[]): void {
   if (!hasGo) return;
-  const packages = ['.', 'github.com/transparency-dev/tessera/cmd/fsck'];
+  const packages = programs.map((name) => judges[name]);
   const cwd = join(import.meta.dirname, 'judges');
   execFileSync('go', ['build', '-o', `${target}/`, ...packages], { cwd, env: goEnvironment, stdio: 'pipe' });
 }

@@ -15,13 +15,17 @@ export function pythonOf(name: string): string {
 
 /**
  * Installs the requirements of a spec into its own virtual environment under `.cache`, and returns the path of its Python.
- * Specs run side by side, so no two of them may use one name.
+ * Specs run side by side, so no two of them may use one name. `settings` are variables of pip.
  */
-export async function installPython(name: string, requirements: string): Promise<string> {
+export async function installPython(
+  name: string,
+  requirements: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const run = promisify(execFile);
   const python = pythonOf(name);
   if (!existsSync(python)) await run('python3', ['-m', 'venv', dirname(dirname(python))]);
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
-  await run(python, pip, { cwd: root });
+  await run(python, pip, { cwd: root, env: { ...process.env, ...settings } });
   return python;
 }

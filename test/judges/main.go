@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/transparency-dev/formats/log"
+	cosignature "github.com/transparency-dev/formats/note"
 	"github.com/transparency-dev/merkle/proof"
 	"github.com/transparency-dev/merkle/rfc6962"
 	"golang.org/x/mod/sumdb/note"
@@ -31,7 +32,18 @@ func fail(err error) {
 	}
 }
 
-// Arguments: a file with one vkey, and a proof.
+// Returns the verifiers of the witnesses in the arguments, each of which must have cosigned.
+func witnesses(vkeys []string) []note.Verifier {
+	var verifiers []note.Verifier
+	for _, vkey := range vkeys {
+		verifier, err := cosignature.NewVerifierForCosignatureV1(vkey)
+		fail(err)
+		verifiers = append(verifiers, verifier)
+	}
+	return verifiers
+}
+
+// Arguments: a file with one vkey, a proof, and the vkeys of witnesses.
 func main() {
 	vkey, err := os.ReadFile(os.Args[1])
 	fail(err)
@@ -41,8 +53,12 @@ func main() {
 	fail(json.Unmarshal(text, &of))
 	verifier, err := note.NewVerifier(strings.TrimSpace(string(vkey)))
 	fail(err)
-	checkpoint, _, _, err := log.ParseCheckpoint([]byte(of.Checkpoint), of.Origin, verifier)
+	cosigners := witnesses(os.Args[3:])
+	checkpoint, _, signed, err := log.ParseCheckpoint([]byte(of.Checkpoint), of.Origin, verifier, cosigners...)
 	fail(err)
+	if len(signed.Sigs) != 1+len(cosigners) {
+		fail(fmt.Errorf("of %d witnesses %d have cosigned", len(cosigners), len(signed.Sigs)-1))
+	}
 	for _, event := range of.Events {
 		head, rest, _ := strings.Cut(event.Proof, "\n\n")
 		if rest != of.Checkpoint {

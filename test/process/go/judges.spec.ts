@@ -1,65 +1,28 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { formatTilePath, parseCheckpoint, parseNote, widthAt } from '@countersign/audit';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { buildJudges, describeWithGo } from '../../go-examples.ts';
 import { runCli } from '../cli/run-cli.js';
 import { cleanUpAfterEach } from '../harness/cleanup.js';
 import { install } from '../harness/standalone.js';
-import type { Installation } from '../harness/standalone.js';
 import { requestOne } from '../traffic/scene.js';
+import { changeBit, fsck, installAicsTlog, mirror } from './tile-judges.js';
 
 cleanUpAfterEach();
-
-/** Tessera's own check of a log. On a log that is wrong it reads again without end. */
-function fsck(folder: string, url: string, token: string | undefined, timeoutMs: number) {
-  const options = [`--storage_url=${url}`, `--public_key=${join(folder, 'key.txt')}`, '--ui=false'];
-  const bearer = token === undefined ? [] : [`--bearer_token=${token}`];
-  const { status, stderr } = spawnSync(join(folder, 'fsck'), [...options, ...bearer], {
-    encoding: 'utf8',
-    timeout: timeoutMs,
-    killSignal: 'SIGKILL',
-  });
-  return { status, isSound: status === 0 && stderr.includes("Successfully fsck'd log"), stderr };
-}
-
-/** A copy of all tiles, as a mirror keeps them. */
-async function mirror({ folder, port }: Installation, token: string): Promise<readonly string[]> {
-  const get = async (path: string): Promise<Buffer> => {
-    const headers = { authorization: `Bearer ${token}` };
-    const response = await fetch(`http://127.0.0.1:${String(port)}/v1/log/${path}`, { headers });
-    expect([path, response.status]).toEqual([path, 200]);
-    return Buffer.from(await response.arrayBuffer());
-  };
-  const note = await get('checkpoint');
-  const { size } = parseCheckpoint(parseNote(note.toString())!.text)!;
-  const paths = ['checkpoint'];
-  for (const level of [0, 1, 'entries'] as const) {
-    for (let index = 0; ; index += 1) {
-      const width = widthAt(size, level === 'entries' ? 0 : level, index);
-      if (width === 0) break;
-      paths.push(formatTilePath({ level, index, width }));
-    }
-  }
-  for (const path of paths) {
-    const file = join(folder, 'tiles', path);
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, path === 'checkpoint' ? note : await get(path));
-  }
-  return paths;
-}
 
 describeWithGo(() => {
   it('programs of others prove the log and a call, and find each change, as ours do', async () => {
     const installed = await install();
     const { folder, stage, port, tokens } = installed;
-    buildJudges(folder);
+    buildJudges(folder, 'countersign-judges', 'fsck');
+    const aics = await installAicsTlog(folder);
     const { callId } = await requestOne(stage, { needsApproval: true });
-    // More events than one tile has.
-    for (let nth = 0; nth < 130; nth += 1) await requestOne(stage);
     const keys = (await runCli(installed, ['audit', 'keys'])).out;
     writeFileSync(join(folder, 'key.txt'), keys);
+    writeFileSync(join(folder, 'kept.txt'), (await runCli(installed, ['audit', 'checkpoint', '--now'])).out);
+    // More events than one tile has.
+    for (let nth = 0; nth < 130; nth += 1) await requestOne(stage);
     await runCli(installed, ['audit', 'checkpoint', '--now']);
 
     const served = fsck(folder, `http://127.0.0.1:${String(port)}/v1/log/`, tokens.me, 150_000);
@@ -77,18 +40,22 @@ describeWithGo(() => {
     expect(paths.length).toBeGreaterThanOrEqual(6);
     const verify = async () => (await runCli(installed, ['audit', 'verify', 'tiles', '--vkey', 'key.txt'])).code;
     const mirrored = `file://${join(folder, 'tiles')}/`;
-    expect([await verify(), fsck(folder, mirrored, undefined, 150_000).isSound]).toEqual([0, true]);
+    const isIncluded = (index: number) =>
+      aics?.('verify-inclusion', '--tiles', 'tiles', '--index', String(index))['ok'];
+    // One event in each tile of leaves.
+    const areIncluded = () => aics === undefined || [0, 256].every(isIncluded);
+    expect([await verify(), fsck(folder, mirrored, undefined, 150_000).isSound, areIncluded()]).toEqual([
+      ...[0, true, true],
+    ]);
+    const continued = aics?.('verify-consistency', '--tiles', 'tiles', '--old-checkpoint', 'kept.txt');
+    expect(continued ?? { ok: true }).toMatchObject({ ok: true });
     for (const path of ['checkpoint', 'tile/0/000', 'tile/entries/000', paths.find((one) => one.includes('001.p'))!]) {
-      const file = join(folder, 'tiles', path);
-      const honest = readFileSync(file);
-      const changed = Buffer.from(honest);
-      const at = Math.floor(changed.length / 2);
-      changed[at] = (changed[at] ?? 0) ^ 1;
-      writeFileSync(file, changed);
+      const undo = changeBit(join(folder, 'tiles', path));
       expect([path, fsck(folder, mirrored, undefined, 2_000).isSound]).toEqual([path, false]);
+      if (aics !== undefined) expect([path, areIncluded()]).toEqual([path, false]);
       expect([path, [1, 2].includes((await verify()) ?? 0)]).toEqual([path, true]);
-      writeFileSync(file, honest);
+      undo();
     }
-    expect(await verify()).toBe(0);
+    expect([await verify(), areIncluded()]).toEqual([0, true]);
   }, 900_000);
 });

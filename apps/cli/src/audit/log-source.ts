@@ -28,7 +28,7 @@ export interface LogSource {
   readonly total: number;
   /** The checks of the source itself: `store` where it has a hash of each event. */
   readonly checks: readonly CheckName[];
-  /** The newest checkpoint of each epoch that is kept with the log, the latest epoch first. */
+  /** The newest checkpoint of each epoch that is kept with the log, the latest epoch first, and the newest one with cosignatures. */
   readonly keptNotes: (tenant: string) => readonly string[];
   /** The changes of the log key that are kept with the log, each as a line of JSON. Absent: the source cannot have any. */
   readonly keyChanges?: (tenant: string) => readonly string[];

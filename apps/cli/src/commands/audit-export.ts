@@ -111,13 +111,15 @@ function planOf(source: DataFolder, { tenant: named, values }: ExportOptions): B
   if (tenants.length > 0 && !tenants.includes(tenant)) {
     throw usageError(`The log has no event of the tenant "${tenant}".`, 'Name another --tenant.');
   }
-  const notes = source.keptNotes(tenant).filter((note) => readAnchors(note)?.some((one) => isOfTenant(one, tenant)));
+  const kept = anchorsIn(source.keptNotes(tenant)).filter(({ anchor }) => isOfTenant(anchor, tenant));
+  // A bundle has one checkpoint of each epoch, the newest.
+  const notes = kept.filter((one, at) => kept.findIndex(({ anchor }) => anchor.epoch === one.anchor.epoch) === at);
   return {
     tenant,
     values,
-    size: anchorsIn(notes)[0]?.anchor.size ?? null,
+    size: notes[0]?.anchor.size ?? null,
     head: source.total,
-    notes,
+    notes: notes.map(({ note }) => note),
     keyChanges: source.keyChanges(tenant),
   };
 }

@@ -230,14 +230,26 @@ function tenantsOf(log: DatabaseSync, tree: DatabaseSync | undefined): readonly 
 }
 
 function notesOf(kept: DatabaseSync, tenant: string): readonly string[] {
-  const notes = kept.prepare('SELECT note FROM checkpoints WHERE tenant = ? ORDER BY epoch DESC').all(tenant);
-  return notes.map(({ note }) => String(note));
+  const notesIn = (sql: string) =>
+    kept
+      .prepare(sql)
+      .all(tenant)
+      .map(({ note }) => String(note));
+  const notes = notesIn('SELECT note FROM checkpoints WHERE tenant = ? ORDER BY epoch DESC');
+  const [cosigned] = hasTable(kept, 'cosigned') ? notesIn('SELECT note FROM cosigned WHERE tenant = ?') : [];
+  if (cosigned === undefined) return notes;
+  // Cosignatures are lines at the end of the same note. The newest checkpoint may have none yet.
+  const at = notes.findIndex((note) => cosigned.startsWith(note));
+  return at === -1 ? [...notes, cosigned] : notes.with(at, cosigned);
 }
 
-/** A folder of an older version has no such table. */
+/** A folder of an older version has fewer tables. */
+function hasTable(database: DatabaseSync, name: string): boolean {
+  return database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(name) !== undefined;
+}
+
 function keyChangesOf(kept: DatabaseSync, tenant: string): readonly string[] {
-  const table = kept.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'key_changes'").get();
-  if (table === undefined) return [];
+  if (!hasTable(kept, 'key_changes')) return [];
   const changes = kept.prepare('SELECT proof FROM key_changes WHERE tenant = ? ORDER BY epoch, size').all(tenant);
   return changes.map(({ proof }) => String(proof));
 }

@@ -56,8 +56,7 @@ export async function askWitness(
     const answer = await send({ method: 'POST', url: address, headers, body });
     const text = Buffer.from(answer.body).toString();
     if (answer.status === 200) return cosignedBy(key, note, text, size);
-    if (answer.status === 422)
-      return contradicted(`it refuses the proof from ${String(old)} to ${String(size)} events`);
+    if (answer.status === 422) return contradicted(old === size ? anotherRoot(size) : refusedProof(old, size));
     if (answer.status !== 409) return refused(wordsOf(answer.status));
     const seen = sizeSeen(text.trim(), old, size);
     if (typeof seen !== 'number') return seen;
@@ -68,13 +67,12 @@ export async function askWitness(
 
 /** The size that an answer 409 names, from which a proof is sent; where none helps, what that means. */
 function sizeSeen(text: string, old: number, size: number): number | WitnessAnswer {
-  if (!decimal.test(text)) return refused('its answer 409 has no size');
-  const seen = Number(text);
+  const seen = decimal.test(text) ? Number(text) : undefined;
+  // The size was right, so the root is another one. Earlier versions of the protocol say so with 409 and no size, later ones with 422.
+  if (old === size && (seen ?? size) === size) return contradicted(anotherRoot(size));
+  if (seen === undefined) return refused('its answer 409 has no size');
   if (seen > size) return contradicted(`it has seen ${String(seen)} events, and the log has ${String(size)} signed`);
-  if (seen !== old) return seen;
-  // The size was right, so the root is another one.
-  if (seen === size) return contradicted(`it has seen another root of ${String(size)} events`);
-  return refused('it answers 409 with the size that it was sent');
+  return seen === old ? refused('it answers 409 with the size that it was sent') : seen;
 }
 
 /** The size of a checkpoint that the tree agrees with; undefined: the tree is being built. */
@@ -82,6 +80,14 @@ function readySize(note: string, tree: ProvingTree): number | undefined {
   const signed = parseCheckpoint(parseNote(note)?.text ?? '');
   if (signed === undefined || tree.size() < signed.size) return undefined;
   return isSameHash(tree.rootAt(signed.size), signed.root) ? signed.size : undefined;
+}
+
+function anotherRoot(size: number): string {
+  return `it has seen another root of ${String(size)} events`;
+}
+
+function refusedProof(old: number, size: number): string {
+  return `it refuses the proof from ${String(old)} to ${String(size)} events`;
 }
 
 function refused(why: string): WitnessAnswer {

@@ -75,8 +75,13 @@ async function startWitness(name: string) {
     // Each epoch is a log of its own.
     if (origin !== seen.origin) Object.assign(seen, { origin, size: 0, root: Buffer.alloc(0) });
     const old = Number(/^old (\d+)$/.exec(first)?.[1]);
-    if (old !== seen.size || (old === size && !isSameHash(root, seen.root) && seen.size > 0)) {
+    if (old !== seen.size) {
       response.writeHead(409, { 'content-type': 'text/x.tlog.size' }).end(`${String(seen.size)}\n`);
+      return;
+    }
+    if (old === size && !isSameHash(root, seen.root) && seen.size > 0) {
+      // The protocol has a size in this answer for another size alone.
+      response.writeHead(409).end();
       return;
     }
     const proof = lines.map((line) => Buffer.from(line, 'base64'));

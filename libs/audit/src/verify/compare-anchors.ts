@@ -20,7 +20,8 @@ export function isReached({ size, root }: ReachedRoot, reached: readonly Reached
 /** The computed tree beside the checkpoints that it should agree with. */
 export interface ComparedTree extends Trust {
   readonly since: readonly Anchor[];
-  readonly newest: Anchor | undefined;
+  /** The checkpoints of its epoch that are kept with it: the newest one, and the newest one with cosignatures. */
+  readonly kept: readonly Anchor[];
   /** The roots at the sizes of the checkpoints, as far as the log reaches. */
   readonly reached: readonly ReachedRoot[];
   readonly size: number;
@@ -46,10 +47,11 @@ interface Named {
 }
 
 /** The checkpoints, the smallest first. */
-function namedOf({ since, newest }: ComparedTree): readonly Named[] {
-  const named = since.map((anchor): Named => ({ check: 'since', anchor }));
-  const all: readonly Named[] = newest === undefined ? named : [...named, { check: 'tree', anchor: newest }];
-  return all.toSorted((one, other) => one.anchor.size - other.anchor.size);
+function namedOf({ since, kept }: ComparedTree): readonly Named[] {
+  const named = (check: Named['check']) => (anchor: Anchor) => ({ check, anchor });
+  return [...since.map(named('since')), ...kept.map(named('tree'))].toSorted(
+    (one, other) => one.anchor.size - other.anchor.size,
+  );
 }
 
 /** How far checkpoints agree with the log. */
@@ -62,7 +64,7 @@ interface Agreed {
   readonly noQuorum: string;
 }
 
-/** Compares the computed tree with the checkpoints that the auditor kept and with the newest one of the log. */
+/** Compares the computed tree with the checkpoints that the auditor kept and with those of the log. */
 export function compareAnchors(tree: ComparedTree): Compared {
   const findings: Finding[] = [];
   let agreed: Agreed = { proven: 0, vouched: -1, noQuorum: '' };
@@ -140,8 +142,8 @@ function firstOf(anchor: Anchor, { firstDifference, storedLeaf, size }: Compared
 }
 
 function unprovenOf(tree: ComparedTree, vouched: number): readonly string[] {
-  const { since, newest, size } = tree;
-  if (since.length === 0 && newest === undefined) {
+  const { since, kept, size } = tree;
+  if (since.length === 0 && kept.length === 0) {
     return ['the whole log: there is no checkpoint to compare it with (--since)'];
   }
   if (!hasTrust(tree)) return ['the whole log: no key was given (--vkey)'];

@@ -88,7 +88,7 @@ export function createEntriesVerification(options: EntriesOptions): EntriesVerif
       const size = tree.size();
       const trust = { keys, policy, changes: changes.filter((change) => isReached(change, reached)) };
       const trees = { reached, size, firstDifference: -1, storedLeaf: undefined };
-      const compared = compareAnchors({ since, newest, ...trust, ...trees });
+      const compared = compareAnchors({ since, kept: [newest], ...trust, ...trees });
       compared.findings.forEach(report);
       for (const repeated of ids.repeated()) report(findingOfRepeated(repeated));
       const { origin, epoch } = newest;

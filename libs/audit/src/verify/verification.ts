@@ -24,7 +24,7 @@ import { unprovenEpochs } from './earlier-epochs.js';
 export interface VerificationOptions extends Trust {
   /** The checkpoints that the auditor kept. */
   readonly since?: readonly Anchor[];
-  /** The newest checkpoint of each epoch that is kept with the log, the latest epoch first. */
+  /** The checkpoints that are kept with the log: the newest one of each epoch, and the newest one with cosignatures. */
   readonly kept?: readonly Anchor[];
   /** The leaves of the tree that is kept with the log, as far as there are any. */
   readonly storedLeaf?: ((index: number) => Hash | undefined) | undefined;
@@ -74,8 +74,10 @@ export interface Verification {
 /** A verification with nothing read yet. */
 export function createVerification(options: VerificationOptions): Verification {
   const { streams, ids = createKnownIds(), since = [], storedLeaf, isJudged, keys, policy, changes = [] } = options;
-  const [newest, ...earlier] = (options.kept ?? []).toSorted((one, other) => other.epoch - one.epoch);
-  const anchors = [...since, ...(newest === undefined ? [] : [newest])];
+  const byEpoch = (options.kept ?? []).toSorted((one, other) => other.epoch - one.epoch);
+  const kept = byEpoch.filter(({ epoch }) => epoch === byEpoch[0]?.epoch);
+  const earlier = byEpoch.filter(({ epoch }, at) => at >= kept.length && epoch !== byEpoch[at - 1]?.epoch);
+  const anchors = [...since, ...kept];
   const sizes = new Set([...anchors, ...changes].map(({ size }) => size));
   const legality = createLegality(streams);
   const unproven = createUnproven();
@@ -144,7 +146,7 @@ export function createVerification(options: VerificationOptions): Verification {
     end: () => {
       const size = tree.size();
       const trust = { keys, policy, changes: changes.filter((change) => isReached(change, reached)) };
-      const compared = compareAnchors({ since, newest, ...trust, reached, size, firstDifference, storedLeaf });
+      const compared = compareAnchors({ since, kept, ...trust, reached, size, firstDifference, storedLeaf });
       compared.findings.forEach(report);
       for (const repeated of ids.repeated()) report(findingOfRepeated(repeated));
       const top = anchors.toSorted((one, other) => other.size - one.size)[0];
