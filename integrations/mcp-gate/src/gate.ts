@@ -112,7 +112,7 @@ export async function openGate(
     hasOpenCall: session.hasOpenCall,
   });
   const answered = createClientRequests({ session, deliveries, toClient, toServer, watchCard: cards.watch, roundOf });
-  const handlerOf = createHandlers({ ...ports, offer, tasks, extension, gated, roundOf });
+  const handlerOf = createHandlers({ ...ports, offer, tasks, extension, gated, roundOf, session });
   client.onmessage = (message) => {
     session.fromClient(message);
     offer.fromClient(message);

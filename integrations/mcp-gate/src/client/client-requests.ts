@@ -55,7 +55,10 @@ export function createClientRequests(ports: ClientRequestPorts): ClientRequests 
       delivered: deliveries.of(id, sent),
       opensUrls: session.opensUrls(),
       round: roundOf(id),
-      labels: session.labels(),
+      // The name of the server comes with the reply to `initialize`, which may still be on the way.
+      get labels() {
+        return session.labels();
+      },
       onWaiting: createProgress(params, toClient),
       onCard: (approval) => {
         card = approval;

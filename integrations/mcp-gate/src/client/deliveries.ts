@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { isJSONRPCRequest, type RequestId } from '@modelcontextprotocol/sdk/types.js';
+import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/sdk/types.js';
+import { cancelledBy, isObject } from '../wire.js';
 
 /** Tells whether the replies of the gate reach the client. */
 export interface Deliveries {
@@ -23,6 +24,8 @@ export interface HttpDeliveries extends Deliveries {
    * without a body is the client's event stream.
    */
   readonly follow: (body: unknown, response: ServerResponse) => void;
+  /** Ends the responses to the requests that the body cancels: no reply comes, and a client may use the ids again. */
+  readonly cancel: (body: unknown) => void;
   /** Returns an id of the body that an open request has, or that the body has twice. */
   readonly usedId: (body: unknown) => RequestId | undefined;
 }
@@ -32,23 +35,47 @@ export interface HttpDeliveries extends Deliveries {
  * events, so a client cannot resume the stream either: a response that closes before its end has delivered nothing.
  */
 export function createHttpDeliveries(): HttpDeliveries {
-  const open = new Map<RequestId, Promise<boolean>>();
+  const open = new Map<RequestId, OpenReply>();
   const streams = new Set<ServerResponse>();
   return {
-    of: (id) => open.get(id) ?? Promise.resolve(false),
+    of: (id) => open.get(id)?.delivered ?? Promise.resolve(false),
     hasStream: () => streams.size > 0,
     follow: (body, response) => {
       const finished = untilClosed(response);
-      const ids = idsOf(body);
-      for (const id of ids) open.set(id, finished);
+      const wanted = new Set(idsOf(body));
+      for (const id of wanted) {
+        const { promise: cancelled, resolve } = Promise.withResolvers<boolean>();
+        const reply: OpenReply = {
+          delivered: Promise.race([finished, cancelled]),
+          cancel: () => {
+            resolve(false);
+            open.delete(id);
+            wanted.delete(id);
+            if (wanted.size === 0) response.end();
+          },
+        };
+        open.set(id, reply);
+        void finished.then(() => {
+          if (open.get(id) === reply) open.delete(id);
+        });
+      }
       if (body === undefined) streams.add(response);
-      void finished.then(() => {
-        for (const id of ids) if (open.get(id) === finished) open.delete(id);
-        streams.delete(response);
-      });
+      void finished.then(() => streams.delete(response));
+    },
+    cancel: (body) => {
+      for (const message of [body].flat().filter(isObject)) {
+        const id = cancelledBy(message as JSONRPCMessage);
+        if (id !== undefined) open.get(id)?.cancel();
+      }
     },
     usedId: (body) => idsOf(body).find((id, index, ids) => open.has(id) || ids.indexOf(id) < index),
   };
+}
+
+/** A reply that has not reached the client. */
+interface OpenReply {
+  readonly delivered: Promise<boolean>;
+  readonly cancel: () => void;
 }
 
 function idsOf(body: unknown): readonly RequestId[] {

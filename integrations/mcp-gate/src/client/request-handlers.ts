@@ -8,6 +8,7 @@ import { withDenial } from '../tasks/tool-approval.js';
 import { isObject, resemblesToolCall, type ClientWire, type Reply } from '../wire.js';
 import type { AnswerCall } from './client-call.js';
 import type { Handler } from './client-requests.js';
+import type { Session } from './session.js';
 
 /** What answers the requests that the gate does not pass on. */
 export interface HandlerPorts extends Pick<GatedCallPorts, 'options' | 'catalog'> {
@@ -16,13 +17,16 @@ export interface HandlerPorts extends Pick<GatedCallPorts, 'options' | 'catalog'
   readonly extension: ExtensionTasks;
   readonly gated: GatedCalls;
   readonly roundOf: Required<ClientWire>['roundOf'];
+  readonly session: Pick<Session, 'begun'>;
 }
 
 /** Returns a function that returns the handler of a request; undefined for a request that goes to the server. */
 export function createHandlers(ports: HandlerPorts): (request: JSONRPCRequest) => Handler | undefined {
-  const { options, catalog, offer, tasks, extension, gated, roundOf } = ports;
+  const { options, catalog, offer, tasks, extension, gated, roundOf, session } = ports;
   const denial = options.toolApproval === true ? withDenial : (reply: Reply): Reply => reply;
   const answerTool: Handler = async (call) => {
+    // The attack: a call without a session, or before the server has told its name, passes the rules for the server of that name.
+    if (call.round === undefined && !(await session.begun(call.signal))) return noSession;
     if (await isUngatedCall(options.ungated, call, catalog)) return undefined;
     if (call.round?.takesTasks === true) return denial(await extension.call(call));
     return offer.isMade() && isObject(call.params['task']) ? tasks.create(call) : denial(await gated.answer(call));
@@ -36,6 +40,10 @@ export function createHandlers(ports: HandlerPorts): (request: JSONRPCRequest) =
     return tasks.handlerOf(method, params) ?? (offer.serverHasTasks() ? undefined : noTask);
   };
 }
+
+const noSession: Reply = {
+  error: { code: ErrorCode.InvalidRequest, message: 'The tool did not run: a session begins with initialize' },
+};
 
 /** The reply about a task that neither the gate nor the server has. */
 const noTask: AnswerCall = async () => ({ error: { code: ErrorCode.InvalidParams, message: 'Task not found' } });

@@ -20,8 +20,10 @@ export interface Session {
   /** A request of the client for a tool has no reply yet. */
   readonly hasOpenCall: () => boolean;
   readonly openIds: () => readonly (string | number)[];
-  /** The client has sent `initialize`. */
-  readonly hasBegun: () => boolean;
+  /**
+   * Resolves to whether a session has begun, as soon as `initialize` has its reply; to false when the signal aborts before.
+   */
+  readonly begun: (signal: AbortSignal) => Promise<boolean>;
   /** The client opens addresses for its user. */
   readonly opensUrls: () => boolean;
   /** The name of the server, for the policy and the approvers. */
@@ -51,9 +53,17 @@ export function createSession(
   let opensUrls = false;
   let serverName: string | undefined;
   let initializeId: string | number | undefined;
+  let hasBegun = false;
+  let beginning: PromiseWithResolvers<void> | undefined;
   /** Open requests of the client, the latest last. */
   const open = new Map<string | number, OpenRequest>();
 
+  const forget = (id: string | number): void => {
+    open.delete(id);
+    if (id !== initializeId) return;
+    beginning?.resolve();
+    beginning = undefined;
+  };
   /** A request without a client may never have a reply. */
   const add = (id: string | number, method: string, params: Readonly<Record<string, unknown>>): void => {
     const { promise: cancelled, resolve } = Promise.withResolvers<boolean>();
@@ -65,7 +75,7 @@ export function createSession(
     const request: OpenRequest = { method, progressToken, cancel, isCancelled: false };
     open.set(id, request);
     void deliveries.of(id, cancelled).then(() => {
-      if (open.get(id) === request) open.delete(id);
+      if (open.get(id) === request) forget(id);
     });
   };
   /** The request of the client whose stream carries a request of the server, the latest first. */
@@ -83,11 +93,13 @@ export function createSession(
       add(message.id, message.method, params);
       if (message.method !== 'initialize') return;
       initializeId = message.id;
+      beginning ??= Promise.withResolvers();
       const { elicitation } = objectOf(params['capabilities']);
       opensUrls = 'url' in objectOf(elicitation);
     },
     fromServer: (message) => {
       if (!isJSONRPCResultResponse(message) || message.id !== initializeId) return;
+      hasBegun = true;
       const { protocolVersion, serverInfo } = message.result;
       if (typeof protocolVersion === 'string') server.setProtocolVersion?.(protocolVersion);
       const { name } = objectOf(serverInfo);
@@ -100,13 +112,16 @@ export function createSession(
       return open.has(id) && String(id) === message.id ? { ...message, id } : undefined;
     },
     answered: (id) => {
-      if (id !== undefined) open.delete(id);
+      if (id !== undefined) forget(id);
     },
     isOpen: (id) => open.has(id),
     lists: (message) => isReply(message) && message.id !== undefined && open.get(message.id)?.method === 'tools/list',
     hasOpenCall: () => [...open.values()].some(({ method }) => ofTools.includes(method)),
     openIds: () => [...open.keys()],
-    hasBegun: () => initializeId !== undefined,
+    begun: async (signal) => {
+      if (!hasBegun) await Promise.race([beginning?.promise, untilAborted(signal)]);
+      return hasBegun;
+    },
     opensUrls: () => opensUrls,
     labels: () => (serverName === undefined ? {} : { mcpServer: serverName }),
     relatedTo: (message) => {
@@ -121,4 +136,13 @@ export function createSession(
       return isRequest && !deliveries.hasStream() ? undefined : {};
     },
   };
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => {
+      resolve();
+    });
+  });
 }

@@ -6,11 +6,15 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { PingRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { HttpGate, HttpGateOptions } from './http.js';
 import { closeHttpPlaces, connectTo, openHttpPlace } from '../testing/http-place.js';
+import { until } from '../testing/until.js';
 import type { Wire } from '../wire.js';
 
 afterEach(closeHttpPlaces);
 
-/** A server with a tool that says how it is, and one that takes its time. */
+/** How often the tool `endless` has begun. */
+let begun = 0;
+
+/** A server with a tool that says how it is, one that takes its time, and one that ends when it is cancelled. */
 function openServer(): Wire {
   const [wire, ofServer] = InMemoryTransport.createLinkedPair();
   const server = new McpServer({ name: 'inner', version: '1' });
@@ -20,6 +24,11 @@ function openServer(): Wire {
   server.registerTool('slow', { annotations: { readOnlyHint: true } }, async () => {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     return { content: [{ type: 'text', text: 'done' }] };
+  });
+  server.registerTool('endless', { annotations: { readOnlyHint: true } }, async ({ signal }) => {
+    begun += 1;
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    return { content: [] };
   });
   void server.connect(ofServer);
   return wire;
@@ -145,6 +154,18 @@ it('refuses a request with the id of an open one, which keeps its response', asy
   expect(await post(url, slow, id)).toMatchObject({ status: 400, text: expect.stringContaining('the id 7 is in use') });
   expect(await first).toMatchObject({ status: 200, text: expect.stringContaining('done') });
   expect(await post(url, { id: 7, method: 'ping' }, id)).toMatchObject({ status: 200 });
+});
+
+it('ends the response to a request that its client has cancelled, and the id is free again', async () => {
+  const { url } = await open();
+  const id = await beginSession(url);
+  const begunBefore = begun;
+  const first = post(url, { id: 7, method: 'tools/call', params: { name: 'endless' } }, id);
+  await until(() => begun > begunBefore);
+  await post(url, { id: undefined, method: 'notifications/cancelled', params: { requestId: 7 } }, id);
+  const again = await post(url, { id: 7, method: 'ping' }, id);
+  expect(again).toMatchObject({ status: 200, text: expect.stringContaining('"result"') });
+  expect(await first).toMatchObject({ status: 200, text: '' });
 });
 
 it('ends an open request with an error when its server ends', async () => {

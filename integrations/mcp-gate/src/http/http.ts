@@ -149,6 +149,7 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
       if (session === undefined) {
         throw new HttpRefusal(404, 'the gate does not know this session: begin a new one');
       }
+      session.deliveries.cancel(body);
       const usedId = session.deliveries.usedId(body);
       if (usedId !== undefined) throw new HttpRefusal(400, `the id ${JSON.stringify(usedId)} is in use`);
       session.idle.refresh();

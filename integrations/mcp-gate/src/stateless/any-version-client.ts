@@ -1,11 +1,11 @@
 import {
-  ErrorCode,
   isJSONRPCRequest,
   type JSONRPCMessage,
   type JSONRPCRequest,
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Deliveries } from '../client/deliveries.js';
+import { withOwnIds } from '../client/own-ids.js';
 import { cancelledBy, objectOf, responseOf, type ClientWire, type Reply, type Wire } from '../wire.js';
 import type { Exchange } from './exchange.js';
 import { metaNames, statelessErrors, statelessVersion } from './protocol.js';
@@ -22,7 +22,8 @@ export interface AnyVersionClient {
  * Returns a client whose first request decides about its version for as long as it is connected, as in the MCP SDK: one
  * that names the version is stateless, and `initialize` begins a session. So the two never mix on one connection.
  */
-export function clientOfAnyVersion(transport: Wire): AnyVersionClient {
+export function clientOfAnyVersion(onWire: Wire): AnyVersionClient {
+  const transport = withOwnIds(onWire);
   let form: 'sessions' | 'stateless' | undefined;
   const exchanges = createExchanges(transport);
   const toServer = (message: JSONRPCMessage): void => {
@@ -37,12 +38,8 @@ export function clientOfAnyVersion(transport: Wire): AnyVersionClient {
     }
     if (!isJSONRPCRequest(message)) return;
     const exchange = exchanges.begin(message.id);
-    if (exchange === undefined) refuse(message, failed(ErrorCode.InvalidRequest, 'The id is in use'));
-    else if (message.method === 'initialize') exchange.reply(noSession(message));
+    if (message.method === 'initialize') exchange.reply(noSession(message));
     else stateless.take(message, exchange);
-  };
-  const refuse = ({ id }: JSONRPCRequest, reply: Reply): void => {
-    transport.send(responseOf(id, reply)).catch(() => undefined);
   };
   const wire: ClientWire = {
     start: async () => {
@@ -87,8 +84,7 @@ function noSession({ params }: JSONRPCRequest): Reply {
 }
 
 interface Exchanges {
-  /** Returns undefined when the id is in use. */
-  readonly begin: (id: RequestId) => Exchange | undefined;
+  readonly begin: (id: RequestId) => Exchange;
   readonly find: (id: RequestId | undefined) => Exchange | undefined;
   /** The client does not want the reply any more. */
   readonly drop: (exchange: Exchange) => void;
@@ -98,7 +94,6 @@ function createExchanges(transport: Pick<Wire, 'send'>): Exchanges {
   const open = new Map<RequestId, Exchange>();
   return {
     begin: (id) => {
-      if (open.has(id)) return undefined;
       const { promise: delivered, resolve } = Promise.withResolvers<boolean>();
       const exchange: Exchange = {
         id,
