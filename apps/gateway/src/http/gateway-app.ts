@@ -27,7 +27,7 @@ import { createMethodsOf } from '../route.js';
 import { allRoutes } from '../routes.js';
 import { createAdmission } from './admit.js';
 import { formType, parseBody, parseForm } from './body.js';
-import { answered } from './http-context.js';
+import { answered, isGet } from './http-context.js';
 import type { ApiRequest } from './http-context.js';
 import { GatewayModule } from './gateway.module.js';
 import { RolesGuard } from './roles.guard.js';
@@ -72,8 +72,7 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
       const answeredRequest = request as ApiRequest;
       answered(ports, answeredRequest, status);
       // An outage is thrown, so no command has counted it.
-      if (status === 503 && request.method !== 'GET')
-        ports.metrics.commandEnded(answeredRequest.routeId, 'unavailable');
+      if (status === 503 && !isGet(request)) ports.metrics.commandEnded(answeredRequest.routeId, 'unavailable');
     },
   });
   const { caps } = gateway;

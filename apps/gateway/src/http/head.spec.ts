@@ -42,6 +42,17 @@ describe('HEAD', () => {
     }
   });
 
+  it('has the mark of a damaged log, like GET', async () => {
+    const damaged = await openWorld({ change: (ports) => ({ ...ports, isLogDamaged: () => true }) });
+    const marks = ['GET', 'HEAD'].map(async (method) => {
+      const headers = { authorization: 'Bearer ann-token' };
+      const { headers: given } = await fetch(`${damaged.url}/v1/approvals`, { method, headers });
+      return given.get('countersign-log');
+    });
+    expect(await Promise.all(marks)).toEqual(['damaged', 'damaged']);
+    await damaged.close();
+  });
+
   it('takes none of the streams of its sender', async () => {
     const answers = await Promise.all(Array.from({ length: 300 }, () => ask('HEAD', '/v1/events', 'ann')));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));

@@ -199,6 +199,11 @@ export function markOf({ isLogDamaged }: Pick<GatewayPorts, 'isLogDamaged'>): Re
   return isLogDamaged?.() === true ? { 'countersign-log': 'damaged' } : {};
 }
 
+/** Returns whether a request runs the handler of GET. */
+export function isGet({ method }: Pick<FastifyRequest, 'method'>): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
 /** Sends a finished JSON text, without a serializer. */
 export function send(
   { ports, isDraining }: HttpContext,
@@ -209,7 +214,7 @@ export function send(
   const { status, body, position, isRepeat } = answer;
   const headers: string[] = [];
   if (position !== undefined) headers.push('countersign-position', String(position));
-  if (request.method === 'GET') headers.push(...Object.entries(markOf(ports)).flat());
+  if (isGet(request)) headers.push(...Object.entries(markOf(ports)).flat());
   if (isRepeat === true) headers.push('idempotent-replayed', 'true');
   const location = status === 201 ? locationOf(body) : undefined;
   if (location !== undefined) headers.push('location', location);

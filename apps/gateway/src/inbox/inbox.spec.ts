@@ -69,7 +69,9 @@ describe('a session', () => {
     const cookie = cookieOf(await signIn(url));
     const session = await fetch(`${url}/session`, { headers: { cookie } });
     expect(await session.json()).toMatchObject({ actor: { principal: 'ann', groups: ['ops'] }, isOidcOffered: false });
-    expect((await fetch(`${url}/v1/approvals`, { headers: { cookie } })).status).toBe(200);
+    for (const method of ['GET', 'HEAD']) {
+      expect((await fetch(`${url}/v1/approvals`, { method, headers: { cookie } })).status).toBe(200);
+    }
     const forged = await fetch(`${url}/session`, { method: 'DELETE', headers: { cookie } });
     expect(forged.status).toBe(403);
     const headers = { cookie, 'countersign-client': 'inbox' };

@@ -27,7 +27,8 @@ export function refuseForeignOrigin({ headers }: FastifyRequest, publicUrl: URL 
  */
 export function refuseForgedRequest(request: FastifyRequest, publicUrl: URL | undefined): void {
   refuseForeignOrigin(request, publicUrl);
-  if (request.method !== 'GET' && request.headers[clientHeader] !== 'inbox') {
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (!isRead && request.headers[clientHeader] !== 'inbox') {
     throw new ProblemError('forbidden', `a change with a session needs the header ${clientHeader}: inbox`);
   }
 }

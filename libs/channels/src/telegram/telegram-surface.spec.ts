@@ -157,6 +157,15 @@ it.each([
   },
 );
 
+it('decides nothing where two buttons carry one value, because Telegram does not say which was pressed', async () => {
+  const data = tokens.seal({ action: 'a', ...approval });
+  const message = keyboardOf('✅ Approve', data);
+  message.reply_markup.inline_keyboard[0]?.push({ text: '❌ Deny', callback_data: data });
+  await receive(press('a', { data, message }));
+  expect(given).toEqual([]);
+  expect(server.calls()[0]?.args['text']).toContain('Nothing was decided');
+});
+
 it.each(['m', 'o'] as const)('decides nothing for a token of ours that is for no button here: %s', async (action) => {
   await receive(press('a', { data: tokens.seal({ action, ...approval }) }));
   expect(given).toEqual([]);

@@ -160,10 +160,14 @@ async function decide(
   return { text: answerWords(result, type), isStale: !isDone, isDone };
 }
 
-/** The text of the pressed button, where Telegram says with which keyboard the message was shown. */
+/**
+ * The text of the pressed button, where Telegram says with which keyboard the message was shown. Telegram does not say which
+ * of two buttons with one value was pressed: then their texts together, which are of no button.
+ */
 function textOfButton({ message, data }: Press): string | undefined {
   const buttons = message?.reply_markup?.inline_keyboard.flat() ?? [];
-  return buttons.find((button) => button.callback_data === data)?.text;
+  const texts = new Set(buttons.filter((button) => button.callback_data === data).map(({ text }) => text));
+  return texts.size === 0 ? undefined : [...texts].join('\n');
 }
 
 /** The ids of supergroups are below this one, those of groups above it. */
