@@ -6,7 +6,8 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 /** A JSON object, such as the arguments of a tool call. */
 export type JsonObject = { readonly [key: string]: JsonValue };
 
-const wholeNumbers = 'Whole numbers beyond ±9007199254740991 are refused: not every reader can tell them apart.';
+const wholeNumbers =
+  'Whole numbers beyond ±9007199254740991 are refused unless they have an exponent: a program on the way may have rounded them.';
 
 /**
  * A JSON value whose inside is not looked at: depth, duplicate keys and unsafe integers are refused by the edge,

@@ -4,6 +4,12 @@ import { parseStrictJson } from './parse-json.js';
 import { scanJson } from './strict-json.js';
 
 const faultsOf = (text: string) => scanJson(text, 64).faults;
+/** The digits of a number without zeros at either end. */
+const digitsOf = (printed: string) =>
+  printed
+    .replace(/e.*/, '')
+    .replace('.', '')
+    .replaceAll(/^0+|0+$/g, '');
 const pathsOf = (text: string) => faultsOf(text).map(({ path }) => path);
 
 describe('duplicate keys', () => {
@@ -57,6 +63,14 @@ describe('numbers', () => {
     '3.1415926535897931',
     '-122.41941550000001',
     '1.0000000000000001e-7',
+    // Whole doubles as Python, Java and C# write them.
+    '1e16',
+    '1e+16',
+    '1.0E16',
+    '-1E+20',
+    '9007199254740992.0',
+    '1.2345678901234568e+18',
+    '90071992547409936e0',
   ])('%s is kept as it is', (text) => {
     expect(faultsOf(`[${text}]`)).toEqual([]);
   });
@@ -66,8 +80,11 @@ describe('numbers', () => {
     '9007199254740993',
     '-9007199254740992',
     '12345678901234567890',
-    '9007199254740992.0',
-    '1e20',
+    '9007199254740993.0',
+    '10000000000000000',
+    '100000000000000000000',
+    '1.0000000000000001e16',
+    '9007199254740993e0',
     '1e400',
     '-1e400',
     '1e-400',
@@ -188,6 +205,42 @@ describe('as properties', () => {
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         const isWhole = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21;
         expect(faultsOf(`[${JSON.stringify(value)}]`)).toHaveLength(isWhole ? 1 : 0);
+      }),
+    );
+  });
+
+  it('takes every double with an exponent, in its shortest form and with all 17 digits', () => {
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+        expect(faultsOf(`[${value.toExponential()},${value.toExponential(16)}]`)).toEqual([]);
+      }),
+    );
+  });
+
+  it('takes a number of up to 17 digits in any spelling but digits alone exactly when they are those of its double', () => {
+    const wholes = fc.bigInt({ min: 1n, max: 10n ** 17n - 1n });
+    fc.assert(
+      fc.property(wholes, fc.integer({ min: -30, max: 30 }), fc.boolean(), (digits, power, isNegative) => {
+        const bare = String(digits).replace(/0+$/, '');
+        const sign = isNegative ? '-' : '';
+        const texts = [
+          `${bare}e${power}`,
+          `${bare[0]}.${bare.slice(1)}0e${power + bare.length - 1}`,
+          `0.${bare}E${power + bare.length}`,
+        ];
+        for (const text of texts) {
+          const printed = Number(text).toPrecision(bare.length);
+          const isSame = Number(printed) === Number(text) && digitsOf(printed) === bare;
+          expect(faultsOf(`[${sign}${text}]`)).toHaveLength(isSame ? 0 : 1);
+        }
+      }),
+    );
+  });
+
+  it('refuses every whole number of digits alone beyond ±(2^53−1)', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 2n ** 53n, max: 10n ** 30n }), fc.constantFrom('', '-'), (whole, sign) => {
+        expect(faultsOf(`[${sign}${whole}]`)).toHaveLength(1);
       }),
     );
   });

@@ -33,8 +33,8 @@ const [quote, comma, minus, zero, nine, openArray, backslash, closeArray, openOb
 const faultsMax = 1000;
 
 /**
- * Finds what `JSON.parse` would silently change or accept: duplicate keys, integers beyond ±(2^53−1), numbers that lose
- * precision, `__proto__`, lone surrogates, nesting deeper than `depthMax`. In the schema of a tool numbers may lose precision,
+ * Finds what `JSON.parse` would silently change or accept: duplicate keys, integers beyond ±(2^53−1) without an exponent or
+ * a point, numbers that lose precision, `__proto__`, lone surrogates, nesting deeper than `depthMax`. In the schema of a tool numbers may lose precision,
  * texts may be cut in the middle of a character, and the nesting may be four times as deep, since each of its levels takes
  * two. One pass over the text, no recursion.
  *
@@ -187,10 +187,9 @@ function judgeNumber(text: string, start: number, end: number): string | undefin
   const value = Number(literal);
   if (Number.isNaN(value)) return undefined;
   if (!Number.isFinite(value)) return 'is too large for a number; send it as a string';
-  const size = Math.abs(value);
-  // Below 1e21 a number is printed as an integer again, in any original form.
-  if (size > Number.MAX_SAFE_INTEGER && (size < 1e21 || /^-?\d+$/.test(literal))) {
-    return 'is an integer beyond ±(2^53−1); send it as a string';
+  // The attack: a program on the way read an id as a double, and its last digits are those of another row.
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER && /^-?\d+$/.test(literal)) {
+    return 'is an integer beyond ±(2^53−1); send an id as a string, and a measured value with an exponent';
   }
   return isKept(literal, value) ? undefined : 'would lose precision; send it as a string';
 }

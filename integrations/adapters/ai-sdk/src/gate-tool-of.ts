@@ -94,12 +94,12 @@ function validated(
   const invalid = (message: string) => ({ valid: false, issues: [{ path: '', message }] }) as const;
   return {
     ...gated,
-    check: async (args) => {
+    check: async (args, isRecorded) => {
       const checked = await validate(args);
       // It may have refused its own output.
       if (!checked.success) return invalid(`${checked.error.message} (a schema that transforms cannot stand here)`);
       return isSameJson(checked.value, args)
-        ? gated.check(args)
+        ? gated.check(args, isRecorded)
         : invalid('the schema of the tool transforms, so people would see another value than it gets');
     },
   };

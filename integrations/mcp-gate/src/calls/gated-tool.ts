@@ -77,8 +77,8 @@ export function gatedToolOf(
     toolSchema: json,
     toolSchemaHash: jcsDigest(json),
     schemaNotes: notes,
-    check: async (args) => {
-      const checked = await gated.check(args);
+    check: async (args, isRecorded) => {
+      const checked = await gated.check(args, isRecorded);
       const issues = checked.valid ? issuesOf(checked.arguments) : [];
       return issues.length === 0 ? checked : { valid: false, issues };
     },

@@ -24,7 +24,7 @@ export type Restraint = { readonly ask: RequestApprovalBody } | { readonly deny:
 export async function restraintOn(unasked: UnaskedCall): Promise<Restraint | undefined> {
   const { call, tool, argumentsHash, given } = unasked;
   if (tool === undefined || isJudged(unasked)) return undefined;
-  const checked = await tool.check(call.arguments);
+  const checked = await tool.check(call.arguments, true);
   // Invalid arguments never run: the call fails after its claim.
   if (!checked.valid) return undefined;
   const context = contextOf(call, given);

@@ -37,6 +37,17 @@ describe('the output of a tool', () => {
   });
 });
 
+it('a call runs with a whole number that another program wrote with an exponent, such as 1e+20', async () => {
+  const countersign = createFakeCountersign();
+  const inputSchema = z.strictObject({ to: z.unknown() });
+  const tools = [gateTool({ name: 'pay', inputSchema, needsApproval: true, execute: (input) => input })];
+  const worker = createWorker({ url: 'http://fake.test', token: 't', agentId: 'a', tools, fetch: countersign.fetch });
+  workers.push(worker);
+  await worker.step(step, { timeoutMs: 0 }).catch(() => undefined);
+  countersign.edit('c', { to: 1e20 });
+  expect((await worker.step(step)).results).toMatchObject([{ status: 'succeeded', output: { to: 1e20 } }]);
+});
+
 describe('a middleware', () => {
   it('cannot change the approved arguments in place, also not nested ones', async () => {
     const swap: Middleware = ({ arguments: args }, next) => {

@@ -99,7 +99,7 @@ async function outcomeOf(
     return failed(attempt, { ...problem });
   }
   // Once more, because an approver may have put other arguments in their place.
-  const checked = await tool.check(claim.arguments);
+  const checked = await tool.check(claim.arguments, true);
   if (!checked.valid) {
     const issues = checked.issues.map((issue) => ({ ...issue }));
     const message = `The arguments do not match the schema of the tool: ${issuesText(issues)}`;

@@ -217,7 +217,7 @@ async function refuseInvalid(
   const refused: string[] = [];
   for (const view of session.views.values()) {
     if (!isForClient(view, tools)) continue;
-    const error = problemNow(view, await tools.get(view.toolName)?.check(view.arguments));
+    const error = problemNow(view, await tools.get(view.toolName)?.check(view.arguments, true));
     if (error === undefined) continue;
     await requests.output(view.callId, { status: 'failed', error }, { signal });
     refused.push(view.callId);

@@ -63,8 +63,11 @@ it('the worker takes the numbers that the server takes, and refuses whole ones t
   const wrong: string[] = [];
   for (const { text, taken, where } of casesOf('numbers.json') as NumberCase[]) {
     const value = Number(text);
-    // The digits of a fraction are lost before the worker has it.
-    if (where === 'schema' || Number.isNaN(value) || (!taken && !/^-?[1-9][0-9]{5,19}$/.test(text))) continue;
+    const areDigits = /^-?[1-9][0-9]{5,19}$/.test(text);
+    // The digits of a fraction are lost before the worker has it, and it writes a whole number as digits alone.
+    const isWrittenAnew =
+      Number.isInteger(value) && !areDigits && Math.abs(value) > Number.MAX_SAFE_INTEGER && Math.abs(value) < 1e21;
+    if (where === 'schema' || Number.isNaN(value) || isWrittenAnew || (!taken && !areDigits)) continue;
     if ((await parse({ n: value })).valid !== taken) wrong.push(text);
   }
   expect(wrong).toEqual([]);

@@ -51,15 +51,15 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
     labels: definition.labels,
     hints: definition.hints,
     signalOf: definition.signalOf,
-    check: async (args) => {
-      const parsed = await schema.parse(args);
+    check: async (args, isRecorded) => {
+      const parsed = await schema.parse(args, isRecorded);
       const isParsedAgain = definition.inputIsParsed === true;
       if (!parsed.valid) return isParsedAgain && schema.isTransforming ? withTransform(parsed) : parsed;
       if (isParsedAgain && !parsed.isAsAsked) return changedAgain;
       const { input } = parsed;
       // Attack: code that changes in place what it judges must not change what runs.
       const judged = async () => {
-        const again = await schema.parse(args);
+        const again = await schema.parse(args, isRecorded);
         return again.valid ? again.input : input;
       };
       return {

@@ -1,8 +1,13 @@
 import { limits, type JsonObject, type JsonValue } from '@countersign/contracts';
 
-/** Why the server would refuse to record a value. Checked here, one call fails alone and not the whole step. */
-export function whyUnrecordable(value: JsonValue): string | undefined {
-  const problem = problemWithin(value, 1);
+/**
+ * Why the server would refuse to record a value. Checked here, one call fails alone and not the whole step.
+ *
+ * @param isRecorded the server has recorded it. Another program can have written a whole number with an exponent, such as
+ *   `1e+16`: no digit of it was lost.
+ */
+export function whyUnrecordable(value: JsonValue, isRecorded = false): string | undefined {
+  const problem = problemOf(value, 1, { ...asArguments, mayRound: isRecorded });
   if (problem !== undefined) return problem;
   const bytes = Buffer.byteLength(JSON.stringify(value));
   if (bytes <= limits.argumentsBytesMax) return undefined;

@@ -144,6 +144,7 @@ describe('arguments that the server would refuse', () => {
     const deep = JSON.parse(`${'[{"a":'.repeat(40)}1${'}]'.repeat(40)}`) as never;
     expect(whyUnrecordable({ deep })).toMatch(/deeper than 64/);
     for (const n of [2 ** 60, 1e20, -(2 ** 53)]) expect(whyUnrecordable({ n })).toMatch(/beyond ±9007199254740991/);
+    expect(whyUnrecordable({ n: 1e20 }, true)).toBeUndefined();
     expect(whyUnrecordable({ n: Infinity })).toMatch(/not finite/);
     expect(whyUnrecordable({ list: [Number.MAX_SAFE_INTEGER, 1e-20, 1.5e15] })).toBeUndefined();
     expect(whyUnrecordable({ text: 'ä'.repeat(140_000) })).toMatch(/bytes/);

@@ -39,7 +39,8 @@ export interface InputSchema<I> {
   readonly notes: readonly SchemaNote[];
   /** The schema can return another type than it takes, such as with `transform`. Then it may refuse its own output. */
   readonly isTransforming: boolean;
-  readonly parse: (args: JsonValue) => Promise<ParsedInput<I>>;
+  /** @param isRecorded the arguments come from the server. Default: false. */
+  readonly parse: (args: JsonValue, isRecorded?: boolean) => Promise<ParsedInput<I>>;
 }
 
 /** Prepares a schema. Throws a TypeError for what is neither a schema of zod 4 nor a JSON Schema. */
@@ -54,8 +55,8 @@ export function inputSchemaOf<S extends z.ZodType | JsonSchema>(schema: S): Inpu
   const prepared = jsonSchemaOf(whole);
   return {
     ...{ json: prepared.json, hash: jcsDigest(prepared.json), notes: prepared.notes, isTransforming: false },
-    parse: async (args) => {
-      const asked = recordableCopy(args);
+    parse: async (args, isRecorded) => {
+      const asked = recordableCopy(args, isRecorded);
       if ('problem' in asked) return invalid(asked.problem);
       const issues = prepared.issuesOf(asked.copy);
       if (issues.length > 0) return { valid: false, issues };
@@ -83,13 +84,13 @@ function ofZod<S extends z.ZodType>(schema: S): InputSchema<InputOf<S>> {
   const { json, notes } = jsonSchemaOf(whole);
   return {
     ...{ json, hash: jcsDigest(json), notes: [...flagged.values(), ...notes], isTransforming },
-    parse: async (args) => {
-      const asked = recordableCopy(args);
+    parse: async (args, isRecorded) => {
+      const asked = recordableCopy(args, isRecorded);
       if ('problem' in asked) return invalid(asked.problem);
       // Attack: a schema or a predicate that changes its value in place must not change what people see or what runs.
       const parsed = await safeParse(schema, structuredClone(asked.copy));
       if (!parsed.success) return { valid: false, issues: parsed.issues };
-      const settled = await settledForm(schema, parsed.data);
+      const settled = await settledForm(schema, parsed.data, isRecorded);
       return {
         valid: true,
         input: parsed.data as InputOf<S>,
@@ -100,9 +101,12 @@ function ofZod<S extends z.ZodType>(schema: S): InputSchema<InputOf<S>> {
   };
 }
 
-function recordableCopy(args: JsonValue): { readonly copy: JsonObject } | { readonly problem: string } {
+function recordableCopy(
+  args: JsonValue,
+  isRecorded?: boolean,
+): { readonly copy: JsonObject } | { readonly problem: string } {
   if (!isJsonObject(args)) return { problem: 'the arguments must be a JSON object' };
-  const problem = whyUnrecordable(args);
+  const problem = whyUnrecordable(args, isRecorded);
   if (problem !== undefined) return { problem };
   const copy = copyOf(args);
   return copy === undefined ? { problem: 'the arguments hold a value that is no JSON' } : { copy };
@@ -154,9 +158,9 @@ async function safeParse(schema: z.ZodType, value: unknown): Promise<SafeParsed>
  * The validated form, if it is JSON that the schema maps to itself; without one, people are asked about the arguments as
  * the model wrote them. A default that an approver does not see would be something that runs without having been approved.
  */
-async function settledForm(schema: z.ZodType, parsed: unknown): Promise<JsonObject | undefined> {
+async function settledForm(schema: z.ZodType, parsed: unknown, isRecorded?: boolean): Promise<JsonObject | undefined> {
   const json = asJson(parsed);
-  if (!isJsonObject(json) || whyUnrecordable(json) !== undefined) return undefined;
+  if (!isJsonObject(json) || whyUnrecordable(json, isRecorded) !== undefined) return undefined;
   const again = await safeParse(schema, copyOf(json));
   if (!again.success) return undefined;
   const jsonAgain = asJson(again.data);

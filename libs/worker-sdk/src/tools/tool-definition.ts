@@ -200,8 +200,13 @@ export interface GateTool<C = unknown> {
   readonly labels: Readonly<Record<string, string>> | undefined;
   readonly hints: ToolHints | undefined;
   readonly signalOf: ((context: C | undefined) => AbortSignal | undefined) | undefined;
-  /** Validates arguments, those of the model and those that an approver put in their place alike. */
+  /**
+   * Validates arguments, those of the model and those that an approver put in their place alike.
+   *
+   * @param isRecorded they come from the server. Default: false.
+   */
   readonly check: (
     args: JsonValue,
+    isRecorded?: boolean,
   ) => Promise<CheckedCall<C> | { readonly valid: false; readonly issues: readonly InputIssue[] }>;
 }
