@@ -7,6 +7,7 @@ import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
 import { isSameName } from './names.js';
 import { begin, describe, escalate, expire, remind, reveal, withdraw } from './questions.js';
 import type { Changed } from './questions.js';
+import { judgeNesting } from './nesting.js';
 import { isHiddenRequest, request } from './requests.js';
 import { judgeResponse } from './responses.js';
 import type { Response } from './proposal.js';
@@ -27,8 +28,10 @@ export function judgeCall(event: JudgedEvent, call: CallState | undefined, strea
   if (call === undefined) {
     if (event.type !== 'ToolCallRequested') return { next: illegal('request', 'no request is recorded'), unproven: [] };
     const next = request(event);
-    const misnamed = isIllegal(next) ? undefined : misnamedIn(event, next);
-    return { next: misnamed ?? next, unproven: isHiddenRequest(event) ? ['sealed-values'] : [] };
+    if (isIllegal(next)) return { next, unproven: [] };
+    const { broken, unproven } = judgeNesting(event, next.request, streams);
+    const hidden: readonly Unproven[] = isHiddenRequest(event) ? ['sealed-values'] : [];
+    return { next: misnamedIn(event, next) ?? broken ?? next, unproven: [...hidden, ...unproven] };
   }
   const misnamed = misnamedIn(event, call);
   if (misnamed !== undefined) return { next: misnamed, unproven: [] };

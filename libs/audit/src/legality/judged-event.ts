@@ -52,6 +52,7 @@ export type Unproven =
   | 'grant-condition'
   | 'older-rules'
   | 'set-back'
+  | 'outer-call'
   | RightsUnproven;
 
 /** Why the rights of a person or a program could not be compared with the log of record. */

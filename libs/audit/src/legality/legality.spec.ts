@@ -8,6 +8,7 @@ import {
   digest,
   digestOfEdit,
   grantId,
+  identity,
   minute,
   requirement,
   salt,
@@ -17,7 +18,7 @@ import {
 } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 import type { JudgedEvent, LegalityRule } from './judged-event.js';
-import { digestOf } from './digests.js';
+import { derivedName, digestOf, digestOfAction } from './digests.js';
 import { createLegality } from './legality.js';
 import { readStored } from './stored-events.js';
 
@@ -616,5 +617,52 @@ describe('the judge of legality', () => {
       if (!('unreadable' in event)) legality.judge(event);
     }
     expect(legality.unrecordedPolicies()).toEqual([verdict('require')['policyVersion']]);
+  });
+});
+
+describe('a request inside another call', () => {
+  const outer = story().policy().request({ onBehalfOf: 'alice' });
+  const { data } = outer.events[1] as { readonly data: object };
+  const innerId = derivedName('tc_', ['default', 'run', 'inner']);
+  const facts = { ...identity, toolCallId: 'inner', agentId: 'agent', toolName: 'refund', toolSchemaHash: null };
+  const link = {
+    callId,
+    agentId: 'agent',
+    toolName: 'refund',
+    runId: 'run',
+    requestedBy: 'agent',
+    onBehalfOf: 'alice',
+  };
+  const inside = (told: Story, change: object): Story =>
+    told.append(
+      `toolCall-${innerId}`,
+      'ToolCallRequested',
+      {
+        ...{ ...data, onBehalfOf: undefined, toolCallId: 'inner', callId: innerId, chain: [{ ...link, ...change }] },
+        actionDigest: digestOfAction(facts, args, salt),
+      },
+      { callId: innerId },
+    );
+  const judged = (told: Story) => {
+    const legality = createLegality(new Map());
+    const words = JSON.parse(JSON.stringify(told.events)) as Story['events'];
+    return words.map((stored) => legality.judge(readStored(stored) as JudgedEvent)).at(-1);
+  };
+
+  it('names that call and its people', () => {
+    expect(judged(inside(outer, {}))).toMatchObject({ illegal: [], unproven: ['unrecorded-rights'] });
+  });
+
+  it.each([
+    ['another requester', { requestedBy: 'other' }],
+    ['another tool', { toolName: 'read' }],
+    ['nobody for whom it acts', { onBehalfOf: undefined }],
+    ['another person for whom it acts', { onBehalfOf: 'bob' }],
+  ])('is found where it names %s', (_, change) => {
+    expect(judged(inside(outer, change))?.illegal).toMatchObject([{ rule: 'request' }]);
+  });
+
+  it('is unproven where the call around it was not shown', () => {
+    expect(judged(inside(story().policy(), {}))?.unproven).toContain('outer-call');
   });
 });

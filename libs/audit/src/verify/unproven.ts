@@ -55,6 +55,7 @@ const words: Readonly<Record<Counted, string>> = {
     'recorded with a time more than 15 minutes before that of an event before them: a clock was wrong, or a time is a lie',
   'set-aside': 'after an event of their stream that cannot be read or was not shown: not judged',
   'leans-on-set-aside': 'permitted by a grant or a call that was not judged: whether it permits them was not checked',
+  'outer-call': 'inside a call that was not judged or not shown: whose request that is was not compared',
   commitment: 'held as commitments only: their content was not shown, and not judged',
   moved: 'that were moved from another store: the time of the move is in no hash; the first record is',
   outside: 'outside of --from and --to: not judged by themselves',
