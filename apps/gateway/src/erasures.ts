@@ -22,15 +22,17 @@ export async function eraseSubject(
   return written(200, result.value, result.position);
 }
 
-/** `GET /v1/audit/erasures`. @throws the signal's reason. */
+/** `GET /v1/audit/erasures`. The log of record says who asked, and about which call; never the name of a subject. @throws the signal's reason. */
 export async function pastErasures(
-  { erasures }: Pick<GatewayPorts, 'erasures'>,
-  { tenant }: Actor,
+  { erasures, use }: Pick<GatewayPorts, 'erasures' | 'use'>,
+  actor: Actor,
   query: ErasuresQuery,
   signal: AbortSignal,
 ): Promise<Answer> {
   if (erasures === undefined) return notSupported();
-  return ok({ erasures: await erasures.past(tenant, query, signal) });
+  const { callId } = query;
+  use?.auditRead(actor, { what: 'list', values: 'masked', ...(callId !== undefined && { callId }) });
+  return ok({ erasures: await erasures.past(actor.tenant, query, signal) });
 }
 
 function notSupported(): Answer {

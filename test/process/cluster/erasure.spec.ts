@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from '@jest/globals';
 import { deriveCallId } from '@countersign/contracts';
-import type { ErasureView } from '@countersign/contracts';
+import type { ErasureView, EventView, PastErasure } from '@countersign/contracts';
 import { cleanUpAfterEach, temporaryFolder } from '../harness/cleanup.js';
 import { eventually } from '../harness/wait.js';
 import { openKept } from './kept-world.js';
@@ -53,6 +53,33 @@ test('two gateways that erase the same subject at once record one proof, and the
   const [first, second] = answers.map(({ body }) => (body as ErasureView).erasedAt);
   expect(first).toBe(second);
   for (const gateway of [a, b]) expect(await untilErasedOn(gateway)).toMatchObject(erased);
+});
+
+test('each gateway tells the past erasures, with the hash of the keeper, and records who asked', async () => {
+  const { a, b, ...world } = await openKept();
+  await playSecrets({ a, b, ...world });
+  expect((await erase(a)).status).toBe(200);
+  await untilErasedOn(b);
+  const callId = deriveCallId('default', 'run-1', 'call');
+  const ask = async (query: string): Promise<readonly PastErasure[]> => {
+    const path = `/v1/audit/erasures?${query}`;
+    const { status, body } = await b.http.send({ method: 'GET', path, token: 'ann-token' });
+    expect([query, status]).toEqual([query, 200]);
+    return (body as { readonly erasures: readonly PastErasure[] }).erasures;
+  };
+  const [erasure] = await ask(`subject=${subject}`);
+  expect(erasure).toMatchObject({ erasedBy: 'ann', values: 2 });
+  expect(erasure?.calls).toEqual([{ callId, fields: ['/arguments/password', '/output/apiKey'] }]);
+  for (const query of ['', `callId=${callId}`]) expect([query, await ask(query)]).toEqual([query, [erasure]]);
+  expect(await ask('subject=customer-7')).toEqual([]);
+  const read = await eventually('the record of the read', async () => {
+    const path = '/v1/audit/events?types=AuditRead';
+    const { text } = await b.http.send({ method: 'GET', path, token: 'ann-token' });
+    const reads = text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as EventView]));
+    return reads.find(({ data }) => JSON.stringify(data).includes('"masked"'));
+  });
+  expect(read).toMatchObject({ actor: { id: 'ann' }, data: { count: 1, reads: [{ what: 'list', values: 'masked' }] } });
+  expect(JSON.stringify(read)).not.toContain(subject);
 });
 
 test('a gateway that is killed after the proof of an erasure leaves no key: the keeper destroys it', async () => {
