@@ -1,9 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Actor } from '@countersign/commands';
-import { isReadable } from '@countersign/contracts';
 import type { Backtest as BacktestBody, EventData, FieldError, RecordedEvent } from '@countersign/contracts';
 import { createBacktest, createPolicy, loadPolicyInSteps, PolicyFileError } from '@countersign/policy';
 import type { JudgedCall, PolicyContent } from '@countersign/policy';
+import { soundReadsOf } from '@countersign/event-store';
+import { createLeftOut } from './audit/left-out.js';
+import type { LeftOut } from './audit/left-out.js';
 import { createBreather } from './limits/breather.js';
 import type { GatewayPorts } from './ports.js';
 import { invalidRequest } from './validation.js';
@@ -13,7 +15,8 @@ const problemsMax = 100;
 
 /**
  * Judges the recorded calls of the tenant by a candidate policy: a line for each call that changes, and a summary as the
- * last line. Records no verdict.
+ * last line. Records no verdict. Of a damaged log it judges the calls whose request and verdict can be read; the summary names the
+ * events that it leaves out.
  *
  * Attack: an auditor guesses hidden values with expressions, one guess in each rule, unrecorded. So a candidate with
  * expressions is recorded as a read of clear values.
@@ -32,8 +35,9 @@ export async function backtest(
   const ruleIds = candidate.rules.map(({ id }) => id);
   const test = createBacktest(createPolicy(candidate), ruleIds);
   const [fromMs, toMs] = [from === undefined ? 0 : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
+  const leftOut = createLeftOut(actor.tenant);
   return (async function* lines() {
-    for await (const judged of judgedCalls(store, actor.tenant)) {
+    for await (const judged of judgedCalls(store, leftOut)) {
       const requestedMs = Date.parse(judged.request.requestedAt);
       if (requestedMs < fromMs || requestedMs > toMs) continue;
       const change = test.add(judged);
@@ -41,7 +45,7 @@ export async function backtest(
       await setImmediate();
       if (change !== undefined) yield `${JSON.stringify(change)}\n`;
     }
-    yield `${JSON.stringify({ summary: test.summary() })}\n`;
+    yield `${JSON.stringify({ summary: { ...test.summary(), ...leftOut.found() } })}\n`;
   })();
 }
 
@@ -69,16 +73,16 @@ async function readCandidate(
 }
 
 /** The calls of a tenant with their first verdict, in the order of the log. */
-async function* judgedCalls(store: GatewayPorts['store'], tenant: string): AsyncGenerator<JudgedCall> {
+async function* judgedCalls(store: GatewayPorts['store'], { admit }: LeftOut): AsyncGenerator<JudgedCall> {
   // Request and verdict are appended together, so at most a few requests wait here.
   const waiting = new Map<string, EventData<'ToolCallRequested'>>();
   for (let position = 0; ;) {
-    const page = await store.readAll(position, pageSize);
+    const page = await soundReadsOf(store).readAll(position, pageSize);
     const last = page.at(-1);
     if (last === undefined) return;
     position = last.position;
     for (const event of page) {
-      if (!isReadable(event) || event.metadata.tenant !== tenant) continue;
+      if (!admit(event)) continue;
       const judged = withVerdict(waiting, event);
       if (judged !== undefined) yield judged;
     }

@@ -1,6 +1,8 @@
 import type { Actor } from '@countersign/commands';
 import { isReadable, shadowPolicyStream } from '@countersign/contracts';
-import type { ChangedCall, EventData, PolicyEvent, RecordedEvent, ShadowReport } from '@countersign/contracts';
+import type { ChangedCall, EventData, LogEvent, PolicyEvent, ShadowReport } from '@countersign/contracts';
+import { soundReadsOf } from '@countersign/event-store';
+import { createLeftOut } from './audit/left-out.js';
 import { createBreather } from './limits/breather.js';
 import type { FairTurns } from './limits/fair-turns.js';
 import type { GatewayPorts } from './ports.js';
@@ -20,24 +22,24 @@ const nothing: ShadowReport = {
 
 /**
  * Returns the verdicts of the latest candidate policy about the calls that were requested since it began to judge. One
- * report is made at a time.
+ * report is made at a time. Events that cannot be read are left out and named.
  * @throws the signal's reason.
  */
 export function shadowReport(ports: Ports, turns: FairTurns, actor: Actor, signal: AbortSignal): Promise<ShadowReport> {
   return turns.run(`${actor.tenant}\n${actor.principal}`, async () => {
-    const activated = (await ports.store.readStream(shadowPolicyStream(actor.tenant))).findLast(isReadable);
+    const stream = await soundReadsOf(ports.store).readStream(shadowPolicyStream(actor.tenant));
+    const activated = stream.findLast(isReadable);
     if (activated === undefined) return nothing;
     const { policyVersion, content, activatedAt } = activated.data as PolicyEvent['data'];
     const tally = createTally(ruleIdsOf(content));
-    const isOfCandidate = (event: RecordedEvent): boolean =>
-      event.type === 'ToolCallShadowJudged' &&
-      event.metadata.tenant === actor.tenant &&
-      (event.data as ShadowVerdict).policyVersion === policyVersion;
+    const leftOut = createLeftOut(actor.tenant);
     const complete = await readOn(ports, activated.position, signal, (event) => {
-      if (isOfCandidate(event)) tally.add(event.metadata.callId ?? '', event.data as ShadowVerdict);
+      if (!leftOut.admit(event) || event.type !== 'ToolCallShadowJudged') return;
+      const verdict = event.data as ShadowVerdict;
+      if (verdict.policyVersion === policyVersion) tally.add(event.metadata.callId ?? '', verdict);
     });
     const changes = tally.latest().flatMap(([callId, verdict]) => toChange(ports, actor.tenant, callId, verdict) ?? []);
-    return { policyVersion, since: activatedAt, complete, ...tally.counts(), changes };
+    return { policyVersion, since: activatedAt, complete, ...tally.counts(), changes, ...leftOut.found() };
   });
 }
 
@@ -46,15 +48,15 @@ async function readOn(
   { store, clock }: Ports,
   position: number,
   signal: AbortSignal,
-  add: (event: RecordedEvent) => void,
+  add: (event: LogEvent) => void,
 ): Promise<boolean> {
   const breathe = createBreather(clock.monotonic);
   const head = await store.head();
   let after = position;
   for (let looked = 0; after < head;) {
     signal.throwIfAborted();
-    const page = await store.readAll(after, pageSize);
-    page.filter(isReadable).forEach(add);
+    const page = await soundReadsOf(store).readAll(after, pageSize);
+    page.forEach(add);
     await breathe();
     const last = page.at(-1);
     if (last === undefined) return true;

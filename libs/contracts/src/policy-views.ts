@@ -54,6 +54,9 @@ export const changedCallSchema = z.strictObject({
 });
 export type ChangedCall = z.infer<typeof changedCallSchema>;
 
+/** The positions of the first 1,000 events that cannot be read, so that the calls they are about are not counted. Absent: none. */
+const leftOutSchema = z.array(z.int()).exactOptional();
+
 /** The last line of a back-test. */
 export const backtestSummarySchema = z.strictObject({
   calls: z.int(),
@@ -61,6 +64,7 @@ export const backtestSummarySchema = z.strictObject({
   policyVersion: z.string(),
   /** How many calls each rule of the candidate judged, and how many of them differently. A rule with none is listed too. */
   rules: z.array(z.strictObject({ ruleId: z.string(), calls: z.int(), changed: z.int() })),
+  unreadable: leftOutSchema,
 });
 export type BacktestSummary = z.infer<typeof backtestSummarySchema>;
 
@@ -118,6 +122,7 @@ export const shadowReportSchema = z
     changes: z.array(changedCallSchema),
     /** False: the log was too long, and its end is not counted. */
     complete: z.boolean(),
+    unreadable: leftOutSchema,
   })
   .meta({
     id: 'ShadowReport',

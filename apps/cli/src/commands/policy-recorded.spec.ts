@@ -44,6 +44,16 @@ describe('policy shadow', () => {
     expect(JSON.parse((await run('policy', 'shadow', '--json')).out)).toEqual(report);
   });
 
+  it('says how many events were left out because they cannot be read', async () => {
+    const report = { policyVersion: 'sha256:ab', since: '2026-11-22T09:00:00.000Z', calls: 0, changed: 0 };
+    const rest = { rules: [], changes: [], complete: true };
+    answer({ ...report, ...rest, unreadable: [12] });
+    expect((await run('policy', 'shadow')).out).toContain('1 event cannot be read and is left out, at position 12\n');
+    answer({ ...report, ...rest, unreadable: [12, 40] });
+    const { out } = await run('policy', 'shadow');
+    expect(out).toContain('2 events cannot be read and are left out, the first at position 12\n');
+  });
+
   it('says so when no candidate has judged', async () => {
     answer({ policyVersion: null, since: null, calls: 0, changed: 0, rules: [], changes: [], complete: true });
     expect((await run('policy', 'shadow')).out).toContain('COUNTERSIGN_POLICY_SHADOW');

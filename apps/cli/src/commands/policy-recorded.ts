@@ -21,7 +21,7 @@ export function countWords(n: number): string {
 
 /** How many calls another policy judges differently, and by each of its rules the first of these calls. */
 export function changeLines(
-  { calls, changed, rules }: Pick<BacktestSummary, 'calls' | 'changed' | 'rules'>,
+  { calls, changed, rules, unreadable = [] }: Omit<BacktestSummary, 'policyVersion'>,
   changes: readonly ChangedCall[],
 ): readonly Line[] {
   return [
@@ -38,7 +38,17 @@ export function changeLines(
         ...(more > 0 ? [{ text: `  and ${countWords(more)} more`, tone: 'dim' } as const] : []),
       ];
     }),
+    ...leftOutLines(unreadable),
   ];
+}
+
+function leftOutLines([first, ...others]: readonly number[]): readonly Line[] {
+  if (first === undefined) return [];
+  const text =
+    others.length === 0
+      ? `1 event cannot be read and is left out, at position ${String(first)}`
+      : `${countWords(1 + others.length)} events cannot be read and are left out, the first at position ${String(first)}`;
+  return [{ text, tone: 'yellow' }];
 }
 
 function ruleWords({ calls, changed }: BacktestSummary['rules'][number]): string {

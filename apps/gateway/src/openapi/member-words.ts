@@ -227,6 +227,8 @@ export const memberWords: Readonly<Record<string, string>> = {
   'UnreadableStream.type': 'The type of the event.',
   'Problem.type': 'The URI of the kind of problem.',
   types: 'Only events of these types, separated by commas.',
+  'ShadowReport.unreadable':
+    'The positions of the first 1,000 events that cannot be read: what they say is not counted. Absent: none.',
   until: 'How long to wait: until people have decided, or until there is a result.',
   'PolicySuggestionsSuggestionEvidence.until': 'The last of the approvals.',
   upcoming: 'What happens without an answer, in order of time.',

@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { LogEventView, OversightReport, StateAt } from '@countersign/contracts';
+import { recordShadowPolicy } from '@countersign/commands';
+import type { BacktestSummary, LogEventView, OversightReport, ShadowReport, StateAt } from '@countersign/contracts';
+import { createShadowPolicy, loadPolicy } from '@countersign/policy';
+import type { Policy } from '@countersign/policy';
 import { createApi } from '../testing/api.js';
 import type { Api, Reply } from '../testing/api.js';
 import { openStream } from '../testing/event-stream.js';
@@ -11,15 +14,28 @@ import type { World } from '../testing/world.js';
 /** The store has its last 256 commits in memory: these are enough that it reads the first ones from the file. */
 const commits = 300;
 
+const candidate = loadPolicy('candidate.yaml', 'version: 1\ndefault: require\n');
+
 let world: World;
 let api: Api;
+let shadow: Policy | undefined;
 let [hurt, whole] = ['', ''];
 /** The position of the damaged event, and that of the last one. */
 let [at, last] = [0, 0];
 
 beforeAll(async () => {
-  world = await openWorld({ change: (ports) => ({ ...ports, isLogDamaged: () => at > 0 }) });
+  const beside = { of: () => shadow };
+  world = await openWorld({
+    change: (ports) => ({
+      ...{ ...ports, isLogDamaged: () => at > 0 },
+      commands: { ...ports.commands, shadow: beside },
+    }),
+  });
   api = createApi(world);
+  const judging = createShadowPolicy();
+  judging.activate(candidate);
+  await recordShadowPolicy(world.store, candidate, '2026-01-02T00:00:00.000Z');
+  shadow = judging.of('default');
   const asked = await api.pending({ toolName: 'pay' }, { runId: 'hurt' });
   hurt = asked.callId;
   await api.send('POST', `/v1/approvals/${asked.approvalId}/responses`, {
@@ -98,10 +114,26 @@ it('the oversight figures count what is sound, without the damaged call', async 
   expect(body.total.decisions).toBe(1);
 });
 
+it('the report of the candidate policy counts what is sound, and names the damaged event', async () => {
+  const { body } = await ask<ShadowReport>('/v1/policy/shadow');
+  expect(body).toMatchObject({ calls: 3 + commits, complete: true, unreadable: [at] });
+});
+
+it('a back-test leaves out the call whose verdict is damaged, and names the event', async () => {
+  const body = { content: { version: 1, default: 'require' } };
+  const answer = await api.send<string>('POST', '/v1/policy/backtest', { as: 'auditor', body });
+  expect(answer.status).toBe(200);
+  const { summary } = JSON.parse(answer.body.trimEnd().split('\n').at(-1) ?? '') as {
+    readonly summary: BacktestSummary;
+  };
+  expect(summary).toMatchObject({ calls: 2 + commits, unreadable: [at] });
+});
+
 it('every page says that the log is damaged', async () => {
   for (const path of [
     '/v1/oversight',
     '/v1/oversight?format=csv',
+    '/v1/policy/shadow',
     '/v1/audit/state',
     '/v1/audit/events',
     '/v1/tool-calls',
