@@ -73,8 +73,11 @@ describe('a log that has lost its end is refused at the start', () => {
     expect(named.map(({ data }) => data)).toEqual([expect.objectContaining({ from: 132, to: 11 })]);
     const warning = /the log has lost its end/;
     expect((await restart()).output()).toMatch(warning);
+    const told = 'the events after position 11 up to 132 are missing';
+    expect((await runCli(installed, ['status'])).out).toContain(`  log       ${told}`);
     const known = await runCli(installed, ['audit', 'continue', '--reason', 'the disk was replaced']);
     expect({ code: known.code, err: known.err }).toEqual({ code: 0, err: '' });
+    expect((await runCli(installed, ['status'])).out).not.toContain(told);
     await server().stop();
     const accepted = readLogFile(join(dataFolder, 'events.db')).filter(({ type }) => type === 'LogEndAccepted');
     expect(accepted.map(({ data }) => data).at(-1)).toMatchObject({

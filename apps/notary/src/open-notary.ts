@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { SystemLog } from '@countersign/shell';
 import { createExecSigner } from './exec-signer.js';
 import type { SignerProgram } from './exec-signer.js';
 import type { KeyRotation } from './key-rotation.js';
@@ -19,6 +20,7 @@ import type { CheckpointFile } from './sqlite/checkpoint-file.js';
 import { openTreeFile } from './sqlite/tree-file.js';
 import { createCosigned } from './witnesses/cosigned.js';
 import { followWitnesses } from './witnesses/follow-witnesses.js';
+import { recordWitnesses } from './witnesses/witness-settings.js';
 import type { WitnessSettings } from './witnesses/witness-settings.js';
 import type { Witnesses } from './witnesses/witnesses.js';
 
@@ -48,6 +50,8 @@ export interface OpenNotary extends Omit<Notary, 'newest'> {
   /** Why commands are refused: the log contradicts what was signed. Undefined: they are not. */
   readonly whyReadOnly: () => string | undefined;
   readonly witnessStates: Witnesses['states'];
+  /** Records who the witnesses are, now and after each change of their file. @throws as the store */
+  readonly recordWitnesses: (system: SystemLog) => Promise<void>;
   /** False while the file of witnesses has a content that cannot be used, and an earlier one is in force. */
   readonly areWitnessesCurrent: () => boolean;
   /** When a checkpoint got the quorum of the witnesses last, in ms; undefined: not yet in this process. */
@@ -90,9 +94,9 @@ export function openNotary(place: NotaryPlace): OpenNotary {
       const health = notary.health();
       return health.status === 'rewound' ? health.why : undefined;
     };
-    const { states: witnessStates, isCurrent: areWitnessesCurrent, quorumAtMs } = witnesses;
+    const { states: witnessStates, recordIn, isCurrent: areWitnessesCurrent, quorumAtMs } = witnesses;
     const states = { sinkStates: sinks.states, witnessStates, areWitnessesCurrent, quorumAtMs };
-    return { ...notary, ...states, newest: witnesses.newest, whyReadOnly, stop };
+    return { ...notary, ...states, recordWitnesses: recordIn, newest: witnesses.newest, whyReadOnly, stop };
   } catch (error) {
     checkpoints.close();
     throw error;
@@ -120,6 +124,7 @@ function startWitnesses(
       newest,
       toPush: pushed.newest,
       states: () => [],
+      recordIn: (system: SystemLog) => recordWitnesses(system, null),
       isCurrent: () => true,
       quorumAtMs: () => undefined,
       stop: () => Promise.resolve(),

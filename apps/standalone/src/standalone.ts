@@ -28,12 +28,14 @@ import {
   createWitnessesMetrics,
   openNotary,
 } from '@countersign/notary';
+import type { OpenNotary } from '@countersign/notary';
 import { createChannelsCheck } from '@countersign/notifier';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
 import { isLoopback, keepPrivate } from '@countersign/runtime';
 import {
   countParked,
   createKeysCheck,
+  createLogEndCheck,
   createOpenCalls,
   createReloadCheck,
   digestOfFile,
@@ -130,7 +132,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   if (isFirstStart) createTokensFile(tokensFile);
   else if (config.tokensFile === null) keepPrivate(tokensFile);
   const tokens = (known ??= openTokens());
-  await recordConfigured(config, stores, { tokens, tokensFile, channels, receipts, clock });
+  await recordConfigured(config, stores, { tokens, tokensFile, channels, receipts, notary, clock });
   const files = filesFollowed(tokens, [...stores.followed, ...receipts.followed, ...notary.followed]);
   observeReloads(metrics.registry, files);
   const comparison = createLogComparison({ readModel, store, clock, log, chance: Math.random });
@@ -189,6 +191,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       checks: [
         createProjectorCheck(projector.health),
         createKeysCheck(vault.keys.lost),
+        createLogEndCheck(stores.system),
         ...notary.checks,
         createChannelsCheck(() => started.notifier),
         createReloadCheck(files),
@@ -235,7 +238,7 @@ async function openLedger(
 async function recordConfigured(
   { channelsFile, toolsFile, policyFile, oidc }: StandaloneConfig,
   { system, tools, vault }: Stores,
-  { tokens, tokensFile, channels, receipts, clock }: Configured,
+  { tokens, tokensFile, channels, receipts, notary, clock }: Configured,
 ): Promise<void> {
   await tokens.recordIn(system, clock);
   await recordConfiguration(
@@ -243,6 +246,7 @@ async function recordConfigured(
     readConfiguredParts(system, { channelsFile, channels, toolsFile, tools: tools.tools, oidc }),
   );
   await receipts.recordIn(system);
+  await notary.recordWitnesses(system);
   const named = { tokens: tokensFile, policy: policyFile, channels: channelsFile, tools: toolsFile };
   const files = Object.entries(named).map(([name, file]) => [name, digestOfFile(file)] as const);
   const rootKey = digestOfText(vault.keys.rootFingerprint);
@@ -260,6 +264,7 @@ interface Configured extends Pick<RuntimePorts, 'clock'> {
   readonly tokensFile: string;
   readonly channels: ChannelsConfig;
   readonly receipts: StandaloneReceipts;
+  readonly notary: Pick<OpenNotary, 'recordWitnesses'>;
 }
 
 /** The people of the process. Their sessions are opened later, in the data folder. */

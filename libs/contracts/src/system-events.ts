@@ -37,7 +37,9 @@ const credentialRightsSchema = z
   .meta({ id: 'CredentialRights' });
 export type CredentialRights = z.infer<typeof credentialRightsSchema>;
 
-export const configurationKinds = ['tokens', 'channels', 'people', 'tools', 'oidc', 'policy', 'receipts'] as const;
+export const configurationKinds = [
+  ...(['tokens', 'channels', 'people', 'tools', 'oidc', 'policy', 'receipts', 'witnesses'] as const),
+] as const;
 
 /** What a part of the configuration configures. */
 export type ConfigurationKind = (typeof configurationKinds)[number];

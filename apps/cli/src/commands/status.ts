@@ -24,6 +24,8 @@ interface Status {
   readonly channels: Readonly<Record<string, string>>;
   /** Why channels do not work, in the words of their servers. Null: they work, or the server does not tell. */
   readonly channelsNote: string | null;
+  /** What the log has lost, until a person says that they know. Null: nothing, or the server does not tell. */
+  readonly logEndNote: string | null;
   /** The streams with an event that the server cannot read. Null: the server does not tell. */
   readonly unreadableStreams: number | null;
   /** The pending approvals for which too few approvers are left. Null: the server does not tell. */
@@ -57,10 +59,12 @@ export async function status(invocation: Invocation): Promise<ExitCode> {
   return found.signedIn ? exitCodes.ok : exitCodes.forbidden;
 }
 
-async function readReadiness(client: LedgerClient): Promise<Pick<Status, 'ready' | 'notReady' | 'channelsNote'>> {
+type Readiness = Pick<Status, 'ready' | 'notReady' | 'channelsNote' | 'logEndNote'>;
+
+async function readReadiness(client: LedgerClient): Promise<Readiness> {
   const answer = await client.look('/readyz');
-  const channelsNote = checksIn(answer.body)['channels']?.note;
-  const noted = { channelsNote: typeof channelsNote === 'string' ? channelsNote : null };
+  const checks = checksIn(answer.body);
+  const noted = { channelsNote: noteIn(checks['channels']), logEndNote: noteIn(checks['log-end']) };
   if (answer.ok) return { ready: true, notReady: [], ...noted };
   // A proxy in front of a stopped server also returns 503, which is "not ready". Only a 404 means a different kind of
   // server.
@@ -69,6 +73,10 @@ async function readReadiness(client: LedgerClient): Promise<Pick<Status, 'ready'
     throw localError('unexpected', 'not-countersign', detail, 'Check --url or COUNTERSIGN_URL.');
   }
   return { ready: false, notReady: failingIn(answer.body), ...noted };
+}
+
+function noteIn(check: Check | null | undefined): string | null {
+  return typeof check?.note === 'string' ? check.note : null;
 }
 
 /** The checks that fail, with what they say. */
@@ -151,6 +159,10 @@ function unreadableLines(streams: Status['unreadableStreams']): Line[] {
   return [{ text, tone: 'red' }];
 }
 
+function logEndLines(note: Status['logEndNote']): Line[] {
+  return note === null ? [] : [{ text: `  log       ${printable(note)}`, tone: 'red' }];
+}
+
 function approverLines(approvals: Status['approvalsWithoutApprovers']): Line[] {
   if (approvals === null || approvals === 0) return [];
   const pending = approvals === 1 ? '1 pending approval' : `${String(approvals)} pending approvals`;
@@ -204,6 +216,7 @@ function statusLines(found: Status, nowMs: number): Line[] {
     { text: `  pending   ${pendingWords(found, nowMs)}` },
     ...approverLines(found.approvalsWithoutApprovers),
     ...unreadableLines(found.unreadableStreams),
+    ...logEndLines(found.logEndNote),
     ...channelLines(found),
   ];
 }

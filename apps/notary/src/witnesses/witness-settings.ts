@@ -1,11 +1,15 @@
 import { parseWitnessPolicy } from '@countersign/audit';
 import type { WitnessPolicy } from '@countersign/audit';
 import { ConfigError, privateAddressOf, readFileOf } from '@countersign/runtime';
+import { digestOfText, recordConfiguration } from '@countersign/shell';
+import type { SystemLog } from '@countersign/shell';
 
 /** The witnesses of a log. */
 export interface WitnessSettings {
   /** The file that they are read from. */
   readonly file: string;
+  /** The digest of its text. */
+  readonly digest: string;
   readonly policy: WitnessPolicy;
   readonly allowPrivateNetwork: boolean;
 }
@@ -20,7 +24,8 @@ export function readWitnesses(file: string, allowPrivateNetwork: boolean): Witne
   const refuse = (problem: string): never => {
     throw new ConfigError([{ variable, problem: `${file}: ${problem}` }]);
   };
-  const parsed = parseWitnessPolicy(readFileOf(variable, file));
+  const text = readFileOf(variable, file);
+  const parsed = parseWitnessPolicy(text);
   if (!('policy' in parsed)) return refuse(parsed.problem);
   const { policy } = parsed;
   if (policy.witnesses.length > witnessesMax) return refuse(`it has more than ${String(witnessesMax)} witnesses`);
@@ -31,7 +36,14 @@ export function readWitnesses(file: string, allowPrivateNetwork: boolean): Witne
   }
   const asked = policy.witnesses.filter(({ url }) => url !== null).map(({ key }) => key);
   if (!policy.isQuorum(asked)) return refuse('the witnesses that have a URL can never be the quorum');
-  return { file, policy, allowPrivateNetwork };
+  return { file, digest: digestOfText(text), policy, allowPrivateNetwork };
+}
+
+/** Records the witnesses, unless they are what this process recorded last. Null: there are none. @throws as the store */
+export function recordWitnesses(system: SystemLog, settings: WitnessSettings | null): Promise<void> {
+  const { digest = null, policy } = settings ?? {};
+  const summary = (policy?.witnesses ?? []).map(({ name, key }) => `${name} (${key.name})`);
+  return recordConfiguration(system, [{ configures: 'witnesses', digest, summary }]);
 }
 
 function whyNoAddress(text: string, allowPrivateNetwork: boolean): string | undefined {

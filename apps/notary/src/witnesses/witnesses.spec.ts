@@ -20,8 +20,9 @@ import {
 } from '@countersign/audit';
 import { createSimulatedEventStore, createSimulatedLog, sampleEvent } from '@countersign/event-store/testing';
 import type { SimulatedLog } from '@countersign/event-store/testing';
-import { systemClock } from '@countersign/runtime';
-import { createMetricsRegistry } from '@countersign/shell';
+import { systemStream } from '@countersign/contracts';
+import { createSystemIds, systemClock } from '@countersign/runtime';
+import { createMetricsRegistry, openSystemLog } from '@countersign/shell';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openNotary } from '../open-notary.js';
@@ -196,6 +197,36 @@ it('asks the witnesses of a changed file, and keeps the earlier ones while the f
   policyFile([one], 'all');
   await until(() => sizeOf(notary.newest('acme')) === 8);
   expect(notary.newest('acme')).not.toContain('other.example');
+});
+
+it('records who the witnesses are, each change of their file, and a file that cannot be used', async () => {
+  const log = createSimulatedLog();
+  const store = createSimulatedEventStore({ clock: systemClock, log });
+  const world = { store, folder, clock: systemClock, ids: createSystemIds(), log: createSilentLog() };
+  const system = openSystemLog(world);
+  const recorded = async () => {
+    const events = await store.readStream(systemStream('default', system.processId));
+    return events.map(({ type, data }) => {
+      const { configures, summary, why } = data as { configures: string; summary?: string[]; why?: string };
+      return [type, configures, summary ?? why];
+    });
+  };
+  const [one, other] = [await startWitness('one.example'), await startWitness('other.example')];
+  const file = policyFile([one], 'all');
+  const notary = start(log, file);
+  await notary.recordWitnesses(system);
+  await notary.recordWitnesses(system);
+  const first = ['ConfigurationChanged', 'witnesses', ['w0 (one.example)']];
+  expect(await recorded()).toEqual([first]);
+  policyFile([one, other], 'all');
+  const both = ['ConfigurationChanged', 'witnesses', ['w0 (one.example)', 'w1 (other.example)']];
+  await until(() => log.events.length === 2);
+  expect(await recorded()).toEqual([first, both]);
+  writeFileSync(file, 'quorum nobody\n');
+  await until(() => log.events.length === 3);
+  const refused = ['ConfigurationRefused', 'witnesses', expect.stringContaining('nobody')];
+  expect(await recorded()).toEqual([first, both, refused]);
+  await system.close();
 });
 
 it('keeps cosignatures over a restart, and goes on from the size that a witness has seen', async () => {

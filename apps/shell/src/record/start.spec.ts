@@ -8,7 +8,7 @@ import { createCollectingLog, createSilentLog } from '@countersign/runtime/testi
 import { version } from '../process/version.js';
 import { recordConfiguration } from './configuration.js';
 import { ProcessFileError } from './process-file.js';
-import { noteAcceptedEnd, noteStart } from './start.js';
+import { createLogEndCheck, noteAcceptedEnd, noteStart } from './start.js';
 import { openSystemLog } from './system-log.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-start-'));
@@ -82,8 +82,14 @@ it('warns at each start that the log has lost its end, until a person says that 
     fields: expect.objectContaining(lost) as object,
   };
   expect(log.entries).toEqual([warning, warning]);
+  const { check } = createLogEndCheck(system);
+  expect(await check()).toMatchObject({
+    status: 'ok',
+    note: expect.stringContaining('after position 11 up to 132') as unknown,
+  });
   const data = { ...lost, by: 'me', reason: 'the disk was replaced', acceptedAt: '2026-11-27T10:00:00.000Z' };
   await system.record('default', { type: 'LogEndAccepted', data });
+  expect(await check()).toEqual({ status: 'ok' });
   await start(0, 13);
   expect(log.entries).toHaveLength(2);
   expect(typesSince(from)).toEqual(['LogEndAccepted', 'LogEndAccepted']);

@@ -1,6 +1,7 @@
 import { systemStream } from '@countersign/contracts';
 import { EventStoreDamagedError, isStoreOutage } from '@countersign/event-store';
 import type { Log } from '@countersign/runtime';
+import type { ReadinessCheck } from '../http/health.js';
 import { commit } from '../process/commit.js';
 import { version } from '../process/version.js';
 import { processTenant } from './system-log.js';
@@ -61,6 +62,19 @@ export async function noteAcceptedEnd(system: SystemLog, known: number, end: num
   }
   const { lostEnd } = await system.recorded(processTenant);
   if (lostEnd !== undefined) log.warn({ ...lostEnd, remedy: lostEndRemedy }, 'the log has lost its end');
+}
+
+/** Says that the log has lost its end, until a person says that they know. The process is ready: it goes on with what is left. */
+export function createLogEndCheck(system: Pick<SystemLog, 'recorded'>): ReadinessCheck {
+  return {
+    name: 'log-end',
+    check: async () => {
+      const { lostEnd } = await system.recorded(processTenant);
+      if (lostEnd === undefined) return { status: 'ok' };
+      const missing = `the events after position ${String(lostEnd.to)} up to ${String(lostEnd.from)} are missing`;
+      return { status: 'ok', note: `${missing}: ${lostEndRemedy}` };
+    },
+  };
 }
 
 async function recordOrNote(system: SystemLog, event: () => SystemEventBody): Promise<void> {

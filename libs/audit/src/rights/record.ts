@@ -74,6 +74,7 @@ export function createRightsRecord(): RightsRecord {
         break;
       case 'tools':
       case 'receipts':
+      case 'witnesses':
     }
   };
   const valuesOf = <What>(line: Timeline<What>, at: string | null) => line.around('', at).map(({ what }) => what);
