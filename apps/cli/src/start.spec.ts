@@ -30,6 +30,7 @@ describe('countersign start', () => {
     const lazily = sources.filter((file) => readFileSync(join(folder, file), 'utf8').includes("import('@countersign/"));
     expect(lazily.toSorted()).toEqual([
       'commands/acp.ts',
+      'commands/audit-cut.ts',
       'commands/channels.ts',
       'commands/conformance.ts',
       'commands/dead-letters.ts',

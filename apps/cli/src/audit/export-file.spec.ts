@@ -108,6 +108,12 @@ describe('an export of lines over changes of the log key', () => {
     expect([code, findings]).toEqual([1, [expect.stringMatching(/^signature: /)]]);
   });
 
+  it('begins with at most 1,000 changes', async () => {
+    const many = (count: number): readonly object[] => Array.from({ length: count }, () => changes[0]!);
+    expect((await verified([...many(1000), ...changes.slice(1), ...events])).code).toBe(2);
+    expect(await verified([...many(998), ...changes, ...events])).toEqual({ code: 0, findings: [] });
+  });
+
   it('has no change after its first event', async () => {
     const { code, findings } = await verified([...changes, events[0]!, changes[0]!, ...events.slice(1)]);
     expect([code, findings]).toEqual([1, ['read: the line is no event']]);

@@ -8,7 +8,7 @@ import type { Damage, LogSource, SourceEvent } from './log-source.js';
 
 /**
  * An export: events in their stored form, one JSON document a line, and before them the changes of the log key, where there were any.
- * @throws CliError when its first other line is no event.
+ * @throws CliError when its first other line is no event, or too many changes are before it.
  */
 export function openExportFile(file: string): LogSource {
   const { changes, first } = beginOf(file);
@@ -33,6 +33,9 @@ function tenantIn(line: string): string | undefined {
   return stored === undefined ? undefined : tenantOf(stored);
 }
 
+/** Attack: a file of changes alone, which are all in memory at once. */
+const changesMax = 1000;
+
 /** The changes of the log key at the begin of a file, and its first other line. */
 function beginOf(file: string): { readonly changes: readonly string[]; readonly first: string | undefined } {
   const lines = openLines(file);
@@ -41,6 +44,10 @@ function beginOf(file: string): { readonly changes: readonly string[]; readonly 
     for (;;) {
       const first = lines.next()?.text;
       if (first === undefined || !isProofEvent(parseShown(first))) return { changes, first };
+      if (changes.length === changesMax) {
+        const detail = `${file} begins with more than ${String(changesMax)} changes of the log key.`;
+        throw usageError(detail, 'Ask for an export without copies of them.');
+      }
       changes.push(first);
     }
   } finally {

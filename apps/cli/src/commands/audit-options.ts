@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Runner } from '../runner.js';
+import { addAuditCut } from './audit-cut-options.js';
 import { addAuditExport } from './audit-export-options.js';
 import { addAuditLog } from './audit-log-options.js';
 import { addAuditReport } from './audit-report-options.js';
@@ -79,4 +80,5 @@ Examples:
   addAuditExport(audit, runner);
   addAuditReport(audit, runner);
   addAuditSalvage(audit, runner);
+  addAuditCut(audit, runner);
 }

@@ -1,0 +1,103 @@
+import {
+  chownSync,
+  closeSync,
+  copyFileSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { EventStoreDamagedError } from '../event-store.js';
+import { openDatabase, openFile } from './database.js';
+import { sizeOf } from './log-end.js';
+import { createLogFile } from './log-file.js';
+
+const pageSize = 1000;
+
+/** The files that say what a log was: its events, what was signed of it, and the tree over it. */
+const copied = /^(?:events\.db|events\.acknowledged|checkpoints\.db|log-tree\.db|process\.json)(?:-wal)?$/;
+
+/** Copies the files of a log byte for byte, durably, into an empty folder. The caller has locked the data folder. */
+export function copyLog(folder: string, into: string): void {
+  for (const name of readdirSync(folder).filter((one) => copied.test(one))) {
+    copyFileSync(join(folder, name), join(into, name));
+    sync(join(into, name));
+  }
+  sync(into);
+}
+
+/**
+ * Cuts the log of a data folder after a position, up to which all events are what was recorded. It writes them into a new file
+ * that then takes the place of the old one, so a kill leaves the old log or the new one. The read model, which can be made again,
+ * is deleted. The caller has locked the data folder.
+ * @throws EventStoreDamagedError when the write-ahead log cannot be moved into the log; then nothing is cut.
+ */
+export function cutLog(folder: string, position: number): void {
+  const [file, part] = [join(folder, 'events.db'), join(folder, 'events.cut.db')];
+  // The old write-ahead log beside the new file would change its pages.
+  moveWal(file);
+  for (const end of ['', '-wal', '-shm']) rmSync(`${part}${end}`, { force: true });
+  writePart(file, part, position);
+  // Another user, such as root, may run this.
+  const { uid, gid } = statSync(file);
+  chownSync(part, uid, gid);
+  sync(part);
+  for (const end of ['', '-wal', '-shm']) rmSync(join(folder, `read-model.db${end}`), { force: true });
+  renameSync(part, file);
+  sync(folder);
+}
+
+function moveWal(file: string): void {
+  const log = openFile(file);
+  try {
+    log.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  } finally {
+    log.close();
+  }
+  if (sizeOf(`${file}-wal`) === 0) return;
+  throw new EventStoreDamagedError(`${file}-wal cannot be moved into ${file}: nothing is cut`);
+}
+
+type Row = readonly [position: number, stream: number, ...(string | number | Uint8Array)[]];
+
+function writePart(file: string, target: string, position: number): void {
+  const from = new DatabaseSync(file, { readOnly: true });
+  const { database: to } = openDatabase(target);
+  try {
+    const into = createLogFile(to);
+    const page = from.prepare('SELECT * FROM events WHERE position > ? AND position <= ? ORDER BY position');
+    page.setReturnArrays(true);
+    const nameOf = from.prepare('SELECT name FROM streams WHERE id = ?');
+    const streams = to.prepare('INSERT OR IGNORE INTO streams (id, name) VALUES (?, ?)');
+    const events = to.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+    for (let after = 0; after < position; after += pageSize) {
+      into.begin();
+      const rows = page.iterate(after, Math.min(after + pageSize, position)) as Iterable<unknown> as Iterable<Row>;
+      for (const row of rows) {
+        streams.run(row[1], String(nameOf.get(row[1])?.['name']));
+        events.run(...row);
+      }
+      into.commit();
+      into.checkpoint('TRUNCATE');
+    }
+    const chain = into.chainAt(position);
+    if (chain !== undefined) into.setHead({ position, chain });
+  } finally {
+    // The last connection moves the write-ahead log into the file.
+    to.close();
+    from.close();
+  }
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,77 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { readLogFile } from './audit/log.js';
+import { runCli } from './cli/run-cli.js';
+import { flipBitIn } from './harness/bytes.js';
+import { cleanUpAfterEach } from './harness/cleanup.js';
+import { install } from './harness/standalone.js';
+import { within } from './harness/wait.js';
+import { execute, requestOne } from './traffic/scene.js';
+
+cleanUpAfterEach();
+
+interface Line {
+  readonly check?: string;
+  readonly ok?: boolean;
+  readonly index?: number;
+  readonly summary?: {
+    readonly exit: number;
+    readonly epoch: number;
+    readonly continued?: readonly object[];
+    readonly unproven: readonly string[];
+  };
+}
+
+test('a damaged log is cut on purpose, after a copy: the loss is recorded, and the log goes on as its next epoch', async () => {
+  const installed = await install();
+  const { stage, server, startAnyhow, restart, dataFolder, folder } = installed;
+  const copy = join(folder, 'lost');
+  const keys = join(folder, 'keys.txt');
+  const keep = async (): Promise<void> => {
+    writeFileSync(keys, (await runCli(installed, ['audit', 'keys'])).out, { flag: 'a' });
+  };
+  const verified = async (...more: readonly string[]): Promise<readonly Line[]> => {
+    const { out } = await runCli(installed, ['audit', 'verify', dataFolder, '--vkey', keys, '--json', ...more]);
+    return out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
+  };
+  for (let call = 0; call < 5; call += 1) await execute(stage, (await requestOne(stage)).callId);
+  await requestOne(stage, { arguments: { path: '/a-needle-in-the-log' } });
+  for (let call = 0; call < 5; call += 1) await execute(stage, (await requestOne(stage)).callId);
+  await keep();
+  await server().stop();
+  const log = join(dataFolder, 'events.db');
+  const before = readLogFile(log);
+  const needle = before.findIndex((event) => JSON.stringify(event).includes('/a-needle-in-the-log'));
+  flipBitIn(log, '/a-needle-in-the-log');
+  expect(await within(100_000, startAnyhow().exited)).toMatchObject({ code: 1 });
+  const found = (await verified()).find(({ check, ok }) => check === 'store' && ok === false);
+  expect(found?.index).toBe(needle);
+  const at = String(found?.index);
+  const result = await runCli(installed, ['audit', 'cut', dataFolder, '--at', at, '-o', copy, '--json']);
+  expect({ code: result.code, err: result.err }).toEqual({ code: 0, err: '' });
+  expect(JSON.parse(result.out)).toEqual({ end: needle, from: before.length, copy });
+  // The operator says where the log ends, and that is recorded.
+  const refused = startAnyhow();
+  expect(await within(100_000, refused.exited)).toMatchObject({ code: 1 });
+  expect(refused.output()).toContain(`COUNTERSIGN_ACCEPT_LOG_END=${at}`);
+  await restart({ COUNTERSIGN_ACCEPT_LOG_END: at });
+  await execute(stage, (await requestOne(stage)).callId);
+  await keep();
+  expect((await runCli(installed, ['audit', 'continue', '--reason', 'the disk failed'])).code).toBe(0);
+  await server().stop('SIGKILL');
+  await restart();
+  await server().stop();
+  const named = readLogFile(log).filter(({ type }) => type === 'LogEndAccepted');
+  expect(named.map(({ data }) => data)).toMatchObject([
+    { from: before.length, to: needle },
+    { from: before.length, to: needle, by: 'me', reason: 'the disk failed' },
+  ]);
+  const { summary } = (await verified()).at(-1) ?? {};
+  expect(summary).toMatchObject({ exit: 0, epoch: 2, continued: [{ epoch: 1 }] });
+  // The built-in policy is known, although no event has it.
+  expect(summary?.unproven.join()).not.toContain('cited policy');
+  const salvaged = await runCli(installed, ['audit', 'salvage', copy, '-o', join(folder, 'salvaged'), '--json']);
+  expect([salvaged.code, JSON.parse(salvaged.out)]).toMatchObject([1, { sound: before.length - 1, unsound: 1 }]);
+  rmSync(copy, { recursive: true });
+});
