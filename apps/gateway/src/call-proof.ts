@@ -15,6 +15,7 @@ import {
   upcast,
 } from '@countersign/contracts';
 import type { EventData, JsonObject, LogEvent, PolicyEvent, RecordedEvent, Verdict } from '@countersign/contracts';
+import { builtInPolicyContent } from '@countersign/policy';
 import { ProblemError } from '@countersign/shell';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
@@ -146,6 +147,8 @@ async function policiesOf({ store, commands }: GatewayPorts, tenant: string, eve
   const activations = (await store.readStream(policyStream(tenant))).filter(isReadable);
   const contents = new Map<string, JsonObject>();
   const { version, content: now } = commands.policies.of(tenant);
+  const builtIn = builtInPolicyContent(tenant);
+  contents.set(builtIn.version, builtIn.source);
   contents.set(version, now);
   for (const { data } of activations) {
     const { policyVersion, content } = data as PolicyEvent['data'];

@@ -3,6 +3,7 @@ import { registerPasskey } from '@countersign/commands';
 import type { ApprovalView } from '@countersign/contracts';
 import { registrationChallenge } from '@countersign/passkeys';
 import { createAuthenticator } from '@countersign/passkeys/testing';
+import { createPolicies, loadPolicy } from '@countersign/policy';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { LogCheckpoints } from '../log-checkpoints.js';
 import type { LogTiles } from '../log-tiles.js';
@@ -45,6 +46,7 @@ const checkpoints: LogCheckpoints = {
 
 let world: World;
 let api: Api;
+let policies = createPolicies([]);
 beforeAll(async () => {
   world = await openWorld({
     change: (ports) => {
@@ -64,7 +66,8 @@ beforeAll(async () => {
           });
         },
       };
-      return { ...ports, checkpoints, tiles, use };
+      const commands = { ...ports.commands, policies: { of: (tenant: string) => policies.of(tenant) } };
+      return { ...ports, commands, checkpoints, tiles, use };
     },
   });
   api = createApi(world);
@@ -94,6 +97,14 @@ it('a proof has every event of the call, with the policy that judged it, under a
   // A later change of the log key and one of another epoch say nothing about this checkpoint.
   expect(body.keyChanges).toEqual([JSON.parse(changeIn(noteOf(3)))]);
   expect(body.events.every((event) => event.body !== null)).toBe(true);
+});
+
+it('has the built-in policy also after a file replaced it', async () => {
+  const { callId } = await api.pending();
+  policies = createPolicies([loadPolicy('policy.yaml', 'version: 1\ndefault: require\n')]);
+  const { body } = await api.send<Proof>('GET', `/v1/audit/tool-calls/${callId}/proof`, { as: 'auditor' });
+  policies = createPolicies([]);
+  expect(body.policies.map(({ content }) => content)).toEqual([{ version: 1, tenant: 'default', default: 'allow' }]);
 });
 
 it('of an event whose sensitive values are not sealed it has the hash alone, unless they are wanted, which is recorded', async () => {

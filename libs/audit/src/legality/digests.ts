@@ -6,6 +6,11 @@ export function digestOf(value: unknown): string {
   return `sha256:${hash('sha256', canonicalForm(value), 'hex')}`;
 }
 
+/** The version of the built-in policy. A log without a policy file has no event with it, and it is the same in every version. */
+export function builtInPolicyVersion(tenant: string): string {
+  return digestOf({ version: 1, tenant, default: 'allow' });
+}
+
 /** The members that an action digest covers besides the arguments and their salt. */
 export interface DigestFacts {
   readonly tenant: string;

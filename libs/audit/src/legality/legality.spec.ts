@@ -618,6 +618,17 @@ describe('the judge of legality', () => {
     }
     expect(legality.unrecordedPolicies()).toEqual([verdict('require')['policyVersion']]);
   });
+
+  it('knows the built-in policy of the tenant, which no event needs to record', () => {
+    const legality = createLegality(new Map());
+    const builtIn = verdict('allow', { policyVersion: digestOf({ version: 1, tenant: 'default', default: 'allow' }) });
+    for (const stored of story().request().allow({ verdict: builtIn }).events) {
+      const event = readStored(stored);
+      if (!('unreadable' in event)) legality.judge(event);
+    }
+    expect(legality.unknownPolicies()).toEqual([]);
+    expect(legality.unrecordedPolicies()).toHaveLength(1);
+  });
 });
 
 describe('a request inside another call', () => {

@@ -1,5 +1,6 @@
 import type { Verdict } from '@countersign/contracts';
 import { judgeCall } from './calls.js';
+import { builtInPolicyVersion } from './digests.js';
 import { illegal, isIllegal } from './judged-event.js';
 import type { Illegal, JudgedEvent, Judgement, Unproven } from './judged-event.js';
 import { judgeBatch, judgeGrant, judgePlain, judgePolicy } from './other-streams.js';
@@ -18,6 +19,8 @@ export interface Legality {
   readonly setAside: (event: Pick<JudgedEvent, 'stream' | 'revision'>) => Judgement;
   /** The versions of policies that verdicts cite and that no event has recorded so far. */
   readonly unrecordedPolicies: () => readonly string[];
+  /** Those of them whose content is not known either: all but the built-in one. */
+  readonly unknownPolicies: () => readonly string[];
 }
 
 /**
@@ -32,8 +35,9 @@ export function createLegality(streams: KnownStreams): Legality {
   const cited = new Set<string>();
   const recorded = new Set<string>();
   const rights = createRightsRecord();
-  let newest = 1;
+  let [newest, tenant] = [1, ''];
   const isSetBack = createSetBack();
+  const unrecordedPolicies = (): readonly string[] => [...cited].filter((version) => !recorded.has(version));
   return {
     judge: (event) => {
       const known = streams.get(event.stream);
@@ -48,6 +52,7 @@ export function createLegality(streams: KnownStreams): Legality {
       });
       const isOlder = event.writtenAs < newest && state?.kind === 'call';
       newest = Math.max(newest, event.writtenAs);
+      ({ tenant } = event.metadata);
       notePolicies(event, cited, recorded);
       const ofPerson = judgeRights(event, rights, known?.state);
       if (broken === undefined) rights.take(event);
@@ -69,7 +74,8 @@ export function createLegality(streams: KnownStreams): Legality {
       rights.lose(event.stream);
       return { illegal: misplaced, unproven: [] };
     },
-    unrecordedPolicies: () => [...cited].filter((version) => !recorded.has(version)),
+    unrecordedPolicies,
+    unknownPolicies: () => unrecordedPolicies().filter((version) => version !== builtInPolicyVersion(tenant)),
   };
 }
 

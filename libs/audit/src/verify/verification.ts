@@ -151,7 +151,7 @@ export function createVerification(options: VerificationOptions): Verification {
       for (const repeated of ids.repeated()) report(findingOfRepeated(repeated));
       const top = anchors.toSorted((one, other) => other.size - one.size)[0];
       const sentences = [
-        ...unproven.sentences(legality.unrecordedPolicies()),
+        ...unproven.sentences(legality.unknownPolicies()),
         ...compared.unproven,
         ...unprovenEpochs({ epoch: top?.epoch ?? 1, earlier, keys, policy, changes }),
       ];

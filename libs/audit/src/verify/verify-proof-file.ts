@@ -2,7 +2,7 @@ import { canonicalForm } from '../canonical.js';
 import { canonicalBody, digestOfBody, parseEntry, tenantOf } from '../entry.js';
 import type { Entry } from '../entry.js';
 import { isSameHash, leafHash } from '../hashes.js';
-import { digestOf } from '../legality/digests.js';
+import { builtInPolicyVersion, digestOf } from '../legality/digests.js';
 import { createLegality } from '../legality/legality.js';
 import type { Legality } from '../legality/legality.js';
 import { readStored } from '../legality/stored-events.js';
@@ -216,7 +216,8 @@ function faultOfBody(body: NonNullable<ProofFileEvent['body']>, entry: Entry, te
 }
 
 /** The cited policies whose content is neither in the events nor in the file. */
-function missingPolicies({ policies, events }: ProofFile, cited: readonly string[], report: Report): readonly string[] {
+function missingPolicies(file: ProofFile, cited: readonly string[], report: Report): readonly string[] {
+  const { tenant, policies, events } = file;
   const isWhole = events.every(({ body }) => body !== null);
   const nowhere = { index: 0, eventId: null, stream: null };
   for (const { policyVersion, content } of policies) {
@@ -230,5 +231,5 @@ function missingPolicies({ policies, events }: ProofFile, cited: readonly string
   if (other !== undefined) {
     report({ check: 'policy', ok: false, ...nowhere, detail: `the policy ${other} has judged no event of the file` });
   }
-  return cited.filter((version) => !shown.has(version));
+  return cited.filter((version) => !shown.has(version) && version !== builtInPolicyVersion(tenant));
 }
