@@ -1,6 +1,6 @@
 import type { SinkConfig } from '@countersign/channels';
 import type { OidcConfig } from '@countersign/gateway';
-import type { SignerProgram, WitnessSettings } from '@countersign/notary';
+import type { PreviousLogKey, SignerProgram, WitnessSettings } from '@countersign/notary';
 import type { LogLevel, Secret } from '@countersign/runtime';
 import type { NotaryConnection } from './notary/notary-client.js';
 import type { KeeperConnection } from './keeper/keeper-client.js';
@@ -54,6 +54,8 @@ export interface NotaryServerConfig {
   /** The log key, or a program that signs. */
   readonly logKeyFile: string | null;
   readonly logSigner: SignerProgram['command'] | null;
+  /** The log key that this one replaces; null: there is none. */
+  readonly previousLogKey: PreviousLogKey | null;
   /** The origin of the log in its checkpoints; null: derived from its first event. */
   readonly origin: string | null;
   /** Where the checkpoints and the tiles of the log are pushed. */

@@ -53,6 +53,7 @@ export const keeping = {
 export const notarizing = {
   COUNTERSIGN_LOG_KEY_FILE: z.string().optional(),
   COUNTERSIGN_LOG_SIGNER: logSignerVariable,
+  COUNTERSIGN_LOG_KEY_PREVIOUS: z.string().optional(),
   COUNTERSIGN_LOG_ORIGIN: logOriginVariable.optional(),
   COUNTERSIGN_LOG_SINKS: z.string().optional(),
   COUNTERSIGN_WITNESSES: z.string().optional(),

@@ -6,7 +6,7 @@ import type { Known } from './known-checkpoint.js';
 import type { LogSigner } from './log-signer.js';
 import { proofIn, proveStream } from './proven-events.js';
 import type { ProvenStream } from './proven-events.js';
-import type { CheckpointFile, KeptKeyChange } from './sqlite/checkpoint-file.js';
+import type { KeptKeyChange } from './sqlite/checkpoint-file.js';
 import type { TenantTree } from './tenant-tree.js';
 
 /** A planned change of the log key. */
@@ -51,19 +51,25 @@ export interface KeyRotating extends Pick<ProvenStream, 'store'> {
   readonly tree: TenantTree;
   readonly signer: LogSigner;
   readonly rotation: KeyRotation;
-  readonly checkpoints: CheckpointFile;
   /** The vkeys of the tenant until now. */
   readonly vkeys: () => Promise<readonly string[]>;
   /** The checkpoint of the first `size` events, signed with each of the keys. */
   readonly signWith: (signers: readonly LogSigner[], size: number) => Promise<Known>;
 }
 
+/** A signed checkpoint; with the change of the log key, where it is the one that both keys signed. */
+export interface Signed {
+  readonly known: Known;
+  readonly change?: KeptKeyChange | undefined;
+}
+
 /**
- * Replaces the key: records the event, signs with both keys a checkpoint of a tree that has it, and keeps both. Each step may
- * be the last one before a crash; the next start does what is missing. Undefined while the tree does not have the event yet.
+ * Replaces the key: records the event, and signs with both keys a checkpoint of a tree that has it. The caller keeps both together.
+ * Each step may be the last one before a crash; the next start does what is missing. Undefined while the tree does not have the
+ * event yet.
  */
-export async function rotateKey(origin: string, rotating: KeyRotating): Promise<Known | undefined> {
-  const { tenant, tree, store, signer, rotation, checkpoints, signWith } = rotating;
+export async function rotateKey(origin: string, rotating: KeyRotating): Promise<Signed | undefined> {
+  const { tenant, tree, store, signer, rotation, signWith } = rotating;
   const [before, after] = [await rotation.previous.keyOf(origin), await signer.keyOf(origin)];
   const keys = { before: formatVkey(before), after: formatVkey(after) };
   const { stream, revision } = await rotation.record(tenant, keys);
@@ -77,9 +83,6 @@ export async function rotateKey(origin: string, rotating: KeyRotating): Promise<
   const proven = proofIn(found, known.note);
   // A change that no verifier accepts must not be kept: the new key would sign what nobody trusts.
   if (keyChangeOf(proven) === undefined) throw new Error(`the change of the log key of ${origin} cannot be proven`);
-  const { epoch, note } = known;
   const vkeys = await rotating.vkeys();
-  checkpoints.saveKeyChange({ tenant, epoch, note }, { epoch, size, proof: JSON.stringify(proven), vkeys });
-  crashPoint('notary.key-kept');
-  return known;
+  return { known, change: { epoch: known.epoch, size, proof: JSON.stringify(proven), vkeys } };
 }

@@ -2,7 +2,7 @@ import { encodeTenant } from '@countersign/audit';
 import { noStream, recordStreamPrefix } from '@countersign/event-store';
 import type { Kept, KeptRecord, RecordStreams } from '@countersign/event-store';
 import type { Ids } from '@countersign/runtime';
-import type { KeptCheckpoint } from './sqlite/checkpoint-file.js';
+import type { KeptCheckpoint, KeptKeyChange } from './sqlite/checkpoint-file.js';
 
 /** What all notaries of a cluster know of a tenant's checkpoints. */
 export interface SharedState {
@@ -10,6 +10,8 @@ export interface SharedState {
   readonly revision: number;
   /** The newest checkpoint of each epoch. */
   readonly kept: readonly KeptCheckpoint[];
+  /** The changes of the log key, the first one first. */
+  readonly keyChanges: readonly KeptKeyChange[];
 }
 
 /**
@@ -20,8 +22,8 @@ export interface SharedCheckpoints {
   /** The tenants of which a checkpoint was signed. */
   readonly tenants: () => Promise<readonly string[]>;
   readonly of: (tenant: string) => Promise<SharedState>;
-  /** Keeps the newest checkpoint of each epoch. */
-  readonly keep: (tenant: string, revision: number, kept: readonly KeptCheckpoint[]) => Promise<Kept>;
+  /** Keeps the newest checkpoint of each epoch, and the changes of the log key. */
+  readonly keep: (tenant: string, revision: number, state: Omit<SharedState, 'revision'>) => Promise<Kept>;
 }
 
 const tenantsStream = `${recordStreamPrefix}checkpoint-tenants`;
@@ -45,15 +47,15 @@ export function createSharedCheckpoints(records: RecordStreams, ids: Pick<Ids, '
       (await listed()).flatMap(({ data }) => (typeof data['tenant'] === 'string' ? [data['tenant']] : [])),
     of: async (tenant) => {
       const [last] = await records.newest(streamOf(tenant), 1);
-      if (last === undefined) return { revision: noStream, kept: [] };
-      return { revision: last.revision, kept: readEpochs(tenant, last) };
+      if (last === undefined) return { revision: noStream, kept: [], keyChanges: [] };
+      return { revision: last.revision, kept: readEpochs(tenant, last), keyChanges: readChanges(last) };
     },
-    keep: async (tenant, revision, kept) => {
+    keep: async (tenant, revision, { kept, keyChanges }) => {
       if (revision === noStream) await list(tenant);
       const epochs = kept.map(({ epoch, note }) => ({ epoch, note }));
-      return records.keep(streamOf(tenant), revision, {
-        ...{ id: ids.uuid(), type: 'CheckpointSigned', data: { tenant, epochs } },
-      });
+      const changes = keyChanges.map(({ vkeys, ...change }) => ({ ...change, vkeys: [...vkeys] }));
+      const data = { tenant, epochs, ...(changes.length > 0 && { keyChanges: changes }) };
+      return records.keep(streamOf(tenant), revision, { id: ids.uuid(), type: 'CheckpointSigned', data });
     },
   };
 }
@@ -70,4 +72,15 @@ function readEpochs(tenant: string, { data }: KeptRecord): readonly KeptCheckpoi
   });
   if (data['tenant'] === tenant && kept.length > 0 && kept.length === epochs.length) return kept;
   throw new Error(`the record of the newest checkpoint of tenant "${tenant}" in the event store cannot be read`);
+}
+
+/** Those that are whole. What they say is verified by who uses it. */
+function readChanges({ data }: KeptRecord): readonly KeptKeyChange[] {
+  const changes: readonly unknown[] = Array.isArray(data['keyChanges']) ? data['keyChanges'] : [];
+  return changes.flatMap((one) => {
+    const { epoch, size, proof, vkeys } = (one ?? {}) as Readonly<Record<string, unknown>>;
+    if (!Number.isSafeInteger(epoch) || !Number.isSafeInteger(size) || typeof proof !== 'string') return [];
+    const keys: readonly unknown[] = Array.isArray(vkeys) ? vkeys : [];
+    return [{ epoch: Number(epoch), size: Number(size), proof, vkeys: keys.map(String) }];
+  });
 }

@@ -4,13 +4,14 @@ import type { EventStore } from '@countersign/event-store';
 import type { Clock } from '@countersign/runtime';
 import { crashPoint } from '@countersign/runtime';
 import { keyStateOf, rotateKey } from './key-rotation.js';
-import type { KeyRotation, KeyState } from './key-rotation.js';
+import type { KeyRotation, KeyState, Signed } from './key-rotation.js';
 import { isSigned, toKnown } from './known-checkpoint.js';
 import type { Known } from './known-checkpoint.js';
 import type { LogSigner } from './log-signer.js';
-import type { SharedCheckpoints } from './shared-checkpoints.js';
+import type { SharedCheckpoints, SharedState } from './shared-checkpoints.js';
 import { newestOf, openSignedEpochs } from './signed-epochs.js';
 import type { Contradiction, SignedEpochs, SignedEpochsPorts } from './signed-epochs.js';
+import type { KeptKeyChange } from './sqlite/checkpoint-file.js';
 import type { TenantTree } from './tenant-tree.js';
 
 /** The dependencies of a tenant's log. */
@@ -86,21 +87,19 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
   const learn = async (): Promise<void> => {
     if (shared === undefined) return;
     const found = await shared.of(tenant);
-    const known = found.kept.map(toKnown);
-    const newest = newestOf(known);
-    // Attack: a forged record of a checkpoint that nobody signed.
-    problem = newest === undefined ? undefined : await whyForeign(newest, ports, isFirst);
+    problem = await takeShared(ports, epochs, found, isFirst);
     isFirst = false;
     if (problem !== undefined) return;
-    known.forEach(epochs.learn);
     ({ revision } = found);
+    isRotating = (await keyState()) === 'previous';
   };
   const keyState = async (): Promise<KeyState | undefined> => (isBegun ? undefined : newestKeyState(ports, epochs));
   /** A changed log key signs nothing by itself: an auditor who has the old vkey could not tell it from an attacker's. */
   const checkKey = async (): Promise<void> => {
     const state = await keyState();
     isRotating = state === 'previous';
-    if (state === undefined) return;
+    // In a cluster the key of the newest checkpoint was compared when that was learned.
+    if (state === undefined || shared !== undefined) return;
     changedKey = state === 'other' ? changedKeyWords(tenant) : undefined;
     problem = changedKey;
   };
@@ -111,15 +110,16 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
     epochs.contradiction(false) === undefined &&
     epochs.isCovered();
   /** Keeps a checkpoint where all notaries find it. Returns whether another one was first. */
-  const share = async (known: Known): Promise<boolean> => {
+  const share = async (next: Signed): Promise<boolean> => {
     if (shared === undefined || revision === undefined) return false;
     const before = revision;
     // Until it is known whether this is kept, the store is asked.
     revision = undefined;
-    if ((await shared.keep(tenant, before, epochs.allWith(known))).status === 'conflict') return true;
+    const keyChanges = [...checkpoints.keyChanges(tenant), ...(next.change === undefined ? [] : [next.change])];
+    const state = { kept: epochs.allWith(next.known), keyChanges };
+    if ((await shared.keep(tenant, before, state)).status === 'conflict') return true;
     crashPoint('notary.shared');
-    // Kept before it is served: what was signed must never be forgotten.
-    epochs.add(known);
+    keepSigned(ports, epochs, next);
     revision = before + 1;
     return false;
   };
@@ -127,11 +127,11 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
   const signOnce = async (): Promise<boolean> => {
     if (shared !== undefined && revision === undefined) await learn();
     if (!canSign()) return false;
-    const known = await signNext(ports, epochs, isRotating);
-    if (known === undefined) return false;
+    const next = await signNext(ports, epochs, isRotating);
+    if (next === undefined) return false;
     crashPoint('notary.signed');
-    if (shared === undefined) epochs.add(known);
-    else if (await share(known)) return true;
+    if (shared === undefined) keepSigned(ports, epochs, next);
+    else if (await share(next)) return true;
     crashPoint('notary.kept');
     ports.accepted?.delete(tenant);
     [isBegun, isRotating] = [false, false];
@@ -179,10 +179,55 @@ function changedKeyWords(tenant: string): string {
   return `log-key-changed: the newest checkpoint of tenant "${tenant}" was signed with another log key, and nothing is signed. Put the old log key back, name it in COUNTERSIGN_LOG_KEY_PREVIOUS to replace it, or go on with the new one as the next epoch: countersign audit continue --reason TEXT`;
 }
 
-/** Whose key signed the newest checkpoint. Undefined where there is nothing to go on from, or others sign too. */
+/** Learns what the notaries keep in the store. Returns why it is not believed; then nothing is learned. */
+async function takeShared(
+  ports: TenantLogPorts,
+  epochs: SignedEpochs,
+  { kept, keyChanges }: SharedState,
+  isFirst: boolean,
+): Promise<string | undefined> {
+  const known = kept.map(toKnown);
+  const newest = newestOf(known);
+  const changes = unionOf(ports.checkpoints.keyChanges(ports.tenant), keyChanges);
+  // Attack: a forged record of a checkpoint that nobody signed.
+  const problem = newest === undefined ? undefined : await whyForeign(newest, ports, isFirst, changes);
+  if (problem !== undefined) return problem;
+  known.forEach(epochs.learn);
+  for (const change of keyChanges) {
+    const covering = epochs.all().find(({ epoch }) => epoch === change.epoch);
+    if (covering !== undefined) keepChange(ports, covering, change);
+  }
+  return undefined;
+}
+
+/** Kept before it is served: what was signed must never be forgotten. */
+function keepSigned(ports: TenantLogPorts, epochs: SignedEpochs, { known, change }: Signed): void {
+  if (change !== undefined) {
+    keepChange(ports, known, change);
+    crashPoint('notary.key-kept');
+  }
+  epochs.add(known);
+}
+
+/** Keeps a change of the log key in the own file, with the newest checkpoint of its epoch. */
+function keepChange({ tenant, checkpoints }: TenantLogPorts, { note }: Known, change: KeptKeyChange): void {
+  const { epoch, size } = change;
+  const isKept = checkpoints.keyChanges(tenant).some((one) => one.epoch === epoch && one.size === size);
+  if (!isKept) checkpoints.saveKeyChange({ tenant, epoch, note }, change);
+}
+
+/** The changes that either knows, in order. */
+function unionOf(own: readonly KeptKeyChange[], others: readonly KeptKeyChange[]): readonly KeptKeyChange[] {
+  const isOwn = (one: KeptKeyChange): boolean =>
+    own.some(({ epoch, size }) => epoch === one.epoch && size === one.size);
+  const all = [...own, ...others.filter((one) => !isOwn(one))];
+  return all.toSorted((one, other) => one.epoch - other.epoch || one.size - other.size);
+}
+
+/** Whose key signed the newest checkpoint. Undefined where there is nothing to go on from. */
 async function newestKeyState(ports: TenantLogPorts, epochs: SignedEpochs): Promise<KeyState | undefined> {
   const newest = epochs.latest();
-  if (ports.shared !== undefined || newest === undefined || newest.base !== ports.base) return undefined;
+  if (newest === undefined || newest.base !== ports.base) return undefined;
   return keyStateOf(newest, ports, ports.checkpoints.keyChanges(ports.tenant));
 }
 
@@ -202,11 +247,11 @@ async function vkeysOf(
 }
 
 /** Signs the tree; in a change of the log key with both keys, once the tree has the event of the change. */
-async function signNext(ports: TenantLogPorts, epochs: SignedEpochs, isRotating: boolean): Promise<Known | undefined> {
-  const { tenant, tree, base, signer, rotation, checkpoints, store } = ports;
-  if (rotation === undefined || !isRotating) return signTree(ports, epochs);
+async function signNext(ports: TenantLogPorts, epochs: SignedEpochs, isRotating: boolean): Promise<Signed | undefined> {
+  const { tenant, tree, base, signer, rotation, store } = ports;
+  if (rotation === undefined || !isRotating) return { known: await signTree(ports, epochs) };
   return rotateKey(formatOrigin({ base, tenant, epoch: epochs.epoch() }), {
-    ...{ tenant, tree, signer, rotation, checkpoints, store },
+    ...{ tenant, tree, signer, rotation, store },
     vkeys: () => vkeysOf(ports, epochs, 'previous'),
     signWith: (signers, size) => signTree(ports, epochs, signers, size),
   });
@@ -239,10 +284,12 @@ async function signTree(
 /** Why a checkpoint that the store has is not one of these notaries. `isFirst`: the origin may have been changed since. */
 async function whyForeign(
   one: Known,
-  { tenant, signer, base }: TenantLogPorts,
+  ports: TenantLogPorts,
   isFirst: boolean,
+  changes: readonly KeptKeyChange[],
 ): Promise<string | undefined> {
-  if (!isSigned(one, await signer.keyOf(one.origin)))
+  const { tenant, base } = ports;
+  if ((await keyStateOf(one, ports, changes)) === 'other')
     return `the newest checkpoint of tenant "${tenant}" in the event store was signed with another log key: give all notaries the same one`;
   if (one.base === base || isFirst) return undefined;
   return `another notary signs tenant "${tenant}" under the origin ${one.base}: give all notaries the same COUNTERSIGN_LOG_ORIGIN`;

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { isLoopback, readFileOf, readSecretOf } from '@countersign/runtime';
 import type { ConfigProblem } from '@countersign/runtime';
 import { loadSinks } from '@countersign/channels';
-import { readSignerProgram, readWitnesses } from '@countersign/notary';
+import { readPreviousLogKey, readSignerProgram, readWitnesses } from '@countersign/notary';
 import type { NotaryServerConfig, RoleConfig } from '../role-config.js';
 import { readTokens, tlsProblems } from '../keeper/keeper-config.js';
 import type { NotaryConnection } from './notary-client.js';
@@ -24,10 +24,7 @@ export function notaryProblems(env: Environment): readonly ConfigProblem[] {
     keyFile,
     what: 'a token is sent over TLS, with a certificate that you make',
   });
-  const previous = 'COUNTERSIGN_LOG_KEY_PREVIOUS';
-  const words = 'is for standalone: the notaries of a cluster cannot replace the log key within an epoch';
-  const rotation = isSet(env, previous) ? [{ variable: previous, problem: words }] : [];
-  return [...tls, ...signingProblems(env), ...rotation];
+  return [...tls, ...signingProblems(env)];
 }
 
 /** The problems between the settings of a process that asks notaries. */
@@ -62,6 +59,7 @@ interface NotaryValues {
   readonly COUNTERSIGN_NOTARY_TLS_KEY_FILE?: string | undefined;
   readonly COUNTERSIGN_LOG_KEY_FILE?: string | undefined;
   readonly COUNTERSIGN_LOG_SIGNER?: string | undefined;
+  readonly COUNTERSIGN_LOG_KEY_PREVIOUS?: string | undefined;
   readonly COUNTERSIGN_LOG_ORIGIN?: string | undefined;
   readonly COUNTERSIGN_LOG_SINKS?: string | undefined;
   readonly COUNTERSIGN_WITNESSES?: string | undefined;
@@ -97,6 +95,7 @@ function toNotaryServer(values: NotaryValues, folder: string, env: Environment):
     port,
     logKeyFile: logKeyFile === undefined ? null : resolve(folder, logKeyFile),
     logSigner: readSignerProgram(values.COUNTERSIGN_LOG_SIGNER ?? '') ?? null,
+    previousLogKey: readPreviousLogKey(values.COUNTERSIGN_LOG_KEY_PREVIOUS, folder),
     origin: values.COUNTERSIGN_LOG_ORIGIN ?? null,
     sinks: loadSinks(values.COUNTERSIGN_LOG_SINKS, env, folder),
     witnesses:

@@ -1,4 +1,4 @@
-import { lockFolder } from '@countersign/event-store';
+import { isStoreOutage, lockFolder } from '@countersign/event-store';
 import {
   createNotaryMetrics,
   createSharedCheckpoints,
@@ -10,12 +10,13 @@ import {
 } from '@countersign/notary';
 import type { NotaryHealth } from '@countersign/notary';
 import { makeFolderOf } from '@countersign/runtime';
+import { recordLogKey } from '@countersign/shell';
 import type { CheckResult } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
 import { openNotaryApp } from '../notary/notary-app.js';
 import { openRecord } from '../record.js';
-import { openRawStore } from '../role-process.js';
+import { openRawStore, untilDone } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
 
 /** How long the end of the log may lie before what was signed: a store may answer with an older end for a moment. */
@@ -31,14 +32,15 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
     onStop(lockFolder(folder, 'the data folder of the notary').release);
     const store = await openRawStore(process);
     if (store.records === undefined) throw new Error('this event store has no streams of records');
-    await openRecord(process, store, { ownFiles: settings.files });
+    const system = await openRecord(process, store, { ownFiles: settings.files });
     const { kafka, group, names } = await openTopics(process, ({ events }) => [events]);
-    const { origin, logKeyFile, logSigner, sinks, witnesses } = settings;
+    const { origin, logKeyFile, logSigner, previousLogKey, sinks, witnesses } = settings;
     const notary = openNotary({
       ...{
         folder,
         logKeyFile,
         logSigner,
+        previousLogKey,
         origin,
         sinks,
         witnesses,
@@ -48,11 +50,13 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
         log,
         acceptsContradiction: false,
       },
+      recordKeyChange: (tenant, keys) => recordLogKey(system, tenant, keys),
       shared: createSharedCheckpoints(store.records, ids),
       turns: kafka.exclusiveProgress(group('notary')),
       publish: (message) => kafka.publisher.publish(names.checkpoints, [message]),
     });
     onStop(notary.stop);
+    await untilDone(process, 'record', isStoreOutage, () => notary.recordWitnesses(system));
     createNotaryMetrics(registry).observe(notary, () => store.head());
     check({ name: 'notary', check: () => resultOf(notary.health(), notary.isActive()) });
     if (sinks.length > 0) check(createSinksCheck(notary.sinkStates));

@@ -1,7 +1,15 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatNote, parseCheckpoint, parseNote, parseVkey, verifyNote } from '@countersign/audit';
+import {
+  formatNote,
+  formatVkey,
+  parseCheckpoint,
+  parseNote,
+  parseVkey,
+  readKeyChanges,
+  verifyNote,
+} from '@countersign/audit';
 import { expect, test } from '@jest/globals';
 import { freePort } from '../../../ports.js';
 import { cleanUpAfterEach, temporaryFolder } from '../../harness/cleanup.js';
@@ -59,7 +67,8 @@ async function openCluster() {
     const call = { toolCallId: 'call', toolName: 'delete_file', arguments: {}, needsApproval: true };
     await send('POST', '/v1/tool-calls', { runId: `run-${String(requests)}`, calls: [call] });
   };
-  return { ...cluster, startNotary, send, request, newKey, inSink, published };
+  const logKey = settings.COUNTERSIGN_LOG_KEY_FILE;
+  return { ...cluster, startNotary, send, request, newKey, logKey, inSink, published };
 }
 
 test('a cluster signs one growing log, whatever write its notaries are killed at', async () => {
@@ -115,4 +124,38 @@ test('a cluster signs one growing log, whatever write its notaries are killed at
     return said.includes('another log key') ? said : undefined;
   });
   expect(why).toContain('notary');
+}, 240_000);
+
+test('notaries replace the log key, whatever write they are killed at, and prove it to who has the old key', async () => {
+  const { startNotary, send, request, untilReady, newKey, logKey } = await openCluster();
+  const linesOf = (path: string, method: 'GET' | 'POST' = 'GET') =>
+    eventually(path, async () => {
+      const { status, text } = await send(method, path);
+      return status === 200 ? text.trimEnd().split('\n') : undefined;
+    });
+  await request();
+  const folder = temporaryFolder();
+  const first = await startNotary(0, folder);
+  await linesOf('/v1/log/checkpoint', 'POST');
+  const [old = ''] = await linesOf('/v1/log/vkey');
+  await first.stop();
+  const rotating = {
+    COUNTERSIGN_LOG_KEY_FILE: newKey('next-key.pem'),
+    COUNTERSIGN_LOG_KEY_PREVIOUS: logKey,
+  };
+  for (const point of ['notary.key-recorded', 'notary.key-signed', 'notary.signed', 'notary.shared']) {
+    const dying = await startNotary(0, folder, { ...rotating, COUNTERSIGN_CRASH_AT: `${point}:1` });
+    expect((await dying.exited).signal).toBe('SIGKILL');
+  }
+  const [one, two] = [await startNotary(0, folder, rotating), await startNotary(1, temporaryFolder(), rotating)];
+  await untilReady(one);
+  await untilReady(two);
+  const [next = '', ...older] = await linesOf('/v1/log/vkey');
+  expect(older).toEqual([old]);
+  const changes = readKeyChanges(await linesOf('/v1/log/key-changes'));
+  expect(changes.map(({ before, after }) => [formatVkey(before), formatVkey(after)])).toEqual([[old, next]]);
+  await request();
+  const note = parseNote((await linesOf('/v1/log/checkpoint', 'POST')).join('\n').concat('\n'))!;
+  expect(verifyNote(note, [parseVkey(next)!]).verified).toHaveLength(1);
+  expect(verifyNote(note, [parseVkey(old)!]).verified).toEqual([]);
 }, 240_000);
