@@ -70,6 +70,7 @@ it('copies the log byte for byte, and cuts it from the damaged event on; the sta
   damage(3);
   const damaged = readFileSync(join(data, 'events.db'));
   writeFileSync(join(data, 'read-model.db'), 'made from the log');
+  writeFileSync(join(data, 'events.cut.db'), 'what a kill has left of an earlier cut');
   const { code, out } = await cut('--at', '2', '--json');
   expect({ code, printed: JSON.parse(out) as unknown }).toEqual({ code: 0, printed: { end: 2, from: 4, copy } });
   expect(readFileSync(join(copy, 'events.db'))).toEqual(damaged);
