@@ -3,7 +3,7 @@ import type { EventType } from '@countersign/contracts';
 import { digestOf } from '../legality/digests.js';
 import { createLegality } from '../legality/legality.js';
 import { readStored } from '../legality/stored-events.js';
-import { approvedStory, callId, minute, story } from '../testing/story.js';
+import { approvedStory, callId, grantId, minute, story, use } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -432,6 +432,18 @@ describe('an act of a person is found', () => {
     expect(wordsOf(recorded().grant('GrantCreated', proof('bob')))).toEqual([expect.stringContaining('not of alice')]);
     const revoked = { grantId: 'x', revokedBy: 'bob', via: 'api', revokedAt: minute(1), ...proof('alice') };
     expect(wordsOf(created.grant('GrantRevoked', revoked)).join()).toContain('not of bob');
+  });
+
+  it('where a grant is used whose creator, or second person, is no approver any more', () => {
+    const confirmed = { grantId, confirmedBy: 'bob', via: 'api', confirmedAt: minute(1), ...proof('bob') };
+    const created = recorded()
+      .grant('GrantProposed', { ...proof('alice'), risk: 'high' })
+      .grant('GrantConfirmed', confirmed);
+    const without = (name: string): Story =>
+      changed(created, { removed: [entry(name)], changedAt: minute(-20) }).grant('GrantUsed', use);
+    expect(wordsOf(created.grant('GrantUsed', use))).toEqual([]);
+    expect(wordsOf(without('alice'))).toEqual([expect.stringContaining('gave alice the role approver')]);
+    expect(wordsOf(without('bob'))).toEqual([expect.stringContaining('gave bob the role approver')]);
   });
 
   it('where somebody signed in with the credential of another', () => {
