@@ -58,6 +58,9 @@ describe('a card', () => {
       'GET',
       `/v1/audit/tool-calls/${call?.callId ?? ''}/events`,
     );
+    // Nothing of it stays in the browser.
+    const kept = `(async () => [{ ...localStorage }, { ...sessionStorage }, await indexedDB.databases(), await caches.keys()])()`;
+    expect(await page.evaluate(kept)).toEqual([{ 'countersign-theme': 'system' }, {}, [], []]);
     const looks = events.events.filter(({ type }) => type === 'ValuesRevealed');
     expect(looks).toMatchObject([{ data: { revealedBy: 'ann', via: 'inbox', pointers: ['/password'] } }]);
     await page.reload();

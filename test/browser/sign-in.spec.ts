@@ -86,6 +86,19 @@ describe('signing in to the inbox', () => {
     await bob.page.getByText('Live', { exact: true }).waitFor();
   });
 
+  it('is asked for again by a page that the browser has kept, as after Back', async () => {
+    const world = await openWorld();
+    await world.ask([{}]);
+    const { page, context } = await openInbox(browser(), world.url, 'ann');
+    await rowOf(page, 'delete_file').waitFor();
+    // What the browser kept with the page: no stream is open, so nothing says that the session has ended.
+    await page.route('**/v1/**', (route) => route.abort());
+    await context.clearCookies();
+    await page.evaluate(`window.dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`);
+    await page.getByLabel('Token').waitFor();
+    expect(await page.content()).not.toContain('delete_file');
+  });
+
   it('lets no other site decide with a person’s session', async () => {
     const world = await openWorld();
     const [call] = await world.ask([{}]);

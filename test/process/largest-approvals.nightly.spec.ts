@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { cpuMsOf } from './fuzz/watched-process.js';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
 import { install } from './harness/standalone.js';
 
@@ -55,18 +56,20 @@ test('approvals at their limits keep the list small; the longest wait of others 
     return Math.round(longest);
   };
   const idleMs = await longestWaitMs();
-  let isOver = false;
+  let [isOver, reads] = [false, 0];
+  const cpuBefore = cpuMsOf(server().pid);
   const readers = Array.from({ length: 10 }, async (_, nth) => {
-    while (!isOver) await send('GET', pathOf(ids[nth % ids.length] ?? ''), tokens.me);
+    for (; !isOver; reads += 1) await send('GET', pathOf(ids[nth % ids.length] ?? ''), tokens.me);
   });
   const besideReadersMs = await longestWaitMs();
   isOver = true;
   await Promise.all(readers);
+  const cpuOfReadMs = Math.round((cpuMsOf(server().pid) - cpuBefore) / reads);
   await server().stop();
   const startedAt = performance.now();
   await restart();
   const startMs = performance.now() - startedAt;
   expect((await list()).status).toBe(200);
-  const figures = { whole, preview, idleMs, besideReadersMs, startMs: Math.round(startMs) };
+  const figures = { whole, preview, cpuOfReadMs, idleMs, besideReadersMs, startMs: Math.round(startMs) };
   process.stdout.write(`${String(approvals)} approvals at their limits: ${JSON.stringify(figures)}\n`);
 });

@@ -11,6 +11,10 @@ import './style/pages.css';
 import './style/audit.css';
 
 applyTheme();
+// Attack: after Back the browser shows the page as it was, with what it revealed, also when the session has ended since.
+window.addEventListener('pageshow', ({ persisted }) => {
+  if (persisted) location.reload();
+});
 const root = document.getElementById('root');
 if (root !== null) {
   createRoot(root).render(
