@@ -16,7 +16,7 @@ export interface Legality {
   /** Returns the rules that the event breaks. An illegal event changes nothing. */
   readonly judge: (event: JudgedEvent) => Judgement;
   /** Notes an event that cannot be read: its stream is set aside, and its later events are not judged. */
-  readonly setAside: (event: Pick<JudgedEvent, 'stream' | 'revision'>) => Judgement;
+  readonly setAside: (event: Pick<JudgedEvent, 'stream' | 'revision'> & { readonly type: string }) => Judgement;
   /** The versions of policies that verdicts cite and that no event has recorded so far. */
   readonly unrecordedPolicies: () => readonly string[];
   /** Those of them whose content is not known either: all but the built-in one. */
@@ -71,7 +71,7 @@ export function createLegality(streams: KnownStreams): Legality {
     setAside: (event) => {
       const misplaced = misplacedIn(streams.get(event.stream), event);
       streams.set(event.stream, { next: event.revision + 1, state: { kind: 'set-aside' } });
-      rights.lose(event.stream);
+      rights.lose(event);
       return { illegal: misplaced, unproven: [] };
     },
     unrecordedPolicies,

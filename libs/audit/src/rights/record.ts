@@ -22,7 +22,7 @@ export interface PolicyPerson {
 export interface RightsRecord {
   readonly take: (event: JudgedEvent) => void;
   /** An event that may be about rights cannot be read, or was not shown. */
-  readonly lose: (stream: string) => void;
+  readonly lose: (event: Pick<JudgedEvent, 'stream'> & { readonly type: string }) => void;
   /** False before the first record of tokens, and after an event that could not be read. */
   readonly isWhole: () => boolean;
   readonly ofCredential: (credential: string, at: string | null) => readonly Said<CredentialRights>[];
@@ -88,8 +88,8 @@ export function createRightsRecord(): RightsRecord {
       contents.set(policyVersion, peopleIn(content));
       policies.put('', 'activated', policyVersion, earlier(activatedAt, recordedAt));
     },
-    lose: (stream) => {
-      isLost ||= /^(?:system|policy)-/.test(stream);
+    lose: ({ stream, type }) => {
+      isLost ||= /^(?:system|policy)-/.test(stream) && !givesNone.has(type);
     },
     isWhole: () => hasBegun && !isLost,
     ofCredential: tokens.around,
@@ -105,6 +105,12 @@ export function createRightsRecord(): RightsRecord {
     hasLedger: () => tenant !== 'default' || roles.has('ledger'),
   };
 }
+
+/** Events of the system streams that say nothing of rights. */
+const givesNone: ReadonlySet<string> = new Set([
+  ...['ConfigurationRefused', 'KeysRotated', 'LogKeyChanged', 'LogEndAccepted', 'LogRestored'],
+  ...['SignedIn', 'SignInRefused', 'AuditRead'],
+]);
 
 interface Activated {
   readonly policyVersion: string;

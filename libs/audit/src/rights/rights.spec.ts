@@ -512,6 +512,13 @@ describe('what no record can show is said to be unproven', () => {
     expect([...new Set(wordsOf(told))].filter((word) => word !== 'set-aside')).toEqual([unproven]);
   });
 
+  it('but not what an event that cannot be read has no say in', () => {
+    const told = recorded().append('system-default-p1', 'SignedIn', { processId: 'p1' }, { schemaVersion: 99 });
+    expect(wordsOf(approvedBy(asked(told), 'mallory'))).toEqual([
+      expect.stringContaining('was not in the tokens file'),
+    ]);
+  });
+
   it('late-record: an event that says that it is older than a removal long before it', () => {
     const removed = changed(asked(), { removed: people, changedAt: minute(4) });
     expect(wordsOf(approvedBy(later(removed, 20), 'alice'))).toEqual(['other-time', 'late-record']);
