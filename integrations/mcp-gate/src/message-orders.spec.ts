@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { McpServer } from '@modelcontextprotocol/server';
 import * as fc from 'fast-check';
+import { z } from 'zod';
 import { closeRawPlaces, openRawPlace, serverForms, type RawPlace } from './testing/raw-place.js';
 import { envelope } from './testing/stateless-wire.js';
 import { until } from './testing/until.js';
@@ -78,6 +80,27 @@ describe.each(serverForms)('before a server of the form %s', (form) => {
     ]);
     expect(place.ran.toSorted()).toEqual([5, 6]);
   });
+});
+
+it('a second beginning leaves the result of a call that runs to the client', async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
+  const slowBank = (ran: unknown[]) => () => {
+    const server = new McpServer({ name: 'bank', version: '1' });
+    server.registerTool('refund', { inputSchema: z.object({ amount: z.number() }) }, async ({ amount }) => {
+      ran.push(amount);
+      await released;
+      return { content: [{ type: 'text', text: `refunded ${String(amount)}` }] };
+    });
+    return server;
+  };
+  const place = await openRawPlace('stateless', {}, slowBank);
+  for (const message of [initialize(1), call(2, 5)]) place.send(message);
+  await until(() => place.ran.length > 0);
+  place.send(initialize(3, '2025-11-25'));
+  await until(() => repliesTo(place, 3).length > 0);
+  release(undefined);
+  await until(() => repliesTo(place, 2).length > 0);
+  expect(isRefund(repliesTo(place, 2)[0], 5, false)).toBe(true);
 });
 
 function discover(id: number) {
@@ -230,7 +253,7 @@ describe('in any order of messages', () => {
         }
         await closeRawPlaces();
       });
-      await fc.assert(rule, { numRuns: 60 });
+      await fc.assert(rule, { numRuns: 40 });
     },
   );
 });

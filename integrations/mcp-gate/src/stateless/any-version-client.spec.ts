@@ -151,6 +151,7 @@ describe('a client of sessions', () => {
     await until(() => replyTo(102) !== undefined);
     expect(replyTo(101)).toMatchObject({ error: { code: -32601 } });
     expect(replyTo(102)).not.toHaveProperty('result.resultType');
+    expect(JSON.stringify(heard)).not.toContain('2026-07-28');
     expect(heard.map(({ method }) => method)).not.toContain('server/discover');
   });
 });

@@ -9,7 +9,7 @@ import { withOwnIds } from '../client/own-ids.js';
 import { cancelledBy, objectOf, responseOf, type ClientWire, type Reply, type Wire } from '../wire.js';
 import type { Exchange } from './exchange.js';
 import { metaNames, statelessErrors, statelessVersion } from './protocol.js';
-import { failed, namesVersion } from './request-facts.js';
+import { failed, namesVersion, withoutEnvelope } from './request-facts.js';
 import { createStatelessClient } from './stateless-client.js';
 
 /** A client on stdin and stdout, of any version that the gate speaks. */
@@ -48,7 +48,7 @@ export function clientOfAnyVersion(onWire: Wire): AnyVersionClient {
         const isOfExchange = exchanges.find(cancelledBy(message)) !== undefined;
         const isQuestion = form === undefined && isJSONRPCRequest(message);
         if (form === 'stateless' || isOfExchange || isQuestion) takeStateless(message);
-        else wire.onmessage?.(message);
+        else wire.onmessage?.(namesVersion(message) ? ofSession(message) : message);
       };
       transport.onerror = (error) => wire.onerror?.(error);
       transport.onclose = () => wire.onclose?.();
@@ -76,6 +76,14 @@ function formOf(message: JSONRPCMessage): 'sessions' | 'stateless' | undefined {
   if (!isJSONRPCRequest(message) || message.method === 'server/discover') return undefined;
   if (!namesVersion(message)) return 'sessions';
   return objectOf(message.params?._meta)[metaNames.version] === statelessVersion ? 'stateless' : undefined;
+}
+
+/**
+ * A session has one version. The attack: a server of several versions replies to a request that names another one in a form
+ * that its client cannot read.
+ */
+function ofSession(message: JSONRPCMessage): JSONRPCMessage {
+  return 'method' in message ? { ...message, params: withoutEnvelope(objectOf(message.params)) } : message;
 }
 
 function noSession({ params }: JSONRPCRequest): Reply {

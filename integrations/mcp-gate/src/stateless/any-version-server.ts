@@ -54,16 +54,18 @@ export function serverOfAnyVersion(inner: Wire): Wire {
     const protocolVersion = isForStateless ? LATEST_PROTOCOL_VERSION : version;
     const initialize = { ...request, params: { ...params, protocolVersion } };
     const begun = await begin(initialize, isForStateless && inner.takesAnyRequest === true);
-    stateless?.close();
-    stateless = undefined;
     if ('reply' in begun) {
+      stateless?.close();
+      stateless = undefined;
       session = { params: initialize.params, reply: begun.reply };
       toClient(responseOf(request.id, begun.reply));
       return;
     }
     const { found } = begun;
     const capabilities = objectOf(found['capabilities']);
-    stateless = createStatelessServer({ inner, toClient, envelope: envelopeOf(params), isForStateless, capabilities });
+    const agreement = { envelope: envelopeOf(params), isForStateless, capabilities };
+    if (stateless === undefined) stateless = createStatelessServer({ inner, toClient }, agreement);
+    else stateless.agree(agreement);
     const isSpoken = SUPPORTED_PROTOCOL_VERSIONS.includes(version);
     toClient(responseOf(request.id, { result: sessionOf(found, isSpoken ? version : LATEST_PROTOCOL_VERSION) }));
   };
@@ -100,7 +102,7 @@ export function serverOfAnyVersion(inner: Wire): Wire {
       if (stateless === undefined) await inner.send(message, options);
       else await stateless.send(message);
     },
-    makesTasks: () => stateless?.makesTasks === true,
+    makesTasks: () => stateless?.makesTasks() === true,
     acceptTask: (requestId, onTask) => stateless?.acceptTask(requestId, onTask),
     setProtocolVersion: (version) => {
       // Each stateless request names its version.

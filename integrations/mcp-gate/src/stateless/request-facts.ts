@@ -101,7 +101,7 @@ function problemOfParams(method: string, params: Members): string | undefined {
 }
 
 /** The server behind the gate gets its own members: those of the client are for the gate. */
-function withoutEnvelope(params: Members): Members {
+export function withoutEnvelope(params: Members): Members {
   const { _meta: meta, ...rest } = params;
   if (!isObject(meta)) return rest;
   const own: readonly string[] = Object.values(metaNames);

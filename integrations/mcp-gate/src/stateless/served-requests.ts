@@ -37,7 +37,7 @@ export interface ServedRequestPorts {
   readonly isClosed: () => boolean;
   readonly toClient: (message: JSONRPCMessage) => void;
   readonly inputs: Inputs;
-  readonly isForStateless: boolean;
+  readonly isForStateless: () => boolean;
 }
 
 interface ServedRequest {
@@ -83,7 +83,7 @@ export function createServedRequests(ports: ServedRequestPorts): ServedRequests 
     }
     const questions = Object.entries(objectOf(inputRequests));
     if (questions.length === 0) await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
-    const inputResponses = await inputs.ask(questions, { token: tokenOf(one), isForStateless });
+    const inputResponses = await inputs.ask(questions, { token: tokenOf(one), isForStateless: isForStateless() });
     if (one.isCancelled) throw new Error('the client has cancelled the request');
     return {
       ...(questions.length === 0 ? {} : { inputResponses }),
@@ -99,13 +99,13 @@ export function createServedRequests(ports: ServedRequestPorts): ServedRequests 
   };
   const follow = async (one: ServedRequest, created: Members, onTask: () => void): Promise<void> => {
     const ask = (key: string, question: unknown) =>
-      inputs.ask([[key, question]], { token: tokenOf(one), isForStateless });
+      inputs.ask([[key, question]], { token: tokenOf(one), isForStateless: isForStateless() });
     one.task = followTask({ request, ask, isClosed: ports.isClosed }, created);
     open.set(one.roundId, one);
     onTask();
     try {
       const reply = await one.task.end;
-      end(one, 'error' in reply ? reply : { result: readableResult('tools/call', reply.result, isForStateless) });
+      end(one, 'error' in reply ? reply : { result: readableResult('tools/call', reply.result, isForStateless()) });
     } catch (error) {
       one.ended.reject(error);
     } finally {
@@ -118,7 +118,7 @@ export function createServedRequests(ports: ServedRequestPorts): ServedRequests 
     const onTask = method === 'tools/call' ? onTaskOf(id) : undefined;
     if (type === 'input_required') void goOn(one, result);
     else if (type === 'task' && isTask(result) && onTask !== undefined) void follow(one, result, onTask);
-    else if (type === 'complete') end(one, { result: readableResult(method, result, isForStateless) });
+    else if (type === 'complete') end(one, { result: readableResult(method, result, isForStateless()) });
     else end(one, failed(ErrorCode.InternalError, unknownType(type)));
   };
   /** The headers did not repeat the arguments, so the server has not run the tool. */

@@ -22,14 +22,20 @@ export interface StatelessServer {
   readonly send: (message: JSONRPCMessage) => Promise<void>;
   readonly fromServer: (message: JSONRPCMessage) => void;
   readonly acceptTask: Required<Wire>['acceptTask'];
-  readonly makesTasks: boolean;
+  readonly makesTasks: () => boolean;
+  /** The client begins again. Its open requests go on. */
+  readonly agree: (agreement: Agreement) => void;
   readonly close: () => void;
 }
 
-/** How the gate speaks to such a server. */
+/** The two sides. */
 export interface StatelessServerPorts {
   readonly inner: Pick<Wire, 'send'>;
   readonly toClient: (message: JSONRPCMessage) => void;
+}
+
+/** How the gate speaks to such a server. */
+export interface Agreement {
   /** The members of `_meta` of each request. */
   readonly envelope: Members;
   /** The client is stateless too: it reads every result of the version. */
@@ -37,8 +43,8 @@ export interface StatelessServerPorts {
   readonly capabilities: Members;
 }
 
-export function createStatelessServer(ports: StatelessServerPorts): StatelessServer {
-  const { inner, toClient, envelope, isForStateless, capabilities } = ports;
+export function createStatelessServer({ inner, toClient }: StatelessServerPorts, first: Agreement): StatelessServer {
+  let agreed = first;
   const prefix = `countersign-${randomUUID()}-`;
   let count = 0;
   const newId = (): string => `${prefix}${String((count += 1))}`;
@@ -47,6 +53,7 @@ export function createStatelessServer(ports: StatelessServerPorts): StatelessSer
 
   const sendRequest: SendRequest = (id, method, params, takesTask = false) => {
     const level = logLevel === undefined ? {} : { [metaNames.logLevel]: logLevel };
+    const { envelope } = agreed;
     const meta = { ...objectOf(params['_meta']), ...envelope, ...level, ...(takesTask ? withTasks(envelope) : {}) };
     return inner.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta: meta } });
   };
@@ -57,12 +64,15 @@ export function createStatelessServer(ports: StatelessServerPorts): StatelessSer
     const [, reply] = await Promise.all([sendRequest(id, method, params, isTaskMethod(method)), promise]);
     return reply;
   };
-  const listening = createInnerListening({ capabilities, sendRequest, send: inner.send.bind(inner), toClient });
+  const listen = ({ capabilities }: Agreement) =>
+    createInnerListening({ capabilities, sendRequest, send: inner.send.bind(inner), toClient });
+  let listening = listen(first);
   const inputs = createInputs(toClient);
   const accepted = new Map<RequestId, () => void>();
   let isClosed = false;
   const served = createServedRequests({
-    ...{ newId, sendRequest, request, toClient, inputs, isForStateless },
+    ...{ newId, sendRequest, request, toClient, inputs },
+    isForStateless: () => agreed.isForStateless,
     onTaskOf: (id) => accepted.get(id),
     isClosed: () => isClosed,
   });
@@ -105,8 +115,13 @@ export function createStatelessServer(ports: StatelessServerPorts): StatelessSer
       own.delete(id);
       served.settle(id, reply);
     },
-    makesTasks: takesTasks(capabilities),
+    makesTasks: () => takesTasks(agreed.capabilities),
     acceptTask: (requestId, onTask) => void accepted.set(requestId, onTask),
+    agree: (agreement) => {
+      listening.close();
+      agreed = agreement;
+      listening = listen(agreement);
+    },
     close: () => {
       isClosed = true;
       listening.close();

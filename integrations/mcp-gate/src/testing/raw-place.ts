@@ -36,6 +36,7 @@ export interface RawPlace {
 export async function openRawPlace(
   form: (typeof serverForms)[number],
   more: Partial<GateOptions> = {},
+  bank = bankOf,
 ): Promise<RawPlace> {
   const ran: unknown[] = [];
   const received: JSONRPCMessage[] = [];
@@ -45,7 +46,7 @@ export async function openRawPlace(
   const [client, gateToClient] = InMemoryTransport.createLinkedPair();
   const [gateToServer, serverSide] = InMemoryTransport.createLinkedPair();
   if (form === 'sessions') await sessionBank(ran).connect(serverSide);
-  else serveStdio(bankOf(ran), { transport: serverSide, ...(form === 'stateless' ? { legacy: 'reject' } : {}) });
+  else serveStdio(bank(ran), { transport: serverSide, ...(form === 'stateless' ? { legacy: 'reject' } : {}) });
   client.onmessage = (message) => {
     received.push(message);
     if (!('method' in message)) onWire.push({ isReply: true, message: { ...message } });
