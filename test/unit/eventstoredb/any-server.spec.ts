@@ -5,7 +5,7 @@ import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-stor
 import { checkRights, secureStore } from '@countersign/event-store/eventstoredb';
 import { systemClock } from '@countersign/runtime';
 import { scheme } from '../../eventstoredb-server/client-under-test.ts';
-import { cleanUpAfterEach, openReadyStore, startSecuredServer, startServer, until } from './harness.js';
+import { cleanUpAfterEach, openReadyStore, patient, startSecuredServer, startServer, until } from './harness.js';
 
 // Runs on the server at EVENTSTOREDB_URL too (`npm run test:eventstoredb`): nothing here needs a fault.
 cleanUpAfterEach();
@@ -20,11 +20,9 @@ async function secured(): Promise<{ readonly url: string; readonly adminUrl: str
   return { url: as('countersign:service-secret'), adminUrl: as('admin:admin-secret') };
 }
 
-const options = { timeouts: { appendMs: 10_000, readMs: 10_000 } };
-
 describe('any server', () => {
   it('is told of in one line at the start', async () => {
-    const { log } = await openReadyStore(await urlOfServer(), options);
+    const { log } = await openReadyStore(await urlOfServer(), patient);
     const told = (): string | undefined =>
       log.entries.find(({ message }) => /^(?:EventStoreDB|KurrentDB) \d+\.\d+.*, (?:no user|as \S+)$/.test(message))
         ?.message;
@@ -34,7 +32,7 @@ describe('any server', () => {
 
   it('records the same append of two processes once, and answers both with it', async () => {
     const url = await urlOfServer();
-    const [one, other] = [await openReadyStore(url, options), await openReadyStore(url, options)];
+    const [one, other] = [await openReadyStore(url, patient), await openReadyStore(url, patient)];
     const tookMs: number[] = [];
     for (let pair = 0; pair < 20; pair += 1) {
       const [stream, events] = [sampleStream(), sampleEvents(2)];
@@ -62,7 +60,7 @@ describe('any server', () => {
   });
 
   it('reads its log from the positions of events, and from nowhere else', async () => {
-    const { store } = await openReadyStore(await urlOfServer(), options);
+    const { store } = await openReadyStore(await urlOfServer(), patient);
     const appended = await store.append(sampleStream(), noStream, sampleEvents(3));
     const [first, second, third] = appended.status === 'committed' ? appended.events : [];
     if (first === undefined || second === undefined || third === undefined) throw new Error('nothing was recorded');
@@ -77,7 +75,7 @@ describe('any server', () => {
   });
 
   it('is sent nothing that is too large for it', async () => {
-    const { store } = await openReadyStore(await urlOfServer(), options);
+    const { store } = await openReadyStore(await urlOfServer(), patient);
     const stream = sampleStream();
     await expect(store.append(stream, noStream, [sampleEvent('x'.repeat(1_100_000))])).rejects.toThrow(
       EventTooLargeError,

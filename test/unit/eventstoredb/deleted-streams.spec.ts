@@ -10,7 +10,7 @@ import { createSystemIds } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import type { TestServer } from '../../eventstoredb-server/server.ts';
 import { deleteSoftly } from '../../eventstoredb-server/users.ts';
-import { cleanUpAfterEach, openReadyStore, startServer, until } from './harness.js';
+import { cleanUpAfterEach, openReadyStore, patient, startServer, until } from './harness.js';
 
 cleanUpAfterEach();
 
@@ -23,7 +23,7 @@ function setMetadata({ log }: TestServer, stream: string, metadata: object): voi
 
 async function world() {
   const server = await startServer();
-  const { store } = await openReadyStore(server.url);
+  const { store } = await openReadyStore(server.url, patient);
   const [stream, other] = [toolCallStream(`tc_${'a'.repeat(26)}`), sampleStream()];
   await store.append(stream, noStream, sampleEvents(3));
   const seen: LogEvent[] = [];
@@ -89,7 +89,7 @@ describe('a call whose stream an admin deleted softly is refused as unreadable, 
   async function deleted(writeOnly = false) {
     const server = await startServer();
     const open = async () => {
-      const { store } = await openReadyStore(server.url, { writeOnly });
+      const { store } = await openReadyStore(server.url, { ...patient, writeOnly });
       const ports = { store, tools: { find: () => undefined }, ids: createSystemIds(), log: createSilentLog() };
       return createWriteSide({ ...ports, writeOnly });
     };

@@ -63,6 +63,9 @@ export interface OpenedStore {
   readonly log: CollectingLog;
 }
 
+/** For a test in which the server responds: a busy machine must not make it too late. */
+export const patient = { timeouts: { appendMs: 100_000, readMs: 100_000 } };
+
 /** Opens a store with short timeouts; it asks after the server once, when it opens. */
 export function openStore(url: string, options: Partial<EventStoreDbOptions> = {}): OpenedStore {
   const log = createCollectingLog();

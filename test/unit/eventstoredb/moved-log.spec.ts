@@ -11,7 +11,7 @@ import { openNotary } from '@countersign/notary';
 import { systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { expect, it } from '@jest/globals';
-import { cleanUpAfterEach, onCleanUp, openReadyStore, startServer } from './harness.ts';
+import { cleanUpAfterEach, onCleanUp, openReadyStore, patient, startServer } from './harness.ts';
 
 cleanUpAfterEach();
 
@@ -30,7 +30,7 @@ async function openEmbedded(): Promise<EventStore> {
 }
 
 async function openServed(): Promise<EventStore> {
-  const { store } = await openReadyStore((await startServer()).url);
+  const { store } = await openReadyStore((await startServer()).url, patient);
   return store;
 }
 

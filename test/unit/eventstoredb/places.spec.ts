@@ -3,7 +3,7 @@ import { noStream } from '@countersign/event-store';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import { BACKWARDS, EventStoreDBClient, FORWARDS } from '@eventstore/db-client';
 import type { Position } from '@eventstore/db-client';
-import { cleanUpAfterEach, onCleanUp, openReadyStore, startServer, until } from './harness.js';
+import { cleanUpAfterEach, onCleanUp, openReadyStore, patient, startServer, until } from './harness.js';
 
 // The answers of EventStoreDB 24.6 and KurrentDB 26.1 about places in `$all`, as the test server gives them.
 cleanUpAfterEach();
@@ -12,7 +12,7 @@ const at = (place: number): Position => ({ commit: BigInt(place), prepare: BigIn
 
 async function world() {
   const server = await startServer();
-  const { store } = await openReadyStore(server.url);
+  const { store } = await openReadyStore(server.url, patient);
   await store.append(sampleStream(), noStream, sampleEvents(3));
   const positions = (await store.readAll(0, 10)).map(({ position }) => position);
   const client = EventStoreDBClient.connectionString(server.url);

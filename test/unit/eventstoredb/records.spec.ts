@@ -4,7 +4,7 @@ import type { StreamRecord } from '@countersign/event-store';
 import { streamPrefixes } from '@countersign/event-store/eventstoredb';
 import { sampleEvent } from '@countersign/event-store/testing';
 import { expect, it } from '@jest/globals';
-import { cleanUpAfterEach, openReadyStore, startServer } from './harness.ts';
+import { cleanUpAfterEach, openReadyStore, patient, startServer } from './harness.ts';
 
 cleanUpAfterEach();
 
@@ -13,7 +13,7 @@ const recordOf = (nth: number): StreamRecord => ({ id: randomUUID(), type: 'Kept
 
 it('a record is kept at its revision alone, once, and the newest are read first', async () => {
   const server = await startServer();
-  const [one, other] = [await openReadyStore(server.url), await openReadyStore(server.url)];
+  const [one, other] = [await openReadyStore(server.url, patient), await openReadyStore(server.url, patient)];
   const [records, others] = [one.store.records!, other.store.records!];
   expect(await records.newest(stream, 2)).toEqual([]);
   const kept = [recordOf(0), recordOf(1), recordOf(2)];
@@ -31,7 +31,7 @@ it('a record is kept at its revision alone, once, and the newest are read first'
 
 it('no reader of the log sees a record', async () => {
   const server = await startServer();
-  const { store } = await openReadyStore(server.url);
+  const { store } = await openReadyStore(server.url, patient);
   const event = sampleEvent();
   await store.append(`toolCall-${event.eventId}`, -1, [event]);
   const head = await store.head();

@@ -7,13 +7,13 @@ import { noStream } from '@countersign/event-store';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import { LogRewoundError, openReadModel } from '@countersign/read-model';
 import { createSilentLog } from '@countersign/runtime/testing';
-import { cleanUpAfterEach, onCleanUp, openReadyStore, startServer, until } from './harness.js';
+import { cleanUpAfterEach, onCleanUp, openReadyStore, patient, startServer, until } from './harness.js';
 
 cleanUpAfterEach();
 
 async function world() {
   const server = await startServer();
-  const opened = await openReadyStore(server.url);
+  const opened = await openReadyStore(server.url, patient);
   const { store } = opened;
   for (let call = 0; call < 5; call += 1) await store.append(sampleStream(), noStream, sampleEvents(2));
   const [first, second] = (await store.readAll(0, 2)).map(({ position }) => position);

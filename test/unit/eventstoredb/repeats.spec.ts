@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { noStream } from '@countersign/event-store';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
-import { cleanUpAfterEach, openReadyStore, startServer, until } from './harness.js';
+import { cleanUpAfterEach, openReadyStore, patient, startServer, until } from './harness.js';
 
 cleanUpAfterEach();
 
-const patient = { timeouts: { appendMs: 10_000, readMs: 10_000 } };
 const appendsOf = (calls: readonly string[]): number => calls.filter((call) => call === 'Streams/Append').length;
 
 describe('a repeat of an append that is on its way', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { EventStoreRewoundError, isStoreOutage, noStream } from '@countersign/event-store';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
-import { cleanUpAfterEach, openReadyStore, startServer, until } from './harness.js';
+import { cleanUpAfterEach, openReadyStore, patient, startServer, until } from './harness.js';
 
 cleanUpAfterEach();
 
-const timeouts = { appendMs: 10_000, readMs: 10_000, probeMs: 50 };
+const timeouts = { ...patient.timeouts, probeMs: 50 };
 
 describe('a log that is put back to an older state under a running process', () => {
   it.each([true, false])('is noticed, and nothing is written any more (write only: %s)', async (writeOnly) => {

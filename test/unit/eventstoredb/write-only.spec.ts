@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { noStream } from '@countersign/event-store';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import { systemClock } from '@countersign/runtime';
-import { cleanUpAfterEach, openReadyStore, startServer } from './harness.js';
+import { cleanUpAfterEach, openReadyStore, patient, startServer } from './harness.js';
 
 cleanUpAfterEach();
 
@@ -25,7 +25,7 @@ describe('a store that is write only', () => {
 
   it('still tells a repeat whose stream has grown from a conflict', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url, { writeOnly: true });
+    const { store } = await openReadyStore(server.url, { ...patient, writeOnly: true });
     const [stream, first, second] = [sampleStream(), sampleEvents(1), sampleEvents(1)];
     await store.append(stream, noStream, first);
     await store.append(stream, 0, second);
@@ -35,7 +35,7 @@ describe('a store that is write only', () => {
 
   it('repeats an append of unknown outcome without recording it twice', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url, { writeOnly: true });
+    const { store } = await openReadyStore(server.url, { ...patient, writeOnly: true });
     const [stream, events] = [sampleStream(), sampleEvents(2)];
     server.setFaults({ append: 'write-then-cut', times: 1 });
     expect(await store.append(stream, noStream, events)).toMatchObject({ status: 'unknown' });
@@ -47,7 +47,7 @@ describe('a store that is write only', () => {
 describe('a page of the log', () => {
   it('is asked for in the size that is wanted, and found behind what others wrote', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     const foreign = Array.from({ length: 50 }, (_, index) => ({
       id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
       type: 'Other',
