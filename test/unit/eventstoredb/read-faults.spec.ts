@@ -3,7 +3,7 @@ import { EventStoreUnavailableError, noStream } from '@countersign/event-store';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import type { ReadFault } from '../../eventstoredb-server/faults.ts';
 import { metadataLikeOurs, writeForeign } from './foreign-events.js';
-import { cleanUpAfterEach, openReadyStore, startServer, timed } from './harness.js';
+import { cleanUpAfterEach, openReadyStore, patient, startServer, timed } from './harness.js';
 
 cleanUpAfterEach();
 
@@ -30,7 +30,7 @@ describe('a read', () => {
 
   it('is tried again when the server was only restarting', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     server.setFaults({ read: 'unavailable', times: 2 });
     expect(await store.readAll(0, 10)).toEqual([]);
   });
@@ -38,7 +38,7 @@ describe('a read', () => {
   it('goes to the leader, which has everything', async () => {
     const leader = await startServer();
     const follower = await startServer({ log: leader.log });
-    const { store } = await openReadyStore(follower.url);
+    const { store } = await openReadyStore(follower.url, patient);
     follower.setFaults({ read: 'not-leader', leader: { host: '127.0.0.1', port: leader.port } });
     expect(await store.readStream(sampleStream())).toEqual([]);
     expect(leader.calls.length).toBeGreaterThan(0);
@@ -46,7 +46,7 @@ describe('a read', () => {
 
   it('says so when the stream was deleted', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     server.setFaults({ read: 'stream-deleted' });
     const stream = sampleStream();
     expect(await store.readStream(stream)).toMatchObject([{ stream, unreadable: expect.stringContaining('deleted') }]);
@@ -58,7 +58,7 @@ describe('a read', () => {
     ['has data that are no JSON', { data: 'not JSON', metadata: metadataLikeOurs }],
   ])('reads a stream of ours, in which an event %s, with that event as one that cannot be read', async (_, texts) => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     const stream = sampleStream();
     await store.append(stream, noStream, sampleEvents(1));
     writeForeign(server, stream, texts);
@@ -70,7 +70,7 @@ describe('a read', () => {
 
   it('reads a stream that has lost its beginning with the gap as an event that cannot be read', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     const stream = sampleStream();
     await store.append(stream, noStream, sampleEvents(3));
     const [first] = server.log.readStream(stream, 0, 'forwards', 1);
@@ -89,7 +89,7 @@ describe('a read', () => {
 
   it('gives a long stream whole', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url, { timeouts: { readMs: 5000, appendMs: 5000 } });
+    const { store } = await openReadyStore(server.url, patient);
     const stream = sampleStream();
     for (let last = noStream; last < 1000; last += 251) await store.append(stream, last, sampleEvents(251));
     expect(await store.readStream(stream)).toHaveLength(1004);
@@ -98,7 +98,7 @@ describe('a read', () => {
 
   it('passes over the events of others, thousands of them', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url, { timeouts: { readMs: 5000 } });
+    const { store } = await openReadyStore(server.url, patient);
     const ours = sampleStream();
     const position = async (): Promise<number> => (await store.readAll(0, 10)).at(-1)?.position ?? 0;
     expect(await store.head()).toBe(0);
@@ -118,7 +118,7 @@ describe('a read', () => {
 
   it('sees when the log was put back to an older state', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     await store.append(sampleStream(), noStream, sampleEvents(1));
     const before = await store.head();
     await store.append(sampleStream(), noStream, sampleEvents(5));

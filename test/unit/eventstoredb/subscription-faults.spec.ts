@@ -5,7 +5,7 @@ import { noStream } from '@countersign/event-store';
 import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import { openServerLog } from '../../eventstoredb-server/log.ts';
 import { metadataLikeOurs, writeForeign } from './foreign-events.js';
-import { cleanUpAfterEach, onCleanUp, openReadyStore, startServer, until } from './harness.js';
+import { cleanUpAfterEach, onCleanUp, openReadyStore, patient, startServer, until } from './harness.js';
 
 cleanUpAfterEach();
 
@@ -38,7 +38,7 @@ const positionsOf = async (store: EventStore): Promise<readonly number[]> =>
 describe('a subscription', () => {
   it('goes on after the server has dropped it, without gap or repeat', async () => {
     const server = await startServer();
-    const { store, log } = await openReadyStore(server.url);
+    const { store, log } = await openReadyStore(server.url, patient);
     const watched = watch(store);
     for (let round = 1; round <= 4; round += 1) {
       const [stream, events] = [sampleStream(), sampleEvents(3)];
@@ -82,7 +82,7 @@ describe('a subscription', () => {
 
   it('is tried again while the server refuses it', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     await store.append(sampleStream(), noStream, sampleEvents(1));
     server.setFaults({ subscriptions: 'refused', times: 3 });
     const watched = watch(store);
@@ -100,7 +100,7 @@ describe('a subscription', () => {
 
   it('delivers each event once, also when the server repeats some', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     await store.append(sampleStream(), noStream, sampleEvents(3));
     server.setFaults({ subscriptions: 'from-the-start' });
     const [first] = await positionsOf(store);
@@ -121,7 +121,7 @@ describe('a subscription', () => {
 
   it('says that it has caught up to a server that does not', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     await store.append(sampleStream(), noStream, sampleEvents(2));
     server.setFaults({ subscriptions: 'without-caught-up' });
     const watched = watch(store);
@@ -159,7 +159,7 @@ describe('a subscription', () => {
 
   it('waits while the store cannot be read, and for ever', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     await store.append(sampleStream(), noStream, sampleEvents(1));
     server.setFaults({ read: 'unavailable' });
     const watched = watch(store);
@@ -171,7 +171,7 @@ describe('a subscription', () => {
 
   it('refuses a position after the end of the log', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     await store.append(sampleStream(), noStream, sampleEvents(1));
     const watched = watch(store, (await store.head()) + 1000);
     await until(() => watched.errors.length > 0, 'the error');
@@ -180,7 +180,7 @@ describe('a subscription', () => {
 
   it('ends when the log is put back to an older state meanwhile', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     await store.append(sampleStream(), noStream, sampleEvents(5));
     const watched = watch(store);
     await until(() => watched.caughtUp === 1, 'catching up');
@@ -192,7 +192,7 @@ describe('a subscription', () => {
 
   it('passes over the events of others, and does not look at them again', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     await store.append(sampleStream(), noStream, sampleEvents(1));
     writeForeign(server, 'policy-somebody-else', { metadata: 'not JSON' });
     for (let count = 0; count < 3300; count += 1) writeForeign(server, 'orders-1');
@@ -217,7 +217,7 @@ describe('a subscription', () => {
 
   it('delivers an event of ours that cannot be read as such, in its place, and goes on', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, patient);
     const position = writeForeign(server, sampleStream(), { data: 'not JSON', metadata: metadataLikeOurs });
     await store.append(sampleStream(), noStream, sampleEvents(1));
     const watched = watch(store);
@@ -230,7 +230,7 @@ describe('a subscription', () => {
 
   it('holds the server back while its handler is slow', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url, { timeouts: { readMs: 10_000, appendMs: 10_000 } });
+    const { store } = await openReadyStore(server.url, patient);
     const large = 'x'.repeat(50_000);
     for (let count = 0; count < 60; count += 1) {
       await store.append(
