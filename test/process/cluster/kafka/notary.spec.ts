@@ -158,4 +158,4 @@ test('notaries replace the log key, whatever write they are killed at, and prove
   const note = parseNote((await linesOf('/v1/log/checkpoint', 'POST')).join('\n').concat('\n'))!;
   expect(verifyNote(note, [parseVkey(next)!]).verified).toHaveLength(1);
   expect(verifyNote(note, [parseVkey(old)!]).verified).toEqual([]);
-}, 240_000);
+}, 600_000);
