@@ -39,6 +39,12 @@ function textOf(value: Cell): string {
   if (value === null) return '';
   if (typeof value === 'number') return String(value);
   if (plain.test(value)) return value;
+  // Most of the others are JSON texts, which begin no formula.
+  if (value.startsWith('{"')) return quoted(value);
   const text = /^(?:[\t\r]|\s*[=+\-@＝＋－＠])/.test(value) ? `'${value}` : value;
-  return /[",;|\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",;|\t\r\n]/.test(text) ? quoted(text) : text;
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`;
 }

@@ -9,13 +9,17 @@ export interface AppendFiles {
   readonly close: () => void;
 }
 
-/** A file is written when so many characters wait for it. */
+/** A file is written when so many bytes wait for it. */
 const waitingMax = 256 * 1024;
+/** A UTF-16 unit takes at most three bytes of UTF-8. */
+const bytesPerUnitMax = 3;
+
+const nothing = Buffer.alloc(0);
 
 interface OpenFile {
   fd: number | undefined;
   length: number;
-  waiting: string[];
+  waiting: Buffer;
   waitingLength: number;
 }
 
@@ -27,26 +31,28 @@ export function openAppendFiles(folder: string, lengths: Readonly<Record<string,
   const files = new Map<string, OpenFile>();
   for (const [path, length] of Object.entries(lengths)) {
     if (statSync(join(folder, path)).size < length) throw new Error(`${path} is shorter than it was`);
-    files.set(path, { fd: undefined, length, waiting: [], waitingLength: 0 });
+    files.set(path, newFile(length));
   }
   const fileOf = (path: string): OpenFile => {
     const known = files.get(path);
     if (known !== undefined) return known;
-    const created = { fd: undefined, length: 0, waiting: [], waitingLength: 0 };
+    const created = newFile(0);
     files.set(path, created);
     return created;
   };
   return {
     append: (path, text) => {
       const file = fileOf(path);
-      file.waiting.push(text);
-      file.waitingLength += text.length;
-      if (file.waitingLength >= waitingMax) write(join(folder, path), file);
+      const most = text.length * bytesPerUnitMax;
+      if (file.waitingLength + most > file.waiting.length) makeRoom(join(folder, path), file, most);
+      file.waitingLength += file.waiting.write(text, file.waitingLength);
     },
     sync: () => {
       for (const [path, file] of files) {
-        if (file.waiting.length > 0) write(join(folder, path), file);
+        if (file.waitingLength > 0 || file.length === 0) write(join(folder, path), file);
         closeOf(file);
+        // Most files are full by now.
+        file.waiting = nothing;
       }
       return Object.fromEntries([...files].map(([path, { length }]) => [path, length]));
     },
@@ -56,13 +62,24 @@ export function openAppendFiles(folder: string, lengths: Readonly<Record<string,
   };
 }
 
+function newFile(length: number): OpenFile {
+  return { fd: undefined, length, waiting: nothing, waitingLength: 0 };
+}
+
+/** Writes what waits, and takes a larger buffer for a text that is longer than it. */
+function makeRoom(path: string, file: OpenFile, bytes: number): void {
+  if (file.waitingLength > 0) write(path, file);
+  if (file.waiting.length < bytes) file.waiting = Buffer.allocUnsafeSlow(Math.max(waitingMax, bytes));
+}
+
 function write(path: string, file: OpenFile): void {
   file.fd ??= openAt(path, file.length);
-  const bytes = Buffer.from(file.waiting.join(''));
+  const { length, waiting, waitingLength } = file;
   let written = 0;
-  while (written < bytes.length) written += writeSync(file.fd, bytes, written, undefined, file.length + written);
-  file.length += bytes.length;
-  file.waiting = [];
+  while (written < waitingLength) {
+    written += writeSync(file.fd, waiting, written, waitingLength - written, length + written);
+  }
+  file.length += waitingLength;
   file.waitingLength = 0;
 }
 
