@@ -3,21 +3,26 @@ import java.util.Map;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
 import org.openapitools.client.api.ApprovalsApi;
+import org.openapitools.client.api.GrantsApi;
 import org.openapitools.client.api.ToolCallsApi;
+import org.openapitools.client.model.AnyArguments;
 import org.openapitools.client.model.Approval;
 import org.openapitools.client.model.ApprovalState;
+import org.openapitools.client.model.CreateGrant;
+import org.openapitools.client.model.CreateGrantMatch;
 import org.openapitools.client.model.Decision;
 import org.openapitools.client.model.DecisionApprove;
 import org.openapitools.client.model.DecisionApproveType;
 import org.openapitools.client.model.DecisionDeny;
 import org.openapitools.client.model.DecisionDenyType;
+import org.openapitools.client.model.Grant;
 import org.openapitools.client.model.RequestedCall;
 import org.openapitools.client.model.RequestToolCalls;
 import org.openapitools.client.model.Respond;
 import org.openapitools.client.model.RespondProblem409;
 import org.openapitools.client.model.ToolCallState;
 
-/** One approval with the client that openapi-generator makes for Java: request, list, approve, a 409 problem, list. */
+/** One approval with the client that openapi-generator makes for Java: request, list, approve, a 409 problem, list, a grant. */
 public class Journey {
   private static ApiClient client(String token) {
     ApiClient client = new ApiClient();
@@ -61,7 +66,16 @@ public class Journey {
           .getCode().getValue();
     }
     String state = only(approvals, run, ApprovalState.APPROVAL_STATE_APPROVED).getState().getValue();
-    System.out.println("{\"state\":\"" + state + "\",\"problem\":\"" + code + "\"}");
+
+    GrantsApi grants = new GrantsApi(client(System.getenv("PERSON_TOKEN")));
+    CreateGrantMatch match = new CreateGrantMatch();
+    match.setActualInstance(new AnyArguments().any(true));
+    CreateGrant terms = new CreateGrant().toolName("delete_file").match(match).runId(run).expiresInMs(60_000L).reason("a test");
+    long covered = grants.previewGrant(terms, null, null).getCovered();
+    Grant grant = grants.createGrant(terms, null);
+    check(grant.getMatch().getActualInstance() instanceof AnyArguments && run.equals(grant.getRunId()), "the grant is for the run");
+    System.out.println("{\"state\":\"" + state + "\",\"problem\":\"" + code
+        + "\",\"covered\":" + covered + ",\"grant\":\"" + grant.getState().getValue() + "\"}");
   }
 
   private static Approval only(ApprovalsApi approvals, String run, ApprovalState state) throws ApiException {

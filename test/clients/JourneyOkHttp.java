@@ -4,14 +4,19 @@ import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
 import org.openapitools.client.JSON;
 import org.openapitools.client.api.ApprovalsApi;
+import org.openapitools.client.api.GrantsApi;
 import org.openapitools.client.api.ToolCallsApi;
+import org.openapitools.client.model.AnyArguments;
 import org.openapitools.client.model.Approval;
 import org.openapitools.client.model.ApprovalState;
+import org.openapitools.client.model.CreateGrant;
+import org.openapitools.client.model.CreateGrantMatch;
 import org.openapitools.client.model.Decision;
 import org.openapitools.client.model.DecisionApprove;
 import org.openapitools.client.model.DecisionApproveType;
 import org.openapitools.client.model.DecisionDeny;
 import org.openapitools.client.model.DecisionDenyType;
+import org.openapitools.client.model.Grant;
 import org.openapitools.client.model.RequestedCall;
 import org.openapitools.client.model.RequestToolCalls;
 import org.openapitools.client.model.Respond;
@@ -63,7 +68,16 @@ public class JourneyOkHttp {
       code = problem.getCode().getValue();
     }
     String end = only(approvals, run, ApprovalState.APPROVAL_STATE_APPROVED).getState().getValue();
-    System.out.println("{\"state\":\"" + end + "\",\"problem\":\"" + code + "\"}");
+
+    GrantsApi grants = new GrantsApi(client(System.getenv("PERSON_TOKEN")));
+    CreateGrantMatch match = new CreateGrantMatch();
+    match.setActualInstance(new AnyArguments().any(true));
+    CreateGrant terms = new CreateGrant().toolName("delete_file").match(match).runId(run).expiresInMs(60_000L).reason("a test");
+    long covered = grants.previewGrant(terms).execute().getCovered();
+    Grant grant = grants.createGrant(terms).execute();
+    check(grant.getMatch().getActualInstance() instanceof AnyArguments && run.equals(grant.getRunId()), "the grant is for the run");
+    System.out.println("{\"state\":\"" + end + "\",\"problem\":\"" + code
+        + "\",\"covered\":" + covered + ",\"grant\":\"" + grant.getState().getValue() + "\"}");
     // The threads of OkHttp would keep the process for a minute.
     System.exit(0);
   }

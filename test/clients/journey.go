@@ -1,4 +1,4 @@
-// One approval with the client that openapi-generator makes for Go: request, list, approve, a 409 problem, list.
+// One approval with the client that openapi-generator makes for Go: request, list, approve, a 409 problem, list, a grant.
 package main
 
 import (
@@ -61,5 +61,12 @@ func main() {
 	var refused *client.GenericOpenAPIError
 	check(errors.As(err, &refused), "a problem")
 	problem := refused.Model().(client.RespondProblem409)
-	fmt.Printf("{\"state\":%q,\"problem\":%q}\n", list("approved").State, problem.Code)
+
+	terms := client.NewCreateGrant("delete_file", client.CreateGrantMatch{AnyArguments: client.NewAnyArguments(true)}, 60000, "a test")
+	terms.SetRunId(run)
+	preview := must(person.GrantsAPI.PreviewGrant(asPerson).CreateGrant(*terms).Execute())
+	grant := must(person.GrantsAPI.CreateGrant(asPerson).CreateGrant(*terms).Execute())
+	check(grant.Match.AnyArguments != nil && grant.GetRunId() == run, "the grant is for the run")
+	fmt.Printf("{\"state\":%q,\"problem\":%q,\"covered\":%d,\"grant\":%q}\n",
+		list("approved").State, problem.Code, preview.Covered, grant.State)
 }

@@ -1,7 +1,7 @@
-// One approval with the client that @hey-api/openapi-ts makes: request, list, approve, a 409 problem, list.
+// One approval with the client that @hey-api/openapi-ts makes: request, list, approve, a 409 problem, list, a grant.
 import assert from 'node:assert';
 import { createClient } from './client/client/index.js';
-import { listApprovals, requestToolCalls, respond } from './client/sdk.gen.js';
+import { createGrant, listApprovals, previewGrant, requestToolCalls, respond } from './client/sdk.gen.js';
 import type { ApprovalState } from './client/types.gen.js';
 
 const { COUNTERSIGN_URL: baseUrl = '', AGENT_TOKEN = '', PERSON_TOKEN = '', RUN_ID: runId = '' } = process.env;
@@ -35,4 +35,12 @@ const refused = await respond({ client: person, path, body: { decision: { type: 
 assert.equal(refused.response?.status, 409);
 const problem = refused.error;
 assert.equal(problem?.code, 'already-resolved');
-console.log(JSON.stringify({ state: (await only('approved')).state, problem: problem?.code }));
+const terms = {
+  client: person,
+  body: { toolName: 'delete_file', match: { any: true }, runId, expiresInMs: 60_000, reason: 'a test' },
+};
+const covered = (await previewGrant(terms)).data?.covered;
+const grant = (await createGrant(terms)).data;
+assert.deepEqual([grant?.match, grant?.runId], [{ any: true }, runId]);
+const { state } = await only('approved');
+console.log(JSON.stringify({ state, problem: problem?.code, covered, grant: grant?.state }));

@@ -1,15 +1,15 @@
 <?php
 // One approval with the client that openapi-generator makes for PHP: request, list, approve, a 409 problem, list, wait, claim,
-// report, and the problems of a token, an id and a request that are wrong.
+// report, a grant, and the problems of a token, an id and a request that are wrong.
 require '/usr/share/php/GuzzleHttp/autoload.php';
 spl_autoload_register(function (string $name): void {
     $file = getenv('CLIENT') . '/lib/' . str_replace(['OpenAPI\\Client\\', '\\'], ['', '/'], $name) . '.php';
     if (is_file($file)) require $file;
 });
 
-use OpenAPI\Client\Api\{ApprovalsApi, ExecutionApi, ToolCallsApi};
+use OpenAPI\Client\Api\{ApprovalsApi, ExecutionApi, GrantsApi, ToolCallsApi};
 use OpenAPI\Client\{ApiException, Configuration};
-use OpenAPI\Client\Model\{ApprovalState, ClaimExecution, DecisionApprove, DecisionDeny, ReportExecutionSucceeded, RequestedCall, RequestToolCalls, Respond, ToolCallState};
+use OpenAPI\Client\Model\{AnyArguments, ApprovalState, ClaimExecution, CreateGrant, DecisionApprove, DecisionDeny, ReportExecutionSucceeded, RequestedCall, RequestToolCalls, Respond, ToolCallState};
 
 function configuration(string $token): Configuration
 {
@@ -72,4 +72,10 @@ $late = new ClaimExecution(['resolver_id' => 'worker-2']);
 check(problemOf(fn () => $execution->claimExecution($requested->getCallId(), $late), 409)->getCode() !== '', 'a second claim');
 $empty = new RequestToolCalls(['run_id' => '', 'calls' => []]);
 check(problemOf(fn () => $calls->requestToolCalls($empty), 400)->getErrors()[0]->getPath() !== null, 'a request that is wrong');
-echo json_encode(['state' => $approved->getState(), 'problem' => $code]), "\n";
+
+$grants = new GrantsApi(new GuzzleHttp\Client(), configuration(getenv('PERSON_TOKEN')));
+$terms = new CreateGrant(['tool_name' => 'delete_file', 'match' => new AnyArguments(['any' => true]), 'run_id' => $run, 'expires_in_ms' => 60000, 'reason' => 'a test']);
+$covered = $grants->previewGrant($terms)->getCovered();
+$grant = $grants->createGrant($terms);
+check($grant->getMatch()->getAny() && $grant->getRunId() === $run, 'the grant is for the run');
+echo json_encode(['state' => $approved->getState(), 'problem' => $code, 'covered' => $covered, 'grant' => $grant->getState()]), "\n";

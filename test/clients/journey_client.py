@@ -1,12 +1,13 @@
-"""One approval with the client that openapi-python-client makes: request, list, approve, a 409 problem, list."""
+"""One approval with the client that openapi-python-client makes: request, list, approve, a 409 problem, list, a grant."""
 import json
 import os
 
 from countersign_client import AuthenticatedClient
 from countersign_client.api.approvals import list_approvals, respond
+from countersign_client.api.grants import create_grant, preview_grant
 from countersign_client.api.tool_calls import request_tool_calls
 from countersign_client.models import (
-    ApprovalState, DecisionApprove, DecisionApproveType, DecisionDeny, DecisionDenyType, RequestedCall,
+    AnyArguments, ApprovalState, CreateGrant, DecisionApprove, DecisionApproveType, DecisionDeny, DecisionDenyType, RequestedCall,
     RequestedCallArguments, RequestToolCalls, Respond,
 )
 
@@ -36,4 +37,13 @@ refused = respond.sync_detailed(pending.approval_id, client=person, body=Respond
 assert refused.status_code == 409 and refused.parsed.code == "already-resolved", refused
 
 [approved] = list_approvals.sync(client=person, run_id=run, state=ApprovalState.APPROVAL_STATE_APPROVED).approvals
-print(json.dumps({"state": approved.state.value, "problem": refused.parsed.code.value}))
+
+terms = CreateGrant(
+    tool_name="delete_file", match=AnyArguments(any_=True), run_id=run, expires_in_ms=60_000, reason="a test"
+)
+covered = preview_grant.sync(client=person, body=terms).covered
+grant = create_grant.sync(client=person, body=terms)
+assert grant.match.any_ is True and grant.run_id == run
+print(json.dumps({
+    "state": approved.state.value, "problem": refused.parsed.code.value, "covered": covered, "grant": grant.state.value,
+}))

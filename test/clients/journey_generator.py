@@ -1,10 +1,10 @@
-"""One approval with the client that openapi-generator makes for Python: request, list, approve, a 409 problem, list."""
+"""One approval with the client that openapi-generator makes for Python: request, list, approve, a 409 problem, list, a grant."""
 import json
 import os
 
 from openapi_client import (
-    ApiClient, ApprovalsApi, ApprovalState, Configuration, Decision, DecisionApprove, DecisionDeny, RequestedCall,
-    RequestToolCalls, Respond, ToolCallsApi,
+    AnyArguments, ApiClient, ApprovalsApi, ApprovalState, Configuration, CreateGrant, CreateGrantMatch, Decision,
+    DecisionApprove, DecisionDeny, GrantsApi, RequestedCall, RequestToolCalls, Respond, ToolCallsApi,
 )
 from openapi_client.exceptions import ApiException
 
@@ -36,4 +36,14 @@ except ApiException as error:
     code = problem.code
 
 [approved] = approvals.list_approvals(run_id=run, state=ApprovalState.APPROVAL_STATE_APPROVED).approvals
-print(json.dumps({"state": approved.state.value, "problem": str(getattr(code, "value", code))}))
+
+grants = GrantsApi(client(os.environ["PERSON_TOKEN"]))
+terms = CreateGrant(
+    toolName="delete_file", match=CreateGrantMatch(AnyArguments(any=True)), runId=run, expiresInMs=60_000, reason="a test"
+)
+covered = grants.preview_grant(terms).covered
+grant = grants.create_grant(terms)
+assert grant.match.actual_instance.any is True and grant.run_id == run
+print(json.dumps({
+    "state": approved.state.value, "problem": str(getattr(code, "value", code)), "covered": covered, "grant": grant.state.value,
+}))

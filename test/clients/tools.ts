@@ -4,9 +4,9 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-const root = join(import.meta.dirname, '..', '..');
-const cache = join(root, '.cache', 'clients');
-const generatorVersion = '7.15.0';
+export const root = join(import.meta.dirname, '..', '..');
+export const cache = join(root, '.cache', 'clients');
+export const generatorVersion = '7.15.0';
 
 /** Returns whether a command is installed here. */
 export function has(command: string, ...args: readonly string[]): boolean {

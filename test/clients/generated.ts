@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cache, generatorJar, generatorVersion, root, run } from './tools.ts';
+
+/** The OpenAPI document that the clients are made from, and nothing else. */
+export const document = join(root, 'docs', 'openapi.json');
+
+/** The clients of openapi-generator, with the options that differ from its defaults. */
+const clients = {
+  python: { generatorName: 'python' },
+  go: { generatorName: 'go' },
+  php: { generatorName: 'php' },
+  'java-native': {
+    generatorName: 'java',
+    library: 'native',
+    additionalProperties: { useSingleRequestParameter: true },
+  },
+  'java-okhttp': {
+    generatorName: 'java',
+    library: 'okhttp-gson',
+    additionalProperties: { useSingleRequestParameter: true },
+  },
+} as const;
+
+/** Neither tests nor pages: half of the files. */
+const globalProperties = { apiTests: 'false', modelTests: 'false', apiDocs: 'false', modelDocs: 'false' };
+
+/**
+ * Makes all clients of openapi-generator with one start of Java, and returns the folder that has one of each name. They are kept for
+ * as long as the document, the generator and the options are the same.
+ */
+export async function generateClients(): Promise<string> {
+  const text = await readFile(document, 'utf8');
+  const made = JSON.stringify({ clients, globalProperties, generatorVersion, text });
+  const name = `generated-${createHash('sha256').update(made).digest('hex').slice(0, 16)}`;
+  const folder = join(cache, name);
+  if (existsSync(folder)) return folder;
+  await mkdir(cache, { recursive: true });
+  for (const old of await readdir(cache)) {
+    if (old.startsWith('generated-')) await rm(join(cache, old), { recursive: true, force: true });
+  }
+  const unfinished = `${folder}.unfinished`;
+  await mkdir(unfinished);
+  const configs = Object.entries(clients).map(async ([client, options]) => {
+    const config = join(unfinished, `${client}.json`);
+    const places = { inputSpec: document, outputDir: join(unfinished, client) };
+    await writeFile(config, JSON.stringify({ ...options, ...places, globalProperties }));
+    return config;
+  });
+  await run(root, {}, 'java', '-jar', await generatorJar(), 'batch', '--fail-fast', ...(await Promise.all(configs)));
+  await rename(unfinished, folder);
+  return folder;
+}
