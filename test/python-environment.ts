@@ -8,6 +8,9 @@ const root = join(import.meta.dirname, '..');
 /** True when specs of Python can run. In CI they must. */
 export const hasPython = process.env['CI'] !== undefined || spawnSync('python3', ['--version']).error === undefined;
 
+/** The limit of a hook that installs: a busy machine downloads, builds and unpacks for minutes. */
+export const installMsMax = 900_000;
+
 /** The Python of a spec's own virtual environment. */
 export function pythonOf(name: string): string {
   return join(root, '.cache', `python-${name}`, 'bin', 'python');

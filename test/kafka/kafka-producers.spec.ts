@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '@countersign/message-bus/testing';
 import { createWorker } from '@countersign/worker-sdk';
 import { kafka } from '@countersign/worker-sdk/kafka';
-import { hasPython, installPython } from '../python-environment.ts';
+import { hasPython, installMsMax, installPython } from '../python-environment.ts';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
   ({ brokers } = await startKafkaBroker());
   ledger = await openLedgerBehindKafka(brokers, `producers-${randomUUID()}`, { keys: [keyOfTheGuide()] });
   if (hasPython) python = await installPython('examples', 'examples/kafka/requirements.txt');
-}, 300_000);
+}, installMsMax);
 afterAll(async () => {
   await ledger.close();
   rmSync(folder, { recursive: true, force: true });

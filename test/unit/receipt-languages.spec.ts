@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { JsonObject } from '@countersign/contracts';
 import { createUsedJtis, receiptArgumentsHash, verifyReceipt } from '@countersign/receipt';
 import { buildGo } from '../go-examples.ts';
-import { hasPython, installPython } from '../python-environment.ts';
+import { hasPython, installMsMax, installPython } from '../python-environment.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-receipt-languages-'));
 const examples = join(import.meta.dirname, '..', '..', 'examples');
@@ -142,11 +142,15 @@ it('the cases are of every kind', () => {
 const withGo = process.env['CI'] !== undefined || spawnSync('go', ['version']).error === undefined;
 const withPhp = spawnSync('php', ['--version']).error === undefined;
 
-it('Python', async () => {
-  if (!hasPython) return;
-  const python = await installPython('receipts', 'examples/receipts/requirements.txt');
-  expect(verdictsOf(python, join(examples, 'receipts', 'verify.py'))).toEqual(expected);
-});
+it(
+  'Python',
+  async () => {
+    if (!hasPython) return;
+    const python = await installPython('receipts', 'examples/receipts/requirements.txt');
+    expect(verdictsOf(python, join(examples, 'receipts', 'verify.py'))).toEqual(expected);
+  },
+  installMsMax,
+);
 
 it('Go', () => {
   if (!withGo) return;

@@ -7,7 +7,7 @@ import { scenarios, tryScenario } from '@countersign/conformance';
 import type { Decision } from '@countersign/contracts';
 import { createClient } from '@countersign/worker-sdk';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { hasPython, installPython, pythonOf } from '../../../test/python-environment.ts';
+import { hasPython, installMsMax, installPython, pythonOf } from '../../../test/python-environment.ts';
 import { eventually } from '../../../test/process/harness/wait.ts';
 import { agents, nestedInAgentFramework } from './agents.ts';
 import { stayingAgent, trySuite } from './kit-suite.ts';
@@ -31,7 +31,7 @@ it('the README shows the code of the example', () => {
 if (hasPython) {
   beforeAll(async () => {
     await installPython(environment, join(folder, 'requirements.txt'));
-  });
+  }, installMsMax);
 
   const server = trySuite('an agent of Microsoft Agent Framework', agent);
 

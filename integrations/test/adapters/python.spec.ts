@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from '@jest/globals';
-import { hasPython, installPython, pythonOf } from '../../../test/python-environment.ts';
+import { hasPython, installMsMax, installPython, pythonOf } from '../../../test/python-environment.ts';
 import { agents } from './agents.ts';
 import { stayingAgent, trySuite } from './kit-suite.ts';
 
@@ -12,7 +12,7 @@ const environment = 'client';
 if (hasPython) {
   beforeAll(async () => {
     await installPython(environment, 'integrations/examples/python/requirements.txt');
-  });
+  }, installMsMax);
 
   const agent = join(folder, 'conformance', 'agent.py');
   trySuite(

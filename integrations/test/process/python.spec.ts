@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, beforeAll } from '@jest/globals';
 import type { Decision } from '@countersign/contracts';
 import { createClient } from '@countersign/worker-sdk';
-import { hasPython, installPython } from '../../../test/python-environment.js';
+import { hasPython, installMsMax, installPython } from '../../../test/python-environment.js';
 import { cleanUpAfterAll, onCleanup, temporaryFolder } from '../../../test/process/harness/cleanup.js';
 import { install, type Installation } from '../../../test/process/harness/standalone.js';
 import { eventually } from '../../../test/process/harness/wait.js';
@@ -70,7 +70,7 @@ if (hasPython) {
     beforeAll(async () => {
       python = await installPython('agent', 'integrations/examples/python/requirements.txt');
       countersign = await install();
-    });
+    }, installMsMax);
 
     it('runs a command once a person approved it, and only once', async () => {
       const folder = temporaryFolder();

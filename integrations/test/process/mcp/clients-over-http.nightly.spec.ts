@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, it } from '@jest/globals';
 import { freePort } from '../../../../test/ports.js';
+import { installMsMax } from '../../../../test/python-environment.js';
 import { cliCommand } from '../../../../test/process/cli/run-cli.js';
 import { cleanUpAfterAll } from '../../../../test/process/harness/cleanup.js';
 import { inheritedEnvironment } from '../../../../test/process/harness/environment.js';
@@ -17,7 +18,7 @@ let setup: LedgerSetup;
 let python: PythonClients;
 beforeAll(async () => {
   [setup, python] = await Promise.all([installLedger(), startPythonClients()]);
-});
+}, installMsMax);
 afterAll(() => python.stop());
 
 const server = join(import.meta.dirname, 'clients', 'paying-server.ts');

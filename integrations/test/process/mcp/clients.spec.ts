@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { hasPython } from '../../../../test/python-environment.js';
+import { hasPython, installMsMax } from '../../../../test/python-environment.js';
 import { cleanUpAfterAll } from '../../../../test/process/harness/cleanup.js';
 import { inheritedEnvironment } from '../../../../test/process/harness/environment.js';
 import { agentOf, clientRows, clients } from './clients/clients.js';
@@ -18,7 +18,7 @@ let setup: LedgerSetup;
 let python: PythonClients | undefined;
 beforeAll(async () => {
   [setup, python] = await Promise.all([installLedger(), hasPython ? startPythonClients() : undefined]);
-});
+}, installMsMax);
 afterAll(() => python?.stop());
 
 /** A gate before a server, and what passed between it and its client. */
