@@ -145,7 +145,13 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
   const closing = new AbortController();
   // The getter of a controller's signal is as slow as a small query.
   const { signal } = closing;
-  const { watched, ...verifier } = createVerifier({ verification, guard, clock, log, closing: signal });
+  const { watched, verify, keepVerifying, verified } = createVerifier({
+    verification,
+    guard,
+    clock,
+    log,
+    closing: signal,
+  });
   const whileOpen = <T>(read: () => T): T => {
     if (signal.aborted) throw new EventStoreUnavailableError('the event store is closed');
     return watched(read);
@@ -178,7 +184,9 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
     clock: createOwnStoreClock(clock),
     stats: () => ({ ...stats(), checkpoints: checkpoints.count() }),
     acknowledgedAtOpen: opened.acknowledged.found ?? 0,
-    ...verifier,
+    verify,
+    keepVerifying,
+    verified,
     close: async () => {
       if (signal.aborted) return;
       group.flush();
