@@ -13,7 +13,7 @@ REFUSALS = (
     # A cursor is a text that the list itself has returned.
     r"is not the nextCursor of a page of this list",
     # Any JSON may hold a number, and the bounds of one deep inside cannot be said.
-    r"is an integer beyond ±\(2\^53−1\); send it as a string",
+    r"is an integer beyond ±\(2\^53−1\); send an id as a string",
     # A member of one item is unique among all items.
     r"is used twice in this request",
     # Two members are compared.
