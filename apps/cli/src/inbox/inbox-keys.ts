@@ -14,6 +14,7 @@ export function pressKey(state: InboxState, message: KeyMessage): Step {
   if (key.name === 'interrupt') return { state, effect: { type: 'quit' } };
   if (key.name === 'redraw') return { state, effect: { type: 'redraw' } };
   if (state.sendingId !== undefined) return { state };
+  if (state.isInterrupted) return { state: afterInterruption(state, message) };
   const calm = { ...state, ...seenIn(state, message), notice: undefined };
   switch (state.view.kind) {
     case 'list':
@@ -23,6 +24,14 @@ export function pressKey(state: InboxState, message: KeyMessage): Step {
     case 'form':
       return inForm(calm, state.view.form, state.view.scroll, message);
   }
+}
+
+/** Enter goes on, and the card can be scrolled before. Every other key may be meant for what was on the screen before. */
+function afterInterruption(state: InboxState, { key, scrollMax, page }: KeyMessage): InboxState {
+  if (key.name === 'enter') return { ...state, isInterrupted: false, notice: undefined };
+  const { view } = state;
+  if (view.kind !== 'card' || (key.name !== 'pageup' && key.name !== 'pagedown')) return state;
+  return { ...state, view: { kind: 'card', scroll: scrolled(key.name, view.scroll, scrollMax, page) } };
 }
 
 /** Remembers the card or the form whose last line was on the screen in the last frame. */

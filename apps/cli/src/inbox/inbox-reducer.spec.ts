@@ -295,8 +295,46 @@ describe('an answer', () => {
     });
     expect(inbox.has('Another approver has just changed it')).toBe(true);
     expect(inbox.state().view.kind).toBe('card');
-    inbox.press('a', '\r');
+    inbox.press('\r', 'a', '\r');
     expect(inbox.effects).toMatchObject([{ remarks: { proposalDigest: `sha256:${'ef'.repeat(32)}` } }]);
+  });
+
+  const changedOne = { ...one, shownDigest: `sha256:${'ef'.repeat(32)}`, arguments: { path: '/' } };
+
+  it.each([
+    ['changed', changedOne, 'card'],
+    ['answered', { ...one, state: 'approved' }, 'list'],
+  ] as const)('takes no letter of a reason for a key, once its approval was %s under it', (_, approval, view) => {
+    const inbox = play();
+    inbox.press('a', 't', 'o');
+    inbox.tell({ type: 'changed', approval, nowMs });
+    const { selectedId } = inbox.state();
+    inbox.press('l', 'd', ' ', 'n', 'e', 'a', 'r', 'j', 'q', '\r');
+    expect(inbox.effects).toEqual([]);
+    expect(inbox.state()).toMatchObject({ view: { kind: view }, selectedId });
+    inbox.press('a', '\r');
+    expect(inbox.effects).toMatchObject([{ type: 'respond', approval: { approvalId: selectedId } }]);
+  });
+
+  it('takes no letter of a reason for a key, once the list was read again without its approval', () => {
+    const inbox = play();
+    inbox.press('a', 't', 'o');
+    inbox.tell({ type: 'loaded', approvals: [two, three], hasMore: false });
+    inbox.press('l', 'a', 'r', '\r');
+    expect(inbox.effects).toEqual([]);
+    expect(inbox.state()).toMatchObject({ view: { kind: 'list' }, selectedId: 'apr_2' });
+  });
+
+  it('is not begun on a card that has changed since, before Enter', () => {
+    const inbox = play();
+    inbox.press('\r');
+    inbox.tell({ type: 'changed', approval: changedOne, nowMs });
+    inbox.press('a', 'd', 'e');
+    expect(inbox.effects).toEqual([]);
+    expect(inbox.state().view.kind).toBe('card');
+    expect(inbox.has('Another approver has just changed it')).toBe(true);
+    inbox.press('\r', 'd');
+    expect(inbox.state().view.kind).toBe('form');
   });
 
   it('is taken back to the card when another approver tells the agent something', () => {
@@ -342,7 +380,7 @@ describe('what does not fit on the screen', () => {
     const inbox = play([long]);
     inbox.press('\r', 'G', 'g');
     inbox.tell({ type: 'changed', approval: { ...long, shownDigest: `sha256:${'ef'.repeat(32)}` }, nowMs });
-    inbox.press('a', '\r');
+    inbox.press('\r', 'a', '\r');
     expect(inbox.has(unseen)).toBe(true);
     expect(inbox.effects).toEqual([]);
   });

@@ -14,7 +14,7 @@ export function reduceInbox(state: InboxState, message: Message): Step {
     case 'key':
       return pressKey(state, message);
     case 'loaded':
-      return { state: withApprovals(state, message.approvals, message.hasMore) };
+      return { state: loaded(state, message) };
     case 'changed':
       return { state: changed(state, message.approval, message.nowMs) };
     case 'sent':
@@ -30,6 +30,12 @@ export function reduceInbox(state: InboxState, message: Message): Step {
     case 'restored':
       return { state: { ...state, notice: { text: restoredWords, tone: 'yellow' } } };
   }
+}
+
+function loaded(state: InboxState, { approvals, hasMore }: Extract<Message, { type: 'loaded' }>): InboxState {
+  const next = withApprovals(state, approvals, hasMore);
+  const isTaken = next.view.kind !== state.view.kind && state.sendingId === undefined;
+  return isTaken ? interrupted(next, 'It no longer waits for an answer.') : next;
 }
 
 function withApprovals(state: InboxState, approvals: readonly ApprovalView[], hasMore: boolean): InboxState {
@@ -52,7 +58,7 @@ function changed(state: InboxState, approval: ApprovalView, nowMs: number): Inbo
   const isLookedAt = state.view.kind !== 'list' && state.selectedId === approval.approvalId;
   const isMine = state.sendingId === approval.approvalId;
   const next = withApprovals(state, left, state.hasMore);
-  return isLookedAt && !isMine ? { ...next, notice: { text: goneWords(approval, nowMs), tone: 'yellow' } } : next;
+  return isLookedAt && !isMine ? interrupted(next, goneWords(approval, nowMs)) : next;
 }
 
 function pendingChanged(state: InboxState, known: ApprovalView | undefined, approval: ApprovalView): InboxState {
@@ -62,11 +68,16 @@ function pendingChanged(state: InboxState, known: ApprovalView | undefined, appr
   }
   const next = { ...state, approvals: state.approvals.map((one) => (one === known ? approval : one)) };
   const { view } = state;
-  if (view.kind !== 'form' || view.form.approval.approvalId !== approval.approvalId) return next;
+  const isLookedAt = view.kind !== 'list' && state.selectedId === approval.approvalId;
+  const seen = view.kind === 'form' ? view.form.approval : known;
+  if (!isLookedAt || seen.shownDigest === approval.shownDigest || state.sendingId === approval.approvalId) return next;
   // The approval has changed. Go back to the card, so that no person approves arguments that they have not seen.
-  if (view.form.approval.shownDigest === approval.shownDigest) return next;
-  const text = 'Another approver has just changed it: look again. Nothing was sent.';
-  return { ...next, view: { kind: 'card', scroll: 0 }, notice: { text, tone: 'yellow' } };
+  const text = 'Another approver has just changed it: look again.';
+  return interrupted({ ...next, view: { kind: 'card', scroll: 0 } }, text);
+}
+
+function interrupted(state: InboxState, words: string): InboxState {
+  return { ...state, isInterrupted: true, notice: { text: `${words} Enter goes on.`, tone: 'yellow' } };
 }
 
 function byAge(one: ApprovalView, other: ApprovalView): number {

@@ -133,7 +133,7 @@ describe('the interactive inbox', () => {
     server.record(eventOf(first, 'ApprovalResponded', 3));
     await sees('bob denied this just now via telegram.');
     await sees('1 waiting');
-    await press('q');
+    await press('\r', 'q');
     expect(await ended).toBe(0);
   });
 

@@ -14,6 +14,11 @@ export interface InboxState {
   readonly view: View;
   /** The `shownDigest` of the approval whose end was on the screen; for an edit that of the change. */
   readonly seenEndOf: string | undefined;
+  /**
+   * Somebody else changed or ended what the person was looking at: until Enter no key decides or chooses. Attack on attention: the
+   * letters of a reason go on as keys, and the Enter after them sends what the person has not looked at.
+   */
+  readonly isInterrupted: boolean;
   /** Shown until the next key. */
   readonly notice: Notice | undefined;
   readonly connection: 'live' | 'lost';
@@ -85,6 +90,7 @@ export const initialInboxState: InboxState = {
   selectedId: undefined,
   view: { kind: 'list' },
   seenEndOf: undefined,
+  isInterrupted: false,
   notice: undefined,
   connection: 'live',
   sendingId: undefined,
