@@ -288,7 +288,7 @@ describe('the inbox on a terminal', () => {
     await post(tokens.me, `/v1/approvals/${third.approval.approvalId}/responses`, { decision: { type: 'approve' } });
     await inbox.sees(/me approved this (just now|\d+ s ago) via api\. Nothing of yours was sent\./);
 
-    await inbox.press('q');
+    await inbox.press('\r', 'q');
     expect(await inbox.ended).toBe(0);
     expect(inbox.written()).toContain('\u001b[?1049l');
   });
