@@ -34,10 +34,11 @@ interface Members {
   readonly required?: readonly string[];
 }
 
-/** Null, or a component, a list or one of some values. */
-function mayBeNullAndMore({ anyOf, type, enum: values }: JsonSchema): boolean {
+/** Null, or a component, a map, a list or one of some values. */
+function mayBeNullAndMore({ anyOf, type, enum: values, additionalProperties }: JsonSchema): boolean {
   const types = JSON.stringify(anyOf ?? type ?? '');
-  return types.includes('"null"') && (anyOf !== undefined || values !== undefined || types.includes('"array"'));
+  const isMore = [anyOf, values, additionalProperties].some((one) => one !== undefined) || types.includes('"array"');
+  return types.includes('"null"') && isMore;
 }
 
 type Answers = Readonly<Record<string, { readonly content?: JsonSchema }>>;
