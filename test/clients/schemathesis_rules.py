@@ -4,16 +4,20 @@ import itertools
 import json
 import os
 import re
+import time
 
+import requests
 import schemathesis
+from requests.adapters import HTTPAdapter
 from schemathesis.core.failures import AcceptedNegativeData
 from schemathesis.openapi.checks import RejectedPositiveData
+from urllib3.exceptions import HTTPError
 
 REFUSALS = (
     # A cursor is a text that the list itself has returned.
     r"is not the nextCursor of a page of this list",
     # Any JSON may hold a number, and the bounds of one deep inside cannot be said.
-    r"is an integer beyond ±\(2\^53−1\); send an id as a string",
+    r"is an integer beyond ±\(2\^53−1\); send it as a string",
     # A member of one item is unique among all items.
     r"is used twice in this request",
     # Two members are compared.
@@ -68,3 +72,27 @@ def map_path_parameters(context, path_parameters):
         name: ids[-1 if is_end else chosen % (len(ids) - 1)] for name, ids in recorded.items() if name in path_parameters
     }
     return {**path_parameters, **known}
+
+
+class BoundedStreams(HTTPAdapter):
+    """A stream of events has no end: it is read until it is quiet for a second, or for three seconds."""
+
+    def send(self, request, stream=False, timeout=None, **others):
+        response = super().send(request, stream=True, timeout=timeout, **others)
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            return response
+        connection = response.raw.connection or response.raw._connection
+        if connection is not None and connection.sock is not None:
+            connection.sock.settimeout(1)
+        content, until = b"", time.monotonic() + 3
+        try:
+            while time.monotonic() < until and (part := response.raw.read1()):
+                content += part
+        except (HTTPError, OSError):
+            pass
+        response._content, response._content_consumed = content, True
+        response.raw.close()
+        return response
+
+
+requests.adapters.HTTPAdapter = requests.sessions.HTTPAdapter = BoundedStreams

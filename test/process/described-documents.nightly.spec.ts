@@ -24,8 +24,7 @@ describe('the documents, as other tools read them', () => {
     const rules = { SCHEMATHESIS_HOOKS: join(journeys, 'schemathesis_rules.py'), PYTHONDONTWRITEBYTECODE: '1' };
     const recorded = { COUNTERSIGN_RECORDED: JSON.stringify(await recordCalls(server)) };
     const env = { AGENT_TOKEN: agent, PERSON_TOKEN: me, WORKER_TOKEN: worker, ...rules, ...recorded };
-    // A stream of events has no end.
-    const chosen = ['--exclude-operation-id', 'streamEvents', '--phases', 'examples,coverage,fuzzing'];
+    const chosen = ['--phases', 'examples,coverage,fuzzing'];
     const config = ['--config-file', join(journeys, 'schemathesis.toml')];
     const url = ['--url', `http://127.0.0.1:${String(server.port)}`];
     const often = ['--max-examples', '20', '--seed', '1', '--continue-on-failure'];
