@@ -162,6 +162,18 @@ describe('an id that is in use', () => {
   );
 });
 
+it.each(serverForms)(
+  'an id that is used again at once after a cancellation has its reply, from a server of the form %s',
+  async (form) => {
+    const place = await openRawPlace(form);
+    for (const message of [initialize(1), list(2)]) place.send(message);
+    await until(() => repliesTo(place, 2).length > 0);
+    for (const message of [call(3, 5), cancel(3), list(3)]) place.send(message);
+    await until(() => repliesTo(place, 3).length > 0);
+    expect(repliesTo(place, 3)).toMatchObject([{ result: { tools: expect.any(Array) } }]);
+  },
+);
+
 /** A message of any kind, under one of few ids. */
 const anyMessage = (amount: number): fc.Arbitrary<Members> => {
   const id = fc.integer({ min: 1, max: 3 });

@@ -64,7 +64,7 @@ export function createClientRequests(ports: ClientRequestPorts): ClientRequests 
         card = approval;
       },
     });
-    // A client that uses the id again has a later request under it, which stays open.
+    // A client that cancelled the request may have a later one under its id, which stays open.
     const isLatest = open.get(id) === cancelled;
     if (isLatest) open.delete(id);
     const isWanted = cancelled.signal.reason !== byClient;
@@ -86,8 +86,12 @@ export function createClientRequests(ports: ClientRequestPorts): ClientRequests 
     cancel: (message) => {
       const id = cancelledBy(message);
       const cancelled = id === undefined ? undefined : open.get(id);
-      cancelled?.abort(byClient);
-      return cancelled !== undefined;
+      if (id === undefined || cancelled === undefined) return false;
+      cancelled.abort(byClient);
+      // The client may use the id again at once: what the server then says under it is a reply to the later request.
+      open.delete(id);
+      session.answered(id);
+      return true;
     },
     end: async (reason) => {
       for (const cancelled of open.values()) cancelled.abort(reason);
