@@ -31,10 +31,9 @@ export default class TotalsReporter {
     }
     const cpu = recordedCpu();
     const suites = suitesOf(results, this.#suiteOf, cpu);
-    const specs = results.testResults.map((result) => specOf(result, cpu));
+    const specs = results.testResults.map((result) => specOf(result, this.#suiteOf, cpu));
     const file = process.env.COUNTERSIGN_TEST_TOTALS;
-    const failures = failuresIn(results);
-    if (file) appendFileSync(file, `${JSON.stringify({ suites, specs, failures })}\n`);
+    if (file) appendFileSync(file, `${JSON.stringify({ suites, specs, skips })}\n`);
     else
       for (const { name, passed, failed } of suites)
         process.stdout.write(`${name}: ${passed} passed, ${failed} failed\n`);
@@ -58,10 +57,15 @@ function suitesOf({ testResults }, suiteOf, cpu) {
   }));
 }
 
-/** The seconds of one spec, by the clock and of the processor. */
-function specOf({ testFilePath, perfStats }, cpu) {
+/** One spec: its tests, what failed and why, and its seconds, by the clock and of the processor. */
+function specOf(result, suiteOf, cpu) {
+  const { testFilePath, perfStats } = result;
   return {
     file: relative(process.cwd(), testFilePath),
+    suite: suiteOf.get(testFilePath) ?? 'tests',
+    passed: result.numPassingTests,
+    failed: failuresOf(result),
+    failures: failuresIn(result),
     seconds: Math.round((perfStats.end - perfStats.start) / 1000),
     cpuSeconds: Math.round((cpu.get(testFilePath) ?? 0) / 1000),
   };
@@ -73,13 +77,11 @@ function failuresOf({ numFailingTests, testExecError }) {
 }
 
 /** Each failed test in one line, with the beginning of its reason: the whole one can be thousands of log lines. */
-function failuresIn({ testResults }) {
-  return testResults.flatMap(({ testFilePath, testResults: tests, testExecError }) => {
-    const file = relative(process.cwd(), testFilePath);
-    const failed = tests.filter(({ status }) => status === 'failed');
-    if (failed.length === 0 && testExecError) return [`${file}: ${beginningOf(testExecError.message)}`];
-    return failed.map(({ fullName, failureMessages }) => `${file}: ${fullName}: ${beginningOf(failureMessages[0])}`);
-  });
+function failuresIn({ testFilePath, testResults: tests, testExecError }) {
+  const file = relative(process.cwd(), testFilePath);
+  const failed = tests.filter(({ status }) => status === 'failed');
+  if (failed.length === 0 && testExecError) return [`${file}: ${beginningOf(testExecError.message)}`];
+  return failed.map(({ fullName, failureMessages }) => `${file}: ${fullName}: ${beginningOf(failureMessages[0])}`);
 }
 
 function beginningOf(reason = '') {

@@ -65,7 +65,8 @@ it('a broker that hangs: a request and `close` of a worker end within their limi
   await broker.pause();
   const asked = expect(asking.step(step())).rejects.toMatchObject({
     code: 'unreachable',
-    message: expect.stringContaining('the Kafka brokers have not confirmed the message') as unknown,
+    // On a slow machine a try may have ended before: then its error is the last problem.
+    message: expect.stringMatching(/the Kafka brokers (have not confirmed the message|cannot be used: )/) as unknown,
   });
   expect(await msOf(asked)).toBeLessThan(answerWithinMs + slackMs);
   // It has never connected, and tries.
