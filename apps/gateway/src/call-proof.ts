@@ -7,9 +7,9 @@ import {
   grantStream,
   isCallId,
   isReadable,
+  isRecordedInClear,
   passkeysStream,
   policyStream,
-  secretPointers,
   toLogEvent,
   toolCallStream,
   upcast,
@@ -127,12 +127,10 @@ function headOf(event: ProvenEvent | undefined): { readonly stream: string; read
   return event === undefined ? { stream: '', type: '' } : (JSON.parse(event.entry) as { stream: string; type: string });
 }
 
-/** Returns whether sensitive values of the event are stored without a seal, or whether that cannot be told. */
+/** Returns whether hidden values of the event are stored without a seal, or whether that cannot be told. */
 function hasClearSecrets({ entry, body }: ProvenEvent): boolean {
   const event = toLogEvent({ ...(JSON.parse(entry) as RecordedEvent), position: 0, ...body });
-  if (!isReadable(event)) return true;
-  const { metadata } = event;
-  return metadata.sealed === undefined && secretPointers(upcast(event)).length > 0;
+  return !isReadable(event) || isRecordedInClear(event);
 }
 
 function verdictsOf(events: readonly RecordedEvent[]): readonly Verdict[] {

@@ -119,6 +119,15 @@ it('of an event whose sensitive values are not sealed it has the hash alone, unl
   expect(reads).toEqual([{ what: 'call', values: 'clear', callId }]);
 });
 
+it('has the hash alone of a request whose tool has a default for a hidden argument', async () => {
+  const toolSchema = { type: 'object', properties: { mark: { type: 'string', sensitive: true, default: 'hunter2' } } };
+  const { callId } = await api.pending({ toolSchema, arguments: {} });
+  const path = `/v1/audit/tool-calls/${callId}/proof`;
+  const { body } = await api.send<Proof>('GET', path, { as: 'auditor' });
+  expect(JSON.stringify(body)).not.toContain('hunter2');
+  expect(body.events.map((event) => event.body === null)).toEqual([true, false]);
+});
+
 it('a batch is proven with its members, and a grant up to its use', async () => {
   const calls = ['a', 'b'].map((toolCallId) => ({ toolCallId, toolName: 't', arguments: {}, needsApproval: true }));
   const { body: requested } = await api.send<{ calls: { callId: string; approval: { approvalId: string } }[] }>(
