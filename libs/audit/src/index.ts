@@ -38,6 +38,7 @@ export { parseWitnessPolicy } from './witness-policy.js';
 export type { ParsedPolicy, PolicyLog, PolicyWitness, WitnessPolicy } from './witness-policy.js';
 export { verifyConsistency, verifyInclusion } from './verify-proofs.js';
 export type { Consistency, Inclusion } from './verify-proofs.js';
+export { builtInPolicy, builtInPolicyVersion } from './legality/digests.js';
 export { createLegality } from './legality/legality.js';
 export type { Legality } from './legality/legality.js';
 export type { Illegal, JudgedEvent, Judgement, LegalityRule, Unproven } from './legality/judged-event.js';

@@ -1,20 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import {
-  canonicalBody,
-  canonicalForm,
-  digestOfBody,
-  firstRecordedAt,
-  formatEntry,
-  formatExported,
-} from '@countersign/audit';
+import { canonicalBody, digestOfBody, firstRecordedAt, formatEntry, formatExported } from '@countersign/audit';
 import type { Entry } from '@countersign/audit';
 import { isReadable, systemStreamPrefix, toLogEvent } from '@countersign/contracts';
 import type { LogEventView, StoredEvent } from '@countersign/contracts';
 import { csvHeader } from '@countersign/exports';
 import type { AppendFiles } from './append-files.js';
-import { bundleFiles, eventsFile, monthOf, policyFile, viewsFile } from './layout.js';
+import { bundleFiles, eventsFile, monthOf, viewsFile } from './layout.js';
 import type { TileFiles } from './tile-files.js';
+import { builtInPolicyData, policyIn } from './policies.js';
 import { csvOfView, isShown, viewOf } from './views.js';
 
 /** The counts of the events that were written. */
@@ -79,10 +73,14 @@ function writeView({ files, counts }: BundleTarget, recordedAt: string, view: Lo
 }
 
 function writePolicy(folder: string, data: object): void {
-  const { policyVersion, content } = data as { readonly policyVersion?: unknown; readonly content?: unknown };
-  const path = content === undefined || typeof policyVersion !== 'string' ? undefined : policyFile(policyVersion);
-  if (path === undefined) return;
-  const file = join(folder, path);
+  const policy = policyIn(data);
+  if (policy === undefined) return;
+  const file = join(folder, policy.path);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, canonicalForm(content));
+  writeFileSync(file, policy.text);
+}
+
+/** Writes the built-in policy of the tenant, which most logs have no event about. */
+export function writeBuiltInPolicy(folder: string, tenant: string): void {
+  writePolicy(folder, builtInPolicyData(tenant));
 }

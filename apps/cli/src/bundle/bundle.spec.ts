@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { formatVkey } from '@countersign/audit';
+import { builtInPolicyVersion, formatVkey } from '@countersign/audit';
 import { approvedStory, honestCheckpoint, strangerSigner, testSigner, versionOneLog } from '@countersign/audit/testing';
 import type { StoredEvent } from '@countersign/contracts';
 import fc from 'fast-check';
@@ -85,6 +85,24 @@ describe('a bundle', () => {
     const policies = Object.entries(manifest.files).filter(([path]) => path.startsWith('policies/'));
     expect(policies.length).toBeGreaterThan(0);
     for (const [path, { sha256 }] of policies) expect(path).toBe(`policies/${sha256}.json`);
+  });
+
+  it('has the built-in policy, which no event of the log has, and one without it is proven too', async () => {
+    const { events } = approvedStory();
+    const folder = fresh();
+    await exportTo(folder, { events, note: honestCheckpoint(events) });
+    const path = `policies/${builtInPolicyVersion('default').slice('sha256:'.length)}.json`;
+    expect(textOf(folder, path)).toBe('{"default":"allow","tenant":"default","version":1}');
+    const key = trust.slice(0, 2);
+    expect((await verified(folder, ...key)).code).toBe(0);
+    writeFileSync(join(folder, path), '{"default":"block","tenant":"default","version":1}');
+    rewriteManifest(folder);
+    expect((await verified(folder, ...key)).findings).toMatchObject([
+      { check: 'files', detail: expect.stringContaining(path) },
+    ]);
+    rmSync(join(folder, path));
+    rewriteManifest(folder);
+    expect((await verified(folder, ...key)).code).toBe(0);
   });
 
   it('is the same for the same log', async () => {

@@ -7,7 +7,7 @@ import type { SourceEvent } from '../audit/log-source.js';
 import { localError, usageError } from '../cli-error.js';
 import { openAppendFiles } from './append-files.js';
 import type { AppendFiles } from './append-files.js';
-import { writeCommitment, writeEvent } from './bundle-events.js';
+import { writeBuiltInPolicy, writeCommitment, writeEvent } from './bundle-events.js';
 import type { BundleCounts, BundleTarget } from './bundle-events.js';
 import { bundleFiles, bundleFormat, checkpointFile, keyChangesFile, tilesFile } from './layout.js';
 import type { Manifest, ManifestFile } from './layout.js';
@@ -55,6 +55,7 @@ export async function exportBundle(ports: ExportPorts): Promise<Manifest | undef
   } finally {
     files.close();
   }
+  writeBuiltInPolicy(folder, state.plan.tenant);
   const facts = factsOf(ports, state.plan, tiles, counts);
   let rows = 0;
   for (const month of counts.months) {

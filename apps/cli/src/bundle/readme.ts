@@ -31,7 +31,7 @@ the log is proven, 3 when nothing from outside vouches for it, 1 when something 
 | \`system.ndjson\` | those of them that say who configured what and who looked |
 | \`views/<month>.ndjson\` | the same events as people read them, with secret values masked |
 | \`views/<month>.csv\`, \`.parquet\` | the views as a table; \`columns.csv\` explains each column |
-| \`policies/<digest>.json\` | each policy that was in force; its name is its SHA-256 |
+| \`policies/<digest>.json\` | the built-in policy and each policy that was in force; its name is its SHA-256 |
 | \`checkpoints/<epoch>.txt\` | the newest signed checkpoint of each epoch |
 | \`tiles/\` | the tree, a log of C2SP's tlog-tiles, for programs of others |
 

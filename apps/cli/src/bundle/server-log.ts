@@ -21,11 +21,19 @@ export interface ServerLog {
  */
 const pageEvents = 2_560;
 
+/** What is read of a server's log. */
+export interface ServerLogOptions {
+  readonly tenant?: string;
+  readonly values: 'stored' | 'clear';
+  /** Up to the newest checkpoint, also without the quorum of witnesses. Default: false. */
+  readonly pending?: boolean;
+}
+
 /** Reads what a bundle of the token's tenant will hold: the events of the newest checkpoint. @throws CliError */
 export async function readServerLog(
   client: LedgerClient,
   signal: AbortSignal,
-  { tenant: named, values }: { readonly tenant?: string; readonly values: 'stored' | 'clear' },
+  { tenant: named, values, pending }: ServerLogOptions,
 ): Promise<ServerLog> {
   if (values === 'clear') {
     throw usageError('A server does not send the stored form in clear.', 'Export the data folder with --values clear.');
@@ -34,7 +42,7 @@ export async function readServerLog(
   if (named !== undefined && named !== tenant) {
     throw usageError(`The token is of the tenant "${tenant}".`, 'Leave --tenant out, or give another token.');
   }
-  const { status, text } = await client.look('/v1/log/checkpoint');
+  const { status, text } = await client.look(`/v1/log/checkpoint${pending === true ? '?pending=true' : ''}`);
   const notes = status === 200 ? [text] : [];
   const changed = await client.look('/v1/log/key-changes');
   const keyChanges = changed.status === 200 ? textLines(Buffer.from(changed.text)) : [];

@@ -18,6 +18,7 @@ export function addAuditExport(audit: Command, runner: Runner): void {
         .choices(['stored', 'clear'])
         .default('stored'),
     )
+    .option('--pending', 'end with the newest checkpoint, also without the quorum of witnesses')
     .addHelpText(
       'after',
       `

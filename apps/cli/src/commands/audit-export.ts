@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isOfTenant, readAnchors } from '@countersign/audit';
+import type { Anchor } from '@countersign/audit';
 import { printable } from '@countersign/text';
 import { createProgress } from '../audit/progress.js';
 import type { Progress } from '../audit/progress.js';
@@ -23,6 +24,8 @@ export interface ExportOptions {
   readonly output: string;
   readonly tenant?: string;
   readonly values: 'stored' | 'clear';
+  /** End with the newest checkpoint, also without the quorum of witnesses. */
+  readonly pending?: boolean;
 }
 
 /** `countersign audit export`: writes a bundle from a data folder, or from a server as its auditor. */
@@ -39,7 +42,7 @@ export async function exportLog(
   const source =
     'client' in invocation
       ? await openServer(invocation, options)
-      : openLog(resolve(named ?? output.terminal.env['COUNTERSIGN_DATA'] ?? './data'), options);
+      : openLog(resolve(named ?? output.terminal.env['COUNTERSIGN_DATA'] ?? './data'), options, output);
   const progress = createPartProgress(output);
   try {
     const folder = isZip ? `${target}.partial` : target;
@@ -68,7 +71,7 @@ async function openServer({ client, terminal }: Invocation, options: ExportOptio
   return { plan: () => plan, eventsAfter, close: () => undefined };
 }
 
-function openLog(folder: string, options: ExportOptions): ExportSource {
+function openLog(folder: string, options: ExportOptions, output: Output): ExportSource {
   if (!existsSync(join(folder, 'events.db'))) {
     throw usageError(
       `There is no log in ${folder}.`,
@@ -76,7 +79,7 @@ function openLog(folder: string, options: ExportOptions): ExportSource {
     );
   }
   const data = openDataFolder(folder);
-  return { plan: () => planOf(data, options), eventsAfter: data.eventsAfter, close: data.close };
+  return { plan: () => planOf(data, options, output), eventsAfter: data.eventsAfter, close: data.close };
 }
 
 interface Export {
@@ -99,8 +102,22 @@ function portsOf({ source, folder, verifier, output, progress }: Export): Export
   };
 }
 
-function planOf(source: DataFolder, { tenant: named, values }: ExportOptions): BundlePlan {
-  const tenants = source.tenants();
+function planOf(source: DataFolder, { tenant: named, values, pending }: ExportOptions, output: Output): BundlePlan {
+  const tenant = tenantOf(source.tenants(), named);
+  const kept = anchorsIn(source.keptNotes(tenant)).filter(({ anchor }) => isOfTenant(anchor, tenant));
+  const notes = pending === true ? newestOfEach(kept) : newestOfEach(withoutPending(kept, output));
+  return {
+    tenant,
+    values,
+    size: notes[0]?.anchor.size ?? null,
+    head: source.total,
+    notes: notes.map(({ note }) => note),
+    keyChanges: source.keyChanges(tenant),
+  };
+}
+
+/** The tenant whose log is exported. @throws CliError where it must be named, or has no event */
+function tenantOf(tenants: readonly string[], named: string | undefined): string {
   const tenant = named ?? tenants[0] ?? 'default';
   if (named === undefined && tenants.length > 1) {
     throw usageError(
@@ -111,17 +128,30 @@ function planOf(source: DataFolder, { tenant: named, values }: ExportOptions): B
   if (tenants.length > 0 && !tenants.includes(tenant)) {
     throw usageError(`The log has no event of the tenant "${tenant}".`, 'Name another --tenant.');
   }
-  const kept = anchorsIn(source.keptNotes(tenant)).filter(({ anchor }) => isOfTenant(anchor, tenant));
-  // A bundle has one checkpoint of each epoch, the newest.
-  const notes = kept.filter((one, at) => kept.findIndex(({ anchor }) => anchor.epoch === one.anchor.epoch) === at);
-  return {
-    tenant,
-    values,
-    size: notes[0]?.anchor.size ?? null,
-    head: source.total,
-    notes: notes.map(({ note }) => note),
-    keyChanges: source.keyChanges(tenant),
-  };
+  return tenant;
+}
+
+interface KeptNote {
+  readonly anchor: Anchor;
+  readonly note: string;
+}
+
+/** A bundle has one checkpoint of each epoch. */
+function newestOfEach(kept: readonly KeptNote[]): readonly KeptNote[] {
+  return kept.filter((one, at) => kept.findIndex(({ anchor }) => anchor.epoch === one.anchor.epoch) === at);
+}
+
+/** Leaves out the newest checkpoint where one before it, of the same epoch, has the quorum of the witnesses. */
+function withoutPending(kept: readonly KeptNote[], output: Output): readonly KeptNote[] {
+  const [newest, ...others] = kept;
+  const cosigned = others.find(({ anchor }) => anchor.origin === newest?.anchor.origin);
+  if (newest === undefined || cosigned === undefined) return kept;
+  const later = newest.anchor.size - cosigned.anchor.size;
+  output.note(
+    `The bundle ends with the newest checkpoint that has the quorum of the witnesses. ` +
+      `The newest one of all has ${String(later)} more events: --pending takes it.`,
+  );
+  return others;
 }
 
 function anchorsIn(notes: readonly string[]) {

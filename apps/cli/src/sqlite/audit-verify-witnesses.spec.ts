@@ -64,10 +64,10 @@ function keep(newest: string, withCosignature: string): void {
   kept.close();
 }
 
-async function verified() {
+async function verified(source = folder) {
   const policy = join(folder, 'policy');
   writeFileSync(policy, `log ${formatVkey(testSigner.key)}\nwitness w ${formatVkey(witness)}\nquorum w\n`);
-  return run('audit', 'verify', folder, '--policy', policy);
+  return run('audit', 'verify', source, '--policy', policy);
 }
 
 it('the cosignatures that are kept with a log count, of the newest checkpoint and of one before it', async () => {
@@ -90,4 +90,17 @@ it('a kept checkpoint of another log is found, also where only its cosignatures 
   const other = events.map((event) => ({ ...event, recordedAt: '2020-01-01T00:00:00.000Z' }));
   keep(honestCheckpoint(events), cosigned(honestCheckpoint(other)));
   expect((await verified()).code).toBe(1);
+});
+
+it('a bundle ends with the newest checkpoint that has the quorum, unless the newest of all is wanted', async () => {
+  const events = await record();
+  keep(honestCheckpoint(events), cosigned(honestCheckpoint(events.slice(0, -2))));
+  const [bundle, pending] = [join(folder, 'bundle'), join(folder, 'pending')];
+  const made = await run('audit', 'export', folder, '-o', bundle);
+  expect([made.code, made.err]).toEqual([0, expect.stringContaining('The newest one of all has 2 more events')]);
+  expect((await verified(bundle)).code).toBe(0);
+  expect((await run('audit', 'export', folder, '-o', pending, '--pending')).out).toContain(
+    `${String(events.length)} events`,
+  );
+  expect((await verified(pending)).code).toBe(1);
 });

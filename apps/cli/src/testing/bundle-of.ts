@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readAnchors } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
@@ -51,6 +51,7 @@ function sizeOf(note: string | undefined): number | null {
 export function rewriteManifest(folder: string, change: (manifest: Manifest) => Manifest = (same) => same): void {
   const file = join(folder, 'manifest.json');
   const manifest = JSON.parse(readFileSync(file, 'utf8')) as Manifest;
-  const files = Object.fromEntries(Object.keys(manifest.files).map((path) => [path, hashFile(join(folder, path))]));
+  const paths = Object.keys(manifest.files).filter((path) => existsSync(join(folder, path)));
+  const files = Object.fromEntries(paths.map((path) => [path, hashFile(join(folder, path))]));
   writeFileSync(file, `${JSON.stringify(change({ ...manifest, files }), null, 1)}\n`);
 }

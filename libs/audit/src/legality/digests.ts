@@ -6,9 +6,20 @@ export function digestOf(value: unknown): string {
   return `sha256:${hash('sha256', canonicalForm(value), 'hex')}`;
 }
 
-/** The version of the built-in policy. A log without a policy file has no event with it, and it is the same in every version. */
+/** The built-in policy. A log without a policy file has no event with it, and it is the same in every version. */
+export function builtInPolicy(tenant: string): BuiltInPolicy {
+  return { version: 1, tenant, default: 'allow' };
+}
+
+interface BuiltInPolicy {
+  readonly version: 1;
+  readonly tenant: string;
+  readonly default: 'allow';
+}
+
+/** The version of the built-in policy. */
 export function builtInPolicyVersion(tenant: string): string {
-  return digestOf({ version: 1, tenant, default: 'allow' });
+  return digestOf(builtInPolicy(tenant));
 }
 
 /** The members that an action digest covers besides the arguments and their salt. */

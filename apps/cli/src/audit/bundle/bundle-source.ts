@@ -61,7 +61,7 @@ function unprovenOf(views: number): readonly string[] {
 
 function* eventsOf(folder: string, manifest: Manifest, state: { unproven: number }): Iterable<SourceEvent> {
   const files = openBundleFiles(folder, manifest, firstIndexOf);
-  const [copies, views] = [compareCopies(files), compareViews(files)];
+  const [copies, views] = [compareCopies(files, manifest), compareViews(files)];
   const facts = compareFacts(folder, manifest);
   let index = 0;
   for (const read of linesOf(files, manifest)) {

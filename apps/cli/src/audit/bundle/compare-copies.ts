@@ -1,9 +1,12 @@
-import { canonicalForm, formatTilePath } from '@countersign/audit';
+import { formatTilePath } from '@countersign/audit';
 import type { Entry, Hash } from '@countersign/audit';
 import { systemStreamPrefix } from '@countersign/contracts';
 import type { StoredEvent } from '@countersign/contracts';
 import { createTiles } from '../../bundle/tile-files.js';
-import { bundleFiles, policyFile, tilesFile } from '../../bundle/layout.js';
+import { bundleFiles, tilesFile } from '../../bundle/layout.js';
+import type { Manifest } from '../../bundle/layout.js';
+import { builtInPolicyData, policyIn } from '../../bundle/policies.js';
+import type { PolicyFile } from '../../bundle/policies.js';
 import type { Damage } from '../log-source.js';
 import type { BundleFiles } from './bundle-files.js';
 
@@ -26,7 +29,7 @@ export interface Copied {
   readonly line: string;
 }
 
-export function compareCopies(files: BundleFiles): ComparedCopies {
+export function compareCopies(files: BundleFiles, manifest: Manifest): ComparedCopies {
   const system = files.open(bundleFiles.system);
   const policies = new Set<string>();
   let [damage, isSystemWhole]: [Damage[], boolean] = [[], true];
@@ -54,21 +57,22 @@ export function compareCopies(files: BundleFiles): ComparedCopies {
       const policy = policyOf(stored);
       if (policy !== undefined && !policies.has(policy.path)) {
         policies.add(policy.path);
-        if (!files.isExactly(policy.path, policy.bytes)) about(index, policy.path);
+        if (!files.isExactly(policy.path, Buffer.from(policy.text))) about(index, policy.path);
       }
       return damage.length === 0 ? damage : taken();
     },
     end: () => {
       tiles.end();
       if (system === undefined || (isSystemWhole && system.next() !== undefined)) about(0, bundleFiles.system);
+      const builtIn = policyIn(builtInPolicyData(manifest.tenant));
+      // A bundle of an earlier version does not have it.
+      const hasBuiltIn = builtIn !== undefined && Object.hasOwn(manifest.files, builtIn.path);
+      if (hasBuiltIn && !files.isExactly(builtIn.path, Buffer.from(builtIn.text))) about(0, builtIn.path);
       return [...taken(), ...(system?.end() ?? [])];
     },
   };
 }
 
-function policyOf(stored: StoredEvent | undefined) {
-  if (stored === undefined || typeof stored.data !== 'object' || stored.data === null) return undefined;
-  const { policyVersion, content } = stored.data as Readonly<Record<string, unknown>>;
-  const path = content === undefined || typeof policyVersion !== 'string' ? undefined : policyFile(policyVersion);
-  return path === undefined ? undefined : { path, bytes: Buffer.from(canonicalForm(content)) };
+function policyOf(stored: StoredEvent | undefined): PolicyFile | undefined {
+  return stored === undefined ? undefined : policyIn(stored.data);
 }
