@@ -7,7 +7,13 @@ export function canonicalForm(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? JSON.stringify(value) : undefined;
   if (typeof value === 'string') return value.isWellFormed() ? JSON.stringify(value) : undefined;
   if (Array.isArray(value)) return joined(value.map(canonicalForm), '[', ']');
-  return typeof value === 'object' ? formOfObject(value as Readonly<Record<string, unknown>>) : undefined;
+  return typeof value === 'object' && isPlain(value) ? formOfObject(value) : undefined;
+}
+
+/** Attack: arguments in a Map, which has no members of its own, look like none. An object of another realm is plain too. */
+function isPlain(value: object): value is Readonly<Record<string, unknown>> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function formOfObject(members: Readonly<Record<string, unknown>>): string | undefined {

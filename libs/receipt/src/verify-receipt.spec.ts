@@ -1,4 +1,4 @@
-import { generateKeyPairSync, sign } from 'node:crypto';
+import { generateKeyPairSync, hash, sign } from 'node:crypto';
 import { canonicalForm } from './canonical.js';
 import { createKeySet } from './key-set.js';
 import { createUsedJtis } from './used-jtis.js';
@@ -13,6 +13,9 @@ const nowMs = 1_800_000_000_000;
 const hourSeconds = 3600;
 
 const ours = '{"alg":"EdDSA","kid":"k1","typ":"countersign-receipt+jwt"}';
+
+/** Of `{ arguments: {}, nonce: 'n' }`. */
+const noArguments = `sha256:${hash('sha256', '{"arguments":{},"nonce":"n"}')}`;
 
 async function signed(more: Readonly<Record<string, unknown>> = {}, header = ours): Promise<string> {
   const claims = {
@@ -57,6 +60,10 @@ it.each<[string, Readonly<Record<string, unknown>>, Partial<VerifyOptions>]>([
   ['expired', { iat: nowMs / 1000 - 24 * hourSeconds }, {}],
   ['wrong-arguments', {}, { arguments: { ...args, more: 1 } }],
   ['wrong-arguments', {}, { arguments: { to: '\ud800', amount: 5 } }],
+  ['valid', { argumentsHash: noArguments }, { arguments: undefined }],
+  ['valid', { argumentsHash: noArguments }, { arguments: Object.create(null) as unknown }],
+  ['wrong-arguments', { argumentsHash: noArguments }, { arguments: null }],
+  ['wrong-arguments', { argumentsHash: noArguments }, { arguments: new Map([['amount', 500]]) }],
   ['unknown-key', {}, { keys: [{ ...key, kid: 'k2' }] }],
   ['unknown-key', {}, { keys: [{ ...key, crv: 'X25519' }] }],
   ['bad-signature', {}, { keys: [{ ...key, x: 'A'.repeat(43) }] }],

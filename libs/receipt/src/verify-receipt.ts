@@ -190,9 +190,12 @@ async function notRunning(receipt: string, introspection: Introspection | undefi
   }
 }
 
-/** The hash of arguments with the nonce of a receipt; undefined for arguments that JSON does not have. */
+/**
+ * The hash of arguments with the nonce of a receipt; undefined for arguments that JSON does not have. A request without arguments has
+ * those of `{}`.
+ */
 export async function receiptArgumentsHash(nonce: string, args: unknown): Promise<string | undefined> {
-  const form = canonicalForm({ arguments: args ?? {}, nonce });
+  const form = canonicalForm({ arguments: args === undefined ? {} : args, nonce });
   if (form === undefined) return undefined;
   const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(form)));
   return `sha256:${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
