@@ -19,6 +19,8 @@ const dispatchers = [1, 2].map((version) => Symbol.for(`undici.globalDispatcher.
 const closingMsMax = 5_000;
 /** A heap that is larger holds mostly what earlier specs have loaded. */
 const heapBytesMax = 450_000_000;
+/** After a collection it holds Jest, the shared packages, compiled code and the last spec: about 150 MB. */
+const heapBytesKept = 300_000_000;
 /** A limit of a test finds what hangs. In CI all suites share the processors, and the machine may be slow. */
 const patience = process.env.CI ? 3 : 1;
 
@@ -86,12 +88,19 @@ export default class extends TestEnvironment {
 }
 
 /**
- * Frees what the specs before have loaded. V8's usual collections keep it (about 3 MB for each spec), and the alternative, a new worker,
- * has to load and compile all of Jest and of the shared packages again.
+ * Frees what the specs before have loaded. V8's collections of its own accord keep it (about 3 MB for each spec), and the alternative, a
+ * new worker, has to load and compile all of Jest and of the shared packages again. V8's last resort is three collections or more, so it is
+ * for what the first one leaves.
  */
 function collectAll() {
-  if (process.memoryUsage().heapUsed < heapBytesMax) return;
+  if (heapBytes() < heapBytesMax) return;
+  globalThis.gc?.({ type: 'major', execution: 'sync' });
+  if (heapBytes() < heapBytesKept) return;
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+}
+
+function heapBytes() {
+  return process.memoryUsage().heapUsed;
 }
 
 /**
