@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { startInPty } from './cli/pty.js';
@@ -291,5 +291,15 @@ describe('the inbox on a terminal', () => {
     await inbox.press('\r', 'q');
     expect(await inbox.ended).toBe(0);
     expect(inbox.written()).toContain('\u001b[?1049l');
+  });
+});
+
+describe('the bundle that it runs', () => {
+  it('does not load the HTTP client of Node with the members of node:http', () => {
+    const bundle = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'bundle');
+    const files = globSync('*.js', { cwd: bundle });
+    expect(files).toContain('main.js');
+    const importing = files.filter((file) => /from "(?:node:)?http"/.test(readFileSync(join(bundle, file), 'utf8')));
+    expect(importing).toEqual([]);
   });
 });
