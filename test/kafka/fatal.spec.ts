@@ -52,7 +52,7 @@ describe('a reason to end the process', () => {
   });
 
   it('is not one that has nothing to receive, nor one whose handlers are slow', async () => {
-    const kafka = await open({ stallAfterMs: 2_500 });
+    const kafka = await open({ stallAfterMs: 8_000 });
     const topic = kafka.topics.names.events;
     const started: string[] = [];
     let finish = (): void => undefined;
@@ -66,7 +66,7 @@ describe('a reason to end the process', () => {
     await kafka.publisher.publish(topic, inTurns(1, 10));
     await eventually(() => expect(started).toEqual(['k0.1']));
     // Longer than the session of a silent member, and several times as long as a stall takes.
-    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    await new Promise((resolve) => setTimeout(resolve, 20_000));
     finish();
     await eventually(() => expect(started).toHaveLength(10));
     // A removed member could commit only after it has handled all of them again.

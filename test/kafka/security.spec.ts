@@ -186,8 +186,8 @@ describe('a wrong connection setting', () => {
   });
 
   it.each([
-    ['no TLS where it is wanted', () => ({ ssl: false }), 14_000, /Closed connection[^]*kafka\.ssl/],
-    ['a group that it may not read', () => ({ sasl: broker.userOf('operator') }), 6_000, /Read the groups <prefix>/],
+    ['no TLS where it is wanted', () => ({ ssl: false }), 20_000, /Closed connection[^]*kafka\.ssl/],
+    ['a group that it may not read', () => ({ sasl: broker.userOf('operator') }), 20_000, /Read the groups <prefix>/],
   ])('is told to the author of an agent when patience is over: %s', async (_, wrong, patienceMs, why) => {
     const message = expect.stringMatching(why) as unknown;
     await expect(stepOf(wrong(), patienceMs)).rejects.toMatchObject({ code: 'unreachable', message });

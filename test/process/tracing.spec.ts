@@ -25,9 +25,8 @@ test('a stop ends well and in time although the collector never answers', async 
   const body = { runId: 'run-1', calls };
   const requested = await http.send({ method: 'POST', path: '/v1/tool-calls', token: tokens.agent, body });
   expect(requested.status).toBe(201);
-  const begun = performance.now();
-  const { code } = await server().stop();
-  expect({ code, isInTime: performance.now() - begun < 8_000 }).toEqual({ code: 0, isInTime: true });
+  // After 10 s the process ends by force, with 1.
+  expect(await server().stop()).toEqual({ code: 0, signal: null });
   expect(server().output()).toContain('the last spans may be lost');
   await collector.close();
   http.close();

@@ -141,7 +141,7 @@ test('approved calls run side by side, and nothing polls meanwhile', async () =>
     execute: async () => {
       running.most = Math.max(running.most, (running.now += 1));
       // Each waits for the others, at most for their time limit.
-      for (let waits = 0; running.most < 4 && waits < 1000; waits += 1) await sleep(10);
+      for (let waits = 0; running.most < 4 && waits < 10_000; waits += 1) await sleep(10);
       running.now -= 1;
     },
   });
@@ -262,7 +262,7 @@ test('an outcome for which the server was away is recorded when it is back, also
     },
   });
   const worker = workerOf([slow], { leaseMs: 1000 });
-  const { state } = await worker.step({ runId: 'r', toolCalls: [call('c1', 'slow', {})] }, { timeoutMs: 3000 });
+  const { state } = await worker.step({ runId: 'r', toolCalls: [call('c1', 'slow', {})] }, { timeoutMs: 15_000 });
   expect(runs).toBe(1);
   await kill();
   await sleep(1500);

@@ -16,7 +16,7 @@ it('records every acknowledged append once while the server is killed again and 
   const [folder, port] = [temporaryFolder(), await freePort()];
   let server = await startServerProcess({ folder, port });
   onCleanup(() => server.stop());
-  const timeouts = { appendMs: 2000, readMs: 2000 };
+  const timeouts = { appendMs: 2_000, readMs: 100_000 };
   const url = server.url.replace(/^esdb/, scheme);
   const [log, clock, connect] = [createSilentLog(), systemClock, await connectOf(url)];
   const store = openEventStoreDb({ url, connect, log, clock, timeouts });
@@ -52,6 +52,6 @@ it('records every acknowledged append once while the server is killed again and 
   await Promise.all(writers);
   const recorded = (await store.readAll(0, 100_000)).map(({ eventId }) => eventId);
   expect(recorded.toSorted()).toEqual(written.toSorted());
-  for (let tries = 0; seen.length < recorded.length && tries < 3000; tries += 1) await delay(10);
+  for (let tries = 0; seen.length < recorded.length && tries < 15_000; tries += 1) await delay(10);
   expect(seen).toEqual(recorded);
 });

@@ -4,7 +4,7 @@ import type { LogEvent } from '@countersign/contracts';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import { secureStore } from '@countersign/event-store/eventstoredb';
 import { systemClock } from '@countersign/runtime';
-import { cleanUpAfterEach, openReadyStore, openStore, startSecuredServer, until } from './harness.js';
+import { cleanUpAfterEach, openReadyStore, openStore, patient, startSecuredServer, until } from './harness.js';
 
 cleanUpAfterEach();
 
@@ -20,7 +20,7 @@ async function world() {
 
 /** Why a store cannot read the log; `nothing` where it can. */
 async function whyNotRead(url: string): Promise<string> {
-  const { store } = openStore(url, { timeouts: { readMs: 5_000 } });
+  const { store } = openStore(url, patient);
   return store.readAll(0, 1).then(
     () => 'nothing',
     (error: unknown) => (error as Error).message,
@@ -49,7 +49,7 @@ describe('the service is told', () => {
 
   it('while it runs, and goes on by itself once the password is right again', async () => {
     const { server, url } = await world();
-    const { store } = await openReadyStore(url, { timeouts: { probeMs: 100, readMs: 5_000, appendMs: 5_000 } });
+    const { store } = await openReadyStore(url, { timeouts: { ...patient.timeouts, probeMs: 100 } });
     const seen: LogEvent[] = [];
     const errors: unknown[] = [];
     store.subscribe(0, { onEvents: (events) => void seen.push(...events), onError: (error) => errors.push(error) });
@@ -57,8 +57,7 @@ describe('the service is told', () => {
     await until(() => seen.length === 1, 'the first event');
     server.users.setPassword('countersign', 'another');
     server.wake();
-    await until(() => store.health().status !== 'ok', 'the refusal');
-    expect(store.health()).toMatchObject({ why: expect.stringContaining(wrongUser) });
+    await until(() => JSON.stringify(store.health()).includes(wrongUser), 'the refusal');
     server.users.setPassword('countersign', 'service-secret');
     await until(() => store.health().status === 'ok', 'the store');
     await store.append(sampleStream(), noStream, sampleEvents(1));

@@ -52,7 +52,7 @@ describe('a server that is frozen', () => {
     });
     const server = await startServer({ membership });
     const wedged: string[] = [];
-    const timeouts = { appendMs: 200, readMs: 200, wedgedMs: 100 };
+    const timeouts = { appendMs: 1_000, readMs: 1_000, wedgedMs: 100 };
     const { store, log } = await openReadyStore(server.url, { timeouts, onWedged: (why) => wedged.push(why) });
     await until(() => store.health().status === 'ok', 'its health');
     const before = log.entries.length;
@@ -92,7 +92,7 @@ describe('a connection that is broken without a word', () => {
     });
     const wedged: string[] = [];
     const url = `esdb://127.0.0.1:${String((proxy.address() as AddressInfo).port)}?tls=false`;
-    const timeouts = { appendMs: 1_000, readMs: 1_000, wedgedMs: 100 };
+    const timeouts = { appendMs: 5_000, readMs: 5_000, wedgedMs: 100 };
     const { store, log } = await openReadyStore(url, { timeouts, onWedged: (why) => wedged.push(why) });
     // Its end takes a while, and the new client is already in use.
     const subscription = store.subscribe(0, { onEvents: () => undefined, onError: () => undefined });

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { createDecidingClock, EventStoreUnavailableError, noStream } from '@countersign/event-store';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
-import { cleanUpAfterEach, openReadyStore, openStore, startServer, until } from './harness.js';
+import { cleanUpAfterEach, openReadyStore, openStore, patient, startServer, until } from './harness.js';
 
 cleanUpAfterEach();
 
@@ -13,7 +13,7 @@ describe("the clock of a store whose machine's clock differs", () => {
   it.each([minutesMs, -minutesMs])('knows without any append that the server is %d ms ahead', async (clockAheadMs) => {
     const server = await startServer();
     server.setFaults({ clockAheadMs });
-    const { store, log } = openStore(server.url);
+    const { store, log } = openStore(server.url, patient);
     await until(() => log.entries.some((entry) => entry.message === message), 'the warning');
     expect(Math.abs(store.clock.now() - Date.now() - clockAheadMs)).toBeLessThan(10_000);
     expect(Math.abs(store.clock.aheadMs() + clockAheadMs)).toBeLessThan(10_000);
@@ -29,7 +29,7 @@ describe("the clock of a store whose machine's clock differs", () => {
 
   it('is asked at once when an append was recorded at another time, and follows the server', async () => {
     const server = await startServer();
-    const { store, log } = await openReadyStore(server.url);
+    const { store, log } = await openReadyStore(server.url, patient);
     expect(store.clock.problem()).toBeUndefined();
     server.setFaults({ clockAheadMs: 15_000 });
     expect(await store.append(sampleStream(), noStream, sampleEvents(1))).toMatchObject({ status: 'committed' });
@@ -46,7 +46,7 @@ describe("the clock of a store whose machine's clock differs", () => {
     async (clockAheadMs) => {
       const server = await startServer();
       server.setFaults({ clockAheadMs, undated: true });
-      const { store } = openStore(server.url);
+      const { store } = openStore(server.url, patient);
       await until(() => store.clock.doubt() === undefined, 'the time');
       expect(Math.abs(store.clock.now() - Date.now() - clockAheadMs)).toBeLessThan(10_000);
       expect(store.clock.problem() === undefined).toBe(clockAheadMs === 0);
@@ -63,7 +63,7 @@ describe("the clock of a store whose machine's clock differs", () => {
   it('is not known, and the store not healthy, before the server has told its time', async () => {
     const server = await startServer();
     server.setFaults({ gossip: 'hang' });
-    const { store } = openStore(server.url);
+    const { store } = openStore(server.url, patient);
     await store.head();
     await delay(100);
     const why = 'the event store has not told its time yet';

@@ -91,7 +91,7 @@ describe('a subscription', () => {
 
   it('is tried again when it was confirmed and then brings nothing', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url, { timeouts: { silenceMs: 150 } });
+    const { store } = await openReadyStore(server.url, { timeouts: { ...patient.timeouts, silenceMs: 150 } });
     await store.append(sampleStream(), noStream, sampleEvents(1));
     server.setFaults({ subscriptions: 'silent', times: 1 });
     const watched = watch(store);
@@ -111,10 +111,11 @@ describe('a subscription', () => {
 
   it('stays while there is nothing to bring', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url, { timeouts: { silenceMs: 30 } });
+    const { store } = await openReadyStore(server.url, { timeouts: { ...patient.timeouts, silenceMs: 2_000 } });
     const watched = watch(store);
     await until(() => watched.caughtUp === 1, 'catching up');
-    await delay(200);
+    // Longer than the silence that starts another one.
+    await delay(5_000);
     expect(server.calls.filter((call) => call.endsWith('subscription'))).toHaveLength(1);
     expect(watched.caughtUp).toBe(1);
   });
