@@ -12,7 +12,7 @@ describe('a read', () => {
     'fails as unavailable within its time: %s',
     async (read) => {
       const server = await startServer();
-      const { store } = await openReadyStore(server.url);
+      const { store } = await openReadyStore(server.url, { timeouts: { appendMs: 20_000, readMs: 3_000 } });
       const stream = sampleStream();
       await store.append(stream, noStream, sampleEvents(3));
       server.setFaults({ read });

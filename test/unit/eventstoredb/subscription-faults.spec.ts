@@ -57,7 +57,7 @@ describe('a subscription', () => {
     const kept = openServerLog();
     onCleanUp(kept.close);
     let server = await startServer({ log: kept });
-    const { store } = await openReadyStore(server.url, { timeouts: { appendMs: 2000, readMs: 2000 } });
+    const { store } = await openReadyStore(server.url, { timeouts: { appendMs: 2_000, readMs: 100_000 } });
     const watched = watch(store);
     const over = new AbortController();
     const appending = (async () => {
