@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { copyFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { parseCheckpoint, parseNote, parseVkey, verifyNote } from '@countersign/audit';
+import { keyTypes, parseCheckpoint, parseNote, parseVkey, verifyNote } from '@countersign/audit';
 import { canonicalJson } from '@countersign/contracts';
 import type { JsonValue } from '@countersign/contracts';
 import { expect, test } from '@jest/globals';
@@ -54,8 +54,12 @@ async function keep(installed: Installation, vkey: string) {
   return parseCheckpoint(note.text)!;
 }
 
+/** The Ed25519 keys. Each has an ML-DSA-44 key after it. */
 async function vkeysOf(installed: Installation): Promise<readonly string[]> {
-  return (await runCli(installed, ['audit', 'keys'])).out.trimEnd().split('\n');
+  const vkeys = (await runCli(installed, ['audit', 'keys'])).out.trimEnd().split('\n');
+  const types = vkeys.map((vkey) => parseVkey(vkey)?.type);
+  expect(types).toEqual(types.map((_type, at) => (at % 2 === 0 ? keyTypes.ed25519 : keyTypes.mlDsaCosignature)));
+  return vkeys.filter((_vkey, at) => at % 2 === 0);
 }
 
 test('a checkpoint that an auditor keeps proves the log before it, and a log that was put back is named', async () => {

@@ -1,3 +1,4 @@
+import { keyTypes, parseVkey } from '@countersign/audit';
 import type { Actor } from '@countersign/commands';
 import { ProblemError } from '@countersign/shell';
 import { ok, refused } from './answer.js';
@@ -82,10 +83,15 @@ function signingAnswer(signing: CheckpointSigning): Answer {
   }
 }
 
-/** `GET /v1/log/vkey`. */
-export async function readVkeys(checkpoints: LogCheckpoints | undefined, { tenant }: Actor): Promise<Answer> {
+/** `GET /v1/log/vkey`. Outside verifiers of notes may know no key but Ed25519, so the others come when they are asked for. */
+export async function readVkeys(
+  checkpoints: LogCheckpoints | undefined,
+  { tenant }: Actor,
+  isAll = false,
+): Promise<Answer> {
   if (checkpoints === undefined) return notSupported();
-  const vkeys = await checkpoints.vkeys(tenant);
+  const known = await checkpoints.vkeys(tenant);
+  const vkeys = known.filter((vkey) => isAll || parseVkey(vkey)?.type !== keyTypes.mlDsaCosignature);
   return vkeys.length === 0 ? notFound(noEvents) : ok(vkeys.map((vkey) => `${vkey}\n`).join(''));
 }
 

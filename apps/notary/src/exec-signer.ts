@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { parseSignatureLine, parseVkey } from '@countersign/audit';
+import { keyTypes, parseSignatureLine, parseVkey } from '@countersign/audit';
 import type { NoteSignature, VerifierKey } from '@countersign/audit';
 import type { Clock } from '@countersign/runtime';
 import type { LogSigner } from './log-signer.js';
@@ -29,29 +29,44 @@ export function readSignerProgram(setting: string): SignerProgram['command'] | u
 
 /**
  * A signer that is a program, so that a key management service or a token can hold the key. With the key name as its last
- * argument it reads a text and prints a signature line of it; with the key name and `--vkey` it prints the public key.
+ * argument it reads a text and prints a signature line of it; with the key name and `--vkey` it prints the public key. An ML-DSA-44
+ * key may follow the Ed25519 key as a second line, and its signature line the first one.
  */
 export function createExecSigner({ command, clock, timeoutMs = timeoutMsDefault }: SignerProgram): LogSigner {
-  const keys = new Map<string, VerifierKey>();
+  const keys = new Map<string, readonly [VerifierKey, VerifierKey | undefined]>();
   const [program, ...first] = command;
   const run = (args: readonly string[], input: string): Promise<string> =>
     runProgram({ program, args: [...first, ...args], input, clock, timeoutMs });
+  const keysOf = async (keyName: string): Promise<readonly [VerifierKey, VerifierKey | undefined]> => {
+    const known = keys.get(keyName);
+    if (known !== undefined) return known;
+    const printed = linesOf(await run([keyName, '--vkey'], ''));
+    const [key, second] = printed.map(parseVkey).filter((one) => one?.name === keyName);
+    const isSecond = second === undefined || second.type === keyTypes.mlDsaCosignature;
+    if (key === undefined || !isSecond || printed.length !== (second === undefined ? 1 : 2)) {
+      throw new Error(`the signer printed no vkey of ${keyName}`);
+    }
+    const found = [key, second] as const;
+    keys.set(keyName, found);
+    return found;
+  };
   return {
-    keyOf: async (keyName) => {
-      const known = keys.get(keyName);
-      if (known !== undefined) return known;
-      const key = parseVkey((await run([keyName, '--vkey'], '')).trim());
-      if (key?.name !== keyName) throw new Error(`the signer printed no vkey of ${keyName}`);
-      keys.set(keyName, key);
-      return key;
-    },
+    keyOf: async (keyName) => (await keysOf(keyName))[0],
+    mlDsaKeyOf: async (keyName) => (await keysOf(keyName))[1],
     sign: async (keyName, text) => {
-      const lines = (await run([keyName], text)).split('\n').filter((line) => line.trim() !== '');
+      const lines = linesOf(await run([keyName], text));
       const signatures = lines.map(parseSignatureLine).filter((one): one is NoteSignature => one?.name === keyName);
       if (signatures.length === lines.length && lines.length > 0) return signatures;
       throw new Error(`the signer printed no signature line of ${keyName}`);
     },
   };
+}
+
+function linesOf(printed: string): readonly string[] {
+  return printed
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
 }
 
 interface Run {

@@ -1,4 +1,4 @@
-import { formatVkey, keyChangeOf, parseNote, parseVkey, readKeyChanges, verifyNote } from '@countersign/audit';
+import { formatVkey, keyChangeOf, parseNote, readKeyChanges, verifyNote } from '@countersign/audit';
 import type { ProofFileEvent } from '@countersign/audit';
 import { systemStream } from '@countersign/contracts';
 import type { NewEvent } from '@countersign/contracts';
@@ -144,8 +144,11 @@ describe('a planned change of the log key', () => {
     const [change] = readKeyChanges(notary.keyChanges('acme'));
     expect(change).toMatchObject({ origin, size: 4, before: await old.keyOf(origin), after: await next.keyOf(origin) });
     const vkeys = await notary.vkeys('acme');
-    expect(vkeys.map((vkey) => parseVkey(vkey))).toEqual([await next.keyOf(origin), await old.keyOf(origin)]);
-    expect(before).toEqual(vkeys.slice(1));
+    expect(vkeys).toEqual([...(await vkeysOf(next)), ...(await vkeysOf(old))]);
+    expect(before).toEqual(vkeys.slice(2));
+    expect(change?.mlDsa).toEqual({ before: await old.mlDsaKeyOf(origin), after: await next.mlDsaKeyOf(origin) });
+    expect(await signersOf(notary.newest('acme'))).toEqual(['old', 'next']);
+    expect(parseNote(notary.newest('acme')!)?.signatures).toHaveLength(4);
     await stop();
     const later = start(folder, log, next);
     await later.notary.sign('acme');
@@ -158,7 +161,7 @@ describe('a planned change of the log key', () => {
     ['the event is recorded twice over', 2],
   ])('goes on after a crash when %s and nothing is signed', async (_when, crashes) => {
     const { log, folder } = await signedLog();
-    const keys = { before: await vkeyOf(old), after: await vkeyOf(next) };
+    const keys = await keysOf(old, next);
     for (let crash = 0; crash < crashes; crash += 1) await recorder(log)('acme', keys);
     const { notary } = start(folder, log, next, old);
     expect(await signersOf(await rotated(notary))).toEqual(['old', 'next']);
@@ -167,7 +170,7 @@ describe('a planned change of the log key', () => {
 
   it('goes on with the old key when it is put back before anything is signed, and is done later', async () => {
     const { log, folder } = await signedLog();
-    await recorder(log)('acme', { before: await vkeyOf(old), after: await vkeyOf(next) });
+    await recorder(log)('acme', await keysOf(old, next));
     const back = start(folder, log, old);
     await back.notary.sign('acme');
     expect(await signersOf(back.notary.newest('acme'))).toEqual(['old']);
@@ -220,9 +223,33 @@ describe('a planned change of the log key', () => {
     await notary.sign('acme');
     expect(readKeyChanges(notary.keyChanges('acme')).map(({ size }) => size)).toEqual([4, 5, 6, 7]);
     expect(notary.health()).toEqual({ status: 'ok' });
-    expect((await notary.vkeys('acme')).map((vkey) => parseVkey(vkey))).toEqual([
-      ...[await next.keyOf(origin), await old.keyOf(origin), await third.keyOf(origin)],
-    ]);
+    const all = [await vkeysOf(next), await vkeysOf(old), await vkeysOf(third)];
+    expect(await notary.vkeys('acme')).toEqual(all.flat());
+  });
+
+  it('goes on from a log that Ed25519 alone signed, and from a key with ML-DSA-44 to one without it', async () => {
+    const alone = (signer: LogSigner): LogSigner => ({
+      keyOf: signer.keyOf,
+      mlDsaKeyOf: () => Promise.resolve(undefined),
+      sign: async (...given) => (await signer.sign(...given)).slice(0, 1),
+    });
+    const [log, folder] = [createSimulatedLog(), createFolder()];
+    await record(log, 3);
+    const first = start(folder, log, alone(old));
+    await first.notary.sign('acme');
+    const kept = parseNote(first.notary.newest('acme')!)!.signatures;
+    await first.stop();
+    await record(log, 1);
+    const second = start(folder, log, old);
+    await second.notary.sign('acme');
+    const both = parseNote(second.notary.newest('acme')!)!.signatures;
+    expect([kept.length, both.length]).toEqual([1, 2]);
+    await second.stop();
+    const { notary } = start(folder, log, alone(next), old);
+    await rotated(notary);
+    const [change] = readKeyChanges(notary.keyChanges('acme'));
+    expect(change?.mlDsa).toEqual({ before: await old.mlDsaKeyOf(origin), after: undefined });
+    expect(changesOf({ log })[0]?.data).toMatchObject({ mlDsa: { after: null } });
   });
 
   it('leaves a log alone that has no checkpoint of the old key', async () => {
@@ -267,6 +294,13 @@ describe('a planned change of the log key', () => {
   });
 });
 
-async function vkeyOf(signer: LogSigner): Promise<string> {
-  return formatVkey(await signer.keyOf(origin));
+async function vkeysOf(signer: LogSigner): Promise<readonly [string, string]> {
+  const [first, second] = [await signer.keyOf(origin), await signer.mlDsaKeyOf(origin)];
+  return [formatVkey(first), formatVkey(second!)];
+}
+
+/** What the event of a change says. */
+async function keysOf(before: LogSigner, after: LogSigner) {
+  const [[old, oldSecond], [next, nextSecond]] = [await vkeysOf(before), await vkeysOf(after)];
+  return { before: old, after: next, mlDsa: { before: oldSecond, after: nextSecond } };
 }

@@ -14,10 +14,15 @@ export interface KeyRotation {
   /** Signs with the key that signed until now. */
   readonly previous: LogSigner;
   /** Records `LogKeyChanged` in the tenant's log, unless it is the change that was recorded last. @throws as the store */
-  readonly record: (
-    tenant: string,
-    keys: { readonly before: string; readonly after: string },
-  ) => Promise<RecordedKeyChange>;
+  readonly record: (tenant: string, keys: ChangedKeys) => Promise<RecordedKeyChange>;
+}
+
+/** The vkeys of a change. */
+export interface ChangedKeys {
+  readonly before: string;
+  readonly after: string;
+  /** Of the ML-DSA-44 key that signed beside the old key, and of the one beside the new key; null: there is none. Absent: none did. */
+  readonly mlDsa?: { readonly before: string; readonly after: string | null };
 }
 
 /** Where the event of a change is. */
@@ -70,9 +75,7 @@ export interface Signed {
  */
 export async function rotateKey(origin: string, rotating: KeyRotating): Promise<Signed | undefined> {
   const { tenant, tree, store, signer, rotation, signWith } = rotating;
-  const [before, after] = [await rotation.previous.keyOf(origin), await signer.keyOf(origin)];
-  const keys = { before: formatVkey(before), after: formatVkey(after) };
-  const { stream, revision } = await rotation.record(tenant, keys);
+  const { stream, revision } = await rotation.record(tenant, await changedKeys(origin, rotation.previous, signer));
   crashPoint('notary.key-recorded');
   const size = tree.size();
   // The same two keys may have been changed before, and back. That event is not this one.
@@ -85,4 +88,12 @@ export async function rotateKey(origin: string, rotating: KeyRotating): Promise<
   if (keyChangeOf(proven) === undefined) throw new Error(`the change of the log key of ${origin} cannot be proven`);
   const vkeys = await rotating.vkeys();
   return { known, change: { epoch: known.epoch, size, proof: JSON.stringify(proven), vkeys } };
+}
+
+async function changedKeys(origin: string, previous: LogSigner, signer: LogSigner): Promise<ChangedKeys> {
+  const [before, after] = [await previous.keyOf(origin), await signer.keyOf(origin)];
+  const keys = { before: formatVkey(before), after: formatVkey(after) };
+  const [old, next] = [await previous.mlDsaKeyOf(origin), await signer.mlDsaKeyOf(origin)];
+  if (old === undefined) return keys;
+  return { ...keys, mlDsa: { before: formatVkey(old), after: next === undefined ? null : formatVkey(next) } };
 }

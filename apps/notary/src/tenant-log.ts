@@ -1,4 +1,4 @@
-import { formatCheckpoint, formatNote, formatOrigin, formatVkey, verifyNote } from '@countersign/audit';
+import { formatCheckpoint, formatNote, formatOrigin, formatVkey, keyTypes, verifyNote } from '@countersign/audit';
 import type { NoteSignature, VerifierKey } from '@countersign/audit';
 import type { EventStore } from '@countersign/event-store';
 import type { Clock } from '@countersign/runtime';
@@ -238,10 +238,10 @@ async function vkeysOf(
   state: KeyState | undefined,
 ): Promise<readonly string[]> {
   const current = rotation !== undefined && state === 'previous' ? rotation.previous : signer;
-  const keys = [await current.keyOf(formatOrigin({ base, tenant, epoch: epochs.epoch() }))];
+  const keys = await keysOf(current, formatOrigin({ base, tenant, epoch: epochs.epoch() }));
   for (const one of epochs.all().toSorted((a, b) => b.epoch - a.epoch)) {
-    const key = await current.keyOf(one.origin);
-    if (one.epoch !== epochs.epoch() && isSigned(one, key)) keys.push(key);
+    const ofEpoch = one.epoch === epochs.epoch() ? [] : await keysOf(current, one.origin);
+    keys.push(...ofEpoch.filter((key) => isSigned(one, key)));
   }
   return [...new Set([...keys.map(formatVkey), ...(checkpoints.keyChanges(tenant).at(-1)?.vkeys ?? [])])];
 }
@@ -270,15 +270,24 @@ async function signTree(
   const text = formatCheckpoint(checkpoint);
   const [keys, signatures] = [[] as VerifierKey[], [] as NoteSignature[]];
   for (const one of signers) {
-    const [key, lines] = [await one.keyOf(origin), await one.sign(origin, text)];
-    keys.push(key);
-    // A change of the key is proven by one line of each of the two, and by nothing else.
-    signatures.push(...lines.filter(({ id }) => signers.length === 1 || id === key.id));
+    const own = await keysOf(one, origin);
+    const lines = await one.sign(origin, text);
+    keys.push(...own);
+    // A change of the key is proven by one line of each key, and by nothing else.
+    signatures.push(...lines.filter(({ id }) => signers.length === 1 || own.some((key) => key.id === id)));
   }
   const note = { text, signatures };
-  if (verifyNote(note, keys).verified.length !== signers.length)
+  const { verified, refuted } = verifyNote(note, keys);
+  const byEd25519 = verified.filter(({ type }) => type === keyTypes.ed25519);
+  if (byEd25519.length !== signers.length || refuted.length > 0)
     throw new Error(`the signature under ${origin} is not one of its key: nothing is signed`);
   return { ...checkpoint, epoch, base, note: formatNote(note) };
+}
+
+/** The public keys of a signer under this name: Ed25519 first, then ML-DSA-44 where it has one. */
+async function keysOf(signer: LogSigner, keyName: string): Promise<VerifierKey[]> {
+  const second = await signer.mlDsaKeyOf(keyName);
+  return [await signer.keyOf(keyName), ...(second === undefined ? [] : [second])];
 }
 
 /** Why a checkpoint that the store has is not one of these notaries. `isFirst`: the origin may have been changed since. */

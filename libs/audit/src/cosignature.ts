@@ -18,7 +18,8 @@ export interface TimestampedSignature {
 const timeBytes = 8;
 const timeMax = 2n ** 63n - 1n;
 const ed25519Bytes = 32;
-const mlDsaKeyBytes = 1312;
+/** The bytes of a public ML-DSA-44 key. */
+export const mlDsaKeyBytes = 1312;
 /** The DER bytes of a SubjectPublicKeyInfo before the 32 bytes of an Ed25519 key. */
 const ed25519SpkiPrefix = Buffer.from('302a300506032b6570032100', 'hex');
 /** The same before the 1,312 bytes of an ML-DSA-44 key. */

@@ -19,7 +19,7 @@ export { formatExported, readExported } from './exported-event.js';
 export type { ExportedEvent } from './exported-event.js';
 export { emptyRoot, hashBytes, isSameHash, leafHash, nodeHash } from './hashes.js';
 export type { Hash } from './hashes.js';
-export { createEd25519Signer, deriveSeed, seedBytes } from './log-key.js';
+export { createEd25519Signer, createMlDsaSigner, deriveMlDsaSeed, deriveSeed, seedBytes } from './log-key.js';
 export { formatNote, formatSignatureLine, parseNote, parseSignatureLine, signNote, verifyNote } from './note.js';
 export type { NoteSignature, NoteSigner, NoteVerdict, SignedNote } from './note.js';
 export { encodeTenant, formatOrigin, parseOrigin } from './origin.js';

@@ -1,8 +1,11 @@
+import { hash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createEd25519Signer, deriveSeed } from './log-key.js';
+import { formatCheckpoint } from './checkpoint.js';
+import { createEd25519Signer, createMlDsaSigner, deriveMlDsaSeed, deriveSeed } from './log-key.js';
+import { signNote, verifyNote } from './note.js';
 import { encodeTenant, formatOrigin, parseOrigin } from './origin.js';
-import { formatVkey, isKeyName } from './verifier-key.js';
+import { formatVkey, isKeyName, keyTypes } from './verifier-key.js';
 
 describe('origin', () => {
   it('names log, tenant and epoch', () => {
@@ -45,5 +48,34 @@ describe('key of a tenant', () => {
   });
 });
 
+describe('ML-DSA-44 key of a tenant', () => {
+  const name = 'countersign.example/acme/1';
+  const seed = Uint8Array.from({ length: 32 }, (_, index) => index + 1);
+
+  it('is derived from the log key and the whole name', () => {
+    const { key } = createMlDsaSigner(name, deriveMlDsaSeed(seed, name))!;
+    expect({ type: key.type, length: key.key.length, digest: hash('sha256', formatVkey(key)) }).toEqual({
+      ...{ type: keyTypes.mlDsaCosignature, length: 1312, digest: goldenMlDsaDigest },
+    });
+  });
+
+  it('signs a checkpoint under its name, and nothing else', () => {
+    const signer = createMlDsaSigner(name, deriveMlDsaSeed(seed, name))!;
+    const root = new Uint8Array(32);
+    const text = formatCheckpoint({ origin: name, size: 5, root, extensions: [] });
+    const note = signNote(text, [signer]);
+    expect(verifyNote(note, [signer.key]).verified).toEqual([signer.key]);
+    const other = formatCheckpoint({ origin: name, size: 6, root, extensions: [] });
+    expect(verifyNote({ ...note, text: other }, [signer.key]).refuted).toEqual([signer.key]);
+    expect(verifyNote(signNote('a text\n', [signer]), [signer.key]).refuted).toEqual([signer.key]);
+  });
+
+  it('is not there for a name that its messages have no room for', () => {
+    expect(createMlDsaSigner('a'.repeat(255), seed)).toBeDefined();
+    expect(createMlDsaSigner('a'.repeat(256), seed)).toBeUndefined();
+  });
+});
+
+const goldenMlDsaDigest = '8d3277bd4664c36f7be67cff9c73787d38886faccdc8f2eb0ffd19a25005829f';
 const goldenSeed = '92b933363cec1642f1e83c69978253ec263c57886d701c638f2108a5d9ad5770';
 const goldenVkey = 'countersign.example/acme/1+8d33562e+AdSpgGNZx9Qh0jyAaRQwdxLjDXzM7mSFYJie8JaedLrc';

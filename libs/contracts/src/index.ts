@@ -142,6 +142,7 @@ export {
 } from './requests.js';
 export {
   checkpointQuerySchema,
+  vkeysQuerySchema,
   shownValuesQuerySchema,
   eventsQuerySchema,
   gatherLabels,

@@ -192,6 +192,13 @@ export const checkpointQuerySchema = z.strictObject({
     .meta({ description: 'The newest checkpoint, also without the quorum of the witnesses.' }),
 });
 
+/** `GET /v1/log/vkey`. */
+export const vkeysQuerySchema = z.strictObject({
+  all: booleanTextSchema
+    .optional()
+    .meta({ description: 'The ML-DSA-44 keys too, each after the Ed25519 key of its epoch.' }),
+});
+
 /** `GET /v1/events`. */
 export const eventsQuerySchema = z.strictObject({
   after: z

@@ -95,6 +95,8 @@ export const logKeyChangedSchema = z.strictObject({
   /** The vkeys of the two keys, under the origin of the log. */
   before: z.string(),
   after: z.string(),
+  /** The vkeys of the ML-DSA-44 keys beside them. Absent: none signed beside the old key. `after` is null where none signs beside the new one. */
+  mlDsa: z.exactOptional(z.strictObject({ before: z.string(), after: z.string().nullable() })),
   changedAt: timeSchema,
 });
 

@@ -26,7 +26,9 @@ export async function startOmniwitness(folder: string, vkeys: readonly string[])
   const key = verifierKey(name, keyTypes.cosignature, raw);
   const encoded = Buffer.concat([Buffer.of(keyTypes.ed25519), seed]).toString('base64');
   writeFileSync(join(folder, 'witness.key'), `PRIVATE+KEY+${name}+${key.id}+${encoded}`);
-  const logs = vkeys.map((vkey) => `  - Origin: ${parseVkey(vkey)!.name}\n    PublicKey: ${vkey}\n`);
+  // It reads no ML-DSA-44 keys.
+  const known = vkeys.filter((vkey) => parseVkey(vkey)?.type === keyTypes.ed25519);
+  const logs = known.map((vkey) => `  - Origin: ${parseVkey(vkey)!.name}\n    PublicKey: ${vkey}\n`);
   writeFileSync(join(folder, 'logs.yaml'), `Logs:\n${logs.join('')}`);
   const listen = `127.0.0.1:${String(await freePort())}`;
   const files = [`--private_key_path=${join(folder, 'witness.key')}`, `--additional_logs=${join(folder, 'logs.yaml')}`];

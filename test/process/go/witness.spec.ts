@@ -42,7 +42,7 @@ describeWithGo(() => {
     buildJudges(folder, 'countersign-judges', 'omniwitness');
     const aics = await installAicsTlog(folder);
     const { callId } = await requestOne(stage, { needsApproval: true });
-    const vkey = (await runCli(installed, ['audit', 'keys'])).out.trim();
+    const [vkey = ''] = (await runCli(installed, ['audit', 'keys'])).out.split('\n');
     writeFileSync(join(folder, 'key.txt'), vkey);
     const witness = await startOmniwitness(folder, [vkey]);
     writeFileSync(join(folder, 'trusted'), `log ${vkey}\n${readFileSync(witness.policy, 'utf8')}`);

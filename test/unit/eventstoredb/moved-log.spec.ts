@@ -74,7 +74,10 @@ async function checkpointsOf(store: EventStore, logKeyFile: string): Promise<rea
   });
   const signed = [await notary.sign('acme'), await notary.sign('zeta')];
   await notary.stop();
-  return signed;
+  // ML-DSA-44 signs with random bytes: the signatures of Ed25519 alone are the same again.
+  return signed.map((one) =>
+    one.status === 'signed' ? { ...one, note: one.note.split('\n').slice(0, 5).join('\n') } : one,
+  );
 }
 
 it.each([

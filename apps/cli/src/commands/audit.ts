@@ -49,7 +49,7 @@ function printCheckpoint(invocation: Invocation, note: string): void {
 
 /** `countersign audit keys`: prints the vkeys of the tenant, one a line. */
 export async function keys(invocation: Invocation): Promise<ExitCode> {
-  const text = await textOf(invocation, '/v1/log/vkey', { method: 'GET' });
+  const text = await textOf(invocation, '/v1/log/vkey?all=true', { method: 'GET' });
   invocation.printJson({ keys: text.split('\n').filter((line) => line !== '') });
   printText(invocation, text);
   return exitCodes.ok;

@@ -44,8 +44,9 @@ export class CheckpointsController {
 
   @Endpoint(routes.readVkeys)
   async vkeys(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
-    queryOf(routes.readVkeys, request);
-    this.#send(request, reply, await readVkeys(this.#http.ports.checkpoints, actorOf(request)));
+    const { all } = queryOf(routes.readVkeys, request);
+    const { checkpoints } = this.#http.ports;
+    this.#send(request, reply, await readVkeys(checkpoints, actorOf(request), all === 'true'));
   }
 
   @Endpoint(routes.readKeyChanges)

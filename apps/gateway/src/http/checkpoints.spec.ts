@@ -1,3 +1,4 @@
+import { createMlDsaSigner, formatVkey } from '@countersign/audit';
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { CheckpointSigning, LogCheckpoints, RewoundLog } from '../log-checkpoints.js';
@@ -7,6 +8,7 @@ import type { Api } from '../testing/api.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 
+const mlDsaVkey = formatVkey(createMlDsaSigner('origin', new Uint8Array(32))!.key);
 const signings: Readonly<Record<string, CheckpointSigning>> = {
   default: { status: 'signed', note: 'origin\n2\nroot\n\n\u2014 origin c2ln\n' },
   other: { status: 'rewound', why: 'log-rewound: the log is shorter' },
@@ -18,7 +20,7 @@ const checkpoints: LogCheckpoints = {
   rewound: (tenant) => (tenant === 'other' ? undefined : rewound),
   goOn: (tenant) => Promise.resolve(wentOn(tenant)),
   keyChanges: (tenant) => (tenant === 'default' ? ['{"index":4}'] : []),
-  vkeys: (tenant) => Promise.resolve(tenant === 'default' ? ['origin+1+key', 'older+2+key'] : []),
+  vkeys: (tenant) => Promise.resolve(tenant === 'default' ? ['origin+1+key', mlDsaVkey, 'older+2+key'] : []),
 };
 
 let rewound: RewoundLog | undefined;
@@ -56,6 +58,8 @@ it('a checkpoint and the keys are texts, byte for byte, for auditors of the tena
     body: expect.stringContaining('origin\n2\n'),
   });
   expect((await api.send('GET', '/v1/log/vkey', { as: 'auditor' })).body).toBe('origin+1+key\nolder+2+key\n');
+  const all = (await api.send<string>('GET', '/v1/log/vkey?all=true', { as: 'auditor' })).body.split('\n');
+  expect(all).toEqual(['origin+1+key', mlDsaVkey, 'older+2+key', '']);
   expect((await api.send('GET', '/v1/log/key-changes', { as: 'auditor' })).body).toBe('{"index":4}\n');
   expect(await api.send('GET', '/v1/log/key-changes', { as: 'admin' })).toMatchObject({ status: 403 });
   expect(await api.send('GET', '/v1/log/vkey', { as: 'admin' })).toMatchObject({ status: 403 });

@@ -1,4 +1,4 @@
-import { checkpointQuerySchema, continueLogSchema } from '@countersign/contracts';
+import { checkpointQuerySchema, continueLogSchema, vkeysQuerySchema } from '@countersign/contracts';
 import { defineRoute } from '../route.js';
 
 const checkpoint = {
@@ -60,6 +60,7 @@ export const checkpointRoutes = {
     tag: 'Events and audit',
     summary: "Read the public keys of the tenant's log, which verify its checkpoints",
     roles: ['auditor'],
+    query: vkeysQuerySchema,
     stream: 'text/plain',
     streamed: {
       description: 'One vkey of a C2SP signed note on each line, that of the present epoch first. Keep them elsewhere.',

@@ -155,7 +155,7 @@ it('serves the newest checkpoint with the quorum, and the newest one as pending;
   const notary = start(log, policyFile([one, other], 'any'));
   await notary.sign('acme');
   await until(() => sizeOf(notary.newest('acme')) === 5);
-  expect(lines(notary.newest('acme'))).toBe(2);
+  expect(lines(notary.newest('acme'))).toBe(3);
   const registry = createMetricsRegistry();
   createWitnessesMetrics(registry, notary);
   const secondsOf = async (name: string): Promise<number> =>
@@ -186,7 +186,7 @@ it('asks the witnesses of a changed file, and keeps the earlier ones while the f
   expect(notary.newest('acme')).toContain('one.example');
   policyFile([one, other], 'all');
   await until(() => notary.newest('acme')?.includes('other.example') === true);
-  expect(lines(notary.newest('acme'))).toBe(3);
+  expect(lines(notary.newest('acme'))).toBe(4);
   expect([notary.areWitnessesCurrent(), notary.witnessStates().length]).toEqual([true, 2]);
   other.instead = refuse;
   await record(log, 3);
@@ -236,14 +236,14 @@ it('keeps cosignatures over a restart, and goes on from the size that a witness 
   const file = policyFile([witness], 'all');
   const first = start(log, file);
   await first.sign('acme');
-  await until(() => lines(first.newest('acme')) === 2);
+  await until(() => lines(first.newest('acme')) === 3);
   await first.stop();
   closes.pop();
   const { asked } = witness;
   witness.instead = (_body, response) => void response.writeHead(503).end();
   const second = start(log, file);
   await until(() => witness.asked > asked);
-  expect([sizeOf(second.newest('acme')), lines(second.newest('acme'))]).toEqual([5, 2]);
+  expect([sizeOf(second.newest('acme')), lines(second.newest('acme'))]).toEqual([5, 3]);
   witness.instead = undefined;
   await record(log, 4);
   await second.sign('acme');

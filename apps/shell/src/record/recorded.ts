@@ -14,8 +14,11 @@ export interface Recorded {
   /** The lost end of the log, until a person acknowledges it; otherwise undefined. */
   readonly lostEnd: { readonly from: number; readonly to: number } | undefined;
   /** The change of the log key that was recorded last. */
-  readonly logKey: { readonly before: string; readonly after: string; readonly revision: number } | undefined;
+  readonly logKey: { readonly keys: ChangedKeys; readonly revision: number } | undefined;
 }
+
+/** The vkeys of a change of the log key. */
+export type ChangedKeys = Pick<Extract<SystemEvent, { type: 'LogKeyChanged' }>['data'], 'before' | 'after' | 'mlDsa'>;
 
 export const nothingRecorded: Recorded = {
   revision: -1,
@@ -56,8 +59,10 @@ export function afterEvent(before: Recorded, event: SystemEvent & { readonly rev
       const { from, to, by } = event.data;
       return { ...before, revision, lostEnd: by === undefined ? { from, to } : undefined };
     }
-    case 'LogKeyChanged':
-      return { ...before, revision, logKey: { before: event.data.before, after: event.data.after, revision } };
+    case 'LogKeyChanged': {
+      const { processId, changedAt, ...keys } = event.data;
+      return { ...before, revision, logKey: { keys, revision } };
+    }
     case 'ConfigurationRefused':
     case 'KeysRotated':
     case 'LogRestored':

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { systemStream } from '@countersign/contracts';
 import { EventStoreDamagedError, isStoreOutage } from '@countersign/event-store';
 import type { Log } from '@countersign/runtime';
 import type { ReadinessCheck } from '../http/health.js';
 import { commit } from '../process/commit.js';
 import { version } from '../process/version.js';
+import type { ChangedKeys } from './recorded.js';
 import { processTenant } from './system-log.js';
 import type { SystemEventBody, SystemLog } from './system-log.js';
 
@@ -90,13 +92,13 @@ async function recordOrNote(system: SystemLog, event: () => SystemEventBody): Pr
 export async function recordLogKey(
   system: SystemLog,
   tenant: string,
-  { before, after }: { readonly before: string; readonly after: string },
+  keys: ChangedKeys,
 ): Promise<{ readonly stream: string; readonly revision: number }> {
   for (;;) {
     const { logKey } = await system.recorded(tenant);
-    if (logKey?.before === before && logKey.after === after) {
+    if (logKey !== undefined && isDeepStrictEqual(logKey.keys, keys)) {
       return { stream: systemStream(tenant, system.processId), revision: logKey.revision };
     }
-    await system.record(tenant, { type: 'LogKeyChanged', data: { before, after, changedAt: system.now() } });
+    await system.record(tenant, { type: 'LogKeyChanged', data: { ...keys, changedAt: system.now() } });
   }
 }

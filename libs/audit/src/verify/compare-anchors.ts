@@ -3,7 +3,7 @@ import type { Hash } from '../hashes.js';
 import { createGrowingTree } from '../tree.js';
 import type { Anchor } from './anchors.js';
 import type { CheckName, Finding } from './findings.js';
-import { hasTrust, whyNoQuorum, whyNotByLog } from './trust.js';
+import { hasTrust, isUndecided, uncheckedSentences, whyNoQuorum, whyNotByLog } from './trust.js';
 import type { Trust } from './trust.js';
 
 /** A root of the tree as it was computed from the events. */
@@ -60,14 +60,14 @@ interface Agreed {
   readonly proven: number;
   /** The size of the largest one that a trusted key vouches for; -1: none. */
   readonly vouched: number;
-  /** Why the largest one without a quorum of witnesses does not count. */
-  readonly noQuorum: string;
+  /** Why the largest one without a quorum of witnesses does not count; undefined: no such one, or it cannot be checked here. */
+  readonly noQuorum: string | undefined;
 }
 
 /** Compares the computed tree with the checkpoints that the auditor kept and with those of the log. */
 export function compareAnchors(tree: ComparedTree): Compared {
   const findings: Finding[] = [];
-  let agreed: Agreed = { proven: 0, vouched: -1, noQuorum: '' };
+  let agreed: Agreed = { proven: 0, vouched: -1, noQuorum: undefined };
   for (const named of namedOf(tree)) {
     const found = compareAnchor(named, tree, agreed);
     findings.push(...found.findings);
@@ -76,9 +76,9 @@ export function compareAnchors(tree: ComparedTree): Compared {
   if (findings.length === 0 && tree.firstDifference !== -1) {
     findings.push(about('tree', tree.firstDifference, 'the tree that is kept with the log has another leaf here'));
   }
-  const { vouched } = agreed;
-  if (findings.length === 0 && vouched === -1 && tree.policy !== undefined && namedOf(tree).length > 0) {
-    findings.push(about('signature', 0, `no checkpoint has the cosignatures of the policy: ${agreed.noQuorum}`));
+  const { vouched, noQuorum } = agreed;
+  if (findings.length === 0 && vouched === -1 && noQuorum !== undefined) {
+    findings.push(about('signature', 0, `no checkpoint has the cosignatures of the policy: ${noQuorum}`));
   }
   const isVouched = findings.length === 0 && isAnchored(tree.size, vouched);
   return { findings, unproven: unprovenOf(tree, vouched), isVouched, proven: Math.max(0, vouched) };
@@ -90,13 +90,10 @@ function isAnchored(size: number, vouched: number): boolean {
 }
 
 function compareAnchor({ check, anchor }: Named, tree: ComparedTree, before: Agreed) {
-  const isTrusting = hasTrust(tree);
-  const unsigned = isTrusting ? whyNotByLog(anchor, tree) : undefined;
-  const noQuorum = whyNoQuorum(anchor, tree);
+  const { unsigned, noQuorum, isVouched } = judgeSignatures(anchor, tree);
   const forged = unsigned === undefined ? [] : [about('signature', 0, `${nameOf(check)}: ${unsigned}`)];
   const contradiction = contradictionOf(check, anchor, tree, before.proven);
   if (contradiction !== undefined) return { findings: [...forged, contradiction], agreed: before };
-  const isVouched = isTrusting && unsigned === undefined && noQuorum === undefined;
   const agreed: Agreed = {
     // Attack: the owner of the log key signs a rewritten log. Only what the auditor kept narrows down where it was changed.
     proven: check === 'since' ? anchor.size : before.proven,
@@ -104,6 +101,16 @@ function compareAnchor({ check, anchor }: Named, tree: ComparedTree, before: Agr
     noQuorum: noQuorum ?? before.noQuorum,
   };
   return { findings: forged, agreed };
+}
+
+/** What is wrong with the signatures of a checkpoint, and whether something that is trusted vouches for it. */
+function judgeSignatures(anchor: Anchor, trust: Trust) {
+  const isTrusting = hasTrust(trust);
+  const unsigned = isTrusting ? whyNotByLog(anchor, trust) : undefined;
+  const noQuorum = whyNoQuorum(anchor, trust);
+  const isVouched = isTrusting && unsigned === undefined && noQuorum === undefined;
+  const isOpen = !isVouched && isUndecided(anchor, trust);
+  return isOpen ? { unsigned: undefined, noQuorum: undefined, isVouched } : { unsigned, noQuorum, isVouched };
 }
 
 function contradictionOf(
@@ -148,7 +155,8 @@ function unprovenOf(tree: ComparedTree, vouched: number): readonly string[] {
   }
   if (!hasTrust(tree)) return ['the whole log: no key was given (--vkey)'];
   const after = size - Math.max(0, vouched);
-  return after > 0 && vouched !== -1 ? [`the last ${String(after)} events: they came after the checkpoint`] : [];
+  const last = after > 0 && vouched !== -1 ? [`the last ${String(after)} events: they came after the checkpoint`] : [];
+  return [...last, ...uncheckedSentences([...since, ...kept], tree)];
 }
 
 function nameOf(check: 'since' | 'tree'): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { StoredEvent } from '@countersign/contracts';
 import { entryOf } from '../entry.js';
-import { createEd25519Signer } from '../log-key.js';
+import { createEd25519Signer, createMlDsaSigner } from '../log-key.js';
 import { formatNote, parseNote, signNote } from '../note.js';
 import type { NoteSigner } from '../note.js';
 import { keyChanged, provenIn, signedChange } from '../testing/changed-key.js';
@@ -9,6 +9,7 @@ import { honestCheckpoint, strangerSigner, testSigner as old } from '../testing/
 import { proofOfCall } from '../testing/proof-of-call.js';
 import { approvedStory, callId } from '../testing/story.js';
 import { parseTlogProof } from '../tlog-proof.js';
+import { formatVkey } from '../verifier-key.js';
 import { readAnchors } from './anchors.js';
 import { createEntriesVerification } from './entries-verification.js';
 import type { Finding } from './findings.js';
@@ -146,6 +147,88 @@ describe('a change of the log key', () => {
       const flipped = text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ 1) + text.slice(at + 1);
       const [found] = readKeyChanges([flipped]);
       if (found !== undefined) expect(JSON.stringify(found)).toBe(honest);
+    }
+  });
+});
+
+describe('a change of a log key with an ML-DSA-44 key', () => {
+  const [oldSecond, nextSecond, thirdSecond] = [5, 6, 7].map((byte) =>
+    createMlDsaSigner(origin, new Uint8Array(32).fill(byte))!,
+  ) as [NoteSigner, NoteSigner, NoteSigner];
+  const mlDsa = { before: formatVkey(oldSecond.key), after: formatVkey(nextSecond.key) as string | null };
+  const withSeconds = (seconds: typeof mlDsa): readonly StoredEvent[] => {
+    const event = keyChanged(before, old, next);
+    return [...before, { ...event, data: { ...(event.data as object), mlDsa: seconds } }];
+  };
+  const changedBoth = withSeconds(mlDsa);
+  const all = [...changedBoth, ...events.slice(changedBoth.length)];
+  const both = signedChange(changedBoth, [old, oldSecond, next, nextSecond]);
+
+  it('passes trust on from each key to the one of its type', () => {
+    expect(keyChangeOf(both)?.mlDsa).toEqual({ before: oldSecond.key, after: nextSecond.key });
+    for (const [trusted, signer] of [
+      [old, next],
+      [oldSecond, nextSecond],
+    ] as const) {
+      expect(verify({ events: all, signer, changes: [both], trusted })).toEqual({ exits: [0, 0, 0], findings: [] });
+    }
+    expect(verify({ events: all, signer: next, changes: [both], trusted: oldSecond }).exits).toEqual([1, 1, 1]);
+  });
+
+  it('ends the trust in the old ML-DSA-44 key: attack, a stolen old key signs with that alone', () => {
+    for (const signers of [
+      [old, oldSecond, next, nextSecond],
+      [old, next],
+    ]) {
+      const change = signedChange(changedBoth, signers);
+      expect(verify({ events: all, signer: oldSecond, changes: [change], trusted: oldSecond }).exits).toEqual([
+        1, 1, 1,
+      ]);
+    }
+    const none = withSeconds({ ...mlDsa, after: null });
+    const ended = signedChange(none, [old, oldSecond, next]);
+    const events = [...none, ...all.slice(none.length)];
+    expect(verify({ events, signer: next, changes: [ended] }).exits).toEqual([0, 0, 0]);
+    expect(verify({ events, signer: oldSecond, changes: [ended], trusted: oldSecond }).exits).toEqual([1, 1, 1]);
+  });
+
+  it('without both signatures of ML-DSA-44 passes no trust on to the new one', () => {
+    for (const signers of [
+      [old, next],
+      [old, next, nextSecond],
+      [old, next, oldSecond],
+    ]) {
+      const change = signedChange(changedBoth, signers);
+      expect(keyChangeOf(change)?.mlDsa).toEqual({ before: oldSecond.key, after: undefined });
+      expect(verify({ events: all, signer: next, changes: [change] }).exits).toEqual([0, 0, 0]);
+      expect(verify({ events: all, signer: nextSecond, changes: [change], trusted: oldSecond }).exits).toEqual([
+        1, 1, 1,
+      ]);
+    }
+  });
+
+  it.each([
+    ['a third key of ML-DSA-44', signedChange(changedBoth, [old, oldSecond, next, nextSecond, thirdSecond])],
+    ['the same signature twice', signedChange(changedBoth, [old, oldSecond, next, nextSecond, nextSecond])],
+    ['a wrong signature', signedChange(changedBoth, [old, oldSecond, next, { ...nextSecond, sign: thirdSecond.sign }])],
+    ['no Ed25519 signature', signedChange(changedBoth, [oldSecond, nextSecond])],
+    ['a key that its event does not name', signedChange(changed, [old, oldSecond, next])],
+  ])('passes nothing on with %s', (_why, forged) => {
+    expect(keyChangeOf(forged)).toBeUndefined();
+  });
+
+  it('passes nothing on when its event names anything else as ML-DSA-44 keys', () => {
+    const wrong = [
+      { ...mlDsa, before: formatVkey(old.key) },
+      { ...mlDsa, after: formatVkey(next.key) },
+      { ...mlDsa, after: mlDsa.before },
+      { after: mlDsa.after },
+      { before: mlDsa.before },
+      null,
+    ];
+    for (const seconds of wrong) {
+      const made = withSeconds(seconds as typeof mlDsa);
+      expect(keyChangeOf(signedChange(made, [old, oldSecond, next, nextSecond]))).toBeUndefined();
     }
   });
 });

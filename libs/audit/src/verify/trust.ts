@@ -17,7 +17,7 @@ export interface Trust {
 
 /** Why no key of the log that is trusted has signed a checkpoint; undefined: one has. */
 export function whyNotByLog(anchor: Anchor, { keys, policy, changes = [] }: Trust): string | undefined {
-  const trusted = [...keys, ...(policy?.logs ?? []).map(({ key }) => key)];
+  const trusted = keysOf({ keys, policy }).log;
   const why = whyNotSigned(anchor, keysFor(anchor, trusted, changes));
   if (why === undefined || whyNotSigned(anchor, trusted) !== undefined) return why;
   return 'it is signed by a key that was replaced before: since then only the new key counts';
@@ -34,6 +34,45 @@ export function whyNoQuorum(anchor: Anchor, { policy }: Trust): string | undefin
   if (policy.isQuorum(verified)) return undefined;
   const names = verified.length === 0 ? 'none' : verified.map(({ name }) => name).join(', ');
   return `its witnesses are no quorum of the policy: ${names} cosigned it`;
+}
+
+/**
+ * The keys that may vouch for a checkpoint, with signatures that cannot be checked here: a Node without ML-DSA, or a type of key that
+ * is not known.
+ */
+export function uncheckedKeys(anchor: Anchor, { keys, policy, changes = [] }: Trust): readonly VerifierKey[] {
+  const { log, witnesses } = keysOf({ keys, policy });
+  const all = [...keysFor(anchor, log, changes), ...witnesses];
+  const { unknown } = verifyNote(anchor.note, all);
+  return all.filter((key) => unknown.some(({ name, id }) => name === key.name && id === key.id));
+}
+
+/** Returns whether only signatures that cannot be checked here are missing, so that the checkpoint is neither proven nor refuted. */
+export function isUndecided(anchor: Anchor, trust: Trust): boolean {
+  const { log, witnesses } = keysOf(trust);
+  const applicable = keysFor(anchor, log, trust.changes ?? []);
+  const unchecked = uncheckedKeys(anchor, trust);
+  const { verified, refuted } = verifyNote(anchor.note, [...applicable, ...witnesses]);
+  if (unchecked.length === 0 || refuted.length > 0) return false;
+  const counting = [...verified, ...unchecked];
+  const isByLog = counting.some((key) => key.name === anchor.origin && applicable.includes(key));
+  return isByLog && (trust.policy?.isQuorum(counting.filter((key) => witnesses.includes(key))) ?? true);
+}
+
+/** What is not known because of such signatures, as sentences. */
+export function uncheckedSentences(anchors: readonly Anchor[], trust: Trust): readonly string[] {
+  const names = new Set(
+    anchors.flatMap((anchor) => uncheckedKeys(anchor, trust)).map(({ name, id }) => `${name}+${id}`),
+  );
+  if (names.size === 0) return [];
+  return [`the signatures of ${[...names].join(', ')}: this Node cannot check keys of that type`];
+}
+
+function keysOf({ keys, policy }: Trust) {
+  return {
+    log: [...keys, ...(policy?.logs ?? []).map(({ key }) => key)],
+    witnesses: (policy?.witnesses ?? []).map(({ key }) => key),
+  };
 }
 
 /** Returns whether there is anything that could vouch. */

@@ -17,7 +17,7 @@ import type { KeyChange } from './key-changes.js';
 import type { CheckName, Finding, Place } from './findings.js';
 import { createKnownIds, findingOfRepeated } from './known-ids.js';
 import type { ProofFile, ProofFileEvent } from './proof-file.js';
-import { hasTrust, whyNoQuorum, whyNotByLog } from './trust.js';
+import { hasTrust, isUndecided, uncheckedSentences, whyNoQuorum, whyNotByLog } from './trust.js';
 import type { Trust } from './trust.js';
 import { createUnproven } from './unproven.js';
 import type { VerificationEnd } from './verification.js';
@@ -58,6 +58,7 @@ export function verifyProofFile(file: ProofFile, trust: ProofTrust): Verificatio
     unproven: [
       ...unproven,
       ...others,
+      ...uncheckedSentences([anchor], { ...trust, changes }),
       ...(hasTrust(trust) ? [] : ['that the log is the one that it says: no key was given (--vkey)']),
       `that nothing of the call followed after event ${String(size - 1)} of the log: only the whole log can show that`,
     ],
@@ -84,7 +85,7 @@ function judgeCheckpoint(file: ProofFile, anchor: Anchor, trust: ProofTrust, abo
   }
   if (!hasTrust(trust)) return false;
   const why = whyNotByLog(anchor, trust) ?? whyNoQuorum(anchor, trust);
-  if (why !== undefined) about('signature', `the checkpoint: ${why}`);
+  if (why !== undefined && !isUndecided(anchor, trust)) about('signature', `the checkpoint: ${why}`);
   return why === undefined;
 }
 
