@@ -63,7 +63,7 @@ test('bundles of a running server are proven on every Node, also from before an 
   });
   await respond(stage, call, { type: 'approve' });
   await execute(stage, call.callId);
-  writeFileSync(join(folder, 'keys.txt'), (await runCli(installed, ['audit', 'keys'])).out);
+  writeFileSync(join(folder, 'keys.txt'), (await runCli(installed, ['audit', 'keys', '--all'])).out);
 
   const over = new AbortController();
   const traffic = (async () => {
@@ -116,7 +116,7 @@ test('a server gives the bundle that its data folder gives, to an auditor alone'
   const call = await requestOne(stage, { needsApproval: true, arguments: { password: secret }, toolSchema });
   await respond(stage, call, { type: 'deny' });
   for (let n = 0; n < 300; n += 1) await requestOne(stage);
-  writeFileSync(join(folder, 'keys.txt'), (await runCli(installed, ['audit', 'keys'])).out);
+  writeFileSync(join(folder, 'keys.txt'), (await runCli(installed, ['audit', 'keys', '--all'])).out);
   writeFileSync(join(folder, 'kept.txt'), (await runCli(installed, ['audit', 'checkpoint', '--now'])).out);
 
   const url = `http://127.0.0.1:${String(port)}`;

@@ -56,7 +56,7 @@ async function keep(installed: Installation, vkey: string) {
 
 /** The Ed25519 keys. Each has an ML-DSA-44 key after it. */
 async function vkeysOf(installed: Installation): Promise<readonly string[]> {
-  const vkeys = (await runCli(installed, ['audit', 'keys'])).out.trimEnd().split('\n');
+  const vkeys = (await runCli(installed, ['audit', 'keys', '--all'])).out.trimEnd().split('\n');
   const types = vkeys.map((vkey) => parseVkey(vkey)?.type);
   expect(types).toEqual(types.map((_type, at) => (at % 2 === 0 ? keyTypes.ed25519 : keyTypes.mlDsaCosignature)));
   return vkeys.filter((_vkey, at) => at % 2 === 0);

@@ -29,7 +29,7 @@ test('a damaged log is cut on purpose, after a copy: the loss is recorded, and t
   const copy = join(folder, 'lost');
   const keys = join(folder, 'keys.txt');
   const keep = async (): Promise<void> => {
-    writeFileSync(keys, (await runCli(installed, ['audit', 'keys'])).out, { flag: 'a' });
+    writeFileSync(keys, (await runCli(installed, ['audit', 'keys', '--all'])).out, { flag: 'a' });
   };
   const verified = async (...more: readonly string[]): Promise<readonly Line[]> => {
     const { out } = await runCli(installed, ['audit', 'verify', dataFolder, '--vkey', keys, '--json', ...more]);

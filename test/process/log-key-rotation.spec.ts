@@ -45,7 +45,7 @@ test('a rotation of the log key that is killed at each of its steps is proven to
   const { callId } = call;
   await respond(stage, call, { type: 'approve' });
   await execute(stage, callId);
-  const before = await runCli(installed, ['audit', 'keys']);
+  const before = await runCli(installed, ['audit', 'keys', '--all']);
   writeFileSync(join(folder, 'keys.txt'), before.out);
   writeFileSync(join(folder, 'kept.txt'), (await runCli(installed, ['audit', 'checkpoint', '--now'])).out);
   await server().stop();
@@ -66,7 +66,7 @@ test('a rotation of the log key that is killed at each of its steps is proven to
   await restart(current);
 
   const { out: note } = await runCli(installed, ['audit', 'checkpoint', '--now']);
-  const after = await runCli(installed, ['audit', 'keys']);
+  const after = await runCli(installed, ['audit', 'keys', '--all']);
   const [next = '', nextSecond = '', ...older] = after.out.trimEnd().split('\n');
   expect(older).toEqual(before.out.trimEnd().split('\n'));
   const keysOfNote = [next, nextSecond, ...older].map((vkey) => parseVkey(vkey)!);

@@ -61,10 +61,10 @@ export async function mirror({ folder, port }: Installation, token: string): Pro
 }
 
 /** Changes one bit of a file, and returns what undoes it. */
-export function changeBit(file: string): () => void {
+export function changeBit(file: string, place = 0.5): () => void {
   const honest = readFileSync(file);
   const changed = Buffer.from(honest);
-  const at = Math.floor(changed.length / 2);
+  const at = Math.floor(changed.length * place);
   changed[at] = (changed[at] ?? 0) ^ 1;
   writeFileSync(file, changed);
   return () => {

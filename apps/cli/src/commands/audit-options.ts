@@ -7,7 +7,7 @@ import { addAuditReport } from './audit-report-options.js';
 import { addAuditProve } from './audit-prove-options.js';
 import { addAuditSalvage } from './audit-salvage-options.js';
 import { addAuditVerify } from './audit-verify-options.js';
-import type { CheckpointOptions, ContinueOptions } from './audit.js';
+import type { CheckpointOptions, ContinueOptions, KeysOptions } from './audit.js';
 
 /** The commands of auditors. */
 export function addAudit(program: Command, runner: Runner): void {
@@ -40,6 +40,7 @@ Examples:
   audit
     .command('keys')
     .description('print the public keys that verify the checkpoints, the present one first')
+    .option('--all', 'the ML-DSA-44 keys too')
     .addHelpText(
       'after',
       `
@@ -47,11 +48,11 @@ For auditors. Keep them like the checkpoints. A key that you did not keep
 proves nothing.
 
 Examples:
-  countersign audit keys > countersign.vkeys
+  countersign audit keys --all > countersign.vkeys
   countersign audit keys --json | jq -r '.keys[0]'`,
     )
-    .action(async (_options: unknown, command: Command) =>
-      runner.asking(command, async (invocation) => (await import('./audit.js')).keys(invocation)),
+    .action(async (options: KeysOptions, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./audit.js')).keys(invocation, options)),
     );
   audit
     .command('continue')

@@ -12,7 +12,7 @@ export function addAuditVerify(audit: Command, runner: Runner): void {
       '[source]',
       'a data folder, also of a running server, a bundle, an export, tiles or a proof (COUNTERSIGN_DATA)',
     )
-    .option('--vkey <file>', 'the keys that you trust, one a line, as `countersign audit keys` printed them')
+    .option('--vkey <file>', 'the keys that you trust, one a line, as `countersign audit keys --all` printed them')
     .option('--policy <file>', 'witnesses that must have cosigned: a tlog-policy with `log` lines')
     .option('--since <checkpoint>', 'the checkpoints that you kept: a file, or the text')
     .option('--tenant <tenant>', 'whose log; needed where the source has several')

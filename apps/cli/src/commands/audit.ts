@@ -47,9 +47,14 @@ function printCheckpoint(invocation: Invocation, note: string): void {
   printText(invocation, note);
 }
 
+/** The options of `countersign audit keys`. */
+export interface KeysOptions {
+  readonly all?: true;
+}
+
 /** `countersign audit keys`: prints the vkeys of the tenant, one a line. */
-export async function keys(invocation: Invocation): Promise<ExitCode> {
-  const text = await textOf(invocation, '/v1/log/vkey?all=true', { method: 'GET' });
+export async function keys(invocation: Invocation, { all }: KeysOptions): Promise<ExitCode> {
+  const text = await textOf(invocation, `/v1/log/vkey${all === true ? '?all=true' : ''}`, { method: 'GET' });
   invocation.printJson({ keys: text.split('\n').filter((line) => line !== '') });
   printText(invocation, text);
   return exitCodes.ok;
