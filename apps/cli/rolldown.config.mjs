@@ -79,7 +79,8 @@ function builtCommit() {
 const commit = builtCommit();
 
 const program = {
-  input: 'dist/main.js',
+  // The second one is the thread of an export.
+  input: { main: 'dist/main.js', 'tables-thread': 'dist/bundle/tables-thread.js' },
   platform: 'node',
   external,
   plugins: [plainHttp],

@@ -60,8 +60,23 @@ export function bodyOf(event: Pick<EntryEvent, 'data' | 'metadata'>): string {
 }
 
 /** The RFC 8785 form of the content as it is stored: `{ data, metadata }` without `metadata.moved`. */
-export function canonicalBody({ data, metadata }: Pick<EntryEvent, 'data' | 'metadata'>): string {
-  return canonicalForm({ data, metadata: withoutMoved(metadata) });
+export function canonicalBody(event: Pick<EntryEvent, 'data' | 'metadata'>): string {
+  return canonicalContent(event).body;
+}
+
+/** {@link canonicalBody}, and the part of it that is the data; undefined where the stored data are no JSON. */
+export interface CanonicalContent {
+  readonly body: string;
+  readonly data: string | undefined;
+}
+
+/** Makes the RFC 8785 form of a content and of its data at once. */
+export function canonicalContent({ data, metadata }: Pick<EntryEvent, 'data' | 'metadata'>): CanonicalContent {
+  const kept = withoutMoved(metadata);
+  if (data === undefined || kept === undefined)
+    return { body: canonicalForm({ data, metadata: kept }), data: undefined };
+  const text = canonicalForm(data);
+  return { body: `{"data":${text},"metadata":${canonicalForm(kept)}}`, data: text };
 }
 
 /** The digest of a content in its RFC 8785 form. */

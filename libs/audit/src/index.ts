@@ -6,6 +6,7 @@ export type { TimestampedSignature } from './cosignature.js';
 export {
   bodyOf,
   canonicalBody,
+  canonicalContent,
   digestOfBody,
   entryOf,
   firstRecordedAt,
@@ -14,7 +15,7 @@ export {
   readEntry,
   tenantOf,
 } from './entry.js';
-export type { Entry, EntryEvent } from './entry.js';
+export type { CanonicalContent, Entry, EntryEvent } from './entry.js';
 export { formatExported, readExported } from './exported-event.js';
 export type { ExportedEvent } from './exported-event.js';
 export { emptyRoot, hashBytes, isSameHash, leafHash, nodeHash } from './hashes.js';

@@ -47,13 +47,16 @@ const lengthBytes = 2;
 
 /** A tile of entries: each one after its length in 2 bytes, big-endian. @throws RangeError for an entry of more than 65,535 bytes */
 export function formatEntries(entries: readonly string[]): Uint8Array {
-  const parts = entries.flatMap((entry) => {
-    const bytes = Buffer.from(entry);
-    const length = Buffer.alloc(lengthBytes);
-    length.writeUInt16BE(bytes.length);
-    return [length, bytes];
-  });
-  return Buffer.concat(parts);
+  // A UTF-16 unit takes at most three bytes.
+  const most = entries.reduce((sum, entry) => sum + lengthBytes + entry.length * 3, 0);
+  const tile = Buffer.allocUnsafe(most);
+  let at = 0;
+  for (const entry of entries) {
+    const bytes = tile.write(entry, at + lengthBytes);
+    tile.writeUInt16BE(bytes, at);
+    at += lengthBytes + bytes;
+  }
+  return tile.subarray(0, at);
 }
 
 /** Reads a tile of entries. Undefined for bytes that are none. */

@@ -30,7 +30,7 @@ export function createGrowingTree(start: CompactRange = { size: 0, hashes: [] },
       size += 1;
       let level = 1;
       for (let count = size; count % 2 === 0; count /= 2) {
-        const [left, right] = hashes.splice(-2, 2) as [Hash, Hash];
+        const [right, left] = [hashes.pop(), hashes.pop()] as [Hash, Hash];
         const node = nodeHash(left, right);
         hashes.push(node);
         onNode?.(level, count / 2 - 1, node);

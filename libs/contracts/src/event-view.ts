@@ -95,7 +95,8 @@ function maskedData(event: RecordedEvent): JsonObject {
     }
     case 'ApprovalResponded': {
       const data = event.data as Extract<RecordedEvent['data'], { decision: unknown }>;
-      return { ...data, decision: maskedDecision(data.decision) };
+      const decision = maskedDecision(data.decision);
+      return decision === data.decision ? data : { ...data, decision };
     }
     case 'GrantProposed':
     case 'GrantCreated': {

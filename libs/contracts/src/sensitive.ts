@@ -247,7 +247,7 @@ function unmaskValue(mask: string, before: JsonValue | undefined, salt: string):
   return before !== undefined && maskOf(before, salt) === mask ? before : undefined;
 }
 
-/** A copy with the nodes replaced for which `replace` returns a value. `placesIn` gives each member its place. */
+/** A copy with the nodes replaced for which `replace` returns a value; the value itself where none is. `placesIn` gives each member its place. */
 function rewrite<Place>(
   node: JsonValue,
   place: Place,
@@ -258,8 +258,10 @@ function rewrite<Place>(
   if (replaced !== undefined) return replaced;
   if (!isContainer(node)) return node;
   const placeOf = placesIn(place, node);
-  const members = membersOf(node).map(
-    ([key, child]) => [key, rewrite(child, placeOf(key), replace, placesIn)] as const,
-  );
-  return Array.isArray(node) ? members.map(([, child]) => child) : Object.fromEntries(members);
+  const members = membersOf(node);
+  const rewritten = members.map(([key, child]) => rewrite(child, placeOf(key), replace, placesIn));
+  if (members.every(([, child], at) => child === rewritten[at])) return node;
+  return Array.isArray(node)
+    ? rewritten
+    : Object.fromEntries(members.map(([key], at) => [key, rewritten[at] as JsonValue]));
 }

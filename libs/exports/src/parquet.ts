@@ -1,8 +1,7 @@
 import { zstdCompressSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter, schemaFromColumnData } from 'hyparquet-writer';
 import type { BasicType } from 'hyparquet-writer';
-import type { LogEventView } from '@countersign/contracts';
-import { eventColumns } from './columns.js';
+import { cellsOf, eventColumns } from './columns.js';
 import type { Cell, ColumnType } from './columns.js';
 import type { EventPages } from './pages.js';
 
@@ -19,8 +18,8 @@ const types: Readonly<Record<ColumnType, BasicType>> = {
 
 /** A table of events as a Parquet file. */
 export interface ParquetTable {
-  /** Resolves when the sink has taken the rows that could be written. */
-  readonly add: (events: readonly LogEventView[]) => Promise<void>;
+  /** Adds rows of `cellsOf`. Resolves when the sink has taken those that could be written. */
+  readonly add: (rows: readonly (readonly Cell[])[]) => Promise<void>;
   /** Writes the remaining rows and the end of the file. */
   readonly end: () => Promise<void>;
 }
@@ -54,9 +53,9 @@ export function createParquetTable(write: (bytes: Uint8Array) => Promise<void> |
     });
   };
   return {
-    add: async (events) => {
-      for (const event of events) {
-        addRow(group, event);
+    add: async (rows) => {
+      for (const row of rows) {
+        addRow(group, row);
         if (group.rows >= rowsMax || group.length >= lengthMax) await writeGroup();
       }
     },
@@ -75,7 +74,7 @@ export async function* parquetOf(pages: EventPages): AsyncGenerator<Uint8Array, 
     pieces.push(bytes);
   });
   for await (const page of pages) {
-    await table.add(page);
+    await table.add(page.map(cellsOf));
     yield* pieces.splice(0);
   }
   await table.end();
@@ -95,13 +94,13 @@ function emptyGroup(): Group {
   return { cells: eventColumns.map(() => []), rows: 0, length: 0 };
 }
 
-function addRow(group: Group, event: LogEventView): void {
+function addRow(group: Group, row: readonly Cell[]): void {
   group.rows += 1;
-  eventColumns.forEach(({ type, cellOf }, at) => {
-    const cell = cellOf(event);
+  for (const [at, { type }] of eventColumns.entries()) {
+    const cell = row[at] ?? null;
     if (typeof cell === 'string') group.length += cell.length;
     group.cells[at]?.push(parquetCell(cell, type));
-  });
+  }
 }
 
 function parquetCell(cell: Cell, type: ColumnType): ParquetCell {

@@ -148,7 +148,7 @@ describe('a table of events', () => {
       open -= 1;
       written.push(length);
     });
-    await table.add(Array.from({ length: 20 }, () => large));
+    await table.add(Array.from({ length: 20 }, () => cellsOf(large)));
     expect(written.length).toBeGreaterThan(1);
     await table.end();
     expect(open).toBe(0);

@@ -23,11 +23,18 @@ interface OpenFile {
   waitingLength: number;
 }
 
+/** Is told how long a file is, each time that it is written. */
+export type OnWritten = (path: string, length: number) => void;
+
 /**
  * Continues files at the lengths that they had at the last `sync`; what came after it is cut off. A file without a length
  * begins empty. @throws when a file is shorter than it was
  */
-export function openAppendFiles(folder: string, lengths: Readonly<Record<string, number>>): AppendFiles {
+export function openAppendFiles(
+  folder: string,
+  lengths: Readonly<Record<string, number>>,
+  onWritten: OnWritten = () => undefined,
+): AppendFiles {
   const files = new Map<string, OpenFile>();
   for (const [path, length] of Object.entries(lengths)) {
     if (statSync(join(folder, path)).size < length) throw new Error(`${path} is shorter than it was`);
@@ -40,16 +47,23 @@ export function openAppendFiles(folder: string, lengths: Readonly<Record<string,
     files.set(path, created);
     return created;
   };
+  const flush = (path: string, file: OpenFile): void => {
+    write(join(folder, path), file);
+    onWritten(path, file.length);
+  };
   return {
     append: (path, text) => {
       const file = fileOf(path);
       const most = text.length * bytesPerUnitMax;
-      if (file.waitingLength + most > file.waiting.length) makeRoom(join(folder, path), file, most);
+      if (file.waitingLength + most > file.waiting.length) {
+        if (file.waitingLength > 0) flush(path, file);
+        makeRoom(file, most);
+      }
       file.waitingLength += file.waiting.write(text, file.waitingLength);
     },
     sync: () => {
       for (const [path, file] of files) {
-        if (file.waitingLength > 0 || file.length === 0) write(join(folder, path), file);
+        if (file.waitingLength > 0 || file.length === 0) flush(path, file);
         closeOf(file);
         // Most files are full by now.
         file.waiting = nothing;
@@ -66,9 +80,8 @@ function newFile(length: number): OpenFile {
   return { fd: undefined, length, waiting: nothing, waitingLength: 0 };
 }
 
-/** Writes what waits, and takes a larger buffer for a text that is longer than it. */
-function makeRoom(path: string, file: OpenFile, bytes: number): void {
-  if (file.waitingLength > 0) write(path, file);
+/** Takes a larger buffer for a text that is longer than it. */
+function makeRoom(file: OpenFile, bytes: number): void {
   if (file.waiting.length < bytes) file.waiting = Buffer.allocUnsafeSlow(Math.max(waitingMax, bytes));
 }
 

@@ -1,15 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { canonicalBody, digestOfBody, firstRecordedAt, formatEntry, formatExported } from '@countersign/audit';
+import { canonicalContent, digestOfBody, firstRecordedAt, formatEntry, formatExported } from '@countersign/audit';
 import type { Entry } from '@countersign/audit';
-import { isReadable, systemStreamPrefix, toLogEvent } from '@countersign/contracts';
+import { isReadable, systemStreamPrefix } from '@countersign/contracts';
 import type { LogEventView, StoredEvent } from '@countersign/contracts';
-import { csvHeader } from '@countersign/exports';
 import type { AppendFiles } from './append-files.js';
 import { bundleFiles, eventsFile, monthOf, viewsFile } from './layout.js';
 import type { TileFiles } from './tile-files.js';
 import { builtInPolicyData, policyIn } from './policies.js';
-import { csvOfView, isShown, viewOf } from './views.js';
+import { isShown, viewLineOf } from './views.js';
 
 /** The counts of the events that were written. */
 export interface BundleCounts {
@@ -33,13 +32,13 @@ export interface BundleTarget {
 export function writeEvent(target: BundleTarget, stored: StoredEvent): void {
   const index = target.tiles.size();
   const recordedAt = firstRecordedAt(stored);
-  const body = canonicalBody(stored);
-  // With its members in the order of the bundle, so that a reader of the bundle makes the same views.
-  const event = toLogEvent({ ...stored, data: undefined, ...(JSON.parse(body) as Pick<StoredEvent, 'metadata'>) });
+  const content = canonicalContent(stored);
+  const { body } = content;
+  const { event, line } = viewLineOf(stored, content, { index, recordedAt });
   const isCommitment = target.values === 'stored' && !isShown(event);
   const entry = { ...stored, recordedAt, body: digestOfBody(body) };
   writeLine(target, entry, isCommitment ? null : body);
-  writeView(target, recordedAt, viewOf(event, index, recordedAt));
+  writeView(target, recordedAt, line);
   if (isReadable(event)) writePolicy(target.folder, event.data);
 }
 
@@ -47,7 +46,7 @@ export function writeEvent(target: BundleTarget, stored: StoredEvent): void {
 export function writeCommitment(target: BundleTarget, entry: Entry, view: LogEventView): void {
   const placed = { ...view, position: target.tiles.size(), recordedAt: entry.recordedAt };
   writeLine(target, entry, null);
-  writeView(target, entry.recordedAt, placed);
+  writeView(target, entry.recordedAt, JSON.stringify(placed));
 }
 
 function writeLine({ files, tiles, counts }: BundleTarget, entry: Entry, body: string | null): void {
@@ -62,14 +61,10 @@ function writeLine({ files, tiles, counts }: BundleTarget, entry: Entry, body: s
   counts.to = entry.recordedAt;
 }
 
-function writeView({ files, counts }: BundleTarget, recordedAt: string, view: LogEventView): void {
+function writeView({ files, counts }: BundleTarget, recordedAt: string, line: string): void {
   const month = monthOf(recordedAt);
-  if (!counts.months.includes(month)) {
-    counts.months.push(month);
-    files.append(viewsFile(month, 'csv'), csvHeader);
-  }
-  files.append(viewsFile(month, 'ndjson'), `${JSON.stringify(view)}\n`);
-  files.append(viewsFile(month, 'csv'), csvOfView(view));
+  if (!counts.months.includes(month)) counts.months.push(month);
+  files.append(viewsFile(month, 'ndjson'), `${line}\n`);
 }
 
 function writePolicy(folder: string, data: object): void {

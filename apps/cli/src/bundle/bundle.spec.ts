@@ -168,7 +168,7 @@ describe('a bundle', () => {
     });
     const [folder, controller] = [fresh(), new AbortController()];
     const onProgress: ExportPorts['onProgress'] = (part) => {
-      if (part !== 'Parquet rows') return;
+      if (part !== 'table rows') return;
       setImmediate(() => {
         controller.abort();
       });

@@ -10,16 +10,17 @@ import type { AppendFiles } from './append-files.js';
 import { writeBuiltInPolicy, writeCommitment, writeEvent } from './bundle-events.js';
 import type { BundleCounts, BundleTarget } from './bundle-events.js';
 import { bundleFiles, bundleFormat, checkpointFile, keyChangesFile, tilesFile } from './layout.js';
-import type { Manifest, ManifestFile } from './layout.js';
-import { filesIn, hashFile } from './manifest.js';
-import { writeParquet } from './parquet-files.js';
-import { readProgress, removeProgress, replaceFile, saveProgress } from './progress-file.js';
+import type { Manifest } from './layout.js';
+import { finishBundle } from './finish-bundle.js';
+import { readProgress, saveProgress } from './progress-file.js';
 import type { BundlePlan, ExportState } from './progress-file.js';
+import { startTables } from './tables.js';
+import type { Tables } from './tables.js';
 import { createTiles, writeTiles } from './tile-files.js';
 import type { TileFiles } from './tile-files.js';
 
 /** The parts of an export, for a line that shows how far it is. */
-export type ExportPart = 'events' | 'Parquet rows' | 'files';
+export type ExportPart = 'events' | 'table rows' | 'files';
 
 /** What an export needs. */
 export interface ExportPorts {
@@ -40,36 +41,38 @@ export interface ExportPorts {
 }
 
 /**
- * Writes a bundle. It holds a page of events in memory. A run that was interrupted, also by a kill, is continued by the next
- * one. Returns undefined when the person interrupts it. @throws CliError where the log is damaged, or is not the one of its checkpoint
+ * Writes a bundle. It holds a page of events in memory. A thread makes the tables from the views while they are written. A run that was
+ * interrupted, also by a kill, is continued by the next one. Returns undefined when the person interrupts it. @throws CliError where
+ * the log is damaged, or is not the one of its checkpoint
  */
 export async function exportBundle(ports: ExportPorts): Promise<Manifest | undefined> {
-  const { folder } = ports;
+  const { folder, onProgress, interrupted } = ports;
   const state = readProgress(folder) ?? begun(folder, ports.plan());
-  const files = openAppendFiles(folder, state.lengths);
-  const tiles = createTiles(writeTiles(folder), state.tree);
-  const counts: BundleCounts = structuredClone(state.counts);
+  const [tiles, counts] = [createTiles(writeTiles(folder), state.tree), structuredClone(state.counts)];
+  const tables = startTables(folder);
   try {
-    if (!(await writeEvents(ports, state, { folder, files, tiles, counts, values: state.plan.values })))
+    const files = openFiles(folder, state, tables);
+    if (!(await writeEvents(ports, state, { folder, files, tiles, counts, values: state.plan.values }, tables)))
       return undefined;
+    writeBuiltInPolicy(folder, state.plan.tenant);
+    const made = tables.end((rows) => {
+      onProgress('table rows', rows, tiles.size());
+    });
+    const facts = factsOf(ports, state.plan, tiles, counts);
+    for (const [name, text] of Object.entries(ports.documents(facts))) writeFileSync(join(folder, name), text);
+    return await finishBundle({ folder, facts, made, interrupted, onFile: (at, of) => onProgress('files', at, of) });
   } finally {
-    files.close();
+    await tables.close();
   }
-  writeBuiltInPolicy(folder, state.plan.tenant);
-  const facts = factsOf(ports, state.plan, tiles, counts);
-  let rows = 0;
-  for (const month of counts.months) {
-    const onRows = (more: number): void => {
-      rows += more;
-      ports.onProgress('Parquet rows', rows, tiles.size());
-    };
-    if (!(await writeParquet({ folder, month, interrupted: ports.interrupted, onRows }))) return undefined;
-  }
-  for (const [name, text] of Object.entries(ports.documents(facts))) writeFileSync(join(folder, name), text);
-  const manifest = { ...facts, files: hashAll(ports) };
-  replaceFile(join(folder, bundleFiles.manifest), `${JSON.stringify(manifest, null, 1)}\n`);
-  removeProgress(folder);
-  return manifest;
+}
+
+/** The files that grow with each event. The tables are made of those of the views. */
+function openFiles(folder: string, { lengths }: ExportState, tables: Tables): AppendFiles {
+  const tell = (path: string, length: number): void => {
+    if (/^views\/.*\.ndjson$/.test(path)) tables.grown(path, length);
+  };
+  for (const [path, length] of Object.entries(lengths)) tell(path, length);
+  return openAppendFiles(folder, lengths, tell);
 }
 
 /** The state of an export that has written nothing. */
@@ -87,28 +90,35 @@ function begun(folder: string, plan: BundlePlan): ExportState {
   return state;
 }
 
-/** Returns false when the person interrupts it. */
+/** Returns false when the person interrupts it. @throws what made the tables fail */
 async function writeEvents(
   ports: ExportPorts,
   { plan, position }: ExportState,
   target: BundleTarget,
+  { failed }: Tables,
 ): Promise<boolean> {
   const { files, tiles, counts } = target;
   const { savedEvery = 25_600 } = ports;
   const total = plan.size ?? plan.head;
   const isAfter = ({ done }: SourceEvent): boolean => tiles.size() === plan.size || done > plan.head;
-  const isWritten = await eachEvent(ports.eventsAfter(position), ports.interrupted, (event) => {
-    if (isAfter(event)) return false;
-    if (!writeSound(target, event, plan.tenant)) return true;
-    const tree = tiles.size() % savedEvery === 0 ? tiles.state() : undefined;
-    if (tree !== undefined) {
-      saveProgress(target.folder, { plan, position: event.done, tree, counts, lengths: files.sync() });
-    }
-    ports.onProgress('events', plan.size === null ? event.done : tiles.size(), total);
-    return true;
-  });
-  if (isWritten) finishEvents(files, tiles);
-  return isWritten;
+  const stopped = AbortSignal.any([ports.interrupted, failed]);
+  try {
+    const isWritten = await eachEvent(ports.eventsAfter(position), stopped, (event) => {
+      if (isAfter(event)) return false;
+      if (!writeSound(target, event, plan.tenant)) return true;
+      const tree = tiles.size() % savedEvery === 0 ? tiles.state() : undefined;
+      if (tree !== undefined) {
+        saveProgress(target.folder, { plan, position: event.done, tree, counts, lengths: files.sync() });
+      }
+      ports.onProgress('events', plan.size === null ? event.done : tiles.size(), total);
+      return true;
+    });
+    failed.throwIfAborted();
+    if (isWritten) finishEvents(files, tiles);
+    return isWritten;
+  } finally {
+    files.close();
+  }
 }
 
 /** Returns false for an event of another tenant. */
@@ -178,14 +188,4 @@ function writeNote(folder: string, path: string, note: string): void {
   const file = join(folder, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, note);
-}
-
-function hashAll({ folder, onProgress }: ExportPorts): Readonly<Record<string, ManifestFile>> {
-  const paths = filesIn(folder).filter((path) => !path.startsWith('.') && path !== bundleFiles.manifest);
-  return Object.fromEntries(
-    paths.map((path, at) => {
-      onProgress('files', at + 1, paths.length);
-      return [path, hashFile(join(folder, path))];
-    }),
-  );
 }

@@ -9,7 +9,7 @@ import { judgeRights } from '../rights/judge-rights.js';
 import { createRightsRecord } from '../rights/record.js';
 import { graceMs } from '../rights/timeline.js';
 import type { KnownStream, KnownStreams, StreamState } from './streams.js';
-import { storedAfter } from './times.js';
+import { isBeforeBy } from './times.js';
 
 /** Judges a log, event by event, in the order of the log. */
 export interface Legality {
@@ -84,7 +84,7 @@ function createSetBack(): (event: Pick<JudgedEvent, 'recordedAt'>) => boolean {
   let latest = '';
   return ({ recordedAt }) => {
     if (recordedAt > latest) latest = recordedAt;
-    return (storedAfter(recordedAt, graceMs) ?? '') < latest;
+    return isBeforeBy(graceMs, recordedAt, latest);
   };
 }
 

@@ -1,13 +1,24 @@
 /** Returns whether a text is a time as it is stored. Only such times sort as texts. */
 export function isStoredTime(text: string): boolean {
+  // Each event is asked about some times.
+  if (text === lastStored) return true;
   const at = text.length === 'YYYY-MM-DDTHH:mm:ss.sssZ'.length ? Date.parse(text) : NaN;
   // Attack: a day that is in no month, which programs read differently.
-  return !Number.isNaN(at) && new Date(at).toISOString() === text;
+  if (Number.isNaN(at) || new Date(at).toISOString() !== text) return false;
+  lastStored = text;
+  return true;
 }
+
+let lastStored: string | undefined;
 
 /** The stored time `ms` milliseconds after a stored time; null for `never`. */
 export function storedAfter(stored: string, ms: number | 'never'): string | null {
   return ms === 'never' ? null : new Date(Date.parse(stored) + ms).toISOString();
+}
+
+/** Returns whether a stored time is more than `ms` milliseconds before another one. Most are not before it at all. */
+export function isBeforeBy(ms: number, stored: string, other: string): boolean {
+  return stored < other && (storedAfter(stored, ms) ?? '') < other;
 }
 
 /** Returns whether a deadline has come at a stored time; never for null. Stored times sort as texts. */

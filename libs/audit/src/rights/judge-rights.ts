@@ -1,7 +1,7 @@
 import { illegal } from '../legality/judged-event.js';
 import type { JudgedEvent, Judgement } from '../legality/judged-event.js';
 import type { StreamState } from '../legality/streams.js';
-import { storedAfter } from '../legality/times.js';
+import { isBeforeBy } from '../legality/times.js';
 import { actsOf } from './acts.js';
 import type { Act } from './acts.js';
 import { judgeGroups } from './groups.js';
@@ -31,7 +31,7 @@ export function judgeRights(event: JudgedEvent, record: RightsRecord, state: Str
 
 /** Attack: the owner of the log gives an act a time at which its deadline was not over. */
 function isOfOtherTime({ at }: Act, { recordedAt }: JudgedEvent): boolean {
-  return at !== null && (storedAfter(at, graceMs) ?? '') < recordedAt;
+  return at !== null && isBeforeBy(graceMs, at, recordedAt);
 }
 
 /** Attack: a person who has lost a right does something with a time before that. */
