@@ -23,6 +23,7 @@ import type {
   ToolCallState,
 } from '@countersign/domain';
 import type { CommandResult } from './stream/handle-command.js';
+import { builtAgain } from './stream/built-again.js';
 import { callOf, withToolCall } from './stream/with-tool-call.js';
 import type { Refused } from './stream/with-tool-call.js';
 import type { Result } from './result.js';
@@ -57,6 +58,17 @@ export function inBatch<Command extends BatchBound>(
     case 'look':
       return fateOf(ports, call).then(({ status: batch }) => ({ ...command, batch }));
   }
+}
+
+/** The same for a command that is built from more than the call: it is built again after the batch was looked at. */
+export function builtInBatch<Command extends BatchBound>(
+  ports: CommandPorts,
+  call: ToolCall,
+  build: () => Command | Refused,
+  commandId: string,
+): Command | Refused | Promise<Command | Refused> {
+  const first = build();
+  return 'refusal' in first ? first : builtAgain(first, build, (command) => inBatch(ports, call, command, commandId));
 }
 
 /** The state of the call's batch, from its stream. */

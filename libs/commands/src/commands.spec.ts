@@ -68,6 +68,7 @@ beforeEach(async () => {
     batches: createCommandHandler({ store, fold: batchDecider, ids, clock, cacheSize: 100 }),
     passkeys: {
       handler: createCommandHandler({ store, fold: passkeyDecider, ids, clock, cacheSize: 16 }),
+      log: store,
       signCounts: new Map(),
     },
     policies: { of: (tenant) => policies.of(tenant) },

@@ -1,10 +1,10 @@
 import { actionDigest, limits } from '@countersign/contracts';
 import type { ClaimView, ClientOutputBody, DigestInput, OutcomeBody, Refusal } from '@countersign/contracts';
 import { toolCallRules } from '@countersign/domain';
-import type { Outcome as ExecutionOutcome, ToolCall } from '@countersign/domain';
+import type { BatchBound, Outcome as ExecutionOutcome, ToolCall } from '@countersign/domain';
 import { reachOf } from './actor.js';
 import type { Actor } from './actor.js';
-import { closeBatch, inBatch } from './batch.js';
+import { builtInBatch, closeBatch } from './batch.js';
 import { forbidden } from './stream/forbidden.js';
 import { notSigned } from './signed-votes.js';
 import { withToolCall } from './stream/with-tool-call.js';
@@ -35,37 +35,40 @@ export async function claim(
   const { tenant } = actor;
   // Before the claim is decided: a replica may need a moment, and the lease begins with the decision.
   const seq = await ports.asking?.history.placeInRun?.(tenant, callId);
-  const outcome = await withToolCall(ports, { tenant, callId, commandId }, toolCallRules.claimExecution, (call, at) => {
+  const outcome = await withToolCall(ports, { tenant, callId, commandId }, toolCallRules.claimExecution, (call) => {
     const ours = ports.tools.find(tenant, call.request.toolName) !== undefined;
     if (ours && actor.principal !== serviceResolver) {
       return refused('forbidden', `the service itself executes "${call.request.toolName}"`);
     }
-    const command = {
-      type: 'ClaimExecution',
-      at,
-      callId,
-      resolverId: body.resolverId,
-      claimedBy: actor.principal,
-      leaseMs: body.leaseMs ?? limits.leaseMsDefault,
-      actionDigest: actionDigest(digestInputOf(call), call.action.arguments),
-      idempotencyKey: callId,
-      claimId: commandId,
-      seq,
-    } as const;
-    return (
-      forbidden(ports, call.request, 'run') ?? ifSigned(ports, call, () => inBatch(ports, call, command, commandId))
-    );
+    const digest = actionDigest(digestInputOf(call), call.action.arguments);
+    const build = () =>
+      forbidden(ports, call.request, 'run') ??
+      ({
+        type: 'ClaimExecution',
+        at: ports.clock.now(),
+        callId,
+        resolverId: body.resolverId,
+        claimedBy: actor.principal,
+        leaseMs: body.leaseMs ?? limits.leaseMsDefault,
+        actionDigest: digest,
+        idempotencyKey: callId,
+        claimId: commandId,
+        seq,
+      } as const);
+    return builtToRun(ports, call, build, commandId);
   });
   if (outcome.status === 'refused') return closedIfBroken(ports, tenant, callId, outcome);
   return toClaim(outcome, { actor, resolverId: body.resolverId, commandId });
 }
 
-/** The run of a call whose rule asks for signatures waits until they are verified once more. */
-function ifSigned<Command>(
+/** A command that runs a call. Where its rule asks for signatures, they are verified once more before it is decided. */
+function builtToRun<Command extends BatchBound>(
   ports: CommandPorts,
   call: ToolCall,
-  next: () => Command | Promise<Command | Refused>,
-): Command | Promise<Command | Refused> {
+  build: () => Command | Refused,
+  commandId: string,
+): Command | Refused | Promise<Command | Refused> {
+  const next = () => builtInBatch(ports, call, build, commandId);
   const signatures = notSigned(ports, call);
   return signatures === undefined ? next() : signatures.then((refusal) => refusal ?? next());
 }
@@ -224,12 +227,12 @@ export async function submitClientOutput(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.submitClientOutput,
-    (call, at) => {
-      const command = { type: 'SubmitClientOutput', at, outcome: toExecutionOutcome(body) } as const;
-      const refusal = forbidden(ports, call.request, 'run');
-      if (refusal !== undefined) return refusal;
-      const submitted = { ...command, submittedBy: actor.principal, reach: reachOf(actor) };
-      return ifSigned(ports, call, () => inBatch(ports, call, submitted, commandId));
+    (call) => {
+      const by = { submittedBy: actor.principal, reach: reachOf(actor) };
+      const build = () =>
+        forbidden(ports, call.request, 'run') ??
+        ({ type: 'SubmitClientOutput', at: ports.clock.now(), outcome: toExecutionOutcome(body), ...by } as const);
+      return builtToRun(ports, call, build, commandId);
     },
   );
   if (outcome.status === 'refused') return closedIfBroken(ports, actor.tenant, callId, outcome);

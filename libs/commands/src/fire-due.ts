@@ -1,7 +1,7 @@
 import { currentApproval, currentProposal, dueCommand, toolCallDecider } from '@countersign/domain';
 import type { Approval, DeadlineCommand, ExpireApproval, ToolCall } from '@countersign/domain';
 import { skewMsMax } from '@countersign/event-store';
-import { inBatch, settleBatch } from './batch.js';
+import { builtInBatch, settleBatch } from './batch.js';
 import { allApproversOf } from './request/approvers.js';
 import { forbidden } from './stream/forbidden.js';
 import { withToolCall } from './stream/with-tool-call.js';
@@ -23,23 +23,30 @@ export async function fireDue(ports: CommandPorts, tenant: string, callId: strin
   const outcome = await withToolCall(ports, target, toolCallDecider.decide, (call, now, lateMs) => {
     const due = dueCommand(call, lateMs > skewMsMax ? now - lateMs : now);
     if (due === null) return refused('not-due', 'nothing is due');
-    const prohibited = heldBy(ports, call, due);
-    if (prohibited !== undefined) return prohibited;
+    const held = (): Refused | undefined => heldBy(ports, call, due);
     switch (due.type) {
-      case 'ExpireApproval': {
-        const approval = currentApproval(call);
-        const people = { ...votersOf(ports, tenant, approval, now), ...approversAtSilence(ports, tenant, approval) };
-        return inBatch(ports, call, { ...due, ...people, ...timeOf(ports, tenant, approval) }, commandId);
-      }
+      case 'ExpireApproval':
+        return builtInBatch(ports, call, () => held() ?? { ...due, ...factsOfEnd(ports, call) }, commandId);
       case 'LapseApproval':
-        return inBatch(ports, call, due, commandId);
+        return builtInBatch(ports, call, () => held() ?? due, commandId);
       case 'RemindApprovers':
       case 'LapseClaim':
-        return due;
+        return held() ?? due;
     }
   });
   if (outcome.status === 'refused') return null;
   return Math.max(outcome.position, await settleBatch(ports, outcome.value));
+}
+
+/** What the end of an approval depends on besides the call, as it is now. */
+function factsOfEnd(ports: CommandPorts, call: ToolCall): Omit<ExpireApproval, 'type' | 'at' | 'batch' | 'approvalId'> {
+  const { tenant } = call.request;
+  const approval = currentApproval(call);
+  return {
+    ...votersOf(ports, tenant, approval, ports.clock.now()),
+    ...approversAtSilence(ports, tenant, approval),
+    ...timeOf(ports, tenant, approval),
+  };
 }
 
 /** The refusal of a time limit by a policy or a cancellation that cannot be read. A claim that lapses ran before it. */

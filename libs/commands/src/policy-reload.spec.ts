@@ -92,6 +92,20 @@ describe('rules that change to a block', () => {
     expect(await world.stateOf(await one('pay:2'))).toBe('blocked');
   });
 
+  it('that come in force while the use of a grant is recorded judge the call', async () => {
+    const grant = { toolName: 'pay', match: { any: true }, expiresInMs: 60_000, reason: 'busy' } as const;
+    grants = [done(await api.createGrant(commands, alice, grant, uuid()))];
+    const slow = overStore({
+      ...world.store,
+      append: (stream, revision, events) => {
+        if (events[0]?.type === 'GrantUsed') world.activate(blocking);
+        return world.store.append(stream, revision, events);
+      },
+    });
+    const [callId = ''] = await request(step('pay:1'), slow);
+    expect(await world.stateOf(callId)).toBe('blocked');
+  });
+
   it('let an all-or-nothing batch run that was recorded before', async () => {
     const [a = '', b = ''] = await request({ ...step('pay:1', 'read:2'), batchMode: 'all-or-nothing' });
     world.activate(blocking);

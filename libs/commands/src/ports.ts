@@ -10,7 +10,7 @@ import type {
   ToolCallCommand,
   ToolCallState,
 } from '@countersign/domain';
-import type { Forbidding, StoreClock } from '@countersign/event-store';
+import type { EventStore, Forbidding, StoreClock } from '@countersign/event-store';
 import type { Policies, ShadowPolicy } from '@countersign/policy';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ArgumentSchemas } from './request/argument-schema.js';
@@ -55,9 +55,12 @@ export type ToolCallHandler = CommandHandler<ToolCallState, ToolCallEvent>;
 
 export type BatchHandler = CommandHandler<BatchState, BatchEvent>;
 
-/** The passkeys of people, and the highest counter of each that this process has seen. */
+/** The passkeys of people. */
 export interface PasskeyPorts {
   readonly handler: CommandHandler<Passkeys, PasskeyEvent>;
+  /** The log, which says what came first: a signature or the removal of its passkey. */
+  readonly log: Pick<EventStore, 'readStream'>;
+  /** The highest counter of each passkey that this process has seen. */
   readonly signCounts: Map<string, number>;
 }
 

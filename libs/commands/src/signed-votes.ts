@@ -1,5 +1,5 @@
-import { passkeysStream, proposalDigest } from '@countersign/contracts';
-import type { Decision } from '@countersign/contracts';
+import { isReadable, passkeysStream, proposalDigest, toolCallStream } from '@countersign/contracts';
+import type { Decision, EventData, LogEvent, PasskeyEventData, RecordedEvent } from '@countersign/contracts';
 import {
   currentApproval,
   currentProposal,
@@ -16,9 +16,11 @@ import type { Refused } from './stream/with-tool-call.js';
 
 /**
  * Refuses a run whose approval asks for signatures, unless each of them still verifies with the registered passkeys.
- * Undefined for every other call. A passkey that was removed later has signed all the same.
+ * Undefined for every other call. A passkey that was removed after the answer has signed all the same; the log says which came
+ * first.
  *
- * Attack: the owner of the log appends an approval with a signature of another answer.
+ * Attack: the owner of the log appends an approval with a signature of another answer. Or a stolen passkey is removed while a
+ * process that has verified its signature stands still, and the answer is recorded after the removal.
  */
 export function notSigned(ports: CommandPorts, call: ToolCall): Promise<Refused | undefined> | undefined {
   const approval = currentApproval(call);
@@ -30,7 +32,10 @@ export function notSigned(ports: CommandPorts, call: ToolCall): Promise<Refused 
 async function judged(ports: CommandPorts, call: ToolCall, approval: Approval): Promise<Refused | undefined> {
   const { state } = await ports.passkeys.handler.load(passkeysStream(call.request.tenant));
   const valid = new Set<Vote>();
-  for (const vote of approval.votes) if (await isValid(state, call, approval, vote)) valid.add(vote);
+  for (const vote of approval.votes) {
+    if ((await isValid(state, call, approval, vote)) && (await isBeforeRemoval(ports, state, call, vote)))
+      valid.add(vote);
+  }
   return isSignedEnough(approval, (vote) => valid.has(vote))
     ? undefined
     : refused('not-approved', 'The approval lacks valid signatures that its rule asks for.', {
@@ -49,6 +54,28 @@ async function isValid({ keys }: Passkeys, call: ToolCall, approval: Approval, v
     ...{ decision: decisionOf(vote), instruction, nonce: signature.nonce },
   });
   return (await verifyAssertion(signature, challenge, { ...key, signCount: 0 })).status === 'verified';
+}
+
+/** Returns whether a signature was recorded before its passkey was removed. One that is not removed costs no read. */
+async function isBeforeRemoval(
+  { passkeys: { log } }: CommandPorts,
+  { keys }: Passkeys,
+  { request }: ToolCall,
+  { signature }: Vote,
+): Promise<boolean> {
+  if (signature === null || keys.get(signature.credentialId)?.status !== 'removed') return true;
+  const { credentialId, nonce } = signature;
+  const removedAt = positionIn(await log.readStream(passkeysStream(request.tenant)), ({ type, data }) => {
+    return type === 'PasskeyRemoved' && (data as PasskeyEventData<'PasskeyRemoved'>).credentialId === credentialId;
+  });
+  const signedAt = positionIn(await log.readStream(toolCallStream(request.callId)), ({ type, data }) => {
+    return type === 'ApprovalResponded' && (data as EventData<'ApprovalResponded'>).signature?.nonce === nonce;
+  });
+  return signedAt < removedAt;
+}
+
+function positionIn(events: readonly LogEvent[], isIt: (event: RecordedEvent) => boolean): number {
+  return events.filter(isReadable).find(isIt)?.position ?? Infinity;
 }
 
 /** The proposal that the person saw: an edit or an answer that made a proposal was a look at the one before it. */

@@ -3,9 +3,11 @@ import { approvalIdOf, deriveCallId, isReadable, toolCallStream } from '@counter
 import type { Decision } from '@countersign/contracts';
 import * as api from './commands.js';
 import { shownCardOf } from './people/shown-card.js';
-import type { CommandPorts } from './ports.js';
+import type { CommandPorts, People } from './ports.js';
 import { actor, agent, alice, codeOf, done, openPolicyWorld } from './testing/policy-world.js';
 import type { PolicyWorld } from './testing/policy-world.js';
+import { register, signed, signedIn } from './testing/signers.js';
+import type { WriteSidePorts } from './write-side.js';
 
 let world: PolicyWorld;
 let last = 0;
@@ -20,6 +22,7 @@ beforeEach(async () => {
   world = await openPolicyWorld(`
 rules:
   - { id: two, match: { tools: [two] }, then: { require: { quorum: { approve: 2, deny: 2 } } } }
+  - { id: signed, match: { tools: [signed] }, then: { require: { requireSignature: true } } }
   - { id: one, then: { require: { expiresIn: 1m } } }`);
 });
 afterEach(() => world.close());
@@ -30,7 +33,7 @@ const ask = async (toolName: string, args = {}): Promise<void> => {
 };
 
 /** Another process, which stands still between its decision and its append while something happens in the first one. */
-function stopped(meanwhile: () => Promise<unknown>): CommandPorts {
+function stopped(meanwhile: () => unknown, options: Partial<WriteSidePorts> = {}): CommandPorts {
   let isFirst = true;
   const append: PolicyWorld['store']['append'] = async (to, ...given) => {
     if (isFirst && to === stream) {
@@ -39,7 +42,7 @@ function stopped(meanwhile: () => Promise<unknown>): CommandPorts {
     }
     return world.store.append(to, ...given);
   };
-  return world.another({ store: { ...world.store, append } });
+  return world.another({ store: { ...world.store, append }, ...options });
 }
 
 const respond = (ports: CommandPorts, who: typeof alice, decision: Decision, more = {}) =>
@@ -113,5 +116,92 @@ describe('a process that stands still between its decision and its append', () =
     const again = (ports: CommandPorts) => api.requestApproval(ports, agent, callId, {}, id());
     expect(codeOf(await again(stopped(() => again(world.commands).then(done))))).toBe('already-pending');
     expect(await countOf('ApprovalRequested')).toBe(2);
+  });
+});
+
+/** People of whom bob may lose the role. */
+function peopleWithBob(): { readonly people: People; readonly remove: () => void } {
+  let isBobGone = false;
+  const approver: People['approver'] = (_, principal) =>
+    isBobGone && principal === 'bob' ? undefined : { groups: [], isAway: false };
+  return {
+    people: { approver, approvers: () => undefined, names: () => [] },
+    remove: () => {
+      isBobGone = true;
+    },
+  };
+}
+
+/** A process in which something happens after it has read the passkeys for the first time. */
+function readingPasskeys(ports: CommandPorts, meanwhile: () => unknown): CommandPorts {
+  const { handler } = ports.passkeys;
+  let isFirst = true;
+  const load: typeof handler.load = async (of) => {
+    const loaded = await handler.load(of);
+    if (isFirst) {
+      isFirst = false;
+      await meanwhile();
+    }
+    return loaded;
+  };
+  return { ...ports, passkeys: { ...ports.passkeys, handler: { ...handler, load } } };
+}
+
+describe('a person who is removed while their answer is on the way', () => {
+  const remove = (credentialId: string) => () =>
+    api.removePasskey(world.commands, signedIn('bob'), credentialId, id()).then(done);
+  const signature = async () => {
+    const key = await register(world.commands, signedIn('bob'));
+    await ask('signed');
+    return { key, body: await signed(world.commands, key, { callId }, { decision: approve }) };
+  };
+
+  it('does not answer with a passkey that is removed while its signature is verified', async () => {
+    const { key, body } = await signature();
+    const ports = readingPasskeys(world.commands, remove(key.credentialId));
+    expect(codeOf(await api.respond(ports, signedIn('bob'), approvalId(), body, id()))).toBe('signature-required');
+    expect(await world.stateOf(callId)).toBe('awaiting_approval');
+  });
+
+  it('lets nothing run with a signature that is recorded after its passkey was removed', async () => {
+    const { key, body } = await signature();
+    done(await api.respond(stopped(remove(key.credentialId)), signedIn('bob'), approvalId(), body, id()));
+    expect(codeOf(await claim(world.commands))).toBe('not-approved');
+    const output = { status: 'succeeded', output: 1 } as const;
+    expect(codeOf(await api.submitClientOutput(world.commands, agent, callId, output, id()))).not.toBe('done');
+    expect(await countOf('ExecutionClaimed')).toBe(0);
+  });
+
+  it('lets run what was signed before its passkey was removed', async () => {
+    const { key, body } = await signature();
+    done(await api.respond(world.commands, signedIn('bob'), approvalId(), body, id()));
+    await remove(key.credentialId)();
+    done(await claim(world.commands));
+  });
+
+  it('does not answer when the role is gone at the second try to append', async () => {
+    await ask('two');
+    const { people, remove: removeBob } = peopleWithBob();
+    const ports = stopped(() => first(approve)().then(removeBob), { people });
+    expect(codeOf(await respond(ports, bob, approve))).toBe('forbidden');
+    expect(await world.stateOf(callId)).toBe('awaiting_approval');
+  });
+
+  it('does not answer when the role is gone after their signature was verified', async () => {
+    const { body } = await signature();
+    const { people, remove: removeBob } = peopleWithBob();
+    const ports = readingPasskeys(world.another({ people }), removeBob);
+    expect(codeOf(await api.respond(ports, signedIn('bob'), approvalId(), body, id()))).toBe('forbidden');
+    expect(await world.stateOf(callId)).toBe('awaiting_approval');
+  });
+
+  it('sees no values and takes nothing back', async () => {
+    await ask('two', { password: 'a' });
+    const { people, remove: removeBob } = peopleWithBob();
+    const ports = world.another({ people });
+    done(await respond(ports, bob, { type: 'deny' }));
+    removeBob();
+    expect(codeOf(await api.reveal(ports, bob, approvalId(), id()))).toBe('forbidden');
+    expect(codeOf(await api.withdraw(ports, bob, approvalId(), id()))).toBe('forbidden');
   });
 });

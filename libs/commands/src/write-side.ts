@@ -55,6 +55,7 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: batchCacheSize }),
     passkeys: {
       handler: createCommandHandler({ store, fold: passkeyDecider, clock, ids, cacheSize: passkeyCacheSize }),
+      log: store,
       signCounts: new Map(),
     },
     ...(grants !== undefined && {

@@ -68,7 +68,7 @@ export function createWriteSide(
   };
   const policies = createLivePolicies(site.policyFile());
   const commands: CommandPorts = {
-    passkeys: { handler: passkeys, signCounts: new Map() },
+    passkeys: { handler: passkeys, log: store, signCounts: new Map() },
     ...{ handler, batches, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
     policies: policiesWithout(world.without, policies),
     people: peopleWithout(world.without, peopleOf(site.departure, store.clock)),

@@ -62,6 +62,16 @@ export async function isStill({ ports, publicUrl }: HttpContext, actor: Actor, r
   }
 }
 
+/**
+ * Attack: requests with a stolen token send their last bytes only after it was removed. The sender is proved before the body
+ * is read, so it is proved again before anything is done.
+ * @throws ProblemError `unauthenticated`
+ */
+export async function proveAgain(http: HttpContext, request: ApiRequest): Promise<void> {
+  if (await isStill(http, actorOf(request), request)) return;
+  throw new ProblemError('unauthenticated', 'the rights of this request have changed while it was on the way');
+}
+
 /** A parameter of the path. */
 export function paramOf(
   request: ApiRequest,
@@ -113,7 +123,7 @@ async function writeNow<B extends z.ZodType>(
   send(http, request, reply, answer);
 }
 
-/** Runs a request with this validated body, under its idempotency key if it has one. */
+/** Runs a request with this validated body, under its idempotency key if it has one, if its sender has their rights still. */
 export async function keyed(
   http: HttpContext,
   route: Route,
@@ -121,6 +131,7 @@ export async function keyed(
   body: unknown,
   run: (commandId: string) => Promise<Answer>,
 ): Promise<Answer> {
+  await proveAgain(http, request);
   const key = request.headers['idempotency-key'];
   if (key === undefined) return run(http.ports.ids.uuid());
   // What means the same is the same body: other spaces, another order, null in place of nothing.

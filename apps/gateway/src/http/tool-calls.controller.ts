@@ -1,12 +1,11 @@
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { Actor } from '@countersign/commands';
 import { isCallId } from '@countersign/contracts';
-import { ProblemError } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
 import { routes } from '../routes.js';
 import { admitClear } from './clear-values.js';
 import { Endpoint } from './endpoint.js';
-import { isStill, paramOf, queryOf, read, write } from './http-context.js';
+import { isStill, paramOf, proveAgain, queryOf, read, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
@@ -51,8 +50,8 @@ export class ToolCallsController {
       if (!(answer instanceof Promise)) return answer;
       const waited = await answer;
       // Attack: a token that was removed, or a role, while its request waited.
-      if (await isStill(this.#http, actor, request)) return waited;
-      throw new ProblemError('unauthenticated', 'the rights of this request have changed while it waited');
+      await proveAgain(this.#http, request);
+      return waited;
     });
   }
 

@@ -1,6 +1,9 @@
 import { requestToolCalls } from '@countersign/commands';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -104,28 +107,56 @@ describe('a reader that waits', () => {
   });
 });
 
-it('a reader that waits learns nothing once its token is removed, and is answered at once', async () => {
+/** A world with a tokens file, which loses a person while `work` runs. */
+async function withoutBob(work: (other: Api, changing: World, removeBob: () => void) => Promise<void>): Promise<void> {
   const file = join(mkdtempSync(join(tmpdir(), 'countersign-waiting-')), 'tokens.json');
   const write = (entries: readonly TokenEntry[]): void => writeFileSync(file, JSON.stringify(entries));
   write(tokenEntries);
   const tokens = createFileTokens(file, createCollectingLog());
   const changing = await openWorld({ change: (ports) => ({ ...ports, tokens }) });
-  const other = createApi(changing);
-  const { callId } = await other.pending();
-  const waiting = (as: string, waitMs: number) =>
-    other.send('GET', `/v1/tool-calls/${callId}?waitMs=${String(waitMs)}`, { as });
-  const [removed, staying] = [waiting('bob', 20_000), waiting('ann', 2_000)];
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  write(tokenEntries.filter(({ principal }) => principal !== 'bob'));
-  const before = performance.now();
-  tokens.reload();
-  expect(await removed).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
-  expect(performance.now() - before).toBeLessThan(20_000);
-  expect((await staying).status).toBe(200);
-  expect(performance.now() - before).toBeGreaterThan(200);
+  await work(createApi(changing), changing, () => {
+    write(tokenEntries.filter(({ principal }) => principal !== 'bob'));
+    tokens.reload();
+  });
   tokens.close();
   await changing.close();
   rmSync(dirname(file), { recursive: true });
+}
+
+it('a response whose last bytes come after its token was removed records nothing', async () => {
+  await withoutBob(async (other, changing, removeBob) => {
+    const { approvalId, callId } = await other.pending();
+    const sent = request(`${changing.url}/v1/approvals/${approvalId}/responses`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer bob-token', 'content-type': 'application/json', expect: '100-continue' },
+    });
+    const answered = once(sent, 'response');
+    sent.flushHeaders();
+    // The headers were read, so the sender is proved.
+    await once(sent, 'continue');
+    removeBob();
+    sent.end('{"decision":{"type":"approve"}}');
+    const [response] = (await answered) as [IncomingMessage];
+    response.resume();
+    expect(response.statusCode).toBe(401);
+    expect((await other.send('GET', `/v1/tool-calls/${callId}`)).body).toMatchObject({ state: 'awaiting_approval' });
+  });
+});
+
+it('a reader that waits learns nothing once its token is removed, and is answered at once', async () => {
+  await withoutBob(async (other, _, removeBob) => {
+    const { callId } = await other.pending();
+    const waiting = (as: string, waitMs: number) =>
+      other.send('GET', `/v1/tool-calls/${callId}?waitMs=${String(waitMs)}`, { as });
+    const [removed, staying] = [waiting('bob', 20_000), waiting('ann', 2_000)];
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const before = performance.now();
+    removeBob();
+    expect(await removed).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
+    expect(performance.now() - before).toBeLessThan(20_000);
+    expect((await staying).status).toBe(200);
+    expect(performance.now() - before).toBeGreaterThan(200);
+  });
 });
 
 describe('a reader that names a position', () => {

@@ -97,6 +97,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: 100 }),
     passkeys: {
       handler: createCommandHandler({ store, fold: passkeyDecider, clock, ids, cacheSize: 16 }),
+      log: store,
       signCounts: new Map(),
     },
     grants: {

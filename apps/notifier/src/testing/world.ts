@@ -99,6 +99,7 @@ export async function openWorld(given?: string, policy?: string): Promise<World>
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: 100 }),
     passkeys: {
       handler: createCommandHandler({ store, fold: passkeyDecider, clock, ids, cacheSize: 16 }),
+      log: store,
       signCounts: new Map(),
     },
     policies: createPolicies(policy === undefined ? [] : [loadPolicy('policy.yaml', policy)]),

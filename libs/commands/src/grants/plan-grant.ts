@@ -21,7 +21,7 @@ import type { GrantIndex } from './grant-ports.js';
 import type { CommandPorts } from '../ports.js';
 import { refused } from '../result.js';
 import type { Result } from '../result.js';
-import { responderOf } from '../people/respond.js';
+import { responderOf } from '../people/responder.js';
 
 /** A grant before it has an id. */
 export type PlannedGrant = Omit<GrantTerms, 'grantId'>;

@@ -5,7 +5,7 @@ import type { RequestApproval, ToolCall } from '@countersign/domain';
 import type { Actor } from '../actor.js';
 import { reachOf } from '../actor.js';
 import { approversOf } from '../request/approvers.js';
-import { doneByWord, fateOf, inBatch, settleBatch } from '../batch.js';
+import { builtInBatch, doneByWord, fateOf, inBatch, settleBatch } from '../batch.js';
 import { withoutValue } from '../execution.js';
 import { judgeRecorded } from '../request/judge-recorded.js';
 import { askerOf, inTurnOfAsker, questionFacts } from '../request/quotas.js';
@@ -26,13 +26,13 @@ export async function requestApproval(
 ): Promise<Result> {
   const { tenant } = actor;
   const ask = async (): Promise<Result> => {
-    const outcome = await withToolCall(
-      ports,
-      { tenant, callId, commandId },
-      toolCallRules.requestApproval,
-      (call, at) =>
-        forbidden(ports, call.request, 'judge') ??
-        inBatch(ports, call, toQuestion(ports, actor, call, body, at), commandId),
+    const outcome = await withToolCall(ports, { tenant, callId, commandId }, toolCallRules.requestApproval, (call) =>
+      builtInBatch(
+        ports,
+        call,
+        () => forbidden(ports, call.request, 'judge') ?? toQuestion(ports, actor, call, body, ports.clock.now()),
+        commandId,
+      ),
     );
     return outcome.status === 'refused' ? outcome : afterQuestion(ports, outcome);
   };

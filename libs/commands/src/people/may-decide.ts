@@ -1,12 +1,12 @@
 import { toolCallStream } from '@countersign/contracts';
 import type { ApprovalView, Refusal, ToolCallView } from '@countersign/contracts';
 import { notOpen, toolCallRules } from '@countersign/domain';
-import type { ToolCall } from '@countersign/domain';
+import type { Approval, ToolCall } from '@countersign/domain';
 import type { Actor } from '../actor.js';
 import type { CommandPorts } from '../ports.js';
 import { forbidden } from '../stream/forbidden.js';
 import { unreadableRefusal } from '../stream/unreadable-stream.js';
-import { responderOf } from './respond.js';
+import { noApproverNow, responderOf } from './responder.js';
 import { votersOf } from './voters.js';
 
 /**
@@ -24,13 +24,10 @@ export function mayDecide(
   if (unreadable !== null) return no(unreadableRefusal({ ...unreadable, stream, unreadable: unreadable.why }));
   if (!actor.roles.has('approver'))
     return { now: false, why: 'forbidden', detail: 'You do not have the role approver.' };
-  const prohibited = forbidden(ports, call.request, 'judge');
-  if (prohibited !== undefined) return no(prohibited.refusal);
   const at = ports.clock.now();
   const approval = call.approvals.find((one) => one.approvalId === approvalId);
-  // The first check of a response. It asks nothing about the person, and most approvals that are shown have ended.
-  const ended = approval === undefined ? undefined : notOpen(approval, at);
-  if (ended !== undefined) return no(ended);
+  const early = refusedEarly(ports, actor, { call, approval, at });
+  if (early !== undefined) return no(early);
   const decision = toolCallRules.respondToApproval(
     {
       ...{ type: 'RespondToApproval', at, approvalId, decision: { type: 'deny' }, batch: 'broken' },
@@ -43,6 +40,18 @@ export function mayDecide(
   // The last check: the person may decide, with a signature.
   const isToSign = decision.status === 'refused' && decision.refusal.code === 'signature-required';
   return decision.status === 'accepted' || isToSign ? { now: true } : no(decision.refusal);
+}
+
+/** The refusals before the rule. The approval is looked at before the person: most approvals that are shown have ended. */
+function refusedEarly(
+  ports: Pick<CommandPorts, 'people' | 'forbidding'>,
+  actor: Actor,
+  { call, approval, at }: { readonly call: ToolCall; readonly approval: Approval | undefined; readonly at: number },
+): Refusal | undefined {
+  const prohibited = forbidden(ports, call.request, 'judge')?.refusal;
+  if (prohibited !== undefined) return prohibited;
+  const ended = approval === undefined ? undefined : notOpen(approval, at);
+  return ended ?? noApproverNow(ports, actor)?.refusal;
 }
 
 function no({ code: why, detail }: Refusal): NonNullable<ApprovalView['mayDecide']> {

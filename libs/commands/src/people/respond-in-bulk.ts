@@ -10,6 +10,7 @@ import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
 import { oversizeResult } from './output-size.js';
 import { answer, askedAction, toResponse } from './respond.js';
+import { noApproverNow } from './responder.js';
 import { unreadableRefusal } from '../stream/unreadable-stream.js';
 
 /**
@@ -118,7 +119,7 @@ async function check(
   if (stream?.unreadable !== undefined) return unreadableRefusal(stream.unreadable);
   const call = stream === undefined ? undefined : callOf(stream.state, actor.tenant);
   if (call === undefined) return { code: 'unknown-approval', detail: `there is no approval ${approvalId}` };
-  const prohibited = forbidden(ports, call.request, 'judge');
+  const prohibited = forbidden(ports, call.request, 'judge') ?? noApproverNow(ports, actor);
   if (prohibited !== undefined) return prohibited.refusal;
   const secret = hiddenInTrial(call, approvalId, response);
   if (secret !== undefined) return secret;

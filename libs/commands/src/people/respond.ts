@@ -12,7 +12,6 @@ import type {
   Action,
   Approval,
   EditDecision,
-  Responder,
   RespondToApproval,
   ResponseDecision,
   ToolCall,
@@ -24,6 +23,7 @@ import type { SchemaCheck } from '../request/argument-schema.js';
 import { commitToBatch, doneByWord, inBatch, settleBatch } from '../batch.js';
 import { approversOf } from '../request/approvers.js';
 import { judgeRecorded, toDomainJudgement } from '../request/judge-recorded.js';
+import { builtAgain } from '../stream/built-again.js';
 import { forbidden } from '../stream/forbidden.js';
 import { withToolCall } from '../stream/with-tool-call.js';
 import type { Refused } from '../stream/with-tool-call.js';
@@ -32,6 +32,7 @@ import type { Result } from '../result.js';
 import { oversizeResult } from './output-size.js';
 import type { CommandPorts } from '../ports.js';
 import { recordedGuess } from './recorded-guess.js';
+import { noApproverNow, responderOf } from './responder.js';
 import { noteSignature, withSignature } from './sign-answer.js';
 import type { ToSign } from './sign-answer.js';
 import { votersOf } from './voters.js';
@@ -67,13 +68,18 @@ export async function answer(
     toolCallRules.respondToApproval,
     (call) => {
       found = call;
-      const build = () => {
-        const prohibited = forbidden(ports, call.request, 'judge');
+      const build = (): Built => {
+        const prohibited = forbidden(ports, call.request, 'judge') ?? noApproverNow(ports, actor);
         if (prohibited !== undefined) return prohibited;
         tried = toResponse(ports, actor, call, approvalId, body, ports.clock.now());
-        return toSigned(ports, { actor, call, approval: findApproval(call, approvalId), body, command: tried });
+        return tried;
       };
-      return whenBuilt(inTurn(build), (command) => inBatch(ports, call, command, commandId));
+      const approval = findApproval(call, approvalId);
+      const find = (command: RespondToApproval) =>
+        whenBuilt(toSigned(ports, { actor, call, approval, body, command }), (one) =>
+          inBatch(ports, call, one, commandId),
+        );
+      return whenBuilt(inTurn(build), (command) => builtAgain(command, build, find));
     },
   );
   if (outcome.status === 'refused') {
@@ -139,14 +145,15 @@ export async function withdraw(
     ports,
     { tenant: actor.tenant, callId: target.callId, commandId, by: actor },
     toolCallRules.withdrawResponse,
-    (_, at) => ({
-      type: 'WithdrawResponse',
-      at,
-      approvalId,
-      withdrawnBy: actor.principal,
-      aliases: aliasesOf(ports, actor.tenant, actor.principal),
-      ...which,
-    }),
+    (_, at) =>
+      noApproverNow(ports, actor) ?? {
+        type: 'WithdrawResponse',
+        at,
+        approvalId,
+        withdrawnBy: actor.principal,
+        aliases: aliasesOf(ports, actor.tenant, actor.principal),
+        ...which,
+      },
   );
   if (outcome.status === 'refused') return asUnknownApproval(outcome, approvalId);
   return { status: 'done', value: undefined, position: outcome.position };
@@ -161,28 +168,6 @@ export function askedAction(call: ToolCall, approvalId: string): Action {
 /** The approval of the call with this id. */
 export function findApproval({ approvals }: ToolCall, approvalId: string): Approval | undefined {
   return approvals.find((one) => one.approvalId === approvalId);
-}
-
-/**
- * The person of a response, with the groups that all files and the sign-in give together, and the people who have
- * delegated to them at the time `at`. A delegator who is no approver any more has no voice to give.
- */
-export function responderOf(
-  ports: Pick<CommandPorts, 'policies' | 'people'>,
-  { tenant, principal, groups, via, assurance }: Actor,
-  at: number,
-): Responder {
-  const { policies, people } = ports;
-  const policy = policies.of(tenant);
-  const known = (id: string): readonly string[] | undefined =>
-    people === undefined ? [] : people.approver(tenant, id)?.groups;
-  const toPerson = (id: string) => ({ principal: id, aliases: aliasesOf(ports, tenant, id) });
-  const delegators = policy.delegatorsOf(principal, at).flatMap((one) => {
-    const more = known(one.id);
-    return more === undefined ? [] : [{ ...toPerson(one.id), groups: [...new Set([...one.groups, ...more])] }];
-  });
-  const all = new Set([...groups, ...(known(principal) ?? []), ...policy.groupsOf(principal)]);
-  return { ...toPerson(principal), groups: [...all], via, assurance, delegators };
 }
 
 /** The refusal for an id of no approval. */

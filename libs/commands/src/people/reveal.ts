@@ -7,7 +7,8 @@ import type { CommandPorts } from '../ports.js';
 import type { Result } from '../result.js';
 import { forbidden } from '../stream/forbidden.js';
 import { applyRule, callOf, withToolCall } from '../stream/with-tool-call.js';
-import { askedAction, asUnknownApproval, findApproval, responderOf, unknownApproval } from './respond.js';
+import { askedAction, asUnknownApproval, findApproval, unknownApproval } from './respond.js';
+import { noApproverNow, responderOf } from './responder.js';
 
 /**
  * Reveals the hidden values of an approval to an actor who may respond to it, after recording who looked. The same command shows the
@@ -23,7 +24,7 @@ export async function reveal(
   if (target === undefined) return unknownApproval(approvalId);
   const { callId } = target;
   const toLook = (call: ToolCall, at: number) => {
-    const refusal = forbidden(ports, call.request, 'judge');
+    const refusal = forbidden(ports, call.request, 'judge') ?? noApproverNow(ports, actor);
     if (refusal !== undefined) return refusal;
     const action = askedAction(call, approvalId);
     const pointers = hiddenValues(action.arguments, action.sensitive).map(({ pointer }) => pointer);

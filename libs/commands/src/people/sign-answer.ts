@@ -47,9 +47,8 @@ async function problemOf(
   // The rules refuse it: there is no such approval.
   if (approval === undefined) return refused('unknown-approval', 'No such approval is recorded.');
   if (hides(command.decision)) return hiddenDecision;
-  const { state } = await ports.passkeys.handler.load(passkeysStream(actor.tenant));
-  const key = passkeyInForce(state, signature.credentialId);
-  if (key === undefined || normalised(key.principal) !== normalised(actor.principal)) return noPasskey;
+  const key = await ownPasskey(ports, actor, signature);
+  if (key === undefined) return noPasskey;
   const card = shownCardOf(call, approval);
   if (displayDigest(card) !== signature.displayDigest) return otherCard;
   const { answerChallenge, verifyAssertion } = await loadPasskeys();
@@ -58,9 +57,22 @@ async function problemOf(
     ...{ decision: body.decision, instruction: body.instruction ?? null },
   });
   const verified = await verifyAssertion(signature, challenge, countedBefore(ports, key));
-  return verified.status === 'verified'
-    ? undefined
-    : refused('signature-required', `The signature is not one of this answer: ${verified.why}.`);
+  if (verified.status !== 'verified') {
+    return refused('signature-required', `The signature is not one of this answer: ${verified.why}.`);
+  }
+  // It may have been removed while the signature was verified.
+  return (await ownPasskey(ports, actor, signature)) === undefined ? noPasskey : undefined;
+}
+
+/** The passkey of a signature, if it is one of the actor's and counts now. */
+async function ownPasskey(
+  { passkeys }: CommandPorts,
+  { tenant, principal }: Actor,
+  { credentialId }: AnswerSignature,
+): Promise<Passkey | undefined> {
+  const { state } = await passkeys.handler.load(passkeysStream(tenant));
+  const key = passkeyInForce(state, credentialId);
+  return key !== undefined && normalised(key.principal) === normalised(principal) ? key : undefined;
 }
 
 const noPasskey = refused(

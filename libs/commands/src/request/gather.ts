@@ -23,6 +23,8 @@ import { callOf } from '../stream/with-tool-call.js';
 export interface Gathered {
   readonly facts: StepFacts;
   readonly plans: readonly Plan[];
+  /** The version of the policy that judged the calls. */
+  readonly policyVersion: string;
   readonly shadow: ShadowVerdicts;
   /** The position of the latest event of its calls; 0 when there is none, or nothing was read. */
   readonly seen: number;
@@ -60,7 +62,8 @@ export async function gatherStep(
     tenant,
     plans.map(({ policyCall }) => policyCall),
   );
-  const judged = ports.policies.of(tenant).judge(policyCalls, at);
+  const policy = ports.policies.of(tenant);
+  const judged = policy.judge(policyCalls, at);
   const shadow = judgeInShadow(ports, tenant, policyCalls, judged, at);
   const grants = await grantFactsOf(ports, plans, judged, { isLost, at });
   const calls = plans.map(({ callId, state, proposal }, index) => {
@@ -84,7 +87,7 @@ export async function gatherStep(
     limits: { batchMembersMax: limits.batchMembersMax, nestingMax },
   };
   const seen = Math.max(0, ...loaded.map(({ position }) => position));
-  return { facts, plans, shadow, seen, writeOnly };
+  return { facts, plans, policyVersion: policy.version, shadow, seen, writeOnly };
 }
 
 /** Nothing is looked up where the request names no all-or-nothing batch. */

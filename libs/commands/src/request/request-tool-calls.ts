@@ -62,7 +62,10 @@ export async function requestToolCalls(
   );
 }
 
-/** Gathers, decides, takes the uses of grants, and records. If a use was lost meanwhile, it begins again without it. */
+/**
+ * Gathers, decides, takes the uses of grants, and records. If a use was lost meanwhile, it begins again without it; if another
+ * policy came in force, it begins again under that.
+ */
 async function decide(
   ports: CommandPorts,
   actor: Actor,
@@ -71,11 +74,13 @@ async function decide(
 ): Promise<Result<RequestedToolCalls>> {
   const uses = createUses(ports, actor.tenant, commandId);
   const asker = askerOf(actor, request.agentId);
+  const versionNow = () => ports.policies.of(actor.tenant).version;
   for (;;) {
     const gathered = await gatherStep(ports, actor, asker, request, uses.isLost);
     const decision = decideStep(gathered.facts);
     if (decision.status === 'refused') return decision;
-    if (await uses.take(decision.calls)) return record(ports, gathered, decision.calls, commandId);
+    const hasUses = await uses.take(decision.calls);
+    if (hasUses && versionNow() === gathered.policyVersion) return record(ports, gathered, decision.calls, commandId);
   }
 }
 

@@ -1,0 +1,42 @@
+import type { Responder } from '@countersign/domain';
+import type { Actor } from '../actor.js';
+import type { CommandPorts } from '../ports.js';
+import { refused } from '../result.js';
+import type { Refused } from '../stream/with-tool-call.js';
+import { aliasesOf } from './aliases.js';
+
+/**
+ * The person of a response, with the groups that all files and the sign-in give together, and the people who have
+ * delegated to them at the time `at`. A delegator who is no approver any more has no voice to give.
+ */
+export function responderOf(
+  ports: Pick<CommandPorts, 'policies' | 'people'>,
+  { tenant, principal, groups, via, assurance }: Actor,
+  at: number,
+): Responder {
+  const { policies, people } = ports;
+  const policy = policies.of(tenant);
+  const known = (id: string): readonly string[] | undefined =>
+    people === undefined ? [] : people.approver(tenant, id)?.groups;
+  const toPerson = (id: string) => ({ principal: id, aliases: aliasesOf(ports, tenant, id) });
+  const delegators = policy.delegatorsOf(principal, at).flatMap((one) => {
+    const more = known(one.id);
+    return more === undefined ? [] : [{ ...toPerson(one.id), groups: [...new Set([...one.groups, ...more])] }];
+  });
+  const all = new Set([...groups, ...(known(principal) ?? []), ...policy.groupsOf(principal)]);
+  return { ...toPerson(principal), groups: [...all], via, assurance, delegators };
+}
+
+/**
+ * The refusal of a person who is no approver any more, asked at each decision.
+ *
+ * Attack: a response that was sent with a stolen token waits for a busy store, and the token is removed meanwhile.
+ */
+export function noApproverNow(
+  { people }: Pick<CommandPorts, 'people'>,
+  { tenant, principal }: Pick<Actor, 'tenant' | 'principal'>,
+): Refused | undefined {
+  return people === undefined || people.approver(tenant, principal) !== undefined
+    ? undefined
+    : refused('forbidden', 'You do not have the role approver.');
+}
