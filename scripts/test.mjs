@@ -86,6 +86,7 @@ printTable(suites);
 printSlowest(specs);
 const faults = faultsOutsideTests();
 for (const failure of [...specs.flatMap((spec) => spec.failures), ...faults]) console.log(`FAILED ${failure}`);
+for (const test of first.flatMap((run) => run.skipped)) console.log(`Skipped ${test.trim()}`);
 if (withoutKafka) console.log(`Skipped ${skippedWithoutKafka()}: ${withoutKafka}`);
 console.log(`${sum('passed')} passed, ${sum('failed') + faults.length} failed`);
 process.exitCode = sum('failed') + faults.length > 0 ? 1 : 0;

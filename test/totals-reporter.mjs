@@ -11,9 +11,14 @@ const reasonCharactersMax = 400;
 export default class TotalsReporter {
   #error;
   #startedAt = Date.now();
+  #isWhole;
   /** By path, because a spec that could not run has no name of its suite in its result. */
   #suiteOf = new Map();
   #nextProgressAt = Date.now() + progressEveryMs;
+
+  constructor({ testNamePattern }) {
+    this.#isWhole = !testNamePattern;
+  }
 
   onTestFileResult(test, _result, { numTotalTestSuites: all, numFailedTests: failed, testResults }) {
     this.#suiteOf.set(test.path, test.context.config.displayName?.name ?? 'tests');
@@ -33,7 +38,9 @@ export default class TotalsReporter {
     const suites = suitesOf(results, this.#suiteOf, cpu);
     const specs = results.testResults.map((result) => specOf(result, this.#suiteOf, cpu));
     const file = process.env.COUNTERSIGN_TEST_TOTALS;
-    if (file) appendFileSync(file, `${JSON.stringify({ suites, specs, skips })}\n`);
+    // Tests that were not chosen by their names are not worth a word.
+    const skipped = this.#isWhole ? namesOfTestsNotRun(results) : [];
+    if (file) appendFileSync(file, `${JSON.stringify({ suites, specs, skips, skipped })}\n`);
     else
       for (const { name, passed, failed } of suites)
         process.stdout.write(`${name}: ${passed} passed, ${failed} failed\n`);

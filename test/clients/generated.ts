@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cache, generatorJar, generatorVersion, root, run } from './tools.ts';
+import { cache, generatorJar, generatorVersion, quickJava, root, run, runMaven } from './tools.ts';
 
 /** The OpenAPI document that the clients are made from, and nothing else. */
 export const document = join(root, 'docs', 'openapi.json');
@@ -15,12 +15,12 @@ const clients = {
   'java-native': {
     generatorName: 'java',
     library: 'native',
-    additionalProperties: { useSingleRequestParameter: true },
+    additionalProperties: { artifactId: 'java-native', useSingleRequestParameter: true },
   },
   'java-okhttp': {
     generatorName: 'java',
     library: 'okhttp-gson',
-    additionalProperties: { useSingleRequestParameter: true },
+    additionalProperties: { artifactId: 'java-okhttp', useSingleRequestParameter: true },
   },
 } as const;
 
@@ -49,7 +49,24 @@ export async function generateClients(): Promise<string> {
     await writeFile(config, JSON.stringify({ ...options, ...places, globalProperties }));
     return config;
   });
-  await run(root, {}, 'java', '-jar', await generatorJar(), 'batch', '--fail-fast', ...(await Promise.all(configs)));
+  const batch = ['-jar', await generatorJar(), 'batch', '--fail-fast', ...(await Promise.all(configs))];
+  await run(root, {}, 'java', ...quickJava, ...batch);
+  await resolveJars(unfinished);
   await rename(unfinished, folder);
   return folder;
+}
+
+/** Writes the jars that each client for Java needs to its file `classpath`, with one start of Maven. */
+async function resolveJars(folder: string): Promise<void> {
+  const modules = Object.keys(clients).filter((name) => name.startsWith('java-'));
+  await writeFile(
+    join(folder, 'pom.xml'),
+    `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>countersign.example</groupId><artifactId>clients</artifactId><version>1</version><packaging>pom</packaging>
+  <modules>${modules.map((name) => `<module>${name}</module>`).join('')}</modules>
+</project>
+`,
+  );
+  await runMaven(folder, 'dependency:build-classpath', '-Dmdep.outputFile=classpath', '-DincludeScope=compile');
 }

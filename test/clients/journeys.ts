@@ -1,9 +1,9 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { installPython } from '../python-environment.ts';
 import type { Environment } from './environment.ts';
 import { document } from './generated.ts';
-import { npmFolder, root, run } from './tools.ts';
+import { npmFolder, quickJava, root, run } from './tools.ts';
 
 export const journeys = join(root, 'test', 'clients');
 
@@ -45,7 +45,8 @@ export async function runGo(client: string, env: Environment): Promise<string> {
   const program = join(client, 'journey');
   mkdirSync(program, { recursive: true });
   cpSync(join(journeys, 'journey.go'), join(program, 'main.go'));
-  return run(client, { ...env, GOFLAGS: '-mod=mod -buildvcs=false' }, 'go', 'run', './journey');
+  const go = { GOFLAGS: '-mod=mod -buildvcs=false', GOTOOLCHAIN: 'local' };
+  return run(client, { ...env, ...go }, 'go', 'run', '-ldflags=-s -w', './journey');
 }
 
 /** Runs the journey with the client of openapi-generator for PHP. */
@@ -53,26 +54,17 @@ export async function runPhp(client: string, env: Environment): Promise<string> 
   return run(root, { ...env, CLIENT: client }, 'php', join(journeys, 'journey.php'));
 }
 
-/** Runs a journey with a client of openapi-generator for Java. It compiles what the journey reaches. */
-export async function runJava(client: string, journey: string, env: Environment): Promise<string> {
-  const classpath = join(client, 'classpath');
-  const dependencies = ['-B', '-q', 'dependency:build-classpath', `-Dmdep.outputFile=${classpath}`];
-  if (!existsSync(classpath)) await run(client, {}, 'mvn', ...dependencies);
-  const jars = readFileSync(classpath, 'utf8').trim();
-  const classes = join(client, 'classes');
-  const paths = [
-    '-proc:none',
-    '-nowarn',
-    '-cp',
-    jars,
-    '-sourcepath',
-    join(client, 'src', 'main', 'java'),
-    '-d',
-    classes,
-  ];
-  await run(client, {}, 'javac', ...paths, join(journeys, `${journey}.java`));
-  return run(client, env, 'java', '-cp', `${classes}:${jars}`, journey);
-}
+/** Returns what runs a journey with a client of openapi-generator for Java. It compiles what the journey reaches. */
+export const runJava =
+  (journey: string) =>
+  async (client: string, env: Environment): Promise<string> => {
+    const jars = readFileSync(join(client, 'classpath'), 'utf8').trim();
+    const classes = join(client, 'classes');
+    const sources = ['-sourcepath', join(client, 'src', 'main', 'java'), join(journeys, `${journey}.java`)];
+    const quick = quickJava.map((option) => `-J${option}`);
+    await run(client, {}, 'javac', ...quick, '-proc:none', '-nowarn', '-cp', jars, '-d', classes, ...sources);
+    return run(client, env, 'java', ...quickJava, '-cp', `${classes}:${jars}`, journey);
+  };
 
 /** Makes a client with @hey-api/openapi-ts, and runs the journey. */
 export async function runTypeScript(folder: string, env: Environment): Promise<string> {

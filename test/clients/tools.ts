@@ -8,10 +8,28 @@ export const root = join(import.meta.dirname, '..', '..');
 export const cache = join(root, '.cache', 'clients');
 export const generatorVersion = '7.15.0';
 
-/** Returns whether a command is installed here. */
-export function has(command: string, ...args: readonly string[]): boolean {
-  return spawnSync(command, [...args]).status === 0;
+/** What the clients need, each with the command that ends well where it is installed. */
+const tools = {
+  Python: ['python3', '--version'],
+  Go: ['go', 'version'],
+  Maven: ['mvn', '-v'],
+  'a JDK': ['javac', '-version'],
+  'PHP with Guzzle': ['php', '-r', 'exit(is_file("/usr/share/php/GuzzleHttp/autoload.php") ? 0 : 1);'],
+} as const;
+
+export type Tool = keyof typeof tools;
+
+/** Returns those of the tools that are not installed here. In CI none may be missing, so a test that needs one fails. */
+export function missing(wanted: readonly Tool[]): readonly Tool[] {
+  if (process.env['CI'] !== undefined) return [];
+  return wanted.filter((tool) => {
+    const [command, ...args] = tools[tool];
+    return spawnSync(command, args).status !== 0;
+  });
 }
+
+/** For Java's short runs: the quick compiler and the simple collector cost half of the processor time. */
+export const quickJava = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
 
 /** Runs a command in a folder, and returns what it printed. Throws with its output when it fails. */
 export async function run(
@@ -25,13 +43,18 @@ export async function run(
   return stdout;
 }
 
+/** Runs Maven in a folder. */
+export async function runMaven(cwd: string, ...args: readonly string[]): Promise<void> {
+  await run(cwd, { MAVEN_OPTS: quickJava.join(' ') }, 'mvn', '-B', '-q', ...args);
+}
+
 /** The jar of openapi-generator. The first call copies it with Maven. */
 export async function generatorJar(): Promise<string> {
   const jar = join(cache, `openapi-generator-cli-${generatorVersion}.jar`);
   if (existsSync(jar)) return jar;
   await mkdir(cache, { recursive: true });
   const artifact = `org.openapitools:openapi-generator-cli:${generatorVersion}`;
-  await run(root, {}, 'mvn', '-B', '-q', 'dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${cache}`);
+  await runMaven(root, 'dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${cache}`);
   return jar;
 }
 
