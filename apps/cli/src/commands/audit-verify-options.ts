@@ -10,7 +10,7 @@ export function addAuditVerify(audit: Command, runner: Runner): void {
     .description('check a log against a checkpoint that you kept, and each event against the rules')
     .argument(
       '[source]',
-      'a data folder, also of a running server, a bundle, an export, tiles or a proof (COUNTERSIGN_DATA)',
+      'a data folder, also of a running server, an event store, a bundle, an export, tiles or a proof (COUNTERSIGN_DATA)',
     )
     .option('--vkey <file>', 'the keys that you trust, one a line, as `countersign audit keys --all` printed them')
     .option('--policy <file>', 'witnesses that must have cosigned: a tlog-policy with `log` lines')
@@ -24,8 +24,9 @@ export function addAuditVerify(audit: Command, runner: Runner): void {
       `
 Works without a server and changes no file. An export has one event a line, in
 its stored form. Tiles are a folder or an address; they have hashes of the
-events alone. What could not be proven is listed. docs/audit.md says what a
-proof means.
+events alone. An event store (esdb://… or kurrentdb://…) is read up to its last
+event. It keeps no checkpoint: give --since. What could not be proven is listed.
+docs/audit.md says what a proof means.
 
 Exits with 0 when the log is proven by a key that you trust, with 3 when it only
 agrees with itself, with 1 when something is wrong, with 2 when it cannot be
@@ -36,13 +37,22 @@ Examples:
   countersign audit verify --vkey keys.txt --since checkpoints.txt
   countersign audit verify /backup/data --vkey keys.txt --json --all
   countersign audit verify https://ledger.example.com/v1/log --vkey keys.txt
+  countersign audit verify "$STORE_URL" --vkey keys.txt --since checkpoints.txt
   countersign audit verify proof.json --policy policy.txt`,
     )
     .action(async (source: string | undefined, options: VerifyOptions, command: Command) =>
       runner.operating(command, async (output) => {
         const { token } = command.optsWithGlobals<{ token?: string }>();
         const given = { ...options, ...(token !== undefined && { token }) };
+        if (source !== undefined && isStoreUrl(source)) {
+          return (await import('./audit-verify-store.js')).verifyStore(output, source, given);
+        }
         return (await import('./audit-verify.js')).verify(output, source, given);
       }),
     );
+}
+
+/** Returns whether a source is the address of an event store. */
+function isStoreUrl(source: string): boolean {
+  return /^(?:esdb|kurrentdb)(?:\+discover)?:\/\//i.test(source);
 }

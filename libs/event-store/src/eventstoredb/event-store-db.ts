@@ -34,6 +34,11 @@ export interface EventStoreDbOptions {
    * and costs one call instead of two. Default: false.
    */
   readonly writeOnly?: boolean;
+  /**
+   * For a process that only reads: an append throws, and the time of the store, for which some servers need an append, is not asked.
+   * Default: false.
+   */
+  readonly isReader?: boolean;
   /** There was no response although the client was replaced repeatedly: end the process, so that a new one starts. */
   readonly onWedged?: (why: string) => void;
   /** The vendor's client; `connectOf` loads the one for the URL. */
@@ -73,7 +78,7 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
   const server = withoutSecrets(url);
   const log = options.log.child({ eventStore: server });
   const timeouts = { ...defaults, ...options.timeouts };
-  const { streamPrefixes: prefixes = streamPrefixes, writeOnly = false } = options;
+  const { streamPrefixes: prefixes = streamPrefixes, writeOnly = false, isReader = false } = options;
   const address = naming(server, () => readConnectionString(url));
   const members = options.members ?? naming(server, () => createMembers(address, clock));
   const [only] = address.isCluster ? [] : address.servers;
@@ -123,18 +128,16 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
   const time = createMeasuredClock(clock);
   const writer = async (): Promise<Endpoint> => (await connection.linked()).server;
   const { closing } = connection;
-  watchTime({
-    ...{ time, clock, log, closing },
-    server: async () => textOf(await writer()),
-    ask: async () => {
-      const answer = await members.time(await writer());
-      return answer === 'undated' ? appendedTime(ports) : answer;
-    },
-  });
+  const ask = async () => {
+    const answer = await members.time(await writer());
+    return answer === 'undated' ? appendedTime(ports) : answer;
+  };
+  if (!isReader) watchTime({ ...{ time, clock, log, closing, ask }, server: async () => textOf(await writer()) });
   const append = createAppends({ ...ports, reads, writeOnly, time });
   log.info({}, 'the event store is opened');
   return {
     append: async (...given) => {
+      if (isReader) throw new TypeError('this process only reads the event store');
       rewind.check();
       return append(...given);
     },
