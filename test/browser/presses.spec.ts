@@ -72,6 +72,22 @@ describe('a press', () => {
     expect(await responders(world, call)).toEqual([]);
   });
 
+  it('that is the second of a double click does not revoke a grant', async () => {
+    const world = await openWorld();
+    const body = { toolName: 'ship', match: { any: true }, expiresInMs: 3_600_000, reason: 'busy' };
+    const { grantId } = await world.send<{ grantId: string }>('bob', 'POST', '/v1/grants', body);
+    const { page } = await openInbox(browser(), world.url, 'bob');
+    await page.getByRole('link', { name: 'Grants' }).click();
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    const again = page.getByRole('button', { name: 'Press again to revoke' });
+    await pressAgain(page, again);
+    const stateNow = async () => (await world.send<{ state: string }>('bob', 'GET', `/v1/grants/${grantId}`)).state;
+    expect(await stateNow()).toBe('active');
+    await again.click();
+    await page.getByText('No grant holds').waitFor();
+    expect(await stateNow()).toBe('revoked');
+  });
+
   it('decides nothing on a page of another person than the one who is signed in by now', async () => {
     const world = await openWorld();
     const [call] = await world.ask([{ toolName: 'wire' }]);

@@ -8,6 +8,7 @@ import { hrefs } from '../routes.js';
 import { problemWords } from '../text/words.js';
 import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';
+import { onPress } from '../ui/press.js';
 import { Ago, In } from '../ui/time.js';
 import { useToast } from '../ui/toast.js';
 import { matchWords, scopeWords } from './grant-words.js';
@@ -85,7 +86,7 @@ function GrantActions({ grant, onChanged }: { grant: GrantView; onChanged: () =>
         <button
           className="button approve"
           type="button"
-          onClick={() => act(confirmGrant(grant.grantId), 'The grant is confirmed.')}
+          onClick={onPress(() => act(confirmGrant(grant.grantId), 'The grant is confirmed.'))}
         >
           Confirm
         </button>
@@ -95,10 +96,10 @@ function GrantActions({ grant, onChanged }: { grant: GrantView; onChanged: () =>
         className="button deny"
         type="button"
         onBlur={() => setRevoking(false)}
-        onClick={() => {
+        onClick={onPress(() => {
           if (isRevoking) act(revokeGrant(grant.grantId), 'The grant is revoked.');
           setRevoking(!isRevoking);
-        }}
+        })}
       >
         {isRevoking ? 'Press again to revoke' : 'Revoke'}
       </button>

@@ -6,6 +6,7 @@ import { useAccount } from '../live/use-account.js';
 import { useLoaded } from '../live/use-loaded.js';
 import { problemWords } from '../text/words.js';
 import { Marked } from '../ui/marked.js';
+import { onPress } from '../ui/press.js';
 import { confirmPasskey, listPasskeys, registerPasskey, removePasskey } from './passkeys.js';
 
 /** The passkeys with which a person signs, and those of others that wait for a confirmation. */
@@ -42,7 +43,11 @@ export default function PasskeysPage(): ReactNode {
                 Sign for it
               </button>
             )}{' '}
-            <button className="button" type="button" onClick={() => act(() => removePasskey(one.credentialId))}>
+            <button
+              className="button"
+              type="button"
+              onClick={onPress(() => act(() => removePasskey(one.credentialId)))}
+            >
               Remove
             </button>
           </li>
