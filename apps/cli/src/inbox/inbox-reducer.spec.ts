@@ -120,6 +120,20 @@ describe('the list', () => {
     expect(inbox.state().selectedId).toBe('apr_1');
   });
 
+  it('takes no key for the next one before Enter, when the chosen one is gone', () => {
+    for (const gone of [
+      { type: 'changed', approval: { ...one, state: 'denied' }, nowMs },
+      { type: 'loaded', approvals: [two, three], hasMore: false },
+    ] as const) {
+      const inbox = play();
+      inbox.tell(gone);
+      inbox.press('d');
+      expect(inbox.state()).toMatchObject({ selectedId: 'apr_2', view: { kind: 'list' } });
+      inbox.press('\r', 'd');
+      expect(inbox.state()).toMatchObject({ selectedId: 'apr_2', view: { kind: 'form' } });
+    }
+  });
+
   it('says that the connection is lost', () => {
     const inbox = play();
     inbox.tell({ type: 'connection', connection: 'lost' });

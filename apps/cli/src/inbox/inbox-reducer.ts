@@ -34,8 +34,14 @@ export function reduceInbox(state: InboxState, message: Message): Step {
 
 function loaded(state: InboxState, { approvals, hasMore }: Extract<Message, { type: 'loaded' }>): InboxState {
   const next = withApprovals(state, approvals, hasMore);
-  const isTaken = next.view.kind !== state.view.kind && state.sendingId === undefined;
+  const isTaken = isReplaced(state, next) && state.sendingId === undefined;
   return isTaken ? interrupted(next, 'It no longer waits for an answer.') : next;
+}
+
+/** Returns whether the keys have another approval before them, or none where one was open. */
+function isReplaced({ view, selectedId }: InboxState, next: InboxState): boolean {
+  if (view.kind !== 'list') return next.view.kind === 'list';
+  return selectedId !== undefined && next.selectedId !== undefined && next.selectedId !== selectedId;
 }
 
 function withApprovals(state: InboxState, approvals: readonly ApprovalView[], hasMore: boolean): InboxState {
@@ -55,10 +61,9 @@ function changed(state: InboxState, approval: ApprovalView, nowMs: number): Inbo
   if (approval.state === 'pending') return pendingChanged(state, known, approval);
   if (known === undefined) return state;
   const left = state.approvals.filter((one) => one !== known);
-  const isLookedAt = state.view.kind !== 'list' && state.selectedId === approval.approvalId;
   const isMine = state.sendingId === approval.approvalId;
   const next = withApprovals(state, left, state.hasMore);
-  return isLookedAt && !isMine ? interrupted(next, goneWords(approval, nowMs)) : next;
+  return isReplaced(state, next) && !isMine ? interrupted(next, goneWords(approval, nowMs)) : next;
 }
 
 function pendingChanged(state: InboxState, known: ApprovalView | undefined, approval: ApprovalView): InboxState {
