@@ -1,6 +1,7 @@
 import { isReadable } from '@countersign/contracts';
 import type { LogEvent, StoredEvent } from '@countersign/contracts';
 import { tenantOf } from '@countersign/audit';
+import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import { createLog, systemClock } from '@countersign/runtime';
 import { usageError } from '../cli-error.js';
 import type { LogSource, SourceEvent } from './log-source.js';
@@ -14,7 +15,6 @@ const pageMax = 500;
  * @throws EventStoreUnavailableError when the server does not answer
  */
 export async function openStoreLog(url: string): Promise<LogSource> {
-  const { connectOf, openEventStoreDb } = await import('@countersign/event-store/eventstoredb');
   const options = { url, log: createLog({ level: 'silent' }), clock: systemClock, isReader: true };
   const open = async () => openEventStoreDb({ ...options, connect: await connectOf(url) });
   const store = await open().catch((error: unknown) => {
