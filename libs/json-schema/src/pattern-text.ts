@@ -1,3 +1,5 @@
+import { isRegExp } from './regexp-syntax.js';
+
 // Translates ECMAScript patterns to RE2. Where the two disagree, the pattern is rewritten or left out, so that both
 // match the same texts.
 
@@ -53,6 +55,24 @@ const surrogate = /^\\u[dD][89a-fA-F]/;
 /** Returns a pattern in RE2's syntax; undefined when RE2 cannot express it. */
 export function toRe2Text(pattern: string): string | undefined {
   return dotAll.test(pattern) ? undefined : translated(pattern);
+}
+
+/** The begin of a class in a class, or an operation on two classes. */
+const setNotation = /^(?:\[|--[^\]]|&&[^&\]])/;
+
+/**
+ * Returns whether a pattern calculates with classes, as the flag `v` of JavaScript, Java and .NET do: `[\p{L}--[a-z]]`,
+ * `[\w&&\d]`, `[[a-z]_]`. JSON Schema has the flag `u`, which refuses such a pattern or reads it as another one.
+ */
+export function hasSetNotation(pattern: string): boolean {
+  let inClass = false;
+  for (let at = 0; at < pattern.length;) {
+    if (inClass && setNotation.test(pattern.slice(at, at + 3))) return !isRegExp(pattern) || isRegExp(pattern, 'v');
+    const token: string = tokenAt(pattern, at);
+    at += token.length;
+    inClass = token.startsWith('[') || (inClass && token !== ']');
+  }
+  return false;
 }
 
 function translated(pattern: string): string | undefined {

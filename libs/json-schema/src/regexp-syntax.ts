@@ -4,12 +4,12 @@ const parts = /\\[pP]\{([^{}]*)\}|\\[dDwWsS]|\\[^]|\(\?([ims]*)(-[ims]*)?:/g;
 const known = new Set<string>();
 
 /**
- * Returns whether a text is a pattern of JavaScript.
+ * Returns whether a text is a pattern of JavaScript with this flag.
  *
  * Attack: a class of 50,000 `\p{L}`, which the engine builds for half a minute, or of `\W` without regard to case, which
  * fills the memory. It reads the pattern with one cheap class in place of every other, and without flags.
  */
-export function isRegExp(text: string): boolean {
+export function isRegExp(text: string, flag: 'u' | 'v' = 'u'): boolean {
   if (/[^\\]\\Z/.test(text)) return false;
   const rights: boolean[] = [];
   const cheap = text.replace(parts, (part: string, property?: string, flags?: string, without?: string) => {
@@ -18,12 +18,12 @@ export function isRegExp(text: string): boolean {
     else if (!/^\\[dDwWsS]/.test(part)) return part;
     return flags === undefined ? String.raw`\d` : '(?:';
   });
-  return rights.every(Boolean) && isPattern(cheap);
+  return rights.every(Boolean) && isPattern(cheap, flag);
 }
 
 function isProperty(name: string): boolean {
   if (known.has(name)) return true;
-  if (!isPattern(`\\p{${name}}`)) return false;
+  if (!isPattern(`\\p{${name}}`, 'u')) return false;
   known.add(name);
   return true;
 }
@@ -34,9 +34,9 @@ function areFlags(flags: string, without: string | undefined): boolean {
   return new Set(all).size === all.length && (all !== '' || without === undefined);
 }
 
-function isPattern(text: string): boolean {
+function isPattern(text: string, flag: 'u' | 'v'): boolean {
   try {
-    new RegExp(text, 'u');
+    new RegExp(text, flag);
     return true;
   } catch {
     return false;
