@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { stageWithoutApprovers } from './approvers-left.js';
+import { stageWithoutApprovers } from './step.questions.js';
 import { requirement, stage } from './testing/fixtures.js';
 
 const person = (name: string, ...groups: string[]) => ({ names: [name, `${name}@example.com`], groups });

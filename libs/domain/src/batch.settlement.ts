@@ -7,7 +7,7 @@ import type { BatchFate } from './tool-call.command-base.js';
 import type { ToolCallCommand } from './tool-call.commands.js';
 import { dueCommand } from './tool-call.deadlines.js';
 import { toolCallDecider } from './tool-call.decider.js';
-import { hasSameMembers } from './tool-call.repeat.js';
+import { hasSameMembers } from './tool-call.request.js';
 import type { ToolCall, ToolCallState } from './tool-call.state.js';
 
 /** The commands whose result may depend on the batch of the call. */

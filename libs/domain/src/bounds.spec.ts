@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { historyLimits, noMoreResponses } from './bounds.js';
+import { noMoreResponses } from './bounds.js';
+import { historyLimits } from './history-limits.js';
 import { answer, deny, request, stage } from './testing/fixtures.js';
 import { history, stateAfter } from './testing/given.js';
 import { currentApproval } from './tool-call.state.js';

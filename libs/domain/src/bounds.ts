@@ -1,19 +1,8 @@
 import type { JsonValue, Refusal } from '@countersign/contracts';
+import { historyLimits } from './history-limits.js';
 import { currentProposal } from './proposal.js';
 import type { RespondToApproval } from './tool-call.commands.js';
 import type { Approval, Vote } from './tool-call.state.js';
-
-/** The limits of one history. Attack: an agent or an approver lets it grow, and every read of it stalls the others. */
-export const historyLimits = {
-  /** Of one call. */
-  roundsMax: 16,
-  /** Of one approval. */
-  proposalsMax: 64,
-  responsesMax: 256,
-  revealsMax: 256,
-  /** Everything that an approval shows, as JSON: its arguments, its responses and their words. */
-  bytesMax: 1024 * 1024,
-} as const;
 
 /** More than the longest reason and the longest instruction need. */
 const wordsBytesMax = 64 * 1024;

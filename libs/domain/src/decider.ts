@@ -1,4 +1,4 @@
-import type { Refusal, RefusalCode } from '@countersign/contracts';
+import type { ErrorCode, FieldError, Refusal, RefusalCode } from '@countersign/contracts';
 
 /** A decider's result: the events to append, or a refusal with a stable code. */
 export type RuleResult<Event> =
@@ -37,4 +37,9 @@ export function accepted<Event>(...events: readonly Event[]): RuleResult<Event> 
 /** A "no". `detail` is for people, `extra` for programs. */
 export function refused(code: RefusalCode, detail: string, extra?: Refusal['extra']): RuleResult<never> {
   return { status: 'refused', refusal: extra === undefined ? { code, detail } : { code, detail, extra } };
+}
+
+/** A "no" with all the fields that are wrong. */
+export function refusalOfFields(code: ErrorCode, errors: readonly FieldError[]): Refusal {
+  return { code, detail: errors.map((one) => `${one.path}: ${one.message}`).join('; '), errors };
 }

@@ -1,6 +1,6 @@
 export { areEqualJson } from './json-equality.js';
-export { firstStageShortOf, shortageDetail, shortageOf } from './approvers-left.js';
-export type { Shortage } from './approvers-left.js';
+export { firstStageShortOf, shortageDetail, shortageOf } from './shortage.js';
+export type { Shortage } from './shortage.js';
 export { answerableAtMs, defaultPace, isFast, readingMs } from './attention.js';
 export type { Pace } from './attention.js';
 export { callToSettle, closingOf, concernsBatch, neededWord, settlementOf, standingIn } from './batch.settlement.js';
@@ -18,24 +18,31 @@ export { grantDecider, needsSecondPerson } from './grant.decider.js';
 export type { ConfirmGrant, CreateGrant, GrantCommand, RevokeGrant, UseGrant } from './grant.decider.js';
 export { grantStateAt, holdsUse, isExhausted } from './grant.state.js';
 export type { Grant, GrantState } from './grant.state.js';
-export { refusedUnread } from './step.checks.js';
-export type { ArgumentCheck, CheckedCall } from './step.checks.js';
-export { chainInside, isCancelled } from './step.conflicts.js';
-export { decideStep, toJudgement } from './step.decider.js';
+export { chainInside, decideStep, isCancelled, refusedUnread, toJudgement } from './step.decider.js';
 export type { DecidedCall, StepDecision } from './step.decider.js';
-export type { GrantFacts, JudgedCall, MatchFacts, StepCall, StepFacts, StepLimits, StepParent } from './step.facts.js';
+export type {
+  ArgumentCheck,
+  CheckedCall,
+  GrantFacts,
+  JudgedCall,
+  MatchFacts,
+  StepCall,
+  StepFacts,
+  StepLimits,
+  StepParent,
+} from './step.facts.js';
 export { isInReach, matchesArguments, suffices } from './step.grants.js';
-export { overQuota, quotaFindings } from './step.quotas.js';
+export { overQuota, quotaFindings } from './step.questions.js';
+export type { QuotaFinding } from './step.questions.js';
 export type {
   AskedBefore,
   Counted,
   Question,
   QuestionFacts,
   QuotaFacts,
-  QuotaFinding,
   QuotaLimits,
   WaitingCall,
-} from './step.quotas.js';
+} from './quota-facts.js';
 export { refusedUntold } from './tool-call.approval.js';
 export { notOpen } from './tool-call.approval-checks.js';
 export { endingOf, isBatchMember, isLateQuestion } from './tool-call.batch.js';
@@ -76,10 +83,9 @@ export { notOwner } from './ownership.js';
 export type { Reach } from './ownership.js';
 export { dueAt, dueCommand } from './tool-call.deadlines.js';
 export type { Deadline, DeadlineCommand } from './tool-call.deadlines.js';
-export { compareRepeat, hasSameMembers, isDeniedInCode } from './tool-call.repeat.js';
-export type { Repeat } from './tool-call.repeat.js';
 export { toolCallDecider } from './tool-call.decider.js';
-export { blockReason } from './tool-call.request.js';
+export { blockReason, compareRepeat, hasSameMembers, isDeniedInCode } from './tool-call.request.js';
+export type { Repeat } from './tool-call.request.js';
 /** The rules of a tool call by name, so that the code that handles a request names the rule that it applies. */
 export * as toolCallRules from './tool-call.rules.js';
 export type { Rule } from './tool-call.rules.js';
@@ -105,7 +111,7 @@ export type {
 } from './passkey.decider.js';
 export type { Column, Member } from './requirement.js';
 export { currentProposal, digestInputOf, expiresAtOf, requirementOf, requirementOfRequest } from './proposal.js';
-export { historyLimits } from './bounds.js';
+export { historyLimits } from './history-limits.js';
 export { agrees, groupsAsked, groupsOfProposal, progressOf } from './seats.js';
 export { withVotersNow } from './voters.js';
 export { instructionsOf } from './voting.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Requirement } from '@countersign/contracts';
-import { shortageDetail, shortageOf } from './approvers-left.js';
+import { shortageDetail, shortageOf } from './shortage.js';
 import type { PossibleApprover, ToolCallCommand, ToolCallProposal } from './tool-call.commands.js';
 import { currentApproval } from './tool-call.state.js';
 import {

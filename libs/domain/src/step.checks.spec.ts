@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { refusedUnread } from './step.checks.js';
-import type { CheckedCall } from './step.checks.js';
+import { refusedUnread } from './step.decider.js';
+import type { CheckedCall } from './step.facts.js';
 
 const call = (more: Partial<CheckedCall> = {}): CheckedCall => ({
   toolName: 'pay',

@@ -1,17 +1,17 @@
-import type { Refusal } from '@countersign/contracts';
+import type { ChainLink, FieldError, Refusal } from '@countersign/contracts';
 import { assert } from './assert.js';
+import { refusalOfFields } from './decider.js';
 import type { UseGrant } from './grant.decider.js';
-import { noApproverLeft } from './step.approvers.js';
-import { joinedByRule, splitBatch, tooManyMembers } from './step.batch.js';
-import { uncheckedSchema } from './schema-check.js';
-import { conflictOf, invalidRequest, nestingRefusal, repeatOf } from './step.conflicts.js';
-import type { JudgedCall, StepFacts } from './step.facts.js';
+import type { CheckedCall, JudgedCall, StepCall, StepFacts, StepLimits, StepParent } from './step.facts.js';
 import { coverByGrants } from './step.grants.js';
 import type { CoveredCall } from './step.grants.js';
-import { overQuota } from './step.quotas.js';
+import { noApproverLeft, overQuota, uncheckedSchema } from './step.questions.js';
+import { joinedByRule, splitBatch, tooManyMembers } from './tool-call.batch.js';
 import type { Judgement, RequestToolCall, ToolCallProposal } from './tool-call.commands.js';
-import { blockReason } from './tool-call.request.js';
-import type { Repeat } from './tool-call.repeat.js';
+import { blockReason, compareRepeat } from './tool-call.request.js';
+import type { Repeat } from './tool-call.request.js';
+import { callState } from './tool-call.state.js';
+import type { ToolCall } from './tool-call.state.js';
 
 /** A call that is to be recorded. */
 export interface DecidedCall {
@@ -79,7 +79,7 @@ function notChecked(calls: StepFacts['calls'], repeats: readonly (Repeat | 'new'
     const message = isAsked ? uncheckedSchema(judged.requirement, proposal) : undefined;
     return message === undefined ? [] : [{ path: `calls.${String(index)}.toolSchema`, message }];
   });
-  return errors.length === 0 ? undefined : invalidRequest(errors);
+  return errors.length === 0 ? undefined : refusalOfFields('invalid-request', errors);
 }
 
 function refuse(refusal: Refusal): StepDecision {
@@ -115,4 +115,92 @@ export function toJudgement({ verdict, requirement }: JudgedCall): Judgement {
     case 'block':
       return { outcome: 'block', verdict, reason: blockReason(verdict) };
   }
+}
+
+/** The calls around a call inside this parent, the outermost first. That of the parent was recorded with it. */
+export function chainInside({ call }: StepParent): readonly ChainLink[] {
+  return call === undefined ? [] : [...(call.request.chain ?? []), linkOf(call)];
+}
+
+function linkOf({ request }: ToolCall): ChainLink {
+  const { callId, agentId, toolName, runId, requestedBy, owner, onBehalfOf } = request;
+  const people = { ...(owner !== undefined && { owner }), ...(onBehalfOf !== undefined && { onBehalfOf }) };
+  return { callId, agentId, toolName, runId, requestedBy, ...people };
+}
+
+/** Refuses parents that are not recorded in the tenant, and calls that are nested too deep. */
+function nestingRefusal(calls: readonly StepCall[], limits: StepLimits): Refusal | undefined {
+  const errors = calls.flatMap(({ parent, proposal }, index): FieldError[] => {
+    const message = parent === null ? undefined : problemOf(parent, proposal.callId, limits);
+    return message === undefined ? [] : [{ path: `calls.${String(index)}.parentCallId`, message }];
+  });
+  return errors.length === 0 ? undefined : refusalOfFields('invalid-request', errors);
+}
+
+function problemOf(parent: StepParent, callId: string, { nestingMax }: StepLimits): string | undefined {
+  if (parent.callId === callId) return 'is this call itself';
+  if (parent.call === undefined) return 'is not a recorded tool call: record the parent first';
+  const isTooDeep = chainInside(parent).length > nestingMax;
+  return isTooDeep ? `has ${String(nestingMax)} calls around it, and no more are possible` : undefined;
+}
+
+/** How a call compares with what is recorded under its id. */
+function repeatOf(call: Pick<StepCall, 'proposal' | 'judged' | 'state'>): Repeat | 'new' {
+  return call.state.status === 'recorded' ? compareRepeat(call, call.state) : 'new';
+}
+
+/** Why the log does not allow these calls: one is recorded otherwise, or would run inside a call that was cancelled. */
+function conflictOf(calls: readonly StepCall[], repeats: readonly (Repeat | 'new')[]): Refusal | undefined {
+  for (const [index, repeat] of repeats.entries()) {
+    if (typeof repeat === 'object') return mismatch(calls[index], repeat);
+  }
+  const isInsideCancelled = calls.some(({ parent }, index) => repeats[index] === 'new' && isCancelled(parent));
+  if (!isInsideCancelled) return undefined;
+  const detail = 'The call inside which this one would run was cancelled.';
+  return { code: 'already-settled', detail, extra: { state: 'cancelled' } };
+}
+
+function mismatch(call: StepCall | undefined, repeat: Exclude<Repeat, string>): Refusal {
+  const why = repeat.status === 'refused' ? repeat.refusal.detail : '';
+  const detail = `tool call "${call?.proposal.toolCallId ?? ''}" of this run: ${why} Give a new call a new toolCallId.`;
+  return { code: 'tool-call-mismatch', detail };
+}
+
+/** A parent that was cancelled runs nothing, so nothing new can run inside it. */
+export function isCancelled(parent: StepParent | null): boolean {
+  return parent?.call !== undefined && callState(parent.call) === 'cancelled';
+}
+
+/**
+ * Refuses a request by what it says itself, without a look into the log: all errors of one kind at once, invalid requests
+ * before arguments that do not fit their schema.
+ */
+export function refusedUnread(calls: readonly CheckedCall[]): Refusal | undefined {
+  const found = calls.flatMap((call, index) => refusalOf(call, `calls.${String(index)}`) ?? []);
+  const first = found.find(({ code }) => code === 'invalid-request') ?? found[0];
+  const same = found.filter(({ code }) => code === first?.code);
+  return first === undefined || same.length === 1
+    ? first
+    : { ...first, errors: same.flatMap(({ errors = [] }) => errors) };
+}
+
+function refusalOf({ toolName, isServiceTool, clientExecuted, check }: CheckedCall, path: string): Refusal | undefined {
+  if (isServiceTool && clientExecuted) {
+    const message = 'the service executes this tool, so no client can';
+    return refusalOfFields('invalid-request', [{ path: `${path}.clientExecuted`, message }]);
+  }
+  switch (check.status) {
+    case 'valid':
+      return undefined;
+    case 'refused':
+      return refusalOfFields('invalid-request', [{ path: `${path}.${check.about}`, message: check.message }]);
+    case 'invalid': {
+      const errors = check.errors.map((one) => ({ ...one, path: joinPath(`${path}.arguments`, one.path) }));
+      return { code: 'invalid-arguments', detail: `the arguments of "${toolName}" do not fit its schema`, errors };
+    }
+  }
+}
+
+function joinPath(base: string, rest: string): string {
+  return rest === '' ? base : `${base}.${rest}`;
 }

@@ -1,6 +1,6 @@
-import type { Requirement, Verdict } from '@countersign/contracts';
+import type { FieldError, Requirement, Verdict } from '@countersign/contracts';
 import type { Grant } from './grant.state.js';
-import type { Question, QuotaFacts } from './step.quotas.js';
+import type { Question, QuotaFacts } from './quota-facts.js';
 import type { PossibleApprover, Responder, ToolCallProposal } from './tool-call.commands.js';
 import type { ToolCall, ToolCallState } from './tool-call.state.js';
 
@@ -77,4 +77,21 @@ export interface GrantFacts extends MatchFacts {
    * approver any more.
    */
   readonly confirmer: (Pick<Responder, 'principal' | 'aliases'> & Partial<Pick<Responder, 'groups'>>) | null;
+}
+
+/** What the check of a call's arguments against the schema of its tool found. */
+export type ArgumentCheck =
+  | { readonly status: 'valid' }
+  | { readonly status: 'invalid'; readonly errors: readonly FieldError[] }
+  /** The schema cannot be used, or it cannot be used for these arguments. */
+  | { readonly status: 'refused'; readonly about: 'toolSchema' | 'arguments'; readonly message: string };
+
+/** What is known about a call of a request before the log is read. */
+export interface CheckedCall {
+  readonly toolName: string;
+  /** The service itself executes the tool. */
+  readonly isServiceTool: boolean;
+  /** The agent says that its client executes the call. */
+  readonly clientExecuted: boolean;
+  readonly check: ArgumentCheck;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { overQuota, quotaFindings } from './step.quotas.js';
+import { overQuota, quotaFindings } from './step.questions.js';
 import {
   ask,
   firstApproval,

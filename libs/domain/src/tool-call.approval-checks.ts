@@ -1,5 +1,4 @@
 import type { EventData, Refusal, RefusalCode } from '@countersign/contracts';
-import { noApproverDetail, stageWithoutApprovers } from './approvers-left.js';
 import { assert } from './assert.js';
 import { isBlank } from './blank.js';
 import { noMoreProposals, noMoreResponses } from './bounds.js';
@@ -9,7 +8,7 @@ import { needsSignature, reaches } from './requirement.js';
 import { currentProposal, expiresAtOf, isOver, requirementOf } from './proposal.js';
 import type { RespondToApproval } from './tool-call.commands.js';
 import type { Approval, Resolution, ToolCall, Vote } from './tool-call.state.js';
-import { uncheckedSchema } from './schema-check.js';
+import { noApproverDetail, stageWithoutApprovers, uncheckedSchema } from './step.questions.js';
 import { agrees, groupsAsked, isApprover as isApproverOf, isAsked, isCounted } from './seats.js';
 import { instructionsOf } from './voting.js';
 

@@ -1,5 +1,5 @@
 import type { EventData, RecordedDecision, Refusal, Requirement, ToolCallEvent } from '@countersign/contracts';
-import { historyLimits, tooMany } from './bounds.js';
+import { tooMany } from './bounds.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
 import { voicesOf } from './identity.js';
@@ -18,6 +18,7 @@ import {
 import { storedAfter, toStored } from './time.js';
 import { checksBeforeEdit, chosenAnswer, responseChecks, revealChecks } from './tool-call.approval-checks.js';
 import type { Answer } from './tool-call.approval-checks.js';
+import { historyLimits } from './history-limits.js';
 import { heldByBatch } from './tool-call.batch.js';
 import type {
   EditDecision,

@@ -8,7 +8,7 @@ import type {
   Requirement,
   Verdict,
 } from '@countersign/contracts';
-import type { QuestionFacts } from './step.quotas.js';
+import type { QuestionFacts } from './quota-facts.js';
 import type { BatchFate, ByOwner, Timed } from './tool-call.command-base.js';
 import type {
   ClaimExecution,

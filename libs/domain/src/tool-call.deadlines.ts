@@ -1,5 +1,5 @@
 import type { ToolCallEvent } from '@countersign/contracts';
-import { shortageOf } from './approvers-left.js';
+import { shortageOf } from './shortage.js';
 import { expiryAfter } from './deadline-times.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';

@@ -1,39 +1,19 @@
-import type { Requirement, ToolCallEvent, Verdict } from '@countersign/contracts';
-import { noApproverDetail, stageWithoutApprovers } from './approvers-left.js';
-import { assert } from './assert.js';
-import { historyLimits } from './bounds.js';
-import { expiryAfter, recordedReminders } from './deadline-times.js';
+import type { DeniedInCode, OtherSchema, ToolCallEvent, Verdict } from '@countersign/contracts';
+import { approvalRequested, withFirstWords } from './approval-requested.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
-import { notOwner } from './ownership.js';
-import { uncheckedSchema } from './schema-check.js';
-import { invalidRequest } from './step.conflicts.js';
-import { overQuota } from './step.quotas.js';
+import { historyLimits } from './history-limits.js';
+import { areEqualJson } from './json-equality.js';
+import { otherDefinition, otherPlace } from './place.js';
 import { toStored } from './time.js';
 import { hasBegun, heldByBatch, isBatchMember } from './tool-call.batch.js';
 import type { BatchFate } from './tool-call.command-base.js';
-import type { CancelToolCall, DescribeApproval, RequestApproval, RequestToolCall } from './tool-call.commands.js';
-import { compareRepeat } from './tool-call.repeat.js';
+import type { CancelToolCall, RequestToolCall, ToolCallProposal } from './tool-call.commands.js';
 import { callState, currentApproval, nextRound } from './tool-call.state.js';
-import type { CallState, ToolCall, ToolCallState } from './tool-call.state.js';
+import type { ToolCall, ToolCallState } from './tool-call.state.js';
 
-interface Question {
-  readonly approvalId: string;
-  readonly round: number;
-  readonly actionDigest: string;
-  readonly verdict: Verdict;
-  readonly requirement: Requirement;
-  readonly reason: string | null;
-  readonly description: string | null;
-  readonly requestedBy: string;
-}
-
-function approvalRequested(question: Question, at: number): ToolCallEvent {
-  const { requirement } = question;
-  const expiresAt = expiryAfter(requirement, at, requirement.expiresInMs);
-  const times = { requestedAt: toStored(at), expiresAt, ...recordedReminders(requirement, at) };
-  return { type: 'ApprovalRequested', data: { ...question, ...times } };
-}
+const deniedInCode: DeniedInCode = 'deniedInCode';
+const otherSchema: OtherSchema = 'with another input schema of the tool';
 
 /** The event of the policy's verdict about a call, new or recorded. */
 function judged({ call, judgement, approvalId, at }: RequestToolCall, round = 1): ToolCallEvent {
@@ -57,7 +37,8 @@ export function blockReason({ why }: Verdict): string {
   return why.at(-1) ?? '';
 }
 
-function blocked(verdict: Verdict, reason: string, at: number): ToolCallEvent {
+/** The event of a call that the policy blocks. */
+export function blocked(verdict: Verdict, reason: string, at: number): ToolCallEvent {
   return { type: 'ToolCallBlocked', data: { verdict, reason, blockedAt: toStored(at) } };
 }
 
@@ -87,13 +68,23 @@ export function requestToolCall(command: RequestToolCall, state: ToolCallState):
 /** People may have been asked already, so the call is cancelled: that ends the question as well. */
 function cancelDenied({ call, judgement, batch, at }: RequestToolCall, state: ToolCall): RuleResult<ToolCallEvent> {
   const reason = blockReason(judgement.verdict);
-  const { requestedBy: cancelledBy } = call;
-  const command = { type: 'CancelToolCall', reach: 'own', reason, cancelledBy, at } as const;
-  return cancelToolCall({ ...command, ...(batch !== undefined && { batch }) }, state);
+  return cancelled({ reason, cancelledBy: call.requestedBy, at, ...(batch !== undefined && { batch }) }, state);
+}
+
+/** Cancels an unclaimed call, and the question about it. Refused where the batch of the call may have begun. */
+export function cancelled(
+  { reason, cancelledBy, batch, at }: Pick<CancelToolCall, 'reason' | 'cancelledBy' | 'batch' | 'at'>,
+  call: ToolCall,
+): RuleResult<ToolCallEvent> {
+  const held = heldByBatch(call, batch);
+  if (held !== undefined) return held;
+  const approval = currentApproval(call);
+  const approvalId = approval?.resolution.status === 'pending' ? approval.approvalId : null;
+  return accepted({ type: 'ToolCallCancelled', data: { approvalId, reason, cancelledBy, cancelledAt: toStored(at) } });
 }
 
 /** A decided batch accepts no further approval request. A member that the policy blocks ends like any other member. */
-function decidedByBatch(
+export function decidedByBatch(
   outcome: Verdict['outcome'],
   fate: BatchFate | undefined,
   call: ToolCall,
@@ -107,54 +98,8 @@ function decidedByBatch(
     : undefined;
 }
 
-/** Before the first claim of an allowed call, or again after a round that ended without an execution. */
-export function requestApproval(command: RequestApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
-  if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
-  const refusal =
-    notOwner(state, command.requestedBy, command.reach) ??
-    notAskable(state) ??
-    decidedByBatch(command.verdict.outcome, command.batch, state) ??
-    noMoreRounds(state) ??
-    notToBeAsked(command, state);
-  if (refusal !== undefined) return refusal;
-  assert(command.round === nextRound(state), 'a further approval is the next round');
-  const { approvalId, round, verdict, requirement, requestedBy, at } = command;
-  // A person must not be asked for what the policy forbids: it may have changed since the call was allowed.
-  if (verdict.outcome === 'block') return accepted(blocked(verdict, blockReason(verdict), at));
-  const over = command.quotas && overQuota(command.quotas, [command.quotas.question], at);
-  if (over !== undefined) return { status: 'refused', refusal: over };
-  // An edit that was not approved has ended with its round.
-  const { actionDigest } = state.request;
-  const words = withFirstWords(command, state);
-  const question = { approvalId, round, actionDigest, verdict, requirement, ...wordsOf(words), requestedBy };
-  return accepted(approvalRequested(question, at));
-}
-
-function notToBeAsked(command: RequestApproval, state: ToolCall): RuleResult<never> | undefined {
-  return command.verdict.outcome === 'block'
-    ? undefined
-    : (tooFewApprovers(command, state) ?? notChecked(command, state));
-}
-
-/** Attack: people are asked only after those have left whom the agent did not exclude by the names that it chose. */
-function tooFewApprovers(
-  { approvers, requirement, verdict }: RequestApproval,
-  { request }: ToolCall,
-): RuleResult<never> | undefined {
-  if (approvers === undefined) return undefined;
-  const stage = stageWithoutApprovers(requirement, request, approvers);
-  return stage === undefined ? undefined : refused('no-approver-left', `${noApproverDetail(stage, verdict)}.`);
-}
-
-/** The policy may demand more than when the call was recorded. */
-function notChecked({ requirement }: RequestApproval, { request }: ToolCall): RuleResult<never> | undefined {
-  const message = uncheckedSchema(requirement, request);
-  return message === undefined
-    ? undefined
-    : { status: 'refused', refusal: invalidRequest([{ path: 'toolSchema', message }]) };
-}
-
-function noMoreRounds(call: ToolCall): RuleResult<never> | undefined {
+/** Refuses to ask people about a call more often than its history may hold. */
+export function noMoreRounds(call: ToolCall): RuleResult<never> | undefined {
   const { roundsMax: limit } = historyLimits;
   return nextRound(call) > limit
     ? refused('too-many', `People are asked about a tool call at most ${String(limit)} times: request a new call.`, {
@@ -163,111 +108,129 @@ function noMoreRounds(call: ToolCall): RuleResult<never> | undefined {
     : undefined;
 }
 
-function notAskable(call: ToolCall): RuleResult<never> | undefined {
-  const { permission, execution } = call;
-  if (permission.status === 'awaiting_approval') {
-    const approvalId = currentApproval(call)?.approvalId;
-    return refused('already-pending', 'An approval of this tool call is pending.', { approvalId });
-  }
-  const isAskable = permission.status === 'allowed' || permission.status === 'expired';
-  const name = callState(call);
-  if (isAskable && execution.status === 'none') return erasedAction(call, name);
-  return refused('already-resolved', `The tool call is ${String(name)}; nothing is left to approve.`, { state: name });
-}
+/**
+ * How a duplicate request compares with the recorded call. `equal` (or less strict) adds nothing; `stricter` requires
+ * approval of an allowed, unclaimed call; `denied` ends an open, unclaimed call.
+ */
+export type Repeat = 'equal' | 'stricter' | 'denied' | RuleResult<never>;
 
-/** An erasure takes the salt, so the digest cannot be computed any more: a person would approve what cannot run. */
-function erasedAction({ request }: ToolCall, state: CallState | null): RuleResult<never> | undefined {
-  return request.salt === null
-    ? refused('already-resolved', 'Values of this tool call are erased, so it can no longer run: request a new call.', {
-        state,
-      })
-    : undefined;
-}
-
-interface Words {
-  readonly reason: string | null;
-  readonly description: string | null;
-}
-
-function wordsOf({ reason, description }: Words): Words {
-  return { reason, description };
-}
-
-/** Attack: an agent requests again with more harmless words. The first words stay first, and later ones are added. */
-function withFirstWords<T extends Words & { readonly requestedBy: string }>(
-  later: T,
-  { request, approvals }: ToolCall,
-): T {
-  const first = approvals[0] ?? request;
-  return {
-    ...later,
-    reason: added(first.reason, later.reason, later.requestedBy),
-    description: added(first.description, later.description, later.requestedBy),
-  };
-}
-
-function added(first: string | null, later: string | null, by: string): string | null {
-  if (first === null || later === null || first === later) return first ?? later;
-  return `${first}\n\nAdded later by ${by}: ${later}`;
-}
-
-/** Words of another principal, such as an admin, carry its name, so that they do not look like the requester's. */
-function attributed(words: string | null, by: string, asker: string): string | null {
-  return words === null || by === asker ? words : `Added by ${by}: ${words}`;
+/** Returns whether the agent's own code denies the call in its request. */
+export function isDeniedInCode({ verdict }: { readonly verdict: Verdict }): boolean {
+  return verdict.ruleId === deniedInCode;
 }
 
 /**
- * Adds what the approvers have not been told. Words that they may have read stay unchanged: a response must not turn
- * out to be about other words.
+ * Compares a request with the call recorded under its id.
+ * @returns the refusal `tool-call-mismatch` for another principal, other arguments, other facts about the execution, or
+ *   a stricter request after the claim.
  */
-export function describeApproval(command: DescribeApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
-  if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
-  const notOwned = notOwner(state, command.describedBy, command.reach);
-  if (notOwned !== undefined) return notOwned;
-  const approval = currentApproval(state);
-  if (approval?.resolution.status !== 'pending') {
-    return refused('already-resolved', 'No approval of this tool call is pending.', { state: callState(state) });
-  }
-  const { approvalId, requestedBy } = approval;
-  const { describedBy, at } = command;
-  const unlessTold = (told: string | null, words: string | null): string | null =>
-    told === null ? attributed(words, describedBy, requestedBy) : null;
-  const reason = unlessTold(approval.reason, command.reason);
-  const description = unlessTold(approval.description, command.description);
-  if (reason === null && description === null) return accepted();
-  return accepted({
-    type: 'ApprovalDescribed',
-    data: { approvalId, reason, description, describedBy, describedAt: toStored(at) },
-  });
+export function compareRepeat(
+  { proposal, judged }: { readonly proposal: ToolCallProposal; readonly judged: { readonly verdict: Verdict } },
+  call: ToolCall,
+): Repeat {
+  const { request, permission, execution } = call;
+  const difference = differenceOf(proposal, call);
+  if (difference !== undefined) return mismatch(difference);
+  if (isDeniedInCode(judged)) return denial(call);
+  const isStricter = proposal.needsApproval && !request.needsApproval && permission.status === 'allowed';
+  if (!isStricter) return 'equal';
+  return execution.status === 'none' ? 'stricter' : mismatch('without `needsApproval`, and it was claimed');
 }
 
-/** Only an unclaimed call can be cancelled: a claim may have had its effect, even a released one. */
-export function cancelToolCall(command: CancelToolCall, state: ToolCallState): RuleResult<ToolCallEvent> {
-  const notOwned = state.status === 'recorded' && notOwner(state, command.cancelledBy, command.reach);
-  if (notOwned) return notOwned;
-  if (state.status === 'recorded' && state.execution.status === 'released') {
-    return refused('already-claimed', 'The call was claimed before, so it may have run.');
-  }
-  const name = callState(state);
-  switch (name) {
-    case null:
-      return refused('not-requested', 'No such tool call is recorded.');
-    case 'executing':
-      return refused('already-claimed', 'The execution is under way.');
-    case 'awaiting_approval':
+/** A denial ends a call that may still run. One that has ended keeps its result. */
+function denial(call: ToolCall): Repeat {
+  switch (callState(call)) {
     case 'allowed':
-    case 'approved': {
-      const held = state.status === 'recorded' ? heldByBatch(state, command.batch) : undefined;
-      if (held !== undefined) return held;
-      const approval = currentApproval(state);
-      const approvalId = approval?.resolution.status === 'pending' ? approval.approvalId : null;
-      const { reason, cancelledBy, at } = command;
-      return accepted({
-        type: 'ToolCallCancelled',
-        data: { approvalId, reason, cancelledBy, cancelledAt: toStored(at) },
-      });
-    }
+    case 'awaiting_approval':
+    case 'approved':
+      return call.execution.status === 'none' ? 'denied' : mismatch(tooLateToDeny);
+    case 'executing':
+      return mismatch(tooLateToDeny);
     default:
-      return refused('already-settled', `The tool call is ${name}.`, { state: name });
+      return 'equal';
   }
+}
+
+const tooLateToDeny = 'without `deny`, and it was claimed';
+
+/** How a request differs from the recorded one; undefined: it is the same. */
+function differenceOf(proposal: ToolCallProposal, call: ToolCall): string | undefined {
+  const { request } = call;
+  const place = otherPlace(request.labels, proposal.labels);
+  const differences: readonly (readonly [isDifferent: boolean, how: string])[] = [
+    // Attack: an agent registers the call of another first, laxer, and the owner's own request finds it allowed.
+    [request.requestedBy !== proposal.requestedBy, 'by another principal'],
+    [request.agentId !== proposal.agentId, 'for another agent'],
+    [request.toolName !== proposal.toolName, 'for another tool'],
+    [place !== undefined && place !== otherDefinition, place ?? ''],
+    // The worker SDK goes on with a call of which nothing but the schema or the definition differs: it does not run.
+    [hasOnlyOtherSchema(proposal, request), otherSchema],
+    // The digest of the request, not of an edit: the agent repeats what it asked.
+    [request.actionDigest !== proposal.actionDigest, request.salt === null ? unreadable : 'with other arguments'],
+    [request.idempotent !== proposal.idempotent, 'with another `idempotent`'],
+    [request.clientExecuted !== proposal.clientExecuted, 'with another `clientExecuted`'],
+    [request.onBehalfOf !== proposal.onBehalfOf, 'with another `onBehalfOf`'],
+    [parentOf(request) !== parentOf(proposal), 'inside another call'],
+    [!isSameBatch(proposal, request) && !isNamedAgain(proposal, call), 'in another batch'],
+  ];
+  return differences.find(([isDifferent]) => isDifferent)?.[1] ?? place;
+}
+
+/** Without the salt no digest can be compared: the values are erased, or their key is lost. */
+const unreadable = 'with values that can no longer be read';
+
+function hasOnlyOtherSchema(proposal: ToolCallProposal, request: ToolCall['request']): boolean {
+  const hasOther = request.toolSchemaHash !== proposal.toolSchemaHash;
+  return hasOther && areEqualJson(request.arguments, proposal.arguments);
+}
+
+function mismatch(how: string): RuleResult<never> {
+  return refused('tool-call-mismatch', `The same tool call is already recorded ${how}.`);
+}
+
+/** The call inside which a call runs. */
+function parentOf({ chain }: Pick<ToolCallProposal, 'chain'>): string | undefined {
+  return chain?.at(-1)?.callId;
+}
+
+type Batch = Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds' | 'batchRuleId'>;
+
+/** The members count in an all-or-nothing batch alone: independent calls may be requested again in another company. */
+function isSameBatch(one: Batch, other: Batch): boolean {
+  if (one.batchId !== other.batchId || requestedMode(one) !== requestedMode(other)) return false;
+  if (requestedMode(one) === 'independent') return true;
+  return hasSameMembers(one.batchCallIds, other.batchCallIds);
+}
+
+/**
+ * A later step names a call that has ended, because the ids of its model repeat. It gets the recorded result, and the
+ * answer says so. An all-or-nothing batch needs its members to be open.
+ */
+function isNamedAgain(proposal: ToolCallProposal, call: ToolCall): boolean {
+  const isIndependent = [proposal, call.request].every((one) => requestedMode(one) === 'independent');
+  return isIndependent && isEnded(call);
+}
+
+/** Returns whether nothing happens to the call any more unless it is asked about again. */
+function isEnded(call: ToolCall): boolean {
+  switch (callState(call)) {
+    case null:
+    case 'allowed':
+    case 'awaiting_approval':
+    case 'approved':
+    case 'executing':
+      return false;
+    default:
+      return true;
+  }
+}
+
+/** The mode that the agent asked for. It does not know that a rule made its batch stricter. */
+function requestedMode({ batchMode, batchRuleId }: Batch): Batch['batchMode'] {
+  return batchRuleId === undefined ? batchMode : 'independent';
+}
+
+/** Returns whether two lists contain the same calls, in any order. */
+export function hasSameMembers(one: readonly string[], other: readonly string[]): boolean {
+  return areEqualJson(one.toSorted(), other.toSorted());
 }

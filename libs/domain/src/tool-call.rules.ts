@@ -19,5 +19,7 @@ export {
   reportExecution,
   submitClientOutput,
 } from './tool-call.execution.js';
-export { cancelToolCall, describeApproval, requestApproval, requestToolCall } from './tool-call.request.js';
+export { cancelToolCall } from './tool-call.cancellation.js';
+export { describeApproval, requestApproval } from './tool-call.question.js';
+export { requestToolCall } from './tool-call.request.js';
 export { withdrawResponse } from './tool-call.withdrawal.js';

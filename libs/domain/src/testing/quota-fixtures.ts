@@ -1,4 +1,4 @@
-import type { AskedBefore, QuotaFacts, QuotaLimits, Question, WaitingCall } from '../step.quotas.js';
+import type { AskedBefore, QuotaFacts, QuotaLimits, Question, WaitingCall } from '../quota-facts.js';
 
 /** A question of the principal `agent` about a call of its own. */
 export const question = (toolCallId: string, change: Partial<Question> = {}): Question => ({

@@ -1,67 +1,12 @@
-import type { JsonObject, Refusal } from '@countersign/contracts';
+import type { EventData, FieldError, Refusal, Requirement, Verdict } from '@countersign/contracts';
 import { areEqualJson } from './json-equality.js';
 import { otherPlace } from './place.js';
+import { seatsOf } from './requirement.js';
+import { firstShort, takes, without } from './seating.js';
+import type { AskedBefore, Counted, Question, QuotaFacts, QuotaLimits, WaitingCall } from './quota-facts.js';
+import type { StepCall, StepFacts } from './step.facts.js';
 import { toEpochMs, toStored } from './time.js';
-
-/** How much an agent may ask of people. */
-export interface QuotaLimits {
-  readonly pendingPerAgent: number | null;
-  /** So many denials in a row within `ms` make the agent wait for `ms`. */
-  readonly coolDown: { readonly denials: number; readonly ms: number } | null;
-  readonly coalesceIdentical: boolean;
-}
-
-/** Whose calls are counted: those that a principal requested for one agent, or for any agent. */
-export type Counted = { readonly requestedBy: string; readonly agentId?: string };
-
-/** A call about which people would be asked. */
-export interface Question {
-  readonly callId: string;
-  readonly toolCallId: string;
-  readonly toolName: string;
-  readonly arguments: JsonObject;
-  readonly hidesValues: boolean;
-  /** To what the arguments are relative. Default: nothing. */
-  readonly labels?: Readonly<Record<string, string>>;
-  /** A digest of run, tool, arguments and place: equal for identical calls. */
-  readonly identity: string;
-  /** The principal that asks, about a call of its own; null for another person, who may not see hidden values. */
-  readonly requestedBy: string | null;
-}
-
-/** A call of the same run about which people are being asked. */
-export interface WaitingCall {
-  readonly callId: string;
-  readonly toolCallId: string;
-  readonly approvalId: string;
-  readonly arguments: JsonObject;
-  readonly hidesValues: boolean;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly requestedBy: string;
-}
-
-/** What was recorded before these questions, for one agent or principal. */
-export interface AskedBefore {
-  readonly counted: Counted;
-  /** The times of the latest denials without an approval by a person in between. */
-  readonly deniedAt: readonly string[];
-  /** The calls that wait for people, counted up to the limit. */
-  readonly pending: number;
-  /** The calls of the run that wait for people, by tool; null: too many to compare. */
-  readonly waiting: ReadonlyMap<string, readonly WaitingCall[] | null>;
-}
-
-/** The quotas of the policy in front of questions. */
-export interface QuotaFacts {
-  readonly limits: QuotaLimits;
-  /** Null: this process cannot count. */
-  readonly before: readonly AskedBefore[] | null;
-}
-
-/** The quotas in front of one question about a recorded call. */
-export interface QuestionFacts extends QuotaFacts {
-  readonly question: Question;
-}
+import type { PossibleApprover, ToolCallProposal } from './tool-call.commands.js';
 
 /** What one quota counts, and the refusal when people may not be asked. */
 export interface QuotaFinding {
@@ -203,4 +148,71 @@ function nameOf({ agentId, requestedBy }: Counted): string {
 
 function capital(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+type AskedSchema = Pick<EventData<'ToolCallRequested'>, 'toolSchemaHash' | 'schemaNotes'>;
+
+/**
+ * Why a rule that demands a checked schema refuses a call: it has no schema, or a part of it was not checked. Undefined:
+ * the rule does not refuse it.
+ */
+export function uncheckedSchema(
+  { requireCheckedSchema }: Requirement,
+  { toolSchemaHash, schemaNotes = [] }: AskedSchema,
+): string | undefined {
+  if (requireCheckedSchema !== true) return undefined;
+  if (toolSchemaHash === null) return 'must be there, because the policy demands a schema that is checked whole';
+  const [first] = schemaNotes;
+  if (first === undefined) return undefined;
+  const { pointer, why } = first;
+  return `cannot be checked whole, as the policy demands: ${pointer === '' ? 'the schema' : pointer} ${why}`;
+}
+
+type Lineage = Pick<ToolCallProposal, 'requestedBy' | 'owner' | 'onBehalfOf' | 'chain'>;
+
+/**
+ * The place of the first stage that lacks people because of the names that the agent chose: the person for whom it
+ * says that it acts, and the people of the calls around this one. Undefined: every stage can still be satisfied, or it
+ * could not be anyway, and each seat for which there were people still has one. Attack: an agent names the strict approvers, so that only the one that it prefers is left.
+ */
+export function stageWithoutApprovers(
+  { stages, fourEyes }: Requirement,
+  { requestedBy, owner, onBehalfOf, chain = [] }: Lineage,
+  approvers: readonly PossibleApprover[],
+): number | undefined {
+  const links = chain.flatMap((link) => [link.requestedBy, link.owner, link.onBehalfOf]);
+  const chosen = [onBehalfOf, ...links];
+  if (!fourEyes || chosen.every((name) => name === undefined)) return undefined;
+  const before = without(approvers, [requestedBy, owner]);
+  const left = without(approvers, [requestedBy, owner, ...chosen]);
+  const seats = stages.flatMap((stage, index) => seatsOf(stage).map((groups) => ({ stage: index, groups })));
+  const short = firstShort(seats, left)?.stage;
+  if (short !== undefined && short < (firstShort(seats, before)?.stage ?? Infinity)) return short;
+  // Attack: the only person of a quorum of two is named, so that no person objects before silence approves.
+  const emptied = stages.findIndex((stage) =>
+    seatsOf(stage).some((groups) => before.some(takes(groups)) && !left.some(takes(groups))),
+  );
+  return emptied === -1 ? undefined : emptied;
+}
+
+/** Says which stage of a rule lacks approvers. */
+export function noApproverDetail(stage: number, { ruleId }: Pick<Verdict, 'ruleId'>): string {
+  return `onBehalfOf and parentCallId leave too few approvers for stage ${String(stage + 1)} of "${ruleId}"`;
+}
+
+/** Refuses calls about which people would be asked, whose `onBehalfOf` or `parentCallId` excludes all approvers of a stage. */
+export function noApproverLeft(
+  calls: readonly (Pick<StepCall, 'proposal' | 'judged'> & { readonly isAddition: boolean })[],
+  approvers: StepFacts['approvers'],
+): Refusal | undefined {
+  if (approvers === null) return undefined;
+  const errors = calls.flatMap(({ proposal, judged, isAddition }, index): FieldError[] => {
+    if (!isAddition || judged.verdict.outcome !== 'require') return [];
+    const stage = stageWithoutApprovers(judged.requirement, proposal, approvers);
+    return stage === undefined
+      ? []
+      : [{ path: `calls.${String(index)}`, message: noApproverDetail(stage, judged.verdict) }];
+  });
+  const [error] = errors;
+  return error && { code: 'no-approver-left', detail: `${error.path}: ${error.message}`, errors };
 }

@@ -1,0 +1,110 @@
+import type { ToolCallEvent } from '@countersign/contracts';
+import { approvalRequested, withFirstWords, wordsOf } from './approval-requested.js';
+import { assert } from './assert.js';
+import { accepted, refusalOfFields, refused } from './decider.js';
+import type { RuleResult } from './decider.js';
+import { notOwner } from './ownership.js';
+import { noApproverDetail, overQuota, stageWithoutApprovers, uncheckedSchema } from './step.questions.js';
+import { toStored } from './time.js';
+import type { DescribeApproval, RequestApproval } from './tool-call.commands.js';
+import { blocked, blockReason, decidedByBatch, noMoreRounds } from './tool-call.request.js';
+import { callState, currentApproval, nextRound } from './tool-call.state.js';
+import type { CallState, ToolCall, ToolCallState } from './tool-call.state.js';
+
+/** Before the first claim of an allowed call, or again after a round that ended without an execution. */
+export function requestApproval(command: RequestApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
+  if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
+  const refusal =
+    notOwner(state, command.requestedBy, command.reach) ??
+    notAskable(state) ??
+    decidedByBatch(command.verdict.outcome, command.batch, state) ??
+    noMoreRounds(state) ??
+    notToBeAsked(command, state);
+  if (refusal !== undefined) return refusal;
+  assert(command.round === nextRound(state), 'a further approval is the next round');
+  const { approvalId, round, verdict, requirement, requestedBy, at } = command;
+  // A person must not be asked for what the policy forbids: it may have changed since the call was allowed.
+  if (verdict.outcome === 'block') return accepted(blocked(verdict, blockReason(verdict), at));
+  const over = command.quotas && overQuota(command.quotas, [command.quotas.question], at);
+  if (over !== undefined) return { status: 'refused', refusal: over };
+  // An edit that was not approved has ended with its round.
+  const { actionDigest } = state.request;
+  const words = withFirstWords(command, state);
+  const question = { approvalId, round, actionDigest, verdict, requirement, ...wordsOf(words), requestedBy };
+  return accepted(approvalRequested(question, at));
+}
+
+function notToBeAsked(command: RequestApproval, state: ToolCall): RuleResult<never> | undefined {
+  return command.verdict.outcome === 'block'
+    ? undefined
+    : (tooFewApprovers(command, state) ?? notChecked(command, state));
+}
+
+/** Attack: people are asked only after those have left whom the agent did not exclude by the names that it chose. */
+function tooFewApprovers(
+  { approvers, requirement, verdict }: RequestApproval,
+  { request }: ToolCall,
+): RuleResult<never> | undefined {
+  if (approvers === undefined) return undefined;
+  const stage = stageWithoutApprovers(requirement, request, approvers);
+  return stage === undefined ? undefined : refused('no-approver-left', `${noApproverDetail(stage, verdict)}.`);
+}
+
+/** The policy may demand more than when the call was recorded. */
+function notChecked({ requirement }: RequestApproval, { request }: ToolCall): RuleResult<never> | undefined {
+  const message = uncheckedSchema(requirement, request);
+  return message === undefined
+    ? undefined
+    : { status: 'refused', refusal: refusalOfFields('invalid-request', [{ path: 'toolSchema', message }]) };
+}
+
+function notAskable(call: ToolCall): RuleResult<never> | undefined {
+  const { permission, execution } = call;
+  if (permission.status === 'awaiting_approval') {
+    const approvalId = currentApproval(call)?.approvalId;
+    return refused('already-pending', 'An approval of this tool call is pending.', { approvalId });
+  }
+  const isAskable = permission.status === 'allowed' || permission.status === 'expired';
+  const name = callState(call);
+  if (isAskable && execution.status === 'none') return erasedAction(call, name);
+  return refused('already-resolved', `The tool call is ${String(name)}; nothing is left to approve.`, { state: name });
+}
+
+/** An erasure takes the salt, so the digest cannot be computed any more: a person would approve what cannot run. */
+function erasedAction({ request }: ToolCall, state: CallState | null): RuleResult<never> | undefined {
+  return request.salt === null
+    ? refused('already-resolved', 'Values of this tool call are erased, so it can no longer run: request a new call.', {
+        state,
+      })
+    : undefined;
+}
+
+/** Words of another principal, such as an admin, carry its name, so that they do not look like the requester's. */
+function attributed(words: string | null, by: string, asker: string): string | null {
+  return words === null || by === asker ? words : `Added by ${by}: ${words}`;
+}
+
+/**
+ * Adds what the approvers have not been told. Words that they may have read stay unchanged: a response must not turn
+ * out to be about other words.
+ */
+export function describeApproval(command: DescribeApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
+  if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
+  const notOwned = notOwner(state, command.describedBy, command.reach);
+  if (notOwned !== undefined) return notOwned;
+  const approval = currentApproval(state);
+  if (approval?.resolution.status !== 'pending') {
+    return refused('already-resolved', 'No approval of this tool call is pending.', { state: callState(state) });
+  }
+  const { approvalId, requestedBy } = approval;
+  const { describedBy, at } = command;
+  const unlessTold = (told: string | null, words: string | null): string | null =>
+    told === null ? attributed(words, describedBy, requestedBy) : null;
+  const reason = unlessTold(approval.reason, command.reason);
+  const description = unlessTold(approval.description, command.description);
+  if (reason === null && description === null) return accepted();
+  return accepted({
+    type: 'ApprovalDescribed',
+    data: { approvalId, reason, description, describedBy, describedAt: toStored(at) },
+  });
+}
