@@ -55,6 +55,15 @@ it('the packed packages can be imported in an empty folder, by each entrance, wi
   expect(await importAll(app, entrances)).toBe('all imported\n');
 });
 
+it('a folder that holds anything but our tarballs is refused, and left as it is', async () => {
+  const own = mkdtempSync(join(folder, 'own-'));
+  writeFileSync(join(own, 'notes.txt'), 'mine');
+  await expect(run(process.execPath, [join(root, 'scripts', 'pack.mjs'), own])).rejects.toMatchObject({
+    stderr: expect.stringMatching(/notes\.txt, which is no tarball of ours/),
+  });
+  expect(readdirSync(own)).toEqual(['notes.txt']);
+});
+
 it('a program of the worker SDK is bundled whole without kafkajs', async () => {
   expect(existsSync(join(app, 'node_modules', 'kafkajs'))).toBe(false);
   const program = `
