@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Requirement } from '@countersign/contracts';
-import { couldApproveAlone, highestRisk, isWithinRisk } from './grant.coverage.js';
+import { couldApproveAlone } from './grant.coverage.js';
+import { highestRisk, isWithinRisk } from './requirement.js';
 import { proposal, requirement, responder, stage, startMs } from './testing/fixtures.js';
 
 const alone = (required: Partial<Requirement>, who = responder('alice')): boolean =>

@@ -1,15 +1,10 @@
-import type { Requirement, Risk, Verdict } from '@countersign/contracts';
+import type { Verdict } from '@countersign/contracts';
 import { fold } from './decider.js';
-import { reaches } from './requirement.js';
-import type { Responder, ToolCallProposal } from './tool-call.commands.js';
+import type { Grant } from './grant.state.js';
+import type { ApproversOfGrant, AskedCall } from './step.facts.js';
+import type { Responder } from './tool-call.commands.js';
 import { toolCallDecider } from './tool-call.decider.js';
 import { currentApproval } from './tool-call.state.js';
-
-/** A call that a person is about to be asked about. */
-export interface AskedCall {
-  readonly proposal: ToolCallProposal;
-  readonly requirement: Requirement;
-}
 
 const verdict: Verdict = { outcome: 'require', ruleId: '', policyVersion: '', automatic: false, why: [] };
 
@@ -41,12 +36,38 @@ export function couldApproveAlone({ proposal, requirement }: AskedCall, responde
   );
 }
 
-/** Returns whether a call's risk is at most that of the grant. A rule without a risk has the lowest. */
-export function isWithinRisk(risk: Risk | null, granted: Risk | null): boolean {
-  return risk === null || (granted !== null && reaches(granted, risk));
+/** The people behind a grant as they are now. */
+export interface PeopleOfGrant {
+  /** Null: the creator may grant nothing any more. */
+  readonly creator: Responder | null;
+  /**
+   * The names of the second person, and their groups where these are known now; null: there is none, or they are no
+   * approver any more.
+   */
+  readonly confirmer: (Pick<Responder, 'principal' | 'aliases'> & Partial<Pick<Responder, 'groups'>>) | null;
 }
 
-/** The highest risk of these requirements. */
-export function highestRisk(requirements: readonly Requirement[]): Risk | null {
-  return requirements.reduce<Risk | null>((highest, { risk }) => (isWithinRisk(risk, highest) ? highest : risk), null);
+/** The answers of the rules of a response about the people behind a grant. `at`: epoch milliseconds. */
+export function couldApprove(
+  { confirmed }: Pick<Grant, 'confirmed'>,
+  { creator, confirmer }: PeopleOfGrant,
+  call: AskedCall,
+  at: number,
+): ApproversOfGrant {
+  const creatorCould = creator !== null && couldApproveAlone(call, creator, at);
+  if (confirmed === null || confirmer === null || !creatorCould) return { creatorCould, confirmerCould: false };
+  return { creatorCould, confirmerCould: couldApproveAlone(call, confirmerOf(creator, confirmer, call), at) };
+}
+
+/**
+ * The second person in front of a call. Attack: the agent's owner confirms. A call of high risk needs two people, so there
+ * the groups of the second one count as well: they may have left those that are asked. For other calls, and for a person
+ * who is signed in at a provider and away, it counts only who they are.
+ */
+function confirmerOf(
+  creator: Responder,
+  { principal, aliases = [], groups = creator.groups }: NonNullable<PeopleOfGrant['confirmer']>,
+  { requirement: { risk } }: AskedCall,
+): Responder {
+  return { ...creator, principal, aliases, groups: risk === 'high' ? groups : creator.groups };
 }

@@ -12,8 +12,8 @@ export { fold } from './decider.js';
 export type { Decider, RuleResult, Fold } from './decider.js';
 export { deliveryDecider, keyText } from './delivery.decider.js';
 export type { Deliveries, Delivery, DeliveryCommand, MessageKey } from './delivery.decider.js';
-export { couldApproveAlone, highestRisk, isWithinRisk } from './grant.coverage.js';
-export type { AskedCall } from './grant.coverage.js';
+export { couldApprove, couldApproveAlone } from './grant.coverage.js';
+export type { PeopleOfGrant } from './grant.coverage.js';
 export { grantDecider, needsSecondPerson } from './grant.decider.js';
 export type { ConfirmGrant, CreateGrant, GrantCommand, RevokeGrant, UseGrant } from './grant.decider.js';
 export { grantStateAt, holdsUse, isExhausted } from './grant.state.js';
@@ -21,7 +21,9 @@ export type { Grant, GrantState } from './grant.state.js';
 export { chainInside, decideStep, isCancelled, refusedUnread, toJudgement } from './step.decider.js';
 export type { DecidedCall, StepDecision } from './step.decider.js';
 export type {
+  ApproversOfGrant,
   ArgumentCheck,
+  AskedCall,
   CheckedCall,
   GrantFacts,
   JudgedCall,
@@ -31,7 +33,7 @@ export type {
   StepLimits,
   StepParent,
 } from './step.facts.js';
-export { isInReach, matchesArguments, suffices } from './step.grants.js';
+export { isInReach, isInScope, matchesArguments, suffices } from './step.grants.js';
 export { overQuota, quotaFindings } from './step.questions.js';
 export type { QuotaFinding } from './step.questions.js';
 export type {
@@ -98,7 +100,7 @@ export {
   nextRound,
   recordedSalt,
 } from './tool-call.state.js';
-export { columnsOf, needsSignature } from './requirement.js';
+export { columnsOf, highestRisk, isWithinRisk, needsSignature } from './requirement.js';
 export { isSignedEnough } from './signed-votes.js';
 export { passkeyDecider, passkeyInForce } from './passkey.decider.js';
 export type {

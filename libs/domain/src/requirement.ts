@@ -1,5 +1,5 @@
 import { assert } from './assert.js';
-import type { Assurance, DurationMs, Requirement, Stage } from '@countersign/contracts';
+import type { Assurance, DurationMs, Requirement, Risk, Stage } from '@countersign/contracts';
 
 /** Assurance and risk share their levels. */
 const levels: Readonly<Record<Assurance, number>> = { low: 1, medium: 2, high: 3 };
@@ -7,6 +7,16 @@ const levels: Readonly<Record<Assurance, number>> = { low: 1, medium: 2, high: 3
 /** Returns whether `level` is at least `minimum`; without a minimum always true. */
 export function reaches(level: Assurance, minimum: Assurance | null): boolean {
   return minimum === null || levels[level] >= levels[minimum];
+}
+
+/** Returns whether a call's risk is at most that of the grant. A rule without a risk has the lowest. */
+export function isWithinRisk(risk: Risk | null, granted: Risk | null): boolean {
+  return risk === null || (granted !== null && reaches(granted, risk));
+}
+
+/** The highest risk of these requirements. */
+export function highestRisk(requirements: readonly Requirement[]): Risk | null {
+  return requirements.reduce<Risk | null>((highest, { risk }) => (isWithinRisk(risk, highest) ? highest : risk), null);
 }
 
 /** Returns whether only signed responses count under a requirement. An assurance of `high` is a signature, and nothing else. */

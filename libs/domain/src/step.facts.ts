@@ -1,7 +1,7 @@
 import type { FieldError, Requirement, Verdict } from '@countersign/contracts';
 import type { Grant } from './grant.state.js';
 import type { Question, QuotaFacts } from './quota-facts.js';
-import type { PossibleApprover, Responder, ToolCallProposal } from './tool-call.commands.js';
+import type { PossibleApprover, ToolCallProposal } from './tool-call.commands.js';
 import type { ToolCall, ToolCallState } from './tool-call.state.js';
 
 /** All that is known about the calls of one request when it is decided. Its calls are in the order of the request. */
@@ -67,16 +67,23 @@ export interface MatchFacts {
   readonly hidesValues: boolean;
 }
 
-/** A live grant of the tool, and the people behind it as they are now. */
-export interface GrantFacts extends MatchFacts {
+/** A call that a person is about to be asked about. */
+export interface AskedCall {
+  readonly proposal: ToolCallProposal;
+  readonly requirement: Requirement;
+}
+
+/** Whether the people behind a grant could approve the call now, by the rules of a response (`couldApprove`). */
+export interface ApproversOfGrant {
+  /** False as well where the creator may grant nothing any more. */
+  readonly creatorCould: boolean;
+  /** Of the second person; false where the grant has none. */
+  readonly confirmerCould: boolean;
+}
+
+/** A live grant of the tool. */
+export interface GrantFacts extends MatchFacts, ApproversOfGrant {
   readonly grant: Pick<Grant, 'status' | 'terms' | 'confirmed' | 'uses' | 'callIds'>;
-  /** Null: the creator may grant nothing any more. */
-  readonly creator: Responder | null;
-  /**
-   * The names of the second person, and their groups where these are known now; null: there is none, or they are no
-   * approver any more.
-   */
-  readonly confirmer: (Pick<Responder, 'principal' | 'aliases'> & Partial<Pick<Responder, 'groups'>>) | null;
 }
 
 /** What the check of a call's arguments against the schema of its tool found. */

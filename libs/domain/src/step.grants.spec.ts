@@ -2,13 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { minute, stored } from './testing/constants.js';
 import { requirement, responder, stage, verdict } from './testing/fixtures.js';
 import { acceptedCalls, call, grantFacts, outcomesOf, step } from './testing/step-fixtures.js';
-import type { GrantFacts } from './step.facts.js';
+import type { GrantWithPeople } from './testing/step-fixtures.js';
 import { suffices } from './step.grants.js';
 
 const small = { match: { when: 'args.amount <= 50' } };
 const exactly = (digest: string, approvalId: string | null = null) => ({ match: { digest, salt: null }, approvalId });
 
-const coveredBy = (...grants: readonly GrantFacts[]) => outcomesOf(step([call('a', { grants })]));
+const coveredBy = (...grants: readonly GrantWithPeople[]) => outcomesOf(step([call('a', { grants })]));
 
 describe('a call that a grant covers', () => {
   it('is allowed, names the grant, and needs a use of it', () => {
@@ -96,7 +96,7 @@ describe('a call that a grant covers', () => {
 
   it('is never one that a rule might block, and the verdict says so', () => {
     const judged = { verdict: verdict(), requirement: requirement(), mightBeBlockedBy: 'no-drop' };
-    const whyWith = (grants: readonly GrantFacts[]) => {
+    const whyWith = (grants: readonly GrantWithPeople[]) => {
       const [decided] = acceptedCalls(step([call('a', { grants, judged })]));
       return [decided?.command.judgement.outcome, decided?.use, decided?.command.judgement.verdict.why.at(-1)];
     };

@@ -1,11 +1,11 @@
 import type { GrantTerms } from '@countersign/contracts';
-import { couldApproveAlone, isWithinRisk } from './grant.coverage.js';
-import type { AskedCall } from './grant.coverage.js';
 import { isExhausted } from './grant.state.js';
-import type { GrantFacts, JudgedCall, MatchFacts } from './step.facts.js';
+import type { Grant } from './grant.state.js';
 import { otherPlace } from './place.js';
+import { isWithinRisk } from './requirement.js';
+import type { ApproversOfGrant, AskedCall, GrantFacts, JudgedCall, MatchFacts } from './step.facts.js';
 import { hasCome } from './time.js';
-import type { Responder, ToolCallProposal } from './tool-call.commands.js';
+import type { ToolCallProposal } from './tool-call.commands.js';
 
 /** A call that would be recorded, in front of the grants that may cover it. */
 export interface CoverableCall {
@@ -44,7 +44,7 @@ function mayCover(facts: GrantFacts, call: CoverableCall, uses: ReadonlyMap<stri
   if (status !== 'active' || hasCome(terms.expiresAt, at)) return false;
   const isUsed = isExhausted({ terms, uses: uses.get(terms.grantId) ?? grant.uses });
   if (isUsed && !callIds.includes(call.proposal.callId)) return false;
-  return isInReach(facts, { proposal: call.proposal, requirement: call.judged.requirement }, at);
+  return isInReach(facts, { proposal: call.proposal, requirement: call.judged.requirement });
 }
 
 /** Returns whether the arguments of a call are those that a grant permits. */
@@ -62,7 +62,7 @@ export function matchesArguments(
  * Returns whether no grant after this one is needed: it covers the call, however many of the `calls` of the request it
  * covers. Then the expressions of the others need not be evaluated.
  */
-export function suffices(facts: GrantFacts, callId: string, calls: number): boolean {
+export function suffices(facts: MatchFacts & Pick<GrantFacts, 'grant'>, callId: string, calls: number): boolean {
   const { grant } = facts;
   if (grant.status !== 'active' || !matchesArguments(grant.terms, facts)) return false;
   return grant.callIds.includes(callId) || !isExhausted({ ...grant, uses: grant.uses + calls - 1 });
@@ -70,39 +70,21 @@ export function suffices(facts: GrantFacts, callId: string, calls: number): bool
 
 /**
  * Returns whether a grant is about this call at all: its tool, run, agent and risk, a creator who could approve it alone,
- * and a second person who is no requester, and who could as well where the risk is high. Both must be approvers now.
+ * and a second person, if it has one, who could as well.
  */
 export function isInReach(
   {
     grant: { terms, confirmed },
-    creator,
-    confirmer,
-  }: Pick<GrantFacts, 'creator' | 'confirmer'> & {
-    readonly grant: Pick<GrantFacts['grant'], 'terms' | 'confirmed'>;
-  },
+    creatorCould,
+    confirmerCould,
+  }: ApproversOfGrant & { readonly grant: Pick<Grant, 'terms' | 'confirmed'> },
   call: AskedCall,
-  at: number,
 ): boolean {
-  if (!isInScope(terms, call)) return false;
-  if (creator === null || !couldApproveAlone(call, creator, at)) return false;
-  if (confirmed === null) return true;
-  return confirmer !== null && couldApproveAlone(call, confirmerOf(creator, confirmer, call), at);
+  return isInScope(terms, call) && creatorCould && (confirmed === null || confirmerCould);
 }
 
-/**
- * The second person in front of a call. Attack: the agent's owner confirms. A call of high risk needs two people, so there
- * the groups of the second one count as well: they may have left those that are asked. For other calls, and for a person
- * who is signed in at a provider and away, it counts only who they are.
- */
-function confirmerOf(
-  creator: Responder,
-  { principal, aliases = [], groups = creator.groups }: NonNullable<GrantFacts['confirmer']>,
-  { requirement: { risk } }: AskedCall,
-): Responder {
-  return { ...creator, principal, aliases, groups: risk === 'high' ? groups : creator.groups };
-}
-
-function isInScope(terms: GrantTerms, call: AskedCall): boolean {
+/** Returns whether a grant names this call by its tool, run, agent, place and risk, whoever is behind it. */
+export function isInScope(terms: GrantTerms, call: AskedCall): boolean {
   const { toolName, runId, risk } = terms;
   if (toolName !== call.proposal.toolName) return false;
   if (runId !== null && runId !== call.proposal.runId) return false;

@@ -1,7 +1,8 @@
 import { deniedInCode } from '@countersign/contracts';
 import type { BacktestSummary, ChangedCall, EventData, Requirement, Verdict } from '@countersign/contracts';
 import { recordedCall } from './policy-call.js';
-import type { Judgement, Policy } from './policy.js';
+import type { Policy } from './policy.js';
+import type { Judgement } from './ruling.js';
 
 /** A recorded call and its first verdict. `requirement`: who was asked; null without an approval. */
 export interface JudgedCall {

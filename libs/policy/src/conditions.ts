@@ -1,6 +1,6 @@
 import type { CelEngine, CelExpression } from '@countersign/cel';
-import { spend } from './inspect.js';
-import type { Budget } from './inspect.js';
+import { spend } from './ruling.js';
+import type { Budget } from './ruling.js';
 import type { PolicyCall } from './policy-call.js';
 
 /** Reads and evaluates the conditions of grants. */

@@ -1,7 +1,7 @@
 import { celEngine } from '@countersign/cel';
 import { describe, expect, it } from '@jest/globals';
 import { createConditions } from './conditions.js';
-import { budgetOfRequest } from './inspect.js';
+import { budgetOfRequest } from './ruling.js';
 import { loadPolicy } from './load-policy.js';
 import { createPolicy } from './policy.js';
 import type { Policy } from './policy.js';

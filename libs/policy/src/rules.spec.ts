@@ -1,10 +1,11 @@
 import { celEngine } from '@countersign/cel';
 import { createConditions } from './conditions.js';
-import { inspect } from './inspect.js';
+import { inspect } from './ruling.js';
 import { loadPolicy } from './load-policy.js';
 import { createPolicy } from './policy.js';
 import type { PolicyCall } from './policy-call.js';
-import type { Judgement, Policy } from './policy.js';
+import type { Policy } from './policy.js';
+import type { Judgement } from './ruling.js';
 
 const nowMs = Date.parse('2026-11-24T10:00:00.000Z');
 

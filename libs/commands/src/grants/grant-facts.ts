@@ -1,7 +1,21 @@
 import { argumentsDigest, concealAt, hiddenValues, saltedDigest } from '@countersign/contracts';
 import type { GrantTerms } from '@countersign/contracts';
-import { isInReach as reaches, matchesArguments as isMatch, suffices } from '@countersign/domain';
-import type { Grant, GrantFacts, AskedCall, JudgedCall, MatchFacts, Responder } from '@countersign/domain';
+import {
+  couldApprove,
+  isInReach as reaches,
+  isInScope,
+  matchesArguments as isMatch,
+  suffices,
+} from '@countersign/domain';
+import type {
+  AskedCall,
+  Grant,
+  GrantFacts,
+  JudgedCall,
+  MatchFacts,
+  PeopleOfGrant,
+  Responder,
+} from '@countersign/domain';
 import { budgetOfRequest } from '@countersign/policy';
 import type { Budget, PolicyCall } from '@countersign/policy';
 import { aliasesOf } from '../people/aliases.js';
@@ -76,8 +90,10 @@ async function inReach(
   const hidesValues = hides(call);
   const isAsked = judged.mightBeBlockedBy === undefined;
   for (const grant of live) {
-    const people = peopleOf(ports, grant);
-    if (!reaches({ grant, ...people }, call, at)) continue;
+    // The rules of a response, which answer about its people, take more work.
+    if (!isInScope(grant.terms, call)) continue;
+    const people = couldApprove(grant, peopleOf(ports, grant), call, at);
+    if (!reaches({ grant, ...people }, call)) continue;
     const matched = await matchFactsOf(ports, grant.terms, call, isAsked ? budget : null);
     const facts = { grant, ...people, ...matched, hidesValues };
     found.push(facts);
@@ -86,9 +102,7 @@ async function inReach(
   return found;
 }
 
-type People = Pick<GrantFacts, 'creator' | 'confirmer'>;
-
-function peopleOf(ports: CommandPorts, { terms, confirmed }: Pick<Grant, 'terms' | 'confirmed'>): People {
+function peopleOf(ports: CommandPorts, { terms, confirmed }: Pick<Grant, 'terms' | 'confirmed'>): PeopleOfGrant {
   return { creator: creatorOf(ports, terms), confirmer: confirmed && confirmerOf(ports, terms.tenant, confirmed.by) };
 }
 
@@ -113,7 +127,7 @@ function creatorOf(ports: CommandPorts, terms: GrantTerms): Responder | null {
   };
 }
 
-function confirmerOf(ports: CommandPorts, tenant: string, principal: string): People['confirmer'] {
+function confirmerOf(ports: CommandPorts, tenant: string, principal: string): PeopleOfGrant['confirmer'] {
   const names = { principal, aliases: aliasesOf(ports, tenant, principal) };
   if (ports.people === undefined) return names;
   const now = ports.people.approver(tenant, principal);
@@ -129,7 +143,9 @@ export function isInReach(
   call: GrantedCall,
   at: number,
 ): boolean {
-  return reaches({ grant, ...peopleOf(ports, grant) }, call, at);
+  return (
+    isInScope(grant.terms, call) && reaches({ grant, ...couldApprove(grant, peopleOf(ports, grant), call, at) }, call)
+  );
 }
 
 type Terms = Pick<GrantTerms, 'match' | 'toolName' | 'approvalId'>;

@@ -1,7 +1,9 @@
 import { fold } from '../decider.js';
+import { couldApprove } from '../grant.coverage.js';
+import type { PeopleOfGrant } from '../grant.coverage.js';
 import { decideStep } from '../step.decider.js';
 import type { DecidedCall } from '../step.decider.js';
-import type { GrantFacts, StepCall, StepFacts } from '../step.facts.js';
+import type { ApproversOfGrant, GrantFacts, StepCall, StepFacts } from '../step.facts.js';
 import { toolCallDecider } from '../tool-call.decider.js';
 import type { ToolCallCommand, ToolCallProposal } from '../tool-call.commands.js';
 import type { ToolCall } from '../tool-call.state.js';
@@ -10,19 +12,30 @@ import { proposal, request, requirement, responder, verdict } from './fixtures.j
 import { terms } from './grant-fixtures.js';
 import { question } from './quota-fixtures.js';
 
+/** A grant and the people behind it. What they could do depends on the call. */
+export type GrantWithPeople = Omit<GrantFacts, keyof ApproversOfGrant> & PeopleOfGrant;
+
+interface CallChange extends Partial<Omit<StepCall, 'grants'>> {
+  readonly of?: Partial<ToolCallProposal>;
+  readonly grants?: readonly GrantWithPeople[];
+}
+
 /** A new call of a request about which the policy asks one person. */
-export const call = (
-  toolCallId: string,
-  { of = {}, ...change }: Partial<StepCall> & { readonly of?: Partial<ToolCallProposal> } = {},
-): StepCall => ({
-  proposal: proposal({ callId: `id-of-${toolCallId}`, toolCallId, needsApproval: false, ...of }),
-  state: toolCallDecider.initialState(),
-  parent: null,
-  judged: { verdict: verdict(), requirement: requirement() },
-  approvalId: `approval-of-${toolCallId}`,
-  grants: [],
-  ...change,
-});
+export const call = (toolCallId: string, { of = {}, grants = [], ...change }: CallChange = {}): StepCall => {
+  const asked = {
+    proposal: proposal({ callId: `id-of-${toolCallId}`, toolCallId, needsApproval: false, ...of }),
+    state: toolCallDecider.initialState(),
+    parent: null,
+    judged: { verdict: verdict(), requirement: requirement() },
+    approvalId: `approval-of-${toolCallId}`,
+    ...change,
+  };
+  const inFront = { proposal: asked.proposal, requirement: asked.judged.requirement };
+  return {
+    ...asked,
+    grants: grants.map((one) => ({ ...one, ...couldApprove(one.grant, one, inFront, startMs) })),
+  };
+};
 
 /** The same, which the policy allows. */
 export const allowedCall = (toolCallId: string, change: Parameters<typeof call>[1] = {}): StepCall =>
@@ -57,8 +70,8 @@ export const asQuestions = (calls: readonly StepCall[]) =>
 /** Alice's active grant, which matches. */
 export const grantFacts = (
   change: Partial<GrantFacts['grant']['terms']> = {},
-  more: Partial<GrantFacts['grant']> & Partial<Omit<GrantFacts, 'grant'>> = {},
-): GrantFacts => {
+  more: Partial<GrantWithPeople['grant']> & Partial<Omit<GrantWithPeople, 'grant'>> = {},
+): GrantWithPeople => {
   const {
     creator = responder('alice'),
     confirmer = null,
