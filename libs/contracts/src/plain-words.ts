@@ -40,6 +40,8 @@ function mustOf(issue: z.core.$ZodRawIssue, nothing = 'empty'): string | undefin
       return sizeWords('at least', issue.minimum, issue.origin);
     case 'too_big':
       return sizeWords('at most', issue.maximum, issue.origin);
+    case 'invalid_key':
+      return `has a name that ${issue.issues[0]?.message ?? 'cannot be used'}`;
     default:
       return undefined;
   }
