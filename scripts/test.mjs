@@ -189,7 +189,14 @@ function kills() {
 /** What the nightly form has more of. Numbers that were set by hand stay. */
 function nightly() {
   const { SEEDS = '5000', COUNTERSIGN_TEST_KILLS = '2000', COUNTERSIGN_TEST_CLUSTER_KILLS = '60' } = process.env;
-  return { COUNTERSIGN_TEST_NIGHTLY: '1', SEEDS, COUNTERSIGN_TEST_KILLS, COUNTERSIGN_TEST_CLUSTER_KILLS };
+  const { COUNTERSIGN_TEST_MCP_ORDERS = '1000' } = process.env;
+  return {
+    COUNTERSIGN_TEST_NIGHTLY: '1',
+    SEEDS,
+    COUNTERSIGN_TEST_KILLS,
+    COUNTERSIGN_TEST_CLUSTER_KILLS,
+    COUNTERSIGN_TEST_MCP_ORDERS,
+  };
 }
 
 function jest(args, env = {}) {

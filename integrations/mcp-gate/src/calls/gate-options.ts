@@ -37,4 +37,6 @@ export interface GateOptions extends TransportOptions {
   readonly listMs?: number | undefined;
   /** The tasks that the connections of one gate follow, by the id of the call. Default: those of this connection. */
   readonly followedTasks?: Map<string, TaskRun> | undefined;
+  /** Called when the tool of a task does not run any more. */
+  readonly onTaskEnd?: (() => void) | undefined;
 }

@@ -6,6 +6,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { PingRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { HttpGate, HttpGateOptions } from './http.js';
 import { closeHttpPlaces, connectTo, openHttpPlace } from '../testing/http-place.js';
+import { createLateServer } from '../testing/late-server.js';
 import { until } from '../testing/until.js';
 import type { Wire } from '../wire.js';
 
@@ -167,6 +168,62 @@ it('ends the response to a request that its client has cancelled, and the id is 
   expect(again).toMatchObject({ status: 200, text: expect.stringContaining('"result"') });
   expect(await first).toMatchObject({ status: 200, text: '' });
 });
+
+describe('a batch', () => {
+  const endless = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'endless' } });
+  const cancellation = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
+  const pong = { jsonrpc: '2.0', id: 8, method: 'ping' };
+  /** Sends a body as it is. */
+  const send = async (url: string, body: unknown, id: string) => {
+    const headers = { ...json, 'mcp-session-id': id };
+    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+    return { status: response.status, text: await response.text() };
+  };
+
+  it('ends its response when one of its requests has its reply and the client has cancelled the other', async () => {
+    const { url } = await open();
+    const id = await beginSession(url);
+    const begunBefore = begun;
+    const batch = send(url, [endless(7), pong], id);
+    await until(() => begun > begunBefore);
+    await send(url, cancellation, id);
+    expect(await batch).toMatchObject({ status: 200, text: expect.stringMatching(/"id":8/) });
+  });
+
+  it.each([
+    ['alone', [endless(7), cancellation], ''],
+    ['and another request', [endless(7), cancellation, pong], '"id":8'],
+  ])('with a request, its cancellation %s ends its response', async (_, batch, text) => {
+    const { url } = await open();
+    const id = await beginSession(url);
+    expect(await send(url, batch, id)).toMatchObject({ status: 200, text: expect.stringContaining(text) });
+  });
+});
+
+it.each([0, 50])(
+  'a client that leaves a response, and uses its id again after %i ms, gets the second reply',
+  async (ms) => {
+    const { url } = await open({ openServer: () => createLateServer().wire });
+    const id = await beginSession(url);
+    const ask = (text: string, signal?: AbortSignal) => {
+      const params = { name: 'p', arguments: { text, waitMs: 300 }, _meta: { progressToken: 7 } };
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'prompts/get', params });
+      return fetch(url, {
+        method: 'POST',
+        headers: { ...json, 'mcp-session-id': id },
+        body,
+        ...(signal && { signal }),
+      });
+    };
+    const leaving = new AbortController();
+    await ask('first', leaving.signal);
+    leaving.abort();
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    const text = await (await ask('second')).text();
+    expect(text).toContain('second');
+    expect(text).not.toContain('first');
+  },
+);
 
 it('ends an open request with an error when its server ends', async () => {
   const openDyingServer = (): Wire => {

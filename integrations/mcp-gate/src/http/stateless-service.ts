@@ -60,14 +60,13 @@ export function createStatelessService(options: StatelessServiceOptions): Statel
     const gate = await openGate(
       wire,
       openServer(),
-      { ...(await optionsOf()), followedTasks },
+      { ...(await optionsOf()), followedTasks, onTaskEnd: () => connection.idle.refresh() },
       { of, hasStream: () => true },
     );
+    // The end of a response, and that of a task, starts the time again.
     const idle = setTimeout(() => {
-      if (connection.openRequests > 0) return;
-      // The end of the connection would end the server, and nothing would tell whether the tool ran.
-      if (gate.runsTask()) idle.refresh();
-      else void gate.close();
+      // While the tool of a task runs, the end of the connection would end the server: nothing would tell whether the tool ran.
+      if (connection.openRequests === 0 && !gate.runsTask()) void gate.close();
     }, idleMs).unref();
     const connection: Connection = { client, gate, idle, openRequests: 0 };
     return connection;

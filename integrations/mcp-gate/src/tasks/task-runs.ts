@@ -81,6 +81,7 @@ export function createTaskRuns(ports: TaskRunPorts): TaskRuns {
         for (const old of oldestEnded(runs)) forget(old);
         void worker.close(run.isCancelled ? cancelGraceMs : 0);
         changed(callId);
+        options.onTaskEnd?.();
       }
     };
     // `toEnd` needs the run.
