@@ -1,5 +1,5 @@
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { createApproverServer, type ApproverOptions } from './approver/approver-server.js';
+import { createStdioWire } from './client/stdio-wire.js';
 import { openGate, type Gate } from './gate.js';
 import type { GateOptions } from './calls/gate-options.js';
 import { clientOfAnyVersion } from './stateless/any-version-client.js';
@@ -11,7 +11,7 @@ const bytesMax = 10 * 1024 * 1024;
 /**
  * Opens the gate between this process's stdin and stdout and a server.
  *
- * @param note gets a sentence for each line of the client that is dropped.
+ * @param note gets a sentence for each line of the client that is refused.
  */
 export async function openStdioGate(
   stdin: NodeJS.ReadStream,
@@ -20,21 +20,17 @@ export async function openStdioGate(
   options: GateOptions,
   note: (text: string) => void = () => undefined,
 ): Promise<Gate> {
-  const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: bytesMax });
+  const transport = createStdioWire(stdin, stdout, bytesMax);
   const { wire, deliveries } = clientOfAnyVersion(transport);
   const gate = await openGate(wire, server, options, deliveries);
   transport.onerror = (error) => {
-    if (isDroppedLine(error)) note('A line of the MCP client was dropped: it is no JSON-RPC message of MCP.');
+    if (isDroppedLine(error))
+      note('A line of the MCP client was refused: it is no JSON-RPC message of its version of MCP.');
     // A client that goes on writing would keep the process alive.
-    else void gate.close(clientFailure(error)).finally(() => stdin.destroy());
+    else void gate.close(error).finally(() => stdin.destroy());
   };
   stdin.once('end', () => void gate.close());
   return gate;
-}
-
-function clientFailure(error: Error): Error {
-  if (!error.message.startsWith('ReadBuffer exceeded')) return error;
-  return new Error(`a message of the MCP client has more than ${String(bytesMax)} bytes`, { cause: error });
 }
 
 /** Serves approvers on this process's stdin and stdout. */
@@ -48,7 +44,7 @@ export async function openStdioApprover(
   mcp.server.onclose = () => {
     ended.resolve(undefined);
   };
-  await mcp.connect(clientOfAnyVersion(new StdioServerTransport(stdin, stdout)).wire);
+  await mcp.connect(clientOfAnyVersion(createStdioWire(stdin, stdout, bytesMax)).wire);
   stdin.once('end', () => void mcp.close());
   return { ended: ended.promise, close: () => mcp.close() };
 }

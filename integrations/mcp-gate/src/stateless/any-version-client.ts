@@ -5,6 +5,7 @@ import {
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Deliveries } from '../client/deliveries.js';
+import { createInnerIds } from '../client/inner-ids.js';
 import { withOwnIds } from '../client/own-ids.js';
 import { cancelledBy, objectOf, responseOf, type ClientWire, type Reply, type Wire } from '../wire.js';
 import type { Exchange } from './exchange.js';
@@ -26,10 +27,15 @@ export function clientOfAnyVersion(onWire: Wire): AnyVersionClient {
   const transport = withOwnIds(onWire);
   let form: 'sessions' | 'stateless' | undefined;
   const exchanges = createExchanges(transport);
+  const ids = createInnerIds();
   const toServer = (message: JSONRPCMessage): void => {
     wire.onmessage?.(message);
   };
   const stateless = createStatelessClient({ toServer, isOneClient: true });
+  const takeOfSession = (message: JSONRPCMessage): void => {
+    const passed = ids.fromClient(namesVersion(message) ? ofSession(message) : message);
+    if (passed !== undefined) toServer(passed);
+  };
   const takeStateless = (message: JSONRPCMessage): void => {
     const left = exchanges.find(cancelledBy(message));
     if (left !== undefined) {
@@ -48,15 +54,19 @@ export function clientOfAnyVersion(onWire: Wire): AnyVersionClient {
         const isOfExchange = exchanges.find(cancelledBy(message)) !== undefined;
         const isQuestion = form === undefined && isJSONRPCRequest(message);
         if (form === 'stateless' || isOfExchange || isQuestion) takeStateless(message);
-        else wire.onmessage?.(namesVersion(message) ? ofSession(message) : message);
+        else takeOfSession(message);
       };
       transport.onerror = (error) => wire.onerror?.(error);
       transport.onclose = () => wire.onclose?.();
       await transport.start();
     },
     send: async (message, options) => {
-      if (form !== 'sessions' || stateless.owns(message)) stateless.fromServer(message);
-      else await transport.send(message, options);
+      if (form !== 'sessions' || stateless.owns(message)) {
+        stateless.fromServer(message);
+        return;
+      }
+      const passed = ids.toClient(message);
+      if (passed !== undefined) await transport.send(passed, options);
     },
     close: async () => {
       stateless.end();
