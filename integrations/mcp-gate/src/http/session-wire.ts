@@ -114,6 +114,9 @@ export function createSessionWire(): SessionWire {
     },
     begin: (exchange, onBegin) => serve(exchange, { sessionIdGenerator: randomUUID, onsessioninitialized: onBegin }),
     serve: async (exchange) => {
+      if (Array.isArray(exchange.body) && exchange.body.length === 0) {
+        throw new HttpRefusal(400, 'a batch has at least one message');
+      }
       if ([exchange.body].flat().some((message) => isInitializeRequest(message))) {
         throw new HttpRefusal(400, 'the session has begun: begin a new one without its id');
       }
