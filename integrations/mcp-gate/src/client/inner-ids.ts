@@ -1,6 +1,9 @@
 import {
   isJSONRPCRequest,
+  type JSONRPCErrorResponse,
   type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCResultResponse,
   type JSONRPCRequest,
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js';
@@ -16,8 +19,6 @@ export interface InnerIds {
   readonly fromClient: (message: JSONRPCMessage) => JSONRPCMessage | undefined;
   /** Returns a message for the client with its own ids; undefined for one that belongs to no request of it. */
   readonly toClient: (message: JSONRPCMessage) => JSONRPCMessage | undefined;
-  /** Returns the client's id of an open request. */
-  readonly clientIdOf: (innerId: RequestId) => RequestId | undefined;
   /** The request gets no reply any more. */
   readonly end: (innerId: RequestId) => void;
 }
@@ -60,6 +61,19 @@ export function createInnerIds(): InnerIds {
     end(innerId);
     return { ...message, params: { ...message.params, requestId: innerId } };
   };
+  const reply = (message: JSONRPCResultResponse | JSONRPCErrorResponse): JSONRPCMessage | undefined => {
+    const request = message.id === undefined ? undefined : open.get(message.id);
+    if (request === undefined || message.id === undefined) return undefined;
+    const isOfTask = 'result' in message && isObject(message.result['task']);
+    if (isOfTask) keepToken(message.id, request.progressToken);
+    end(message.id);
+    return { ...message, id: request.id };
+  };
+  const progress = (message: JSONRPCNotification): JSONRPCMessage | undefined => {
+    const token = message.params?.['progressToken'] as RequestId;
+    const progressToken = open.get(token)?.progressToken ?? taskTokens.get(token);
+    return progressToken === undefined ? undefined : { ...message, params: { ...message.params, progressToken } };
+  };
   return {
     fromClient: (message) => {
       if (isJSONRPCRequest(message)) return begin(message);
@@ -67,20 +81,9 @@ export function createInnerIds(): InnerIds {
       return cancelled === undefined ? message : cancellation(message, cancelled);
     },
     toClient: (message) => {
-      if (isReply(message)) {
-        const request = message.id === undefined ? undefined : open.get(message.id);
-        if (request === undefined || message.id === undefined) return undefined;
-        const { id, progressToken } = request;
-        if ('result' in message && isObject(message.result['task'])) keepToken(message.id, progressToken);
-        end(message.id);
-        return { ...message, id };
-      }
-      if (message.method !== 'notifications/progress') return message;
-      const token = message.params?.['progressToken'] as RequestId;
-      const progressToken = open.get(token)?.progressToken ?? taskTokens.get(token);
-      return progressToken === undefined ? undefined : { ...message, params: { ...message.params, progressToken } };
+      if (isReply(message)) return reply(message);
+      return message.method === 'notifications/progress' ? progress(message) : message;
     },
-    clientIdOf: (innerId) => open.get(innerId)?.id,
     end,
   };
 }

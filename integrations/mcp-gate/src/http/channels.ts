@@ -56,11 +56,11 @@ export function createChannels(): Channels {
     const { promise: overdue, resolve } = Promise.withResolvers<undefined>();
     // After the timer the gate reads once more what has come: a slow machine may not have read that the client has left.
     const timer = setTimeout(() => setImmediate(resolve, undefined), leavingMsMax);
-    let isOverdue = false;
-    void overdue.then(() => (isOverdue = true));
+    const waited = { isOver: false };
+    void overdue.then(() => (waited.isOver = true));
     try {
       for (let found = obstacleTo(exchange); found !== undefined; found = obstacleTo(exchange)) {
-        if (isOverdue) throw found.refusal;
+        if (waited.isOver) throw found.refusal;
         await Promise.race([found.channel.finished, overdue]);
       }
     } finally {

@@ -24,7 +24,8 @@ type Step =
       readonly cancels: readonly number[];
       readonly first: boolean;
     }
-  | { readonly do: 'cancel' | 'leave'; readonly id: number }
+  | { readonly do: 'cancel'; readonly id: number }
+  | { readonly do: 'leave'; readonly id: number }
   | { readonly do: 'pause'; readonly ms: number };
 
 const id = fc.integer({ min: 1, max: 3 });
