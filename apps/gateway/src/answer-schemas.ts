@@ -36,6 +36,20 @@ export const meSchema = z
   })
   .meta({ id: 'Me', description: 'The caller, as the server knows it.' });
 
+const notEndedSchema = z
+  .strictObject({ approvalId: z.string(), code: z.string(), detail: z.string() })
+  .meta({ id: 'NotEnded', description: 'An approval in which the vote could not be ended, and the refusal.' });
+
+export const endedPersonSchema = z
+  .strictObject({
+    principal: z.string().meta({ description: 'The person, such as `support-desk#kim`.' }),
+    approvalIds: z.array(z.string()).meta({ description: 'The approvals in which votes of the person ended.' }),
+    notEnded: z
+      .array(notEndedSchema)
+      .meta({ description: 'The approvals in which the vote could not be ended, and why.' }),
+  })
+  .meta({ id: 'EndedPerson', description: 'What ended with a person of a front end.' });
+
 export const problemPageSchema = z
   .strictObject({
     code: z.string(),

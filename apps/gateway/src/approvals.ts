@@ -1,6 +1,6 @@
 import { labelsOfQuery } from '@countersign/contracts';
 import type { ApprovalView, ListApprovalsQuery, RespondBody, RespondInBulkBody } from '@countersign/contracts';
-import { respond, respondAndRemember, respondInBulk, reveal, withdraw } from '@countersign/commands';
+import { isFrontEndAlone, respond, respondAndRemember, respondInBulk, reveal, withdraw } from '@countersign/commands';
 import type { Actor, BulkResult } from '@countersign/commands';
 import type { ApprovalOfCall, ApprovalsQuery } from '@countersign/read-model';
 import { toProblem } from '@countersign/shell';
@@ -15,7 +15,7 @@ import { toGrantView } from './grants.js';
 import { createBreather } from './limits/breather.js';
 import type { GatewayPorts } from './ports.js';
 import { viewsFor } from './views-for.js';
-import { visibilityFor } from './visibility.js';
+import { maySee, visibilityFor } from './visibility.js';
 import type { ShownValues } from './visibility.js';
 
 type WhichResponse = NonNullable<Parameters<typeof withdraw>[4]>;
@@ -54,7 +54,8 @@ export function createApprovals(ports: GatewayPorts): Approvals {
     },
     get: async (actor, approvalId, values) => {
       const row = readModel.approval(actor.tenant, approvalId);
-      if (row === undefined) return refused({ code: 'unknown-approval', detail: `there is no approval ${approvalId}` });
+      if (row === undefined || !maySee(actor, row.call))
+        return refused({ code: 'unknown-approval', detail: `there is no approval ${approvalId}` });
       const view = viewsFor(ports, actor, values).approval(row);
       const visibility = visibilityFor(actor, row.call, values ?? 'masked');
       return ok({ ...view, ...(await readArgumentsSchema(ports, view.callId, visibility)) });
@@ -96,8 +97,13 @@ function wantedOf(ports: GatewayPorts, actor: Actor, query: ListApprovalsQuery):
     ...(since !== undefined && { sinceMs: Date.parse(since) }),
     ...(until !== undefined && { untilMs: Date.parse(until) }),
     ...(words !== undefined && { words }),
+    ...onlySeen(actor),
     ...(mine === 'true' && { only: decidableBy(ports, actor) }),
   };
+}
+
+function onlySeen(actor: Actor): Pick<ApprovalsQuery, 'only'> {
+  return isFrontEndAlone(actor) ? { only: ({ call }) => maySee(actor, call) } : {};
 }
 
 /** Judges each approval once, so that both looks at a page have the same rows. */

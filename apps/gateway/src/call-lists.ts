@@ -7,7 +7,7 @@ import type { GatewayPorts } from './ports.js';
 import { invalidRequest } from './validation.js';
 import { viewsFor } from './views-for.js';
 
-/** The lists of calls and of runs. An actor that is an agent and nothing else sees those of its own principal. */
+/** The lists of calls and of runs. An actor that is an agent, or a front end without a person, and nothing else sees those of its own principal. */
 export interface CallLists {
   readonly calls: (actor: Actor, query: ListToolCallsQuery) => Answer;
   readonly runs: (actor: Actor, query: ListRunsQuery) => Answer;
@@ -41,7 +41,7 @@ export function createCallLists(ports: Pick<GatewayPorts, 'readModel' | 'command
 
 /** The principal whose calls the lists show to an actor; undefined: those of the whole tenant. */
 function principalSeen({ principal, roles }: Actor): string | undefined {
-  return [...roles].every((role) => role === 'agent') ? principal : undefined;
+  return [...roles].every((role) => role === 'agent' || role === 'front-end') ? principal : undefined;
 }
 
 /** @throws ProblemError `invalid-request` for a cursor that no page returned. */

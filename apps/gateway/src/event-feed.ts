@@ -7,7 +7,7 @@ import {
   unreadableType,
 } from '@countersign/contracts';
 import type { EventAudience, LogEvent, RecordedEvent } from '@countersign/contracts';
-import { principalKey } from '@countersign/commands';
+import { isFrontEndAlone, provenKey } from '@countersign/commands';
 import { soundReadsOf } from '@countersign/event-store';
 import type { Actor } from '@countersign/commands';
 import { createEventReader } from './event-reader.js';
@@ -110,7 +110,7 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
         ...{ store, news, sink, position, frameOf, readWanted },
         readFrom: readModel.places.upTo(position),
         monotonic: clock.monotonic,
-        inTurn: (work) => turns.run(principalKey(actor), work),
+        inTurn: (work) => turns.run(provenKey(actor), work),
         breathe,
       });
       const prove = (): void => {
@@ -185,8 +185,18 @@ function mayReadSystem({ roles }: Actor): boolean {
 
 const systemTypes: ReadonlySet<string> = new Set<string>(systemEventTypes);
 
+/** A front end without a person reads of the calls that its principal requested. */
+function isOfOwnCall(
+  readModel: Views,
+  { tenant, principal }: Actor,
+  { type, metadata: { callId } }: LogEvent,
+): boolean {
+  return callId !== null && !policyTypes.has(type) && readModel.requesterOf(tenant, callId) === principal;
+}
+
 function mayRead(readModel: Views, actor: Actor, event: LogEvent): boolean {
   if (!isOfTenant(readModel, actor, event)) return false;
+  if (isFrontEndAlone(actor)) return isOfOwnCall(readModel, actor, event);
   if (systemTypes.has(event.type) || event.stream.startsWith(systemStreamPrefix)) return mayReadSystem(actor);
   if (event.type === 'RequestRefused') return mayReadRefusal(actor, event);
   return !policyTypes.has(event.type) || mayReadPolicy(actor);

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { provenKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { uuidV5 } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
@@ -9,7 +10,7 @@ import type { Answer } from './answer.js';
 export interface KnownRequest {
   /** The hash of tenant, principal, method, path and key. */
   readonly scope: string;
-  /** A short hash of tenant and principal. */
+  /** A short hash of the tenant and of the principal that was proved: the people of one front end share their number. */
   readonly owner: string;
   readonly bodyHash: string;
   /** The status of the first response: a repeat that succeeds has the same. */
@@ -111,7 +112,8 @@ export function createIdempotency({ store, clock, log, requestHash = () => unkey
   };
 
   return {
-    answer: async ({ actor: { tenant, principal }, target, key, bytes }, send) => {
+    answer: async ({ actor, target, key, bytes }, send) => {
+      const { tenant, principal } = actor;
       const scope = hash('sha256', JSON.stringify([tenant, principal, target, key]));
       const first = running.get(scope);
       if (first !== undefined) {
@@ -120,7 +122,7 @@ export function createIdempotency({ store, clock, log, requestHash = () => unkey
       const known = store.find(scope);
       const kept = known !== undefined && clock.now() - known.storedAtMs < keptMs ? known : undefined;
       if (kept !== undefined && isAnother(kept.bodyHash, bodyHashOf(bytes))) return reused(key);
-      const owner = hash('sha256', JSON.stringify([tenant, principal])).slice(0, 16);
+      const owner = hash('sha256', JSON.stringify(provenKey(actor).split('\n'))).slice(0, 16);
       const answer = run({ scope, owner, bytes }, kept, send).finally(() => running.delete(scope));
       running.set(scope, { bytes, answer });
       return answer;

@@ -1,7 +1,7 @@
 import type { ChannelsConfig, PeopleNow, Person } from '@countersign/channels';
 import { allApproversOf } from '@countersign/commands';
 import type { People } from '@countersign/commands';
-import { identitiesIn, identityKinds } from '@countersign/contracts';
+import { identitiesIn, identityKinds, personOfFrontEnd } from '@countersign/contracts';
 import { firstStageShortOf } from '@countersign/domain';
 import { createPolicies } from '@countersign/policy';
 import type { Approver, KnownPeople, Policies } from '@countersign/policy';
@@ -13,7 +13,8 @@ import type { Tokens } from './tokens.js';
 /** The sources of what is known about people, besides the policy file. They are read at every use, because they may change. */
 export interface PeopleSources {
   /** Undefined before the first start made them: their people have no groups. */
-  readonly tokens: () => Pick<Tokens, 'approverGroups' | 'approverIds' | 'grants' | 'groupsOf'> | undefined;
+  readonly tokens: () =>
+    Pick<Tokens, 'approverGroups' | 'approverIds' | 'frontEnds' | 'grants' | 'groupsOf'> | undefined;
   readonly sessions?: () => Pick<Sessions, 'grants' | 'groupsOf' | 'isSignedIn'> | undefined;
   readonly channels: Pick<ChannelsConfig, 'people'> | undefined;
   /** The issuer at which people sign in by OIDC; null: they do not. */
@@ -35,6 +36,11 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
       createIsApprover({ tokens: known, sessions: sessions?.() }, undefined, tenant)(principal)
     );
   };
+  // The front end says who its people are, and with which groups, in each request.
+  const vouchable = (tenant: string, principal: string): readonly string[] | undefined => {
+    const person = personOfFrontEnd(principal);
+    return person === undefined ? undefined : tokens()?.frontEnds(tenant).get(person.frontEnd);
+  };
   const people: Required<KnownPeople> & People = {
     groupsOf: (tenant) => {
       if (issuer !== null) return null;
@@ -43,7 +49,10 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
     channelPeople: inFile,
     approvers: (tenant) => (issuer === null ? tokens()?.approverIds(tenant) : undefined),
     names: (tenant) => (tenant === channelsTenant ? names : []),
+    crowds: (tenant) => [...(tokens()?.frontEnds(tenant).values() ?? [])],
     approver: (tenant, principal) => {
+      const within = vouchable(tenant, principal);
+      if (within !== undefined) return { groups: [], isAway: true, within };
       if (!isApprover(tenant, principal)) return undefined;
       const who = { tenant, principal };
       const written = inFile(tenant).find(({ id }) => id === principal)?.groups ?? [];

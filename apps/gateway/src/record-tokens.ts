@@ -17,15 +17,18 @@ export interface TokensContent {
 const listedMax = 100;
 
 function toRights(entry: ParsedEntry): CredentialRights {
-  const { principal, roles, groups, agentIds, owner, maxAssurance } = entry;
-  const more = Math.max(0, groups.length - listedMax) + Math.max(0, agentIds.length - listedMax);
+  const { principal, roles, groups, agentIds, owner, maxAssurance, people } = entry;
+  const lists = [groups, agentIds, people?.groups ?? []];
+  const more = lists.reduce((sum, list) => sum + Math.max(0, list.length - listedMax), 0);
   const optional = { ...(owner !== undefined && { owner }), ...(maxAssurance !== undefined && { maxAssurance }) };
+  const shown = people && { ...people, groups: people.groups.slice(0, listedMax) };
   return {
     ...{ credential: credentialOfToken(digestOf(entry)), principal, roles: [...roles] },
     ...{ groups: groups.slice(0, listedMax), agentIds: agentIds.slice(0, listedMax) },
     ...(more > 0 && { more }),
     ...optional,
-    rights: jcsDigest({ principal, roles, groups, agentIds, ...optional }),
+    ...(shown !== undefined && { people: shown }),
+    rights: jcsDigest({ principal, roles, groups, agentIds, ...optional, ...(people !== undefined && { people }) }),
   };
 }
 
@@ -124,7 +127,7 @@ export function withoutNewRights(
 }
 
 function common(entry: ParsedEntry, old: ParsedEntry): ParsedEntry {
-  const { owner: _later, maxAssurance = 'high', ...rest } = entry;
+  const { owner: _later, maxAssurance = 'high', people, ...rest } = entry;
   const { owner, maxAssurance: before = 'high' } = old;
   const isLimited = entry.maxAssurance !== undefined || old.maxAssurance !== undefined;
   return {
@@ -134,5 +137,15 @@ function common(entry: ParsedEntry, old: ParsedEntry): ParsedEntry {
     agentIds: entry.agentIds.filter((glob) => old.agentIds.includes(glob)),
     ...(owner !== undefined && { owner }),
     ...(isLimited && { maxAssurance: lower(maxAssurance, before) }),
+    ...(people !== undefined && old.people !== undefined && { people: commonPeople(people, old.people) }),
+  };
+}
+
+type PeopleOfEntry = NonNullable<ParsedEntry['people']>;
+
+function commonPeople(people: PeopleOfEntry, old: PeopleOfEntry): PeopleOfEntry {
+  return {
+    groups: people.groups.filter((group) => old.groups.includes(group)),
+    maxAssurance: people.maxAssurance === old.maxAssurance ? people.maxAssurance : 'low',
   };
 }

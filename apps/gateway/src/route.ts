@@ -17,6 +17,8 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   readonly summary: string;
   /** One of these roles is required; `public`: no token is required. */
   readonly roles: readonly Role[] | 'public';
+  /** A person of a front end may use it. */
+  readonly forPeople?: true;
   /** The operator can open it to requests without a token. */
   readonly mayBeOpen?: true;
   readonly body?: Body;
@@ -64,8 +66,9 @@ export function isReadByPost({ method, isRead }: Route): boolean {
   return method === 'POST' && isRead === true;
 }
 
-/** Returns whether the actor has a role that the route requires. */
+/** Returns whether the actor has a role that the route requires. A person of a front end has few routes. */
 export function mayUse(route: Route, actor: Actor): boolean {
+  if (actor.vouchedBy !== undefined && route.forPeople !== true) return false;
   return route.roles !== 'public' && route.roles.some((role) => actor.roles.has(role));
 }
 

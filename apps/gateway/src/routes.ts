@@ -4,6 +4,7 @@ import { executionRoutes } from './routes/execution.routes.js';
 import { grantRoutes } from './routes/grant.routes.js';
 import { checkpointRoutes } from './routes/checkpoint.routes.js';
 import { meRoutes } from './routes/me.routes.js';
+import { peopleRoutes } from './routes/people.routes.js';
 import { passkeyRoutes } from './routes/passkey.routes.js';
 import { logRoutes } from './routes/log.routes.js';
 import { operationsRoutes } from './routes/operations.routes.js';
@@ -25,6 +26,7 @@ export const routes = {
   ...oversightRoutes,
   ...subjectRoutes,
   ...meRoutes,
+  ...peopleRoutes,
   ...passkeyRoutes,
   ...logRoutes,
   ...checkpointRoutes,

@@ -1,9 +1,26 @@
 import { hash } from 'node:crypto';
-import { assuranceSchema, externalIdSchema, groupSchema, plainWords, principalSchema } from '@countersign/contracts';
+import {
+  assuranceSchema,
+  externalIdSchema,
+  frontEndSchema,
+  groupSchema,
+  personOfFrontEnd,
+  plainWords,
+  principalSchema,
+} from '@countersign/contracts';
 import type { Assurance } from '@countersign/contracts';
 import { roles } from '@countersign/commands';
 import { agentIdsSchema } from '@countersign/shell';
 import { z } from 'zod';
+
+/** For whom a front end may speak. */
+const peopleSchema = z.strictObject({
+  /** The groups that its people may have. */
+  groups: z.array(groupSchema).default([]),
+  maxAssurance: z
+    .enum(['low', 'medium'], 'must be "low" or "medium": only the signature of a passkey gives "high"')
+    .default('low'),
+});
 
 const tokenEntrySchema = z
   .strictObject({
@@ -25,6 +42,7 @@ const tokenEntrySchema = z
     owner: principalSchema.optional(),
     /** No response with this token has more assurance, whichever channel the client names. */
     maxAssurance: assuranceSchema.optional(),
+    people: peopleSchema.optional(),
   })
   .superRefine((entry, context) => {
     if (entry.owner !== undefined && !entry.roles.includes('agent')) {
@@ -37,12 +55,80 @@ const tokenEntrySchema = z
         message: 'is only for an entry with the role approver',
       });
     }
+    for (const [path, message] of frontEndProblems(entry)) {
+      context.addIssue({ code: 'custom', path: [...path], message });
+    }
     if ((entry.token === undefined) === (entry.tokenSha256 === undefined)) {
       context.addIssue({ code: 'custom', path: ['token'], message: 'give either token or tokenSha256' });
     }
   });
 
+type Problem = readonly [path: readonly PropertyKey[], message: string];
+
+/** A front end has no rights of its own but to read what its principal requested. */
+function frontEndProblems(entry: {
+  readonly principal: string;
+  readonly roles: readonly string[];
+  readonly groups: readonly string[];
+  readonly people?: object | undefined;
+}): readonly Problem[] {
+  if (!entry.roles.includes('front-end')) {
+    return entry.people === undefined ? [] : [[['people'], 'is only for an entry with the role front-end']];
+  }
+  const problems: Problem[] = [];
+  const others = entry.roles.filter((role) => role !== 'front-end' && role !== 'agent');
+  if (others.length > 0) {
+    problems.push([
+      ['roles'],
+      `front-end can stand with agent alone, and not with ${others.join(', ')}: write a second entry with another token`,
+    ]);
+  }
+  if (entry.people === undefined) {
+    problems.push([
+      ['people'],
+      'say for whom the front end may speak: "people": { "groups": [], "maxAssurance": "low" }',
+    ]);
+  }
+  if (entry.groups.length > 0)
+    problems.push([['groups'], 'are those of a person: write people.groups for a front end']);
+  const { error } = frontEndSchema.safeParse(entry.principal);
+  const unfit = error?.issues.find(({ path }) => path.length === 0)?.message;
+  if (unfit !== undefined) problems.push([['principal'], unfit]);
+  return problems;
+}
+
+/**
+ * Attack: an entry has the principal of a person of a front end, or two front ends have names that are compared as one, so
+ * that one speaks for the people of the other.
+ */
+function ambiguousPeople(entries: readonly ParsedEntry[]): readonly Problem[] {
+  const keyOf = (tenant: string, frontEnd: string): string => `${tenant}\n${frontEnd.toLowerCase()}`;
+  const frontEnds = new Map<string, string>();
+  const problems: Problem[] = [];
+  entries.forEach(({ tenant, principal, roles: given }, index) => {
+    if (!given.includes('front-end')) return;
+    const known = frontEnds.get(keyOf(tenant, principal));
+    if (known === undefined) frontEnds.set(keyOf(tenant, principal), principal);
+    else if (known !== principal) {
+      problems.push([[index, 'principal'], `differs from the front end "${known}" in case alone; choose another name`]);
+    }
+  });
+  entries.forEach(({ tenant, principal }, index) => {
+    const person = personOfFrontEnd(principal);
+    const frontEnd = person === undefined ? undefined : frontEnds.get(keyOf(tenant, person.frontEnd));
+    if (frontEnd === undefined) return;
+    problems.push([
+      [index, 'principal'],
+      `is a person of the front end "${frontEnd}", which alone speaks for them; choose another principal`,
+    ]);
+  });
+  return problems;
+}
+
 const tokenEntriesSchema = z.array(tokenEntrySchema).superRefine((entries, context) => {
+  for (const [path, message] of ambiguousPeople(entries)) {
+    context.addIssue({ code: 'custom', path: [...path], message });
+  }
   const seen = new Map<string, number>();
   entries.forEach((entry, index) => {
     const digest = digestOf(entry);

@@ -105,6 +105,7 @@ export function createFileTokens(path: string, log: Log): FileTokens {
     groupsOf: (who) => state.tokens().groupsOf(who),
     approverIds: (tenant) => state.tokens().approverIds(tenant),
     approverGroups: (tenant) => state.tokens().approverGroups(tenant),
+    frontEnds: (tenant) => state.tokens().frontEnds(tenant),
     onChange: state.onChange,
     recordIn: async (system, clock) => {
       const recorded = state.latest;

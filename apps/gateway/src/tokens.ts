@@ -28,7 +28,7 @@ export function assuranceOf(via: BearerVia | 'inbox'): Assurance {
 export interface Tokens {
   /** Returns the actor of a bearer token; undefined for an unknown token. `via` is the channel of the request. */
   readonly actorOf: (token: string, via: BearerVia) => Actor | undefined;
-  /** Returns the inbox actor of the token with this SHA-256 (hex), for a session that was opened with it. */
+  /** Returns the inbox actor of the token with this SHA-256 (hex), for a session that was opened with it. A front end has no session. */
   readonly actorOfHash: (tokenSha256: string) => Actor | undefined;
   /** Returns whether a token gives this role to the principal. */
   readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
@@ -36,8 +36,10 @@ export interface Tokens {
   readonly groupsOf: (who: Pick<Actor, 'tenant' | 'principal'>) => readonly string[];
   /** The principals of a tenant to whom an entry gives the role approver. */
   readonly approverIds: (tenant: string) => readonly string[];
-  /** The groups of all approvers of a tenant. */
+  /** The groups of all approvers of a tenant, and those that people of front ends may have. */
   readonly approverGroups: (tenant: string) => ReadonlySet<string>;
+  /** The groups that the people of each front end of a tenant may have, by the principal of the front end. */
+  readonly frontEnds: (tenant: string) => ReadonlyMap<string, readonly string[]>;
   /** Calls the listener after each change; returns a function that stops this. Absent: the tokens never change. */
   readonly onChange?: (listener: () => void) => () => void;
 }
@@ -63,11 +65,15 @@ export function tokensOf(parsed: readonly ParsedEntry[]): Tokens {
       // the token.
       return holders.get(hash('sha256', token))?.[via];
     },
-    actorOfHash: (tokenSha256) => holders.get(tokenSha256)?.inbox,
+    actorOfHash: (tokenSha256) => {
+      const actor = holders.get(tokenSha256)?.inbox;
+      return actor?.people === undefined ? actor : undefined;
+    },
     grants: ({ tenant, principal }, role) => people.get(tenant)?.roles.get(principal)?.has(role) === true,
     groupsOf: ({ tenant, principal }) => people.get(tenant)?.approverGroups.get(principal) ?? [],
     approverIds: (tenant) => people.get(tenant)?.approverIds ?? [],
-    approverGroups: (tenant) => new Set([...(people.get(tenant)?.approverGroups.values() ?? [])].flat()),
+    approverGroups: (tenant) => people.get(tenant)?.groups ?? new Set(),
+    frontEnds: (tenant) => people.get(tenant)?.frontEnds ?? new Map(),
   };
 }
 
@@ -76,6 +82,8 @@ interface PeopleOfTokens {
   readonly roles: ReadonlyMap<string, ReadonlySet<Role>>;
   readonly approverIds: readonly string[];
   readonly approverGroups: ReadonlyMap<string, readonly string[]>;
+  readonly groups: ReadonlySet<string>;
+  readonly frontEnds: ReadonlyMap<string, readonly string[]>;
 }
 
 function toPeopleOfTokens(entries: readonly ParsedEntry[]): PeopleOfTokens {
@@ -84,10 +92,19 @@ function toPeopleOfTokens(entries: readonly ParsedEntry[]): PeopleOfTokens {
     entries.filter(({ roles: given }) => given.includes('approver')),
     ({ principal }) => principal,
   );
+  const frontEnds = new Map<string, readonly string[]>();
+  for (const { principal, people } of entries) {
+    if (people !== undefined) frontEnds.set(principal, [...(frontEnds.get(principal) ?? []), ...people.groups]);
+  }
+  const approverGroups = new Map(
+    [...approvers].map(([principal, own]) => [principal, own.flatMap(({ groups }) => groups)]),
+  );
   return {
     roles: new Map([...all].map(([principal, own]) => [principal, new Set(own.flatMap((entry) => entry.roles))])),
     approverIds: [...approvers.keys()],
-    approverGroups: new Map([...approvers].map(([principal, own]) => [principal, own.flatMap(({ groups }) => groups)])),
+    approverGroups,
+    groups: new Set([...approverGroups.values(), ...frontEnds.values()].flat()),
+    frontEnds,
   };
 }
 
@@ -100,6 +117,7 @@ function toHolder(entry: ParsedEntry): Holder {
     agentIds: entry.agentIds,
     credential: credentialOfToken(digestOf(entry)),
     ...(entry.owner !== undefined && { owner: entry.owner }),
+    ...(entry.people !== undefined && { people: entry.people }),
   };
   const as = (via: BearerVia | 'inbox'): Actor => ({
     ...{ ...actor, via },

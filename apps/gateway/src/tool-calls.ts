@@ -1,6 +1,13 @@
 import { isDecided, isSettled, limits } from '@countersign/contracts';
 import type { RequestApprovalBody, RequestToolCalls, ToolCallView } from '@countersign/contracts';
-import { cancelRun, cancelToolCall, noSuchCall, requestApproval, requestToolCalls } from '@countersign/commands';
+import {
+  cancelRun,
+  cancelToolCall,
+  isFrontEndAlone,
+  noSuchCall,
+  requestApproval,
+  requestToolCalls,
+} from '@countersign/commands';
 import type { Actor, OpenCalls } from '@countersign/commands';
 import type { CallRow } from '@countersign/read-model';
 import { ok, refused } from './answer.js';
@@ -9,7 +16,7 @@ import { conclude, shownMsMax } from './conclude.js';
 import type { WriteContext } from './conclude.js';
 import type { GatewayPorts } from './ports.js';
 import { viewsFor } from './views-for.js';
-import { whenShown } from './visibility.js';
+import { maySee, whenShown } from './visibility.js';
 import type { ShownValues } from './visibility.js';
 import type { OnClose, Waiters } from './waiters.js';
 
@@ -50,7 +57,7 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
     },
     get: (actor, callId, waiting, onClose) => {
       const call = readModel.toolCall(actor.tenant, callId);
-      if (call === undefined) return refused(noSuchCall(callId).refusal);
+      if (call === undefined || !maySee(actor, call)) return refused(noSuchCall(callId).refusal);
       if (waiting.waitMs === undefined || hasReached(call, waiting))
         return ok(viewsFor(ports, actor, waiting.values).call(call));
       return wait(ports, waiters, actor, callId, waiting, onClose);
@@ -70,6 +77,7 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
       return conclude(ports, 'CancelToolCall', outcome, () => callView(ports, actor, callId));
     },
     getRun: (actor, runId, values) => {
+      if (isFrontEndAlone(actor)) return getOwnRun(ports, actor, runId, values);
       const bytes = readModel.runBytes(actor.tenant, runId);
       if (bytes === 0) return noSuchRun(runId);
       if (bytes > runBytesMax) return runTooLarge(runId);
@@ -128,6 +136,15 @@ async function wait(
   };
   await waiters.wait({ actor, callId, waitMs: Math.min(waiting.waitMs ?? 0, limits.waitMsMax), isDone, onClose });
   return ok(callView(ports, actor, callId, waiting.values));
+}
+
+/** The part of a run that a front end without a person may know of. */
+function getOwnRun(ports: GatewayPorts, actor: Actor, runId: string, values?: ShownValues): Answer {
+  const { readModel } = ports;
+  if (!readModel.openCallsOfRun(actor.tenant, runId).requesters.includes(actor.principal)) return noSuchRun(runId);
+  if (readModel.runBytes(actor.tenant, runId) > runBytesMax) return runTooLarge(runId);
+  const calls = readModel.run(actor.tenant, runId).filter((call) => maySee(actor, call));
+  return ok(viewsFor(ports, actor, values).run(runId, calls));
 }
 
 function noSuchRun(runId: string): Answer {

@@ -1,3 +1,4 @@
+import { isFrontEndAlone } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { ProblemError, reachedWithin } from '@countersign/shell';
 import type { CallRow, ReadModel, Visibility } from '@countersign/read-model';
@@ -8,7 +9,17 @@ export type ShownValues = 'masked' | 'clear';
 
 /** Returns the visibility of sensitive fields: the principal that requested the call sees their values. */
 export function visibilityFor(actor: Actor, call: CallRow, values: ShownValues): Visibility {
-  return call.request.requestedBy === actor.principal || values === 'clear' ? 'whole' : 'masked';
+  return isRequester(actor, call) || values === 'clear' ? 'whole' : 'masked';
+}
+
+/** A front end shows to people what it reads, so values that are hidden from people are hidden from it. */
+function isRequester(actor: Actor, { request }: CallRow): boolean {
+  return request.requestedBy === actor.principal && actor.vouchedBy === undefined && !isFrontEndAlone(actor);
+}
+
+/** Returns whether the actor may know of a call: a front end without a person knows those that its principal requested. */
+export function maySee(actor: Actor, call: CallRow): boolean {
+  return !isFrontEndAlone(actor) || call.request.requestedBy === actor.principal;
 }
 
 /**

@@ -15,4 +15,5 @@ export { confirmPasskey, passkeysOf, registerPasskey, removePasskey } from './pe
 export type { ConfirmPasskeyBody, RegistrationBody } from './people/passkeys.js';
 export { respondInBulk } from './people/respond-in-bulk.js';
 export { respond, withdraw } from './people/respond.js';
+export { endVotes } from './people/end-votes.js';
 export { reveal } from './people/reveal.js';

@@ -1,5 +1,5 @@
-export { principalKey, roles } from './actor.js';
-export type { Actor, Role } from './actor.js';
+export { isFrontEndAlone, principalKey, provenKey, roles } from './actor.js';
+export type { Actor, PeopleOfFrontEnd, Role } from './actor.js';
 export { aliasesOf } from './people/aliases.js';
 export { proofOf } from './proof.js';
 export { credentialOfToken } from './credential.js';

@@ -36,6 +36,11 @@ export interface KnownApprover {
   readonly groups: readonly string[];
   /** True for a person of the sign-in provider without a session: the groups that the provider gives them are unknown. */
   readonly isAway: boolean;
+  /**
+   * The groups that a person of a front end may have at most, whatever gives them. Their own are those of their request, so
+   * `isAway` is true. Absent: any.
+   */
+  readonly within?: readonly string[];
 }
 
 /** The facts about people from the tokens file, the sign-in provider and the channels file. */
@@ -47,6 +52,8 @@ export interface People {
    * list until one of them, or a group of one, changes.
    */
   readonly approvers: (tenant: string) => readonly string[] | undefined;
+  /** The groups of the people of each front end, of whom there may be any number. Default: there is no front end. */
+  readonly crowds?: (tenant: string) => readonly (readonly string[])[];
   /** All names of each person of the channels file: the id and the identities. The same list until the file changes. */
   readonly names: (tenant: string) => readonly (readonly string[])[];
 }

@@ -4,7 +4,7 @@ import type { RuleResult } from '@countersign/domain';
 import type { Actor } from './actor.js';
 
 /** The proof of an actor, as it is recorded with what they decide; empty for an actor without a credential. */
-export function proofOf({ credential, session, client, address, roles, bulkId }: Actor): Proof {
+export function proofOf({ credential, session, client, address, roles, vouchedBy, bulkId }: Actor): Proof {
   if (credential === undefined && session === undefined) return {};
   return {
     ...(credential !== undefined && { credential }),
@@ -12,6 +12,7 @@ export function proofOf({ credential, session, client, address, roles, bulkId }:
     ...(client !== undefined && { client }),
     ...(address !== undefined && { address }),
     roles: [...roles].toSorted(),
+    ...(vouchedBy !== undefined && { vouchedBy }),
     ...(bulkId !== undefined && { bulkId }),
   };
 }

@@ -17,6 +17,8 @@ export const proofShape = {
   address: z.exactOptional(z.string()),
   /** The roles that the person had. */
   roles: z.exactOptional(z.array(z.string())),
+  /** The front end that vouched for the person, whose credential it is; absent: the person proved themselves. */
+  vouchedBy: z.exactOptional(z.string()),
   /** One for all answers of one click; absent: the click was about one approval. */
   bulkId: z.exactOptional(z.string()),
 } as const;

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { personOfFrontEnd } from './front-end.js';
+import { refuseLookalike } from './names.js';
 
 /** The names of a person in the channels, as the channels file and the policy file write them. */
 export const identitySchemas = {
@@ -17,10 +19,23 @@ export const identitySchemas = {
     .optional(),
 } as const;
 
+/** A person of a front end, as the policy file writes them: the principal of the front end, `#` and the id. */
+export const personPrincipalSchema = z
+  .string()
+  .superRefine(refuseLookalike)
+  .refine((principal) => personOfFrontEnd(principal) !== undefined, {
+    error: 'must be a person of a front end: its principal, "#" and the id, such as "support-desk#kim"',
+  });
+
 export const identityKinds = ['slack', 'telegram', 'email'] as const;
 
 /** The identities of one person. */
-export type Identities = { readonly [Kind in (typeof identityKinds)[number]]?: string | undefined };
+export type Identities = OfChannels & {
+  /** The person in front ends, such as `support-desk#kim`. */
+  readonly frontEnds?: readonly string[] | undefined;
+};
+
+type OfChannels = { readonly [Kind in (typeof identityKinds)[number]]?: string | undefined };
 
 /** An identity in the form in which it is compared. */
 export function comparedIdentity(identity: string): string {
@@ -32,8 +47,9 @@ const prefixes = { slack: ['slack'], telegram: ['telegram'], email: ['email', 'm
 
 /** The names that the identities give a person, in the order of their kinds: `T01:U01` and `slack:T01:U01`. */
 export function identitiesIn(identities: Identities): readonly string[] {
-  return identityKinds.flatMap((kind) => {
+  const ofChannels = identityKinds.flatMap((kind) => {
     const identity = identities[kind];
     return identity === undefined ? [] : [identity, ...prefixes[kind].map((prefix) => `${prefix}:${identity}`)];
   });
+  return [...ofChannels, ...(identities.frontEnds ?? [])];
 }

@@ -111,6 +111,8 @@ export type { ConfirmPasskeyBody, PasskeyOptions, PasskeyView, RegisterPasskeyBo
 export { displayDigest } from './display-digest.js';
 export type { ShownCard } from './display-digest.js';
 export { groupSchema, lookalikeProblem } from './names.js';
+export { frontEndSchema, personIdSchema, personOfFrontEnd, principalOfPerson } from './front-end.js';
+export type { PersonOfFrontEnd } from './front-end.js';
 export { isReservedPrincipal, principalSchema } from './principal.js';
 export type { Assurance, BatchMode, DecisionType, DurationMs, Risk } from './primitives.js';
 export { refusalsStream } from './refusal-events.js';
@@ -209,7 +211,7 @@ export type {
   QuotaView,
   ShadowReport,
 } from './policy-views.js';
-export { comparedIdentity, identitiesIn, identityKinds, identitySchemas } from './identities.js';
+export { comparedIdentity, identitiesIn, identityKinds, identitySchemas, personPrincipalSchema } from './identities.js';
 export type { Identities } from './identities.js';
 export { nestingMax } from './nesting.js';
 export type { ChainLink, ChainLinkView } from './nesting.js';

@@ -19,6 +19,11 @@ export const processStartedSchema = z.strictObject({
 });
 
 /** What one credential of the tokens file may do. Never the credential itself. */
+/** The groups that the people of a front end may have, and how sure it may be of them. */
+const peopleOfFrontEndSchema = z
+  .strictObject({ groups: z.array(z.string()), maxAssurance: assuranceSchema })
+  .meta({ id: 'PeopleOfFrontEnd' });
+
 const credentialRightsSchema = z
   .strictObject({
     /** The id of the credential. Absent: the reader may not see it. */
@@ -31,6 +36,8 @@ const credentialRightsSchema = z
     more: z.exactOptional(z.int().min(1)),
     owner: z.exactOptional(z.string()),
     maxAssurance: z.exactOptional(assuranceSchema),
+    /** For whom a front end may speak; absent: the credential is of no front end. */
+    people: z.exactOptional(peopleOfFrontEndSchema),
     /** The digest of all of these: an entry is the same while it is the same. */
     rights: digestSchema,
   })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { firstStageShortOf } from './shortage.js';
 import { stageWithoutApprovers } from './step.questions.js';
 import { requirement, stage } from './testing/fixtures.js';
 
@@ -18,6 +19,18 @@ describe('the approvers that a request leaves', () => {
     ['other names of the same people', { onBehalfOf: 'Bob@example.com', chain: [{ ...link, onBehalfOf: 'carol' }] }, 1],
   ])('are too few where %s exclude all of a stage', (_, more, index) => {
     expect(stageWithoutApprovers(asked, { ...agent, ...more }, people)).toBe(index);
+  });
+
+  it('are enough where a stage asks the people of a front end, of whom there may be any number', () => {
+    const crowd = { names: [], groups: ['support'], isMany: true as const };
+    const stages = (groups: string[], approve = 9) => requirement({ stages: [stage({ approve, groups })] });
+    expect(firstStageShortOf(stages(['support']), people)).toMatchObject({ stage: 0 });
+    expect(firstStageShortOf(stages(['support']), [...people, crowd])).toBeUndefined();
+    expect(firstStageShortOf(stages(['ops', 'support']), [...people, crowd])).toBeUndefined();
+    expect(firstStageShortOf(stages(['security']), [...people, crowd])).toMatchObject({ stage: 0 });
+    const named = { ...agent, onBehalfOf: 'alice', chain: [{ ...link, owner: 'bob' }] };
+    expect(stageWithoutApprovers(stages(['ops'], 1), named, [...people, crowd])).toBe(0);
+    expect(stageWithoutApprovers(stages(['ops', 'support'], 1), named, [...people, crowd])).toBeUndefined();
   });
 
   it('are too few for a quorum of which the agent leaves one person', () => {

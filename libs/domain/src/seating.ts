@@ -9,15 +9,17 @@ export interface Seat {
   readonly groups: readonly string[] | null;
 }
 
-/** Returns whether a person, given by their groups, may take a seat. */
-export function takes(groups: readonly string[] | null): (own: readonly string[]) => boolean {
-  return (own) => groups === null || groups.some((group) => own.includes(group));
+/** Returns whether a person may take a seat. */
+export function takes(groups: readonly string[] | null): (own: Pick<Person, 'groups'>) => boolean {
+  return (own) => groups === null || groups.some((group) => own.groups.includes(group));
 }
 
 /** A person under all their names, with the groups of all of them. */
 interface Person {
   readonly names: readonly string[];
   readonly groups: readonly string[];
+  /** Any number of people without names. */
+  readonly isMany: boolean;
 }
 
 const personsOfLists = new WeakMap<readonly PossibleApprover[], readonly Person[]>();
@@ -27,34 +29,35 @@ function personsOf(approvers: readonly PossibleApprover[]): readonly Person[] {
   const known = personsOfLists.get(approvers);
   if (known !== undefined) return known;
   const byName = new Map<string, Person>();
-  for (const approver of approvers) {
+  for (const approver of approvers.filter(({ isMany }) => isMany !== true)) {
     const own = approver.names.map(normalised);
     const same = [...new Set(own.flatMap((name) => byName.get(name) ?? []))];
     const names = [...new Set([...own, ...same.flatMap((one) => one.names)])];
-    const person = { names, groups: [...approver.groups, ...same.flatMap((one) => one.groups)] };
+    const person = { isMany: false, names, groups: [...approver.groups, ...same.flatMap((one) => one.groups)] };
     for (const name of names) byName.set(name, person);
   }
-  const persons = [...new Set(byName.values())];
+  const crowds = approvers.filter(({ isMany }) => isMany === true).map((one) => ({ ...one, isMany: true }));
+  const persons = [...new Set(byName.values()), ...crowds];
   personsOfLists.set(approvers, persons);
   return persons;
 }
 
-/** The groups of each person whom none of these names is. */
+/** Each person whom none of these names is. Of many people without names any number is left. */
 export function without(
   approvers: readonly PossibleApprover[],
   excluded: readonly (string | undefined)[],
-): readonly (readonly string[])[] {
+): readonly Person[] {
   const names = new Set(excluded.flatMap((name) => (name === undefined ? [] : [normalised(name)])));
-  const left = personsOf(approvers).filter((person) => !person.names.some((name) => names.has(name)));
-  return left.map(({ groups }) => groups);
+  return personsOf(approvers).filter((person) => !person.names.some((name) => names.has(name)));
 }
 
 /** The first seat that cannot be filled, where a person has one seat in all stages. Augmenting paths. */
-export function firstShort(seats: readonly Seat[], persons: readonly (readonly string[])[]): Seat | undefined {
+export function firstShort(seats: readonly Seat[], persons: readonly Person[]): Seat | undefined {
   const seatOf = new Map<number, number>();
   const place = (seat: number, tried: Set<number>): boolean =>
     persons.some((own, person) => {
       if (tried.has(person) || !takes(seats[seat]?.groups ?? null)(own)) return false;
+      if (own.isMany) return true;
       tried.add(person);
       const taken = seatOf.get(person);
       if (taken !== undefined && !place(taken, tried)) return false;

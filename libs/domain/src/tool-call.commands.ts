@@ -89,6 +89,8 @@ export interface Responder {
 export interface PossibleApprover {
   readonly names: readonly string[];
   readonly groups: readonly string[];
+  /** Any number of people whom no file names, such as those of a front end. Default: one. */
+  readonly isMany?: true;
 }
 
 /** A person who has delegated their responses. */
@@ -184,6 +186,8 @@ export interface WithdrawResponse extends Timed {
   readonly mayBeRepeat?: boolean;
   /** Other names of the same person, as for a responder. Default: none. */
   readonly aliases?: readonly string[];
+  /** The person whose votes end, where `withdrawnBy` ends them for another. Default: `withdrawnBy`. */
+  readonly of?: string;
 }
 
 /** The deadline of an approval has passed. */

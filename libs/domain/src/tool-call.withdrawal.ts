@@ -15,6 +15,8 @@ const noneStands = refused('unknown-approval', 'No answer of yours stands that c
 /**
  * Withdraws one's own votes, under all names, also one that a delegate cast, while the approval is pending.
  *
+ * With `of` another ends the votes of that person, who is no longer there.
+ *
  * Attack: a withdrawal is repeated after the person has voted again, by a proxy or by a client that lost the response.
  * It takes back no later vote: a withdrawal names the response, or the caller knows that it is no repeat.
  */
@@ -26,7 +28,7 @@ export function withdrawResponse(command: WithdrawResponse, state: ToolCallState
   if (approval === undefined) return refused('unknown-approval', 'No such approval is recorded.');
   const closed = notOpen(approval, command.at);
   if (closed !== undefined) return { status: 'refused', refusal: closed };
-  const names = [command.withdrawnBy, ...(command.aliases ?? [])];
+  const names = command.of === undefined ? [command.withdrawnBy, ...(command.aliases ?? [])] : [command.of];
   const own = approval.votes.filter((vote) => names.some((name) => isBehind(vote, name)));
   return unlessUnclear(approval, own, command) ?? accepted(...withdrawals(approval, names, command));
 }
@@ -70,10 +72,10 @@ function withdrawals(
 
 /** The withdrawal of a vote. That of the vote that proposed what is asked ends the proposal. */
 function withdrawal(approval: Approval, vote: Vote, command: WithdrawResponse): EventData<'ResponseWithdrawn'> {
-  const { approvalId, withdrawnBy, at } = command;
+  const { approvalId, withdrawnBy, of, at } = command;
   return {
     ...{ approvalId, withdrawnBy, withdrawnAt: toStored(at) },
-    ...(isBehind(vote, withdrawnBy) ? {} : { castBy: vote.respondedBy }),
+    ...(of === undefined && isBehind(vote, withdrawnBy) ? {} : { castBy: vote.respondedBy }),
     ends: isOfProposer(approval, vote) ? 'proposal' : 'vote',
   };
 }

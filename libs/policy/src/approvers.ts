@@ -1,8 +1,16 @@
-import { comparedIdentity, groupSchema, identityKinds, identitySchemas, principalSchema } from '@countersign/contracts';
+import {
+  comparedIdentity,
+  groupSchema,
+  identityKinds,
+  identitySchemas,
+  personPrincipalSchema,
+  principalSchema,
+} from '@countersign/contracts';
 import type { Identities } from '@countersign/contracts';
 import { z } from 'zod';
 
 const delegatesMax = 32;
+const frontEndsMax = 32;
 
 const timeSchema = z.iso
   .datetime({ offset: true, error: 'must be an RFC 3339 time in quotes, such as "2026-12-01T00:00:00Z"' })
@@ -17,7 +25,9 @@ const delegateSchema = z
 const approverSchema = z.strictObject({
   id: principalSchema,
   groups: z.array(groupSchema).default([]),
-  identities: z.strictObject(identitySchemas).default({}),
+  identities: z
+    .strictObject({ ...identitySchemas, frontEnds: z.array(personPrincipalSchema).min(1).max(frontEndsMax).optional() })
+    .default({}),
   delegates: z.array(delegateSchema).max(delegatesMax).default([]),
 });
 
@@ -49,8 +59,11 @@ function namesOf({ id, identities }: Approver): readonly (readonly [readonly str
     const text = identities[kind];
     return text === undefined ? [] : [[['identities', kind], `${kind} ${comparedIdentity(text)}`, text] as const];
   });
+  const people = (identities.frontEnds ?? []).map(
+    (text, index) => [['identities', 'frontEnds', String(index)], `id ${comparedIdentity(text)}`, text] as const,
+  );
   // Votes are compared without case, so two names that differ in case alone are one person.
-  return [[['id'], `id ${comparedIdentity(id)}`, id], ...written];
+  return [[['id'], `id ${comparedIdentity(id)}`, id], ...written, ...people];
 }
 
 /** The people who have delegated their responses to this person at a time, epoch milliseconds. Delegations do not chain. */

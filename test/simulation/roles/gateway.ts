@@ -58,6 +58,7 @@ export async function bootGateway(
     groupsOf: () => [],
     approverIds: () => [],
     approverGroups: () => new Set<string>(),
+    frontEnds: () => new Map<string, readonly string[]>(),
   };
   const { readModel } = views;
   const gateway = createGateway({ commands, readModel, store, tokens, idempotency, metrics, clock, ids, log });

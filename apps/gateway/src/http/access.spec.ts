@@ -19,19 +19,19 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const others = { resolver: 'worker', auditor: 'auditor', admin: 'admin', tool: 'tool' } as const;
-const people = { agent: 'agent', approver: 'ann', ...others } as const;
+const people = { agent: 'agent', approver: 'ann', 'front-end': 'desk', ...others } as const;
 /** The expected values from the contract, written out a second time. */
 const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'POST /v1/tool-calls': ['agent'],
-  'GET /v1/tool-calls/:callId': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
+  'GET /v1/tool-calls/:callId': ['agent', 'approver', 'resolver', 'auditor', 'admin', 'front-end'],
   'POST /v1/tool-calls/:callId/approvals': ['agent', 'admin'],
   'POST /v1/tool-calls/:callId/cancel': ['agent', 'admin'],
-  'GET /v1/tool-calls': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
-  'GET /v1/runs': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
-  'GET /v1/runs/:runId': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
+  'GET /v1/tool-calls': ['agent', 'approver', 'resolver', 'auditor', 'admin', 'front-end'],
+  'GET /v1/runs': ['agent', 'approver', 'resolver', 'auditor', 'admin', 'front-end'],
+  'GET /v1/runs/:runId': ['agent', 'approver', 'resolver', 'auditor', 'admin', 'front-end'],
   'POST /v1/runs/:runId/cancel': ['agent', 'admin'],
-  'GET /v1/approvals': ['approver', 'auditor', 'admin'],
-  'GET /v1/approvals/:approvalId': ['approver', 'auditor', 'admin'],
+  'GET /v1/approvals': ['approver', 'auditor', 'admin', 'front-end'],
+  'GET /v1/approvals/:approvalId': ['approver', 'auditor', 'admin', 'front-end'],
   'POST /v1/approvals/:approvalId/responses': ['approver'],
   'POST /v1/approvals/:approvalId/reveal': ['approver'],
   'POST /v1/approvals/responses': ['approver'],
@@ -56,7 +56,8 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'POST /v1/policy/backtest': ['auditor'],
   'GET /v1/oversight': ['approver', 'auditor', 'admin'],
   'POST /v1/subjects/erase': ['admin'],
-  'GET /v1/me': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
+  'GET /v1/me': ['agent', 'approver', 'resolver', 'auditor', 'admin', 'front-end'],
+  'DELETE /v1/people/:person': ['front-end', 'admin'],
   'GET /v1/me/passkeys': ['approver'],
   'POST /v1/me/passkeys': ['approver'],
   'POST /v1/me/passkeys/options': ['approver'],
@@ -64,7 +65,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'DELETE /v1/me/passkeys/:credentialId': ['approver'],
   'GET /v1/passkeys': ['approver', 'auditor', 'admin'],
   'POST /v1/passkeys/:credentialId/confirm': ['approver'],
-  'GET /v1/events': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
+  'GET /v1/events': ['agent', 'approver', 'resolver', 'auditor', 'admin', 'front-end'],
   'GET /v1/audit/tool-calls/:callId/events': ['auditor'],
   'GET /v1/audit/tool-calls/:callId/proof': ['auditor'],
   'GET /v1/audit/events': ['auditor'],
@@ -89,7 +90,8 @@ const filled = (path: string): string =>
   path
     .replace(':callId', approval.callId)
     .replace(':approvalId', approval.approvalId)
-    .replace(':runId', approval.runId);
+    .replace(':runId', approval.runId)
+    .replace(':person', 'support-desk%23kim');
 /** The body is invalid on purpose: an unauthorised request is refused before its body is read. */
 const sendAs = (as: string | null, method: string, path: string, more: { readonly signal?: AbortSignal } = {}) => {
   const body = method === 'POST' ? { body: { nonsense: true } } : {};

@@ -6,16 +6,17 @@ import { refuseForgedRequest, refusePageOfAnother } from '../inbox/same-origin.j
 import { sessionIdOf } from '../inbox/session-cookie.js';
 import type { GatewayPorts } from '../ports.js';
 import type { BearerVia } from '../tokens.js';
+import { personOf } from './person-of-front-end.js';
 
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
 
 /**
- * Authenticates a request by its bearer token, or without one by the session cookie of the inbox. Returns a promise
+ * Authenticates a request by its bearer token, with the person whom a front end names, or without one by the session cookie of the inbox. Returns a promise
  * when the token may be signed by an OIDC provider.
  * @param beforeUnproved is called before a sender is refused, and before the signature of a token that was never valid
  *   is checked; it may refuse by throwing.
  * @throws ProblemError `unauthenticated`; the credential is never repeated or logged. `forbidden` when a page of
- *   another site used the session.
+ *   another site used the session, and when the token may not speak for the person whom the headers name.
  */
 export function authenticate(
   ports: GatewayPorts,
@@ -24,7 +25,14 @@ export function authenticate(
   beforeUnproved: (request: FastifyRequest) => void = () => undefined,
 ): Actor | Promise<Actor> {
   const { authorization } = request.headers;
-  const named = (actor: Actor): Actor => namedBy(request, actor, ports);
+  const named = (actor: Actor): Actor => {
+    try {
+      return namedBy(request, personOf(request, actor), ports);
+    } catch (error) {
+      beforeUnproved(request);
+      throw error;
+    }
+  };
   const refuse = (why: string): never => {
     beforeUnproved(request);
     throw unauthenticated(ports, request, why);

@@ -72,6 +72,18 @@ describe('requests of a principal', () => {
     expect((await api.send('GET', '/v1/runs/none')).status).toBe(404);
   });
 
+  it('are counted for each person of a front end, and for all of them together', async () => {
+    const { world, time } = await openStillWorld(50);
+    const as = (id: string): string =>
+      `GET /v1/runs/none HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer desk-token\r\ncountersign-person: ${id}\r\n\r\n`;
+    expect(countOf(await sendPipelined(world.url, as('kim'), 60))).toEqual({ 404: 50, 429: 10 });
+    expect(countOf(await sendPipelined(world.url, as('lou'), 50))).toEqual({ 404: 50 });
+    time.aheadMs += 1000;
+    const people = Array.from({ length: 250 }, (_, index) => as(`person-${String(index)}`)).join('');
+    expect(countOf(await sendPipelined(world.url, people, 1, 250))).toEqual({ 404: 200, 429: 50 });
+    expect((await createApi(world).send('GET', '/v1/runs/none', { as: 'desk' })).status).toBe(404);
+  });
+
   it('are 5,000 per second by default', async () => {
     const { world } = await openStillWorld();
     const statuses = await sendPipelined(world.url, get('/v1/runs/none', 'agent-token'), 5010);

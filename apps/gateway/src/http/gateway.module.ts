@@ -14,6 +14,7 @@ import { MeController } from './me.controller.js';
 import { OpenApiController } from './openapi.controller.js';
 import { OversightController } from './oversight.controller.js';
 import { PasskeysController } from './passkeys.controller.js';
+import { PeopleController } from './people.controller.js';
 import { PolicyController } from './policy.controller.js';
 import { ProblemsController } from './problems.controller.js';
 import { ReceiptsController } from './receipts.controller.js';
@@ -44,6 +45,7 @@ export class GatewayModule {
         SubjectsController,
         MeController,
         PasskeysController,
+        PeopleController,
         OpenApiController,
         ProblemsController,
         OperationsController,

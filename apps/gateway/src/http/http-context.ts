@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { principalKey } from '@countersign/commands';
+import { provenKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { canonicalJson, gatherLabels, parseBody } from '@countersign/contracts';
 import type { JsonValue, Refusal } from '@countersign/contracts';
@@ -75,7 +75,7 @@ export async function proveAgain(http: HttpContext, request: ApiRequest): Promis
 /** A parameter of the path. */
 export function paramOf(
   request: ApiRequest,
-  name: 'callId' | 'approvalId' | 'runId' | 'grantId' | 'credentialId' | 'code',
+  name: 'callId' | 'approvalId' | 'runId' | 'grantId' | 'credentialId' | 'person' | 'code',
 ): string {
   return (request.params as Readonly<Record<string, string>>)[name] ?? '';
 }
@@ -102,7 +102,7 @@ export function write<B extends z.ZodType>(
   run: (context: WriteContext, body: z.output<B>) => Promise<Answer>,
 ): Promise<void> {
   if (request.bodyLength <= largeBodyBytes) return writeNow(http, route, request, reply, run);
-  return http.gateway.caps.largeBodies.run(principalKey(actorOf(request)), async () => {
+  return http.gateway.caps.largeBodies.run(provenKey(actorOf(request)), async () => {
     for (let turn = 0; turn < turnsOfOthers; turn += 1) await setImmediate();
     await writeNow(http, route, request, reply, run);
   });

@@ -1,4 +1,5 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
+import type { Actor } from '@countersign/commands';
 import { ProblemError } from '@countersign/shell';
 import type { GatewayPorts } from '../ports.js';
 import { mayUse, templateOf } from '../route.js';
@@ -6,6 +7,16 @@ import type { Route } from '../route.js';
 import { isOpenRead } from './admit.js';
 import { routeOf } from './endpoint.js';
 import type { ApiRequest } from './http-context.js';
+
+function neededFor(route: Route | undefined, { vouchedBy }: Actor): string {
+  if (route === undefined) return 'this route is not open to any role';
+  return vouchedBy === undefined
+    ? `this needs the role ${route.roles === 'public' ? '' : route.roles.join(' or ')}`
+    : notForPeople;
+}
+
+const notForPeople =
+  'a person of a front end lists, reads, answers, withdraws and reveals. For anything else send another token, without Countersign-Person';
 
 /** Deny by default: a handler outside the route table serves no request, and a route requires one of its roles. */
 export class RolesGuard implements CanActivate {
@@ -27,14 +38,12 @@ export class RolesGuard implements CanActivate {
     if (this.#isOpened(route, request)) return true;
     if (actor === undefined) throw new ProblemError('unauthenticated', 'this needs a bearer token');
     if (route !== undefined && mayUse(route, actor)) return true;
-    const needed =
-      route === undefined ? 'this route is not open to any role' : `this needs the role ${route.roles.join(' or ')}`;
     this.#ports.log.warn(
       { principal: actor.principal, tenant: actor.tenant, route: route?.id },
       'refused: role missing',
     );
     this.#ports.metrics.refusedAtTheDoor('forbidden');
-    throw new ProblemError('forbidden', needed);
+    throw new ProblemError('forbidden', neededFor(route, actor));
   }
 
   #isOpened(route: Route | undefined, request: ApiRequest): boolean {

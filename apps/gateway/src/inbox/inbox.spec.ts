@@ -166,6 +166,7 @@ describe('a stream of events', () => {
       groupsOf: () => [],
       approverIds: (tenant) => createTokens(held.entries).approverIds(tenant),
       approverGroups: (tenant) => createTokens(held.entries).approverGroups(tenant),
+      frontEnds: (tenant) => createTokens(held.entries).frontEnds(tenant),
     };
     const world = await openWorld({
       clock,

@@ -1,4 +1,4 @@
-import { principalKey } from '@countersign/commands';
+import { principalKey, provenKey } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { createCountedBuckets } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
@@ -6,7 +6,7 @@ import { ProblemError, requestsPerSecondDefault } from '@countersign/shell';
 import type { FastifyRequest } from 'fastify';
 import { createFairTurns } from './fair-turns.js';
 import type { FairTurns } from './fair-turns.js';
-import { createQuota } from './quota.js';
+import { createQuota, frontEndTimes } from './quota.js';
 import type { Quota } from './quota.js';
 
 /** The kinds of unauthenticated requests. Each kind has its own bucket, so none uses up another's. */
@@ -45,6 +45,18 @@ const strangersPerSecond: Readonly<Record<StrangerRequest, number>> = {
 export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = requestsPerSecondDefault): Caps {
   const rate = { burst: requestsPerSecond, perSecond: requestsPerSecond };
   const countRequest = createCountedBuckets(rate, clock);
+  const perFrontEnd = requestsPerSecond * frontEndTimes;
+  const countFrontEnd = createCountedBuckets({ burst: perFrontEnd, perSecond: perFrontEnd }, clock);
+  // Attack: a front end names thousands of new people, so that the buckets of others are full.
+  const peopleOf = new Map<string, ReturnType<typeof createCountedBuckets>>();
+  const countPerson = (actor: Actor): ReturnType<typeof countRequest> => {
+    const frontEnd = provenKey(actor);
+    const all = countFrontEnd(frontEnd);
+    if (all.waitMs > 0) return all;
+    const count = peopleOf.get(frontEnd) ?? createCountedBuckets(rate, clock);
+    peopleOf.set(frontEnd, count);
+    return count(principalKey(actor));
+  };
   const countStranger = Object.fromEntries(
     Object.entries(strangersPerSecond).map(([kind, rate]) => [
       kind,
@@ -53,12 +65,14 @@ export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = 
   ) as Readonly<Record<StrangerRequest, ReturnType<typeof createCountedBuckets>>>;
   return {
     countRequest: (actor, request) => {
-      const { waitMs, left } = countRequest(principalKey(actor));
+      const isVouched = actor.vouchedBy !== undefined;
+      const { waitMs, left } = isVouched ? countPerson(actor) : countRequest(principalKey(actor));
       if (request !== undefined) request.rateHeaders = headersOf('principal', left, requestsPerSecond);
       if (waitMs === 0) return;
       throw new ProblemError(
         'too-many-requests',
-        `a principal may send ${String(requestsPerSecond)} requests per second`,
+        `a principal may send ${String(requestsPerSecond)} requests per second` +
+          (isVouched ? `, and the people of a front end ${String(perFrontEnd)} together` : ''),
       );
     },
     countStranger: (request, kind) => {

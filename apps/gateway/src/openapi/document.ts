@@ -9,6 +9,7 @@ import { describedComponents, parameterWords } from './described.js';
 import { withLenientNulls } from './lenient-nulls.js';
 import { withNullableMembers } from './nullable-members.js';
 import { responsesWithExamples, withExamples } from './with-examples.js';
+import { personParameters } from './person-parameters.js';
 import { responsesOf, type SharedResponses } from './responses.js';
 
 /** The OpenAPI document of the API. */
@@ -83,6 +84,7 @@ export function createOpenApiDocument(): OpenApiDocument {
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
       headers: sharedHeaders,
+      parameters: personParameters,
       responses: responsesWithExamples(Object.fromEntries(shared), schemas),
       schemas: withLenientNulls(schemas),
     },
@@ -143,13 +145,16 @@ function operationOf(route: Route, book: SchemaRegistry, shared: SharedResponses
     summary: route.summary,
     ...(route.roles === 'public'
       ? { security: [], description: 'No token is needed.' }
-      : { description: `Role: ${route.roles.join(' or ')}.${route.mayBeOpen === true ? openWords : ''}` }),
+      : {
+          description: `Role: ${route.roles.join(' or ')}.${route.mayBeOpen === true ? openWords : ''}${route.forPeople === true ? peopleWords : ''}`,
+        }),
     parameters: [...pathParameters(route), ...queryParameters(route, book), ...headerParameters(route)],
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route.body, route, book) }),
     responses: responsesOf(route, book, shared),
   };
 }
 
+const peopleWords = ' A front end sends it for a person with the headers of `components.parameters`.';
 const openWords = ' No token is needed for hashes where `COUNTERSIGN_LOG_PUBLIC=hashes`.';
 
 function requestBodyOf(body: NonNullable<Route['body']>, route: Route, book: SchemaRegistry): JsonSchema {

@@ -61,6 +61,7 @@ export const exampleValues: Readonly<Record<string, JsonValue>> = {
   nonce: 'x1yMw4f0T3mRk2c9ZQvB7A',
   output: null,
   'ReportExecutionSucceeded.output': { deleted: true },
+  person: 'support-desk#kim',
   principal: 'me',
   position: 42,
   policyVersion: digest,

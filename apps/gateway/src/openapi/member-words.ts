@@ -128,6 +128,7 @@ export const memberWords: Readonly<Record<string, string>> = {
   'Batch.mode': 'Whether the calls run together or not at all.',
   more: 'True if there are older activations.',
   name: 'The agent or the principal whose calls are counted.',
+
   needsApproval: 'True if the agent itself asks for an approval, in addition to the policy.',
   nextCursor: 'The `cursor` of the next page. Null: this is the last one.',
   notCancelled: 'The calls that could not be cancelled, and why.',
@@ -149,6 +150,7 @@ export const memberWords: Readonly<Record<string, string>> = {
   'OpenRun.pendingApprovals': 'How many approvals of the run wait for people.',
   people: 'How many people approved.',
   perCharacterMs: 'The time for each character of the arguments, in milliseconds.',
+  person: 'The principal of a person of a front end.',
   policyVersion: 'The version of the policy: the digest of its content.',
   position: 'The position of the log that the answer shows.',
   'Event.position': 'The position of the event in the log.',

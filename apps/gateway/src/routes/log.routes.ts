@@ -24,6 +24,7 @@ export const logRoutes = {
     tag: 'Events and audit',
     summary: 'Stream the recorded events',
     roles: anyRole,
+    forPeople: true,
     query: eventsQuerySchema,
     stream: 'text/event-stream',
     codes: [],

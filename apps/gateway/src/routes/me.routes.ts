@@ -10,6 +10,7 @@ export const meRoutes = {
     tag: 'Sign-in',
     summary: 'Read who the caller is, as the server knows it',
     roles: anyRole,
+    forPeople: true,
     answers: { 200: meSchema },
     codes: [],
   }),

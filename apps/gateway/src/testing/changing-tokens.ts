@@ -16,6 +16,7 @@ export function createChangingTokens(entries: readonly TokenEntry[]): ChangingTo
     groupsOf: (of) => tokens.groupsOf(of),
     approverIds: (of) => tokens.approverIds(of),
     approverGroups: (of) => tokens.approverGroups(of),
+    frontEnds: (of) => tokens.frontEnds(of),
     replace: (next) => void (tokens = createTokens(next)),
   };
 }

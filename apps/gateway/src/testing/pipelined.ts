@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 
-/** Sends the same request many times over one connection without waiting. Returns the statuses. */
-export async function sendPipelined(url: string, request: string, count: number): Promise<readonly number[]> {
+/** Sends the same text many times over one connection without waiting. It has one request, or `each`. Returns the statuses. */
+export async function sendPipelined(url: string, request: string, count: number, each = 1): Promise<readonly number[]> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   const statuses: number[] = [];
   let rest = '';
@@ -16,7 +16,7 @@ export async function sendPipelined(url: string, request: string, count: number)
         const [, status] = /HTTP\/1\.1 (\d{3}) /.exec(line) ?? [];
         if (status !== undefined) statuses.push(Number(status));
       }
-      if (statuses.length >= count) break;
+      if (statuses.length >= count * each) break;
     }
   } finally {
     socket.destroy();

@@ -37,6 +37,12 @@ export const tokenEntries: readonly TokenEntry[] = [
   { token: 'auditor-token', principal: 'auditor', roles: ['auditor'] },
   { token: 'admin-token', principal: 'admin', roles: ['admin'] },
   { token: 'me-token', principal: 'me', roles: ['approver', 'auditor', 'admin'] },
+  {
+    token: 'desk-token',
+    principal: 'support-desk',
+    roles: ['front-end'],
+    people: { groups: ['support', 'ops'], maxAssurance: 'medium' },
+  },
   { token: 'nobody-token', principal: 'nobody', roles: [] },
   {
     token: 'other-token',

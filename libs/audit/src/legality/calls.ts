@@ -1,3 +1,4 @@
+import { personOfFrontEnd } from '@countersign/contracts';
 import type { EventData, ToolCallEventType } from '@countersign/contracts';
 import type { ApprovalState, CallState, Permission } from './call-state.js';
 import { claim, lapseClaim, loseOutcome, reconcile, renew, report } from './executions.js';
@@ -67,7 +68,8 @@ function endsOtherVotes(type: JudgedEvent['type'], data: unknown): boolean {
   if (type === 'ApprovalEscalated') return (data as EventData<'ApprovalEscalated'>).endedVotes !== undefined;
   if (type !== 'ResponseWithdrawn') return false;
   const { withdrawnBy, castBy = withdrawnBy } = data as EventData<'ResponseWithdrawn'>;
-  return !isSameName(withdrawnBy, castBy);
+  const person = personOfFrontEnd(castBy);
+  return person === undefined && !isSameName(withdrawnBy, castBy);
 }
 
 function judged(event: JudgedEvent, call: CallState, streams: KnownStreams): Next {

@@ -20,6 +20,9 @@ export interface Act {
   readonly onBehalfOf?: string | null;
   readonly assurance?: string;
   readonly via?: string;
+  readonly vouchedBy?: string;
+  /** Of a withdrawal: whose vote it is, where it is another's. */
+  readonly castBy?: string;
   readonly signature?: { readonly credentialId: string };
   /** Of a request: for which agent, and who is responsible for it. */
   readonly agentId?: string;
@@ -35,12 +38,14 @@ interface Rule {
 
 const approver = ['approver'];
 const admin = ['admin'];
+/** A front end and an admin end the votes of a person of a front end. */
+const withdrawers = ['approver', 'front-end', 'admin'];
 const canceller = { by: 'cancelledBy', at: null, needs: ['agent', 'admin'] };
 
 /** Acts of people, written from docs/people.md. */
 const rules: Partial<Readonly<Record<EventType, Rule>>> = {
   ApprovalResponded: { by: 'respondedBy', at: 'respondedAt', needs: approver },
-  ResponseWithdrawn: { by: 'withdrawnBy', at: 'withdrawnAt', needs: approver },
+  ResponseWithdrawn: { by: 'withdrawnBy', at: 'withdrawnAt', needs: withdrawers },
   ValuesRevealed: { by: 'revealedBy', at: 'revealedAt', needs: approver },
   ToolCallCancelled: canceller,
   RunCancelled: canceller,

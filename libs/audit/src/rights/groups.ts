@@ -1,3 +1,4 @@
+import { personOfFrontEnd } from '@countersign/contracts';
 import { illegal } from '../legality/judged-event.js';
 import type { Act } from './acts.js';
 import { isOfProvider } from './providers.js';
@@ -13,6 +14,8 @@ export function judgeGroups(act: Act, record: RightsRecord): readonly Word[] {
   const { groups = [], onBehalfOf = null, by } = act;
   const owner = onBehalfOf ?? by;
   const asDelegate = onBehalfOf === null ? [] : judgeDelegation(act, onBehalfOf, record);
+  // What a front end gives is judged with its credential: it says itself which groups its people have.
+  if (act.vouchedBy !== undefined && onBehalfOf === null) return [];
   const missing = groups.find((group) => !isGiven(act, owner, group, record));
   if (missing === undefined) return asDelegate;
   return [
@@ -57,6 +60,7 @@ function judgeDelegation(act: Act, represented: string, record: RightsRecord): r
   const { by, at } = act;
   const isApprover =
     isOfProvider(represented, record) ||
+    isOfFrontEnd(represented, at, record) ||
     record.ofPerson(represented, at).some(({ what }) => what.roles.includes('approver'));
   const delegations = record
     .policies(at)
@@ -68,6 +72,12 @@ function judgeDelegation(act: Act, represented: string, record: RightsRecord): r
   if (isApprover && isOfNotifier(act, record)) return ['notifier-rights'];
   const why = isApprover ? `no policy let ${by} respond in place of ${represented}` : `${represented} was no approver`;
   return [illegal('rights', why)];
+}
+
+function isOfFrontEnd(principal: string, at: string | null, record: RightsRecord): boolean {
+  const person = personOfFrontEnd(principal);
+  if (person === undefined) return false;
+  return record.ofPerson(person.frontEnd, at).some(({ what }) => what.roles.includes('front-end'));
 }
 
 function isWithin(at: string | null, from: unknown, until: unknown): boolean {

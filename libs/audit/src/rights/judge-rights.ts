@@ -1,3 +1,4 @@
+import { personOfFrontEnd } from '@countersign/contracts';
 import { illegal } from '../legality/judged-event.js';
 import type { JudgedEvent, Judgement } from '../legality/judged-event.js';
 import type { StreamState } from '../legality/streams.js';
@@ -78,9 +79,10 @@ function isTooSure({ via, signature, assurance }: Act, kind: string): boolean {
 }
 
 function ofToken(act: Act, credential: string, record: RightsRecord): readonly Word[] {
-  const { by } = act;
+  const { by, vouchedBy } = act;
   const inForce = record.ofCredential(credential, act.at);
   if (inForce.length === 0) return [illegal('rights', notInForce(credential, record))];
+  if (vouchedBy !== undefined) return ofFrontEnd(act, credential, inForce);
   const own = inForce.filter(({ what }) => what.principal === by);
   if (own.length === 0) {
     return [
@@ -89,9 +91,43 @@ function ofToken(act: Act, credential: string, record: RightsRecord): readonly W
   }
   const able = own.filter(({ what }) => hasRoles(act, what.roles));
   if (able.length === 0) return [illegal('rights', `${credential} had not the roles: ${rolesOf(act)}`)];
+  if (isOfOthers(act)) return [illegal('rights', `${by} may not end the votes of ${String(act.castBy)}`)];
   const isAssured = able.some(({ what: { maxAssurance = 'high' } }) => levelOf(act.assurance) <= levelOf(maxAssurance));
   return isAssured ? [] : [illegal('rights', `${credential} gives less assurance than ${String(act.assurance)}`)];
 }
+
+/**
+ * Attack: a front end, or an admin, ends the vote of a person who signs in themselves. Without the role approver it is not one
+ * of their own votes either.
+ */
+function isOfOthers({ by, castBy, needs, roles = ['approver'] }: Act): boolean {
+  if (needs?.includes('front-end') !== true || roles.includes('approver')) return false;
+  const person = castBy === undefined ? undefined : personOfFrontEnd(castBy);
+  return person === undefined || !(roles.includes('admin') || person.frontEnd === by);
+}
+
+/**
+ * Attack: the owner of the log writes a vote of a person for whom no front end vouched, or with groups or an assurance that
+ * the front end could not give.
+ */
+function ofFrontEnd(act: Act, credential: string, inForce: Words): readonly Word[] {
+  const { by, vouchedBy, roles = ['approver'], groups = [], assurance, needs } = act;
+  const own = inForce.filter(({ what }) => what.principal === vouchedBy && what.roles.includes('front-end'));
+  if (own.length === 0)
+    return [illegal('rights', `${credential} is no credential of the front end ${String(vouchedBy)}`)];
+  if (personOfFrontEnd(by)?.frontEnd !== vouchedBy)
+    return [illegal('rights', `${by} is no person of the front end ${String(vouchedBy)}`)];
+  if (roles.some((role) => role !== 'approver') || (needs !== null && !needs.includes('approver')))
+    return [illegal('rights', `people of a front end have not the roles: ${rolesOf(act)}`)];
+  const isGiven = own.some(
+    ({ what: { people, more } }) =>
+      (more !== undefined || groups.every((group) => people?.groups.includes(group) === true)) &&
+      levelOf(assurance) <= levelOf(people?.maxAssurance),
+  );
+  return isGiven ? [] : [illegal('rights', `${credential} could not give ${by} these groups or this assurance`)];
+}
+
+type Words = ReturnType<RightsRecord['ofCredential']>;
 
 function notInForce(credential: string, record: RightsRecord): string {
   const last = record.ofCredential(credential, null).at(-1)?.until ?? null;

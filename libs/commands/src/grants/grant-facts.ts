@@ -20,7 +20,7 @@ import { budgetOfRequest } from '@countersign/policy';
 import type { Budget, PolicyCall } from '@countersign/policy';
 import { aliasesOf } from '../people/aliases.js';
 import type { Plan } from '../request/plan-call.js';
-import type { CommandPorts } from '../ports.js';
+import type { CommandPorts, KnownApprover } from '../ports.js';
 
 /** A call in front of grants. */
 export interface GrantedCall extends AskedCall {
@@ -108,14 +108,13 @@ function peopleOf(ports: CommandPorts, { terms, confirmed }: Pick<Grant, 'terms'
 
 /**
  * The creator as they are now. A person of the sign-in provider who is away has the groups of their sign-in at that time.
- * Null when they are no approver any more, or the policy file listed them then and no longer does.
+ * Null when they give none any more, or the policy file listed them then and no longer does.
  */
 function creatorOf(ports: CommandPorts, terms: GrantTerms): Responder | null {
   const { tenant, createdBy: principal, groups, isListed, via, assurance } = terms;
-  const { people } = ports;
   const policy = ports.policies.of(tenant);
-  const now = people?.approver(tenant, principal);
-  if (people !== undefined && now === undefined) return null;
+  const now = giverNow(ports, tenant, principal);
+  if (now === null) return null;
   if (isListed && !policy.isListed(principal)) return null;
   const signedIn = now === undefined || now.isAway ? groups : [];
   return {
@@ -127,11 +126,21 @@ function creatorOf(ports: CommandPorts, terms: GrantTerms): Responder | null {
   };
 }
 
+/**
+ * The person of a grant as they are now; undefined in a process that knows no people. Null: they are no approver any more, or a
+ * person of a front end, who gives no grant, because nothing says later that it still vouches for them.
+ */
+function giverNow({ people }: CommandPorts, tenant: string, principal: string): KnownApprover | null | undefined {
+  if (people === undefined) return undefined;
+  const now = people.approver(tenant, principal);
+  return now === undefined || now.within !== undefined ? null : now;
+}
+
 function confirmerOf(ports: CommandPorts, tenant: string, principal: string): PeopleOfGrant['confirmer'] {
   const names = { principal, aliases: aliasesOf(ports, tenant, principal) };
-  if (ports.people === undefined) return names;
-  const now = ports.people.approver(tenant, principal);
-  if (now === undefined) return null;
+  const now = giverNow(ports, tenant, principal);
+  if (now === undefined) return names;
+  if (now === null) return null;
   if (now.isAway) return names;
   return { ...names, groups: [...new Set([...now.groups, ...ports.policies.of(tenant).groupsOf(principal)])] };
 }

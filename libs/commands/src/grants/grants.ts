@@ -63,6 +63,11 @@ export function revokeGrant(
   }));
 }
 
+const noGrants = refused(
+  'forbidden',
+  'A person of a front end gives no standing grants: answer without `remember`, or give the grant with a token or a sign-in of their own.',
+);
+
 /**
  * Records an approval, and a grant for calls like it. All is checked before the approval is recorded; a retry with the
  * same id completes what a crash left. Null: the arguments were changed meanwhile, so nothing is remembered.
@@ -74,6 +79,7 @@ export async function respondAndRemember(
   { remember, ...response }: Omit<RespondBody, 'remember'> & { readonly remember: Remember },
   commandId: string,
 ): Promise<Result<Grant | null>> {
+  if (actor.vouchedBy !== undefined) return noGrants;
   const recorded = await recordedBefore(ports, actor, commandId);
   if (recorded !== undefined) return recorded;
   const before = await findApproval(ports, actor, approvalId);

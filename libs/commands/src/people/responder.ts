@@ -1,30 +1,39 @@
 import type { Responder } from '@countersign/domain';
 import type { Actor } from '../actor.js';
-import type { CommandPorts } from '../ports.js';
+import type { CommandPorts, KnownApprover } from '../ports.js';
 import { refused } from '../result.js';
 import type { Refused } from '../stream/with-tool-call.js';
 import { aliasesOf } from './aliases.js';
+import { boundedGroups } from './groups.js';
 
 /**
  * The person of a response, with the groups that all files and the sign-in give together, and the people who have
  * delegated to them at the time `at`. A delegator who is no approver any more has no voice to give.
+ *
+ * Attack: a front end speaks for a person to whom a file gives more groups, or in whose name others may respond. It gives no
+ * group that its token does not list.
  */
 export function responderOf(
   ports: Pick<CommandPorts, 'policies' | 'people'>,
-  { tenant, principal, groups, via, assurance }: Actor,
+  { tenant, principal, groups, groupsWithin, via, assurance }: Actor,
   at: number,
 ): Responder {
   const { policies, people } = ports;
   const policy = policies.of(tenant);
-  const known = (id: string): readonly string[] | undefined =>
-    people === undefined ? [] : people.approver(tenant, id)?.groups;
+  const known = (id: string): KnownApprover | undefined =>
+    people === undefined ? { groups: [], isAway: false } : people.approver(tenant, id);
+  const own = known(principal);
+  const mayHave = (all: Iterable<string>): readonly string[] =>
+    boundedGroups(boundedGroups(all, own?.within), groupsWithin);
   const toPerson = (id: string) => ({ principal: id, aliases: aliasesOf(ports, tenant, id) });
   const delegators = policy.delegatorsOf(principal, at).flatMap((one) => {
     const more = known(one.id);
-    return more === undefined ? [] : [{ ...toPerson(one.id), groups: [...new Set([...one.groups, ...more])] }];
+    if (more === undefined) return [];
+    const given = boundedGroups([...one.groups, ...more.groups], more.within);
+    return [{ ...toPerson(one.id), groups: mayHave(given) }];
   });
-  const all = new Set([...groups, ...(known(principal) ?? []), ...policy.groupsOf(principal)]);
-  return { ...toPerson(principal), groups: [...all], via, assurance, delegators };
+  const all = mayHave([...groups, ...(own?.groups ?? []), ...policy.groupsOf(principal)]);
+  return { ...toPerson(principal), groups: all, via, assurance, delegators };
 }
 
 /**

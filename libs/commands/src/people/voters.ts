@@ -1,5 +1,6 @@
 import type { Approval, VoterNow, Vote } from '@countersign/domain';
 import { aliasesOf } from './aliases.js';
+import { boundedGroups } from './groups.js';
 import type { CommandPorts } from '../ports.js';
 
 type VoterPorts = Pick<CommandPorts, 'policies' | 'people'>;
@@ -28,7 +29,9 @@ function voterNow(ports: VoterPorts, tenant: string, vote: Vote, at: number): Vo
   // A process that knows neither people nor a policy, as a projector may be, cannot say that a delegation has ended.
   const isUnknown = ports.people === undefined && policy.approvers.length === 0;
   const isDelegate = isUnknown || policy.delegatorsOf(respondedBy, at).some(({ id }) => id === onBehalfOf);
-  return { respondedBy, onBehalfOf, groups: isDelegate ? groupsNow(ports, tenant, onBehalfOf, groups) : null, names };
+  const represented = isDelegate ? groupsNow(ports, tenant, onBehalfOf, groups) : null;
+  const within = ports.people?.approver(tenant, respondedBy)?.within;
+  return { respondedBy, onBehalfOf, groups: represented && boundedGroups(represented, within), names };
 }
 
 /**
@@ -44,5 +47,6 @@ function groupsNow(
   if (people === undefined) return voted;
   const now = people.approver(tenant, principal);
   if (now === undefined) return null;
-  return [...(now.isAway ? voted : []), ...now.groups, ...policies.of(tenant).groupsOf(principal)];
+  const given = [...(now.isAway ? voted : []), ...now.groups, ...policies.of(tenant).groupsOf(principal)];
+  return boundedGroups(given, now.within);
 }

@@ -15,14 +15,16 @@ export function allApproversOf(
   tenant: string,
 ): readonly PossibleApprover[] | null {
   const ids = people?.approvers(tenant);
-  if (ids === undefined) return null;
+  if (people === undefined || ids === undefined) return null;
   const policy = policies.of(tenant);
   const known = knownApprovers.get(ids);
   if (known?.policy === policy) return known.approvers;
-  const approvers = ids.map((id) => ({
+  const listed = ids.map((id) => ({
     names: [id, ...aliasesOf({ people, policies }, tenant, id)],
-    groups: [...(people?.approver(tenant, id)?.groups ?? []), ...policy.groupsOf(id)],
+    groups: [...(people.approver(tenant, id)?.groups ?? []), ...policy.groupsOf(id)],
   }));
+  const crowds = people.crowds?.(tenant) ?? [];
+  const approvers = [...listed, ...crowds.map((groups) => ({ names: [], groups, isMany: true as const }))];
   knownApprovers.set(ids, { policy, approvers });
   return approvers;
 }

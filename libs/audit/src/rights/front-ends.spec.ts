@@ -1,0 +1,92 @@
+import { expect, it } from '@jest/globals';
+import { digestOf } from '../legality/digests.js';
+import { createLegality } from '../legality/legality.js';
+import { readStored } from '../legality/stored-events.js';
+import { minute, story } from '../testing/story.js';
+import type { Story } from '../testing/story.js';
+
+type Members = Readonly<Record<string, unknown>>;
+
+function wordsOf(told: Story): readonly string[] {
+  const legality = createLegality(new Map());
+  return told.events.flatMap((stored) => {
+    const event = readStored(stored);
+    const { illegal, unproven } = 'unreadable' in event ? legality.setAside(stored) : legality.judge(event);
+    return [...illegal.map(({ rule, detail }) => `${rule}: ${detail}`), ...unproven];
+  });
+}
+
+const entry = (principal: string, roles: readonly string[], more: Members = {}): Members => ({
+  ...{ credential: `token:${principal}`, principal, roles, groups: [], agentIds: [] },
+  ...{ rights: digestOf({ principal, ...more }), ...more },
+});
+const desk = (people: Members = {}): Members =>
+  entry('desk', ['front-end'], { people: { groups: ['ops'], maxAssurance: 'medium', ...people } });
+const asked = (of: Members = desk()): Story => {
+  const added = [
+    entry('agent', ['agent']),
+    entry('root', ['admin']),
+    entry('alice', ['approver'], { groups: ['ops'] }),
+    of,
+  ];
+  return story()
+    .policy()
+    .append('system-default-p1', 'ConfigurationChanged', {
+      ...{ processId: 'p1', configures: 'tokens', digest: null, added, changed: [], removed: [], summary: [] },
+      changedAt: minute(0),
+    })
+    .request()
+    .ask();
+};
+const vouched = { credential: 'token:desk', roles: ['approver'], vouchedBy: 'desk', via: 'desk', assurance: 'medium' };
+const voted = (more: Members = {}, by = 'desk#kim', told = asked()): Story => told.respond(by, { ...vouched, ...more });
+const ended = (by: string, roles: readonly string[], castBy = 'desk#kim', told = voted()): Story =>
+  told.withdraw(by, { credential: `token:${by}`, roles, castBy });
+
+it.each<readonly [string, Story]>([
+  ['answers', voted()],
+  ['answers, a little sure', voted({ assurance: 'low' })],
+  ['is ended by the front end', ended('desk', ['front-end'])],
+  ['is ended by an admin', ended('root', ['admin'])],
+  ['withdraws', voted().withdraw('desk#kim', { credential: 'token:desk', roles: ['approver'], vouchedBy: 'desk' })],
+])('a person of a front end %s', (_, told) => {
+  expect(wordsOf(told)).toEqual([]);
+});
+
+const { vouchedBy: _front, ...own } = vouched;
+const unvouched = asked().respond('desk#kim', own);
+const ofAlice = asked().respond('alice', { credential: 'token:alice', roles: ['approver'] });
+
+it.each<readonly [string, string, Story]>([
+  ['for a person of another', 'alice is no person of the front end desk', voted({}, 'alice')],
+  [
+    'without its credential',
+    'token:alice is no credential of the front end desk',
+    voted({ credential: 'token:alice' }),
+  ],
+  ['with a group that it may not give', 'could not give desk#kim these groups', voted({ groups: ['ops', 'fin'] })],
+  [
+    'too sure',
+    'could not give desk#kim these groups or this assurance',
+    voted({}, 'desk#kim', asked(desk({ maxAssurance: 'low' }))),
+  ],
+  ['with more roles', 'people of a front end have not the roles: admin', voted({ roles: ['admin', 'approver'] })],
+  [
+    'with a token without the role',
+    'is no credential of the front end',
+    voted({}, 'desk#kim', asked(entry('desk', ['approver']))),
+  ],
+  ['without saying so', 'token:desk is a credential of desk, and not of desk#kim', unvouched],
+  [
+    'and ends the vote of another person',
+    'desk may not end the votes of alice',
+    ended('desk', ['front-end'], 'alice', ofAlice),
+  ],
+  [
+    'and an admin ends the vote of another person',
+    'root may not end the votes of alice',
+    ended('root', ['admin'], 'alice', ofAlice),
+  ],
+])('a front end speaks %s, which is found', (_, words, told) => {
+  expect(wordsOf(told).join('\n')).toContain(words);
+});
