@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonSchema } from '@countersign/contracts';
 import { statusOf } from '@countersign/shell';
 import { templateOf } from '../route.js';
 import { allRoutes } from '../routes.js';
+import { file } from '../testing/documented.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 import { createOpenApiDocument } from './document.js';
@@ -32,6 +34,10 @@ describe('the OpenAPI document', () => {
 
   it('is what the server serves', async () => {
     expect(await (await fetch(`${world.url}/openapi.json`)).json()).toEqual(document);
+  });
+
+  it('is docs/openapi.json, with which specs compare the answers (npm run openapi writes it)', () => {
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(JSON.parse(JSON.stringify(document)));
   });
 
   it('has no pattern that a generator without Unicode classes cannot use', () => {
