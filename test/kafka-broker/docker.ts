@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import type { KafkaBroker } from './handles.ts';
 import { kafkaVersion } from './jars.ts';
 
 /** Resolves to whether a Docker daemon responds. */
 export async function hasDocker(): Promise<boolean> {
   try {
+    const { getContainerRuntimeClient } = await import('testcontainers');
     await getContainerRuntimeClient();
     return true;
   } catch {
@@ -15,6 +15,7 @@ export async function hasDocker(): Promise<boolean> {
 
 /** One node in a container. The port is fixed, because a broker advertises its own address. */
 export async function startInDocker(): Promise<KafkaBroker> {
+  const { GenericContainer, getContainerRuntimeClient, Wait } = await import('testcontainers');
   const port = randomInt(20_000, 30_000);
   const container = await new GenericContainer(`apache/kafka:${kafkaVersion}`)
     .withExposedPorts({ container: port, host: port })
