@@ -78,6 +78,15 @@ export const floors = [
   },
   // Registrations and signatures of people, as the server verifies them. The audit verifies them by itself.
   { unit: 'libs/passkeys', floor: 1, ours: ['contracts'], npm: ['@simplewebauthn/server'], node: ['crypto'] },
+  // Time stamps of others over checkpoints. The roots are read without ASN.1.
+  {
+    unit: 'libs/timestamps',
+    floor: 1,
+    ours: [],
+    npm: ['@peculiar/asn1-cms', '@peculiar/asn1-schema', '@peculiar/asn1-tsp', '@peculiar/asn1-x509', 'asn1js'],
+    node: ['crypto'],
+    entrances: ['roots'],
+  },
   // Expressions of the policy file: evaluated in steps that are counted.
   {
     unit: 'libs/cel',

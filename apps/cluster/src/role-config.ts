@@ -1,6 +1,6 @@
 import type { SinkConfig } from '@countersign/channels';
 import type { OidcConfig } from '@countersign/gateway';
-import type { PreviousLogKey, SignerProgram, WitnessSettings } from '@countersign/notary';
+import type { PreviousLogKey, SignerProgram, TimestampSettings, WitnessSettings } from '@countersign/notary';
 import type { LogLevel, Secret } from '@countersign/runtime';
 import type { NotaryConnection } from './notary/notary-client.js';
 import type { KeeperConnection } from './keeper/keeper-client.js';
@@ -62,6 +62,8 @@ export interface NotaryServerConfig {
   readonly sinks: readonly SinkConfig[];
   /** The witnesses that cosign the checkpoints; null: there are none. */
   readonly witnesses: WitnessSettings | null;
+  /** The authority that stamps the checkpoints; null: there is none. */
+  readonly timestamps: TimestampSettings | null;
   /** The files of sinks and witnesses, whose digests are recorded. Text in place of a file is no file. */
   readonly files: Readonly<Record<'sinks' | 'witnesses', string | null>>;
 }

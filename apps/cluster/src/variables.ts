@@ -1,5 +1,11 @@
 import { principalSchema } from '@countersign/contracts';
-import { logOriginVariable, logPublicVariable, logSignerVariable, portVariable } from '@countersign/shell';
+import {
+  logOriginVariable,
+  logPublicVariable,
+  logSignerVariable,
+  portVariable,
+  timestampVariables,
+} from '@countersign/shell';
 import { z } from 'zod';
 
 // The variables that the cluster alone has, by what needs them. Values stay what a person wrote until `config.ts` makes sense of them.
@@ -58,6 +64,7 @@ export const notarizing = {
   COUNTERSIGN_LOG_SINKS: z.string().optional(),
   COUNTERSIGN_WITNESSES: z.string().optional(),
   COUNTERSIGN_WITNESS_PRIVATE: z.literal('true', 'must be `true`, or unset').optional(),
+  ...timestampVariables,
   COUNTERSIGN_NOTARY_PORT: portVariable(7444),
   COUNTERSIGN_NOTARY_TOKEN_FILE: z.string('a file with the tokens of the processes that ask, one on each line'),
   COUNTERSIGN_NOTARY_TLS_CERT_FILE: z.string().optional(),

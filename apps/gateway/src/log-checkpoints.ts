@@ -1,5 +1,6 @@
 import { keyTypes, parseVkey } from '@countersign/audit';
 import type { Actor } from '@countersign/commands';
+import type { TimestampsQuery } from '@countersign/contracts';
 import { ProblemError } from '@countersign/shell';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
@@ -17,6 +18,17 @@ export interface RewoundLog {
   readonly checkpoint: string | null;
 }
 
+/** A checkpoint that has a time stamp of RFC 3161. */
+export interface StampedCheckpoint {
+  readonly epoch: number;
+  readonly size: number;
+  /** What is stamped: the text of the checkpoint, without its signatures. */
+  readonly text: string;
+  /** The answer of the authority, in DER. */
+  readonly reply: Uint8Array;
+  readonly time: string;
+}
+
 /** The signed checkpoints of the log of each tenant. @throws ProblemError `unavailable` where the notary is away */
 export interface LogCheckpoints {
   /** The newest one that has the quorum of the witnesses, a signed note. `isPending`: the newest one of all. */
@@ -31,6 +43,11 @@ export interface LogCheckpoints {
   readonly vkeys: (tenant: string) => Promise<readonly string[]>;
   /** The changes of the log key, each the proof of its event as JSON; none where it was never changed. */
   readonly keyChanges: (tenant: string) => readonly string[] | Promise<readonly string[]>;
+  /** The checkpoints that have a time stamp, in the order of epochs and sizes. */
+  readonly timestamps: (
+    tenant: string,
+    wanted: Omit<TimestampsQuery, 'limit'> & { readonly epoch?: number | undefined; readonly limit: number },
+  ) => Promise<readonly StampedCheckpoint[]>;
 }
 
 /** `GET /v1/log/checkpoint`. */

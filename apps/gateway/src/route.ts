@@ -36,7 +36,12 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   /** The answer comes as CSV instead, if the query says so. */
   readonly hasCsv?: true;
   readonly stream?:
-    'text/event-stream' | 'application/x-ndjson' | 'application/json' | 'text/plain' | 'application/octet-stream';
+    | 'text/event-stream'
+    | 'application/x-ndjson'
+    | 'application/json'
+    | 'text/plain'
+    | 'application/octet-stream'
+    | 'application/timestamp-reply';
   /** The content types that the query can ask for instead. */
   readonly files?: readonly string[];
   /** `Link` and `Countersign-Position` lead to the next page. */

@@ -18,6 +18,12 @@ import type { Sinks } from './sinks/sinks.js';
 import { openCheckpointFile } from './sqlite/checkpoint-file.js';
 import type { CheckpointFile } from './sqlite/checkpoint-file.js';
 import { openTreeFile } from './sqlite/tree-file.js';
+import type { KeptTimestamp, WantedTimestamps } from './sqlite/timestamp-rows.js';
+import { createKeptTimestamps } from './timestamps/kept-timestamps.js';
+import type { SharedTimestamps } from './timestamps/shared-timestamps.js';
+import type { TimestampSettings } from './timestamps/timestamp-settings.js';
+import { createTimestamps } from './timestamps/timestamps.js';
+import type { Timestamps } from './timestamps/timestamps.js';
 import { createCosigned } from './witnesses/cosigned.js';
 import { followWitnesses } from './witnesses/follow-witnesses.js';
 import { recordWitnesses } from './witnesses/witness-settings.js';
@@ -41,6 +47,10 @@ export interface NotaryPlace extends Omit<NotaryPorts, 'trees' | 'checkpoints' |
   readonly publish?: Announcer['publish'] | undefined;
   /** Who cosigns the checkpoints; absent: nobody does. */
   readonly witnesses?: WitnessSettings | null | undefined;
+  /** Who stamps the checkpoints; absent or null: nobody does. */
+  readonly timestamps?: TimestampSettings | null | undefined;
+  /** The time stamps that other notaries of a cluster got. Default: there is no other one. */
+  readonly sharedTimestamps?: SharedTimestamps | undefined;
 }
 
 /** The notary of a data folder, with the witnesses and the sinks of its log. */
@@ -57,6 +67,9 @@ export interface OpenNotary extends Omit<Notary, 'newest'> {
   /** When a checkpoint got the quorum of the witnesses last, in ms; undefined: not yet in this process. */
   readonly quorumAtMs: () => number | undefined;
   readonly sinkStates: Sinks['states'];
+  /** The time stamps of a tenant's checkpoints, in their order. @throws as the store */
+  readonly timestamps: (tenant: string, wanted: WantedTimestamps) => Promise<readonly KeptTimestamp[]>;
+  readonly timestampState: Timestamps['state'];
 }
 
 /**
@@ -65,7 +78,7 @@ export interface OpenNotary extends Omit<Notary, 'newest'> {
  */
 export function openNotary(place: NotaryPlace): OpenNotary {
   const { folder, logKeyFile, logSigner, sinks: settings, witnesses: settled, publish, ...others } = place;
-  const { previousLogKey = null, recordKeyChange, ...ports } = others;
+  const { previousLogKey = null, recordKeyChange, timestamps: stamping = null, sharedTimestamps, ...ports } = others;
   const { clock, log } = ports;
   const signer =
     logSigner === null
@@ -84,9 +97,12 @@ export function openNotary(place: NotaryPlace): OpenNotary {
     const source = { ...notary.source, newest: witnesses.toPush };
     const sinks = createSinks({ sinks: openSinks(settings, clock, publish), source, isActive, clock, log });
     sinks.start();
+    const kept = createKeptTimestamps({ file: checkpoints, shared: sharedTimestamps, settings: stamping, log });
+    const timestamps = createTimestamps({ settings: stamping, kept, source: notary.source, isActive, clock, log });
+    timestamps.start();
     const stop = async (): Promise<void> => {
       await notary.stop();
-      await Promise.all([sinks.stop(), witnesses.stop()]);
+      await Promise.all([sinks.stop(), witnesses.stop(), timestamps.stop()]);
       trees.close();
       checkpoints.close();
     };
@@ -96,7 +112,8 @@ export function openNotary(place: NotaryPlace): OpenNotary {
     };
     const { states: witnessStates, recordIn, isCurrent: areWitnessesCurrent, quorumAtMs } = witnesses;
     const states = { sinkStates: sinks.states, witnessStates, areWitnessesCurrent, quorumAtMs };
-    return { ...notary, ...states, recordWitnesses: recordIn, newest: witnesses.newest, whyReadOnly, stop };
+    const stamped = { timestamps: kept.read, timestampState: timestamps.state };
+    return { ...notary, ...states, ...stamped, recordWitnesses: recordIn, newest: witnesses.newest, whyReadOnly, stop };
   } catch (error) {
     checkpoints.close();
     throw error;

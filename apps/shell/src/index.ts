@@ -56,6 +56,7 @@ export {
   answeringVariables,
   servingVariables,
   tellingVariables,
+  timestampVariables,
 } from './process/variables.js';
 export { version } from './process/version.js';
 export { createReceiptKeys } from './receipts/receipt-keys.js';

@@ -3,8 +3,8 @@ import { loadSinks } from '@countersign/channels';
 import type { SinkConfig } from '@countersign/channels';
 import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
-import { readPreviousLogKey, readSignerProgram, readWitnesses } from '@countersign/notary';
-import type { PreviousLogKey, SignerProgram, WitnessSettings } from '@countersign/notary';
+import { readPreviousLogKey, readSignerProgram, readTimestampSettings, readWitnesses } from '@countersign/notary';
+import type { PreviousLogKey, SignerProgram, TimestampSettings, WitnessSettings } from '@countersign/notary';
 import { ConfigError, readConfig } from '@countersign/runtime';
 import type { LogLevel } from '@countersign/runtime';
 import {
@@ -18,6 +18,7 @@ import {
   receiptVariables,
   servingVariables,
   tellingVariables,
+  timestampVariables,
 } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import { z } from 'zod';
@@ -45,6 +46,7 @@ const schema = z.object({
   COUNTERSIGN_LOG_SINKS: z.string().optional(),
   COUNTERSIGN_WITNESSES: z.string().optional(),
   COUNTERSIGN_WITNESS_PRIVATE: z.literal('true', 'must be `true`, or unset').optional(),
+  ...timestampVariables,
   COUNTERSIGN_ACCEPT_LOST_KEYS: z.literal('yes', 'must be `yes`, or unset').optional(),
 });
 
@@ -87,6 +89,8 @@ export interface StandaloneConfig {
   readonly logSinks: readonly SinkConfig[];
   /** The witnesses that cosign the checkpoints; null: there are none. */
   readonly witnesses: WitnessSettings | null;
+  /** The authority that stamps the checkpoints; null: there is none. */
+  readonly timestamps: TimestampSettings | null;
   /** What of the tree over the log is open without a token. */
   readonly logPublic: 'no' | 'hashes';
   /** Each person's answer records the address that it came from. */
@@ -146,6 +150,7 @@ export function readStandaloneConfig(
     recordsAddresses: values.COUNTERSIGN_RECORD_ADDRESSES === 'true',
     logSinks,
     witnesses: witnesses === null ? null : readWitnesses(witnesses, values.COUNTERSIGN_WITNESS_PRIVATE === 'true'),
+    timestamps: readTimestampSettings(values, folder),
     receiptKeyFile: file(values.COUNTERSIGN_RECEIPT_KEY_FILE),
     receiptNames: values.COUNTERSIGN_RECEIPT_NAMES === 'true',
     acceptLostKeys: values.COUNTERSIGN_ACCEPT_LOST_KEYS === 'yes',

@@ -24,6 +24,8 @@ import {
   createNotaryMetrics,
   createSinksCheck,
   createSinksMetrics,
+  createTimestampsCheck,
+  createTimestampsMetrics,
   createWitnessesCheck,
   createWitnessesMetrics,
   openNotary,
@@ -286,21 +288,24 @@ function startNotary(
   { registry }: ReturnType<typeof createGatewayMetrics>,
 ) {
   const { dataFolder: folder, logKeyFile, logSigner, previousLogKey } = config;
-  const { logOrigin: origin, logSinks: sinks, witnesses } = config;
+  const { logOrigin: origin, logSinks: sinks, witnesses, timestamps } = config;
   const { raw: store } = vault.store;
   const notary = openNotary({
-    ...{ folder, logKeyFile, logSigner, previousLogKey, origin, sinks, witnesses, store, clock, log },
+    ...{ folder, logKeyFile, logSigner, previousLogKey, origin, sinks, witnesses, timestamps, store, clock, log },
     recordKeyChange: (tenant, keys) => recordLogKey(system, tenant, keys),
     acceptsContradiction: isEndAccepted,
   });
   createSinksMetrics(registry, notary.sinkStates, clock);
   const ofSinks = sinks.length === 0 ? [] : [createSinksCheck(notary.sinkStates)];
   createWitnessesMetrics(registry, notary);
+  createTimestampsMetrics(registry, notary.timestampState);
   createNotaryMetrics(registry).observe(notary, () => store.head());
   const ofWitnesses = witnesses === null ? [] : [createWitnessesCheck(notary.witnessStates)];
+  const ofStamps = timestamps === null ? [] : [createTimestampsCheck(notary.timestampState)];
   const ofFile: ReloadedFile = { name: 'witnesses', isCurrent: notary.areWitnessesCurrent };
   const followed = witnesses === null ? [] : [ofFile];
-  return { ...notary, followed, checks: [createNotaryCheck(notary.health), ...ofSinks, ...ofWitnesses] };
+  const checks = [createNotaryCheck(notary.health), ...ofSinks, ...ofWitnesses, ...ofStamps];
+  return { ...notary, followed, checks };
 }
 
 /** Executes the calls of the tools file; without one it does nothing. */

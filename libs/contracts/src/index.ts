@@ -144,6 +144,8 @@ export {
 } from './requests.js';
 export {
   checkpointQuerySchema,
+  timestampQuerySchema,
+  timestampsQuerySchema,
   vkeysQuerySchema,
   shownValuesQuerySchema,
   eventsQuerySchema,
@@ -178,6 +180,7 @@ export type {
   ListToolCallsQuery,
   PolicySuggestionsQuery,
   PolicyVersionsQuery,
+  TimestampsQuery,
   OversightQuery,
 } from './queries.js';
 export {

@@ -192,6 +192,33 @@ export const checkpointQuerySchema = z.strictObject({
     .meta({ description: 'The newest checkpoint, also without the quorum of the witnesses.' }),
 });
 
+const sizeTextSchema = intString(0, Number.MAX_SAFE_INTEGER).optional();
+
+/** `GET /v1/log/checkpoint/timestamp`. */
+export const timestampQuerySchema = z.strictObject({
+  size: sizeTextSchema.meta({ description: 'The size of the checkpoint. Default: the newest one with a time stamp.' }),
+  epoch: sizeTextSchema.meta({
+    description: 'The epoch of the checkpoint. Default: the latest one that has this size.',
+  }),
+});
+
+/** `GET /v1/log/timestamps`. */
+export const timestampsQuerySchema = z.strictObject({
+  size: sizeTextSchema.meta({ description: 'Of checkpoints of this size alone.' }),
+  order: listOrderSchema.optional().meta({ description: 'By epoch and size. Default: `oldest`.' }),
+  after: z
+    .string()
+    .regex(/^[0-9]{1,15}[.][0-9]{1,15}$/, 'must be an epoch, a dot and a size')
+    .transform((text) => {
+      const [epoch = 0, size = 0] = text.split('.').map(Number);
+      return { epoch, size };
+    })
+    .optional()
+    .meta({ description: 'The epoch and the size of the last one that was read, such as `1.250`.' }),
+  limit: intString(1, 100).optional().meta({ description: 'Default 100.' }),
+});
+export type TimestampsQuery = z.infer<typeof timestampsQuerySchema>;
+
 /** `GET /v1/log/vkey`. */
 export const vkeysQuerySchema = z.strictObject({
   all: booleanTextSchema

@@ -19,6 +19,8 @@ async function openNotary(name: string, isActive: () => boolean, whyReadOnly = (
   const notary: AnsweringNotary = {
     newest: (tenant) => (tenant === 'acme' ? `newest of ${name}` : undefined),
     keyChanges: () => [],
+    timestamps: (_tenant, { size = 3 }) =>
+      Promise.resolve([{ epoch: 1, size, text: name, time: '2026-11-01T00:00:00.000Z', reply: Uint8Array.of(1, 255) }]),
     vkeys: () => Promise.resolve([`vkey of ${name}`]),
     sign: () =>
       Promise.resolve(

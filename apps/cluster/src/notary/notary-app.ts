@@ -14,6 +14,7 @@ export type AnsweringNotary = Pick<
   | 'newest'
   | 'vkeys'
   | 'keyChanges'
+  | 'timestamps'
   | 'sign'
   | 'rewound'
   | 'whyReadOnly'
@@ -31,6 +32,12 @@ export function openNotaryApp(notary: AnsweringNotary, log: Log, address: Proces
     newest: ({ tenant, isPending }) => Promise.resolve({ note: notary.newest(tenant, isPending) ?? null }),
     vkeys: async ({ tenant }) => ({ vkeys: [...(await notary.vkeys(tenant))] }),
     keyChanges: ({ tenant }) => Promise.resolve({ changes: [...notary.keyChanges(tenant)] }),
+    timestamps: async ({ tenant, ...wanted }) => ({
+      stamps: (await notary.timestamps(tenant, wanted)).map(({ reply, ...stamp }) => ({
+        ...stamp,
+        reply: Buffer.from(reply).toString('base64'),
+      })),
+    }),
     sign: ({ tenant }) => notary.sign(tenant),
     rewound: ({ tenant }) => Promise.resolve({ rewound: notary.rewound(tenant) ?? null }),
     readOnly: () => Promise.resolve({ why: notary.whyReadOnly() ?? null }),

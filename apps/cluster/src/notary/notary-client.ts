@@ -70,6 +70,11 @@ export function createNotaryClient({ urls, token, ca }: NotaryConnection, clock:
     newest: async (tenant, isPending) => (await ask('newest', { tenant, isPending })).note ?? undefined,
     vkeys: async (tenant) => (await ask('vkeys', { tenant })).vkeys,
     keyChanges: async (tenant) => (await ask('keyChanges', { tenant })).changes,
+    timestamps: async (tenant, wanted) =>
+      (await ask('timestamps', { tenant, ...wanted })).stamps.map((stamp) => ({
+        ...stamp,
+        reply: Buffer.from(stamp.reply, 'base64'),
+      })),
     sign: (tenant) => ask('sign', { tenant }),
     rewound: async (tenant) => (await ask('rewound', { tenant })).rewound ?? undefined,
     readOnly: async () => (await ask('readOnly', {})).why ?? undefined,

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { isLoopback, readFileOf, readSecretOf } from '@countersign/runtime';
 import type { ConfigProblem } from '@countersign/runtime';
 import { loadSinks } from '@countersign/channels';
-import { readPreviousLogKey, readSignerProgram, readWitnesses } from '@countersign/notary';
+import { readPreviousLogKey, readSignerProgram, readTimestampSettings, readWitnesses } from '@countersign/notary';
 import type { NotaryServerConfig, RoleConfig } from '../role-config.js';
 import { readTokens, tlsProblems } from '../keeper/keeper-config.js';
 import type { NotaryConnection } from './notary-client.js';
@@ -64,6 +64,10 @@ interface NotaryValues {
   readonly COUNTERSIGN_LOG_SINKS?: string | undefined;
   readonly COUNTERSIGN_WITNESSES?: string | undefined;
   readonly COUNTERSIGN_WITNESS_PRIVATE?: 'true' | undefined;
+  readonly COUNTERSIGN_TSA_URL?: string | undefined;
+  readonly COUNTERSIGN_TSA_CA?: string | undefined;
+  readonly COUNTERSIGN_TSA_PRIVATE?: 'true' | undefined;
+  readonly COUNTERSIGN_TSA_INTERVAL_MS?: number | undefined;
   readonly COUNTERSIGN_NOTARY_URL?: readonly string[] | undefined;
   readonly COUNTERSIGN_NOTARY_CA_FILE?: string | undefined;
   readonly COUNTERSIGN_LOG_PUBLIC?: 'no' | 'hashes' | undefined;
@@ -102,6 +106,7 @@ function toNotaryServer(values: NotaryValues, folder: string, env: Environment):
       witnesses === undefined
         ? null
         : readWitnesses(resolve(folder, witnesses), values.COUNTERSIGN_WITNESS_PRIVATE === 'true'),
+    timestamps: readTimestampSettings(values, folder),
     files: filesOf(values, folder),
     tokens: readTokens(tokenFile, resolve(folder, values[tokenFile] ?? '')),
     tls:

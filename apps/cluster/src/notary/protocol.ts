@@ -20,6 +20,19 @@ export const requests = {
   },
   vkeys: { body: z.object({ tenant }), answer: z.object({ vkeys: z.array(z.string()) }) },
   keyChanges: { body: z.object({ tenant }), answer: z.object({ changes: z.array(z.string()) }) },
+  timestamps: {
+    body: z.object({
+      tenant,
+      epoch: index.optional(),
+      size: index.optional(),
+      after: z.object({ epoch: index, size: index }).optional(),
+      order: z.enum(['oldest', 'newest']).optional(),
+      limit: z.int().min(1).max(100),
+    }),
+    answer: z.object({
+      stamps: z.array(z.object({ epoch: index, size: index, text: note, time: z.string(), reply: z.base64() })),
+    }),
+  },
   sign: { body: z.object({ tenant }), answer: signing },
   rewound: {
     body: z.object({ tenant }),

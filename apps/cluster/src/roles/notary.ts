@@ -2,8 +2,11 @@ import { isStoreOutage, lockFolder } from '@countersign/event-store';
 import {
   createNotaryMetrics,
   createSharedCheckpoints,
+  createSharedTimestamps,
   createSinksCheck,
   createSinksMetrics,
+  createTimestampsCheck,
+  createTimestampsMetrics,
   createWitnessesCheck,
   createWitnessesMetrics,
   openNotary,
@@ -34,7 +37,7 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
     if (store.records === undefined) throw new Error('this event store has no streams of records');
     const system = await openRecord(process, store, { ownFiles: settings.files });
     const { kafka, group, names } = await openTopics(process, ({ events }) => [events]);
-    const { origin, logKeyFile, logSigner, previousLogKey, sinks, witnesses } = settings;
+    const { origin, logKeyFile, logSigner, previousLogKey, sinks, witnesses, timestamps } = settings;
     const notary = openNotary({
       ...{
         folder,
@@ -44,6 +47,7 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
         origin,
         sinks,
         witnesses,
+        timestamps,
         store,
         behindMs,
         clock,
@@ -52,6 +56,7 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
       },
       recordKeyChange: (tenant, keys) => recordLogKey(system, tenant, keys),
       shared: createSharedCheckpoints(store.records, ids),
+      sharedTimestamps: createSharedTimestamps(store.records, ids),
       turns: kafka.exclusiveProgress(group('notary')),
       publish: (message) => kafka.publisher.publish(names.checkpoints, [message]),
     });
@@ -66,6 +71,8 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
       process.followed({ name: 'witnesses', isCurrent: notary.areWitnessesCurrent });
     }
     createWitnessesMetrics(registry, notary);
+    if (timestamps !== null) check(createTimestampsCheck(notary.timestampState));
+    createTimestampsMetrics(registry, notary.timestampState);
     const app = await openNotaryApp(notary, log, { ...settings, host });
     onStop(app.close);
   });

@@ -77,6 +77,8 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'POST /v1/log/continue': ['admin'],
   'GET /v1/log/vkey': ['auditor'],
   'GET /v1/log/key-changes': ['auditor'],
+  'GET /v1/log/checkpoint/timestamp': ['auditor'],
+  'GET /v1/log/timestamps': ['auditor'],
   'GET /v1/log/tile/*': ['auditor'],
   'GET /v1/log/~:tenant/checkpoint': ['auditor'],
   'GET /v1/log/~:tenant/key-changes': ['auditor'],

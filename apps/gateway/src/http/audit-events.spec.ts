@@ -52,6 +52,7 @@ beforeAll(async () => {
         sign: () => Promise.reject(new Error('no')),
         rewound: () => undefined,
         goOn: () => Promise.reject(new Error('no')),
+        timestamps: () => Promise.resolve([]),
         keyChanges: () => [],
         vkeys: () => Promise.resolve([]),
       },

@@ -36,6 +36,7 @@ const checkpoints: LogCheckpoints = {
     size = 99;
     return Promise.resolve({ status: 'signed', note: noteOf(size) });
   },
+  timestamps: () => Promise.resolve([]),
   keyChanges: () => [
     changeIn(noteOf(3)),
     changeIn(noteOf(200)),

@@ -3,9 +3,10 @@ import { sendText } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
 import type { Answer } from '../answer.js';
 import { continueLog, makeCheckpoint, readCheckpoint, readKeyChanges, readVkeys } from '../log-checkpoints.js';
+import { listTimestamps, readTimestamp } from '../log-timestamps.js';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, answered, bodyOf, keyed, queryOf, send } from './http-context.js';
+import { actorOf, answered, bodyOf, keyed, linesType, queryOf, send } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
@@ -53,6 +54,25 @@ export class CheckpointsController {
   async keyChanges(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     queryOf(routes.readKeyChanges, request);
     this.#send(request, reply, await readKeyChanges(this.#http.ports.checkpoints, actorOf(request)));
+  }
+
+  @Endpoint(routes.readTimestamp)
+  async timestamp(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const query = queryOf(routes.readTimestamp, request);
+    const bytes = await readTimestamp(this.#http.ports.checkpoints, actorOf(request), query);
+    if (this.#http.isDraining()) void reply.header('connection', 'close');
+    void reply.header('cache-control', 'no-cache').header('content-type', 'application/timestamp-reply');
+    void reply.send(Buffer.from(bytes));
+    answered(this.#http.ports, request, 200);
+  }
+
+  @Endpoint(routes.listTimestamps)
+  async timestamps(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const query = queryOf(routes.listTimestamps, request);
+    const text = await listTimestamps(this.#http.ports.checkpoints, actorOf(request), query);
+    const headers = this.#http.isDraining() ? ['connection', 'close'] : [];
+    sendText(reply, { status: 200, contentType: linesType, text, headers });
+    answered(this.#http.ports, request, 200);
   }
 
   /** Sends a text as it is, and a problem as every other one. */

@@ -20,9 +20,20 @@ const checkpoints: LogCheckpoints = {
   rewound: (tenant) => (tenant === 'other' ? undefined : rewound),
   goOn: (tenant) => Promise.resolve(wentOn(tenant)),
   keyChanges: (tenant) => (tenant === 'default' ? ['{"index":4}'] : []),
+  timestamps: (tenant, { size, after, limit }) =>
+    Promise.resolve(
+      [3, 5]
+        .filter((one) => tenant === 'default' && (size ?? one) === one && one > (after?.size ?? 0))
+        .slice(0, limit)
+        .map((one) => ({ ...stampOf(one) })),
+    ),
   vkeys: (tenant) => Promise.resolve(tenant === 'default' ? ['origin+1+key', mlDsaVkey, 'older+2+key'] : []),
 };
 
+const stampOf = (size: number) => ({
+  ...{ epoch: 1, size, text: `origin\n${String(size)}\nroot\n` },
+  ...{ time: '2026-11-03T09:00:00.000Z', reply: Uint8Array.of(0x30, 0, size) },
+});
 let rewound: RewoundLog | undefined;
 const steps: unknown[] = [];
 const wentOn = (tenant: string): CheckpointSigning => {
@@ -65,6 +76,29 @@ it('a checkpoint and the keys are texts, byte for byte, for auditors of the tena
   expect(await api.send('GET', '/v1/log/vkey', { as: 'admin' })).toMatchObject({ status: 403 });
   for (const path of ['/v1/log/checkpoint', '/v1/log/vkey'])
     expect(await api.send('GET', path, { as: 'other' })).toMatchObject({ status: 404, body: { code: 'not-found' } });
+});
+
+it('a time stamp is sent as the authority gave it, and the list has the text that is stamped', async () => {
+  const stamp = await api.send<string>('GET', '/v1/log/checkpoint/timestamp?size=5', { as: 'auditor' });
+  expect(stamp).toMatchObject({ status: 200, body: '0\u0000\u0005' });
+  expect(stamp.headers.get('content-type')).toBe('application/timestamp-reply');
+  expect(await api.send('GET', '/v1/log/checkpoint/timestamp?size=4', { as: 'auditor' })).toMatchObject({
+    status: 404,
+    body: { detail: expect.stringContaining('GET /v1/log/timestamps lists') },
+  });
+  expect(await api.send('GET', '/v1/log/checkpoint/timestamp', { as: 'other' })).toMatchObject({
+    status: 404,
+    body: { detail: expect.stringContaining('COUNTERSIGN_TSA_URL') },
+  });
+  const list = await api.send<string>('GET', '/v1/log/timestamps?after=1.3', { as: 'auditor' });
+  expect(list.headers.get('content-type')).toBe('application/x-ndjson');
+  const { text, reply, ...line } = stampOf(5);
+  expect(list.body).toBe(
+    `${JSON.stringify({ ...line, checkpoint: text, timestamp: Buffer.from(reply).toString('base64') })}\n`,
+  );
+  for (const path of ['/v1/log/checkpoint/timestamp', '/v1/log/timestamps'])
+    expect(await api.send('GET', path, { as: 'admin' })).toMatchObject({ status: 403 });
+  expect(await api.send('GET', '/v1/log/timestamps?after=3', { as: 'auditor' })).toMatchObject({ status: 400 });
 });
 
 it('a checkpoint without the quorum of the witnesses is given to those who ask for it', async () => {
@@ -112,6 +146,8 @@ it('a gateway without a notary says so', async () => {
     ['POST', '/v1/log/checkpoint'],
     ['GET', '/v1/log/vkey'],
     ['GET', '/v1/log/key-changes'],
+    ['GET', '/v1/log/checkpoint/timestamp'],
+    ['GET', '/v1/log/timestamps'],
   ] as const) {
     expect(await bare.send(method, path, { as: 'auditor' })).toMatchObject({
       status: 409,

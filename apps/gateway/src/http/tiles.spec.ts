@@ -12,6 +12,7 @@ const checkpoints: LogCheckpoints = {
   sign: () => Promise.resolve({ status: 'empty' }),
   rewound: () => undefined,
   goOn: () => Promise.resolve({ status: 'empty' }),
+  timestamps: () => Promise.resolve([]),
   keyChanges: (tenant) => (tenant === 'default' ? ['{"index":4}'] : []),
   vkeys: () => Promise.resolve([]),
 };

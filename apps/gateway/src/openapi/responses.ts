@@ -34,6 +34,7 @@ export function responsesOf(route: Route, book: SchemaRegistry, shared: SharedRe
 const streamSchemas: Readonly<Record<string, JsonSchema>> = {
   'application/json': { type: 'object' },
   'application/octet-stream': { type: 'string', format: 'binary' },
+  'application/timestamp-reply': { type: 'string', format: 'binary' },
 };
 
 const successWords: Readonly<Record<string, string>> = { 200: 'Done', 201: 'Recorded' };
@@ -93,6 +94,7 @@ const streamWords = {
   'application/json': 'An OpenAPI 3.1 document.',
   'text/plain': "Prometheus' text format.",
   'application/octet-stream': 'Bytes.',
+  'application/timestamp-reply': 'A `TimeStampResp` of RFC 3161, in DER.',
 } as const;
 
 function problems(route: Route, book: SchemaRegistry, shared: SharedResponses): Record<string, JsonSchema> {

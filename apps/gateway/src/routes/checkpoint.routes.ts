@@ -1,4 +1,10 @@
-import { checkpointQuerySchema, continueLogSchema, vkeysQuerySchema } from '@countersign/contracts';
+import {
+  checkpointQuerySchema,
+  continueLogSchema,
+  timestampQuerySchema,
+  timestampsQuerySchema,
+  vkeysQuerySchema,
+} from '@countersign/contracts';
 import { defineRoute } from '../route.js';
 
 const checkpoint = {
@@ -29,6 +35,39 @@ export const checkpointRoutes = {
     stream: 'text/plain',
     streamed: checkpoint,
     codes: ['not-found', 'not-supported'],
+  }),
+  readTimestamp: defineRoute({
+    id: 'readTimestamp',
+    method: 'GET',
+    path: '/v1/log/checkpoint/timestamp',
+    tag: 'Events and audit',
+    summary: "Read the RFC 3161 time stamp of a checkpoint of the tenant's log",
+    roles: ['auditor'],
+    query: timestampQuerySchema,
+    stream: 'application/timestamp-reply',
+    streamed: {
+      description:
+        'The `TimeStampResp` of RFC 3161 as the authority sent it, in DER. It is over the SHA-256 of the text that the log signed: the lines of the checkpoint before the empty one, with the last line break.',
+      example: '',
+    },
+    codes: ['not-found', 'not-supported'],
+  }),
+  listTimestamps: defineRoute({
+    id: 'listTimestamps',
+    method: 'GET',
+    path: '/v1/log/timestamps',
+    tag: 'Events and audit',
+    summary: "List the checkpoints of the tenant's log that have an RFC 3161 time stamp",
+    roles: ['auditor'],
+    query: timestampsQuerySchema,
+    stream: 'application/x-ndjson',
+    streamed: {
+      description:
+        'On each line a JSON object: `epoch`, `size`, `time`, the text that is stamped (`checkpoint`), and the answer of the authority in base64 (`timestamp`). `after` with the epoch and the size of the last line leads to the next page.',
+      example:
+        '{"epoch":1,"size":5,"time":"2026-11-03T09:00:00.000Z","checkpoint":"countersign.example/log\\n5\\nC3TUMA55gFbNSHKLT7AenxWtPgp5UPvFiXT/Z1MnHSQ=\\n","timestamp":"MIIE…"}\n',
+    },
+    codes: ['not-supported'],
   }),
   makeCheckpoint: defineRoute({
     id: 'makeCheckpoint',

@@ -1,4 +1,6 @@
 import { openDatabaseFile } from '@countersign/runtime';
+import { openTimestampRows, timestampTable } from './timestamp-rows.js';
+import type { TimestampRows } from './timestamp-rows.js';
 
 /** The newest signed checkpoint of an epoch. */
 export interface KeptCheckpoint {
@@ -20,7 +22,7 @@ export interface KeptKeyChange {
 }
 
 /** What was signed, kept apart from the trees: these can be built again, and a log that contradicts it is noticed. */
-export interface CheckpointFile {
+export interface CheckpointFile extends TimestampRows {
   /** The newest checkpoint of each epoch of a tenant, the latest epoch first. */
   readonly ofTenant: (tenant: string) => readonly KeptCheckpoint[];
   readonly tenants: () => readonly string[];
@@ -44,6 +46,7 @@ const tables = `
     tenant TEXT NOT NULL, epoch INTEGER NOT NULL, size INTEGER NOT NULL, proof TEXT NOT NULL, vkeys TEXT NOT NULL,
     PRIMARY KEY (tenant, epoch, size)
   ) STRICT, WITHOUT ROWID;
+  ${timestampTable}
 `;
 
 /** Opens or creates the file. @throws DatabaseFileError when it is damaged. */
@@ -62,6 +65,7 @@ export function openCheckpointFile(path: string): CheckpointFile {
   );
   const saveKeyChange = database.prepare('INSERT OR REPLACE INTO key_changes VALUES (?, ?, ?, ?, ?)');
   return {
+    ...openTimestampRows(database),
     ofTenant: (tenant) => ofTenant.all(tenant) as unknown as readonly KeptCheckpoint[],
     tenants: () => tenants.all().map(({ tenant }) => String(tenant)),
     save: ({ tenant, epoch, note }) => {

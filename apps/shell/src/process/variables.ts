@@ -72,6 +72,19 @@ export const logSignerVariable = z
 /** What of the tree over the log is open without a token. */
 export const logPublicVariable = z.enum(['no', 'hashes'], 'must be `hashes`, or `no`').default('no');
 
+/** For processes that get time stamps of checkpoints. */
+export const timestampVariables = {
+  COUNTERSIGN_TSA_URL: z.string().optional(),
+  COUNTERSIGN_TSA_CA: z.string().optional(),
+  COUNTERSIGN_TSA_PRIVATE: z.literal('true', 'must be `true`, or unset').optional(),
+  COUNTERSIGN_TSA_INTERVAL_MS: z
+    .string()
+    .regex(/^[0-9]{4,9}$/, 'must be a whole number of milliseconds, from 1000 to 604800000')
+    .transform(Number)
+    .pipe(z.int().min(1_000).max(604_800_000, 'must be at most 604800000, a week'))
+    .optional(),
+};
+
 /** For processes that judge requests. */
 export const judgingVariables = {
   COUNTERSIGN_POLICY: z.string().optional(),
