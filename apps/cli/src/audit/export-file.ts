@@ -4,6 +4,7 @@ import type { StoredEvent } from '@countersign/contracts';
 import { usageError } from '../cli-error.js';
 import { openLines } from './file-lines.js';
 import type { FileLines } from './file-lines.js';
+import { keyChangesMax, tooManyChanges } from './key-change-lines.js';
 import type { Damage, LogSource, SourceEvent } from './log-source.js';
 
 /**
@@ -33,9 +34,6 @@ function tenantIn(line: string): string | undefined {
   return stored === undefined ? undefined : tenantOf(stored);
 }
 
-/** Attack: a file of changes alone, which are all in memory at once. */
-const changesMax = 1000;
-
 /** The changes of the log key at the begin of a file, and its first other line. */
 function beginOf(file: string): { readonly changes: readonly string[]; readonly first: string | undefined } {
   const lines = openLines(file);
@@ -44,10 +42,7 @@ function beginOf(file: string): { readonly changes: readonly string[]; readonly 
     for (;;) {
       const first = lines.next()?.text;
       if (first === undefined || !isProofEvent(parseShown(first))) return { changes, first };
-      if (changes.length === changesMax) {
-        const detail = `${file} begins with more than ${String(changesMax)} changes of the log key.`;
-        throw usageError(detail, 'Ask for an export without copies of them.');
-      }
+      if (changes.length === keyChangesMax) throw tooManyChanges(`${file} begins with`);
       changes.push(first);
     }
   } finally {

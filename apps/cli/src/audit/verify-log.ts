@@ -7,6 +7,7 @@ import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
 import type { Terminal } from '../terminal.js';
 import { eachEvent } from './each-event.js';
+import { boundedChanges } from './key-change-lines.js';
 import type { LogSource, SourceEvent } from './log-source.js';
 import { createProgress } from './progress.js';
 import type { Progress } from './progress.js';
@@ -93,8 +94,9 @@ function optionally(check: CheckName, isChecked: boolean): readonly CheckName[] 
 function keptAnchors(source: LogSource, tenant: string) {
   const notes = source.keptNotes(tenant).map((note) => readAnchors(note)?.find((anchor) => isOfTenant(anchor, tenant)));
   const anchors = notes.filter((anchor): anchor is Anchor => anchor !== undefined);
+  const changes = boundedChanges('The source', source.keyChanges?.(tenant) ?? []);
   const unreadable = anchors.length < notes.length ? ['a checkpoint that is kept with the log cannot be read'] : [];
-  return { anchors, unreadable, changes: readKeyChanges(source.keyChanges?.(tenant) ?? []) };
+  return { anchors, unreadable, changes: readKeyChanges(changes) };
 }
 
 /** Times as they are stored sort as texts. */

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { parseProofFile, verifyProofFile } from '@countersign/audit';
 import type { CheckName, ProofFile } from '@countersign/audit';
 import type { ExitCode } from '../exit-codes.js';
+import { boundedChanges } from './key-change-lines.js';
 import { ofTenant, readKeys, readPolicy, readSince } from './trust.js';
 import type { VerifyOptions, VerifyOutput } from './verify-log.js';
 import { createVerifyReport } from './verify-report.js';
@@ -16,7 +17,8 @@ export function readProofFile(path: string): ProofFile | undefined {
 
 /** Verifies the proof of a call. */
 export function verifyProof(output: VerifyOutput, file: ProofFile, options: VerifyOptions): ExitCode {
-  const { tenant, callId, events } = file;
+  const { tenant, callId, events, keyChanges = [] } = file;
+  boundedChanges('The proof', keyChanges);
   const [keys, policy] = [readKeys(options.vkey), readPolicy(options.policy)];
   const since = ofTenant(readSince(options.since), tenant);
   const report = createVerifyReport(output, options.all === true);

@@ -11,6 +11,7 @@ import type { Anchor, CheckName, ComputedTile, EntriesVerification, KnownIds, Kn
 import { usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
+import { boundedChanges } from './key-change-lines.js';
 import { createProgress } from './progress.js';
 import type { TileReader } from './tile-reader.js';
 import { readKeys, readPolicy, readSince } from './trust.js';
@@ -37,7 +38,7 @@ export async function verifyTiles({ output, options, streams, ids, reader }: Til
       'Name the ones of this log.',
     );
   }
-  const changes = readKeyChanges(await reader.keyChanges());
+  const changes = readKeyChanges(boundedChanges('The source', await reader.keyChanges()));
   const report = createVerifyReport(output, options.all === true);
   const verification = createEntriesVerification({
     ...{ keys, policy, changes, since, newest, streams, ids, onFinding: report.onFinding },
@@ -66,7 +67,10 @@ export async function verifyTiles({ output, options, streams, ids, reader }: Til
 function anchorOf(note: string, tenant: string | undefined): Anchor {
   const [anchor, ...more] = readAnchors(note) ?? [];
   if (anchor === undefined || more.length > 0) {
-    throw usageError('The checkpoint of the tiles cannot be read.', 'Name a folder or an address of tiles.');
+    throw usageError(
+      'The checkpoint of the tiles cannot be read.',
+      'Name a folder or an address of tiles. That of a server ends with /v1/log.',
+    );
   }
   if (tenant !== undefined && !isOfTenant(anchor, tenant)) {
     throw usageError(

@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Hash } from '@countersign/audit';
 import { hashBytes, readText, tenantOf, tileWidth } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
+import { keyChangesMax } from '../audit/key-change-lines.js';
 import { usageError } from '../cli-error.js';
 import type { Damage, LogSource, SourceEvent } from '../audit/log-source.js';
 import { openReadOnly } from './read-only.js';
@@ -250,7 +251,8 @@ function hasTable(database: DatabaseSync, name: string): boolean {
 
 function keyChangesOf(kept: DatabaseSync, tenant: string): readonly string[] {
   if (!hasTable(kept, 'key_changes')) return [];
-  const changes = kept.prepare('SELECT proof FROM key_changes WHERE tenant = ? ORDER BY epoch, size').all(tenant);
+  const sql = 'SELECT proof FROM key_changes WHERE tenant = ? ORDER BY epoch, size LIMIT ?';
+  const changes = kept.prepare(sql).all(tenant, keyChangesMax + 1);
   return changes.map(({ proof }) => String(proof));
 }
 

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { eventsFile, eventsPerFile, keyChangesFile, tilesFile } from '../../bundle/layout.js';
 import type { Manifest } from '../../bundle/layout.js';
 import { createLeafReader } from './bundle-leaves.js';
+import { keyChangesBytesMax, tooManyChanges } from '../key-change-lines.js';
 import { textLines } from '../tile-reader.js';
 import type { Damage, LogSource, SourceEvent } from '../log-source.js';
 import { openBundleFiles } from './bundle-files.js';
@@ -36,11 +37,17 @@ export function openBundle(named: string): LogSource {
     total: manifest.range.size,
     checks: ['body', 'files'],
     keptNotes: () => notesIn(folder, manifest).map(({ note }) => note),
-    keyChanges: () => textLines(readIn(folder, manifest, tilesFile(keyChangesFile)) ?? new Uint8Array(0)),
+    keyChanges: () => keyChangesIn(folder, manifest),
     leaves: () => createLeafReader((path) => readIn(folder, manifest, path)),
     unproven: () => unprovenOf(state.unproven),
     close: () => undefined,
   };
+}
+
+function keyChangesIn(folder: string, manifest: Manifest): readonly string[] {
+  const path = tilesFile(keyChangesFile);
+  if ((manifest.files[path]?.bytes ?? 0) > keyChangesBytesMax) throw tooManyChanges(`${join(folder, path)} has`);
+  return textLines(readIn(folder, manifest, path) ?? new Uint8Array(0));
 }
 
 /** The bytes of a file that the manifest names; undefined: it must not be read. */
