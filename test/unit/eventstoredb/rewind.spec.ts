@@ -27,6 +27,33 @@ describe('a log that is put back to an older state under a running process', () 
     await subscription.stop();
   });
 
+  it('grants nothing before it is noticed: an append that lands before what was seen is not acknowledged', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url, { timeouts: { ...timeouts, probeMs: 3_600_000 } });
+    const write = () => store.append(sampleStream(), noStream, sampleEvents(1));
+    for (let count = 0; count < 3; count += 1) await write();
+    server.log.rewind((await store.readAll(0, 1))[0]?.position ?? 0);
+    expect(await write()).toMatchObject({ status: 'unknown', cause: expect.any(EventStoreRewoundError) as unknown });
+    expect(JSON.stringify(store.health())).toContain('put back to an older state');
+    await expect(write()).rejects.toThrow(EventStoreRewoundError);
+  });
+
+  it('is not suspected where an append is repeated', async () => {
+    const server = await startServer();
+    const { store, log } = await openReadyStore(server.url, { timeouts: { ...timeouts, probeMs: 3_600_000 } });
+    const [stream, events] = [sampleStream(), sampleEvents(1)];
+    const first = await store.append(stream, noStream, events);
+    await store.append(sampleStream(), noStream, sampleEvents(1));
+    expect(await store.append(stream, noStream, events)).toEqual(first);
+    server.setFaults({ read: 'unavailable' });
+    expect(await store.append(stream, noStream, events)).toMatchObject({
+      status: expect.not.stringMatching('conflict') as unknown,
+    });
+    server.setFaults({});
+    expect(await store.append(sampleStream(), noStream, sampleEvents(1))).toMatchObject({ status: 'committed' });
+    expect(log.entries.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
   it('is not suspected while the log grows, nor while the server is away', async () => {
     const server = await startServer();
     const { store } = await openReadyStore(server.url, { timeouts });

@@ -1,7 +1,7 @@
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import { createSystemIds } from '@countersign/runtime';
 import type { EventStore } from '../event-store.js';
-import { EventStoreUnavailableError } from '../event-store.js';
+import { EventStoreRewoundError, EventStoreUnavailableError } from '../event-store.js';
 import { createMeasuredClock } from '../measured-clock.js';
 import { watchTime } from '../time-watch.js';
 import { appendedTime } from './appended-time.js';
@@ -139,7 +139,13 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
     append: async (...given) => {
       if (isReader) throw new TypeError('this process only reads the event store');
       rewind.check();
-      return append(...given);
+      const seen = rewind.newest();
+      const result = await append(...given);
+      if (result.status !== 'committed' || writeOnly) return result;
+      rewind.saw(result.position);
+      // Attack: the store was put back a moment ago, and the stream that was decided on has lost its cancellation or its claim.
+      const doubt = result.position > seen ? undefined : await rewind.doubtOf(seen);
+      return doubt === undefined ? result : { status: 'unknown', cause: new EventStoreRewoundError(doubt) };
     },
     readStream: (stream, fromRevision = 0) => reads.readStream(stream, fromRevision),
     lossOf: reads.lossOf,
