@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { EventStoreRewoundError, isStoreOutage, noStream } from '@countersign/event-store';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
+import { writeForeign } from './foreign-events.js';
 import { cleanUpAfterEach, openReadyStore, patient, startServer, until } from './harness.js';
 
 cleanUpAfterEach();
@@ -36,6 +37,26 @@ describe('a log that is put back to an older state under a running process', () 
     expect(await write()).toMatchObject({ status: 'unknown', cause: expect.any(EventStoreRewoundError) as unknown });
     expect(JSON.stringify(store.health())).toContain('put back to an older state');
     await expect(write()).rejects.toThrow(EventStoreRewoundError);
+  });
+
+  it('is noticed by a subscription, also where other processes have written more than was lost', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url, { timeouts: { ...timeouts, probeMs: 3_600_000 } });
+    await store.append(sampleStream(), noStream, sampleEvents(1));
+    let [caughtUp, errors] = [0, 0];
+    const subscription = store.subscribe(0, {
+      onEvents: () => undefined,
+      onCaughtUp: () => void (caughtUp += 1),
+      onError: () => void (errors += 1),
+    });
+    await until(() => caughtUp > 0, 'all events');
+    server.log.rewind(0);
+    for (let count = 0; count < 4; count += 1) writeForeign(server, 'orders-1');
+    server.dropSubscriptions();
+    await until(() => errors > 0, 'the end of the subscription');
+    await expect(store.append(sampleStream(), noStream, sampleEvents(1))).rejects.toThrow(EventStoreRewoundError);
+    expect(store.health()).toMatchObject({ status: 'unavailable' });
+    await subscription.stop();
   });
 
   it('is not suspected where an append is repeated', async () => {

@@ -123,7 +123,7 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
     log,
     closing: connection.closing,
     everyMs: timeouts.probeMs,
-    head: reads.head,
+    reads,
   });
   const time = createMeasuredClock(clock);
   const writer = async (): Promise<Endpoint> => (await connection.linked()).server;
@@ -139,12 +139,13 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
     append: async (...given) => {
       if (isReader) throw new TypeError('this process only reads the event store');
       rewind.check();
-      const seen = rewind.newest();
+      const known = rewind.known();
       const result = await append(...given);
       if (result.status !== 'committed' || writeOnly) return result;
-      rewind.saw(result.position);
       // Attack: the store was put back a moment ago, and the stream that was decided on has lost its cancellation or its claim.
-      const doubt = result.position > seen ? undefined : await rewind.doubtOf(seen);
+      const doubt = result.position > known.end ? undefined : await rewind.doubtOf(known);
+      const last = result.events.at(-1);
+      if (doubt === undefined && last !== undefined) rewind.saw(last);
       return doubt === undefined ? result : { status: 'unknown', cause: new EventStoreRewoundError(doubt) };
     },
     readStream: (stream, fromRevision = 0) => reads.readStream(stream, fromRevision),
@@ -152,7 +153,7 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
     readAll: reads.readAll,
     subscribe: (after, handler) => {
       if (connection.closing.aborted) throw new EventStoreUnavailableError('the event store is closed');
-      return createSubscription({ ...ports, reads, saw: rewind.saw }, after, handler);
+      return createSubscription({ ...ports, reads, saw: rewind.saw, lost: rewind.lost }, after, handler);
     },
     head: reads.head,
     records: createRecordStreams(ports),

@@ -22,6 +22,8 @@ export interface Reads {
   readonly lossOf: (stream: string) => Promise<UnreadableEvent | undefined>;
   readonly readAll: (after: number, limit: number) => Promise<readonly LogEvent[]>;
   readonly head: () => Promise<number>;
+  /** The id of the event at a position of `$all`; undefined: none begins there. */
+  readonly idAt: (position: number) => Promise<string | undefined>;
 }
 
 /** The page size in events; the deadline applies to each page. */
@@ -68,7 +70,16 @@ export function createReads(ports: ReadPorts): Reads {
       return wanted.events;
     },
     head: createHead(page.ofAll, own),
+    idAt: async (position) => {
+      const found = await page.ofAll(startAt(position), 'forwards', 1).catch(nothingThere);
+      return found.find((event) => positionOf(event) === position)?.id;
+    },
   };
+}
+
+function nothingThere(error: unknown): readonly ClientEvent[] {
+  if (error instanceof QuestionRefusedError) return [];
+  throw error;
 }
 
 /** What a read of the log still wants, page by page. The server cannot filter a read. */

@@ -7,6 +7,7 @@ import type { Subscription, SubscriptionHandler } from '../event-store.js';
 import type { ClientItem, ClientPosition, ClientSubscription } from './client.js';
 import { fromClientEvent } from './encoding.js';
 import { meaningOf } from './errors.js';
+import type { SeenEvent } from './rewind-watch.js';
 import { refusedQuestion, startAt } from './reads.js';
 import type { ReadPorts, Reads } from './reads.js';
 
@@ -17,7 +18,9 @@ export interface SubscribePorts extends ReadPorts {
   /** After this silence the position is compared with the end of the log. */
   readonly silenceMs: number;
   /** Called with the position of each event that was read. */
-  readonly saw: (position: number) => void;
+  readonly saw: (event: SeenEvent) => void;
+  /** Called with the position of an event that was read, and is not there any more. */
+  readonly lost: (position: number) => void;
 }
 
 const batchMax = 200;
@@ -79,7 +82,7 @@ function createFollower(
   handler: SubscriptionHandler,
   ended: AbortSignal,
 ): Follower {
-  const { connection, clock, silenceMs, saw } = ports;
+  const { connection, clock, silenceMs, saw, lost } = ports;
   const { streams: prefixes = ports.prefixes } = handler;
   const delivery = createDelivery({ prefixes, saw }, after, handler, ended);
 
@@ -117,13 +120,22 @@ function createFollower(
       const end = await headOf(ports);
       if (end === undefined) return 'the event store cannot be read';
       // The server would continue with the next recorded event, and the gap would go unnoticed.
-      if (end < delivery.position()) throw new RangeError(rewoundMessage(delivery.position(), end));
+      if (end < delivery.position()) {
+        if (delivery.last() !== undefined) lost(delivery.position());
+        throw new RangeError(rewoundMessage(delivery.position(), end));
+      }
+      const isThere = await hasStill(ports, delivery.last());
+      if (isThere === undefined) return 'the event store cannot be read';
+      // Attack: the store was put back, and has grown past what was seen: its end does not tell it.
+      if (!isThere) {
+        lost(delivery.position());
+        throw new RangeError(`the event at position ${String(delivery.position())} is another one than before`);
+      }
       const source = client.subscribeToAll(delivery.begin(), prefixes);
       try {
         const cause = await read(source, AbortSignal.any([ended, replaced]));
-        if (meaningOf(cause).kind === 'refused-question' && !delivery.backToEvent())
-          throw refusedQuestion(`begin after position ${String(delivery.position())}`, cause);
-        return cause;
+        if (meaningOf(cause).kind !== 'refused-question' || delivery.backToEvent()) return cause;
+        throw refusedQuestion(`begin after position ${String(delivery.position())}`, cause);
       } finally {
         source.stop();
       }
@@ -133,6 +145,8 @@ function createFollower(
 
 interface Delivery {
   readonly position: () => number;
+  /** The last delivered event; undefined: there was none. */
+  readonly last: () => SeenEvent | undefined;
   readonly isBehind: () => boolean;
   /** Where to subscribe; also counts as falling behind. */
   readonly begin: () => ClientPosition | 'start';
@@ -150,6 +164,7 @@ function createDelivery(
   ended: AbortSignal,
 ): Delivery {
   let position = after;
+  let last: SeenEvent | undefined;
   /** Further than `position` when the server has looked through others' events. */
   let resumeAt = startAt(after);
   let isFurther = false;
@@ -157,9 +172,10 @@ function createDelivery(
 
   const deliver = async (events: readonly LogEvent[], source: ClientSubscription): Promise<void> => {
     if (events.length === 0 || ended.aborted) return;
-    position = events.at(-1)?.position ?? position;
+    last = events.at(-1) ?? last;
+    position = last?.position ?? position;
     [resumeAt, isFurther] = [startAt(position), false];
-    saw(position);
+    if (last !== undefined) saw(last);
     const work = handler.onEvents(events);
     if (work === undefined) return;
     await work;
@@ -172,6 +188,7 @@ function createDelivery(
   };
   return {
     position: () => position,
+    last: () => last,
     isBehind: () => isBehind,
     begin: () => {
       isBehind = true;
@@ -217,6 +234,17 @@ function taken(source: ClientSubscription): Taken {
 async function headOf({ reads }: SubscribePorts): Promise<number | undefined> {
   try {
     return await reads.head();
+  } catch (error) {
+    if (error instanceof EventStoreUnavailableError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns whether the log still has an event that was seen; undefined while it cannot be read. */
+async function hasStill({ reads }: SubscribePorts, seen: SeenEvent | undefined): Promise<boolean | undefined> {
+  if (seen === undefined) return true;
+  try {
+    return (await reads.idAt(seen.position)) === seen.eventId;
   } catch (error) {
     if (error instanceof EventStoreUnavailableError) return undefined;
     throw error;
