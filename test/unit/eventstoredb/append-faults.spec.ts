@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { EventStoreUnavailableError, EventTooLargeError, noStream } from '@countersign/event-store';
 import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-store/testing';
@@ -207,11 +210,15 @@ describe('an append', () => {
   });
 
   it('is known at the second try after a restart of the server', async () => {
-    const first = await startServer();
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-'));
+    onCleanUp(() => {
+      rmSync(folder, { recursive: true });
+    });
+    const first = await startServer({ folder });
     const { store } = await openReadyStore(first.url, { timeouts: { appendMs: 20_000 } });
     await store.append(sampleStream(), noStream, sampleEvents(1));
     first.stop();
-    await startServer({ port: first.port });
+    await startServer({ port: first.port, folder });
     const [stream, events] = [sampleStream(), sampleEvents(1)];
     // The first one may be how the client learns that its connection has closed.
     await store.append(stream, noStream, events);

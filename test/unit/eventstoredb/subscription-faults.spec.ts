@@ -203,7 +203,8 @@ describe('a subscription', () => {
     const readAll = server.log.readAll.bind(server.log);
     Object.assign(server.log, {
       readAll: (...args: Parameters<typeof readAll>) => {
-        if (args[1] === 'forwards') firstForwards.push(args[0]);
+        // One event alone is the look whether the last one is still there.
+        if (args[1] === 'forwards' && args[2] > 1) firstForwards.push(args[0]);
         return readAll(...args);
       },
     });
