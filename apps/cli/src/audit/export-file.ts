@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
-import { isProofEvent, parseShown, readKeyChanges, tenantOf } from '@countersign/audit';
+import { isProofEvent, parseShown, tenantOf } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 import { usageError } from '../cli-error.js';
 import { openLines } from './file-lines.js';
 import type { FileLines } from './file-lines.js';
 import { keyChangesMax, tooManyChanges } from './key-change-lines.js';
-import type { Damage, LogSource, SourceEvent } from './log-source.js';
+import type { LogSource, SourceEvent } from './log-source.js';
 
 /**
  * An export: events in their stored form, one JSON document a line, and before them the changes of the log key, where there were any.
@@ -54,21 +54,17 @@ function beginOf(file: string): { readonly changes: readonly string[]; readonly 
 function* eventsOf(file: string, changes: number): Iterable<SourceEvent> {
   const lines = openLines(file);
   try {
-    const begin = yield* unsignedIn(lines, changes);
+    const begin = skipChanges(lines, changes);
     yield* eventsIn(lines, begin);
   } finally {
     lines.close();
   }
 }
 
-/** Reads over the changes of the log key, and returns their bytes. Attack: one that the old key did not sign, which a person reads. */
-function* unsignedIn(lines: FileLines, changes: number): Generator<SourceEvent, number> {
+/** Reads over the changes of the log key, and returns their bytes. */
+function skipChanges(lines: FileLines, changes: number): number {
   let done = 0;
-  for (let count = 0; count < changes; count += 1) {
-    const { text = '', bytes } = lines.next() ?? { bytes: 0 };
-    done += bytes;
-    if (readKeyChanges([text]).length === 0) yield { stored: undefined, damage: [unsigned], done };
-  }
+  for (let count = 0; count < changes; count += 1) done += lines.next()?.bytes ?? 0;
   return done;
 }
 
@@ -93,8 +89,6 @@ function* eventsIn(lines: FileLines, begin: number): Iterable<SourceEvent> {
     yield { stored, damage, done };
   }
 }
-
-const unsigned: Damage = { check: 'tree', detail: 'a change of the log key in it cannot be verified' };
 
 /** The members of an event in its stored form. Attack: another one, which a person reads. */
 const members = ['position', 'eventId', 'stream', 'revision', 'type', 'recordedAt', 'metadata', 'data'];

@@ -7,7 +7,7 @@ import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
 import type { Terminal } from '../terminal.js';
 import { eachEvent } from './each-event.js';
-import { boundedChanges } from './key-change-lines.js';
+import { boundedChanges, unverifiedChange } from './key-change-lines.js';
 import type { LogSource, SourceEvent } from './log-source.js';
 import { createProgress } from './progress.js';
 import type { Progress } from './progress.js';
@@ -92,11 +92,21 @@ function optionally(check: CheckName, isChecked: boolean): readonly CheckName[] 
 }
 
 function keptAnchors(source: LogSource, tenant: string) {
-  const notes = source.keptNotes(tenant).map((note) => readAnchors(note)?.find((anchor) => isOfTenant(anchor, tenant)));
-  const anchors = notes.filter((anchor): anchor is Anchor => anchor !== undefined);
-  const changes = boundedChanges('The source', source.keyChanges?.(tenant) ?? []);
-  const unreadable = anchors.length < notes.length ? ['a checkpoint that is kept with the log cannot be read'] : [];
-  return { anchors, unreadable, changes: readKeyChanges(changes) };
+  const notes = source.keptNotes(tenant);
+  const anchors = notes.map((note) => onlyAnchor(note, tenant)).filter((anchor) => anchor !== undefined);
+  const lines = boundedChanges('The source', source.keyChanges?.(tenant) ?? []);
+  const changes = readKeyChanges(lines);
+  const unreadable = [
+    ...(anchors.length < notes.length ? ['a checkpoint that is kept with the log cannot be read'] : []),
+    ...(changes.length < lines.length ? [unverifiedChange] : []),
+  ];
+  return { anchors, unreadable, changes };
+}
+
+/** Attack: the checkpoint of another log after the honest one, which a person reads. */
+function onlyAnchor(note: string, tenant: string): Anchor | undefined {
+  const [anchor, ...more] = readAnchors(note) ?? [];
+  return anchor !== undefined && more.length === 0 && isOfTenant(anchor, tenant) ? anchor : undefined;
 }
 
 /** Times as they are stored sort as texts. */

@@ -11,7 +11,7 @@ import type { Anchor, CheckName, ComputedTile, EntriesVerification, KnownIds, Kn
 import { usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
-import { boundedChanges } from './key-change-lines.js';
+import { boundedChanges, unverifiedChange } from './key-change-lines.js';
 import { createProgress } from './progress.js';
 import type { TileReader } from './tile-reader.js';
 import { readKeys, readPolicy, readSince } from './trust.js';
@@ -38,11 +38,13 @@ export async function verifyTiles({ output, options, streams, ids, reader }: Til
       'Name the ones of this log.',
     );
   }
-  const changes = readKeyChanges(boundedChanges('The source', await reader.keyChanges()));
+  const lines = boundedChanges('The source', await reader.keyChanges());
+  const changes = readKeyChanges(lines);
   const report = createVerifyReport(output, options.all === true);
   const verification = createEntriesVerification({
     ...{ keys, policy, changes, since, newest, streams, ids, onFinding: report.onFinding },
   });
+  if (changes.length < lines.length) verification.note({ check: 'tree', detail: unverifiedChange });
   const progress = createProgress(output, newest.size, 'events');
   try {
     for (let index = 0; verification.size() < newest.size; index += 1) {

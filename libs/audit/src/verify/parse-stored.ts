@@ -34,7 +34,11 @@ export function parseShown(text: string): unknown {
   return isTwofold ? undefined : value;
 }
 
+/** The server takes JSON of 64 levels. Attack: an event so deep that no program can read the log to its end. */
+const depthMax = 1000;
+
 function parsed(text: string): unknown {
+  if (isTooDeep(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {
@@ -80,6 +84,30 @@ function hasMemberTwice(text: string): boolean {
     }
   }
   return false;
+}
+
+function isTooDeep(text: string): boolean {
+  // So many brackets take room.
+  if (text.length <= depthMax * 2) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const one = text[at];
+    if (one === '"') at = endOfString(text, at);
+    else if (one === '[' || one === '{') depth += 1;
+    else if (one === ']' || one === '}') depth -= 1;
+    if (depth > depthMax) return true;
+  }
+  return false;
+}
+
+/** The place of the quote that ends the string that begins at `from`; the end of the text where there is none. */
+function endOfString(text: string, from: number): number {
+  for (let at = text.indexOf('"', from + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let escapes = 0;
+    while (text[at - 1 - escapes] === '\\') escapes += 1;
+    if (escapes % 2 === 0) return at;
+  }
+  return text.length;
 }
 
 function isFinite(value: unknown): boolean {

@@ -1,3 +1,4 @@
+import { parseVkey } from '../verifier-key.js';
 import { parseShown } from './parse-stored.js';
 
 /** An event of a proof file. */
@@ -14,6 +15,8 @@ export interface ProofFile {
   readonly tenant: string;
   readonly origin: string;
   readonly callId: string;
+  /** A key of the log, under the name of its origin. It proves nothing. Null or absent: there is none. */
+  readonly vkey?: string | null;
   readonly checkpoint: string;
   readonly events: readonly ProofFileEvent[];
   /** Each change of the log key before the checkpoint, so that its old key is enough. Absent: there was none. */
@@ -32,11 +35,16 @@ const format = 'countersign-proof/1';
 export function parseProofFile(text: string): ProofFile | undefined {
   const file = recordOf(parseShown(text));
   if (file?.['format'] !== format || file['later'] !== 'not excluded' || !hasOnly(file, members)) return undefined;
-  const { tenant, origin, callId, checkpoint, events, policies, keyChanges = [] } = file;
+  const { tenant, origin, callId, vkey = null, checkpoint, events, policies, keyChanges = [] } = file;
   const texts = [tenant, origin, callId, checkpoint];
-  if (!texts.every((one) => typeof one === 'string')) return undefined;
+  if (!texts.every((one) => typeof one === 'string') || !isKeyOf(vkey, origin)) return undefined;
   const isRead = areAll(events, isProofEvent) && areAll(keyChanges, isProofEvent) && areAll(policies, isPolicy);
   return isRead ? (file as unknown as ProofFile) : undefined;
+}
+
+/** Attack: words in the place of the key, which a person reads. */
+function isKeyOf(vkey: unknown, origin: unknown): boolean {
+  return vkey === null || (typeof vkey === 'string' && parseVkey(vkey)?.name === origin);
 }
 
 function areAll(values: unknown, fits: (value: unknown) => boolean): boolean {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readAnchors } from '@countersign/audit';
 import type { Anchor, Entry, Hash } from '@countersign/audit';
-import { bundleFiles, keyChangesFile, monthOf, tilesFile, viewsFile } from '../../bundle/layout.js';
+import { bundleFiles, checkpointFile, keyChangesFile, monthOf, tilesFile, viewsFile } from '../../bundle/layout.js';
 import type { Manifest } from '../../bundle/layout.js';
 import type { Damage } from '../log-source.js';
 import type { BundleFiles } from './bundle-files.js';
@@ -57,13 +57,17 @@ export function compareFacts(folder: string, manifest: Manifest): ComparedFacts 
       months.add(monthOf(recordedAt));
     },
     end: (files, root) => {
-      const [newest] = notesIn(folder, manifest);
+      const notes = notesIn(folder, manifest);
+      const [newest] = notes;
+      // Attack: the checkpoint of one epoch under the name of another.
+      const misnamed = notes.filter(({ path, anchor }) => path !== checkpointFile(anchor?.epoch ?? 0));
       const range = { first: 0, size, from, to } as const;
       const isWhole = isSame(manifest, { range, commitments, root: Buffer.from(root).toString('base64') });
       const isAnchored = newest === undefined ? isWithoutNote(manifest) : isOfNote(manifest, newest, files);
       const tables = [...months].map((month) => viewsFile(month, 'parquet'));
       return [
         ...(isWhole && isAnchored ? [] : [about(bundleFiles.manifest)]),
+        ...misnamed.map(({ path }) => about(path)),
         ...tables.filter((path) => !Object.hasOwn(manifest.files, path)).map(about),
       ];
     },

@@ -16,7 +16,8 @@ export function isBundle(folder: string): boolean {
 /** Reads the manifest of a bundle. Nothing in it is trusted, and it has no member that is not compared. @throws CliError for a file that is none */
 export function readManifest(folder: string): Manifest {
   const file = join(folder, bundleFiles.manifest);
-  if (lstatSync(file).size > manifestBytesMax) throw noManifest(file);
+  const stats = lstatSync(file);
+  if (!stats.isFile() || stats.size > manifestBytesMax) throw noManifest(file);
   const manifest = parseShown(readFileSync(file, 'utf8'));
   if (isManifest(manifest)) return manifest;
   throw noManifest(file);
