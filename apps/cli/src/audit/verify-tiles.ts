@@ -31,13 +31,7 @@ export interface TilesRun {
 export async function verifyTiles({ output, options, streams, ids, reader }: TilesRun): Promise<ExitCode> {
   const [keys, policy] = [readKeys(options.vkey), readPolicy(options.policy)];
   const newest = anchorOf(await reader.checkpoint(), options.tenant);
-  const since = readSince(options.since).filter(({ encodedTenant }) => encodedTenant === newest.encodedTenant);
-  if (options.since !== undefined && since.length === 0) {
-    throw usageError(
-      `--since: its checkpoints are of another log than ${newest.origin}.`,
-      'Name the ones of this log.',
-    );
-  }
+  const since = sinceOf(newest, options);
   const lines = boundedChanges('The source', await reader.keyChanges());
   const changes = readKeyChanges(lines);
   const report = createVerifyReport(output, options.all === true);
@@ -81,6 +75,12 @@ function anchorOf(note: string, tenant: string | undefined): Anchor {
     );
   }
   return anchor;
+}
+
+function sinceOf({ encodedTenant, origin }: Anchor, { since: kept }: VerifyOptions): readonly Anchor[] {
+  const since = readSince(kept).filter((anchor) => anchor.encodedTenant === encodedTenant);
+  if (kept === undefined || since.length > 0) return since;
+  throw usageError(`--since: its checkpoints are of another log than ${origin}.`, 'Name the ones of this log.');
 }
 
 /** Takes the entries of a tile, and compares the tiles of hashes that they complete. Returns false where it cannot go on. */

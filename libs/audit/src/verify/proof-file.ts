@@ -35,16 +35,16 @@ const format = 'countersign-proof/1';
 export function parseProofFile(text: string): ProofFile | undefined {
   const file = recordOf(parseShown(text));
   if (file?.['format'] !== format || file['later'] !== 'not excluded' || !hasOnly(file, members)) return undefined;
-  const { tenant, origin, callId, vkey = null, checkpoint, events, policies, keyChanges = [] } = file;
+  const { tenant, origin, callId, checkpoint, events, policies, keyChanges = [] } = file;
   const texts = [tenant, origin, callId, checkpoint];
-  if (!texts.every((one) => typeof one === 'string') || !isKeyOf(vkey, origin)) return undefined;
+  if (!texts.every((one) => typeof one === 'string') || !hasKeyOf(file)) return undefined;
   const isRead = areAll(events, isProofEvent) && areAll(keyChanges, isProofEvent) && areAll(policies, isPolicy);
   return isRead ? (file as unknown as ProofFile) : undefined;
 }
 
 /** Attack: words in the place of the key, which a person reads. */
-function isKeyOf(vkey: unknown, origin: unknown): boolean {
-  return vkey === null || (typeof vkey === 'string' && parseVkey(vkey)?.name === origin);
+function hasKeyOf({ vkey, origin }: Readonly<Record<string, unknown>>): boolean {
+  return vkey === null || vkey === undefined || (typeof vkey === 'string' && parseVkey(vkey)?.name === origin);
 }
 
 function areAll(values: unknown, fits: (value: unknown) => boolean): boolean {
