@@ -34,12 +34,15 @@ const format = 'countersign-proof/1';
  */
 export function parseProofFile(text: string): ProofFile | undefined {
   const file = recordOf(parseShown(text));
-  if (file?.['format'] !== format || file['later'] !== 'not excluded' || !hasOnly(file, members)) return undefined;
-  const { tenant, origin, callId, checkpoint, events, policies, keyChanges = [] } = file;
-  const texts = [tenant, origin, callId, checkpoint];
-  if (!texts.every((one) => typeof one === 'string') || !hasKeyOf(file)) return undefined;
+  if (file === undefined || !isOfForm(file) || !hasOnly(file, members) || !hasKeyOf(file)) return undefined;
+  const { events, policies, keyChanges = [] } = file;
   const isRead = areAll(events, isProofEvent) && areAll(keyChanges, isProofEvent) && areAll(policies, isPolicy);
   return isRead ? (file as unknown as ProofFile) : undefined;
+}
+
+function isOfForm({ tenant, origin, callId, checkpoint, ...file }: Readonly<Record<string, unknown>>): boolean {
+  const texts = [tenant, origin, callId, checkpoint];
+  return file['format'] === format && file['later'] === 'not excluded' && texts.every((one) => typeof one === 'string');
 }
 
 /** Attack: words in the place of the key, which a person reads. */
