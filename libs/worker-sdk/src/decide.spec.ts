@@ -192,6 +192,58 @@ describe('arguments that an approver put in place of others', () => {
   });
 });
 
+describe('`decide` that never ends', () => {
+  const never: Decide<Place> = () => new Promise(() => undefined);
+  const hangs = gateTool({ name: 'travel', inputSchema, decide: never, execute: ({ city }) => ran.push(city) });
+  const hangingForm = gateTool({ name: 'form', inputSchema, decide: never, clientExecuted: true });
+  const hangingOf = (countersign: FakeCountersign) => {
+    const options = { url: 'http://fake.test', token: 't', agentId: 'a', random: () => 0, fetch: countersign.fetch };
+    const worker = createWorker({ ...options, tools: [hangs, hangingForm] });
+    workers.push(worker);
+    return worker;
+  };
+
+  it('lets a step end when it is aborted, and nothing is requested', async () => {
+    const countersign = createFakeCountersign();
+    const stop = new AbortController();
+    const stepping = hangingOf(countersign).step(step(callTo('Rome')), { signal: stop.signal });
+    stop.abort(new Error('the user left'));
+    await expect(stepping).rejects.toThrow('the user left');
+    expect(() => countersign.callOf('Rome')).toThrow();
+  });
+
+  it.each(['travel', 'form'])('lets a restored run with a call of %s end when it is aborted', async (toolName) => {
+    const countersign = createFakeCountersign();
+    await requestElsewhere(countersign, callTo('Rome', 'Rome', toolName));
+    const stop = new AbortController();
+    const restoring = hangingOf(countersign).restore('r', { signal: stop.signal });
+    setTimeout(() => stop.abort(new Error('the user left')), 50);
+    await expect(restoring).rejects.toThrow('the user left');
+    expect(countersign.callOf('Rome').state).toBe('allowed');
+  });
+
+  it('lets a worker close, and its call is left to others', async () => {
+    const countersign = createFakeCountersign();
+    const { client, views } = await requestElsewhere(countersign, callTo('Rome'));
+    for (const { callId } of views) await client.requestApproval(callId, {});
+    countersign.approve('Rome');
+    let judged = 0;
+    const counts: Decide<Place> = (place, context) => {
+      judged += 1;
+      return never(place, context);
+    };
+    const tool = gateTool({ name: 'travel', inputSchema, decide: counts, execute: ({ city }) => ran.push(city) });
+    const options = { url: 'http://fake.test', token: 't', agentId: 'a', random: () => 0, fetch: countersign.fetch };
+    const worker = createWorker({ ...options, tools: [tool] });
+    const stop = new AbortController();
+    stops.push(stop);
+    void worker.serve({ signal: stop.signal });
+    while (judged === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await worker.close(0);
+    expect([countersign.callOf('Rome').state, ran]).toEqual(['approved', []]);
+  });
+});
+
 describe('a call that another process requested', () => {
   it('is judged by the code of the worker that serves, also when a person has approved it', async () => {
     const countersign = createFakeCountersign();

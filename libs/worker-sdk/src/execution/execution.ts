@@ -25,7 +25,7 @@ export type ExecutionEnd = 'asked' | 'denied' | 'ran' | 'timed-out' | 'not-claim
  */
 export async function executeCall(ports: ExecutionPorts, request: ExecutionRequest): Promise<ExecutionEnd> {
   const { call } = request;
-  const restraint = await restraintOn(request);
+  const restraint = await restraintOn(request, ports.stopped);
   if (restraint !== undefined) {
     const end =
       'ask' in restraint ? await askPeople(ports, call, restraint.ask) : await deny(ports, call, restraint.deny);

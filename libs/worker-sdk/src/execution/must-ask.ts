@@ -1,4 +1,5 @@
 import type { JsonValue, RequestApprovalBody, ToolCallView } from '@countersign/contracts';
+import { unlessAborted } from '../ledger/reject-on-abort.js';
 import type { Given } from '../results/outcome.js';
 import type { ApprovalContext, ApprovalNeed, CheckedCall, GateTool } from '../tools/tool-definition.js';
 
@@ -20,8 +21,14 @@ export type Restraint = { readonly ask: RequestApprovalBody } | { readonly deny:
  *
  * Attack: a process with the agent's token alone requests the call without `needsApproval`. The policy allows it, and a
  * worker that finds it in the ledger would run it. A standing grant is an approval by a person.
+ *
+ * Rejects once the signal aborts: the code of a tool may never end.
  */
-export async function restraintOn(unasked: UnaskedCall): Promise<Restraint | undefined> {
+export function restraintOn(unasked: UnaskedCall, signal: AbortSignal): Promise<Restraint | undefined> {
+  return unlessAborted(signal, restraintBy(unasked));
+}
+
+async function restraintBy(unasked: UnaskedCall): Promise<Restraint | undefined> {
   const { call, tool, argumentsHash, given } = unasked;
   if (tool === undefined || isJudged(unasked)) return undefined;
   const checked = await tool.check(call.arguments, true);

@@ -19,3 +19,14 @@ export function rejectOnAbort(signal: AbortSignal): { readonly promise: Promise<
     },
   };
 }
+
+/** Resolves as the work does, or rejects with the signal's reason: code of others may never end. */
+export async function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (signal === undefined) return work;
+  const aborted = rejectOnAbort(signal);
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    aborted.release();
+  }
+}

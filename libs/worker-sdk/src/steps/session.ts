@@ -184,7 +184,7 @@ async function askAboutClientCalls(
     const call = session.views.get(callId ?? '');
     if (call === undefined || !isForClient(call, tools)) continue;
     const tool = tools.get(call.toolName);
-    const restraint = await restraintOn({ call, tool, argumentsHash, given: session.given });
+    const restraint = await restraintOn({ call, tool, argumentsHash, given: session.given }, signal);
     if (restraint === undefined) continue;
     if ('ask' in restraint) await requests.approval(call.callId, restraint.ask, { signal });
     else await denyClientCall(requests, call.callId, restraint.deny, signal);

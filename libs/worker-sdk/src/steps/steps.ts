@@ -6,6 +6,7 @@ import type { Notices } from '../hooks.js';
 import { createCountdown, type StateOptions, type WaitOptions, type Within } from '../limits.js';
 import { outcomeOf, type Session, type StepOutcome } from '../results/outcome.js';
 import { resultOfFailure } from '../results/results.js';
+import { unlessAborted } from '../ledger/reject-on-abort.js';
 import { planStep, type RecordedCalls, type StepPlan } from './plan.js';
 import { answerOf, questionTool, stepOfQuestion } from './question.js';
 import { callsOfRun, findInRun } from '../ledger/read-run.js';
@@ -78,7 +79,10 @@ export function createSteps(ports: StepPorts): Steps {
   const record = async (step: Step, limits: StateOptions, declared: typeof tools): Promise<RequestedStep> => {
     const find = findInRun(client, { runId: step.runId, agentId }, { signal: limits.signal });
     const plan = (about: RecordedCalls['about']): Promise<StepPlan> =>
-      planStep(step, declared, { agentId, given: limits.context, recorded: { find, about } });
+      unlessAborted(
+        limits.signal,
+        planStep(step, declared, { agentId, given: limits.context, recorded: { find, about } }),
+      );
     const first = await plan('invalid');
     try {
       return await requestStep(stepRequests, agentId, step, first, limits);
@@ -129,7 +133,7 @@ export function createSteps(ports: StepPorts): Steps {
     let outcome = answer(await request(stepOfQuestion(call, question), { signal }, declared));
     const either = AbortSignal.any([signal, ended]);
     while (outcome.stopReason === 'awaiting_approval' && !ended.aborted)
-      outcome = (await follow(outcome.state, { signal: either }).catch(unlessAborted(ended))) ?? outcome;
+      outcome = (await follow(outcome.state, { signal: either }).catch(exceptWhenAborted(ended))) ?? outcome;
     for (const { callId } of outcome.pendingApprovals) await requests.cancel(callId, 'its tool has ended');
     for (const { callId } of outcome.clientCalls) await requests.cancel(callId, 'it was approved without an answer');
     signal.throwIfAborted();
@@ -171,7 +175,7 @@ function noResponse(url: string, { timeoutMs = Infinity }: WaitOptions): Counter
 }
 
 /** Handles the error of a wait that this signal has ended. */
-function unlessAborted(signal: AbortSignal): (error: unknown) => undefined {
+function exceptWhenAborted(signal: AbortSignal): (error: unknown) => undefined {
   return (error) => {
     if (!signal.aborted) throw error;
   };
