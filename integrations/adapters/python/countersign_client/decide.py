@@ -1,5 +1,6 @@
 """Code that allows a call, asks people, or denies it."""
 
+import asyncio
 import copy
 import inspect
 from collections.abc import Awaitable, Callable
@@ -18,12 +19,15 @@ async def judged(call: dict[str, Any], decide: Decide | None) -> dict[str, Any]:
         decision: Any = decide(copy.deepcopy(call["arguments"]))
         decision = await decision if inspect.isawaitable(decision) else decision
         why = "returned neither allow, nor ask, nor a denial"
-    except Exception as error:
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
+        if is_given_up(error):
+            raise
         decision, why = None, f"failed ({words_of(error)})"
     match decision:
-        case "allow":
+        # An object that is equal to everything is no decision.
+        case "allow" if isinstance(decision, str):
             return call
-        case "ask":
+        case "ask" if isinstance(decision, str):
             return {**call, "needsApproval": True}
         case {"deny": str(reason)}:
             return {**call, "deny": _text(reason) or "the code of the agent denies it"}
@@ -33,6 +37,11 @@ async def judged(call: dict[str, Any], decide: Decide | None) -> dict[str, Any]:
 async def denial_of(call: dict[str, Any], arguments: dict[str, Any], decide: Decide | None) -> str | None:
     """Returns the reason for which the code denies these arguments of a call, or None."""
     return (await judged({**call, "arguments": arguments}, decide)).get("deny")
+
+
+def is_given_up(error: BaseException) -> bool:
+    """Whether the caller gives up. Otherwise the code that was called raised the error itself."""
+    return isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) is not None and task.cancelling() > 0
 
 
 def words_of(error: BaseException) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from .client import Client, CountersignError
-from .decide import Decide, denial_of, judged, words_of
+from .decide import Decide, denial_of, is_given_up, judged, words_of
 from .digest import action_digest, json_digest, schema_digest
 from .results import Result, result_of
 
@@ -139,18 +139,20 @@ class Gate:
                 return False
             raise
         problem = problem_of_claim(claim, recorded, asked, self.agent_id)
-        if problem is None and (reason := await denial_of(asked, claim["arguments"], decide)) is not None:
-            problem = {"code": "denied-in-code", "message": f"It did not run: {reason}"}
         if problem is not None:
             outcome = {"status": "failed", "error": problem}
         else:
-            outcome = await self._outcome(call_id, attempt, claim["arguments"], execute)
+            outcome = await self._outcome({**asked, **claim, "callId": call_id}, execute, decide)
         await self._report(call_id, {"attempt": attempt, **outcome})
         return True
 
-    async def _outcome(self, call_id: str, attempt: int, arguments: dict[str, Any], execute: Execute) -> Call:
-        renewing = asyncio.create_task(self._renew(call_id, attempt))
+    async def _outcome(self, claimed: Call, execute: Execute, decide: Decide | None) -> Call:
+        arguments = claimed["arguments"]
+        # Also while the code decides: a tool that starts after its lease runs although the ledger says `unknown`.
+        renewing = asyncio.create_task(self._renew(claimed["callId"], claimed["attempt"]))
         try:
+            if (reason := await denial_of(claimed, arguments, decide)) is not None:
+                return {"status": "failed", "error": {"code": "denied-in-code", "message": f"It did not run: {reason}"}}
             if inspect.iscoroutinefunction(execute):
                 output = await execute(arguments)
             else:
@@ -159,8 +161,7 @@ class Gate:
                 output = await output if inspect.isawaitable(output) else output
             return {"status": "succeeded", "output": _recordable(output)}
         except (Exception, SystemExit, asyncio.CancelledError) as error:
-            # The caller gives up; otherwise the tool itself raised it.
-            if isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling():
+            if is_given_up(error):
                 raise
             return {"status": "failed", "error": {"code": "tool-error", "name": type(error).__name__, "message": words_of(error)}}
         finally:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import unittest
+from unittest import mock
 
 import httpx
 from countersign_client import Client, Gate, json_digest, judged, result_of
@@ -80,7 +81,14 @@ class Decides(unittest.IsolatedAsyncioTestCase):
         async def fails(_):
             raise ValueError("offline")
 
-        for broken in [fails, lambda _: True, lambda _: {"deny": 5}, lambda _: None]:
+        async def cancels(_):
+            raise asyncio.CancelledError
+
+        def ends(_):
+            raise SystemExit(1)
+
+        rubbish = [lambda _: True, lambda _: {"deny": 5}, lambda _: None, lambda _: mock.ANY, lambda _: ["allow"]]
+        for broken in [fails, cancels, ends, *rubbish]:
             self.assertTrue((await judged(CALL, broken))["needsApproval"])
         self.assertIn("failed (offline), so a person must agree", (await judged(CALL, fails))["reason"])
         self.assertEqual((await judged(CALL, lambda _: {"deny": " "}))["deny"], "the code of the agent denies it")
@@ -102,6 +110,29 @@ class Decides(unittest.IsolatedAsyncioTestCase):
         edited = call_to("New York", "approved", originalArguments=CALL["arguments"])
         result = await self.gate(edited, cancel=409).call("r", CALL, self.ran, decide=decide)
         self.assertEqual(result.error, {"code": "denied-in-code", "message": "It did not run: no travel to New York"})
+
+    async def test_the_claim_is_renewed_while_the_code_decides(self):
+        gate = self.gate(call_to("Rome", "allowed"))
+        gate._lease_ms = 30
+
+        async def slow(_):
+            while "/claim" in (paths := [path for path, _ in self.sent]) and "/claim/renew" not in paths:
+                await asyncio.sleep(0.001)
+            return "allow"
+
+        call = {**CALL, "arguments": {"city": "Rome"}}
+        result = await asyncio.wait_for(gate.call("r", call, lambda _: "booked", decide=slow), 60)
+        self.assertEqual((result.status, result.output), ("succeeded", "booked"))
+
+    async def test_code_that_never_ends_is_cancelled_with_its_caller(self):
+        gate = self.gate(call_to("Rome", "allowed"))
+
+        def never(_):
+            return asyncio.get_running_loop().create_future()
+
+        with self.assertRaises(TimeoutError):
+            await asyncio.wait_for(gate.call("r", CALL, self.ran, decide=never), 0.01)
+        self.assertEqual(self.sent, [])
 
     async def test_an_allowed_call_runs(self):
         call = {**CALL, "arguments": {"city": "Rome"}}
