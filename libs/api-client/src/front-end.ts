@@ -1,0 +1,76 @@
+import { createApiClient } from './api-client.js';
+import type { ApiClient, ApiClientOptions, ApiSchemas } from './api-client.js';
+
+/** A person of a front end, in one request or in many. */
+export interface FrontEndPerson {
+  /** 1 to 256 characters. It never changes, and never becomes the id of another person. */
+  readonly id: string;
+  /** Groups that the token lists in `people.groups`. Default: none. */
+  readonly groups?: readonly string[] | undefined;
+  /** What the person is called. It is never compared. */
+  readonly name?: string | undefined;
+  /** How sure the front end is of the person, at most the `people.maxAssurance` of the token. Default: `low`. */
+  readonly assurance?: 'low' | 'medium' | undefined;
+}
+
+/** An application that speaks for its own people. */
+export interface FrontEnd {
+  /** Returns a client whose requests are those of this person. Two people never share one. */
+  readonly as: (person: FrontEndPerson) => ApiClient;
+  /** Ends a person who has left: their votes on pending approvals no longer count. */
+  readonly end: (id: string) => ReturnType<typeof endPerson>;
+  /** A client without a person. It reads what the principal of the token requested. */
+  readonly api: ApiClient;
+}
+
+/** The principal of the token, which names its people. */
+type Me = ApiSchemas['Me'];
+
+/**
+ * Creates the front end of a token with the role `front-end`. Keep the token on your server: whoever has it speaks for all its
+ * people.
+ *
+ * @example
+ * const kim = createFrontEnd({ url, token }).as({ id: 'kim', groups: ['support'] });
+ * const { data } = await kim.GET('/v1/approvals', { params: { query: { mine: 'true' } } });
+ */
+export function createFrontEnd(options: ApiClientOptions): FrontEnd {
+  const api = createApiClient(options);
+  return {
+    as: (person) => {
+      const client = createApiClient(options);
+      const headers = headersOf(person);
+      client.use({
+        onRequest: ({ request }) => {
+          for (const [name, value] of headers) request.headers.set(name, value);
+        },
+      });
+      return client;
+    },
+    end: (id) => endPerson(api, id),
+    api,
+  };
+}
+
+async function endPerson(api: ApiClient, id: string) {
+  const { data, error, response } = await api.GET('/v1/me');
+  if (error !== undefined) return { data: undefined, error, response };
+  return api.DELETE('/v1/people/{person}', { params: { path: { person: personOf(data, id) } } });
+}
+
+function personOf({ principal }: Me, id: string): string {
+  return `${principal}#${id}`;
+}
+
+/** @throws URIError for half of a surrogate pair, which no header can have. */
+function headersOf({ id, groups = [], name, assurance }: FrontEndPerson): readonly (readonly [string, string])[] {
+  const optional = [
+    ['countersign-person-name', name && encodeURIComponent(name)],
+    ['countersign-person-assurance', assurance],
+  ] as const;
+  return [
+    ['countersign-person', encodeURIComponent(id)],
+    ['countersign-person-groups', groups.map(encodeURIComponent).join(', ')],
+    ...optional.flatMap(([header, value]) => (value === undefined ? [] : [[header, value] as const])),
+  ];
+}
