@@ -50,7 +50,7 @@ export async function cut(output: Output, named: string | undefined, options: Cu
 interface Place {
   /** The last position before the first damage. */
   readonly position: number;
-  /** Where the log ends. */
+  /** The last position that is known of the log. */
   readonly total: number;
 }
 
@@ -64,7 +64,7 @@ async function checkedPlace(output: Output, folder: string, { at, tenant: wanted
     for await (const { stored, damage, done } of source.events()) {
       if (damage.some(({ check }) => check === 'store')) {
         checkIndex(tenants, wanted, at);
-        return { position, total: source.total };
+        return { position, total: source.known };
       }
       position = done;
       const tenant = stored === undefined ? undefined : tenantOf(stored);

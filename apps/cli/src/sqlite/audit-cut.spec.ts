@@ -106,6 +106,21 @@ it('can give up all of a log whose first event is damaged', async () => {
   await store.close();
 });
 
+it('gives up acknowledged events that are missing at the end, such as those after damage in the write-ahead log', async () => {
+  await record('default', 'default');
+  writeFileSync(join(data, 'events.acknowledged'), `${'5'.padStart(16, '0')} ${'5'.padStart(16, '0')}\n`);
+  expect(await cut('--at', '1')).toMatchObject({
+    code: 5,
+    err: expect.stringContaining('at index 2, not 1') as unknown,
+  });
+  const { code, out } = await cut('--at', '2', '--json');
+  expect({ code, printed: JSON.parse(out) as unknown }).toEqual({ code: 0, printed: { end: 2, from: 5, copy } });
+  await expect(open()).rejects.toThrow(/up to position 5 were acknowledged/);
+  const store = await open(2);
+  expect(await store.readAll(0, 10)).toHaveLength(2);
+  await store.close();
+});
+
 it('does not touch the folder of a running server', async () => {
   await record('default', 'default');
   damage(2);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -105,4 +105,29 @@ it('reads around a damaged page of the database file', async () => {
   expect(report.sound).toBeGreaterThan(1_150);
   expect(report.sound + report.unsound).toBe(1_200);
   expect(damaged.every(({ position }) => Math.abs(position - 601) < 20)).toBe(true);
+});
+
+it('reads what is left of a file whose second half is missing', async () => {
+  await record(400);
+  const file = join(data, 'events.db');
+  truncateSync(file, Math.floor(statSync(file).size / 2) + 123);
+  const { code, report } = await salvaged();
+  expect(code).toBe(1);
+  expect(report.sound).toBeGreaterThan(300);
+  expect(report.sound + report.unsound).toBe(1_200);
+  expect(await run('audit', 'verify', data)).toMatchObject({ code: 1 });
+});
+
+it('names the events that were acknowledged after the end of a sound log', async () => {
+  await record(10);
+  writeFileSync(join(data, 'events.acknowledged'), `${'35'.padStart(16, '0')} ${'35'.padStart(16, '0')}\n`);
+  const { code, report, damaged } = await salvaged();
+  expect([code, report.sound]).toEqual([1, 30]);
+  expect(damaged).toEqual([
+    expect.objectContaining({ why: 'the log ends at position 30, and events up to position 35 were acknowledged' }),
+  ]);
+  expect(await run('audit', 'verify', data, '--json')).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('were acknowledged') as unknown,
+  });
 });

@@ -264,6 +264,10 @@ describe('countersign audit verify of a data folder', () => {
       log.exec('DELETE FROM events WHERE position = 5');
       log.exec('UPDATE head SET position = 4, chain = (SELECT chain FROM events WHERE position = 4) WHERE id = 1');
     });
+    // A forger removes the file that tells the last acknowledged event, too.
+    const acknowledged = { check: 'store', index: 4, detail: expect.stringContaining('were acknowledged') as unknown };
+    expect((await verified(...args)).findings).toMatchObject([acknowledged, { check: 'tree', index: 4 }]);
+    rmSync(join(folder, 'events.acknowledged'));
     expect((await verified(...args)).findings).toMatchObject([{ check: 'tree', index: 4 }]);
   });
 

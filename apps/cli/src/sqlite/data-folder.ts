@@ -5,28 +5,23 @@ import type { Hash } from '@countersign/audit';
 import { hashBytes, readText, tenantOf, tileWidth } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 import { keyChangesMax } from '../audit/key-change-lines.js';
-import { usageError } from '../cli-error.js';
 import type { Damage, LogSource, SourceEvent } from '../audit/log-source.js';
-import { openReadOnly } from './read-only.js';
+import { damageFree, openLog } from './log-head.js';
+import type { Head } from './log-head.js';
+import { acknowledgedIn, openReadOnly } from './read-only.js';
 import { chainAfter, firstChain, leafOf } from './stored-chain.js';
 import { tableDamage } from './log-tables.js';
 import type { LogRow } from './stored-chain.js';
 
 const pageSize = 500;
 
-interface Head {
-  readonly position: number;
-  readonly chain: Uint8Array;
-  /** The first and the last position that have a row. */
-  readonly first: number;
-  readonly last: number;
-}
-
 /** The log of a data folder. */
 export interface DataFolder extends LogSource {
   /** The events after a position. */
   readonly eventsAfter: (position: number) => Iterable<SourceEvent>;
   readonly keyChanges: (tenant: string) => readonly string[];
+  /** The last position that is known: that of the log, or a later one that was acknowledged. */
+  readonly known: number;
   /** The tenants that have events. */
   readonly tenants: () => readonly string[];
 }
@@ -35,8 +30,9 @@ export interface DataFolder extends LogSource {
 export function openDataFolder(folder: string): DataFolder {
   const kept = optional(join(folder, 'checkpoints.db'));
   const tree = optional(join(folder, 'log-tree.db'));
-  const log = openReadOnly(join(folder, 'events.db'));
-  const head = readHead(log, folder);
+  // Before the head: a running server adds to both, and what is acknowledged is in the log.
+  const acknowledged = acknowledgedIn(folder);
+  const { log, head } = openLog(folder, acknowledged);
   const readPage = pageReader(log);
   return {
     tenant: async () => {
@@ -50,6 +46,7 @@ export function openDataFolder(folder: string): DataFolder {
     },
     tenants: () => tenantsOf(log, tree),
     total: head.position,
+    known: Math.max(head.position, head.acknowledged),
     checks: ['store'],
     keptNotes: (tenant) => (kept === undefined ? [] : notesOf(kept, tenant)),
     keyChanges: (tenant) => (kept === undefined ? [] : keyChangesOf(kept, tenant)),
@@ -62,21 +59,6 @@ export function openDataFolder(folder: string): DataFolder {
 
 function optional(file: string): DatabaseSync | undefined {
   return existsSync(file) ? openReadOnly(file) : undefined;
-}
-
-function readHead(log: DatabaseSync, folder: string): Head {
-  try {
-    const row = log.prepare(
-      `SELECT position, chain, (SELECT ifnull(min(position), 1) FROM events) AS first,
-         (SELECT ifnull(max(position), 0) FROM events) AS last FROM head WHERE id = 1`,
-    );
-    const { position, chain, first, last } = (row.get() ?? {}) as Partial<Head>;
-    const isRead = typeof position === 'number' && typeof first === 'number' && typeof last === 'number';
-    if (isRead && chain instanceof Uint8Array) return { position, chain, first, last };
-  } catch (error) {
-    throw usageError(`The log in ${folder} cannot be read: ${messageOf(error)}.`, 'Name a data folder or an export.');
-  }
-  throw usageError(`The log in ${folder} has no head, so its end is not known.`, 'Name a data folder or an export.');
 }
 
 type ReadPage = (after: number, to: number) => readonly LogRow[];
@@ -161,14 +143,6 @@ function* readSound(readPage: ReadPage, after: number, to: number): Iterable<Log
   yield { unreadable: to, why: `position ${String(to)} cannot be read: ${page}` };
 }
 
-function damageFree<T>(read: () => T): T | string {
-  try {
-    return read();
-  } catch (error) {
-    return `the database is damaged: ${messageOf(error)}`;
-  }
-}
-
 /** The faults in a row: it is not what was recorded, or not in its place. */
 function rowDamage(row: LogRow, chain: Uint8Array | undefined): readonly Damage[] {
   const [leaf, storedChain] = [row[8], row[9]];
@@ -187,13 +161,22 @@ function rowDamage(row: LogRow, chain: Uint8Array | undefined): readonly Damage[
 const ambiguous: Damage = { check: 'read', detail: 'its text has a member twice, or a number of too many digits' };
 
 /** Attack: an event is put before the first position or after the head, where only its stream leads to it. */
-function endDamage({ position, chain, first, last }: Head, reached: Uint8Array | undefined): readonly Damage[] {
+function endDamage(
+  { position, acknowledged, chain, first, last }: Head,
+  reached: Uint8Array | undefined,
+): readonly Damage[] {
   const damage = [
     ...(first < 1 ? [`there are events before the first position, from position ${String(first)} on`] : []),
     ...(last > position ? [`there are events after the head of the log, up to position ${String(last)}`] : []),
     ...(reached === undefined || Buffer.compare(chain, reached) === 0
       ? []
       : ['the last event is not the one that the head of the log names']),
+    // Attack: the write-ahead log is removed or damaged, so that the log is a sound one that ended earlier.
+    ...(acknowledged <= position
+      ? []
+      : [
+          `the log ends at position ${String(position)}, and events up to position ${String(acknowledged)} were acknowledged`,
+        ]),
   ];
   return damage.map(broken);
 }
@@ -268,8 +251,4 @@ function leavesOf(tree: DatabaseSync, tenant: string): (index: number) => Hash |
     const at = (index % tileWidth) * hashBytes;
     return at + hashBytes <= hashes.length ? hashes.subarray(at, at + hashBytes) : undefined;
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
