@@ -1,13 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, copyFileSync, cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { hash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
+import { makeAuthority, serveAuthority } from '@countersign/timestamps/testing';
 import { runOnNodes } from './cli/nodes.js';
 import { runCli } from './cli/run-cli.js';
-import { cleanUpAfterEach } from './harness/cleanup.js';
+import { cleanUpAfterEach, onCleanup } from './harness/cleanup.js';
 import { install } from './harness/standalone.js';
 import type { Installation } from './harness/standalone.js';
+import { eventually } from './harness/wait.js';
 import { respond } from './traffic/approval-scenes.js';
 import { execute, requestOne } from './traffic/scene.js';
 
@@ -155,8 +158,36 @@ async function askTheTable(auditor: Installation, callId: string): Promise<void>
   expect(commands.length).toBeGreaterThan(14);
 }
 
+/** A server whose checkpoints an authority stamps; the auditor has the root of it. */
+async function installStamped(): Promise<Installation> {
+  const authority = makeAuthority();
+  onCleanup(authority.remove);
+  const served = await serveAuthority(authority);
+  onCleanup(served.close);
+  const installed = await install({ COUNTERSIGN_TSA_URL: served.url, COUNTERSIGN_TSA_PRIVATE: 'true' });
+  copyFileSync(authority.rootFile, join(installed.folder, 'roots.pem'));
+  const { http, tokens } = installed;
+  const read = { method: 'GET', path: '/v1/log/checkpoint/timestamp', token: tokens.me } as const;
+  await eventually('a time stamp', async () => ((await http.send(read)).status === 200 ? true : undefined), 200);
+  return installed;
+}
+
+/** Types the commands about time stamps. */
+async function stamp(auditor: Installation): Promise<void> {
+  const [write = '', ...verify] = commandsOf('Time stamps');
+  expect(await type(auditor, write)).toMatchObject({ code: 0, err: '' });
+  const [, openssl = ''] = /^openssl (ts .*)$/m.exec(guide) ?? [];
+  execFileSync('openssl', openssl.split(' '), { cwd: auditor.folder, stdio: 'pipe' });
+  for (const command of verify) {
+    expect(await type(auditor, command)).toMatchObject({
+      ...{ code: 0, out: expect.stringMatching(/the first \d+ events existed before/) },
+    });
+  }
+  expect(verify).toHaveLength(2);
+}
+
 test('the commands of the audit guide prove a log, and are not deceived by the script of a forger', async () => {
-  const installed = await install();
+  const installed = await installStamped();
   const { stage, server } = installed;
   const [approved, denied] = [
     await requestOne(stage, { needsApproval: true }),
@@ -195,6 +226,7 @@ test('the commands of the audit guide prove a log, and are not deceived by the s
   const [, overNetwork = ''] = /`(countersign audit export http[^`]+)`/.exec(guide) ?? [];
   expect(await type(auditor, overNetwork.replace('november', 'network'))).toMatchObject({ code: 0, err: '' });
   expect(await type(installed, (verify[2] ?? '').replace('november', 'network'))).toMatchObject({ code: 0 });
+  await stamp(auditor);
   await askTheLog(auditor, approved.callId);
   await askTheTable(auditor, approved.callId);
 

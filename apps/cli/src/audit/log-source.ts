@@ -1,5 +1,6 @@
 import type { CheckName, Entry, Finding, Hash, Place } from '@countersign/audit';
 import type { LogEventView, StoredEvent } from '@countersign/contracts';
+import type { KeptStamp } from './timestamps.js';
 
 /** A fault in the bytes of an event, or in its place. */
 export type Damage = Pick<Finding, 'check' | 'detail'> & Partial<Pick<Place, 'index'>>;
@@ -32,6 +33,8 @@ export interface LogSource {
   readonly keptNotes: (tenant: string) => readonly string[];
   /** The changes of the log key that are kept with the log, each as a line of JSON. Absent: the source cannot have any. */
   readonly keyChanges?: (tenant: string) => readonly string[];
+  /** The time stamps that are kept with the log, in the order of epochs and sizes. Absent: the source cannot have any. */
+  readonly timestamps?: (tenant: string) => readonly KeptStamp[];
   /** The leaves of the tree that is kept with the log; undefined where there is none. */
   readonly leaves: (tenant: string) => ((index: number) => Hash | undefined) | undefined;
   /** True if its tree covers every event, so that all count as events of one tenant. Absent: false. */

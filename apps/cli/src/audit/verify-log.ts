@@ -11,6 +11,8 @@ import { boundedChanges, unverifiedChange } from './key-change-lines.js';
 import type { LogSource, SourceEvent } from './log-source.js';
 import { createProgress } from './progress.js';
 import type { Progress } from './progress.js';
+import { compareStamps } from './timestamps.js';
+import type { JudgeStamp, KeptStamp } from './timestamps.js';
 import { ofTenant, readKeys, readPolicy, readSince } from './trust.js';
 import { createVerifyReport } from './verify-report.js';
 
@@ -26,6 +28,10 @@ export interface VerifyOptions {
   readonly from?: string;
   readonly to?: string;
   readonly all?: boolean;
+  /** A PEM file with the roots of the authorities whose time stamps are trusted. */
+  readonly tsaCa?: string;
+  /** A log without such a time stamp is a finding. */
+  readonly requireTimestamp?: boolean;
 }
 
 /** Where the result of a verification goes. */
@@ -39,11 +45,13 @@ export interface VerifyRun {
   readonly options: VerifyOptions;
   readonly streams: KnownStreams;
   readonly ids: KnownIds;
+  /** Absent: the source has no time stamps. */
+  readonly judge?: JudgeStamp;
   readonly openSource: () => LogSource | Promise<LogSource>;
 }
 
 /** Checks a log against what the auditor kept, and its events against the rules. @throws CliError when it cannot be read */
-export async function verifyLog({ output, options, streams, ids, openSource }: VerifyRun): Promise<ExitCode> {
+export async function verifyLog({ output, options, streams, ids, judge, openSource }: VerifyRun): Promise<ExitCode> {
   const [keys, policy] = [readKeys(options.vkey), readPolicy(options.policy)];
   checkPeriod(options);
   const kept = readSince(options.since);
@@ -55,8 +63,10 @@ export async function verifyLog({ output, options, streams, ids, openSource }: V
     const since = ofTenant(kept, tenant);
     const signed = keptAnchors(source, tenant);
     const leaves = source.leaves(tenant);
+    const stamps = stampsOf(source, tenant);
     const verification = createVerification({
       ...{ keys, policy, changes: signed.changes, since, kept: signed.anchors },
+      sizes: stamps.map(({ size }) => size),
       ...{ storedLeaf: leaves, streams, ids, onFinding: report.onFinding },
       isJudged: (recordedAt) => isBetween(recordedAt, options),
     });
@@ -64,21 +74,29 @@ export async function verifyLog({ output, options, streams, ids, openSource }: V
     const run = { output, source, verification, streams, tenant, mayHaveOthers: options.tenant !== undefined };
     if (!(await readAll(run, progress))) return exitCodes.interrupted;
     progress.clear();
+    const { epoch } = signed;
+    const { requireTimestamp: isRequired } = options;
+    const stamped = compareStamps({ stamps, tenant, epoch, verification, judge, isRequired });
     const end = verification.end();
     const anchors = since.length + signed.anchors.length;
-    const unproven = [...end.unproven, ...(source.unproven?.() ?? [])];
-    report.end({ ...end, unproven, tenant }, [
+    const unproven = [...end.unproven, ...stamped.unproven, ...(source.unproven?.() ?? [])];
+    const checks: readonly CheckName[] = [
       ...(['read', 'order', 'legal', 'digest', 'policy'] as const),
       ...source.checks,
       ...optionally('signature', (keys.length > 0 || policy !== undefined) && anchors > 0),
       ...optionally('tree', signed.anchors.length > 0 || leaves !== undefined),
       ...optionally('since', since.length > 0),
-    ]);
+    ];
+    report.end({ ...end, unproven, tenant }, checks, '', stamped.proven);
     return end.exit;
   } finally {
     progress.clear();
     source.close();
   }
+}
+
+function stampsOf({ timestamps }: LogSource, tenant: string): readonly KeptStamp[] {
+  return timestamps === undefined ? [] : timestamps(tenant);
 }
 
 /** Attack: a period that has no time in it, so that no event is judged by itself. */
@@ -100,7 +118,7 @@ function keptAnchors(source: LogSource, tenant: string) {
     ...(anchors.length < notes.length ? ['a checkpoint that is kept with the log cannot be read'] : []),
     ...(changes.length < lines.length ? [unverifiedChange] : []),
   ];
-  return { anchors, unreadable, changes };
+  return { anchors, unreadable, changes, epoch: anchors[0]?.epoch };
 }
 
 /** Attack: the checkpoint of another log after the honest one, which a person reads. */

@@ -2,6 +2,7 @@ import type { CheckName, Finding, VerificationEnd } from '@countersign/audit';
 import { printable } from '@countersign/text';
 import type { Output } from '../invocation.js';
 import type { Line } from '../view/line.js';
+import type { StampedEvents } from './timestamps.js';
 
 /** The checks of a verification and its findings. */
 export interface VerifyReport {
@@ -11,6 +12,7 @@ export interface VerifyReport {
     end: VerificationEnd & { readonly tenant: string },
     checks: readonly CheckName[],
     about?: string,
+    stamped?: readonly StampedEvents[],
   ) => void;
 }
 
@@ -31,12 +33,17 @@ export function createVerifyReport(output: Pick<Output, 'print' | 'printJson'>, 
       const known = first.get(check);
       if (known === undefined || finding.index < known.index) first.set(check, finding);
     },
-    end: (end, checks, about = '') => {
+    end: (end, checks, about = '', stamped = []) => {
       const findings = [...first.values()].sort((one, other) => one.index - other.index);
       output.print(...headline(end, counts, about));
       if (!all) findings.forEach(print);
       for (const check of checks) {
         if (!first.has(check)) output.printJson({ check, ok: true, ...nowhere, detail: okWords[check] });
+      }
+      for (const one of all ? stamped : stamped.slice(-1)) {
+        const detail = stampWords(one, all ? 0 : stamped.length - 1);
+        output.printJson({ check: 'time', ok: true, ...nowhere, detail });
+        output.print({ text: `  ${printable(detail)}` });
       }
       output.print(...end.unproven.map((text): Line => ({ text: `  not proven: ${printable(text)}` })));
       output.printJson({ summary: summaryOf(end) });
@@ -57,8 +64,15 @@ const okWords: Readonly<Record<CheckName, string>> = {
   policy: 'the versions of policies are the hashes of their content',
   signature: 'the checkpoints are signed by a key that you trust',
   tree: 'the tree of the log is the one of its newest checkpoint',
+  time: 'the time stamps are of checkpoints of this log',
   since: 'the log still has every event of the checkpoint that was kept',
 };
+
+/** @param others how many more time stamps count, which are not shown. */
+function stampWords({ size, time, signer }: StampedEvents, others: number): string {
+  const more = others === 0 ? '' : `; ${String(others)} more before it (--all)`;
+  return `the first ${String(size)} events existed before ${time}, says ${signer}${more}`;
+}
 
 function summaryOf(end: VerificationEnd & { readonly tenant: string }) {
   const { exit, tenant, origin, epoch, size, root, unproven, continued } = end;

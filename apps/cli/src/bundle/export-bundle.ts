@@ -18,6 +18,8 @@ import { startTables } from './tables.js';
 import type { Tables } from './tables.js';
 import { createTiles, writeTiles } from './tile-files.js';
 import type { TileFiles } from './tile-files.js';
+import { writeTimestamps } from './timestamp-files.js';
+import type { ExportedStamp } from './timestamp-files.js';
 
 /** The parts of an export, for a line that shows how far it is. */
 export type ExportPart = 'events' | 'table rows' | 'files';
@@ -32,6 +34,8 @@ export interface ExportPorts {
   readonly eventsAfter: (position: number) => AsyncIterable<SourceEvent> | Iterable<SourceEvent>;
   /** The newest checkpoint among those of the plan, and its text. */
   readonly newest: (notes: readonly string[]) => readonly { readonly anchor: Anchor; readonly note: string }[];
+  /** The time stamps of the tenant's checkpoints, in their order. Absent: there are none. */
+  readonly timestamps?: (tenant: string) => AsyncIterable<ExportedStamp> | Iterable<ExportedStamp>;
   /** The texts that come with a bundle, by their names. */
   readonly documents: (manifest: Omit<Manifest, 'files'>) => Readonly<Record<string, string>>;
   readonly onProgress: (part: ExportPart, done: number, total: number) => void;
@@ -59,6 +63,7 @@ export async function exportBundle(ports: ExportPorts): Promise<Manifest | undef
       onProgress('table rows', rows, tiles.size());
     });
     const facts = factsOf(ports, state.plan, tiles, counts);
+    await addTimestamps(ports, state.plan, facts);
     for (const [name, text] of Object.entries(ports.documents(facts))) writeFileSync(join(folder, name), text);
     return await finishBundle({ folder, facts, made, interrupted, onFile: (at, of) => onProgress('files', at, of) });
   } finally {
@@ -88,6 +93,15 @@ function begun(folder: string, plan: BundlePlan): ExportState {
   const state = { plan, position: 0, tree: { size: 0, range: [], open: [] }, counts, lengths: {} };
   saveProgress(folder, state);
   return state;
+}
+
+async function addTimestamps(
+  { folder, timestamps }: ExportPorts,
+  { tenant, lastStamp }: BundlePlan,
+  { epoch, range }: Omit<Manifest, 'files'>,
+): Promise<void> {
+  if (timestamps === undefined || lastStamp === undefined || epoch === null) return;
+  await writeTimestamps(folder, timestamps(tenant), { epoch, size: range.size, last: lastStamp });
 }
 
 /** Returns false when the person interrupts it. @throws what made the tables fail */

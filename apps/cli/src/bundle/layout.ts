@@ -45,6 +45,12 @@ export function checkpointFile(epoch: number): string {
 /** The file with the changes of the log key, beside the checkpoint of tiles. It exists only where the key was replaced. */
 export const keyChangesFile = 'key-changes';
 
+/** The files with the time stamp of a checkpoint, and with the text that is stamped. */
+export function timestampFiles(epoch: number, size: number): { readonly reply: string; readonly text: string } {
+  const path = `timestamps/${String(epoch)}/${String(size)}`;
+  return { reply: `${path}.tsr`, text: `${path}.txt` };
+}
+
 /** The folder that is a log of C2SP's tlog-tiles. */
 export function tilesFile(path: string): string {
   return `tiles/${path}`;

@@ -2,6 +2,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, r
 import { join } from 'node:path';
 import type { BundleCounts } from './bundle-events.js';
 import type { TreeState } from './tile-files.js';
+import type { LastStamp } from './timestamp-files.js';
 
 /** What a bundle will hold, chosen at its begin: a run that continues makes the same bundle. */
 export interface BundlePlan {
@@ -15,6 +16,8 @@ export interface BundlePlan {
   readonly notes: readonly string[];
   /** The changes of the log key, each as a line of JSON. Absent: there is none. */
   readonly keyChanges?: readonly string[];
+  /** The newest time stamp. Absent: there is none. */
+  readonly lastStamp?: LastStamp | undefined;
 }
 
 /** How far an export is. */

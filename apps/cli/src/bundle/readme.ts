@@ -33,12 +33,17 @@ the log is proven, 3 when nothing from outside vouches for it, 1 when something 
 | \`views/<month>.csv\`, \`.parquet\` | the views as a table; \`columns.csv\` explains each column |
 | \`policies/<digest>.json\` | the built-in policy and each policy that was in force; its name is its SHA-256 |
 | \`checkpoints/<epoch>.txt\` | the newest signed checkpoint of each epoch |
+| \`timestamps/<epoch>/<size>.tsr\`, \`.txt\` | the time stamp of RFC 3161 of a checkpoint, where there are any, and the text that is stamped |
 | \`tiles/\` | the tree, a log of C2SP's tlog-tiles, for programs of others |
 
 \`entry\` is what the tree commits to. Its \`body\` is the SHA-256 of the \`body\` of the line, in the form of RFC 8785. By hand:
 
     sed -n 1p events/000000000000.ndjson | jq -jcS .body | sha256sum
     sed -n 1p events/000000000000.ndjson | jq -r .entry.body
+
+A time stamp is checked against the root of an authority that you trust, for example with OpenSSL:
+
+    openssl ts -verify -in timestamps/1/250.tsr -data timestamps/1/250.txt -CAfile roots.pem
 
 Values that were sealed stay sealed. An event that was recorded with secret values in clear ${
     values === 'clear'

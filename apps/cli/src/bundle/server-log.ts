@@ -7,12 +7,15 @@ import { textLines } from '../audit/tile-reader.js';
 import { usageError } from '../cli-error.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
 import type { BundlePlan } from './progress-file.js';
+import { allStampsOfServer, stampsOfServer } from './server-stamps.js';
+import type { ExportedStamp } from './timestamp-files.js';
 
 /** The log of a server, as an auditor reads it in its stored form. */
 export interface ServerLog {
   readonly plan: BundlePlan;
   /** The events after a position. An export can be continued after an event that is the last of its page. */
   readonly eventsAfter: (position: number) => AsyncIterable<SourceEvent>;
+  readonly timestamps: () => AsyncIterable<ExportedStamp>;
 }
 
 /**
@@ -47,10 +50,13 @@ export async function readServerLog(
   const changed = await client.look('/v1/log/key-changes');
   const keyChanges = changed.status === 200 ? textLines(Buffer.from(changed.text)) : [];
   const size = notes.flatMap((note) => readAnchors(note) ?? [])[0]?.size ?? null;
+  const [last] = await stampsOfServer(client, { order: 'newest', limit: '1' });
+  const lastStamp = last && { epoch: last.epoch, size: last.size };
   const { position: head } = await readPage(client, signal, new URLSearchParams({ limit: '1' }));
   return {
-    plan: { tenant, values, size, head, notes, keyChanges },
+    plan: { tenant, values, size, head, notes, keyChanges, lastStamp },
     eventsAfter: (position) => eventsAfter(client, signal, position),
+    timestamps: () => allStampsOfServer(client),
   };
 }
 

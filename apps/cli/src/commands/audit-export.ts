@@ -11,6 +11,7 @@ import type { ExportPart, ExportPorts } from '../bundle/export-bundle.js';
 import type { Manifest } from '../bundle/layout.js';
 import type { BundlePlan } from '../bundle/progress-file.js';
 import { readServerLog } from '../bundle/server-log.js';
+import type { ExportedStamp } from '../bundle/timestamp-files.js';
 import { zipFolder } from '../bundle/zip-folder.js';
 import { usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
@@ -62,13 +63,13 @@ export async function exportLog(
 }
 
 /** The log that is exported. */
-interface ExportSource extends Pick<ExportPorts, 'plan' | 'eventsAfter'> {
+interface ExportSource extends Pick<ExportPorts, 'plan' | 'eventsAfter' | 'timestamps'> {
   readonly close: () => void;
 }
 
 async function openServer({ client, terminal }: Invocation, options: ExportOptions): Promise<ExportSource> {
-  const { plan, eventsAfter } = await readServerLog(client, terminal.interrupted, options);
-  return { plan: () => plan, eventsAfter, close: () => undefined };
+  const { plan, eventsAfter, timestamps } = await readServerLog(client, terminal.interrupted, options);
+  return { plan: () => plan, eventsAfter, timestamps, close: () => undefined };
 }
 
 function openLog(folder: string, options: ExportOptions, output: Output): ExportSource {
@@ -79,7 +80,20 @@ function openLog(folder: string, options: ExportOptions, output: Output): Export
     );
   }
   const data = openDataFolder(folder);
-  return { plan: () => planOf(data, options, output), eventsAfter: data.eventsAfter, close: data.close };
+  return {
+    plan: () => planOf(data, options, output),
+    eventsAfter: data.eventsAfter,
+    timestamps: (tenant) => stampsOf(data, tenant),
+    close: data.close,
+  };
+}
+
+/** Those that can be read. */
+function* stampsOf(data: DataFolder, tenant: string): Iterable<ExportedStamp> {
+  for (const { epoch, size, read } of data.timestamps(tenant)) {
+    const stamp = read();
+    if (stamp !== undefined) yield { epoch, size, ...stamp };
+  }
 }
 
 interface Export {
@@ -95,6 +109,7 @@ function portsOf({ source, folder, verifier, output, progress }: Export): Export
     folder,
     plan: source.plan,
     eventsAfter: source.eventsAfter,
+    ...(source.timestamps && { timestamps: source.timestamps }),
     newest: anchorsIn,
     documents: (manifest) => documentsOf(manifest, verifier),
     onProgress: progress.show,
@@ -105,6 +120,7 @@ function portsOf({ source, folder, verifier, output, progress }: Export): Export
 function planOf(source: DataFolder, { tenant: named, values, pending }: ExportOptions, output: Output): BundlePlan {
   const tenant = tenantOf(source.tenants(), named);
   const kept = anchorsIn(source.keptNotes(tenant)).filter(({ anchor }) => isOfTenant(anchor, tenant));
+  const last = source.timestamps(tenant).at(-1);
   const notes = pending === true ? newestOfEach(kept) : newestOfEach(withoutPending(kept, output));
   return {
     tenant,
@@ -113,6 +129,7 @@ function planOf(source: DataFolder, { tenant: named, values, pending }: ExportOp
     head: source.total,
     notes: notes.map(({ note }) => note),
     keyChanges: source.keyChanges(tenant),
+    ...(last && { lastStamp: { epoch: last.epoch, size: last.size } }),
   };
 }
 

@@ -6,6 +6,7 @@ import { addAuditLog } from './audit-log-options.js';
 import { addAuditReport } from './audit-report-options.js';
 import { addAuditProve } from './audit-prove-options.js';
 import { addAuditSalvage } from './audit-salvage-options.js';
+import { addAuditTimestamp } from './audit-timestamp-options.js';
 import { addAuditVerify } from './audit-verify-options.js';
 import type { CheckpointOptions, ContinueOptions, KeysOptions } from './audit.js';
 
@@ -37,6 +38,7 @@ Examples:
     .action(async (options: CheckpointOptions, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./audit.js')).checkpoint(invocation, options)),
     );
+  addAuditTimestamp(audit, runner);
   audit
     .command('keys')
     .description('print the public keys that verify the checkpoints, the present one first')

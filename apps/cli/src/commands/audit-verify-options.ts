@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Runner } from '../runner.js';
+import { usageError } from '../cli-error.js';
 import { time } from '../time-option.js';
 import type { VerifyOptions } from '../audit/verify-log.js';
 
@@ -15,6 +16,8 @@ export function addAuditVerify(audit: Command, runner: Runner): void {
     .option('--vkey <file>', 'the keys that you trust, one a line, as `countersign audit keys --all` printed them')
     .option('--policy <file>', 'witnesses that must have cosigned: a tlog-policy with `log` lines')
     .option('--since <checkpoint>', 'the checkpoints that you kept: a file, or the text')
+    .option('--tsa-ca <file>', 'roots of the time stamping authorities that you trust, as PEM')
+    .option('--require-timestamp', 'a log without a time stamp of them is a finding')
     .option('--tenant <tenant>', 'whose log; needed where the source has several')
     .option('--from <time>', 'judge the events recorded from then on; the tree is compared whole', time)
     .option('--to <time>', 'judge the events recorded before then', time)
@@ -38,6 +41,7 @@ Examples:
   countersign audit verify /backup/data --vkey keys.txt --json --all
   countersign audit verify https://ledger.example.com/v1/log --vkey keys.txt
   countersign audit verify "$STORE_URL" --vkey keys.txt --since checkpoints.txt
+  countersign audit verify november --vkey keys.txt --tsa-ca roots.pem
   countersign audit verify proof.json --policy policy.txt`,
     )
     .action(async (source: string | undefined, options: VerifyOptions, command: Command) =>
@@ -47,9 +51,17 @@ Examples:
         if (source !== undefined && isStoreUrl(source)) {
           return (await import('./audit-verify-store.js')).verifyStore(output, source, given);
         }
-        return (await import('./audit-verify.js')).verify(output, source, given);
+        const { createStampJudge } = await import('../audit/judge-timestamps.js');
+        const judge = createStampJudge(stampRootsOf(given));
+        return (await import('./audit-verify.js')).verify(output, source, given, { judge });
       }),
     );
+}
+
+/** @throws CliError where a time stamp is demanded, and nobody's would be trusted */
+function stampRootsOf({ tsaCa, requireTimestamp }: VerifyOptions): string | undefined {
+  if (tsaCa !== undefined || requireTimestamp !== true) return tsaCa;
+  throw usageError('--require-timestamp needs --tsa-ca.', 'Name the roots of the authorities that you trust.');
 }
 
 /** Returns whether a source is the address of an event store. */

@@ -4,10 +4,12 @@ import { verifyLog } from '../audit/verify-log.js';
 import type { VerifyOptions, VerifyOutput } from '../audit/verify-log.js';
 import { CliError, usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
+import { refuseStamps } from '../audit/refuse-stamps.js';
 import { createSpilledStreams } from '../sqlite/spilled-streams.js';
 
 /** `countersign audit verify` of an event store. It is no part of `verify.mjs`, which has no client of a server. */
 export async function verifyStore(output: VerifyOutput, url: string, options: VerifyOptions): Promise<ExitCode> {
+  refuseStamps(options);
   const [streams, ids] = [createSpilledStreams(), createSpilledIds()];
   try {
     return await verifyLog({ output, options, streams, ids, openSource: () => openStoreLog(url) });

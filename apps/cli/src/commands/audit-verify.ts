@@ -10,6 +10,8 @@ import { openTileFolder, openTileUrl } from '../audit/tile-reader.js';
 import { verifyLog } from '../audit/verify-log.js';
 import type { VerifyOptions, VerifyOutput } from '../audit/verify-log.js';
 import { readProofFile, verifyProof } from '../audit/verify-proof.js';
+import { refuseStamps } from '../audit/refuse-stamps.js';
+import type { JudgeStamp } from '../audit/timestamps.js';
 import { isTileUrl, verifyTiles } from '../audit/verify-tiles.js';
 import { CliError, usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
@@ -17,17 +19,23 @@ import { openDataFolder } from '../sqlite/data-folder.js';
 import { createSpilledStreams } from '../sqlite/spilled-streams.js';
 import type { SpilledStreams } from '../sqlite/spilled-streams.js';
 
+/** What differs between the command and the verifier that is one file. */
+export interface VerifyParts {
+  readonly judge: JudgeStamp;
+  readonly streams?: SpilledStreams;
+}
+
 /** `countersign audit verify`: checks a log against what the auditor kept, and its events against the rules. */
 export async function verify(
   output: VerifyOutput,
   named: string | undefined,
   options: VerifyOptions,
-  streams: SpilledStreams = createSpilledStreams(),
+  { judge, streams = createSpilledStreams() }: VerifyParts,
 ): Promise<ExitCode> {
   const path = named ?? output.terminal.env['COUNTERSIGN_DATA'] ?? './data';
   const ids = createSpilledIds();
   try {
-    return await verifySource({ output, path, options, streams, ids });
+    return await verifySource({ output, path, options, streams, ids, judge });
   } catch (error) {
     // 1 means a finding: what cannot be read is none.
     throw error instanceof CliError ? error : usageError(`${path} cannot be verified: ${messageOf(error)}.`);
@@ -43,17 +51,20 @@ interface Source {
   readonly options: VerifyOptions;
   readonly streams: SpilledStreams;
   readonly ids: SpilledIds;
+  readonly judge: JudgeStamp;
 }
 
 async function verifySource({ path, ...run }: Source): Promise<ExitCode> {
   const { output, options } = run;
   if (isTileUrl(path)) {
+    refuseStamps(options);
     const token = options.token ?? output.terminal.env['COUNTERSIGN_TOKEN'];
     const reader = openTileUrl(path, token, output.terminal.interrupted);
     return verifyTiles({ ...run, reader });
   }
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   const proof = isFile ? readProofFile(path) : undefined;
+  if (proof !== undefined || isTileFolder(path)) refuseStamps(options);
   if (proof !== undefined) return verifyProof(output, proof, options);
   if (isTileFolder(path)) return verifyTiles({ ...run, reader: openTileFolder(path) });
   return verifyLog({ ...run, openSource: () => openSource(path) });

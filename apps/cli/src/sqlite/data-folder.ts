@@ -9,6 +9,7 @@ import type { Damage, LogSource, SourceEvent } from '../audit/log-source.js';
 import { damageFree, openLog } from './log-head.js';
 import type { Head } from './log-head.js';
 import { acknowledgedIn, openReadOnly } from './read-only.js';
+import type { KeptStamp, ReadStamp } from '../audit/timestamps.js';
 import { chainAfter, firstChain, leafOf } from './stored-chain.js';
 import { tableDamage } from './log-tables.js';
 import type { LogRow } from './stored-chain.js';
@@ -22,6 +23,7 @@ export interface DataFolder extends LogSource {
   readonly keyChanges: (tenant: string) => readonly string[];
   /** The last position that is known: that of the log, or a later one that was acknowledged. */
   readonly known: number;
+  readonly timestamps: (tenant: string) => readonly KeptStamp[];
   /** The tenants that have events. */
   readonly tenants: () => readonly string[];
 }
@@ -50,6 +52,7 @@ export function openDataFolder(folder: string): DataFolder {
     checks: ['store'],
     keptNotes: (tenant) => (kept === undefined ? [] : notesOf(kept, tenant)),
     keyChanges: (tenant) => (kept === undefined ? [] : keyChangesOf(kept, tenant)),
+    timestamps: (tenant) => (kept === undefined ? [] : stampsOf(kept, tenant)),
     leaves: (tenant) => (tree === undefined ? undefined : leavesOf(tree, tenant)),
     close: () => {
       for (const database of [log, kept, tree]) database?.close();
@@ -237,6 +240,20 @@ function keyChangesOf(kept: DatabaseSync, tenant: string): readonly string[] {
   const sql = 'SELECT proof FROM key_changes WHERE tenant = ? ORDER BY epoch, size LIMIT ?';
   const changes = kept.prepare(sql).all(tenant, keyChangesMax + 1);
   return changes.map(({ proof }) => String(proof));
+}
+
+function stampsOf(kept: DatabaseSync, tenant: string): readonly KeptStamp[] {
+  if (!hasTable(kept, 'timestamps')) return [];
+  const one = kept.prepare('SELECT text, reply FROM timestamps WHERE tenant = ? AND epoch = ? AND size = ?');
+  const all = kept.prepare('SELECT epoch, size FROM timestamps WHERE tenant = ? ORDER BY epoch, size').all(tenant);
+  return all.map((row) => {
+    const [epoch, size] = [Number(row['epoch']), Number(row['size'])];
+    const read = (): ReadStamp | undefined => {
+      const { text, reply } = one.get(tenant, epoch, size) ?? {};
+      return typeof text === 'string' && reply instanceof Uint8Array ? { text, reply } : undefined;
+    };
+    return { epoch, size, read };
+  });
 }
 
 function leavesOf(tree: DatabaseSync, tenant: string): (index: number) => Hash | undefined {

@@ -9,6 +9,7 @@ import { createSpilledStreams } from '../sqlite/spilled-streams.js';
 import type { SpilledStreams } from '../sqlite/spilled-streams.js';
 import { sealed } from '../text/printable.js';
 import { timeOf } from '../time-of.js';
+import { compareImprint } from './compare-imprint.js';
 
 const usage = `Usage: node verify.mjs [options] <source>
 
@@ -25,6 +26,8 @@ source              a bundle, an export, tiles, a proof, or a data folder (this
 --from, --to <time> judge the events recorded between them
 --all               name every finding; without it the first one of each check
 --json              one object a line, the last one is { summary }
+
+Of time stamps it compares the hash alone: openssl ts -verify checks the rest.
 
 Exit codes: 0 proven, 1 a finding, 2 it cannot be read, 3 nothing from outside
 vouches for it.`;
@@ -43,7 +46,10 @@ async function main(): Promise<ExitCode> {
   }
   const [source] = positionals;
   if (source === undefined || positionals.length > 1) throw usageError('Name one source.', usage);
-  return verify(createOutput(values.json === true), source, verifyOptions(values), createStreams());
+  return verify(createOutput(values.json === true), source, verifyOptions(values), {
+    judge: compareImprint,
+    streams: createStreams(),
+  });
 }
 
 function verifyOptions({ from, to, ...others }: Readonly<Record<string, unknown>>): VerifyOptions {

@@ -2,10 +2,22 @@ import type { Illegal } from '../legality/judged-event.js';
 
 /**
  * What is checked. `read`: each event is well-formed; `store`: the bytes are those that the store recorded; `body`: the
- * content is the one of its entry; `files`: the other files of a bundle agree with its events.
+ * content is the one of its entry; `files`: the other files of a bundle agree with its events; `time`: the time
+ * stamps are of its checkpoints.
  */
 export type CheckName =
-  'read' | 'store' | 'body' | 'files' | 'order' | 'legal' | 'digest' | 'policy' | 'signature' | 'tree' | 'since';
+  | 'read'
+  | 'store'
+  | 'body'
+  | 'files'
+  | 'order'
+  | 'legal'
+  | 'digest'
+  | 'policy'
+  | 'signature'
+  | 'tree'
+  | 'since'
+  | 'time';
 
 /** Something that is wrong with a log. */
 export interface Finding {

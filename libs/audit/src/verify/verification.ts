@@ -28,6 +28,8 @@ export interface VerificationOptions extends Trust {
   readonly kept?: readonly Anchor[];
   /** The leaves of the tree that is kept with the log, as far as there are any. */
   readonly storedLeaf?: ((index: number) => Hash | undefined) | undefined;
+  /** Other sizes at which the root of the tree is wanted. */
+  readonly sizes?: readonly number[];
   readonly streams: KnownStreams;
   /** Absent: the ids are kept in memory. */
   readonly ids?: KnownIds;
@@ -68,6 +70,8 @@ export interface Verification {
   readonly commit: (entry: Entry) => void;
   /** Reports damage that the source of the events found, at the next event. */
   readonly note: (finding: Pick<Finding, 'check' | 'detail'> & Partial<Place>) => void;
+  /** The root at a size that was wanted; undefined where the log did not reach it. */
+  readonly rootAt: (size: number) => Hash | undefined;
   readonly end: () => VerificationEnd;
 }
 
@@ -78,7 +82,7 @@ export function createVerification(options: VerificationOptions): Verification {
   const kept = byEpoch.filter(({ epoch }) => epoch === byEpoch[0]?.epoch);
   const earlier = byEpoch.filter(({ epoch }, at) => at >= kept.length && epoch !== byEpoch[at - 1]?.epoch);
   const anchors = [...since, ...kept];
-  const sizes = new Set([...anchors, ...changes].map(({ size }) => size));
+  const sizes = new Set([...[...anchors, ...changes].map(({ size }) => size), ...(options.sizes ?? [])]);
   const legality = createLegality(streams);
   const unproven = createUnproven();
   const tree = createGrowingTree();
@@ -143,6 +147,7 @@ export function createVerification(options: VerificationOptions): Verification {
     note: (finding) => {
       report({ ok: false, index: tree.size(), eventId: null, stream: null, ...finding });
     },
+    rootAt: (size) => reached.find((one) => one.size === size)?.root,
     end: () => {
       const size = tree.size();
       const trust = { keys, policy, changes: changes.filter((change) => isReached(change, reached)) };

@@ -23,6 +23,7 @@ import type { BundleFiles, BundleLines } from './bundle-files.js';
 import { compareCopies } from './compare-copies.js';
 import { compareFacts, notesIn } from './compare-facts.js';
 import { compareViews } from './compare-views.js';
+import { stampsIn } from './bundle-stamps.js';
 import { readManifest, whyNotIn } from './read-manifest.js';
 
 /** A bundle as a log. What its manifest says is compared with the files, and is trusted in nothing. */
@@ -38,6 +39,7 @@ export function openBundle(named: string): LogSource {
     checks: ['body', 'files'],
     keptNotes: () => notesIn(folder, manifest).map(({ note }) => note),
     keyChanges: () => keyChangesIn(folder, manifest),
+    timestamps: () => stampsIn(manifest, (path) => readIn(folder, manifest, path)),
     leaves: () => createLeafReader((path) => readIn(folder, manifest, path)),
     unproven: () => unprovenOf(state.unproven),
     close: () => undefined,

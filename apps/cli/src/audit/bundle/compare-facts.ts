@@ -6,6 +6,7 @@ import { bundleFiles, checkpointFile, keyChangesFile, monthOf, tilesFile, viewsF
 import type { Manifest } from '../../bundle/layout.js';
 import type { Damage } from '../log-source.js';
 import type { BundleFiles } from './bundle-files.js';
+import { isStampFile } from './bundle-stamps.js';
 import { whyNotIn } from './read-manifest.js';
 
 /** Compares what a manifest says of the whole bundle with the events and the checkpoints. */
@@ -48,6 +49,7 @@ export function compareFacts(folder: string, manifest: Manifest): ComparedFacts 
       unsigned.includes(path) ||
       checkpointForm.test(path) ||
       path === tilesFile(keyChangesFile) ||
+      isStampFile(path) ||
       [...months].some((month) => viewsFile(month, 'parquet') === path),
     take: ({ recordedAt }, isCommitment) => {
       size += 1;
