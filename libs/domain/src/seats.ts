@@ -1,4 +1,4 @@
-import type { StageProgress } from '@countersign/contracts';
+import type { Requirement, StageProgress } from '@countersign/contracts';
 import { currentProposal } from './proposal.js';
 import { columnsOf, peopleOf } from './requirement.js';
 import type { Column, Member } from './requirement.js';
@@ -21,16 +21,18 @@ export interface Placed extends Column {
   readonly index: number;
 }
 
-/** A proposal never changes, and its columns are asked for at each look. */
-const columnsOfProposals = new WeakMap<Proposal, readonly Placed[]>();
+/** A proposal never changes, and its columns are asked for at each look. The calls of a rule share its requirement. */
+const columnsOfProposals = new WeakMap<Proposal | Requirement, readonly Placed[]>();
 
 /** The columns of the current proposal. */
 export function columnsNow(approval: Approval): readonly Placed[] {
   const proposal = currentProposal(approval);
-  const known = columnsOfProposals.get(proposal);
+  const [first, ...others] = proposal.requirements;
+  const key = others.length === 0 && first !== undefined ? first : proposal;
+  const known = columnsOfProposals.get(key);
   if (known !== undefined) return known;
   const columns = columnsOf(proposal.requirements).map((column, index) => ({ ...column, index }));
-  columnsOfProposals.set(proposal, columns);
+  columnsOfProposals.set(key, columns);
   return columns;
 }
 

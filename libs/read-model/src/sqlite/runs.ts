@@ -9,6 +9,9 @@ type Prepare = (sql: string) => StatementSync;
 
 const inOrder = 'FROM calls JOIN requests USING (seq) WHERE tenant = ? AND run_id = ?';
 const countedMax = 65_536;
+/** The calls of a run, and those up to one of them: null where the file does not have that one. */
+const countedOfRun = `SELECT count(*) AS calls, sum(seq <= (SELECT seq FROM calls WHERE call_id = ?)) AS place
+  FROM (SELECT seq FROM calls WHERE tenant = ? AND run_id = ? LIMIT ${String(countedMax + 1)})`;
 const openStates = toolCallStates
   .filter((state) => !isSettled(state))
   .map((state) => `'${state}'`)
@@ -38,15 +41,12 @@ export function placeInRun(
   if (call === undefined) return undefined;
   const { tenant, runId, callId } = call.request;
   const added = newInRun(tenant, runId);
-  const found = 'FROM calls WHERE tenant = ? AND run_id = ?';
-  const counted = `SELECT count(*) AS calls FROM (SELECT 1 ${found} LIMIT ${String(countedMax + 1)})`;
-  const stored = Number(prepare(counted).get(tenant, runId)?.['calls']);
-  const of = stored + added.length;
+  const stored = prepare(countedOfRun).get(callId, tenant, runId);
+  const calls = Number(stored?.['calls']);
+  const of = calls + added.length;
   if (of > countedMax) return undefined;
   const place = added.indexOf(callId);
-  if (place >= 0) return { n: stored + place + 1, of };
-  const upTo = `SELECT count(*) AS calls ${found} AND seq <= (SELECT seq FROM calls WHERE call_id = ?)`;
-  return { n: Number(prepare(upTo).get(tenant, runId, callId)?.['calls']), of };
+  return { n: place >= 0 ? calls + place + 1 : Number(stored?.['place']), of };
 }
 
 /** The calls of an all-or-nothing batch by its id, the oldest first, `atMost` of them. */
