@@ -4,6 +4,7 @@ import { createSiblings } from './siblings.js';
 
 const digest = (hex: string): string => `sha256:${hex.repeat(32)}`;
 let position = 0;
+const siblingsOf = (processId: string) => createSiblings({ processId, isOwnStart: (eventId) => eventId === 'own' });
 const recorded = (event: SystemEvent): RecordedEvent => {
   position += 1;
   const metadata = { tenant: 'default', callId: null, runId: null, schemaVersion: 2, commandId: 'c' };
@@ -28,7 +29,7 @@ const changed = (processId: string, tokens: string, configures: 'tokens' | 'rece
   });
 
 it('a process whose tokens are another file than those that were recorded last says so, until it has them too', () => {
-  const [mine, other] = [createSiblings('mine'), createSiblings('other')];
+  const [mine, other] = [siblingsOf('mine'), siblingsOf('other')];
   const both = (event: RecordedEvent): void => {
     for (const one of [mine, other]) one.fold([event]);
   };
@@ -43,9 +44,26 @@ it('a process whose tokens are another file than those that were recorded last s
 });
 
 it('a process whose keys of receipts are others says so, until it has them too', () => {
-  const mine = createSiblings('mine');
+  const mine = siblingsOf('mine');
   mine.fold([changed('mine', '01', 'receipts'), changed('other', '02', 'receipts')]);
   expect(mine.check()).toMatchObject({ note: expect.stringMatching(/^the set of receipt keys of this process/) });
   mine.fold([changed('mine', '02', 'receipts')]);
   expect(mine.check()).toEqual({ status: 'ok' });
+});
+
+it('a process fails once another one has started with its id, and not because of its own earlier starts', () => {
+  const mine = siblingsOf('mine');
+  const start = (eventId: string, processId = 'mine'): void => {
+    mine.fold([{ ...started(processId, '01'), eventId }]);
+  };
+  start('of an earlier process');
+  start('own');
+  start('own');
+  start('of a sibling', 'other');
+  expect(mine.check()).toEqual({ status: 'ok' });
+  start('of a copy');
+  expect(mine.check()).toMatchObject({
+    status: 'failing',
+    why: expect.stringContaining('remove process.json') as unknown,
+  });
 });

@@ -2,7 +2,7 @@ import { isReadable, systemStream } from '@countersign/contracts';
 import type { LogEvent, SystemEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import { processTenant } from '@countersign/shell';
-import type { CheckResult } from '@countersign/shell';
+import type { CheckResult, SystemLog } from '@countersign/shell';
 import { followLog } from './follow-log.js';
 import type { RoleProcess } from './role-process.js';
 
@@ -28,8 +28,16 @@ export interface Siblings {
   readonly check: () => CheckResult;
 }
 
-/** Compares this process with the one that recorded last. Only a process with older files says that they differ. */
-export function createSiblings(processId: string): Siblings {
+const copiedWhy =
+  'another process has started with the id of this one: its data folder is a copy. Each records the tokens of the other as removed, and an ' +
+  'audit then finds answers without a right. Stop one of the two, remove process.json in its data folder, and start both again';
+
+/**
+ * Compares this process with the one that recorded last. Only a process with older files says that they differ. It fails once a process
+ * with a copy of its data folder has started: what the record says about the rights here is then wrong.
+ */
+export function createSiblings({ processId, isOwnStart }: Pick<SystemLog, 'processId' | 'isOwnStart'>): Siblings {
+  let start: 'before' | 'own' | 'copied' = 'before';
   const latest = new Map<Shared, Said>();
   const own = new Map<Shared, string>();
   const say = (name: Shared, said: Said): void => {
@@ -48,11 +56,22 @@ export function createSiblings(processId: string): Siblings {
       if (digest !== undefined) say(name, { processId: event.data.processId, digest, at });
     }
   };
+  const foldStart = ({ data }: Extract<SystemEvent, { type: 'ProcessStarted' }>, eventId: string): void => {
+    if (data.processId !== processId) return;
+    if (isOwnStart(eventId)) start = 'own';
+    else if (start === 'own') start = 'copied';
+  };
   return {
     fold: (events) => {
-      for (const event of events) if (isReadable(event)) foldOne(event as SystemEvent, event.recordedAt);
+      for (const event of events) {
+        if (!isReadable(event)) continue;
+        const system = event as SystemEvent;
+        foldOne(system, event.recordedAt);
+        if (system.type === 'ProcessStarted') foldStart(system, event.eventId);
+      }
     },
     check: () => {
+      if (start === 'copied') return { status: 'failing', why: copiedWhy };
       const notes = shared.flatMap((name) => {
         const [newest, mine] = [latest.get(name), own.get(name)];
         if (newest === undefined || mine === undefined || newest.digest === mine) return [];
@@ -64,8 +83,8 @@ export function createSiblings(processId: string): Siblings {
 }
 
 /** Follows what the processes record about themselves, for a note in `/readyz`. Nothing waits for it. */
-export function followSiblings(process: RoleProcess, store: Pick<EventStore, 'subscribe'>, processId: string): void {
-  const siblings = createSiblings(processId);
+export function followSiblings(process: RoleProcess, store: Pick<EventStore, 'subscribe'>, system: SystemLog): void {
+  const siblings = createSiblings(system);
   const streams = [systemStream(processTenant, '')];
   const unchecked = { ...process, check: () => undefined };
   process.check({ name: 'same-configuration', check: siblings.check });

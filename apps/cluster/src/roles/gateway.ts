@@ -47,7 +47,7 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const opened = openReceipts(roleProcess) ?? null;
     const recorded = { tokens, channels, tools: tools.tools, receipts: opened };
     const system = await openRecord(roleProcess, ledgerStore.ownRecord, recorded);
-    followSiblings(roleProcess, store, system.processId);
+    followSiblings(roleProcess, store, system);
     const use = createRecordOfUse(system, roleProcess.clock);
     onStop(use.close);
     const judging = {

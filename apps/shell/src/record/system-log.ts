@@ -24,6 +24,8 @@ export interface SystemLog {
   readonly processId: string;
   /** The tenants about which this process has recorded something. */
   readonly tenants: () => readonly string[];
+  /** Returns whether an event is the start of this very process, and not of an earlier one or of a copy. */
+  readonly isOwnStart: (eventId: string) => boolean;
   /** The store's time, as it is recorded. @throws EventStoreUnavailableError while it is not known. */
   readonly now: () => string;
   /** What this process recorded last about a tenant. @throws as the store. */
@@ -56,6 +58,8 @@ export function openSystemLog({ store, folder, clock, ids, log }: SystemLogPorts
   const deciding = createDecidingClock(store.clock);
   const states = new Map<string, Recorded>();
   const inTurn = createKeyedQueue();
+  /** Of the start alone: it is once in the life of a process. */
+  const starts = new Set<string>();
   const load = async (tenant: string): Promise<Recorded> => {
     const known = states.get(tenant) ?? foldRecorded(await store.readStream(systemStream(tenant, processId)));
     states.set(tenant, known);
@@ -64,6 +68,7 @@ export function openSystemLog({ store, folder, clock, ids, log }: SystemLogPorts
   const append = async (tenant: string, { type, data }: SystemEventBody): Promise<void> => {
     file.addTenant(tenant);
     const event = toEvent(tenant, { type, data: { processId, ...data } } as SystemEvent, ids.uuid());
+    if (type === 'ProcessStarted') starts.add(event.eventId);
     for (;;) {
       const before = await load(tenant);
       // Forgotten until the outcome is known: another process may have a copy of the folder.
@@ -80,6 +85,7 @@ export function openSystemLog({ store, folder, clock, ids, log }: SystemLogPorts
   return {
     processId,
     tenants,
+    isOwnStart: (eventId) => starts.has(eventId),
     now: () => new Date(deciding.now()).toISOString(),
     recorded: (tenant) => inTurn(tenant, () => load(tenant)),
     record,
