@@ -1,6 +1,8 @@
 import { personOfFrontEnd } from '@countersign/contracts';
 import { endVotes } from '@countersign/commands';
 import type { Actor, Result } from '@countersign/commands';
+import { isBehind } from '@countersign/domain';
+import type { ApprovalsQuery } from '@countersign/read-model';
 import { sideBySide } from '@countersign/runtime';
 import { refused } from './answer.js';
 import type { Answer } from './answer.js';
@@ -54,11 +56,14 @@ function notEndable({ roles, principal: own }: Actor, principal: string): Answer
   return refused({ code: 'forbidden', detail: `a front end can end its own people alone: ${own}#…` });
 }
 
+/** Votes count under every spelling of a name, and a delegate votes in the place of another: so each vote is compared. */
 function votedBy({ readModel }: GatewayPorts, { tenant }: Actor, principal: string): readonly string[] {
+  const hasVote: ApprovalsQuery['only'] = ({ approval: { votes } }) =>
+    votes.some((vote) => vote.status === 'counted' && isBehind(vote, principal));
   const found: string[] = [];
   let cursor: string | undefined;
   do {
-    const query = { state: 'pending', respondedBy: principal, limit: pageSize, cursor } as const;
+    const query = { state: 'pending', only: hasVote, limit: pageSize, cursor } as const;
     const page = pageOf(readModel.listApprovals(tenant, query));
     found.push(...page.rows.map(({ approval }) => approval.approvalId));
     cursor = page.nextCursor ?? undefined;

@@ -32,6 +32,8 @@ export interface Actor {
   readonly bulkId?: string;
   /** The front end that vouches for this person, whose credential it is. Absent: the caller proved themselves. */
   readonly vouchedBy?: string;
+  /** What the front end calls the person: shown, and never compared. Absent: it does not say. */
+  readonly name?: string;
   /** The groups that the person may have at most, whatever gives them. Absent: any. */
   readonly groupsWithin?: readonly string[];
   /** For whom a front end may speak. Absent: the caller is none, or is the person already. */

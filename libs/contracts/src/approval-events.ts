@@ -70,6 +70,8 @@ export const approvalRespondedSchema = z.strictObject({
   reason: z.string().nullable(),
   instruction: z.string().nullable(),
   respondedBy: z.string(),
+  /** What a front end calls the person. It is shown, and never compared. Absent: it does not say. */
+  respondedByName: z.exactOptional(z.string()),
   /** The person on whose behalf a delegate responded. */
   onBehalfOf: z.string().nullable(),
   groups: z.array(z.string()),

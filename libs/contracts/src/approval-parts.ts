@@ -9,6 +9,10 @@ export const responseViewSchema = z
       .int()
       .meta({ description: 'Its place among all responses to the approval, from 1: a withdrawal names it.' }),
     respondedBy: z.string(),
+    respondedByName: z
+      .string()
+      .exactOptional()
+      .meta({ description: 'What the front end of the person calls them. It proves nothing. Absent: nothing.' }),
     onBehalfOf: z.string().nullable().meta({ description: 'The person in whose place a delegate responded' }),
     decision: decisionSchema,
     reason: z.string().nullable(),

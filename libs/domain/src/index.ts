@@ -1,4 +1,5 @@
 export { areEqualJson } from './json-equality.js';
+export { isBehind } from './identity.js';
 export { firstStageShortOf, shortageDetail, shortageOf } from './shortage.js';
 export type { Shortage } from './shortage.js';
 export { answerableAtMs, defaultPace, isFast, readingMs } from './attention.js';

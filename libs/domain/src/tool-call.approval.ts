@@ -125,6 +125,7 @@ function pendingResponse(
     reason: command.reason,
     instruction: command.instruction,
     respondedBy,
+    ...(responder.name !== undefined && { respondedByName: responder.name }),
     onBehalfOf,
     groups: [...groups],
     via: responder.via,

@@ -79,6 +79,8 @@ export interface Responder {
   /** `inbox`, `api`, `cli`, or the id of a channel. */
   readonly via: string;
   readonly assurance: Assurance;
+  /** What the person is called: recorded, and never compared. Default: it is not known. */
+  readonly name?: string;
   /** Other names of the same person, such as an e-mail address. A request in such a name is their own. Default: none. */
   readonly aliases?: readonly string[];
   /** The people in whose place this person may respond now, with their groups. Default: none. */

@@ -71,6 +71,8 @@ export interface Vote {
   readonly reason: string | null;
   readonly instruction: string | null;
   readonly respondedBy: string;
+  /** What the person is called; absent: it is not known. */
+  readonly respondedByName?: string;
   readonly onBehalfOf: string | null;
   readonly groups: readonly string[];
   readonly via: string;

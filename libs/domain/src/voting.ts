@@ -85,6 +85,7 @@ function toVote(approval: Approval, response: EventData<'ApprovalResponded'>): V
     reason: response.reason,
     instruction: response.instruction,
     respondedBy: response.respondedBy,
+    ...(response.respondedByName !== undefined && { respondedByName: response.respondedByName }),
     onBehalfOf: response.onBehalfOf,
     groups: response.groups,
     via: response.via,

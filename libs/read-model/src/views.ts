@@ -69,6 +69,7 @@ function responseViews(votes: readonly Vote[], visibility: Visibility): Response
     .map(({ vote, number }) => ({
       number,
       respondedBy: vote.respondedBy,
+      ...(vote.respondedByName !== undefined && { respondedByName: vote.respondedByName }),
       onBehalfOf: vote.onBehalfOf,
       decision: decisionView(vote, visibility),
       reason: vote.reason,

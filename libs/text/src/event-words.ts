@@ -24,7 +24,10 @@ const common: EventWords = {
     return read('differs') === '' ? `${verdict}, as the policy in force` : `${verdict}; this decides nothing`;
   },
   ApprovalDescribed: (read) => withWhy(`${read('describedBy')} adds`, read('reason') || read('description')),
-  ResponseWithdrawn: (read) => `${read('withdrawnBy')} withdrew the response`,
+  ResponseWithdrawn: (read) => {
+    const castBy = read('castBy');
+    return `${read('withdrawnBy')} withdrew the response${castBy === '' ? '' : ` of ${castBy}`}`;
+  },
   ValuesRevealed: (read) => `${read('revealedBy')} looked at the hidden values via ${read('via')}: ${read('pointers')}`,
   ApprovalExpired: () => 'expired without an answer',
   ApprovalEscalated: (read) => `escalated to ${read('to')} (level ${read('level')})`,

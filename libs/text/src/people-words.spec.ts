@@ -5,6 +5,8 @@ describe('the people of a card', () => {
   it('names a delegate and the person whose vote it is', () => {
     expect(responderWords({ respondedBy: 'bob', onBehalfOf: 'alice' })).toBe('bob for alice');
     expect(responderWords({ respondedBy: 'bob', onBehalfOf: null })).toBe('bob');
+    const called = { respondedBy: 'desk#eve', respondedByName: 'alice, admin', onBehalfOf: null };
+    expect(responderWords(called)).toBe('desk#eve (called "alice, admin")');
   });
 
   it('names the owner of an agent, and marks the person for whom it acts as its own claim', () => {

@@ -17,13 +17,20 @@ export function quotedName(name: string): string {
   return sentenceParts.test(name) ? JSON.stringify(name) : name;
 }
 
-/** The people of a response: `bob`, or `bob for alice` when bob responded as her delegate. */
-export function responderWords(
-  { respondedBy, onBehalfOf }: { readonly respondedBy: string; readonly onBehalfOf: string | null },
-  nameMax?: number,
-): string {
-  const name = nameWords(respondedBy, nameMax);
+/**
+ * The people of a response: `bob`, or `bob for alice` when bob responded as her delegate. What a front end calls a person stands
+ * behind who they are.
+ */
+export function responderWords({ respondedBy, respondedByName, onBehalfOf }: Responded, nameMax?: number): string {
+  const called = respondedByName === undefined ? '' : ` (called ${nameWords(respondedByName, nameMax)})`;
+  const name = `${nameWords(respondedBy, nameMax)}${called}`;
   return onBehalfOf === null ? name : `${name} for ${nameWords(onBehalfOf, nameMax)}`;
+}
+
+interface Responded {
+  readonly respondedBy: string;
+  readonly respondedByName?: string;
+  readonly onBehalfOf: string | null;
 }
 
 /** The people of a recorded response, out of its event. */

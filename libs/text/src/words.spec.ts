@@ -80,6 +80,7 @@ describe('an event', () => {
       'agent adds: to free space',
     ],
     ['ResponseWithdrawn', { withdrawnBy: 'bob' }, 'bob withdrew the response'],
+    ['ResponseWithdrawn', { withdrawnBy: 'desk', castBy: 'desk#kim' }, 'desk withdrew the response of desk#kim'],
     ['ApprovalExpired', {}, 'expired without an answer'],
     ['ApprovalEscalated', { to: ['boss'], level: 2 }, 'escalated to ["boss"] (level 2)'],
     ['ApproversReminded', { nth: 3 }, 'reminder 3 sent'],

@@ -30,6 +30,7 @@ export function authenticate(
       return namedBy(request, personOf(request, actor), ports);
     } catch (error) {
       beforeUnproved(request);
+      noteForeignPerson(ports, request, actor, error);
       throw error;
     }
   };
@@ -48,6 +49,19 @@ export function authenticate(
   if (known !== undefined) return named(known);
   if (ports.oidc?.wasValid(token) !== true) beforeUnproved(request);
   return providerActor(ports, request, token, via).then(named);
+}
+
+/** A token that speaks for people who are not its own. The headers are not logged: they have names. */
+function noteForeignPerson(
+  { log, metrics }: GatewayPorts,
+  { url }: FastifyRequest,
+  actor: Actor,
+  error: unknown,
+): void {
+  if (!(error instanceof ProblemError) || error.refusal.code !== 'forbidden') return;
+  const { principal, tenant } = actor;
+  log.warn({ principal, tenant, path: url.split('?', 1)[0] }, 'refused: may not speak for this person');
+  metrics.refusedAtTheDoor('forbidden');
 }
 
 /** A client names itself. Only the assurance depends on it, and no name raises it. */

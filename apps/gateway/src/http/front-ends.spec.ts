@@ -16,6 +16,7 @@ const content = loadPolicy(
 approvers:
   - { id: ann, groups: [security], identities: { frontEnds: ["support-desk#Ann"] } }
   - { id: "support-desk#lee", groups: [security, ops] }
+  - { id: bob, groups: [security], delegates: [{ to: "support-desk#lee", from: 2020-01-01T00:00:00Z, until: 2100-01-01T00:00:00Z }] }
 rules:
   - { id: refunds, match: { tools: [refund] }, then: { require: { quorum: { approve: 2, of: [support, ops] } } } }
   - { id: locks, match: { tools: [lock] }, then: { require: { anyOf: [security] } } }
@@ -84,7 +85,9 @@ describe('a person of a front end', () => {
     const approval = await asked('delete_file');
     const { status, body } = await answers({ ...kim, name: 'Kim Ångström' }, approval);
     expect([status, body.state]).toEqual([200, 'approved']);
-    expect(body.responses[0]).toMatchObject({ respondedBy: 'support-desk#kim', via: 'support-desk' });
+    expect(body.responses[0]).toMatchObject({
+      ...{ respondedBy: 'support-desk#kim', respondedByName: 'Kim Ångström', via: 'support-desk' },
+    });
     const [response] = (await eventsOf(world, approval.callId)).filter(({ type }) => type === 'ApprovalResponded');
     expect(response?.data).toMatchObject({
       ...{ respondedBy: 'support-desk#kim', vouchedBy: 'support-desk', via: 'support-desk', assurance: 'low' },
@@ -281,7 +284,7 @@ describe('ending a person', () => {
   it('voids their open votes, by their front end or an admin, and a repeat ends nothing more', async () => {
     for (const as of ['desk', 'admin']) {
       const approval = await asked('refund');
-      await answers(kim, approval);
+      await answers(as === 'desk' ? kim : { ...kim, id: 'Kim' }, approval);
       const end = () => api.send<{ approvalIds: string[] }>('DELETE', '/v1/people/support-desk%23kim', { as });
       const ended = await end();
       expect([ended.status, ended.body.approvalIds]).toEqual([200, expect.arrayContaining([approval.approvalId])]);
@@ -293,7 +296,11 @@ describe('ending a person', () => {
       ]);
       const events = await eventsOf(world, approval.callId);
       expect(events.find(({ type }) => type === 'ResponseWithdrawn')?.data).toMatchObject({
-        ...{ withdrawnBy: as === 'desk' ? 'support-desk' : 'admin', castBy: 'support-desk#kim', ends: 'vote' },
+        ...{
+          withdrawnBy: as === 'desk' ? 'support-desk' : 'admin',
+          castBy: as === 'desk' ? 'support-desk#kim' : 'support-desk#Kim',
+          ends: 'vote',
+        },
       });
     }
   });

@@ -37,12 +37,13 @@ export function personOf(request: FastifyRequest, actor: Actor): Actor {
   }
   for (const name of sent) refuseRepeated(request, name);
   const id = idOf(valueOf(request, personHeaders.id));
-  refuseUnshowable(valueOf(request, personHeaders.name));
+  const name = nameOf(valueOf(request, personHeaders.name));
   return {
     ...rest,
     principal: principalOfPerson({ frontEnd, id }),
     via: frontEnd,
     vouchedBy: frontEnd,
+    ...(name !== undefined && { name }),
     roles: new Set(['approver']),
     groups: groupsOf(valueOf(request, personHeaders.groups), frontEnd, people),
     groupsWithin: people.groups,
@@ -97,13 +98,14 @@ function assuranceOf(value: string | undefined, frontEnd: string, { maxAssurance
 const nameCharsMax = 256;
 
 /** Attack: marks of direction in a name turn the words around it. */
-function refuseUnshowable(value: string | undefined): void {
-  if (value === undefined) return;
+function nameOf(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
   const name = decoded(personHeaders.name, value).normalize('NFKC');
   const problem = /\p{Cc}|[\u2028\u2029]/u.test(name) ? 'must not contain control characters' : lookalikeProblem(name);
   if (problem !== undefined) throw invalid(personHeaders.name, problem);
   if (name === '' || name.length > nameCharsMax)
     throw invalid(personHeaders.name, `must have 1 to ${String(nameCharsMax)} characters`);
+  return name;
 }
 
 /** A comma would separate two lines of the header, and a blank or a letter outside of ASCII is read in several ways. */

@@ -15,7 +15,7 @@ import { boundedGroups } from './groups.js';
  */
 export function responderOf(
   ports: Pick<CommandPorts, 'policies' | 'people'>,
-  { tenant, principal, groups, groupsWithin, via, assurance }: Actor,
+  { tenant, principal, groups, groupsWithin, via, assurance, name }: Actor,
   at: number,
 ): Responder {
   const { policies, people } = ports;
@@ -33,7 +33,7 @@ export function responderOf(
     return [{ ...toPerson(one.id), groups: mayHave(given) }];
   });
   const all = mayHave([...groups, ...(own?.groups ?? []), ...policy.groupsOf(principal)]);
-  return { ...toPerson(principal), groups: all, via, assurance, delegators };
+  return { ...toPerson(principal), groups: all, via, assurance, delegators, ...(name !== undefined && { name }) };
 }
 
 /**

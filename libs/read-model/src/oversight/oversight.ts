@@ -141,8 +141,14 @@ class OversightFold implements Oversight {
     if (approval === undefined || approval === earlier) return;
     if (event.type === 'ValuesRevealed') this.#add(state, event.data.revealedBy, ['reveals']);
     else if (event.type === 'ApprovalResponded') this.#vote(event.data, approval, before, state);
-    else if (event.type === 'ResponseWithdrawn') this.#add(state, event.data.withdrawnBy, ['withdrawn']);
+    else if (event.type === 'ResponseWithdrawn') this.#withdrawal(event.data, state);
     else this.#add(state, null, figuresOf(event));
+  }
+
+  /** A front end or an admin that ends a person's vote decided nothing itself. */
+  #withdrawal({ withdrawnBy, castBy, roles }: EventData<'ResponseWithdrawn'>, state: ToolCallState): void {
+    const isOfAnother = castBy !== undefined && roles?.includes('approver') === false;
+    this.#add(state, isOfAnother ? castBy : withdrawnBy, ['withdrawn']);
   }
 
   #vote(

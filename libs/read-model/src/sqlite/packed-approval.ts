@@ -49,6 +49,7 @@ function packVote(vote: Vote) {
     vote.automatic,
     vote.respondedAt,
     vote.signature,
+    vote.respondedByName ?? null,
   ] as const;
 }
 
@@ -69,6 +70,7 @@ function unpackVote([
   automatic,
   respondedAt,
   signature,
+  respondedByName,
 ]: ReturnType<typeof packVote>): Vote {
   return {
     status,
@@ -87,6 +89,7 @@ function unpackVote([
     automatic,
     respondedAt,
     signature,
+    ...(respondedByName !== null && { respondedByName }),
   };
 }
 
