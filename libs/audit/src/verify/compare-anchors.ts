@@ -3,7 +3,7 @@ import type { Hash } from '../hashes.js';
 import { createGrowingTree } from '../tree.js';
 import type { Anchor } from './anchors.js';
 import type { CheckName, Finding } from './findings.js';
-import { hasTrust, isUndecided, uncheckedSentences, whyNoQuorum, whyNotByLog } from './trust.js';
+import { hasTrust, isUndecided, passedOnSentences, uncheckedSentences, whyNoQuorum, whyNotByLog } from './trust.js';
 import type { Trust } from './trust.js';
 
 /** A root of the tree as it was computed from the events. */
@@ -156,7 +156,8 @@ function unprovenOf(tree: ComparedTree, vouched: number): readonly string[] {
   if (!hasTrust(tree)) return ['the whole log: no key was given (--vkey)'];
   const after = size - Math.max(0, vouched);
   const last = after > 0 && vouched !== -1 ? [`the last ${String(after)} events: they came after the checkpoint`] : [];
-  return [...last, ...uncheckedSentences([...since, ...kept], tree)];
+  const anchors = [...since, ...kept];
+  return [...last, ...uncheckedSentences(anchors, tree), ...passedOnSentences(anchors, tree)];
 }
 
 function nameOf(check: 'since' | 'tree'): string {

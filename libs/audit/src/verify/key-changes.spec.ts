@@ -33,13 +33,14 @@ interface Log {
   /** Who signs the newest checkpoint. */
   readonly signer: NoteSigner;
   readonly changes: readonly ProofFileEvent[];
-  readonly trusted?: NoteSigner;
+  readonly trusted?: readonly NoteSigner[];
   readonly note?: string;
 }
 
 /** The exit code of each verifier. */
-function verify({ events: all = events, signer, changes, trusted = old, note = honestCheckpoint(all, signer) }: Log) {
-  const trust = { keys: [trusted.key], changes: readKeyChanges(changes.map((one) => JSON.stringify(one))) };
+function verify({ events: all = events, signer, changes, trusted = [old], note = honestCheckpoint(all, signer) }: Log) {
+  const keys = trusted.map(({ key }) => key);
+  const trust = { keys, changes: readKeyChanges(changes.map((one) => JSON.stringify(one))) };
   const findings: Finding[] = [];
   const onFinding = (finding: Finding): void => {
     findings.push(finding);
@@ -50,15 +51,26 @@ function verify({ events: all = events, signer, changes, trusted = old, note = h
   const entries = createEntriesVerification({ ...trust, since: [], newest, streams: new Map(), onFinding });
   for (const event of all) entries.take(Buffer.from(entryOf(event)));
   const file = { ...proofOfCall(all, callId, signer), ...(changes.length > 0 && { keyChanges: changes }) };
-  const proof = verifyProofFile(file, { keys: [trusted.key], since: [], onFinding });
-  return { exits: [whole.end().exit, entries.end().exit, proof.exit], findings };
+  const proof = verifyProofFile(file, { keys, since: [], onFinding });
+  const ends = [whole.end(), entries.end(), proof];
+  const doubts = ends.map(({ unproven }) => unproven.filter((one) => one.startsWith('who changed the log key')).length);
+  return { exits: ends.map(({ exit }) => exit), doubts, findings };
 }
 
 describe('a change of the log key', () => {
   it('passes trust on from the old key to the new one', () => {
-    expect(verify({ signer: next, changes: [change] })).toEqual({ exits: [0, 0, 0], findings: [] });
-    expect(verify({ signer: next, changes: [change], trusted: next }).exits).toEqual([0, 0, 0]);
+    expect(verify({ signer: next, changes: [change] })).toMatchObject({ exits: [0, 0, 0], findings: [] });
+    expect(verify({ signer: next, changes: [change], trusted: [next] }).exits).toEqual([0, 0, 0]);
     expect(verify({ signer: next, changes: [] }).exits).toEqual([1, 1, 1]);
+  });
+
+  it('is doubted unless the key that signed is given too: attack, a stolen old key names a key of the thief', () => {
+    const stolen = [...before, keyChanged(before, old, third)];
+    const forged = { events: stolen, signer: third, changes: [signedChange(stolen, [old, third])] };
+    expect(verify({ ...forged, trusted: [old, next] }).doubts).toEqual([1, 1, 1]);
+    expect(verify({ ...forged, trusted: [next] }).exits).toEqual([1, 1, 1]);
+    expect(verify({ signer: next, changes: [change] }).doubts).toEqual([1, 1, 1]);
+    expect(verify({ signer: next, changes: [change], trusted: [old, next] }).doubts).toEqual([0, 0, 0]);
   });
 
   it('counts for the checkpoint that both keys signed, and for those before it the old key does', () => {
@@ -170,9 +182,12 @@ describe('a change of a log key with an ML-DSA-44 key', () => {
       [old, next],
       [oldSecond, nextSecond],
     ] as const) {
-      expect(verify({ events: all, signer, changes: [both], trusted })).toEqual({ exits: [0, 0, 0], findings: [] });
+      expect(verify({ events: all, signer, changes: [both], trusted: [trusted] })).toMatchObject({
+        exits: [0, 0, 0],
+        findings: [],
+      });
     }
-    expect(verify({ events: all, signer: next, changes: [both], trusted: oldSecond }).exits).toEqual([1, 1, 1]);
+    expect(verify({ events: all, signer: next, changes: [both], trusted: [oldSecond] }).exits).toEqual([1, 1, 1]);
   });
 
   it('ends the trust in the old ML-DSA-44 key: attack, a stolen old key signs with that alone', () => {
@@ -181,7 +196,7 @@ describe('a change of a log key with an ML-DSA-44 key', () => {
       [old, next],
     ]) {
       const change = signedChange(changedBoth, signers);
-      expect(verify({ events: all, signer: oldSecond, changes: [change], trusted: oldSecond }).exits).toEqual([
+      expect(verify({ events: all, signer: oldSecond, changes: [change], trusted: [oldSecond] }).exits).toEqual([
         1, 1, 1,
       ]);
     }
@@ -189,7 +204,7 @@ describe('a change of a log key with an ML-DSA-44 key', () => {
     const ended = signedChange(none, [old, oldSecond, next]);
     const events = [...none, ...all.slice(none.length)];
     expect(verify({ events, signer: next, changes: [ended] }).exits).toEqual([0, 0, 0]);
-    expect(verify({ events, signer: oldSecond, changes: [ended], trusted: oldSecond }).exits).toEqual([1, 1, 1]);
+    expect(verify({ events, signer: oldSecond, changes: [ended], trusted: [oldSecond] }).exits).toEqual([1, 1, 1]);
   });
 
   it('without both signatures of ML-DSA-44 passes no trust on to the new one', () => {
@@ -201,7 +216,7 @@ describe('a change of a log key with an ML-DSA-44 key', () => {
       const change = signedChange(changedBoth, signers);
       expect(keyChangeOf(change)?.mlDsa).toEqual({ before: oldSecond.key, after: undefined });
       expect(verify({ events: all, signer: next, changes: [change] }).exits).toEqual([0, 0, 0]);
-      expect(verify({ events: all, signer: nextSecond, changes: [change], trusted: oldSecond }).exits).toEqual([
+      expect(verify({ events: all, signer: nextSecond, changes: [change], trusted: [oldSecond] }).exits).toEqual([
         1, 1, 1,
       ]);
     }

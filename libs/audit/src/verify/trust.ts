@@ -1,4 +1,5 @@
 import { verifyNote } from '../note.js';
+import { formatVkey } from '../verifier-key.js';
 import type { VerifierKey } from '../verifier-key.js';
 import type { WitnessPolicy } from '../witness-policy.js';
 import { whyNotSigned } from './anchors.js';
@@ -67,6 +68,24 @@ export function uncheckedSentences(anchors: readonly Anchor[], trust: Trust): re
   if (names.size === 0) return [];
   return [`the signatures of ${[...names].join(', ')}: this Node cannot check keys of that type`];
 }
+
+/**
+ * What is not known where only a key vouches that was not given, but that an older key signed, as sentences. Attack: the old key is
+ * stolen after it was replaced. It signs another history, in which it was replaced by a key of the thief.
+ */
+export function passedOnSentences(anchors: readonly Anchor[], trust: Trust): readonly string[] {
+  const { log } = keysOf(trust);
+  const given = new Set(log.map(formatVkey));
+  const isPassedOn = (anchor: Anchor): boolean => {
+    const { verified } = verifyNote(anchor.note, keysFor(anchor, log, trust.changes ?? []));
+    return verified.length > 0 && !verified.some((key) => given.has(formatVkey(key)));
+  };
+  const newest = anchors.toSorted((one, other) => other.size - one.size)[0];
+  return newest === undefined || !isPassedOn(newest) ? [] : [passedOn];
+}
+
+const passedOn =
+  'who changed the log key: the key that signed the checkpoint is not among yours, and whoever has the older one of yours could name another. Compare it with the operator, and keep it too';
 
 function keysOf({ keys, policy }: Trust) {
   return {

@@ -17,7 +17,7 @@ import type { KeyChange } from './key-changes.js';
 import type { CheckName, Finding, Place } from './findings.js';
 import { createKnownIds, findingOfRepeated } from './known-ids.js';
 import type { ProofFile, ProofFileEvent } from './proof-file.js';
-import { hasTrust, isUndecided, uncheckedSentences, whyNoQuorum, whyNotByLog } from './trust.js';
+import { hasTrust, isUndecided, passedOnSentences, uncheckedSentences, whyNoQuorum, whyNotByLog } from './trust.js';
 import type { Trust } from './trust.js';
 import { createUnproven } from './unproven.js';
 import type { VerificationEnd } from './verification.js';
@@ -59,6 +59,7 @@ export function verifyProofFile(file: ProofFile, trust: ProofTrust): Verificatio
       ...unproven,
       ...others,
       ...uncheckedSentences([anchor], { ...trust, changes }),
+      ...passedOnSentences([anchor], { ...trust, changes }),
       ...(hasTrust(trust) ? [] : ['that the log is the one that it says: no key was given (--vkey)']),
       `that nothing of the call followed after event ${String(size - 1)} of the log: only the whole log can show that`,
     ],
