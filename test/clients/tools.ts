@@ -39,8 +39,13 @@ export async function run(
   ...args: readonly string[]
 ): Promise<string> {
   const options = { cwd, env: { ...process.env, ...env }, encoding: 'utf8' as const, maxBuffer: 2 ** 26 };
-  const { stdout } = await promisify(execFile)(command, [...args], options);
-  return stdout;
+  try {
+    const { stdout } = await promisify(execFile)(command, [...args], options);
+    return stdout;
+  } catch (error) {
+    const { message, stdout = '' } = error as Error & { readonly stdout?: string };
+    throw new Error(`${message}\n${stdout}`, { cause: error });
+  }
 }
 
 /** Runs Maven in a folder. */
