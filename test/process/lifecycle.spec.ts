@@ -1,13 +1,16 @@
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { byCall, readLogFile } from './audit/log.js';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
 import { freePort } from '../ports.js';
 import { createHttp } from './harness/http.js';
+import { createRandom } from './harness/random.js';
 import { startServer } from './harness/server.js';
 import { install } from './harness/standalone.js';
+import { folderComplaints } from './harness/verified-folder.js';
 import { eventually, within } from './harness/wait.js';
-import { requestOne } from './traffic/scene.js';
+import { requestOne, someCall } from './traffic/scene.js';
 import { countedTools } from './traffic/tools.js';
 
 cleanUpAfterEach();
@@ -105,3 +108,33 @@ describe('a second process', () => {
     await third.ready();
   }, 240_000);
 });
+
+test('killed during its first start, at any moment, it starts the next time', async () => {
+  const random = createRandom(11);
+  // The next start is a measure of how long one takes on this machine.
+  let startMs = 900;
+  for (let attempt = 0; attempt < 8; attempt += 1) {
+    const [folder, port] = [temporaryFolder(), await freePort()];
+    const first = startServer({ folder, port });
+    await within(
+      random.int(100, startMs),
+      first.ready().catch(() => undefined),
+    );
+    await first.stop('SIGKILL');
+    const startedAt = performance.now();
+    const next = startServer({ folder, port });
+    await next.ready();
+    startMs = Math.max(900, Math.round(performance.now() - startedAt));
+    await next.stop('SIGKILL');
+    expect(await folderComplaints(join(folder, 'data'))).toEqual([]);
+  }
+}, 240_000);
+
+test('the log, the views and the keys are for their owner alone', async () => {
+  const { dataFolder, stage } = await install();
+  await requestOne(stage, someCall(stage));
+  const open = readdirSync(dataFolder).filter((name) => (statSync(join(dataFolder, name)).mode & 0o077) !== 0);
+  const isFolderClosed = (statSync(dataFolder).mode & 0o077) === 0;
+  expect(isFolderClosed ? [] : open).toEqual([]);
+  expect(statSync(join(dataFolder, 'tokens.json')).mode & 0o077).toBe(0);
+}, 240_000);

@@ -1,15 +1,10 @@
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { audit } from './audit/audit.js';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
-import { freePort } from '../ports.js';
 import { createRandom } from './harness/random.js';
-import { startServer } from './harness/server.js';
 import { install } from './harness/standalone.js';
 import { folderComplaints } from './harness/verified-folder.js';
-import { eventually, within } from './harness/wait.js';
-import { requestOne, someCall } from './traffic/scene.js';
+import { eventually } from './harness/wait.js';
 import { settle } from './traffic/settle.js';
 import { countedTools } from './traffic/tools.js';
 import { startTraffic } from './traffic/traffic.js';
@@ -38,29 +33,3 @@ describe('SIGTERM', () => {
     expect(await folderComplaints(ledger.dataFolder)).toEqual([]);
   }, 240_000);
 });
-
-test('killed during its first start, at any moment, it starts the next time', async () => {
-  const random = createRandom(11);
-  for (let attempt = 0; attempt < 8; attempt += 1) {
-    const [folder, port] = [temporaryFolder(), await freePort()];
-    const first = startServer({ folder, port });
-    await within(
-      random.int(100, 900),
-      first.ready().catch(() => undefined),
-    );
-    await first.stop('SIGKILL');
-    const next = startServer({ folder, port });
-    await next.ready();
-    await next.stop('SIGKILL');
-    expect(await folderComplaints(join(folder, 'data'))).toEqual([]);
-  }
-}, 240_000);
-
-test('the log, the views and the keys are for their owner alone', async () => {
-  const { dataFolder, stage } = await install();
-  await requestOne(stage, someCall(stage));
-  const open = readdirSync(dataFolder).filter((name) => (statSync(join(dataFolder, name)).mode & 0o077) !== 0);
-  const isFolderClosed = (statSync(dataFolder).mode & 0o077) === 0;
-  expect(isFolderClosed ? [] : open).toEqual([]);
-  expect(statSync(join(dataFolder, 'tokens.json')).mode & 0o077).toBe(0);
-}, 240_000);
