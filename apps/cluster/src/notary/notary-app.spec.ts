@@ -68,6 +68,8 @@ it('a gateway asks the active notary, wherever it is', async () => {
   expect(await client.prove('acme', 'toolCall-1', 'note')).toEqual([
     { index: 3, entry: '{}', proof: 'p', body: { data: { a: 1 }, metadata: null } },
   ]);
+  const [stamp] = await client.timestamps('acme', { size: 9, after: { epoch: 1, size: 8 }, limit: 1 });
+  expect([stamp, [...(stamp?.reply ?? [])]]).toEqual([expect.objectContaining({ size: 9, text: 'two' }), [1, 255]]);
   active = 'one';
   expect(await client.sign('acme')).toEqual({ status: 'signed', note: 'signed by one' });
 });
