@@ -39,7 +39,7 @@ export type {
 export type { WorkerHooks } from './hooks.js';
 export type { Middleware, RunningCall } from './execution/middleware.js';
 export type { ServeOptions } from './execution/serve.js';
-export type { FrameworkGate, RunMembers } from './steps/framework-gate.js';
+export type { AbortableRunMembers, FrameworkGate, RunMembers } from './steps/framework-gate.js';
 export type { CallEnd, FrameworkCall } from './steps/framework-call.js';
 export type { StateOptions, WaitOptions } from './limits.js';
 export type { WorkerLog } from './log.js';

@@ -1,7 +1,7 @@
 import {
   createWorker,
   type FrameworkGate,
-  type RunMembers,
+  type AbortableRunMembers,
   type ToolGating,
   type WorkerOptions,
 } from '@countersign/worker-sdk';
@@ -52,7 +52,7 @@ export interface GatedRun<T extends ToolSet, G> {
 }
 
 /** The gate of one agent. */
-export type Gate<T extends ToolSet, G> = FrameworkGate<GatedRun<T, G>, FrameworkOptions>;
+export type Gate<T extends ToolSet, G> = FrameworkGate<GatedRun<T, G>, FrameworkOptions, AbortableRunMembers>;
 
 /**
  * Puts tools of the AI SDK behind Countersign. A tool that `gates` does not name stays the same object.
@@ -75,8 +75,8 @@ export function gateTools<T extends ToolSet, const G extends Gates<T>>(
   const gated = Object.keys(gates).map((name) => gateToolOf(name, given[name], gates[name]));
   const worker = createWorker<FrameworkOptions>({ ...options, tools: gated });
   const names: ReadonlySet<string> = new Set(Object.keys(gates));
-  const run = (runId: string, more: RunMembers = {}): GatedRun<T, G> => {
-    const calls = createCalls(worker, { ...more, runId }, gated);
+  const run = (runId: string, { signal, ...more }: AbortableRunMembers = {}): GatedRun<T, G> => {
+    const calls = createCalls(worker, { ...more, runId }, gated, signal);
     const each = <V>(of: (name: string) => V): Record<string, V> =>
       Object.fromEntries([...names].map((name) => [name, of(name)]));
     const ours = each((name) => ({

@@ -52,6 +52,7 @@ export function createCalls(
   worker: Worker<FrameworkOptions>,
   run: Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>,
   tools: readonly GateTool<FrameworkOptions>[],
+  runSignal?: AbortSignal,
 ): Calls {
   const proposed = ({ toolCallId, toolName, input }: MessageCall) =>
     ({ toolCallId, toolName, arguments: input as JsonValue }) as const;
@@ -93,7 +94,7 @@ export function createCalls(
       const { toolCallId, messages } = options;
       const call = { toolCallId, toolName, input };
       const isResumed = isInHistory(messages, call);
-      const context = { context: { ...options, context: undefined } };
+      const context = { context: { ...options, context: undefined }, signal: runSignal };
       const { pendingApprovals, results } = isResumed
         ? await look([call], context)
         : await worker.ask({ ...run, messages, toolCalls: [proposed(call)] }, context);

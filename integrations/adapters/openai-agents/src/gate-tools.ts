@@ -1,4 +1,5 @@
 import {
+  type AbortableRunMembers,
   assertRequested,
   createWorker,
   modelOutput,
@@ -29,7 +30,7 @@ export interface GatedRun {
 }
 
 /** The gate of one agent. */
-export type Gate = FrameworkGate<GatedRun, FrameworkContext>;
+export type Gate = FrameworkGate<GatedRun, FrameworkContext, AbortableRunMembers>;
 
 /**
  * Puts tools of the OpenAI Agents SDK behind Countersign.
@@ -46,11 +47,11 @@ export function gateTools(
   const worker = createWorker<FrameworkContext>({ ...options, tools: tools.map(({ gate }) => gate) });
   const names = new Set(tools.map(({ name }) => name));
   return {
-    run: (runId, more = {}) => {
+    run: (runId, { signal, ...more } = {}) => {
       const ids = { ...more, runId };
       const stored = new Map<string, JsonValue | undefined>();
       return {
-        tools: toolsOfRun({ worker, run: ids, stored }, tools),
+        tools: toolsOfRun({ worker, run: ids, stored, signal }, tools),
         resume: async (agent, state, limits) => {
           const resumed = await resumeState(worker, ids, names, agent, state, limits);
           for (const [id, args] of callsIn(state)) stored.set(id, args);
@@ -68,6 +69,8 @@ interface Around {
   readonly worker: Worker<FrameworkContext>;
   readonly run: Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>;
   readonly stored: ReadonlyMap<string, JsonValue | undefined>;
+  /** The framework hands over none where it asks for an approval. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /** An agent that is a tool gets the tools before it. */
@@ -87,7 +90,7 @@ function toolsOfRun(around: Around, tools: readonly (GatedTool | GatedAgentTool)
 }
 
 /** Asks the ledger whether the framework must interrupt the run for a call. */
-function needsPersonIn({ worker, run, stored }: Around, one: GatedTool | GatedAgentTool) {
+function needsPersonIn({ worker, run, stored, signal }: Around, one: GatedTool | GatedAgentTool) {
   return async (runContext: RunContext, input: unknown, toolCallId = ''): Promise<boolean> => {
     const { name } = one;
     assertSynchronous(one, input);
@@ -98,7 +101,10 @@ function needsPersonIn({ worker, run, stored }: Around, one: GatedTool | GatedAg
     if (isResumed) await assertRequested(worker, run.runId, [toolCallId]);
     const rawArguments = stored.get(toolCallId);
     const call = { toolCallId, toolName: name, arguments: input as JsonValue, rawArguments };
-    const { hasPendingApprovals } = await worker.ask({ ...run, toolCalls: [call] }, { context: { runContext } });
+    const { hasPendingApprovals } = await worker.ask(
+      { ...run, toolCalls: [call] },
+      { context: { runContext }, signal },
+    );
     return hasPendingApprovals;
   };
 }
