@@ -1,6 +1,6 @@
 import { labelsOfQuery } from '@countersign/contracts';
 import type { ApprovalView, ListApprovalsQuery, RespondBody, RespondInBulkBody } from '@countersign/contracts';
-import { isFrontEndAlone, respond, respondAndRemember, respondInBulk, reveal, withdraw } from '@countersign/commands';
+import { isFrontEnd, respond, respondAndRemember, respondInBulk, reveal, withdraw } from '@countersign/commands';
 import type { Actor, BulkResult } from '@countersign/commands';
 import type { ApprovalOfCall, ApprovalsQuery } from '@countersign/read-model';
 import { toProblem } from '@countersign/shell';
@@ -103,7 +103,7 @@ function wantedOf(ports: GatewayPorts, actor: Actor, query: ListApprovalsQuery):
 }
 
 function onlySeen(actor: Actor): Pick<ApprovalsQuery, 'only'> {
-  return isFrontEndAlone(actor) ? { only: ({ call }) => maySee(actor, call) } : {};
+  return isFrontEnd(actor) ? { only: ({ call }) => maySee(actor, call) } : {};
 }
 
 /** Judges each approval once, so that both looks at a page have the same rows. */

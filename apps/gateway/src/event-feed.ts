@@ -7,7 +7,7 @@ import {
   unreadableType,
 } from '@countersign/contracts';
 import type { EventAudience, LogEvent, RecordedEvent } from '@countersign/contracts';
-import { isFrontEndAlone, provenKey } from '@countersign/commands';
+import { isFrontEnd, provenKey } from '@countersign/commands';
 import { soundReadsOf } from '@countersign/event-store';
 import type { Actor } from '@countersign/commands';
 import { createEventReader } from './event-reader.js';
@@ -196,9 +196,9 @@ function isOfOwnCall(
 
 function mayRead(readModel: Views, actor: Actor, event: LogEvent): boolean {
   if (!isOfTenant(readModel, actor, event)) return false;
-  if (isFrontEndAlone(actor)) return isOfOwnCall(readModel, actor, event);
   if (systemTypes.has(event.type) || event.stream.startsWith(systemStreamPrefix)) return mayReadSystem(actor);
   if (event.type === 'RequestRefused') return mayReadRefusal(actor, event);
+  if (isFrontEnd(actor)) return isOfOwnCall(readModel, actor, event);
   return !policyTypes.has(event.type) || mayReadPolicy(actor);
 }
 

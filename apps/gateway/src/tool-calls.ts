@@ -3,7 +3,7 @@ import type { RequestApprovalBody, RequestToolCalls, ToolCallView } from '@count
 import {
   cancelRun,
   cancelToolCall,
-  isFrontEndAlone,
+  isFrontEnd,
   noSuchCall,
   requestApproval,
   requestToolCalls,
@@ -77,7 +77,7 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
       return conclude(ports, 'CancelToolCall', outcome, () => callView(ports, actor, callId));
     },
     getRun: (actor, runId, values) => {
-      if (isFrontEndAlone(actor)) return getOwnRun(ports, actor, runId, values);
+      if (isFrontEnd(actor)) return getOwnRun(ports, actor, runId, values);
       const bytes = readModel.runBytes(actor.tenant, runId);
       if (bytes === 0) return noSuchRun(runId);
       if (bytes > runBytesMax) return runTooLarge(runId);

@@ -1,4 +1,4 @@
-import { isFrontEndAlone } from '@countersign/commands';
+import { isFrontEnd } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { ProblemError, reachedWithin } from '@countersign/shell';
 import type { CallRow, ReadModel, Visibility } from '@countersign/read-model';
@@ -12,14 +12,15 @@ export function visibilityFor(actor: Actor, call: CallRow, values: ShownValues):
   return isRequester(actor, call) || values === 'clear' ? 'whole' : 'masked';
 }
 
-/** A front end shows to people what it reads, so values that are hidden from people are hidden from it. */
+/** A front end shows to people what it reads, so values that are hidden from people are hidden from it, if it is no agent. */
 function isRequester(actor: Actor, { request }: CallRow): boolean {
-  return request.requestedBy === actor.principal && actor.vouchedBy === undefined && !isFrontEndAlone(actor);
+  if (request.requestedBy !== actor.principal || actor.vouchedBy !== undefined) return false;
+  return !isFrontEnd(actor) || actor.roles.has('agent');
 }
 
 /** Returns whether the actor may know of a call: a front end without a person knows those that its principal requested. */
 export function maySee(actor: Actor, call: CallRow): boolean {
-  return !isFrontEndAlone(actor) || call.request.requestedBy === actor.principal;
+  return !isFrontEnd(actor) || call.request.requestedBy === actor.principal;
 }
 
 /**

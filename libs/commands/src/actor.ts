@@ -62,9 +62,12 @@ export function provenKey({ tenant, principal, vouchedBy = principal }: Actor): 
   return principalKey({ tenant, principal: vouchedBy });
 }
 
-/** Returns whether the actor is a front end that names no person: it reads what its own principal requested. */
-export function isFrontEndAlone({ roles: given }: Actor): boolean {
-  return given.size === 1 && given.has('front-end');
+/**
+ * Returns whether the actor is a front end that names no person: it reads what its own principal requested, also where its token
+ * has the role agent too.
+ */
+export function isFrontEnd({ roles: given }: Actor): boolean {
+  return given.has('front-end');
 }
 
 /** Returns whether the actor may request calls for this agent: its own principal, or a match of its globs. */

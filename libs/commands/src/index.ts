@@ -1,4 +1,4 @@
-export { isFrontEndAlone, principalKey, provenKey, roles } from './actor.js';
+export { isFrontEnd, principalKey, provenKey, roles } from './actor.js';
 export type { Actor, PeopleOfFrontEnd, Role } from './actor.js';
 export { aliasesOf } from './people/aliases.js';
 export { proofOf } from './proof.js';

@@ -6,6 +6,7 @@ import { createPeople } from '../people.js';
 import { createApi } from '../testing/api.js';
 import type { Api, Reply, Sent } from '../testing/api.js';
 import { createChangingTokens } from '../testing/changing-tokens.js';
+import { openStream } from '../testing/event-stream.js';
 import { openWorld, tokenEntries } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 import type { TokenEntry } from '../tokens.js';
@@ -26,6 +27,12 @@ rules:
 const all: readonly TokenEntry[] = [
   ...tokenEntries,
   { token: 'desk-agent-token', principal: 'support-desk', roles: ['agent'] },
+  {
+    token: 'both-token',
+    principal: 'support-desk',
+    roles: ['agent', 'front-end'],
+    people: { groups: [] },
+  },
   { token: 'shop-token', principal: 'shop', roles: ['front-end'], people: { groups: ['support'] } },
 ];
 const tokens = createChangingTokens(all);
@@ -249,9 +256,9 @@ describe('the headers of a person', () => {
 });
 
 describe('a front end that names no person', () => {
-  it('reads what its application requested, and nothing else', async () => {
+  it.each(['desk', 'both'])('reads what its application requested, and nothing else: %s', async (as) => {
     const [own, foreign] = [await asked('delete_file'), await asked('delete_file', 'agent')];
-    const statusOf = async (path: string) => (await api.send('GET', path, { as: 'desk' })).status;
+    const statusOf = async (path: string) => (await api.send('GET', path, { as })).status;
     expect(await statusOf(`/v1/tool-calls/${own.callId}`)).toBe(200);
     expect(await statusOf(`/v1/approvals/${own.approvalId}`)).toBe(200);
     expect(await statusOf(`/v1/runs/${own.runId}`)).toBe(200);
@@ -260,13 +267,14 @@ describe('a front end that names no person', () => {
     expect(await statusOf(`/v1/runs/${foreign.runId}`)).toBe(404);
     const texts = await Promise.all(
       ['/v1/tool-calls', '/v1/approvals', '/v1/runs'].map(async (path) =>
-        JSON.stringify((await api.send('GET', path, { as: 'desk' })).body),
+        JSON.stringify((await api.send('GET', path, { as })).body),
       ),
     );
     for (const text of texts) {
       expect(text).toContain(own.runId);
       expect(text).not.toContain(foreign.runId);
-      expect(text).not.toContain('hunter2');
+      // An agent sees the values that it sent.
+      if (as === 'desk') expect(text).not.toContain('hunter2');
     }
     expect(
       (
@@ -278,6 +286,16 @@ describe('a front end that names no person', () => {
     ).toBe(403);
     expect((await api.send('POST', '/v1/tool-calls', { as: 'desk', body: {} })).status).toBe(403);
   });
+});
+
+it('a stream of a front end that names no person has the events of its own calls alone', async () => {
+  const foreign = await asked('delete_file', 'agent');
+  const own = await asked('delete_file');
+  const stream = await openStream(`${world.url}/v1/events?types=ToolCallRequested`, 'desk');
+  const messages = await stream.until(1);
+  while (!messages.some(({ data }) => data.callId === own.callId)) await stream.until(messages.length + 1);
+  expect(messages.map(({ data }) => data.callId)).not.toContain(foreign.callId);
+  stream.close();
 });
 
 describe('ending a person', () => {
