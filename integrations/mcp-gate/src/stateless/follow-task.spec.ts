@@ -26,3 +26,25 @@ describe('a task of a stateless server that the client has cancelled', () => {
     }
   });
 });
+
+describe('a task of a stateless server that does not respond', () => {
+  it.each([
+    ['ends after 5 minutes with an unknown outcome', false, 301_000, 'does not say how its task is'],
+    ['ends a minute after its cancellation', true, 61_000, 'has not ended its task after its cancellation'],
+  ])('%s', async (_, isCancelled, ms, why) => {
+    jest.useFakeTimers();
+    try {
+      const request = () => new Promise<never>(() => undefined);
+      const created = { taskId: 'one', status: 'working' };
+      const { end, cancel } = followTask({ request, ask: async () => ({}), isClosed: () => false }, created);
+      let cause: unknown;
+      end.catch((error: unknown) => (cause = error));
+      await jest.advanceTimersByTimeAsync(10_000);
+      if (isCancelled) cancel();
+      await jest.advanceTimersByTimeAsync(ms + 61_000);
+      expect(cause).toMatchObject({ message: expect.stringContaining(why) });
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+});

@@ -11,6 +11,8 @@ export interface Asking {
   /** The token of the request's progress, by which the gate finds the client. */
   readonly token: unknown;
   readonly isForStateless: boolean;
+  /** Aborts when the server does not get the answers any more: the client hears that. */
+  readonly signal?: AbortSignal;
 }
 
 /** The questions of a stateless server, as requests to the client. */
@@ -23,7 +25,8 @@ export interface Inputs {
 
 export function createInputs(toClient: (message: JSONRPCMessage) => void): Inputs {
   const open = new Map<string, PromiseWithResolvers<Members>>();
-  const askOne = (key: string, question: unknown, { token, isForStateless }: Asking): Promise<Members> => {
+  const askOne = (key: string, question: unknown, { token, isForStateless, signal }: Asking): Promise<Members> => {
+    signal?.throwIfAborted();
     const { method, params } = objectOf(question);
     if (typeof method !== 'string' || !inputMethods.includes(method))
       throw new Error('the MCP server asks something unknown');
@@ -34,7 +37,15 @@ export function createInputs(toClient: (message: JSONRPCMessage) => void): Input
       ? { ...objectOf(params), [roundMember]: { token, key } }
       : olderForm(method, objectOf(params));
     toClient({ jsonrpc: '2.0', id, method, params: asked });
-    return answer.promise.finally(() => open.delete(id));
+    const withdraw = (): void => {
+      toClient({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+      answer.reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', withdraw);
+    return answer.promise.finally(() => {
+      signal?.removeEventListener('abort', withdraw);
+      open.delete(id);
+    });
   };
   return {
     ask: async (questions, asking) => {

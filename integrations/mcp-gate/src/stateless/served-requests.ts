@@ -1,3 +1,4 @@
+import { sleepOrThrow, systemClock } from '@countersign/contracts/clock';
 import {
   ErrorCode,
   type JSONRPCMessage,
@@ -19,7 +20,10 @@ export interface ServedRequests {
   readonly serve: (request: JSONRPCRequest) => Promise<void>;
   /** Takes the reply to a round. */
   readonly settle: (roundId: RequestId, reply: Reply) => void;
-  /** Returns the id of the round that is open, for the cancellation of a request. */
+  /**
+   * Returns the id of the round that is open, for the cancellation of a request. A request between two rounds ends with an
+   * error: the server must not get another round.
+   */
   readonly cancel: (requestId: RequestId) => RequestId | undefined;
 }
 
@@ -47,7 +51,8 @@ interface ServedRequest {
   rounds: number;
   /** What the server has made of it. */
   task: ServedTask | undefined;
-  isCancelled: boolean;
+  /** Aborts when the client has cancelled the request. */
+  readonly cancelling: AbortController;
   readonly ended: PromiseWithResolvers<undefined>;
 }
 
@@ -58,7 +63,10 @@ const pauseMs = 1_000;
 
 export function createServedRequests(ports: ServedRequestPorts): ServedRequests {
   const { newId, sendRequest, request, onTaskOf, toClient, inputs, isForStateless } = ports;
+  /** By the id of the round that is open. */
   const open = new Map<RequestId, ServedRequest>();
+  /** By the id of the client's request. */
+  const all = new Map<RequestId, ServedRequest>();
 
   /** A later round may have run the tool too: when it is lost, the outcome is not known. */
   const sendRound = (one: ServedRequest, more: Members = {}): void => {
@@ -82,9 +90,11 @@ export function createServedRequests(ports: ServedRequestPorts): ServedRequests 
       throw new Error('the MCP server asks without end');
     }
     const questions = Object.entries(objectOf(inputRequests));
-    if (questions.length === 0) await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
-    const inputResponses = await inputs.ask(questions, { token: tokenOf(one), isForStateless: isForStateless() });
-    if (one.isCancelled) throw new Error('the client has cancelled the request');
+    const { signal } = one.cancelling;
+    if (questions.length === 0) await sleepOrThrow(systemClock, pauseMs, signal);
+    const asking = { token: tokenOf(one), isForStateless: isForStateless(), signal };
+    const inputResponses = await inputs.ask(questions, asking);
+    signal.throwIfAborted();
     return {
       ...(questions.length === 0 ? {} : { inputResponses }),
       ...(typeof requestState === 'string' ? { requestState } : {}),
@@ -135,8 +145,11 @@ export function createServedRequests(ports: ServedRequestPorts): ServedRequests 
   return {
     serve: (asked) => {
       const ended = Promise.withResolvers<undefined>();
-      sendRound({ request: asked, roundId: asked.id, rounds: 0, task: undefined, isCancelled: false, ended });
-      return ended.promise;
+      const cancelling = new AbortController();
+      const one: ServedRequest = { request: asked, roundId: asked.id, rounds: 0, task: undefined, cancelling, ended };
+      all.set(asked.id, one);
+      sendRound(one);
+      return ended.promise.finally(() => all.delete(asked.id));
     },
     settle: (roundId, reply) => {
       const one = open.get(roundId);
@@ -150,9 +163,10 @@ export function createServedRequests(ports: ServedRequestPorts): ServedRequests 
       goOnWith(one, reply.result);
     },
     cancel: (requestId) => {
-      const one = [...open.values()].find(({ request }) => request.id === requestId);
-      if (one !== undefined) one.isCancelled = true;
-      if (one?.task === undefined) return one?.roundId;
+      const one = all.get(requestId);
+      if (one === undefined) return undefined;
+      one.cancelling.abort(new Error('the client has cancelled the request'));
+      if (one.task === undefined) return open.has(one.roundId) ? one.roundId : undefined;
       // The cancellation of a request does not cancel its task.
       one.task.cancel();
       return undefined;

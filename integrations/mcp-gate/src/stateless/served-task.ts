@@ -26,6 +26,8 @@ export interface ServedTaskPorts {
 const pauseMsDefault = 1_000;
 const pauseMsMin = 50;
 const pauseMsMax = 30_000;
+/** A server that does not respond is asked again after this time. */
+const lookMsMax = 60_000;
 /** A server that restarts still has the task. */
 const silenceMsMax = 300_000;
 /** The calls of the gate wait for a shorter time after a cancellation. */
@@ -74,7 +76,11 @@ export function followTask(ports: ServedTaskPorts, created: Members): ServedTask
     });
   /** Returns the task, or undefined when the server does not say now how it is. */
   const look = async (): Promise<Members | undefined> => {
-    const reply = await request('tasks/get', { taskId }).catch(() => undefined);
+    const overdue = Promise.withResolvers<undefined>();
+    const timer = setTimeout(overdue.resolve, lookMsMax, undefined).unref();
+    const asked = request('tasks/get', { taskId }).catch(() => undefined);
+    const reply = await Promise.race([asked, overdue.promise]);
+    clearTimeout(timer);
     // The attack, or the mistake: a server tells the end of the task of another call.
     if (reply !== undefined && 'result' in reply && (reply.result['taskId'] ?? taskId) === taskId) {
       heardAt = Date.now();
