@@ -28,6 +28,8 @@ export interface RoundPorts {
   readonly finish: (open: OpenRequest, reply: Reply) => void;
   /** Called when the client has not made its request again in time. */
   readonly lost: (open: OpenRequest) => void;
+  /** Called when the client has left before it had the questions, so it cannot answer them. */
+  readonly left: (open: OpenRequest) => void;
 }
 
 /** The states of these rounds begin with it. */
@@ -35,7 +37,7 @@ export const roundPrefix = 'round.';
 /** A person may read for long before they answer. The server has a limit of its own. */
 const answerMsMax = 3_600_000;
 
-export function createRounds({ finish, lost }: RoundPorts): Rounds {
+export function createRounds({ finish, lost, left }: RoundPorts): Rounds {
   const waiting = new Map<string, { readonly open: OpenRequest; readonly timer: NodeJS.Timeout }>();
 
   const abandon = ({ questions }: OpenRequest): void => {
@@ -54,6 +56,11 @@ export function createRounds({ finish, lost }: RoundPorts): Rounds {
     waiting.set(requestState, { open, timer });
     open.exchange = undefined;
     exchange.reply({ result: { resultType: 'input_required', inputRequests, requestState } });
+    void exchange.delivered.then((isDelivered) => {
+      if (isDelivered || !waiting.delete(requestState)) return;
+      clearTimeout(timer);
+      left(open);
+    });
   };
   return {
     ask: (open, question) => {

@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { objectOf, type Reply } from '../wire.js';
 import { createBeginning } from './beginning.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange, OpenRequest } from './exchange.js';
 import { createLogLevels } from './log-levels.js';
 import { createOpenRequests, roundOf } from './open-requests.js';
 import { paramProblem } from './param-headers.js';
@@ -64,7 +64,12 @@ export function createStatelessClient({ toServer, isOneClient }: StatelessPorts)
     return promise;
   };
   const open = createOpenRequests(() => server, toServer);
-  const rounds = createRounds({ finish: open.finish, lost: open.abandon });
+  const leave = (one: OpenRequest): void => {
+    open.lose(one);
+    rounds.abandon(one);
+    toServer({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: one.innerId } });
+  };
+  const rounds = createRounds({ finish: open.finish, lost: open.abandon, left: leave });
   const toolHeaders = createToolHeaders(request);
   const subscriptions = createSubscriptions((method, params) => void request(method, params));
   const beginning = createBeginning(request, toServer);
@@ -126,10 +131,7 @@ export function createStatelessClient({ toServer, isOneClient }: StatelessPorts)
       left.add(exchange);
       subscriptions.close(exchange);
       const one = open.all().find((some) => some.exchange === exchange);
-      if (one === undefined) return;
-      open.lose(one);
-      rounds.abandon(one);
-      toServer({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: one.innerId } });
+      if (one !== undefined) leave(one);
     },
     fromServer: (message) => {
       const reply = replyIn(message);
