@@ -37,6 +37,7 @@ it('passes progress on while the request is open, and of a task also after the r
   const ids = createInnerIds();
   const [call, task] = [ids.fromClient(request(1, 'x')), ids.fromClient(request(2, 0))].map(innerIdOf);
   for (const id of [call, task]) expect(ids.toClient(progress(id))).toBeDefined();
+  expect(ids.toClient(progress(String(call)))).toEqual(progress('x'));
   expect(ids.toClient(progress('x'))).toBeUndefined();
   ids.toClient({ jsonrpc: '2.0', id: call!, result: { content: [] } });
   ids.toClient({ jsonrpc: '2.0', id: task!, result: { task: { taskId: 't' } } });

@@ -70,7 +70,8 @@ export function createInnerIds(): InnerIds {
     return { ...message, id: request.id };
   };
   const progress = (message: JSONRPCNotification): JSONRPCMessage | undefined => {
-    const token = message.params?.['progressToken'] as RequestId;
+    // Some servers write the number as a string.
+    const token = Number(message.params?.['progressToken']);
     const progressToken = open.get(token)?.progressToken ?? taskTokens.get(token);
     return progressToken === undefined ? undefined : { ...message, params: { ...message.params, progressToken } };
   };

@@ -127,8 +127,9 @@ export function createSession(
     relatedTo: (message) => {
       if (isReply(message)) return {};
       const { progressToken } = objectOf(message.params);
+      // Some servers write a number as a string.
       const byToken = [...open].find(
-        ([, request]) => request.progressToken !== undefined && request.progressToken === progressToken,
+        ([, request]) => request.progressToken !== undefined && String(request.progressToken) === String(progressToken),
       )?.[0];
       const isRequest = isJSONRPCRequest(message);
       const relatedRequestId = byToken ?? (isRequest ? carrier() : undefined);
