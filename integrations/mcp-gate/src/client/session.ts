@@ -127,9 +127,8 @@ export function createSession(
     relatedTo: (message) => {
       if (isReply(message)) return {};
       const { progressToken } = objectOf(message.params);
-      // Some servers write a number as a string.
       const byToken = [...open].find(
-        ([, request]) => request.progressToken !== undefined && String(request.progressToken) === String(progressToken),
+        ([, request]) => request.progressToken !== undefined && isSameToken(request.progressToken, progressToken),
       )?.[0];
       const isRequest = isJSONRPCRequest(message);
       const relatedRequestId = byToken ?? (isRequest ? carrier() : undefined);
@@ -137,6 +136,11 @@ export function createSession(
       return isRequest && !deliveries.hasStream() ? undefined : {};
     },
   };
+}
+
+/** Some servers write a number as a string. */
+function isSameToken(token: unknown, written: unknown): boolean {
+  return token === written || (typeof token === 'number' && String(token) === written);
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

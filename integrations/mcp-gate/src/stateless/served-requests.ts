@@ -84,25 +84,9 @@ export function createServedRequests(ports: ServedRequestPorts): ServedRequests 
     toClient(responseOf(request.id, reply));
     ended.resolve(undefined);
   };
-  /** Returns what the next round carries. */
-  const answersTo = async (one: ServedRequest, { inputRequests, requestState }: Members): Promise<Members> => {
-    if (!roundMethods.includes(one.request.method) || one.rounds >= roundsMax) {
-      throw new Error('the MCP server asks without end');
-    }
-    const questions = Object.entries(objectOf(inputRequests));
-    const { signal } = one.cancelling;
-    if (questions.length === 0) await sleepOrThrow(systemClock, pauseMs, signal);
-    const asking = { token: tokenOf(one), isForStateless: isForStateless(), signal };
-    const inputResponses = await inputs.ask(questions, asking);
-    signal.throwIfAborted();
-    return {
-      ...(questions.length === 0 ? {} : { inputResponses }),
-      ...(typeof requestState === 'string' ? { requestState } : {}),
-    };
-  };
   const goOn = async (one: ServedRequest, result: Members): Promise<void> => {
     try {
-      sendRound(one, await answersTo(one, result));
+      sendRound(one, await answersTo(one, result, ports));
     } catch (error) {
       end(one, failed(ErrorCode.InternalError, error instanceof Error ? error.message : String(error)));
     }
@@ -171,6 +155,27 @@ export function createServedRequests(ports: ServedRequestPorts): ServedRequests 
       one.task.cancel();
       return undefined;
     },
+  };
+}
+
+/** Returns what the next round carries. */
+async function answersTo(
+  one: ServedRequest,
+  { inputRequests, requestState }: Members,
+  { inputs, isForStateless }: Pick<ServedRequestPorts, 'inputs' | 'isForStateless'>,
+): Promise<Members> {
+  if (!roundMethods.includes(one.request.method) || one.rounds >= roundsMax) {
+    throw new Error('the MCP server asks without end');
+  }
+  const questions = Object.entries(objectOf(inputRequests));
+  const { signal } = one.cancelling;
+  if (questions.length === 0) await sleepOrThrow(systemClock, pauseMs, signal);
+  const asking = { token: tokenOf(one), isForStateless: isForStateless(), signal };
+  const inputResponses = await inputs.ask(questions, asking);
+  signal.throwIfAborted();
+  return {
+    ...(questions.length === 0 ? {} : { inputResponses }),
+    ...(typeof requestState === 'string' ? { requestState } : {}),
   };
 }
 
