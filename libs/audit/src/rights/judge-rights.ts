@@ -18,12 +18,13 @@ import type { Word } from './word.js';
  * stream before the event.
  */
 export function judgeRights(event: JudgedEvent, record: RightsRecord, state: StreamState | undefined): Judgement {
-  const words = actsOf(event, state).flatMap((act) => [
+  const ofActs = actsOf(event, state).flatMap((act) => [
     ...(isOfOtherTime(act, event) ? (['other-time'] as const) : []),
     ...(record.isWhole()
       ? [...judgeAct(act, record), ...ifLate(act, event, record)]
       : (['unrecorded-rights'] as const)),
   ]);
+  const words: readonly Word[] = [...ofActs, ...(isOldReport(event) ? (['other-time'] as const) : [])];
   return {
     illegal: words.filter((word) => typeof word === 'object'),
     unproven: [...new Set(words.filter((word) => typeof word === 'string'))],
@@ -33,6 +34,12 @@ export function judgeRights(event: JudgedEvent, record: RightsRecord, state: Str
 /** Attack: the owner of the log gives an act a time at which its deadline was not over. */
 function isOfOtherTime({ at }: Act, { recordedAt }: JudgedEvent): boolean {
   return at !== null && isBeforeBy(graceMs, at, recordedAt);
+}
+
+/** Attack: a report gets a time at which its lease was not over, so that it is recorded as in time. */
+function isOldReport({ data, recordedAt }: JudgedEvent): boolean {
+  const { reportedAt } = data as { readonly reportedAt?: unknown };
+  return typeof reportedAt === 'string' && isBeforeBy(graceMs, reportedAt, recordedAt);
 }
 
 /** Attack: a person who has lost a right does something with a time before that. */

@@ -555,6 +555,12 @@ describe('what no record can show is said to be unproven', () => {
     expect(wordsOf(approvedBy(later(asked()), 'alice'))).toEqual(['other-time']);
   });
 
+  it('other-time: a report that says that it is older than its record, so that its lease was not over', () => {
+    const claimed = approvedBy(asked(), 'alice').claim();
+    expect(wordsOf(claimed.report())).not.toContain('other-time');
+    expect(wordsOf(later(claimed).report())).toContain('other-time');
+  });
+
   it('set-back: events that are recorded before an event before them', () => {
     const [first, ...others] = approvedBy(asked(), 'alice').events.toReversed();
     const told = story([...others.toReversed(), { ...first!, recordedAt: minute(-60) }]);
