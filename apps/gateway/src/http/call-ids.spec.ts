@@ -35,4 +35,11 @@ describe('the id of a call', () => {
     expect(answer.body.calls?.map(({ toolCallId }) => toolCallId)).toEqual(ids);
     return expect(new Set(answer.body.calls?.map(({ callId }) => callId)).size).toBe(2);
   });
+
+  it.each(['😀', 'ع', '/'])('finds its approval, also where it has 2,048 of %s', async (character) => {
+    const toolCallId = character.repeat(2048);
+    const { approvalId } = await api.pending({ toolCallId });
+    const found = await api.send('GET', `/v1/approvals?toolCallId=${encodeURIComponent(toolCallId)}`, { as: 'ann' });
+    expect(found.body).toMatchObject({ approvals: [{ approvalId, toolCallId }] });
+  });
 });

@@ -52,6 +52,9 @@ const connectionsMaxDefault = 4096;
 /** An id of 256 characters, percent-encoded. */
 const paramLengthMax = 4096;
 
+/** The address of a list by a `toolCallId` of 2,048 characters of four bytes each takes 24 KiB. Node's default is 16 KiB. */
+const headerBytesMax = 32 * 1024;
+
 /** Routes validate with their own schemas. Fastify's compilers are not loaded, which saves a tenth of the start. */
 const noSchemas = { buildValidator: refuseSchemas, buildSerializer: refuseSchemas };
 
@@ -79,7 +82,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const methodsOf = withHead(options.methodsOf);
   const cors = corsOrigins.length === 0 ? undefined : createCors(corsOrigins);
   const adapter = new OneErrorHandlerAdapter({
-    ...(tls && { https: tls }),
+    ...(tls ? { https: { ...tls, maxHeaderSize: headerBytesMax } } : { http: { maxHeaderSize: headerBytesMax } }),
     bodyLimit: bodyBytesMax,
     // HEAD runs the handler of GET, and its answer has no body. OPTIONS gets 405 like any other unknown method of a path.
     exposeHeadRoutes: true,
