@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { digestOf } from './algorithms.js';
 import { timestampQuery } from './query.js';
 import { readRoots } from './roots/index.js';
 import { makeAuthority } from './testing/authority.js';
 import type { Authority, Forgery } from './testing/authority.js';
+import { readToken } from './token.js';
 import { verifyTimestamp } from './verify-timestamp.js';
 
 const text = 'countersign.example/log\n5\nC3TUMA55gFbNSHKLT7AenxWtPgp5UPvFiXT/Z1MnHSQ=\n';
@@ -72,6 +74,19 @@ describe('a time stamp', () => {
       expect(check(bytes)).toMatchObject(refused('no answer of a time stamping authority'));
     }
     expect(check(Buffer.alloc(70_000, 0x30))).toMatchObject(refused('too long'));
+  });
+
+  it('with another time, and the hash of that in its place, has a broken signature', () => {
+    const reply = authority!.answer(query);
+    const content = Buffer.from(readToken(reply).content);
+    const earlier = Buffer.from(content.toString('latin1').replace(/20\d\d(?=\d{10}Z)/, '2001'), 'latin1');
+    const replaced = Buffer.from(reply);
+    const put = (before: Buffer, after: Buffer): void => {
+      expect(after.copy(replaced, replaced.indexOf(before))).toBe(before.length);
+    };
+    put(content, earlier);
+    put(digestOf('sha256', content), digestOf('sha256', earlier));
+    expect(check(replaced)).toMatchObject(refused('its signature is broken'));
   });
 
   it('with a bit flipped never says another time', () => {
