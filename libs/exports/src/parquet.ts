@@ -4,6 +4,7 @@ import type { BasicType } from 'hyparquet-writer';
 import { cellsOf, eventColumns } from './columns.js';
 import type { Cell, ColumnType } from './columns.js';
 import type { EventPages } from './pages.js';
+import { shortenBounds } from './parquet-bounds.js';
 
 /** A group of rows is kept until it is written: at most this many rows, and about this many characters. */
 const [rowsMax, lengthMax] = [10_000, 8 * 1024 * 1024];
@@ -19,7 +20,7 @@ const types: Readonly<Record<ColumnType, BasicType>> = {
 /** A table of events as a Parquet file. */
 export interface ParquetTable {
   /** Adds rows of `cellsOf`. Resolves when the sink has taken those that could be written. */
-  readonly add: (rows: readonly (readonly Cell[])[]) => Promise<void>;
+  readonly add: (rows: Iterable<readonly Cell[]>) => Promise<void>;
   /** Writes the remaining rows and the end of the file. */
   readonly end: () => Promise<void>;
 }
@@ -51,6 +52,7 @@ export function createParquetTable(write: (bytes: Uint8Array) => Promise<void> |
       columnData: columns.map((column, at) => ({ ...column, data: cells[at] ?? [] })),
       rowGroupSize: Math.max(1, rows),
     });
+    shortenBounds(file.row_groups.at(-1));
   };
   return {
     add: async (rows) => {

@@ -3,17 +3,17 @@ import { closeSync, openSync, readSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { ManifestFile } from './layout.js';
 
-const chunkBytes = 1024 * 1024;
+/** Where the bytes of one file after the other are read: a bundle has many small ones. */
+const chunk = Buffer.allocUnsafeSlow(256 * 1024);
 
 /** Returns the length and the SHA-256 of a file, a piece at a time. */
 export function hashFile(file: string): ManifestFile {
   const fd = openSync(file, 'r');
   const hashing = createHash('sha256');
-  const chunk = Buffer.allocUnsafe(chunkBytes);
   let bytes = 0;
   try {
     for (;;) {
-      const count = readSync(fd, chunk, 0, chunkBytes, null);
+      const count = readSync(fd, chunk, 0, chunk.length, null);
       if (count === 0) return { bytes, sha256: hashing.digest('hex') };
       hashing.update(chunk.subarray(0, count));
       bytes += count;

@@ -3,9 +3,12 @@ import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LogEventView } from '@countersign/contracts';
 import { cellsOf, createParquetTable, csvHeader, csvLine } from '@countersign/exports';
+import type { Cell } from '@countersign/exports';
 import type { ManifestFile } from './layout.js';
 
 const chunkBytes = 256 * 1024;
+/** A text is written when so many characters of it wait. */
+const waitingMax = 64 * 1024;
 const newline = 0x0a;
 
 /** Files by their paths in the bundle. */
@@ -33,17 +36,22 @@ export function openMonthTables(folder: string, source: string): MonthTables {
   const csv = createFile(join(folder, unfinished(csvPath)));
   const parquet = createFile(join(folder, unfinished(parquetPath)));
   const table = createParquetTable(parquet.append);
-  csv.append(Buffer.from(csvHeader));
+  csv.appendText(csvHeader);
+  let count = 0;
+  /** One row after the other: the table keeps what it needs of each. */
+  function* rowsUpTo(length: number): Generator<readonly Cell[]> {
+    for (const text of lines.upTo(length)) {
+      const row = cellsOf(JSON.parse(text) as LogEventView);
+      csv.appendText(csvLine(row));
+      count += 1;
+      yield row;
+    }
+  }
   return {
     follow: async (length) => {
-      let count = 0;
-      for (const texts of lines.upTo(length)) {
-        const rows = texts.map((text) => cellsOf(JSON.parse(text) as LogEventView));
-        csv.append(Buffer.from(rows.map(csvLine).join('')));
-        await table.add(rows);
-        count += rows.length;
-      }
-      return count;
+      const before = count;
+      await table.add(rowsUpTo(length));
+      return count - before;
     },
     end: async () => {
       await table.end();
@@ -59,22 +67,25 @@ export function openMonthTables(folder: string, source: string): MonthTables {
 function openGrowing(path: string) {
   const fd = openSync(path, 'r');
   const hashing = createHash('sha256');
-  let [at, rest] = [0, Buffer.alloc(0)];
+  let buffer = Buffer.allocUnsafeSlow(chunkBytes);
+  /** How much of the file was read, and how much of that is in the buffer: the begin of a line. */
+  let [at, kept] = [0, 0];
   return {
-    /** The lines up to this length, some at a time. */
-    *upTo(length: number): Generator<readonly string[]> {
+    /** The lines up to this length. */
+    *upTo(length: number): Generator<string> {
       while (at < length) {
-        const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, length - at));
-        const count = readSync(fd, chunk, 0, chunk.length, at);
+        if (kept === buffer.length) buffer = Buffer.concat([buffer], 2 * kept);
+        const count = readSync(fd, buffer, kept, Math.min(buffer.length - kept, length - at), at);
         if (count === 0) throw new Error(`${path} is shorter than it was`);
-        const read = chunk.subarray(0, count);
-        hashing.update(read);
+        const read = buffer.subarray(0, kept + count);
+        hashing.update(read.subarray(kept));
         at += count;
-        rest = rest.length === 0 ? read : Buffer.concat([rest, read]);
-        const end = rest.lastIndexOf(newline);
-        if (end === -1) continue;
-        yield rest.toString('utf8', 0, end).split('\n');
-        rest = rest.subarray(end + 1);
+        let begin = 0;
+        for (let end = read.indexOf(newline, kept); end !== -1; end = read.indexOf(newline, begin)) {
+          yield read.toString('utf8', begin, end);
+          begin = end + 1;
+        }
+        kept = read.copy(buffer, 0, begin);
       }
     },
     file: (): ManifestFile => ({ bytes: at, sha256: hashing.digest('hex') }),
@@ -88,14 +99,24 @@ function openGrowing(path: string) {
 function createFile(path: string) {
   const fd = openSync(path, 'w');
   const hashing = createHash('sha256');
-  let length = 0;
+  let [length, waiting] = [0, ''];
+  const append = (bytes: Uint8Array): void => {
+    hashing.update(bytes);
+    for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
+    length += bytes.length;
+  };
+  const flush = (): void => {
+    append(Buffer.from(waiting));
+    waiting = '';
+  };
   return {
-    append: (bytes: Uint8Array): void => {
-      hashing.update(bytes);
-      for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
-      length += bytes.length;
+    append,
+    appendText: (text: string): void => {
+      waiting += text;
+      if (waiting.length >= waitingMax) flush();
     },
     end: (): ManifestFile => {
+      flush();
       fsyncSync(fd);
       return { bytes: length, sha256: hashing.digest('hex') };
     },

@@ -24,8 +24,8 @@ export interface Tables {
   readonly close: () => Promise<void>;
 }
 
-/** Its heap has few objects that live long. With the default its memory would be a third more. */
-const resourceLimits = { maxYoungGenerationSizeMb: 16 };
+/** Its heap has few objects that live long. There is no limit for the others: a large event would end the thread. */
+const resourceLimits = { maxYoungGenerationSizeMb: 12 };
 
 /** Starts the thread. @throws CliError where the program was not built */
 export function startTables(folder: string): Tables {

@@ -14,7 +14,8 @@ import { chainAfter, firstChain, leafOf } from './stored-chain.js';
 import { tableDamage } from './log-tables.js';
 import type { LogRow } from './stored-chain.js';
 
-const pageSize = 500;
+/** A page is kept until its events are used: at most this many rows, and about this many characters of them. */
+const [rowsMax, lengthMax] = [500, 1024 * 1024];
 
 /** The log of a data folder. */
 export interface DataFolder extends LogSource {
@@ -38,12 +39,12 @@ export function openDataFolder(folder: string): DataFolder {
   const readPage = pageReader(log);
   return {
     tenant: async () => {
-      const [row] = readPage(0, 1);
+      const [row] = readPage(0, 1).rows;
       return Promise.resolve(row === undefined ? undefined : tenantOf(readRow(row).stored));
     },
     events: () => withTables(log, eventsOf(readPage, head)),
     eventsAfter: (position) => {
-      const [before] = position === 0 ? [] : readPage(position - 1, position);
+      const [before] = position === 0 ? [] : readPage(position - 1, position).rows;
       return eventsOf(readPage, head, { position, chain: before?.[9] ?? firstChain });
     },
     tenants: () => tenantsOf(log, tree),
@@ -64,7 +65,13 @@ function optional(file: string): DatabaseSync | undefined {
   return existsSync(file) ? openReadOnly(file) : undefined;
 }
 
-type ReadPage = (after: number, to: number) => readonly LogRow[];
+/** Rows after a position, and the position that they reach: `to`, or an earlier one where they are long. */
+interface LogPage {
+  readonly rows: readonly LogRow[];
+  readonly reached: number;
+}
+
+type ReadPage = (after: number, to: number) => LogPage;
 
 function pageReader(log: DatabaseSync): ReadPage {
   const page = log.prepare(
@@ -72,7 +79,21 @@ function pageReader(log: DatabaseSync): ReadPage {
      FROM events e LEFT JOIN streams s ON s.id = e.stream WHERE e.position > ? AND e.position <= ? ORDER BY e.position`,
   );
   page.setReturnArrays(true);
-  return (after, to) => page.all(after, to) as unknown as readonly LogRow[];
+  return (after, to) => {
+    const rows: LogRow[] = [];
+    let length = 0;
+    for (const row of page.iterate(after, to) as unknown as Iterable<LogRow>) {
+      rows.push(row);
+      length += lengthOf(row[6]) + lengthOf(row[7]);
+      if (length >= lengthMax) return { rows, reached: row[0] };
+    }
+    return { rows, reached: to };
+  };
+}
+
+/** A forged row may have a value of any type. */
+function lengthOf(value: unknown): number {
+  return typeof value === 'string' || value instanceof Uint8Array ? value.length : 0;
 }
 
 /** Page by page, each a read of its own: a server that writes meanwhile can shorten its write-ahead log. */
@@ -85,7 +106,7 @@ function* eventsOf(
   // Unknown after an event that cannot be read.
   let chain: Uint8Array | undefined = after.chain;
   while (position < head.position) {
-    const to = Math.min(position + pageSize, head.position);
+    const to = Math.min(position + rowsMax, head.position);
     for (const row of readSound(readPage, position, to)) {
       if ('unreadable' in row) {
         const { unreadable, why } = row;
@@ -132,18 +153,21 @@ interface Unreadable {
 
 /** The rows that can be read. A damaged page of the database hides those that are on it, and not the others. */
 function* readSound(readPage: ReadPage, after: number, to: number): Iterable<LogRow | Unreadable> {
-  const page = damageFree(() => readPage(after, to));
-  if (typeof page !== 'string') {
-    yield* page;
-    return;
+  let position = after;
+  while (position < to) {
+    const from = position;
+    const page = damageFree(() => readPage(from, to));
+    if (typeof page !== 'string') {
+      yield* page.rows;
+      position = page.reached;
+    } else if (to - from > 1) {
+      position = from + Math.floor((to - from) / 2);
+      yield* readSound(readPage, from, position);
+    } else {
+      position = to;
+      yield { unreadable: to, why: `position ${String(to)} cannot be read: ${page}` };
+    }
   }
-  if (to - after > 1) {
-    const middle = after + Math.floor((to - after) / 2);
-    yield* readSound(readPage, after, middle);
-    yield* readSound(readPage, middle, to);
-    return;
-  }
-  yield { unreadable: to, why: `position ${String(to)} cannot be read: ${page}` };
 }
 
 /** The faults in a row: it is not what was recorded, or not in its place. */
