@@ -253,6 +253,7 @@ export type { Unreadable } from './sealed-values.js';
 export type { SecretValues } from './sealed-values.js';
 export { isMarkedSchema } from './sensitive-schema.js';
 export { erasedMark, isMask, maskOf, masksIn } from './sensitive-mask.js';
+export { maskRulesDigest } from './sensitive-names.js';
 export { subjectNameOf, subjectOf, subjectOfGrant, subjectStream } from './subject-events.js';
 export type { SubjectEvent } from './subject-events.js';
 export { configurationKinds, systemEventTypes, systemStream, systemStreamPrefix } from './system-events.js';

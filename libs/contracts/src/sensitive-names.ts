@@ -1,3 +1,5 @@
+import { jcsDigest } from './digest.js';
+
 /** Words that name a secret as the last word of a name, in singular or plural: `dbPassword`, `tokens`. */
 const secretWords = new Set([
   ...['password', 'passwd', 'passphrase', 'passcode', 'pwd', 'passwort', 'secret', 'token', 'credential', 'cookie'],
@@ -55,6 +57,24 @@ const quantities = new Set([
   ],
   ...['prompt', 'completion', 'input', 'output', 'cached', 'reasoning', 'thinking', 'context', 'new', 'stop'],
 ]);
+
+/** Counts the changes of what is masked that no list of words shows. */
+const masksRevision = 1;
+
+/**
+ * Returns the digest of the rules by which views mask values: another one when a word is added or removed. Who changes what is
+ * masked in another way raises `masksRevision`. Bundles state it, so that a later version does not judge them by its own rules.
+ */
+export function maskRulesDigest(): string {
+  return jcsDigest({
+    revision: masksRevision,
+    words: [...secretWords],
+    pairs: secretPairs,
+    endings: secretEndings,
+    forms: [...forms],
+    quantities: [...quantities],
+  });
+}
 
 /** A longer name is judged by its end. */
 const judgedCharsMax = 128;

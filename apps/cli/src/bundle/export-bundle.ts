@@ -12,6 +12,7 @@ import type { BundleCounts, BundleTarget } from './bundle-events.js';
 import { bundleFiles, bundleFormat, checkpointFile, keyChangesFile, tilesFile } from './layout.js';
 import type { Manifest } from './layout.js';
 import { finishBundle } from './finish-bundle.js';
+import { currentRules } from './rules.js';
 import { readProgress, saveProgress } from './progress-file.js';
 import type { BundlePlan, ExportState } from './progress-file.js';
 import { startTables } from './tables.js';
@@ -51,7 +52,7 @@ export interface ExportPorts {
  */
 export async function exportBundle(ports: ExportPorts): Promise<Manifest | undefined> {
   const { folder, onProgress, interrupted } = ports;
-  const state = readProgress(folder) ?? begun(folder, ports.plan());
+  const state = continued(folder) ?? begun(folder, ports.plan());
   const [tiles, counts] = [createTiles(writeTiles(folder), state.tree), structuredClone(state.counts)];
   const tables = startTables(folder);
   try {
@@ -80,6 +81,16 @@ function openFiles(folder: string, { lengths }: ExportState, tables: Tables): Ap
   return openAppendFiles(folder, lengths, tell);
 }
 
+/** The state of an export that was interrupted. @throws CliError where another version began it: its views may differ */
+function continued(folder: string): ExportState | undefined {
+  const state = readProgress(folder);
+  if (state === undefined || JSON.stringify(state.rules) === JSON.stringify(currentRules())) return state;
+  throw usageError(
+    `Another version of Countersign began the export to ${folder}.`,
+    'Remove the folder, or name another one.',
+  );
+}
+
 /** The state of an export that has written nothing. */
 function begun(folder: string, plan: BundlePlan): ExportState {
   if (existsSync(join(folder, bundleFiles.manifest))) {
@@ -90,7 +101,14 @@ function begun(folder: string, plan: BundlePlan): ExportState {
   }
   mkdirSync(folder, { recursive: true });
   const counts = { commitments: 0, from: null, to: null, months: [] };
-  const state = { plan, position: 0, tree: { size: 0, range: [], open: [] }, counts, lengths: {} };
+  const state = {
+    plan,
+    position: 0,
+    tree: { size: 0, range: [], open: [] },
+    counts,
+    lengths: {},
+    rules: currentRules(),
+  };
   saveProgress(folder, state);
   return state;
 }
@@ -107,7 +125,7 @@ async function addTimestamps(
 /** Returns false when the person interrupts it. @throws what made the tables fail */
 async function writeEvents(
   ports: ExportPorts,
-  { plan, position }: ExportState,
+  { plan, position, rules }: ExportState,
   target: BundleTarget,
   { failed }: Tables,
 ): Promise<boolean> {
@@ -122,7 +140,7 @@ async function writeEvents(
       if (!writeSound(target, event, plan.tenant)) return true;
       const tree = tiles.size() % savedEvery === 0 ? tiles.state() : undefined;
       if (tree !== undefined) {
-        saveProgress(target.folder, { plan, position: event.done, tree, counts, lengths: files.sync() });
+        saveProgress(target.folder, { plan, position: event.done, tree, counts, lengths: files.sync(), rules });
       }
       ports.onProgress('events', plan.size === null ? event.done : tiles.size(), total);
       return true;
@@ -186,7 +204,13 @@ function factsOf(
   const { origin, epoch } = top?.anchor ?? { origin: null, epoch: null };
   return {
     ...{ format: bundleFormat, tenant, origin, epoch, range: { first: 0, size, from, to } },
-    ...{ root: Buffer.from(root).toString('base64'), checkpoint: top?.note ?? null, values, commitments },
+    ...{
+      root: Buffer.from(root).toString('base64'),
+      checkpoint: top?.note ?? null,
+      values,
+      commitments,
+      rules: currentRules(),
+    },
   };
 }
 

@@ -1,3 +1,5 @@
+import type { BundleRules } from './rules.js';
+
 /** The form of a bundle, by which its readers know it. */
 export const bundleFormat = 'countersign-bundle/1';
 
@@ -82,5 +84,7 @@ export interface Manifest {
   /** `stored`: events with values in clear are commitments. `clear`: they are shown. */
   readonly values: 'stored' | 'clear';
   readonly commitments: number;
+  /** What the views were made with. Absent: a bundle of an earlier version, which had the rules of version 0.1.0. */
+  readonly rules?: BundleRules;
   readonly files: Readonly<Record<string, ManifestFile>>;
 }

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BundleCounts } from './bundle-events.js';
+import type { BundleRules } from './rules.js';
 import type { TreeState } from './tile-files.js';
 import type { LastStamp } from './timestamp-files.js';
 
@@ -28,6 +29,8 @@ export interface ExportState {
   readonly tree: TreeState;
   readonly counts: BundleCounts;
   readonly lengths: Readonly<Record<string, number>>;
+  /** The rules that the views are made with. */
+  readonly rules: BundleRules;
 }
 
 const fileName = '.countersign-export.json';

@@ -1,7 +1,8 @@
 import type { CanonicalContent } from '@countersign/audit';
 import { isReadable, isRecordedInClear, maskSealed, toLogEvent, toLogEventView } from '@countersign/contracts';
-import type { LogEvent, LogEventView, StoredEvent } from '@countersign/contracts';
-import { cellsOf, csvLine } from '@countersign/exports';
+import type { EventAudience, LogEvent, LogEventView, StoredEvent } from '@countersign/contracts';
+import { csvLine } from '@countersign/exports';
+import type { Column } from '@countersign/exports';
 
 /** Returns whether a bundle shows the stored content of an event: it can be read, and has no value in clear that views hide. */
 export function isShown(event: LogEvent): boolean {
@@ -13,8 +14,17 @@ export function isShown(event: LogEvent): boolean {
  * `position` is the event's index in the log of its tenant.
  */
 export function viewOf(event: LogEvent, index: number, recordedAt: string): LogEventView {
+  return viewFor('masked', event, { index, recordedAt });
+}
+
+/** The same with all values that the log has in clear. Sealed values are masked. */
+export function clearViewOf(event: LogEvent, index: number, recordedAt: string): LogEventView {
+  return viewFor('clear', event, { index, recordedAt });
+}
+
+function viewFor(audience: EventAudience, event: LogEvent, { index, recordedAt }: BundlePlace): LogEventView {
   const placed = { ...event, position: index, recordedAt } as LogEvent;
-  return toLogEventView(isReadable(placed) ? maskSealed(placed) : placed, 'masked');
+  return toLogEventView(isReadable(placed) ? maskSealed(placed) : placed, audience);
 }
 
 /** The place of an event in a bundle. */
@@ -62,6 +72,6 @@ function isMoved({ metadata }: StoredEvent): boolean {
 }
 
 /** The row of a view in the table of a month. */
-export function csvOfView(view: LogEventView): string {
-  return csvLine(cellsOf(view));
+export function csvOfView(view: LogEventView, columns: readonly Column[]): string {
+  return csvLine(columns.map(({ cellOf }) => cellOf(view)));
 }

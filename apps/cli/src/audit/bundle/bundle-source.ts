@@ -14,6 +14,7 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventsFile, eventsPerFile, keyChangesFile, tilesFile } from '../../bundle/layout.js';
 import type { Manifest } from '../../bundle/layout.js';
+import { currentRules } from '../../bundle/rules.js';
 import { createLeafReader } from './bundle-leaves.js';
 import { keyChangesBytesMax, tooManyChanges } from '../key-change-lines.js';
 import { textLines } from '../tile-reader.js';
@@ -23,6 +24,7 @@ import type { BundleFiles, BundleLines } from './bundle-files.js';
 import { compareCopies } from './compare-copies.js';
 import { compareFacts, notesIn } from './compare-facts.js';
 import { compareViews } from './compare-views.js';
+import type { UnprovenViews } from './compare-views.js';
 import { stampsIn } from './bundle-stamps.js';
 import { readManifest, whyNotIn } from './read-manifest.js';
 
@@ -30,7 +32,7 @@ import { readManifest, whyNotIn } from './read-manifest.js';
 export function openBundle(named: string): LogSource {
   const folder = realpathSync(named);
   const manifest = readManifest(folder);
-  const state = { unproven: 0 };
+  const state: ReadState = {};
   return {
     tenant: () => Promise.resolve(manifest.tenant),
     isOfOneTenant: true,
@@ -41,7 +43,7 @@ export function openBundle(named: string): LogSource {
     keyChanges: () => keyChangesIn(folder, manifest),
     timestamps: () => stampsIn(manifest, (path) => readIn(folder, manifest, path)),
     leaves: () => createLeafReader((path) => readIn(folder, manifest, path)),
-    unproven: () => unprovenOf(state.unproven),
+    unproven: () => unprovenOf(manifest, state.unproven),
     close: () => undefined,
   };
 }
@@ -52,6 +54,11 @@ function keyChangesIn(folder: string, manifest: Manifest): readonly string[] {
   return textLines(readIn(folder, manifest, path) ?? new Uint8Array(0));
 }
 
+interface ReadState {
+  /** Absent until all is read. */
+  unproven?: UnprovenViews;
+}
+
 /** The bytes of a file that the manifest names; undefined: it must not be read. */
 function readIn(folder: string, { files }: Manifest, path: string): Buffer | undefined {
   const file = Object.hasOwn(files, path) ? files[path] : undefined;
@@ -59,18 +66,32 @@ function readIn(folder: string, { files }: Manifest, path: string): Buffer | und
   return readFileSync(join(folder, path));
 }
 
-function unprovenOf(views: number): readonly string[] {
-  const commitments = views === 0 ? [] : [`the views of ${String(views)} events whose content was not shown`];
+function unprovenOf({ rules }: Manifest, views: UnprovenViews | undefined): readonly string[] {
+  const { hidden = 0, unreadable = 0, masks = 0, shows = 0 } = views ?? {};
+  const left = rules === undefined ? [] : currentRules().columns.filter((name) => !rules.columns.includes(name));
+  const about = (count: number, text: string): readonly string[] => (count === 0 ? [] : [text]);
   return [
-    ...commitments,
+    ...about(hidden, `the views of ${String(hidden)} events whose content was not shown`),
+    ...about(
+      unreadable,
+      `the views of ${String(unreadable)} events that the version that made the bundle could not read`,
+    ),
+    ...about(masks + shows, otherMasks(rules, masks + shows, shows)),
+    ...about(left.length, `the tables lack columns of this version: ${left.join(', ')}`),
     'that the Parquet files say what the events say: they were compared with the manifest alone',
     'README.md, columns.csv and verify.mjs of the bundle: nothing signs them',
   ];
 }
 
-function* eventsOf(folder: string, manifest: Manifest, state: { unproven: number }): Iterable<SourceEvent> {
+function otherMasks(rules: Manifest['rules'], views: number, shows: number): string {
+  const made = `the masks in ${String(views)} views: the bundle was made with other rules (${rules?.masks ?? ''})`;
+  const shown = `and ${String(shows)} of them show values that this version masks`;
+  return `${made}, ${shown}; nothing else in them differs from the events`;
+}
+
+function* eventsOf(folder: string, manifest: Manifest, state: ReadState): Iterable<SourceEvent> {
   const files = openBundleFiles(folder, manifest, firstIndexOf);
-  const [copies, views] = [compareCopies(files, manifest), compareViews(files)];
+  const [copies, views] = [compareCopies(files, manifest), compareViews(files, manifest.rules)];
   const facts = compareFacts(folder, manifest);
   let index = 0;
   for (const read of linesOf(files, manifest)) {

@@ -1,18 +1,32 @@
-import { isReadable, toLogEvent } from '@countersign/contracts';
+import { asUnreadable, isReadable, toLogEvent } from '@countersign/contracts';
 import type { LogEventView, StoredEvent } from '@countersign/contracts';
-import { csvHeader } from '@countersign/exports';
+import { csvLine, eventColumns } from '@countersign/exports';
+import type { Column } from '@countersign/exports';
 import type { Entry } from '@countersign/audit';
 import { monthOf, viewsFile } from '../../bundle/layout.js';
-import { csvOfView, viewOf } from '../../bundle/views.js';
+import { columnsOf, couldRead, currentRules } from '../../bundle/rules.js';
+import type { BundleRules } from '../../bundle/rules.js';
+import { clearViewOf, csvOfView, viewOf } from '../../bundle/views.js';
 import type { Damage } from '../log-source.js';
 import type { BundleFiles, BundleLines } from './bundle-files.js';
+import { differenceOf } from './other-masks.js';
 
 /** Compares the views of a bundle with its events. Attack: honest events, and tables for people that say something else. */
 export interface ComparedViews {
   readonly take: (index: number, entry: Entry, stored: StoredEvent | undefined) => readonly Damage[];
   readonly end: () => readonly Damage[];
-  /** How many views have no content to be compared with. */
-  readonly unproven: () => number;
+  readonly unproven: () => UnprovenViews;
+}
+
+/** How many views could not be compared whole. */
+export interface UnprovenViews {
+  /** They have no content to be compared with. */
+  hidden: number;
+  /** The version that made the bundle could not read the event. */
+  unreadable: number;
+  /** They differ in masks alone. Some of them show what this version masks. */
+  masks: number;
+  shows: number;
 }
 
 interface Month {
@@ -30,9 +44,13 @@ interface Table {
   isBroken: boolean;
 }
 
-export function compareViews(files: BundleFiles): ComparedViews {
+/** @param rules those that the views were made with; a bundle that states none has those of this version. */
+export function compareViews(files: BundleFiles, rules: BundleRules = currentRules()): ComparedViews {
   const months = new Map<string, Month>();
-  let unproven = 0;
+  const unproven: UnprovenViews = { hidden: 0, unreadable: 0, masks: 0, shows: 0 };
+  const hasOtherMasks = rules.masks !== currentRules().masks;
+  const columns = columnsOf(rules) ?? eventColumns;
+  const csvHeader = csvLine(columns.map(({ name }) => name));
   const monthFor = (recordedAt: string): Month => {
     const name = monthOf(recordedAt);
     const known = months.get(name);
@@ -45,13 +63,19 @@ export function compareViews(files: BundleFiles): ComparedViews {
   return {
     take: (index, entry, stored) => {
       const { ndjson, csv, isHeaded } = monthFor(entry.recordedAt);
-      const made = madeFrom(index, entry, stored);
-      if (made === undefined) unproven += 1;
-      const view = ndjson.isBroken ? undefined : viewIn(ndjson, index, entry, made);
-      if (view === undefined) return broken(ndjson, index);
-      return isHeaded && !csv.isBroken && hasRow(csv, view) ? [] : broken(csv, index);
+      const text = ndjson.isBroken ? undefined : ndjson.lines?.next()?.text;
+      const event = { index, entry, stored };
+      const read = text === undefined ? undefined : readView(text, event, { rules, hasOtherMasks });
+      if (read === undefined) return broken(ndjson, index);
+      if (read.unproven !== undefined) unproven[read.unproven] += 1;
+      return isHeaded && !csv.isBroken && hasRow(csv, read.view, columns) ? [] : broken(csv, index);
     },
-    end: () => [...months.values()].flatMap(({ ndjson, csv }) => [...endOf(ndjson), ...endOf(csv)]),
+    end: () =>
+      [...months.values()].flatMap(({ ndjson, csv }) => {
+        // The table was not read on after the first view that is wrong.
+        csv.isBroken ||= ndjson.isBroken;
+        return [...endOf(ndjson), ...endOf(csv)];
+      }),
     unproven: () => unproven,
   };
 }
@@ -60,29 +84,59 @@ function openTable(files: BundleFiles, path: string): Table {
   return { path, lines: files.open(path), isBroken: false };
 }
 
-/** The view that the event has. The words about one that cannot be read are those of the version that exported it. */
-function madeFrom(index: number, { recordedAt }: Entry, stored: StoredEvent | undefined): LogEventView | undefined {
-  if (stored === undefined) return undefined;
+interface EventOf {
+  readonly index: number;
+  readonly entry: Entry;
+  readonly stored: StoredEvent | undefined;
+}
+
+/** A view that is the one of its event, as far as that can be compared. */
+interface ReadView {
+  readonly view: LogEventView;
+  readonly unproven?: keyof UnprovenViews;
+}
+
+interface MadeWith {
+  readonly rules: BundleRules;
+  readonly hasOtherMasks: boolean;
+}
+
+/** The view in a line; undefined where it is not the one of the event. */
+function readView(text: string, { index, entry, stored }: EventOf, made: MadeWith): ReadView | undefined {
+  const event = stored === undefined ? undefined : toLogEvent(stored);
+  // The words about an event that cannot be read are those of the version that exported it.
+  if (event === undefined || !isReadable(event)) {
+    const view = parsed(text);
+    return view !== undefined && isAt(view, index, entry) && mayHide(view) ? { view, unproven: 'hidden' } : undefined;
+  }
+  const masked = viewOf(event, index, entry.recordedAt);
+  return text === JSON.stringify(masked) ? { view: masked } : readOtherView(text, { index, entry, stored }, made);
+}
+
+/** The view in a line that a version with other rules made. */
+function readOtherView(text: string, { index, entry, stored }: EventOf, made: MadeWith): ReadView | undefined {
+  const view = parsed(text);
+  // Attack: the same member twice, of which programs differ in which one they show.
+  if (stored === undefined || view === undefined || text !== JSON.stringify(view)) return undefined;
+  const { recordedAt } = entry;
+  if (!couldRead(made.rules, stored)) {
+    const unreadable = viewOf(asUnreadable(stored, view.unreadable ?? ''), index, recordedAt);
+    return text === JSON.stringify(unreadable) ? { view, unproven: 'unreadable' } : undefined;
+  }
+  if (!made.hasOtherMasks) return undefined;
   const event = toLogEvent(stored);
-  return isReadable(event) ? viewOf(event, index, recordedAt) : undefined;
+  const views = { masked: viewOf(event, index, recordedAt), clear: clearViewOf(event, index, recordedAt) };
+  const unproven = differenceOf(view, views);
+  return unproven === undefined ? undefined : { view, unproven };
 }
 
 /** Returns whether the table goes on with the row of a view. Nothing vouches for the members of the view of a commitment. */
-function hasRow(table: Table, view: LogEventView): boolean {
+function hasRow(table: Table, view: LogEventView, columns: readonly Column[]): boolean {
   try {
-    return readsAs(table, csvOfView(view));
+    return readsAs(table, csvOfView(view, columns));
   } catch {
     return false;
   }
-}
-
-/** The view of the next line, where it is the one of the event. A commitment has only its place to be compared with. */
-function viewIn(table: Table, index: number, entry: Entry, made: LogEventView | undefined): LogEventView | undefined {
-  const text = table.lines?.next()?.text;
-  if (text === undefined) return undefined;
-  if (made !== undefined) return text === JSON.stringify(made) ? made : undefined;
-  const view = parsed(text);
-  return view !== undefined && isAt(view, index, entry) && mayHide(view) ? view : undefined;
 }
 
 /**

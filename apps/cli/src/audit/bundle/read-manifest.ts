@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseShown } from '@countersign/audit';
 import { bundleFiles, bundleFormat } from '../../bundle/layout.js';
 import type { Manifest, ManifestFile } from '../../bundle/layout.js';
+import { columnsOf } from '../../bundle/rules.js';
 import { usageError } from '../../cli-error.js';
 
 /** A bundle of ten million events has 80,000 files. Attack: a manifest that fills the memory. */
@@ -19,8 +20,12 @@ export function readManifest(folder: string): Manifest {
   const stats = lstatSync(file);
   if (!stats.isFile() || stats.size > manifestBytesMax) throw noManifest(file);
   const manifest = parseShown(readFileSync(file, 'utf8'));
-  if (isManifest(manifest)) return manifest;
-  throw noManifest(file);
+  if (!isManifest(manifest)) throw noManifest(file);
+  if (manifest.rules === undefined || columnsOf(manifest.rules) !== undefined) return manifest;
+  throw usageError(
+    `${file} names a column that this version does not know.`,
+    'Take a newer version of Countersign: it knows the columns of all older ones.',
+  );
 }
 
 function noManifest(file: string): Error {
@@ -37,6 +42,21 @@ function isRange(value: unknown): boolean {
   if (!isObject(value) || !hasOnly(value, ['first', 'size', 'from', 'to'])) return false;
   const { first, size, from, to } = value;
   return first === 0 && isCount(size) && isTextOrNull(from) && isTextOrNull(to);
+}
+
+function isRules(value: unknown): boolean {
+  if (!isObject(value) || !hasOnly(value, ['masks', 'columns', 'schemaVersion', 'types'])) return false;
+  const { masks, columns, schemaVersion, types } = value;
+  return (
+    typeof masks === 'string' &&
+    /^sha256:[0-9a-f]{64}$/.test(masks) &&
+    isCount(schemaVersion) &&
+    [columns, types].every(areTexts)
+  );
+}
+
+function areTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
 function areFiles(value: unknown): boolean {
@@ -72,6 +92,7 @@ const members: Readonly<Record<Exclude<keyof Manifest, 'format'>, (value: unknow
   checkpoint: isTextOrNull,
   values: (value) => value === 'stored' || value === 'clear',
   commitments: isCount,
+  rules: (value) => value === undefined || isRules(value),
   files: areFiles,
 };
 
