@@ -50,9 +50,9 @@ export async function readServerLog(
   const changed = await client.look('/v1/log/key-changes');
   const keyChanges = changed.status === 200 ? textLines(Buffer.from(changed.text)) : [];
   const size = notes.flatMap((note) => readAnchors(note) ?? [])[0]?.size ?? null;
+  const { position: head } = await readPage(client, signal, new URLSearchParams({ limit: '1' }));
   const [last] = await stampsOfServer(client, { order: 'newest', limit: '1' });
   const lastStamp = last && { epoch: last.epoch, size: last.size };
-  const { position: head } = await readPage(client, signal, new URLSearchParams({ limit: '1' }));
   return {
     plan: { tenant, values, size, head, notes, keyChanges, lastStamp },
     eventsAfter: (position) => eventsAfter(client, signal, position),
