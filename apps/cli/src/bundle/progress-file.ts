@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BundleCounts } from './bundle-events.js';
 import type { BundleRules } from './rules.js';
@@ -54,7 +54,8 @@ export function removeProgress(folder: string): void {
 export function replaceFile(file: string, content: string): void {
   const next = `${file}.next`;
   const fd = openSync(next, 'w');
-  writeSync(fd, content);
+  // On a full disk one write may take only a part, without an error.
+  writeFileSync(fd, content);
   fsyncSync(fd);
   closeSync(fd);
   renameSync(next, file);
