@@ -26,6 +26,9 @@ REFUSALS = (
     r"must be larger than `after`",
     r"must be `ndjson` for `values=stored`",
     r"needs `format=ocsf`",
+    # A place in the list of time stamps, and a person whom a front end has named.
+    r"must be an epoch, a dot and a size",
+    r"must be a person of a front end",
     # A comma in a name has a backslash before it, and the names of events grow with the version.
     r"must be 1 to 100 names, separated by commas",
     r"there is no event ",
