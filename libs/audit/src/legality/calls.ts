@@ -1,11 +1,10 @@
-import { personOfFrontEnd } from '@countersign/contracts';
 import type { EventData, ToolCallEventType } from '@countersign/contracts';
 import type { ApprovalState, CallState, Permission } from './call-state.js';
 import { claim, lapseClaim, loseOutcome, reconcile, renew, report } from './executions.js';
 import { coversCall, unprovenOfGrant } from './grant-scope.js';
 import { illegal, isIllegal, isOfVersion1 } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
-import { isSameName } from './names.js';
+import { isSameName, mayEnd, peopleOfVote } from './names.js';
 import { begin, describe, escalate, expire, remind, reveal, withdraw } from './questions.js';
 import type { Changed } from './questions.js';
 import { judgeNesting } from './nesting.js';
@@ -53,23 +52,22 @@ function misnamedIn({ metadata }: JudgedEvent, { request: of }: CallState): Ille
 
 function unprovenOf(
   { type, data }: JudgedEvent,
-  { request: of }: CallState,
+  { request: of, approval }: CallState,
   streams: KnownStreams,
 ): readonly Unproven[] {
   if (type === 'ToolCallAllowed') {
     const { grantId } = (data as EventData<'ToolCallAllowed'>).verdict;
     return grantId === undefined ? [] : unprovenOfGrant(grantId, of, streams);
   }
-  return endsOtherVotes(type, data) ? ['ended-votes'] : [];
+  return endsOtherVotes(type, data, approval) ? ['ended-votes'] : [];
 }
 
 /** Whether the person had lost the right, or is the same one under another name, is in files that the log does not have. */
-function endsOtherVotes(type: JudgedEvent['type'], data: unknown): boolean {
+function endsOtherVotes(type: JudgedEvent['type'], data: unknown, approval: ApprovalState | null): boolean {
   if (type === 'ApprovalEscalated') return (data as EventData<'ApprovalEscalated'>).endedVotes !== undefined;
   if (type !== 'ResponseWithdrawn') return false;
-  const { withdrawnBy, castBy = withdrawnBy } = data as EventData<'ResponseWithdrawn'>;
-  const person = personOfFrontEnd(castBy);
-  return person === undefined && !isSameName(withdrawnBy, castBy);
+  const { withdrawnBy, castBy = withdrawnBy, roles = [] } = data as EventData<'ResponseWithdrawn'>;
+  return !isSameName(withdrawnBy, castBy) && !mayEnd(withdrawnBy, roles, peopleOfVote(approval, castBy));
 }
 
 function judged(event: JudgedEvent, call: CallState, streams: KnownStreams): Next {

@@ -1,3 +1,4 @@
+import { personOfFrontEnd } from '@countersign/contracts';
 import type { CountedVote } from './call-state.js';
 
 /**
@@ -42,4 +43,22 @@ export function isSameVoice(one: Voice, other: Voice): boolean {
 /** Returns whether a person is behind a vote. */
 export function isBehind(vote: Voice, name: string): boolean {
   return peopleOf(vote).some((person) => isSameName(person, name));
+}
+
+/** The people of the vote that counts under a name. */
+export function peopleOfVote(
+  approval: { readonly votes: readonly Voice[] } | null | undefined,
+  name: string,
+): readonly string[] {
+  const vote = approval?.votes.find((one) => isBehind(one, name));
+  return vote === undefined ? [name] : peopleOf(vote);
+}
+
+/** Returns whether a front end or an admin ends a vote in the name of a person of a front end whom they may end. */
+export function mayEnd(by: string, roles: readonly string[], names: readonly string[]): boolean {
+  return names.some((name) => {
+    const person = personOfFrontEnd(name);
+    if (person === undefined) return false;
+    return roles.includes('admin') || (roles.includes('front-end') && person.frontEnd === by);
+  });
 }

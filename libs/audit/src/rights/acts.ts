@@ -1,5 +1,6 @@
 import type { EventType } from '@countersign/contracts';
 import type { JudgedEvent } from '../legality/judged-event.js';
+import { peopleOfVote } from '../legality/names.js';
 import type { StreamState } from '../legality/streams.js';
 
 /** What a person or a program did, with what the event claims about them. */
@@ -23,6 +24,8 @@ export interface Act {
   readonly vouchedBy?: string;
   /** Of a withdrawal: whose vote it is, where it is another's. */
   readonly castBy?: string;
+  /** Of such a withdrawal: the people of that vote, also whom a delegate represents. */
+  readonly endedPeople: readonly string[];
   readonly signature?: { readonly credentialId: string };
   /** Of a request: for which agent, and who is responsible for it. */
   readonly agentId?: string;
@@ -90,7 +93,13 @@ export function actsOf(event: JudgedEvent, state: StreamState | undefined): read
   if (typeof by !== 'string' || isOfService(by, rule, members) || isMoreOf(by, rule, state)) return [];
   const at = rule.at === null ? null : timeOf(members[rule.at] as string, recordedAt);
   const isOfAgents = rule.needs?.includes('agent') === true;
-  return [{ ...(data as Partial<Act>), by, at, needs: rule.needs, isOfAgents, isOfProgram: rules[type] === undefined }];
+  const isOfProgram = rules[type] === undefined;
+  const endedPeople = peopleEnded(members, state);
+  return [{ ...(data as Partial<Act>), by, at, needs: rule.needs, isOfAgents, isOfProgram, endedPeople }];
+}
+
+function peopleEnded({ castBy }: Readonly<Record<string, unknown>>, state: StreamState | undefined): readonly string[] {
+  return typeof castBy === 'string' && state?.kind === 'call' ? peopleOfVote(state.approval, castBy) : [];
 }
 
 /** Attack: a vote is given in the name of the service. That ends calls, and decides nothing but by silence. */
@@ -108,7 +117,7 @@ function usesOf({ data, recordedAt }: JudgedEvent, state: StreamState | undefine
   if (state?.kind !== 'grant') return [];
   const at = timeOf((data as { readonly usedAt: string }).usedAt, recordedAt);
   const people = [state.createdBy, ...(state.confirmedBy === null ? [] : [state.confirmedBy])];
-  return people.map((by) => ({ by, at, needs: approver, isOfAgents: false, isOfProgram: true }));
+  return people.map((by) => ({ by, at, needs: approver, isOfAgents: false, isOfProgram: true, endedPeople: [] }));
 }
 
 /** Attack: an event says that it will happen, when a delegation has begun or a change is forgotten. Its record is no later. */

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { digestOf } from '../legality/digests.js';
 import { createLegality } from '../legality/legality.js';
 import { readStored } from '../legality/stored-events.js';
-import { minute, story } from '../testing/story.js';
+import { minute, policy, story } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -27,6 +27,7 @@ const asked = (of: Members = desk()): Story => {
     entry('agent', ['agent']),
     entry('root', ['admin']),
     entry('alice', ['approver'], { groups: ['ops'] }),
+    entry('eve', ['approver']),
     of,
   ];
   return story()
@@ -57,6 +58,29 @@ const { vouchedBy: _front, ...own } = vouched;
 const unvouched = asked().respond('desk#kim', own);
 const ofAlice = asked().respond('alice', { credential: 'token:alice', roles: ['approver'] });
 
+const delegated = (of = 'desk#kim'): Story => {
+  const approvers = [{ id: of, groups: ['ops'], delegates: [{ to: 'alice', from: minute(-9), until: minute(9) }] }];
+  const content = { ...policy, approvers };
+  const told = asked().policy({ content, policyVersion: digestOf(content) });
+  return told.respond('alice', { credential: 'token:alice', roles: ['approver'], onBehalfOf: of });
+};
+
+it.each(['desk', 'root'])('a vote that a delegate cast in place of a person of a front end is ended by %s', (by) => {
+  const roles = [by === 'desk' ? 'front-end' : 'admin'];
+  expect(wordsOf(ended(by, roles, 'alice', delegated()))).toEqual([]);
+  expect(wordsOf(ended(by, roles, 'alice', delegated('alice2'))).join()).toContain('may not end the votes of alice');
+});
+
+it.each([
+  ['alice', { credential: 'token:alice', roles: ['approver'] }],
+  ['desk#lee', { credential: 'token:desk', roles: ['approver'], vouchedBy: 'desk' }],
+])(
+  'an approver, %s, who ends the vote of a person of a front end may be the same one under another name',
+  (by, more) => {
+    expect(wordsOf(voted().withdraw(by, { ...more, castBy: 'desk#kim' }))).toEqual(['ended-votes']);
+  },
+);
+
 it.each<readonly [string, string, Story]>([
   ['for a person of another', 'alice is no person of the front end desk', voted({}, 'alice')],
   [
@@ -77,6 +101,16 @@ it.each<readonly [string, string, Story]>([
     voted({}, 'desk#kim', asked(entry('desk', ['approver']))),
   ],
   ['without saying so', 'token:desk is a credential of desk, and not of desk#kim', unvouched],
+  [
+    'for a person without any credential',
+    'only the token of a front end vouches for people: desk',
+    asked().respond('eve', { vouchedBy: 'desk', roles: ['approver'] }),
+  ],
+  [
+    'for a person of a chat',
+    'only the token of a front end vouches for people: desk',
+    voted({ credential: 'slack:T1:U1' }, 'eve'),
+  ],
   [
     'and ends the vote of another person',
     'desk may not end the votes of alice',

@@ -1,6 +1,7 @@
 import { personOfFrontEnd } from '@countersign/contracts';
 import { illegal } from '../legality/judged-event.js';
 import type { JudgedEvent, Judgement } from '../legality/judged-event.js';
+import { mayEnd } from '../legality/names.js';
 import type { StreamState } from '../legality/streams.js';
 import { isBeforeBy } from '../legality/times.js';
 import { actsOf } from './acts.js';
@@ -58,8 +59,11 @@ function isFound(words: readonly Word[]): boolean {
   return words.some((word) => typeof word === 'object');
 }
 
+/** Attack: a vote names a front end that did not prove it, because the groups of its people are judged with its token alone. */
 function judgeCredential(act: Act, record: RightsRecord): readonly Word[] {
-  const { credential } = act;
+  const { credential, vouchedBy } = act;
+  if (vouchedBy !== undefined && credential?.startsWith('token:') !== true)
+    return [illegal('rights', `only the token of a front end vouches for people: ${vouchedBy}`)];
   if (credential === undefined) return act.isOfAgents ? ['no-credential'] : ['no-credential', ...ofPerson(act, record)];
   const kind = credential.slice(0, credential.indexOf(':'));
   if (isTooSure(act, kind)) return [illegal('rights', `${kind} through ${String(act.via)} gives less assurance`)];
@@ -107,10 +111,9 @@ function ofToken(act: Act, credential: string, record: RightsRecord): readonly W
  * Attack: a front end, or an admin, ends the vote of a person who signs in themselves. Without the role approver it is not one
  * of their own votes either.
  */
-function isOfOthers({ by, castBy, needs, roles = ['approver'] }: Act): boolean {
+function isOfOthers({ by, endedPeople, needs, roles = ['approver'] }: Act): boolean {
   if (needs?.includes('front-end') !== true || roles.includes('approver')) return false;
-  const person = castBy === undefined ? undefined : personOfFrontEnd(castBy);
-  return person === undefined || !(roles.includes('admin') || person.frontEnd === by);
+  return !mayEnd(by, roles, endedPeople);
 }
 
 /**
