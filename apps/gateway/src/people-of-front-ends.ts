@@ -53,7 +53,7 @@ function notEndable({ roles, principal: own }: Actor, principal: string): Answer
     throw invalidRequest([{ path: 'person', message }]);
   }
   if (roles.has('admin') || person.frontEnd === own) return undefined;
-  return refused({ code: 'forbidden', detail: `a front end can end its own people alone: ${own}#…` });
+  return refused({ code: 'forbidden', detail: `a front end can end only its own people: ${own}#…` });
 }
 
 /** Votes count under every spelling of a name, and a delegate votes in the place of another: so each vote is compared. */

@@ -8,7 +8,7 @@ import type { JudgeStamp } from './timestamps.js';
 export function createStampJudge(file: string | undefined): JudgeStamp {
   const roots = file === undefined ? undefined : readRoots(textOf(file));
   if (file !== undefined && roots === undefined) {
-    throw usageError(`--tsa-ca: ${file} has no certificates of authorities.`, 'It is a PEM file with their roots.');
+    throw usageError(`--tsa-ca: ${file} has no certificates of authorities.`, 'Name a PEM file with their roots.');
   }
   return ({ text, reply }) => {
     const verified = verifyTimestamp(reply, { text, roots });
@@ -21,7 +21,8 @@ export function createStampJudge(file: string | undefined): JudgeStamp {
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
-  } catch {
-    throw usageError(`--tsa-ca: there is no file ${file}.`);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw usageError(`--tsa-ca: the file cannot be read: ${why}.`, 'Name a PEM file with the roots.');
   }
 }

@@ -17,5 +17,5 @@ export function boundedChanges<T>(where: string, changes: readonly T[]): readonl
 /** The error for a source with too many changes. @param begin of the sentence, with its verb */
 export function tooManyChanges(begin: string): Error {
   const detail = `${begin} more than ${String(keyChangesMax)} changes of the log key.`;
-  return usageError(detail, 'Ask for a source without copies of them.');
+  return usageError(detail, 'Ask the operator for a source that has each change once.');
 }

@@ -93,7 +93,11 @@ function unreadable(what: string, why: string, remedy: string): Error {
 }
 
 function tooLong(what: string, bytesMax: number): Error {
-  return unreadable(what, `it has more than ${String(bytesMax)} bytes`, 'Ask for tiles without it.');
+  return unreadable(
+    what,
+    `it has more than ${String(bytesMax)} bytes`,
+    'A sound log has no file of this size: ask the operator.',
+  );
 }
 
 /** `fetch failed` alone says nothing; its cause does. */

@@ -129,7 +129,7 @@ function sentences({ untrusted, unchecked, earlier }: Readonly<Record<Counted, n
       : [
           `the times of ${stampsOf(unchecked)}: signatures of authorities are not checked here. Use openssl ts -verify, or countersign audit verify --tsa-ca`,
         ]),
-    ...(earlier === 0 ? [] : [`${stampsOf(earlier)} of earlier epochs: the log went on otherwise`]),
+    ...(earlier === 0 ? [] : [`${stampsOf(earlier)} of earlier epochs, whose checkpoints this log contradicts`]),
   ];
 }
 

@@ -20,15 +20,7 @@ export async function timestamp(
   const { output, size } = options;
   const wanted = { order: 'newest', limit: '1', ...(size !== undefined && { size: String(size) }) } as const;
   const [found] = await stampsOfServer(client, wanted);
-  if (found === undefined) {
-    throw localError(
-      ...(['notFound', 'not-found'] as const),
-      size === undefined
-        ? 'No checkpoint has a time stamp.'
-        : `No checkpoint of ${String(size)} events has a time stamp.`,
-      'The operator names an authority in COUNTERSIGN_TSA_URL.',
-    );
-  }
+  if (found === undefined) throw noTimestamp(size);
   const files = { reply: `${output}.tsr`, text: `${output}.txt` };
   writeFileSync(files.reply, found.reply);
   writeFileSync(files.text, found.text);
@@ -40,4 +32,12 @@ export async function timestamp(
     },
   );
   return exitCodes.ok;
+}
+
+function noTimestamp(size: number | undefined): Error {
+  const [detail, remedy] =
+    size === undefined
+      ? ['No checkpoint has a time stamp.', 'Ask the operator to name an authority in COUNTERSIGN_TSA_URL.']
+      : [`No checkpoint of ${String(size)} events has a time stamp.`, 'Leave --size out to get the newest one.'];
+  return localError('notFound', 'not-found', detail, remedy);
 }

@@ -276,14 +276,11 @@ describe('a front end that names no person', () => {
       // An agent sees the values that it sent.
       if (as === 'desk') expect(text).not.toContain('hunter2');
     }
-    expect(
-      (
-        await api.send('POST', `/v1/approvals/${own.approvalId}/responses`, {
-          as: 'desk',
-          body: { decision: { type: 'deny' } },
-        })
-      ).status,
-    ).toBe(403);
+    const unnamed = await api.send<{ detail: string }>('POST', `/v1/approvals/${own.approvalId}/responses`, {
+      as: 'desk',
+      body: { decision: { type: 'deny' } },
+    });
+    expect([unnamed.status, unnamed.body.detail]).toEqual([403, expect.stringContaining('Countersign-Person')]);
     expect((await api.send('POST', '/v1/tool-calls', { as: 'desk', body: {} })).status).toBe(403);
   });
 });

@@ -1,4 +1,5 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
+import { isFrontEnd } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { ProblemError } from '@countersign/shell';
 import type { GatewayPorts } from '../ports.js';
@@ -8,12 +9,14 @@ import { isOpenRead } from './admit.js';
 import { routeOf } from './endpoint.js';
 import type { ApiRequest } from './http-context.js';
 
-function neededFor(route: Route | undefined, { vouchedBy }: Actor): string {
+function neededFor(route: Route | undefined, actor: Actor): string {
   if (route === undefined) return 'this route is not open to any role';
-  return vouchedBy === undefined
-    ? `this needs the role ${route.roles === 'public' ? '' : route.roles.join(' or ')}`
-    : notForPeople;
+  if (actor.vouchedBy !== undefined) return notForPeople;
+  const needed = `this needs the role ${route.roles === 'public' ? '' : route.roles.join(' or ')}`;
+  return isFrontEnd(actor) && route.forPeople === true ? `${needed}: ${namePerson}` : needed;
 }
+
+const namePerson = 'name the person in the header Countersign-Person';
 
 const notForPeople =
   'a person of a front end lists, reads, answers, withdraws and reveals. For anything else send another token, without Countersign-Person';

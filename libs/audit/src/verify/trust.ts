@@ -85,7 +85,7 @@ export function passedOnSentences(anchors: readonly Anchor[], trust: Trust): rea
 }
 
 const passedOn =
-  'who changed the log key: the key that signed the checkpoint is not among yours, and whoever has the older one of yours could name another. Compare it with the operator, and keep it too';
+  'who changed the log key: the key that signed the checkpoint is not among yours, and a person who has your older key could name another one. Compare it with the operator, and keep it too';
 
 function keysOf({ keys, policy }: Trust) {
   return {
