@@ -4,10 +4,17 @@ import { createServer } from 'node:net';
  * Below the ranges that Linux (32768-60999) and macOS (49152-65535) give to outgoing connections: while a server is down, a
  * client that keeps trying could otherwise get the server's port as its own, talk to itself, and keep the port.
  */
-const [lowest, sliceSize, slices] = [12_000, 3_000, 6];
+const [lowest, sliceSize, slicesPerRun, runs] = [12_000, 1_500, 6, 2];
 
-/** Each jest worker takes ports from its own range, because two processes cannot see each other's recent choices. */
-const lowestOfSlice = lowest + sliceSize * (Number(process.env['JEST_WORKER_ID'] ?? '0') % slices);
+/**
+ * Each jest worker takes ports from its own range, because two processes cannot see each other's recent choices. Runs at
+ * the same time number their workers alike, so `.ci/run` numbers the runs.
+ */
+const [worker, run] = [
+  Number(process.env['JEST_WORKER_ID'] ?? '0'),
+  Number(process.env['COUNTERSIGN_TEST_RUN'] ?? '0'),
+];
+const lowestOfSlice = lowest + sliceSize * ((run % runs) * slicesPerRun + (worker % slicesPerRun));
 
 /** A server listens some time after its port was chosen: until then, and while it is down, the port looks free. */
 const given = new Set<number>();

@@ -61,7 +61,13 @@ const parts: readonly (readonly [path: string, value: Json, words: (value: never
 const shownAsTheyAre = [
   ...['version', 'tenant', 'default', 'autoApprovedTools', 'requireApprovalTools', 'rules.id', 'rules.when'],
   ...['approvers.id', 'approvers.groups', 'approvers.identities.slack', 'approvers.identities.telegram'],
-  ...['approvers.identities.email', 'approvers.delegates.to', 'approvers.delegates.from', 'approvers.delegates.until'],
+  ...[
+    'approvers.identities.email',
+    'approvers.identities.frontEnds',
+    'approvers.delegates.to',
+    'approvers.delegates.from',
+    'approvers.delegates.until',
+  ],
 ];
 
 function isList(value: Json): value is readonly Json[] {

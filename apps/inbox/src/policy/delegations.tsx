@@ -22,8 +22,8 @@ export function Delegations({ written: { approvers = [] } }: { written: WrittenP
               <Marked text={groups.join(', ')} />
             </td>
             <td>
-              {Object.entries(identities).map(([kind, text]) => (
-                <div key={kind}>
+              {identityLines(identities).map(({ kind, text }) => (
+                <div key={`${kind} ${text}`}>
                   {kind} <Marked text={text} />
                 </div>
               ))}
@@ -40,6 +40,14 @@ export function Delegations({ written: { approvers = [] } }: { written: WrittenP
         ))}
       </ScrollTable>
     </section>
+  );
+}
+
+function identityLines(
+  identities: Readonly<Record<string, string | readonly string[]>>,
+): readonly { readonly kind: string; readonly text: string }[] {
+  return Object.entries(identities).flatMap(([kind, texts]) =>
+    [texts].flat().map((text) => ({ kind: kind === 'frontEnds' ? 'front end' : kind, text })),
   );
 }
 

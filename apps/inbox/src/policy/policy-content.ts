@@ -13,7 +13,8 @@ export interface WrittenPolicy {
   readonly approvers?: readonly {
     readonly id: string;
     readonly groups?: readonly string[];
-    readonly identities?: Readonly<Record<string, string>>;
+    /** A text for each channel; `frontEnds` has several. */
+    readonly identities?: Readonly<Record<string, string | readonly string[]>>;
     readonly delegates?: readonly { readonly to: string; readonly from?: string; readonly until?: string }[];
   }[];
 }
