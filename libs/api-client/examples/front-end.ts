@@ -1,8 +1,8 @@
-// A dialog of your own: the person who is signed in sees what they may decide, and answers. `FRONT_END_TOKEN` has role front-end.
+// A dialog of your own: the person who is signed in sees what they may decide, and answers. `COUNTERSIGN_TOKEN` has role front-end.
 import { createFrontEnd } from '@countersign/api-client';
 
 const url = process.env['COUNTERSIGN_URL'] ?? 'http://127.0.0.1:7400';
-const frontEnd = createFrontEnd({ url, token: process.env['FRONT_END_TOKEN'] ?? '' });
+const frontEnd = createFrontEnd({ url, token: process.env['COUNTERSIGN_TOKEN'] ?? '' });
 
 /** Of the session of your application, never of the request of a browser. */
 const user = { id: 'kim@example.com', groups: ['support'] };
