@@ -14,6 +14,6 @@ export { requestToolCalls } from './request/request-tool-calls.js';
 export { confirmPasskey, passkeysOf, registerPasskey, removePasskey } from './people/passkeys.js';
 export type { ConfirmPasskeyBody, RegistrationBody } from './people/passkeys.js';
 export { respondInBulk } from './people/respond-in-bulk.js';
-export { respond, withdraw } from './people/respond.js';
-export { endVotes } from './people/end-votes.js';
+export { respond } from './people/respond.js';
+export { endVotes, withdraw } from './people/withdraw.js';
 export { reveal } from './people/reveal.js';

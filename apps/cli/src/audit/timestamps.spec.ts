@@ -71,7 +71,7 @@ describe('the time stamps that are kept with a log', () => {
     });
   });
 
-  it('are findings where they are of something else, or nobody who is trusted signed them', () => {
+  it('are findings where they stamp another text, or no trusted authority signed them', () => {
     const text = textOf(5);
     const query = queryOf(text);
     const good = authority.answer(query);

@@ -9,7 +9,7 @@ export interface KeptStamp {
   readonly read: () => ReadStamp | undefined;
 }
 
-/** What is stamped, and the answer of the authority. */
+/** A time stamp that was read: the stamped text, and the answer of the authority. */
 export interface ReadStamp {
   readonly text: string;
   readonly reply: Uint8Array;
@@ -43,7 +43,7 @@ export interface StampsRun {
   readonly isRequired?: boolean | undefined;
 }
 
-/** What the time stamps say. */
+/** The result of comparing all time stamps of a log. */
 export interface ComparedStamps {
   readonly proven: readonly StampedEvents[];
   readonly unproven: readonly string[];
@@ -69,7 +69,7 @@ type Counted = 'untrusted' | 'unchecked' | 'earlier';
 
 const looksAtNone: JudgeStamp = () => ({ status: 'unchecked' });
 
-/** What is wrong with a time stamp. */
+/** A time stamp that is not valid, with the reason. */
 interface Wrong {
   readonly wrong: string;
 }

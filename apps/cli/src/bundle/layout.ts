@@ -84,7 +84,7 @@ export interface Manifest {
   /** `stored`: events with values in clear are commitments. `clear`: they are shown. */
   readonly values: 'stored' | 'clear';
   readonly commitments: number;
-  /** What the views were made with. Absent: a bundle of an earlier version, which had the rules of version 0.1.0. */
+  /** The rules that the views were made with. Absent in bundles of earlier versions: they had the rules of 0.1.0. */
   readonly rules?: BundleRules;
   readonly files: Readonly<Record<string, ManifestFile>>;
 }

@@ -30,7 +30,7 @@ afterAll(() => {
 });
 
 interface Made {
-  /** What the manifest says; null: nothing, as before version 0.1.0. */
+  /** The rules in the manifest; null: it has none, like bundles of earlier versions. */
   readonly rules?: Partial<BundleRules> | null;
   readonly view?: (view: LogEventView) => LogEventView;
 }
@@ -134,7 +134,7 @@ describe('a bundle of a version with other columns', () => {
   });
 
   it.each([
-    ['a column that nobody knows', [...columns, 'mood']],
+    ['an unknown column', [...columns, 'mood']],
     ['a column twice', [...columns, 'type']],
   ])('cannot be read with %s', async (_, names) => {
     expect(await verified({ rules: { columns: names } })).toMatchObject({

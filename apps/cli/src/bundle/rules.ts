@@ -3,7 +3,7 @@ import type { StoredEvent } from '@countersign/contracts';
 import { eventColumns } from '@countersign/exports';
 import type { Column } from '@countersign/exports';
 
-/** What the views of a bundle were made with, so that a later version does not judge them by its own rules. */
+/** The rules that the views of a bundle were made with. A later version judges the views by these, not by its own. */
 export interface BundleRules {
   /** The digest of the rules by which values were masked. */
   readonly masks: string;

@@ -24,7 +24,7 @@ import { exportTo, rewriteManifest } from '../testing/bundle-of.js';
 import { createCliRun } from '../testing/cli-run.js';
 import { hashFile } from './manifest.js';
 
-// What a person reads in an honest bundle or proof, and no hash or signature covers.
+// Texts in a bundle or a proof that a person reads, although no hash or signature covers them.
 
 const log = versionOneLog();
 const note = honestCheckpoint(log);

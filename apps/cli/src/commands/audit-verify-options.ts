@@ -58,7 +58,7 @@ Examples:
     );
 }
 
-/** @throws CliError where a time stamp is demanded, and nobody's would be trusted */
+/** @throws CliError where a time stamp is demanded and no root is named: then none would be trusted */
 function stampRootsOf({ tsaCa, requireTimestamp }: VerifyOptions): string | undefined {
   if (tsaCa !== undefined || requireTimestamp !== true) return tsaCa;
   throw usageError('--require-timestamp needs --tsa-ca.', 'Name the roots of the authorities that you trust.');

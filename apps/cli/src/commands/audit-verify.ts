@@ -19,7 +19,7 @@ import { openDataFolder } from '../sqlite/data-folder.js';
 import { createSpilledStreams } from '../sqlite/spilled-streams.js';
 import type { SpilledStreams } from '../sqlite/spilled-streams.js';
 
-/** What differs between the command and the verifier that is one file. */
+/** The parts in which the command differs from `verify.mjs`, the verifier in one file. */
 export interface VerifyParts {
   readonly judge: JudgeStamp;
   readonly streams?: SpilledStreams;

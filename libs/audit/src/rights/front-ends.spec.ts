@@ -1,20 +1,10 @@
 import { expect, it } from '@jest/globals';
 import { digestOf } from '../legality/digests.js';
-import { createLegality } from '../legality/legality.js';
-import { readStored } from '../legality/stored-events.js';
 import { minute, policy, story } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
+import { wordsOf } from '../testing/words-of.js';
 
 type Members = Readonly<Record<string, unknown>>;
-
-function wordsOf(told: Story): readonly string[] {
-  const legality = createLegality(new Map());
-  return told.events.flatMap((stored) => {
-    const event = readStored(stored);
-    const { illegal, unproven } = 'unreadable' in event ? legality.setAside(stored) : legality.judge(event);
-    return [...illegal.map(({ rule, detail }) => `${rule}: ${detail}`), ...unproven];
-  });
-}
 
 const entry = (principal: string, roles: readonly string[], more: Members = {}): Members => ({
   ...{ credential: `token:${principal}`, principal, roles, groups: [], agentIds: [] },

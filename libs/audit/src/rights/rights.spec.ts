@@ -1,22 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EventType } from '@countersign/contracts';
 import { digestOf } from '../legality/digests.js';
-import { createLegality } from '../legality/legality.js';
-import { readStored } from '../legality/stored-events.js';
 import { approvedStory, callId, grantId, minute, story, use } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
+import { wordsOf } from '../testing/words-of.js';
 
 type Members = Readonly<Record<string, unknown>>;
-
-/** The judge's words about the rights in a log: the broken rules, or what it could not prove. */
-function wordsOf(told: Story): readonly string[] {
-  const legality = createLegality(new Map());
-  return told.events.flatMap((stored) => {
-    const event = readStored(stored);
-    const { illegal, unproven } = 'unreadable' in event ? legality.setAside(stored) : legality.judge(event);
-    return [...illegal.map(({ rule, detail }) => `${rule}: ${detail}`), ...unproven];
-  });
-}
 
 const entry = (principal: string, more: Members = {}): Members => ({
   ...{ credential: `token:${principal}`, principal, roles: ['approver'], groups: ['ops'], agentIds: [] },

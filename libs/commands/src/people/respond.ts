@@ -15,10 +15,8 @@ import type {
   RespondToApproval,
   ResponseDecision,
   ToolCall,
-  WithdrawResponse,
 } from '@countersign/domain';
 import type { Actor } from '../actor.js';
-import { aliasesOf } from './aliases.js';
 import type { SchemaCheck } from '../request/argument-schema.js';
 import { commitToBatch, doneByWord, inBatch, settleBatch } from '../batch.js';
 import { approversOf } from '../request/approvers.js';
@@ -129,34 +127,6 @@ function whenBuilt(
 ): Built | Promise<Built> {
   const go = (one: Built): Built | Promise<Built> => ('refusal' in one ? one : next(one));
   return built instanceof Promise ? built.then(go) : go(built);
-}
-
-/** Withdraws the actor's own vote while the approval is pending. `which` says which one, and whether it may be a repeat. */
-export async function withdraw(
-  ports: CommandPorts,
-  actor: Actor,
-  approvalId: string,
-  commandId: string,
-  which: Pick<WithdrawResponse, 'response' | 'mayBeRepeat'> = {},
-): Promise<Result> {
-  const target = parseApprovalId(approvalId);
-  if (target === undefined) return unknownApproval(approvalId);
-  const outcome = await withToolCall(
-    ports,
-    { tenant: actor.tenant, callId: target.callId, commandId, by: actor },
-    toolCallRules.withdrawResponse,
-    (_, at) =>
-      noApproverNow(ports, actor) ?? {
-        type: 'WithdrawResponse',
-        at,
-        approvalId,
-        withdrawnBy: actor.principal,
-        aliases: aliasesOf(ports, actor.tenant, actor.principal),
-        ...which,
-      },
-  );
-  if (outcome.status === 'refused') return asUnknownApproval(outcome, approvalId);
-  return { status: 'done', value: undefined, position: outcome.position };
 }
 
 /** The action of the current proposal of an approval; of an unknown approval that of the call. */
