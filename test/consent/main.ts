@@ -6,7 +6,19 @@ import { defences, isDefence } from './defences.ts';
 import type { Defence } from './defences.ts';
 import { playOnServer, playWithoutServer } from './play.ts';
 
+const help = `npm run consent [-- --server] [-- --without DEFENCE] [-- --teeth]
+
+Compares 2,000 worlds of chance, after the known attacks, with a model of the laws of consent. RUNS=n plays n worlds;
+SEED=n plays the worlds of one seed again.
+--server compares with a running server as well, over HTTP.
+--without DEFENCE takes a defence out of the product: then a law must break.
+--teeth takes out each defence in turn, and is red when the known attacks miss one.
+
+Defences: ${Object.keys(defences).join(', ')}
+`;
+
 const options = {
+  help: { type: 'boolean' },
   without: { type: 'string' },
   /** Takes each defence away in turn: the model must notice. */
   teeth: { type: 'boolean' },
@@ -54,16 +66,33 @@ async function bite(): Promise<number> {
   return missed;
 }
 
-const { values } = parseArgs({ options });
-const { without, server = false } = values;
-if (without !== undefined && !isDefence(without)) {
-  process.stderr.write(`There is no defence "${without}". Defences: ${Object.keys(defences).join(', ')}.\n`);
-  process.exitCode = 2;
-} else if (values.teeth === true) {
-  process.exitCode = (await bite()) === 0 ? 0 : 1;
-} else {
+/** The arguments and the environment. Throws a TypeError when one of them cannot be used. */
+function wanted() {
+  const { values } = parseArgs({ options });
   const runs = Number(process.env['RUNS'] ?? 2_000);
-  const report = await check(runs, { without: without ?? null, server });
-  process.stdout.write(`${report ?? `${String(runs)} worlds kept the laws of consent`}\n`);
-  process.exitCode = report === undefined ? 0 : 1;
+  if (!Number.isSafeInteger(runs) || runs < 1) throw new TypeError('RUNS is a whole number from 1.');
+  const { without = null } = values;
+  if (without !== null && !isDefence(without)) throw new TypeError(`There is no defence "${without}".`);
+  return { ...values, runs, without, server: values.server === true };
 }
+
+/** Plays what is asked for; returns the exit code. */
+async function play(asked: ReturnType<typeof wanted>): Promise<number> {
+  const { help: wantsHelp, teeth, runs, without, server } = asked;
+  if (wantsHelp) {
+    process.stdout.write(help);
+    return 0;
+  }
+  if (teeth) return (await bite()) === 0 ? 0 : 1;
+  const report = await check(runs, { without, server });
+  process.stdout.write(`${report ?? `${String(runs)} worlds kept the laws of consent`}\n`);
+  return report === undefined ? 0 : 1;
+}
+
+let asked;
+try {
+  asked = wanted();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${help}`);
+}
+process.exitCode = asked === undefined ? 2 : await play(asked);
