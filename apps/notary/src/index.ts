@@ -10,6 +10,7 @@ export type { Notary, NotaryHealth, Signing } from './notary.js';
 export { createNotaryMetrics } from './metrics.js';
 export type { NotaryMetrics } from './metrics.js';
 export { createNotaryCheck } from './notary-check.js';
+export { readNewestCheckpoint } from './sqlite/checkpoint-file.js';
 export { createSharedCheckpoints } from './shared-checkpoints.js';
 export type { SharedCheckpoints } from './shared-checkpoints.js';
 export { openNotary } from './open-notary.js';

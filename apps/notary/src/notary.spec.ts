@@ -294,6 +294,28 @@ describe('a log that contradicts what was signed', () => {
     expect(await signed(later.notary)).toMatchObject({ origin: 'countersign.example/acme/2', size: 19 });
   });
 
+  it('records why in the log before it signs the next epoch, also where that log has no event any more', async () => {
+    const { folder, note } = await signedLog();
+    const cut = createSimulatedLog();
+    await record(cut, eventsOf(1, 'other'));
+    const told: object[] = [];
+    const recordAccepted: NotaryPorts['recordAccepted'] = async (tenant, accepted) => {
+      told.push({ tenant, ...accepted });
+      const stream = `system-${tenant}-p1`;
+      const isThere = cut.events.some((event) => event.stream === stream);
+      if (!isThere) {
+        const store = createSimulatedEventStore({ clock: createVirtualClock(), log: cut });
+        await store.append(stream, -1, eventsOf(1, tenant));
+      }
+      return { stream, revision: 0 };
+    };
+    const { notary } = start(folder, cut, { acceptsContradiction: true, recordAccepted });
+    await notary.begun();
+    expect(told[0]).toEqual({ tenant: 'acme', checkpoint: note, why: expect.stringContaining('acme') });
+    expect(await signed(notary)).toMatchObject({ origin: 'countersign.example/acme/2', size: 1 });
+    await expect(notary.begun()).resolves.toBeUndefined();
+  });
+
   it.each([
     { how: 'rewritten', change: rewritten },
     { how: 'cut', change: shortened },

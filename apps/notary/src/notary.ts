@@ -1,12 +1,14 @@
 import { parseVkey } from '@countersign/audit';
 import { atMost, sleep } from '@countersign/runtime';
 import { createFollowing } from './following.js';
+import type { Following } from './following.js';
 import { createLead } from './lead.js';
 import { createLogTiles } from './log-tiles.js';
 import type { LogTiles } from './log-tiles.js';
 import type { NotaryPorts } from './ports.js';
 import type { SinkSource } from './sinks/push-log.js';
 import { createSettling } from './settling.js';
+import type { Settling } from './settling.js';
 import type { TreeFigures } from './trees.js';
 import type { WitnessedLog } from './witnesses/witnesses.js';
 
@@ -48,6 +50,8 @@ export interface Notary extends LogTiles {
   readonly rewound: (tenant: string) => Rewound | undefined;
   /** Goes on with the log of a tenant as the next epoch, although it contradicts what was signed, and signs it. */
   readonly goOn: (tenant: string) => Promise<Signing>;
+  /** Resolves when each tenant whose log goes on as its next epoch has the event that says why, or when that fails. It never rejects. */
+  readonly begun: () => Promise<void>;
   /** The public keys of a tenant, the latest first, each as a line; none before its first event. */
   readonly vkeys: (tenant: string) => Promise<readonly string[]>;
   readonly health: () => NotaryHealth;
@@ -86,17 +90,7 @@ export function createNotary(ports: NotaryPorts): Notary {
       if (following.isWhole()) void settling.settle(true, 1);
     },
   });
-  /** Takes every event that is recorded now, and signs. Resolves to whether that was possible. */
-  const attempt = async (failed: string): Promise<boolean> => {
-    try {
-      if (!(await following.catchUp())) return false;
-      await atMost(clock, waitMsMax, settling.settle(true, 1));
-      return settling.problem() === undefined;
-    } catch (error) {
-      log.warn({ error }, failed);
-      return false;
-    }
-  };
+  const attempt = createAttempt(following, () => settling, { clock, log });
   const rewound = (): { readonly status: 'rewound'; readonly why: string } | undefined => {
     const why = settling.rewound();
     return why === undefined
@@ -160,6 +154,10 @@ export function createNotary(ports: NotaryPorts): Notary {
       }
       return signNow(tenant);
     },
+    begun: async () => {
+      while (!(await attempt('it could not be recorded why the log goes on as its next epoch')))
+        if (failed() !== undefined || settling.rewound() !== undefined) return;
+    },
     sign: (tenant) => (lead.isActive() ? signNow(tenant) : Promise.resolve(standby)),
     stop: async () => {
       await attempt('no checkpoint was signed at the stop; the next start signs it');
@@ -174,4 +172,26 @@ export function createNotary(ports: NotaryPorts): Notary {
 function rewoundWords(why: string, position: number, isCluster: boolean): string {
   const start = isCluster ? '' : `, or start once with COUNTERSIGN_ACCEPT_LOG_END=${String(position)}`;
   return `log-rewound: ${why}. No checkpoint is signed, and commands are refused: restore the log from a backup, or go on with it as the next epoch: countersign audit continue --reason TEXT${start}`;
+}
+
+/** Takes every event that is recorded now, and signs. Resolves to whether that was possible. */
+function createAttempt(
+  { trees, catchUp }: Following,
+  settling: () => Settling,
+  { clock, log }: Pick<NotaryPorts, 'clock' | 'log'>,
+): (failed: string) => Promise<boolean> {
+  return async (failed) => {
+    try {
+      // The event that says why an epoch begins is recorded first, and is in the tree after it is read.
+      for (let rounds = 0; rounds < 2; rounds += 1) {
+        if (!(await catchUp())) return false;
+        await atMost(clock, waitMsMax, settling().settle(true, 1));
+        if (!trees().isBeginning()) break;
+      }
+      return settling().problem() === undefined;
+    } catch (error) {
+      log.warn({ error }, failed);
+      return false;
+    }
+  };
 }

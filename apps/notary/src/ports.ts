@@ -4,6 +4,7 @@ import type { KeyRotation } from './key-rotation.js';
 import type { Turns } from './lead.js';
 import type { LogSigner } from './log-signer.js';
 import type { SharedCheckpoints } from './shared-checkpoints.js';
+import type { RecordAccepted } from './accepted-contradiction.js';
 import type { CheckpointFile } from './sqlite/checkpoint-file.js';
 import type { TreeFile } from './sqlite/tree-file.js';
 
@@ -26,6 +27,8 @@ export interface NotaryPorts {
   readonly origin: string | null;
   /** The operator accepts the log as it is: where it contradicts what was signed, it goes on as the next epoch. */
   readonly acceptsContradiction: boolean;
+  /** Records why a tenant's log goes on as its next epoch. Absent: the one who accepts it has recorded that. */
+  readonly recordAccepted?: RecordAccepted | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -3,6 +3,8 @@ import type { NoteSignature, VerifierKey } from '@countersign/audit';
 import type { EventStore } from '@countersign/event-store';
 import type { Clock } from '@countersign/runtime';
 import { crashPoint } from '@countersign/runtime';
+import { createEpochBeginning } from './accepted-contradiction.js';
+import type { RecordAccepted } from './accepted-contradiction.js';
 import { keyStateOf, rotateKey } from './key-rotation.js';
 import type { KeyRotation, KeyState, Signed } from './key-rotation.js';
 import { isSigned, toKnown } from './known-checkpoint.js';
@@ -25,6 +27,8 @@ export interface TenantLogPorts extends SignedEpochsPorts {
   readonly store: Pick<EventStore, 'readStream'>;
   /** The operator accepts a log that contradicts what was signed: it goes on as the next epoch. */
   readonly acceptsContradiction: boolean;
+  /** Records why the log goes on as its next epoch. Absent: the one who accepts it has recorded that. */
+  readonly recordAccepted?: RecordAccepted | undefined;
   /** The tenants whose log goes on as the next epoch until that is signed, and what contradicts it. */
   readonly accepted?: Map<string, string> | undefined;
   readonly clock: Clock;
@@ -47,6 +51,8 @@ export interface TenantLog {
   readonly learn: () => Promise<void>;
   /** Signs a checkpoint of the tree and keeps it, unless the tree contradicts what was signed. */
   readonly sign: () => Promise<void>;
+  /** Whether nothing is signed until the tree has the event that says why this epoch begins. */
+  readonly isBeginning: () => boolean;
   /** Why nothing can be signed, although nothing contradicts; undefined: it can. */
   readonly problem: () => string | undefined;
   /** Why nothing is signed: the newest checkpoint was signed with another log key. Undefined: it was not. */
@@ -74,6 +80,7 @@ const triesMax = 5;
 export function openTenantLog(ports: TenantLogPorts): TenantLog {
   const { tenant, tree, shared, base, rotation, checkpoints, clock } = ports;
   const epochs = openSignedEpochs(ports);
+  const beginning = createEpochBeginning(ports);
   let isFirst = true;
   let revision: number | undefined;
   let problem: string | undefined;
@@ -142,7 +149,7 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
     tenant,
     tree,
     unsigned,
-    isDue: (unsignedMin) => unsigned() >= unsignedMin || (isRotating && tree.size() > 0),
+    isDue: (unsignedMin) => unsigned() >= unsignedMin || (isRotating && tree.size() > 0) || beginning.isWaiting(),
     learn,
     problem: () => problem,
     changedKey: () => changedKey,
@@ -157,15 +164,21 @@ export function openTenantLog(ports: TenantLogPorts): TenantLog {
       const why = isBegun ? undefined : ports.accepted?.get(tenant);
       if (why !== undefined) epochs.beginEpoch(why);
       else if (found === undefined || !ports.acceptsContradiction) return found;
-      else epochs.beginEpoch(found.why);
+      else {
+        beginning.accept(epochs, found.why);
+        epochs.beginEpoch(found.why);
+      }
       isBegun = true;
       [problem, changedKey] = [undefined, undefined];
       return undefined;
     },
     sign: async () => {
       await checkKey();
+      await beginning.record();
+      if (beginning.isWaiting()) return;
       for (let tries = 0; tries < triesMax && (await signOnce()); tries += 1);
     },
+    isBeginning: beginning.isWaiting,
     isOutdated: epochs.isOutdated,
     latest: () => epochs.latest()?.note,
     newest: () => epochs.current()?.note,

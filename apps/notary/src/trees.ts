@@ -22,6 +22,8 @@ export interface Trees {
   readonly isDue: (unsignedMin: number) => boolean;
   /** Signs a checkpoint for each tenant with at least so many events that none covers. */
   readonly sign: (unsignedMin: number) => Promise<void>;
+  /** Whether the log of a tenant waits for the event that says why its next epoch begins. */
+  readonly isBeginning: () => boolean;
   /** Learns what other notaries signed for these tenants, and signs nothing. */
   readonly learn: (unsignedMin: number) => Promise<void>;
   /** Whether another notary went on as a later epoch: the trees must be built again. */
@@ -135,6 +137,7 @@ export function createTrees(ports: NotaryPorts & Pick<TenantLogPorts, 'accepted'
     sign: async (unsignedMin) => {
       for (const log of due(unsignedMin)) await log.sign();
     },
+    isBeginning: () => [...logs.values()].some((log) => log.isBeginning()),
     learn: async (unsignedMin) => {
       for (const log of due(unsignedMin)) await log.learn();
     },

@@ -73,7 +73,8 @@ export {
   recordConfiguration,
 } from './record/configuration.js';
 export type { ConfiguredPart } from './record/configuration.js';
-export { createLogEndCheck, noteAcceptedEnd, noteStart, recordLogKey } from './record/start.js';
+export type { AcceptedEnd } from './record/start.js';
+export { createLogEndCheck, noteAcceptedEnd, noteStart, recordAcceptedEnd, recordLogKey } from './record/start.js';
 export { openSystemLog, processTenant } from './record/system-log.js';
 export type { SystemEventBody, SystemLog, SystemLogPorts } from './record/system-log.js';
 export { createClockCheck, observeClock } from './stores/clock-check.js';

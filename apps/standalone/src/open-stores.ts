@@ -5,6 +5,7 @@ import { createUnreadableWatch, openEmbeddedEventStore } from '@countersign/even
 import type { CommitMetrics, EmbeddedEventStore, UnreadableWatch } from '@countersign/event-store';
 import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
 import type { MessageBus, OnParked } from '@countersign/message-bus';
+import { readNewestCheckpoint } from '@countersign/notary';
 import { createLivePolicies } from '@countersign/policy';
 import type { KnownPeople, PolicyContent } from '@countersign/policy';
 import { createProjector } from '@countersign/projector';
@@ -26,10 +27,11 @@ import {
   noteRefused,
   openSystemLog,
   policyParts,
+  processTenant,
   readOptionalPolicy,
   recordConfiguration,
 } from '@countersign/shell';
-import type { ReloadedFile, RuntimePorts, SystemLog } from '@countersign/shell';
+import type { AcceptedEnd, ReloadedFile, RuntimePorts, SystemLog } from '@countersign/shell';
 import type { StandaloneConfig, StandalonePorts } from './config.js';
 import { checkKnownPositions } from './log-end.js';
 import { openVault } from './vault.js';
@@ -47,8 +49,8 @@ export interface Stores {
   readonly commands: CommandPorts;
   readonly tools: ToolSet;
   readonly bus: MessageBus;
-  /** The operator accepted the end of the log as it was found. */
-  readonly isEndAccepted: boolean;
+  /** Where the log ended, because the operator accepts it as it was found; otherwise undefined. */
+  readonly acceptedEnd: Omit<AcceptedEnd, 'checkpoint'> | undefined;
   /** Who configured this process, who signed in, who looked. */
   readonly system: SystemLog;
   /** The policy files that are followed. */
@@ -83,7 +85,6 @@ export async function openStores(
     stops.push(raw.close);
     const end = await raw.head();
     const known = checkKnownPositions(config.dataFolder, end, config.acceptedLogEnd);
-    const isEndAccepted = config.acceptedLogEnd === end;
     const vault = await openVault(config, raw, log);
     stops.push(vault.close);
     const { texts: seal } = vault;
@@ -99,7 +100,12 @@ export async function openStores(
     // What the process records about itself goes on: how a person went on with a log, for one.
     const system = openSystemLog({ store: traced, folder: config.dataFolder, clock, ids, log });
     stops.push(system.close);
-    await noteAcceptedEnd(system, Math.max(known, raw.acknowledgedAtOpen), end, log);
+    const accepted: AcceptedEnd = {
+      known: Math.max(known, raw.acknowledgedAtOpen),
+      end,
+      checkpoint: readNewestCheckpoint(config.dataFolder, processTenant),
+    };
+    await noteAcceptedEnd(system, accepted, log);
     const record = async (content: PolicyContent | null): Promise<void> => {
       await recordPolicy(store, content, timeOf(clock), { accepted: config.acceptedPolicy });
       await recordConfiguration(system, policyParts(system, content));
@@ -146,7 +152,7 @@ export async function openStores(
       commands,
       tools,
       bus,
-      isEndAccepted,
+      acceptedEnd: config.acceptedLogEnd === end ? accepted : undefined,
       system,
       followed,
       close,

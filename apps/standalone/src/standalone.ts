@@ -45,6 +45,7 @@ import {
   noteStart,
   observeReloads,
   recordConfiguration,
+  recordAcceptedEnd,
   recordLogKey,
   warnOfUnsafeNode,
 } from '@countersign/shell';
@@ -233,6 +234,8 @@ async function openLedger(
   const notary = startNotary(stores, config, world, metrics);
   stops.push(notary.stop);
   started.notary = notary;
+  // Nothing else is recorded in an epoch before the event that says why it began.
+  if (stores.acceptedEnd !== undefined) await notary.begun();
   return { stores, notary };
 }
 
@@ -282,7 +285,7 @@ function openPeople({ oidc }: StandaloneConfig, channels: ChannelsConfig, tokens
 
 /** Keeps the tree over the log. It is stopped last, so that its last checkpoint covers what the others recorded. */
 function startNotary(
-  { vault, isEndAccepted, system }: Stores,
+  { vault, acceptedEnd, system }: Stores,
   config: StandaloneConfig,
   { clock, log }: RuntimePorts,
   { registry }: ReturnType<typeof createGatewayMetrics>,
@@ -293,7 +296,10 @@ function startNotary(
   const notary = openNotary({
     ...{ folder, logKeyFile, logSigner, previousLogKey, origin, sinks, witnesses, timestamps, store, clock, log },
     recordKeyChange: (tenant, keys) => recordLogKey(system, tenant, keys),
-    acceptsContradiction: isEndAccepted,
+    acceptsContradiction: acceptedEnd !== undefined,
+    recordAccepted:
+      acceptedEnd &&
+      ((tenant, contradiction) => recordAcceptedEnd(system, tenant, { ...acceptedEnd, ...contradiction })),
   });
   createSinksMetrics(registry, notary.sinkStates, clock);
   const ofSinks = sinks.length === 0 ? [] : [createSinksCheck(notary.sinkStates)];

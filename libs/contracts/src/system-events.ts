@@ -110,14 +110,18 @@ export const logKeyChangedSchema = z.strictObject({
 /**
  * The operator accepted a log that had lost its end (`COUNTERSIGN_ACCEPT_LOG_END`): the events between the two positions are
  * missing, and tools of their calls may have run. Each start warns of it until a person says that they know, which is recorded as the
- * same event with the person.
+ * same event with the person. The log of each tenant that goes on as its next epoch has the event, before that epoch is signed.
  */
 export const logEndAcceptedSchema = z.strictObject({
   ...process,
-  /** The last position that another file of the data folder knew. */
+  /** The last position that another file of the data folder knew; `to` where none knew a later one. */
   from: z.int().min(1),
   /** Where the log ended. */
   to: z.int().min(0),
+  /** The newest checkpoint of the tenant's log before, a signed note. Absent: there was none, or an older version recorded this. */
+  checkpoint: z.exactOptional(z.string()),
+  /** How the tenant's log contradicts that checkpoint, in words. Absent: it was recorded before the two were compared. */
+  why: z.exactOptional(z.string()),
   /** The person who knows of the loss. Absent: the process started with it. */
   by: z.exactOptional(z.string()),
   /** What the person says about it. */

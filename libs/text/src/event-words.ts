@@ -58,7 +58,7 @@ const common: EventWords = {
   LogKeyChanged: () => 'the key that signs the log was replaced',
   LogEndAccepted: (read) =>
     read('by') === ''
-      ? `the operator accepted that the log ends at position ${read('to')}`
+      ? withWhy(`the operator accepted that the log ends at position ${read('to')}`, read('why'))
       : withWhy(`${read('by')} knows that the log lost its end after position ${read('to')}`, read('reason')),
   LogRestored: (read) =>
     withWhy(

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { openDatabaseFile } from '@countersign/runtime';
 import { openTimestampRows, timestampTable } from './timestamp-rows.js';
 import type { TimestampRows } from './timestamp-rows.js';
@@ -100,4 +102,16 @@ export function openCheckpointFile(path: string): CheckpointFile {
       database.close();
     },
   };
+}
+
+/** The newest checkpoint of a tenant in a data folder, a signed note. @throws DatabaseFileError when its file is damaged. */
+export function readNewestCheckpoint(folder: string, tenant: string): string | undefined {
+  const path = join(folder, 'checkpoints.db');
+  if (!existsSync(path)) return undefined;
+  const file = openCheckpointFile(path);
+  try {
+    return file.ofTenant(tenant)[0]?.note;
+  } finally {
+    file.close();
+  }
 }

@@ -1,5 +1,11 @@
 import { isReadable } from '@countersign/contracts';
-import type { ConfigurationKind, CredentialRights, LogEvent, SystemEvent } from '@countersign/contracts';
+import type {
+  ConfigurationKind,
+  CredentialRights,
+  LogEvent,
+  SystemEvent,
+  SystemEventData,
+} from '@countersign/contracts';
 
 /** What a process recorded last about a tenant: the fold of its stream. */
 export interface Recorded {
@@ -13,6 +19,8 @@ export interface Recorded {
   readonly rootKey: string | undefined;
   /** The lost end of the log, until a person acknowledges it; otherwise undefined. */
   readonly lostEnd: { readonly from: number; readonly to: number } | undefined;
+  /** The checkpoint that the log contradicted when its end was accepted last; undefined: none was named. */
+  readonly contradicted: { readonly checkpoint: string; readonly revision: number } | undefined;
   /** The change of the log key that was recorded last. */
   readonly logKey: { readonly keys: ChangedKeys; readonly revision: number } | undefined;
 }
@@ -26,6 +34,7 @@ export const nothingRecorded: Recorded = {
   digests: new Map(),
   rootKey: undefined,
   lostEnd: undefined,
+  contradicted: undefined,
   logKey: undefined,
 };
 
@@ -55,10 +64,8 @@ export function afterEvent(before: Recorded, event: SystemEvent & { readonly rev
     }
     case 'ProcessStarted':
       return { ...before, revision, rootKey: event.data.files['rootKey'] ?? before.rootKey };
-    case 'LogEndAccepted': {
-      const { from, to, by } = event.data;
-      return { ...before, revision, lostEnd: by === undefined ? { from, to } : undefined };
-    }
+    case 'LogEndAccepted':
+      return { ...before, revision, ...ofAcceptedEnd(event.data, revision) };
     case 'LogKeyChanged': {
       const { processId, changedAt, ...keys } = event.data;
       return { ...before, revision, logKey: { keys, revision } };
@@ -71,4 +78,12 @@ export function afterEvent(before: Recorded, event: SystemEvent & { readonly rev
     case 'AuditRead':
       return { ...before, revision };
   }
+}
+
+function ofAcceptedEnd(
+  { from, to, by, checkpoint }: SystemEventData<'LogEndAccepted'>,
+  revision: number,
+): Partial<Recorded> {
+  const lostEnd = by === undefined ? { from, to } : undefined;
+  return checkpoint === undefined ? { lostEnd } : { lostEnd, contradicted: { checkpoint, revision } };
 }

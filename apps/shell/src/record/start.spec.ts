@@ -68,7 +68,7 @@ it('warns at each start that the log has lost its end, until a person says that 
   const log = createCollectingLog();
   const start = async (known: number, end: number) => {
     const system = open();
-    await noteAcceptedEnd(system, known, end, log);
+    await noteAcceptedEnd(system, { known, end, checkpoint: undefined }, log);
     return system;
   };
   const [lost, from] = [{ from: 132, to: 11 }, simulated.events.length];

@@ -51,15 +51,28 @@ const lostEndRemedy =
   'tools of the missing calls may have run: compare with the systems that they changed, and then say that you know: ' +
   'countersign audit continue --reason TEXT';
 
+/** Where the log ends, and what was known of it before. */
+export interface AcceptedEnd {
+  /** The last position that was known. */
+  readonly known: number;
+  readonly end: number;
+  /** The newest checkpoint that was signed of the tenant's log, a note; undefined: there is none. */
+  readonly checkpoint: string | undefined;
+}
+
 /**
- * Records that the log goes on without events that were known: `known` is the last of them, `end` where the log ends. Each start
- * warns of it until a person says that they know.
+ * Records that the log goes on without events that were known. Each start warns of it until a person says that they know.
  */
-export async function noteAcceptedEnd(system: SystemLog, known: number, end: number, log: Log): Promise<void> {
+export async function noteAcceptedEnd(
+  system: SystemLog,
+  { known, end, checkpoint }: AcceptedEnd,
+  log: Log,
+): Promise<void> {
   if (known > end) {
+    const named = checkpoint === undefined ? {} : { checkpoint };
     await recordOrNote(system, () => ({
       type: 'LogEndAccepted',
-      data: { from: known, to: end, acceptedAt: system.now() },
+      data: { from: known, to: end, ...named, acceptedAt: system.now() },
     }));
   }
   const { lostEnd } = await system.recorded(processTenant);
@@ -73,7 +86,11 @@ export function createLogEndCheck(system: Pick<SystemLog, 'recorded'>): Readines
     check: async () => {
       const { lostEnd } = await system.recorded(processTenant);
       if (lostEnd === undefined) return { status: 'ok' };
-      const missing = `the events after position ${String(lostEnd.to)} up to ${String(lostEnd.from)} are missing`;
+      const { from, to } = lostEnd;
+      const missing =
+        from > to
+          ? `the events after position ${String(to)} up to ${String(from)} are missing`
+          : `the log, which ended at position ${String(to)}, contradicts what was signed of it`;
       return { status: 'ok', note: `${missing}: ${lostEndRemedy}` };
     },
   };
@@ -85,6 +102,28 @@ async function recordOrNote(system: SystemLog, event: () => SystemEventBody): Pr
   } catch (error) {
     if (!isStoreOutage(error) && !(error instanceof EventStoreDamagedError)) throw error;
     system.note(processTenant, event);
+  }
+}
+
+/**
+ * Records in the log of a tenant why it goes on as its next epoch, unless that is recorded of this checkpoint. Returns where the event is.
+ * @throws as the store
+ */
+export async function recordAcceptedEnd(
+  system: SystemLog,
+  tenant: string,
+  { known, end, checkpoint, why }: AcceptedEnd & { readonly checkpoint: string; readonly why: string },
+): Promise<{ readonly stream: string; readonly revision: number }> {
+  for (;;) {
+    const { contradicted } = await system.recorded(tenant);
+    if (contradicted?.checkpoint === checkpoint) {
+      return { stream: systemStream(tenant, system.processId), revision: contradicted.revision };
+    }
+    const positions = { from: Math.max(known, end, 1), to: end };
+    await system.record(tenant, {
+      type: 'LogEndAccepted',
+      data: { ...positions, checkpoint, why, acceptedAt: system.now() },
+    });
   }
 }
 
