@@ -32,7 +32,7 @@ const requires: readonly Json[] = [
   },
   { quorum: { approve: 2, deny: 2, of: ['ops'] }, onTimeout: 'allow', allowOnTimeout: 'i-understand' },
   { anyOf: ['ops'], batch: 'independent', requireSignature: true },
-  { allOf: ['ops', 'law'] },
+  { allOf: ['ops', 'law'], batch: 'any-asks-all' },
 ];
 
 /** Parts of a policy file, each with its words. */

@@ -363,6 +363,60 @@ describe('a batch that a rule made all-or-nothing', () => {
   });
 });
 
+describe('a rule that asks about the whole step', () => {
+  const wire = '{ id: wire, match: { tools: [wire] }, then: { require: { batch: any-asks-all, QUORUM } } }';
+  const policyOf = (quorum: string) =>
+    createLivePolicies(loadPolicy('p.yaml', `version: 1\nrules: [${wire.replace('QUORUM', quorum)}]`));
+  const over = (by: EventStore, quorum = 'fourEyes: true') => ({ ...processOver(by), policies: policyOf(quorum) });
+  const body = (runId = 'run-1') => ({
+    runId,
+    calls: [...bodyOf([{ toolCallId: 'read' }, { toolCallId: 'w', toolName: 'wire' }]).calls],
+  });
+  const requested = async (by = over(store)) =>
+    done(await api.requestToolCalls(by, agent, body(), id())).callIds as [string, string];
+  const respondToAll = (who: Actor, calls: readonly string[], type: 'approve' | 'deny') =>
+    api.respondInBulk(
+      over(store),
+      who,
+      { approvalIds: calls.map((callId) => approvalIdOf(callId, 1)), decision: { type }, mode: 'all-or-nothing' },
+      id(),
+    );
+  const states = (calls: readonly string[]) => Promise.all(calls.map(stateOf));
+
+  it('lets the other calls wait, and one response decides about all of them', async () => {
+    const calls = await requested();
+    expect(await states(calls)).toEqual(['awaiting_approval', 'awaiting_approval']);
+    expect(codeOf(await claim(calls[0]))).toBe('not-approved');
+    done(await respondToAll(bob, calls, 'approve'));
+    expect(await states(calls)).toEqual(['approved', 'approved']);
+    expect([codeOf(await claim(calls[0])), codeOf(await claim(calls[1]))]).toEqual(['done', 'done']);
+  });
+
+  it('runs nothing while a call of it waits, in another process and after a restart too', async () => {
+    const calls = await requested();
+    done(await respondAs(bob, calls[0], 'approve'));
+    expect(codeOf(await claim(calls[0]))).toBe('batch-incomplete');
+    const other = over(store);
+    expect(codeOf(await api.claim(other, worker, calls[0], { resolverId: 'w' }, id()))).toBe('batch-incomplete');
+    done(await respondAs(dora, calls[1], 'approve'));
+    expect(codeOf(await api.claim(other, worker, calls[0], { resolverId: 'w' }, id()))).toBe('done');
+  });
+
+  it('ends all with one denial, whichever call it is about', async () => {
+    const calls = await requested();
+    done(await respondAs(bob, calls[0], 'deny'));
+    expect(await states(calls)).toEqual(['denied', 'cancelled']);
+  });
+
+  it('needs its quorum for every call', async () => {
+    const calls = await requested(over(store, 'quorum: { approve: 2 }'));
+    done(await respondToAll(bob, calls, 'approve'));
+    expect(await states(calls)).toEqual(['awaiting_approval', 'awaiting_approval']);
+    done(await respondToAll(dora, calls, 'approve'));
+    expect(await states(calls)).toEqual(['approved', 'approved']);
+  });
+});
+
 describe('the calls of another principal', () => {
   const mallory = actor('mallory', 'agent');
 

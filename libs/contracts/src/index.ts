@@ -219,7 +219,7 @@ export type { Identities } from './identities.js';
 export { nestingMax } from './nesting.js';
 export type { ChainLink, ChainLinkView } from './nesting.js';
 export type { ToolHints } from './tool-hints.js';
-export { businessHoursSchema, deniedInCode, requirementSchema } from './requirement.js';
+export { businessHoursSchema, deniedInCode, requirementSchema, ruledBatches } from './requirement.js';
 export type { BusinessHours, DeniedInCode, Requirement, Stage, Verdict } from './requirement.js';
 export { createSchemaRegistry } from './schema-registry.js';
 export type { JsonSchema } from './json-schema.js';

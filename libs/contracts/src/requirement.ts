@@ -40,6 +40,12 @@ export const businessHoursSchema = z
 export type BusinessHours = z.infer<typeof businessHoursSchema>;
 
 /**
+ * What a rule makes of the other calls of a model step, the laxer one first. `any-asks-all`: the calls that would be
+ * allowed wait for people as well.
+ */
+export const ruledBatches = ['all-or-nothing', 'any-asks-all'] as const;
+
+/**
  * The policy's `require`, normalised: the people who must agree, their number, the deadline, and the effect of a
  * timeout.
  */
@@ -58,8 +64,11 @@ export const requirementSchema = z
     remindersMs: z.array(z.int().min(1)),
     /** `expiresInMs`, `remindersMs` and the times of `escalation` count in these hours only; absent: at any time. */
     businessHours: z.exactOptional(businessHoursSchema),
-    /** The calls of the same model step run together or not at all; absent: the agent's `batchMode` decides. */
-    batch: z.exactOptional(z.literal('all-or-nothing')),
+    /**
+     * The calls of the same model step run together or not at all; `any-asks-all`: people are asked about each of them
+     * as well. Absent: the agent's `batchMode` decides.
+     */
+    batch: z.exactOptional(z.enum(ruledBatches)),
     /** A denial cancels the other open calls of the run; absent: it does not. */
     denyEndsRun: z.exactOptional(z.literal(true)),
     /** A call or an edit whose schema is not checked whole is refused; absent: it is not. */

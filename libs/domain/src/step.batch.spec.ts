@@ -2,7 +2,17 @@ import { describe, expect, it } from '@jest/globals';
 import { decideStep } from './step.decider.js';
 import type { StepCall } from './step.facts.js';
 import { requirement, verdict } from './testing/fixtures.js';
-import { acceptedCalls, allowedCall, call, outcomesOf, recorded, step } from './testing/step-fixtures.js';
+import {
+  acceptedCalls,
+  allowedCall,
+  asQuestions,
+  call,
+  grantFacts,
+  outcomesOf,
+  recorded,
+  step,
+} from './testing/step-fixtures.js';
+import { before, quotas } from './testing/quota-fixtures.js';
 
 const all = { batchMode: 'all-or-nothing' } as const;
 const judged = {
@@ -63,6 +73,79 @@ describe('a rule that makes the step all-or-nothing', () => {
     const four = ['a', 'b', 'c', 'd'].map((one) => paying(one));
     expect(batchesOf(...four)).toHaveLength(4);
     expect(outcomesOf(step([...four, allowedCall('e')]))).toBe('invalid-request');
+  });
+});
+
+describe('a rule that asks about the whole step', () => {
+  const rule = requirement({ batch: 'any-asks-all', executeByMs: 1_000 });
+  const asksAll = { verdict: { ...verdict(), ruleId: 'wire' }, requirement: rule };
+  const gated = (toolCallId: string, change: Parameters<typeof call>[1] = {}) =>
+    call(toolCallId, { judged: asksAll, ...change });
+  const judgedOf = (...calls: readonly StepCall[]) =>
+    acceptedCalls(step(calls)).map((one) => one?.command.judgement ?? null);
+  const rulesOf = (...calls: readonly StepCall[]) =>
+    judgedOf(...calls).map((one) => one && [one.outcome, one.verdict.ruleId, one.verdict.why.length]);
+
+  it('asks about the calls that would be allowed, under the same requirement, and says why', () => {
+    const [first, second] = judgedOf(allowedCall('a'), gated('b'));
+    expect(first).toMatchObject({
+      ...{ outcome: 'require', requirement: rule },
+      verdict: { outcome: 'require', automatic: false, ruleId: 'wire' },
+    });
+    expect(first?.verdict.why.at(-1)).toBe('it waits, because the rule "wire" asks about another call of the step');
+    expect(second).toMatchObject({ outcome: 'require', verdict: asksAll.verdict, requirement: rule });
+  });
+
+  it('binds the calls of the step together', () => {
+    const batch = { ...all, batchCallIds: ['id-of-a', 'id-of-b'], batchRuleId: 'wire' };
+    expect(batchesOf(allowedCall('a'), gated('b'))).toEqual([batch, batch]);
+  });
+
+  it('leaves a blocked call blocked, and a call of another rule with its own requirement', () => {
+    const block = { verdict: verdict('block'), requirement: requirement() };
+    const other = { verdict: verdict(), requirement: requirement({ risk: 'high' }) };
+    const [blocked, own] = judgedOf(call('a', { judged: block }), call('b', { judged: other }), gated('c'));
+    expect([blocked?.outcome, own?.verdict]).toEqual(['block', verdict()]);
+    expect(own).toMatchObject({ requirement: { risk: 'high' } });
+  });
+
+  it('asks about no call where a grant covers the one that it would ask about', () => {
+    const grants = [grantFacts()];
+    expect(rulesOf(allowedCall('a'), gated('b', { grants })).map((one) => one?.[0])).toEqual(['allow', 'allow']);
+  });
+
+  it('asks about a call that only a grant allows, by its own rule, and takes no use of the grant', () => {
+    const decided = acceptedCalls(step([call('a', { grants: [grantFacts()] }), gated('b')]));
+    expect(decided.map((one) => [one?.command.judgement.outcome, one?.use])).toEqual([
+      ['require', null],
+      ['require', null],
+    ]);
+    expect(decided[0]?.command.judgement.verdict.ruleId).toBe(verdict().ruleId);
+  });
+
+  it('asks about no call that was recorded before, and about none for a repeat of another step', () => {
+    expect(rulesOf(allowedCall('a', { state: recorded(call('a')) }), gated('b'))[0]).toBeNull();
+    const elsewhere = gated('b', { state: recorded(gated('b')) });
+    expect(rulesOf(allowedCall('a'), elsewhere)[0]?.[0]).toBe('allow');
+  });
+
+  it('completes the step that was recorded in part', () => {
+    const of = { ...all, batchRuleId: 'wire', batchCallIds: ['id-of-a', 'id-of-b'] };
+    const begun = gated('b', { state: recorded(call('b', { of })) });
+    expect(rulesOf(allowedCall('a'), begun)).toEqual([['require', 'wire', verdict('allow').why.length + 1], null]);
+  });
+
+  it('refuses a step in which nobody may answer about a call that waits', () => {
+    const named = { onBehalfOf: 'alice' };
+    const approvers = [{ names: ['alice'], groups: [] }];
+    const facts = step([allowedCall('a', { of: named }), gated('b')], { approvers });
+    expect(outcomesOf(facts)).toBe('no-approver-left');
+  });
+
+  it('counts every call of the step as a question', () => {
+    const calls = [allowedCall('a'), gated('b')];
+    const one = { ...quotas({ pendingPerAgent: 1 }, before({ pending: 0 })), questions: asQuestions(calls) };
+    expect(outcomesOf(step(calls, { quotas: one }))).toBe('too-many-requests');
   });
 });
 

@@ -6,7 +6,7 @@ import type { CheckedCall, JudgedCall, StepCall, StepFacts, StepLimits, StepPare
 import { coverByGrants } from './step.grants.js';
 import type { CoveredCall } from './step.grants.js';
 import { noApproverLeft, overQuota, uncheckedSchema } from './step.questions.js';
-import { joinedByRule, splitBatch, tooManyMembers } from './tool-call.batch.js';
+import { askedWithStep, joinedByRule, splitBatch, tooManyMembers } from './tool-call.batch.js';
 import type { Judgement, RequestToolCall, ToolCallProposal } from './tool-call.commands.js';
 import { blockReason, compareRepeat } from './tool-call.request.js';
 import type { Repeat } from './tool-call.request.js';
@@ -34,19 +34,17 @@ export function decideStep(facts: StepFacts): StepDecision {
   const repeats = calls.map(repeatOf);
   const conflict = againstTheLog(facts, repeats);
   if (conflict !== undefined) return refuse(conflict);
-  const unchecked = notChecked(calls, repeats);
+  const covered = askedWithStep(calls, coverNew(calls, repeats, at));
+  const asked = calls.map((call, index) => ({ ...call, judged: withoutGrant(call.judged, covered[index]) }));
+  const unchecked = notChecked(asked, repeats);
   if (unchecked !== undefined) return refuse(unchecked);
-  const proposals = joinedByRule(calls, limits);
+  const proposals = joinedByRule(asked, limits);
   if ('code' in proposals) return refuse(proposals);
   const noApprover = noApproverLeft(
-    calls.map((call, index) => ({ ...call, isAddition: repeats[index] !== 'equal' })),
+    asked.map((call, index) => ({ ...call, isAddition: repeats[index] !== 'equal' })),
     approvers,
   );
   if (noApprover !== undefined) return refuse(noApprover);
-  const covered = coverByGrants(
-    calls.map((call, index) => ({ ...call, grants: repeats[index] === 'new' ? call.grants : [] })),
-    at,
-  );
   const isAsked = (index: number): boolean =>
     repeats[index] !== 'equal' && covered[index]?.judged.verdict.outcome === 'require';
   const questions = quotas?.questions ?? [];
@@ -57,6 +55,18 @@ export function decideStep(facts: StepFacts): StepDecision {
     at,
   );
   return over === undefined ? { status: 'accepted', calls: decided(facts, repeats, proposals, covered) } : refuse(over);
+}
+
+function coverNew(calls: StepFacts['calls'], repeats: readonly (Repeat | 'new')[], at: number): readonly CoveredCall[] {
+  return coverByGrants(
+    calls.map((call, index) => ({ ...call, grants: repeats[index] === 'new' ? call.grants : [] })),
+    at,
+  );
+}
+
+/** The rules that hold for a question hold for a call that a grant covers as well. */
+function withoutGrant(judged: JudgedCall, covered: CoveredCall | undefined): JudgedCall {
+  return covered?.judged.verdict.outcome === 'require' ? covered.judged : judged;
 }
 
 /** Why these calls do not fit to each other, or to what is recorded. */

@@ -1,7 +1,8 @@
 import type { Refusal, ToolCallEvent } from '@countersign/contracts';
 import { accepted, refusalOfFields, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
-import type { StepCall, StepFacts, StepLimits } from './step.facts.js';
+import type { JudgedCall, StepCall, StepFacts, StepLimits } from './step.facts.js';
+import type { CoveredCall } from './step.grants.js';
 import { toStored } from './time.js';
 import type { BatchFate } from './tool-call.command-base.js';
 import type { CommitToBatch, ToolCallProposal } from './tool-call.commands.js';
@@ -137,14 +138,46 @@ export function joinedByRule(calls: Step, { batchMembersMax }: StepLimits): read
   if (others.length > batchMembersMax && ruled !== undefined) {
     const most = String(batchMembersMax);
     return tooMany(
-      `the rule "${ruled.batchRuleId}" makes the step all-or-nothing, and such a batch has at most ${most} calls`,
+      `the rule "${ruled.batchRuleId}" binds the calls of the step, and such a batch has at most ${most} calls`,
     );
   }
   return calls.map((call) => joined(call, begun) ?? joined(call, ruled) ?? call.proposal);
 }
 
 function isAllOrNothing({ judged: { verdict, requirement } }: Step[number]): boolean {
-  return verdict.outcome === 'require' && requirement.batch === 'all-or-nothing';
+  return verdict.outcome === 'require' && requirement.batch !== undefined;
+}
+
+/**
+ * The calls of a step after the grants. Where a rule asks about one of them and says `any-asks-all`, each new call that
+ * would be allowed is asked about as well: by that rule, or by its own where only a grant allowed it.
+ */
+export function askedWithStep(calls: Step, covered: readonly CoveredCall[]): readonly CoveredCall[] {
+  return covered.map((own, index) => {
+    const call = calls[index];
+    if (call?.state.status !== 'unrequested' || own.judged.verdict.outcome !== 'allow') return own;
+    const asked = calls.findIndex(
+      (other, at) => asksAll(covered[at]?.judged) && isOfStep(other.state, call.proposal.callId),
+    );
+    const rule = covered[asked]?.judged;
+    return rule === undefined ? own : { judged: askedBy(rule, call.judged), grantId: null };
+  });
+}
+
+function asksAll(judged: JudgedCall | undefined): boolean {
+  return judged?.verdict.outcome === 'require' && judged.requirement.batch === 'any-asks-all';
+}
+
+/** Returns whether a call of the request is of the same step as a new one: another step may repeat a recorded call. */
+function isOfStep(state: ToolCallState, callId: string): boolean {
+  return state.status === 'unrequested' || state.request.batchCallIds.includes(callId);
+}
+
+function askedBy({ verdict: { ruleId }, requirement }: JudgedCall, own: JudgedCall): JudgedCall {
+  const waits = `it waits, because the rule "${ruleId}" asks about another call of the step`;
+  const why = [...own.verdict.why, waits];
+  if (own.verdict.outcome === 'require') return { ...own, verdict: { ...own.verdict, why } };
+  return { ...own, verdict: { ...own.verdict, outcome: 'require', automatic: false, ruleId, why }, requirement };
 }
 
 function recordedBatch({ state }: Step[number]): RuledBatch | undefined {

@@ -1,4 +1,4 @@
-import { decisionTypes } from '@countersign/contracts';
+import { decisionTypes, ruledBatches } from '@countersign/contracts';
 import type { Assurance, DurationMs, Requirement, Stage } from '@countersign/contracts';
 import type { Asked } from './rule.js';
 
@@ -28,11 +28,16 @@ export function joined(one: Asked, other: Asked): Asked {
 /** What one of them asks for, both ask for. */
 function marksOf(one: Requirement, other: Requirement): Partial<Requirement> {
   return {
-    ...((one.batch ?? other.batch) !== undefined && { batch: 'all-or-nothing' }),
+    ...batchOf(one, other),
     ...((one.denyEndsRun ?? other.denyEndsRun) !== undefined && { denyEndsRun: true }),
     ...((one.requireCheckedSchema ?? other.requireCheckedSchema) !== undefined && { requireCheckedSchema: true }),
     ...((one.requireSignature ?? other.requireSignature) !== undefined && { requireSignature: true }),
   };
+}
+
+function batchOf(...both: readonly Requirement[]): Pick<Requirement, 'batch'> {
+  const batch = ruledBatches.findLast((mode) => both.some((one) => one.batch === mode));
+  return batch === undefined ? {} : { batch };
 }
 
 /** The stages of both; one that another implies is not asked twice. */

@@ -1,12 +1,12 @@
 import {
   assuranceSchema,
-  batchModes,
   decisionTypeSchema,
   deniedInCode,
   groupSchema,
   isBlank,
   plainWords,
   riskSchema,
+  ruledBatches,
 } from '@countersign/contracts';
 import { z } from 'zod';
 import { durationOrNeverSchema, durationSchema, globSchema, hoursSchema, uniqueIds } from './field-schemas.js';
@@ -66,7 +66,7 @@ const requireSchema = z
     requireReason: z.array(decisionTypeSchema).optional(),
     allowedDecisions: z.array(decisionTypeSchema).min(1).optional(),
     businessHours: hoursSchema.optional(),
-    batch: z.enum(batchModes).optional(),
+    batch: z.enum(['independent', ...ruledBatches]).optional(),
     denyEndsRun: z.boolean().optional(),
     requireCheckedSchema: z.boolean().optional(),
   })

@@ -68,7 +68,7 @@ function toAsked(written: WrittenRequire, defaults: Defaults): Asked {
     stages: (written.stages ?? [written]).map(toStage),
     ...toChecks(written, defaults),
     ...toTimes(written, defaults),
-    ...(written.batch === 'all-or-nothing' ? { batch: written.batch } : {}),
+    ...(written.batch === undefined || written.batch === 'independent' ? {} : { batch: written.batch }),
     ...(written.denyEndsRun === true ? { denyEndsRun: true } : {}),
     ...(written.requireCheckedSchema === true ? { requireCheckedSchema: true } : {}),
     ...(written.requireSignature === true ? { requireSignature: true } : {}),

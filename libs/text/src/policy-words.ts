@@ -96,10 +96,15 @@ const requireParts: Words<WrittenRequire> = {
   minAssurance: (assurance) =>
     assurance === 'high' ? 'signed with a passkey (high assurance)' : `at least ${assurance} assurance of the person`,
   risk: (risk) => `${risk} risk`,
-  batch: (mode) => (mode === 'all-or-nothing' ? 'the calls of the step run together or not at all' : `batch: ${mode}`),
+  batch: (mode) => batchModeWords[mode] ?? `batch: ${mode}`,
   denyEndsRun: (ends) => (ends ? 'a denial ends the run' : 'a denial does not end the run'),
   requireCheckedSchema: (is) => (is ? 'schemas are checked whole' : ''),
   requireSignature: (is) => (is ? 'signed with a passkey' : ''),
+};
+
+const batchModeWords: Readonly<Record<string, string>> = {
+  'all-or-nothing': 'the calls of the step run together or not at all',
+  'any-asks-all': 'people are asked about every call of the step, and the calls run together or not at all',
 };
 
 function stageText({ quorum, anyOf, allOf }: WrittenStage): string {
