@@ -13,7 +13,7 @@ import { bundleFiles, bundleFormat, checkpointFile, keyChangesFile, tilesFile } 
 import type { Manifest } from './layout.js';
 import { finishBundle } from './finish-bundle.js';
 import { currentRules } from './rules.js';
-import { readProgress, saveProgress } from './progress-file.js';
+import { ownFile, readProgress, saveProgress } from './progress-file.js';
 import type { BundlePlan, ExportState } from './progress-file.js';
 import { startTables } from './tables.js';
 import type { Tables } from './tables.js';
@@ -91,14 +91,20 @@ function continued(folder: string): ExportState | undefined {
   );
 }
 
-/** The state of an export that has written nothing. */
-function begun(folder: string, plan: BundlePlan): ExportState {
+/** Refuses a folder in which no export can begin or go on. @throws CliError */
+export function checkFolder(folder: string): void {
+  if (!existsSync(folder) || readProgress(folder) !== undefined) return;
   if (existsSync(join(folder, bundleFiles.manifest))) {
     throw usageError(`There is a bundle in ${folder}.`, 'Name another folder.');
   }
-  if (existsSync(folder) && readdirSync(folder).length > 0) {
+  if (readdirSync(folder).some((name) => !name.startsWith(ownFile))) {
     throw usageError(`${folder} is not empty.`, 'Name a new folder, or an empty one.');
   }
+}
+
+/** The state of an export that has written nothing. */
+function begun(folder: string, plan: BundlePlan): ExportState {
+  checkFolder(folder);
   mkdirSync(folder, { recursive: true });
   const counts = { commitments: 0, from: null, to: null, months: [] };
   const state = {

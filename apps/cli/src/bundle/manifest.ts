@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync, readdirSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import type { ManifestFile } from './layout.js';
+import { bundleFiles } from './layout.js';
+import type { Manifest, ManifestFile } from './layout.js';
 
 /** Where the bytes of one file after the other are read: a bundle has many small ones. */
 const chunk = Buffer.allocUnsafeSlow(256 * 1024);
@@ -21,6 +22,12 @@ export function hashFile(file: string): ManifestFile {
   } finally {
     closeSync(fd);
   }
+}
+
+/** The manifest of a bundle that is complete; undefined: there is none in the folder. */
+export function finishedManifest(folder: string): Manifest | undefined {
+  const file = join(folder, bundleFiles.manifest);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Manifest) : undefined;
 }
 
 /** The paths of all files in a folder and the folders in it, sorted. A link is named like a file. */

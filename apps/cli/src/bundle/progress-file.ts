@@ -33,7 +33,10 @@ export interface ExportState {
   readonly rules: BundleRules;
 }
 
-const fileName = '.countersign-export.json';
+/** What begins the names of the files that an export keeps in the folder for itself. */
+export const ownFile = '.countersign-export';
+
+const fileName = `${ownFile}.json`;
 
 /** Returns the state of an export that was interrupted; undefined: none was. */
 export function readProgress(folder: string): ExportState | undefined {

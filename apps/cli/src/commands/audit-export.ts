@@ -6,9 +6,11 @@ import { printable } from '@countersign/text';
 import { createProgress } from '../audit/progress.js';
 import type { Progress } from '../audit/progress.js';
 import { documentsOf, readVerifier } from '../bundle/documents.js';
-import { exportBundle } from '../bundle/export-bundle.js';
+import { checkFolder, exportBundle } from '../bundle/export-bundle.js';
 import type { ExportPart, ExportPorts } from '../bundle/export-bundle.js';
+import { lockExport } from '../bundle/export-lock.js';
 import type { Manifest } from '../bundle/layout.js';
+import { finishedManifest } from '../bundle/manifest.js';
 import type { BundlePlan } from '../bundle/progress-file.js';
 import { readServerLog } from '../bundle/server-log.js';
 import type { ExportedStamp } from '../bundle/timestamp-files.js';
@@ -40,22 +42,50 @@ export async function exportLog(
   const target = resolve(options.output);
   const isZip = target.endsWith('.zip');
   if (isZip && existsSync(target)) throw usageError(`There is a file ${target}.`, 'Name another one.');
+  const manifest = await write(target, isZip, { invocation, named, options, verifier });
+  if (manifest === undefined) return interrupted(output);
+  tell(output, target, manifest);
+  return exitCodes.ok;
+}
+
+/** Writes the folder or the zip file. Returns undefined when the person interrupts it. */
+async function write(target: string, isZip: boolean, wanted: Wanted): Promise<Manifest | undefined> {
+  const folder = isZip ? `${target}.partial` : target;
+  // A kill may have left a whole bundle that is not zipped yet.
+  const whole = isZip ? finishedManifest(folder) : undefined;
+  if (whole === undefined) checkFolder(folder);
+  const lock = lockExport(folder);
+  let manifest: Manifest | undefined;
+  try {
+    manifest = whole ?? (await exportTo(folder, wanted));
+    if (manifest !== undefined && isZip) await zipFolder(folder, target);
+  } finally {
+    lock.release();
+  }
+  if (manifest !== undefined && isZip) rmSync(folder, { recursive: true });
+  return manifest;
+}
+
+interface Wanted {
+  readonly invocation: Output | Invocation;
+  readonly named: string | undefined;
+  readonly options: ExportOptions;
+  readonly verifier: string;
+}
+
+/** Returns undefined when the person interrupts it. */
+async function exportTo(
+  folder: string,
+  { invocation, named, options, verifier }: Wanted,
+): Promise<Manifest | undefined> {
+  const output: Output = invocation;
   const source =
     'client' in invocation
       ? await openServer(invocation, options)
       : openLog(resolve(named ?? output.terminal.env['COUNTERSIGN_DATA'] ?? './data'), options, output);
   const progress = createPartProgress(output);
   try {
-    const folder = isZip ? `${target}.partial` : target;
-    const manifest = await exportBundle(portsOf({ source, folder, verifier, output, progress }));
-    if (manifest === undefined) return interrupted(output);
-    if (isZip) {
-      await zipFolder(folder, target);
-      rmSync(folder, { recursive: true });
-    }
-    progress.clear();
-    tell(output, target, manifest);
-    return exitCodes.ok;
+    return await exportBundle(portsOf({ source, folder, verifier, output, progress }));
   } finally {
     progress.clear();
     source.close();
