@@ -6,7 +6,7 @@ import type { OidcConfig } from './inbox/oidc-config.js';
 /** The configuration of a process besides its tokens and its policy. Null: it has no such file. */
 export interface ConfiguredFiles {
   readonly channelsFile: string | null;
-  readonly channels?: Pick<ChannelsConfig, 'channels' | 'people'> | undefined;
+  readonly channels?: Pick<ChannelsConfig, 'broken' | 'channels' | 'people'> | undefined;
   readonly toolsFile: string | null;
   readonly tools?: readonly { readonly name: string; readonly tenant: string }[];
   readonly oidc: OidcConfig | null;
@@ -25,7 +25,7 @@ export function readConfiguredParts(
   return [
     {
       ...{ configures: 'channels', digest: digestOfFile(channelsFile) },
-      summary: (channels?.channels ?? []).map(({ id, type }) => `${id} (${type})`),
+      summary: [...(channels?.channels ?? []), ...(channels?.broken ?? [])].map(({ id, type }) => `${id} (${type})`),
     },
     {
       ...{ configures: 'people', digest: people.length === 0 ? null : digestOfValue(people.map(toJson)) },

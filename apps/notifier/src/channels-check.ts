@@ -1,5 +1,6 @@
 import { withoutPlaces } from '@countersign/shell';
-import type { ReadinessCheck } from '@countersign/shell';
+import type { CheckResult, ReadinessCheck } from '@countersign/shell';
+import type { BrokenChannel } from '@countersign/channels';
 import type { Notifier } from './notifier.js';
 
 /**
@@ -11,10 +12,21 @@ export function createChannelsCheck(notifier: () => Pick<Notifier, 'status'> | u
     name: 'channels',
     check: () => {
       const channels = Object.entries(notifier()?.status().channels ?? {});
-      const notes = channels.flatMap(([id, { state, reason }]) =>
-        state === 'ok' ? [] : [`${id} is ${state}${reason === null ? '' : `: ${withoutPlaces(reason)}`}`],
+      return noted(
+        channels.flatMap(([id, { state, reason }]) =>
+          state === 'ok' ? [] : [`${id} is ${state}${reason === null ? '' : `: ${withoutPlaces(reason)}`}`],
+        ),
       );
-      return { status: 'ok', ...(notes.length === 0 ? {} : { note: notes.join('; ') }) };
     },
   };
+}
+
+/** The same of a process that sends nothing itself: it names the channels that are off, because their secrets cannot be used. */
+export function createBrokenChannelsCheck(broken: readonly BrokenChannel[]): ReadinessCheck {
+  const result = noted(broken.map(({ id, reason }) => `${id} is off: ${withoutPlaces(reason)}`));
+  return { name: 'channels', check: () => result };
+}
+
+function noted(notes: readonly string[]): CheckResult {
+  return { status: 'ok', ...(notes.length === 0 ? {} : { note: notes.join('; ') }) };
 }

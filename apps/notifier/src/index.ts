@@ -4,5 +4,5 @@ export { createNotifier } from './notifier.js';
 export type { Notifier, NotifierOptions, NotifierStatus } from './notifier.js';
 export { createNotifierApp } from './notifier-app.js';
 export type { NotifierApp, NotifierAppOptions } from './notifier-app.js';
-export { createChannelsCheck } from './channels-check.js';
+export { createBrokenChannelsCheck, createChannelsCheck } from './channels-check.js';
 export { createNotifierMetrics } from './notifier-metrics.js';

@@ -1,4 +1,4 @@
-import type { Channel, ChannelsConfig, PeopleNow } from '@countersign/channels';
+import type { BrokenChannel, Channel, ChannelsConfig, PeopleNow } from '@countersign/channels';
 import type { EventView } from '@countersign/contracts';
 import { keyText } from '@countersign/domain';
 import type { Approval, MessageKey } from '@countersign/domain';
@@ -26,6 +26,8 @@ export interface NotifierOptions {
   /** The pending approvals. With them later messages survive a restart, and several notifiers replace each other. */
   readonly readModel?: Pick<ReadModel, 'listApprovals' | 'onApplied' | 'places'>;
   readonly channels: readonly Channel[];
+  /** The channels that are off, because their secrets cannot be used. Default: none. */
+  readonly broken?: readonly BrokenChannel[];
   readonly people: PeopleNow;
   readonly routes: ChannelsConfig['routes'];
   readonly clock: Clock;
@@ -82,6 +84,10 @@ const drainMs = 4_000;
 
 interface Entry extends TimerEntry {
   readonly job: Job;
+}
+
+function offOf({ id, reason }: BrokenChannel): readonly [string, ChannelStatus] {
+  return [id, { state: 'off', waiting: 0, reason, givenUp: { message: 0, recipient: 0, channel: 0 } }];
 }
 
 class ChannelNotifier implements Notifier {
@@ -179,7 +185,7 @@ class ChannelNotifier implements Notifier {
       return [id, { ...status, waiting: status.waiting + this.#dueOf(id) }] as const;
     });
     return {
-      channels: Object.fromEntries(channels),
+      channels: Object.fromEntries([...channels, ...(this.#options.broken ?? []).map(offOf)]),
       planned: this.#agenda.size,
       untold: this.#untold,
       notRecovered: this.#notRecovered,

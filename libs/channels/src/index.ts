@@ -9,7 +9,7 @@ export type { Channel, Notice, SendOptions, SendResult } from './channel.js';
 export type { Digest } from './config/digest-schema.js';
 export type { PeopleNow, Person, Route } from './config/channels-file.js';
 export { ChannelsFileError, loadChannels, noChannels } from './config/load-channels.js';
-export type { ChannelConfig, ChannelConfigOf, ChannelsConfig } from './config/load-channels.js';
+export type { BrokenChannel, ChannelConfig, ChannelConfigOf, ChannelsConfig } from './config/load-channels.js';
 export { loadSinks } from './config/load-sinks.js';
 export type { SinkConfig } from './config/load-sinks.js';
 export { channelsToTell } from './routing.js';

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
 import { composeVariables, exampleSettings, readCompose } from './compose-file.js';
@@ -51,6 +52,29 @@ describe('the compose file', () => {
       ({ environment }) => environment['COUNTERSIGN_REQUESTS_PER_SECOND'] !== undefined,
     );
     expect(limited.map(({ name }) => name).toSorted()).toEqual(['gateway-1', 'gateway-2', 'ledger']);
+  });
+
+  test('gives the variables of the channels and of the tools to the services that read these files, and to no other', () => {
+    const { services: all } = readCompose({ COUNTERSIGN_CHANNELS: 'channels.yaml', COUNTERSIGN_TOOLS: 'tools.yaml' });
+    for (const [file, setting] of [
+      ['channels.env', 'COUNTERSIGN_CHANNELS'],
+      ['tools.env', 'COUNTERSIGN_TOOLS'],
+    ] as const) {
+      const given = all.filter(({ envFiles }) => envFiles.includes(file)).map(({ name }) => name);
+      const reading = all.filter(({ environment }) => (environment[setting] ?? '') !== '').map(({ name }) => name);
+      expect(given.toSorted()).toEqual(reading.toSorted());
+      expect(given.length).toBeGreaterThan(2);
+    }
+  });
+
+  test('has an example of channels.env with every variable that the guide names', () => {
+    const guide = readFileSync(join(root, 'docs', 'channels.md'), 'utf8');
+    const written = [...guide.matchAll(/\{ env: ([A-Z_]+) \}/g)].map(([, name = '']) => name);
+    const named = written.filter((name) => name !== 'NAME');
+    const example = parseEnv(readFileSync(join(root, 'channels.env.example'), 'utf8'));
+    expect(named.length).toBeGreaterThan(4);
+    expect(Object.keys(example)).toEqual(expect.arrayContaining(named));
+    expect(new Set(Object.values(example))).toEqual(new Set(['']));
   });
 
   test('starts every role, those that share their work twice', () => {

@@ -15,6 +15,8 @@ export interface ComposeService {
   /** Without the entry point. */
   readonly command: readonly string[];
   readonly environment: Settings;
+  /** The optional files beside the compose file whose variables it gets. */
+  readonly envFiles: readonly string[];
   /** A mount: the path in the container, and its volume or folder. */
   readonly volumes: readonly { readonly source: string; readonly target: string }[];
   readonly replicas: number;
@@ -34,6 +36,7 @@ interface RawService {
   readonly entrypoint?: readonly string[];
   readonly command?: readonly string[];
   readonly environment?: Settings;
+  readonly env_file?: readonly { readonly path: string; readonly required: boolean }[];
   readonly volumes?: readonly string[];
   readonly deploy?: { readonly replicas?: number };
   readonly healthcheck?: { readonly test?: readonly string[] };
@@ -86,6 +89,7 @@ function toService(name: string, raw: RawService): ComposeService {
     entrypoint: raw.entrypoint,
     command: raw.command ?? [],
     environment: raw.environment ?? {},
+    envFiles: (raw.env_file ?? []).filter(({ required }) => !required).map(({ path }) => path),
     volumes: (raw.volumes ?? []).map((text) => {
       const [source = '', target = ''] = text.split(':');
       return { source, target };

@@ -1,4 +1,3 @@
-import { loadChannels } from '@countersign/channels';
 import {
   createChannelPeople,
   createErasures,
@@ -11,9 +10,11 @@ import {
   openGatewayFiles,
 } from '@countersign/gateway';
 import type { ErasurePorts, GatewayPorts, IdempotencyStore } from '@countersign/gateway';
+import { createBrokenChannelsCheck } from '@countersign/notifier';
 import { loadTools } from '@countersign/resolver';
 import { createHistory, loadConditions, observeClock, observeReloads, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
+import { readChannels } from '../channels.js';
 import type { RoleConfig } from '../config.js';
 import type { Vault } from '../keeper/borrow-vault.js';
 import { openReceipts } from '../receipts.js';
@@ -27,7 +28,7 @@ import { openJudgingWriteSide } from '../write-side.js';
 /** The API and its replica of the read model. */
 export async function readGateway(config: RoleConfig, world: RuntimePorts): Promise<OpenRole> {
   const tools = await loadTools(config.toolsFile, process.env);
-  const channels = config.channelsFile === null ? undefined : loadChannels(config.channelsFile, process.env);
+  const channels = readChannels(config, world.log);
   const tokens = createFileTokens(config.tokensFile ?? '', world.log);
   let files: ReturnType<typeof openGatewayFiles> | undefined;
   const known = createPeople({
@@ -38,6 +39,7 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
   return async (roleProcess) => {
     const { ids, log, tracing, onStop } = roleProcess;
     onStop(tokens.close);
+    if (channels !== undefined) roleProcess.check(createBrokenChannelsCheck(channels.broken));
     const metrics = createGatewayMetrics();
     const ledgerStore = await openEventStore(roleProcess, { tellCommit: metrics.storeCommitted });
     const { store, vault, unreadable, notaries } = ledgerStore;

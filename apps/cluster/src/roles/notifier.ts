@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { fetchAnswers, isFetched, loadChannels, openChannels } from '@countersign/channels';
+import { fetchAnswers, isFetched, openChannels } from '@countersign/channels';
 import type { ChannelConfig } from '@countersign/channels';
 import {
   createChannelPeople,
@@ -15,6 +15,7 @@ import { ConfigError } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 import { readOptionalPolicy } from '@countersign/shell';
 import type { CheckResult, RuntimePorts } from '@countersign/shell';
+import { readChannels } from '../channels.js';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
 import { openRecord } from '../record.js';
@@ -26,12 +27,12 @@ import { openAnsweringWriteSide, openWriteSide } from '../write-side.js';
 
 /** Sends messages through the channels of the channels file, and polls for responses that are not pushed. */
 export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): Promise<OpenRole> {
-  if (config.channelsFile === null) {
+  const configured = readChannels(config, log);
+  if (configured === undefined) {
     log.info({}, 'COUNTERSIGN_CHANNELS lists no channels: approvals are shown in the inbox only');
     return () => Promise.resolve();
   }
-  const configured = loadChannels(config.channelsFile, process.env);
-  const { routes } = configured;
+  const { routes, broken } = configured;
   const tokens = readTokens(config, configured.channels, log);
   const known = createPeople({ tokens: () => tokens, channels: configured, issuer: config.issuer });
   const policy = await readOptionalPolicy(config.policyFile, { ...known, groupsOf: () => null });
@@ -60,6 +61,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
       channels,
       people,
       routes,
+      broken,
       clock,
       ids,
       log,

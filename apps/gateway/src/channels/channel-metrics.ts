@@ -1,5 +1,5 @@
 import { channelRecordOf, endpointOf } from '@countersign/channels';
-import type { ChannelConfig, ChannelRecord } from '@countersign/channels';
+import type { BrokenChannel, ChannelConfig, ChannelRecord } from '@countersign/channels';
 import { channelStream, isReadable } from '@countersign/contracts';
 import type { DeliveryEvent } from '@countersign/contracts';
 import { Gauge } from 'prom-client';
@@ -15,6 +15,7 @@ const statuses = ['unserved', 'on', 'failing', 'off'] as const;
 export function observeChannels(
   { metrics, store, readModel, clock, log }: Pick<GatewayPorts, 'metrics' | 'store' | 'readModel' | 'clock' | 'log'>,
   channels: readonly ChannelConfig[],
+  broken: readonly BrokenChannel[] = [],
 ): () => void {
   const known = new Map<string, Promise<ChannelRecord>>();
   const failing = createFailingChannels({ store, readModel, clock, log });
@@ -35,17 +36,21 @@ export function observeChannels(
       return undefined;
     }
   };
+  const statusOf = async (channel: ChannelConfig): Promise<string | undefined> => {
+    const record = await recordOf(channel);
+    return record?.status === 'on' && failing.has(channel.id) ? 'failing' : record?.status;
+  };
   metrics.registry.registerMetric(
     new Gauge({
       name: 'countersign_channel_recorded',
-      help: 'What the log says of a channel: 1 for unserved (by no notifier, ever), on, failing (its last message), or off (the other side wants no more).',
+      help: 'What the log says of a channel: 1 for unserved (by no notifier, ever), on, failing (its last message), or off (the other side wants no more, or its secrets cannot be used here).',
       labelNames: ['channel', 'state'],
       registers: [],
       async collect() {
-        for (const channel of channels) {
-          const record = await recordOf(channel);
-          const status = record?.status === 'on' && failing.has(channel.id) ? 'failing' : record?.status;
-          for (const state of statuses) this.set({ channel: channel.id, state }, state === status ? 1 : 0);
+        const known = await Promise.all(channels.map(async (one) => [one.id, await statusOf(one)] as const));
+        const off = broken.map(({ id }) => [id, 'off'] as const);
+        for (const [channel, status] of [...known, ...off]) {
+          for (const state of statuses) this.set({ channel, state }, state === status ? 1 : 0);
         }
       },
     }),

@@ -39,7 +39,7 @@ export async function addChannels(
     done();
   });
   addMailRoutes(fastify, { ...ports, people }, config, publicUrl);
-  fastify.addHook('onClose', observeChannels(ports, config.channels));
+  fastify.addHook('onClose', observeChannels(ports, config.channels, config.broken));
 }
 
 function addSurface(scope: FastifyInstance, { log }: GatewayPorts, surface: Surface): void {

@@ -33,7 +33,7 @@ let world: World;
 let api: Api;
 beforeEach(async () => {
   remove();
-  const channels = { people: [ann], channels: [mail], routes: [] };
+  const channels = { people: [ann], channels: [mail], routes: [], broken: [] };
   const known = createPeople({ tokens: () => tokens, channels, issuer: null });
   const policies = createPolicies([content]);
   world = await openWorld({

@@ -18,7 +18,7 @@ const bob = { id: 'bob', email: 'bob@example.com', groups: [] };
 
 /** The ports are known only after listening, so the gateway reads them late. */
 async function openGateway(smtpUrl: string): Promise<World> {
-  const channels = { people: [alice, bob], channels: [mailConfigOf(smtpUrl)], routes: [] };
+  const channels = { people: [alice, bob], channels: [mailConfigOf(smtpUrl)], routes: [], broken: [] };
   return openWorld({
     change: (ports) => {
       const sessions = createSessions({ ...ports, tokens, store: createSessionStore(':memory:') });

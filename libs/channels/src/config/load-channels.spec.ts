@@ -122,10 +122,10 @@ routes: [{ to: [nobody], after: soon }, { to: [w, ghost] }, { events: [denied], 
     'routes[1].to[1]: there is no channel "ghost"',
     'routes[3].to[0]: `tell: requester` needs a channel of type email: the others show a message to everybody',
     'routes[4].to[0]: `tell: requester` needs a channel of type email: the others show a message to everybody',
-    'channels[3].secret: the environment variable MISSING is not set',
     'channels[3].url: is in a private network: that needs allowPrivateNetwork: true',
     'channels[0].secret: the environment variable MISSING is not set',
     expect.stringMatching(/^channels\[1\]\.signingSecret: file not found: .*none\. Create it/),
+    'channels[3].secret: the environment variable MISSING is not set',
   ]);
 });
 

@@ -1,59 +1,41 @@
 import { dirname, resolve as resolvePath } from 'node:path';
 import { plainWords } from '@countersign/contracts';
-import {
-  privateAddressOf,
-  readSettings,
-  readTextFile,
-  Secret,
-  settingProblems,
-  SettingsFileError,
-  syntaxProblems,
-} from '@countersign/runtime';
+import { readSettings, settingProblems, SettingsFileError, syntaxProblems } from '@countersign/runtime';
 import type { SettingProblem } from '@countersign/runtime';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
-import {
-  channelSchema,
-  channelsFileSchema,
-  personSchema,
-  routeSchema,
-  routeTargetsSchema,
-  secretRefSchema,
-} from './channels-file.js';
-import type { ChannelEntry, Person, Route, SecretRef } from './channels-file.js';
-import { webhookSecretProblem } from '../webhook/webhook-secret.js';
+import { channelSchema, channelsFileSchema, personSchema, routeSchema, routeTargetsSchema } from './channels-file.js';
+import type { ChannelEntry, Person, Route } from './channels-file.js';
+import { reveal, trySecrets } from './channel-secrets.js';
+import type { ChannelConfig, Entry, Environment, Loading } from './channel-secrets.js';
+
+export type { ChannelConfig, ChannelConfigOf } from './channel-secrets.js';
 
 /** The channels file is not usable. */
 export class ChannelsFileError extends SettingsFileError {
   override readonly name = 'ChannelsFileError';
 }
 
-/** An entry with its secrets read. */
-type Revealed<T> = { readonly [K in keyof T]: Extract<T[K], SecretRef> extends never ? T[K] : SecretOf<T[K]> };
-type SecretOf<V> = undefined extends V ? Secret | undefined : Secret;
-
-/** One configured channel, ready to open. */
-export type ChannelConfig = ChannelEntry extends infer E ? (E extends ChannelEntry ? Revealed<E> : never) : never;
-/** The configuration of one type of channel. */
-export type ChannelConfigOf<T extends ChannelEntry['type']> = Extract<ChannelConfig, { readonly type: T }>;
-
 /** The content of `COUNTERSIGN_CHANNELS`. */
 export interface ChannelsConfig {
   readonly people: readonly Person[];
   readonly channels: readonly ChannelConfig[];
   readonly routes: readonly Route[];
+  /** The channels that are off, because their secrets cannot be used. */
+  readonly broken: readonly BrokenChannel[];
+}
+
+/** A channel of the file that is off, and why, without a secret. */
+export interface BrokenChannel extends Pick<ChannelConfig, 'id' | 'type'> {
+  readonly reason: string;
 }
 
 /** Without a file: the inbox alone. */
-export const noChannels: ChannelsConfig = { people: [], channels: [], routes: [] };
+export const noChannels: ChannelsConfig = { people: [], channels: [], routes: [], broken: [] };
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** What reading a file needs. */
-export interface Loading {
-  readonly folder: string;
-  readonly env: Environment;
-  readonly problems: SettingProblem[];
+/** What becomes of a channel whose secrets cannot be used: the file is refused, or the channel is off. */
+export interface LoadChannelsOptions {
+  readonly broken: 'refuse' | 'off';
 }
 
 /**
@@ -61,10 +43,14 @@ export interface Loading {
  * relative to the file.
  * @throws ChannelsFileError with all problems at once.
  */
-export function loadChannels(file: string, env: Environment): ChannelsConfig {
+export function loadChannels(
+  file: string,
+  env: Environment,
+  { broken }: LoadChannelsOptions = { broken: 'refuse' },
+): ChannelsConfig {
   const text = readSettings(file, 'COUNTERSIGN_CHANNELS', (problem) => new ChannelsFileError(file, [problem]));
   const loading: Loading = { folder: dirname(resolvePath(file)), env, problems: [] };
-  const config = readFile(text, loading);
+  const config = readFile(text, loading, broken);
   if (config === undefined || loading.problems.length > 0) throw new ChannelsFileError(file, loading.problems);
   return config;
 }
@@ -79,7 +65,11 @@ export function plain(document: ReturnType<typeof parseDocument>, problems: Sett
   }
 }
 
-function readFile(text: string, loading: Loading): ChannelsConfig | undefined {
+function readFile(
+  text: string,
+  loading: Loading,
+  whenBroken: LoadChannelsOptions['broken'],
+): ChannelsConfig | undefined {
   const { problems } = loading;
   const document = parseDocument(text, { uniqueKeys: true, strict: true });
   problems.push(...syntaxProblems(document.errors));
@@ -100,22 +90,32 @@ function readFile(text: string, loading: Loading): ChannelsConfig | undefined {
   repeated(given.channels, 'channels', ['id'], problems);
   repeated(given.people, 'people', ['id', 'slack', 'telegram', 'email'], problems);
   checkTargets(given.routes, typesOf(given.channels), problems);
-  const channels = entries.map((entry) => reveal(entry, loading));
+  const revealed = entries.map((entry) => reveal(entry, loading));
   const valid = new Set(entries.map(({ path }) => path));
   for (const entry of given.channels.map(toEntry('channels'))) if (!valid.has(entry.path)) trySecrets(entry, loading);
-  checkApps(channels, entries, problems);
-  return { people, channels, routes };
+  checkApps(
+    revealed.map(({ channel }) => channel),
+    entries,
+    problems,
+  );
+  const isRefused = whenBroken === 'refuse' || problems.length > 0;
+  if (isRefused) problems.push(...revealed.flatMap((one) => one.problems));
+  const [broken, sound] = [revealed.filter(isBroken), revealed.filter((one) => !isBroken(one))];
+  return { people, routes, channels: sound.map(({ channel }) => channel), broken: broken.map(toBroken) };
+}
+
+function isBroken({ problems }: ReturnType<typeof reveal>): boolean {
+  return problems.length > 0;
+}
+
+function toBroken({ channel: { id, type }, problems }: ReturnType<typeof reveal>): BrokenChannel {
+  return { id, type, reason: problems.map(({ path, problem }) => `${path}: ${problem}`).join('; ') };
 }
 
 /** A list of the file; empty where there is none. */
 function listAt(file: unknown, key: string): readonly unknown[] {
   const list: unknown = typeof file === 'object' && file !== null ? Reflect.get(file, key) : undefined;
   return Array.isArray(list) ? list : [];
-}
-
-interface Entry<T> {
-  readonly value: T;
-  readonly path: string;
 }
 
 function toEntry(section: string) {
@@ -200,66 +200,4 @@ function checkApps(
     if (first === undefined) seen.set(channel.appToken.reveal(), path);
     else problems.push({ path: `${path}.appToken`, problem: `is that of ${first} too: each needs an app of its own` });
   });
-}
-
-function reveal({ value, path }: Entry<ChannelEntry>, loading: Loading): ChannelConfig {
-  const revealed = Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [
-      key,
-      isSecretRef(member) ? readSecret(member, `${path}.${key}`, loading) : member,
-    ]),
-  ) as unknown as ChannelConfig;
-  checkMeaning(revealed, path, loading);
-  return revealed;
-}
-
-/** Reads the secrets of a channel that is wrong elsewhere, for their problems alone. */
-function trySecrets({ value, path }: Entry<unknown>, loading: Loading): void {
-  if (typeof value !== 'object' || value === null) return;
-  for (const [key, member] of Object.entries(value)) {
-    const ref = secretRefSchema.safeParse(member);
-    if (ref.success) readSecret(ref.data, `${path}.${key}`, loading);
-  }
-}
-
-function isSecretRef(value: unknown): value is SecretRef {
-  return typeof value === 'object' && value !== null && ('env' in value || 'file' in value);
-}
-
-/** Returns a secret; undefined with a problem. */
-export function readSecret(ref: SecretRef, path: string, { folder, env, problems }: Loading): Secret | undefined {
-  try {
-    // The line end of a file is no part of its secret, and neither is one that an env file or a shell left.
-    const text = ('file' in ref ? readTextFile(resolvePath(folder, ref.file)) : env[ref.env])?.trim();
-    if (text !== undefined && text !== '') return new Secret(text);
-    const what = 'file' in ref ? `the file ${ref.file} is empty` : `the environment variable ${ref.env} is not set`;
-    problems.push({ path, problem: what });
-  } catch (error) {
-    problems.push({ path, problem: messageOf(error) });
-  }
-  return undefined;
-}
-
-/** Checks the secrets and addresses of a channel before the first message. */
-function checkMeaning(channel: ChannelConfig, path: string, { problems }: Loading): void {
-  if (channel.type === 'webhook') checkWebhook(channel, path, problems);
-  if (channel.type === 'email') {
-    const smtp = channel.smtp as Secret | undefined;
-    if (smtp !== undefined && !/^smtps?:$/.test(URL.parse(smtp.reveal())?.protocol ?? '')) {
-      problems.push({ path: `${path}.smtp`, problem: 'must be a url of the form smtp://user:password@host:587' });
-    }
-  }
-}
-
-function checkWebhook(channel: ChannelConfigOf<'webhook'>, path: string, problems: SettingProblem[]): void {
-  const secret = channel.secret as Secret | undefined;
-  const problem = secret === undefined ? undefined : webhookSecretProblem(secret.reveal());
-  if (problem !== undefined) problems.push({ path: `${path}.secret`, problem });
-  if (!channel.allowPrivateNetwork && privateAddressOf(new URL(channel.url)) !== undefined) {
-    problems.push({ path: `${path}.url`, problem: 'is in a private network: that needs allowPrivateNetwork: true' });
-  }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -13,8 +13,9 @@ import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { secretRefSchema } from './channels-file.js';
 import type { SecretRef } from './channels-file.js';
-import { plain, readSecret } from './load-channels.js';
-import type { Loading } from './load-channels.js';
+import { readSecret } from './channel-secrets.js';
+import type { Loading } from './channel-secrets.js';
+import { plain } from './load-channels.js';
 
 const variable = 'COUNTERSIGN_LOG_SINKS';
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { temporaryFolder } from '../../harness/cleanup.js';
 import { freePort } from '../../../ports.js';
 import { endOf, startServer } from '../../harness/server.js';
@@ -45,8 +46,11 @@ function imageEnvironment(): Settings {
   );
 }
 
-/** Starts the store and the broker that the file names by their images, and prepares to run the rest as processes. */
-export async function openMachine(settings: Settings): Promise<Machine> {
+/**
+ * Starts the store and the broker that the file names by their images, and prepares to run the rest as processes. `envFiles`: the
+ * optional files of variables, by their paths.
+ */
+export async function openMachine(settings: Settings, envFiles: Settings = {}): Promise<Machine> {
   const storeFolder = temporaryFolder();
   const store = await openStoreServer(undefined, storeFolder);
   const file = readCompose(settings);
@@ -76,7 +80,8 @@ export async function openMachine(settings: Settings): Promise<Machine> {
   };
   const environmentOf = (service: ComposeService): Settings => {
     const map = onThisMachine(service);
-    const given = { ...imageEnvironment(), ...service.environment };
+    const named = service.envFiles.map((path) => parseEnv(envFiles[path] ?? ''));
+    const given: Settings = Object.assign({}, imageEnvironment(), ...named, service.environment) as Settings;
     return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, map(value)]));
   };
   return {

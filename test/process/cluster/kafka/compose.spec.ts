@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lintMetrics } from '@countersign/shell/testing';
 import { createWorker, gateTool } from '@countersign/worker-sdk';
@@ -25,14 +25,28 @@ const greet = 'export default { execute: (args) => ({ greeting: `Hello ${args.na
 
 const password = 'hunter2-in-an-argument';
 
-/** An operator's `.env`: their own tool, and topics of this test only. */
+/** The example of the guide; nothing of it is sent to the network. */
+function guideChannels(): string {
+  const guide = readFileSync(join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'channels.md'), 'utf8');
+  const [, example = ''] = /```yaml\n(version: 1\n.*?)```/s.exec(guide) ?? [];
+  expect(example).toContain('SLACK_BOT_TOKEN');
+  const secret = 'signingSecret: { env: SLACK_SIGNING_SECRET }';
+  return example.replace(secret, `${secret}\n    apiUrl: 'http://127.0.0.1:1'`);
+}
+
+/** The `channels.env` of an operator who forgot the webhook. */
+const channelsEnv = `SLACK_BOT_TOKEN='xoxb-1'\nSLACK_SIGNING_SECRET='se$cret'\nSMTP_URL='smtp://127.0.0.1:1'\nHOOK_SECRET=''\n`;
+
+/** An operator's `.env`: their own tool, the channels of the guide, and topics of this test only. */
 function settings() {
   const folder = temporaryFolder();
+  writeFileSync(join(folder, 'channels.yaml'), guideChannels());
   writeFileSync(join(folder, 'tools.yaml'), tools);
   writeFileSync(join(folder, 'greet.mjs'), greet);
   return {
     COUNTERSIGN_SETTINGS: folder,
     COUNTERSIGN_TOOLS: '/etc/countersign/settings/tools.yaml',
+    COUNTERSIGN_CHANNELS: '/etc/countersign/settings/channels.yaml',
     COUNTERSIGN_TOPIC_PREFIX: `compose-${randomBytes(4).toString('hex')}`,
     COUNTERSIGN_TOPIC_PARTITIONS: '3',
   };
@@ -93,7 +107,7 @@ async function settled(gateway: Server, token: string, callId: string): Promise<
 
 test('every service as the compose file starts it: requested, approved at the other gateway, executed, seen, stopped', async () => {
   const env = settings();
-  const machine = await openMachine(env);
+  const machine = await openMachine(env, { 'channels.env': channelsEnv });
   const [keeper] = await machine.start('keeper');
   await untilReady(keeper!);
   // Compose would wait for the topics. A process that is started without them reports the missing topics and the
@@ -114,6 +128,19 @@ test('every service as the compose file starts it: requested, approved at the ot
   expect(containers.length).toBe(13);
   await Promise.all(containers.map(untilReady));
   expect(await askHealth(containers.find(({ name }) => name === 'gateway-1-1')!)).toBe(0);
+  // The channel without its secret is off, and says so wherever an operator looks; nothing else waits for it.
+  for (const name of ['gateway-1-1', 'gateway-2-1', 'notifier-1']) {
+    const { server } = containers.find((each) => each.name === name)!;
+    const answer = await server.http.send({ method: 'GET', path: '/readyz' });
+    expect(answer).toMatchObject({ status: 200 });
+    const { channels } = (answer.body as { checks: Readonly<Record<string, { note: string }>> }).checks;
+    expect(channels?.note).toContain(
+      'pager is off: channels[2].secret: the environment variable HOOK_SECRET is not set',
+    );
+    expect(server.output()).toMatch(/"channelId":"pager".*a channel is off/);
+    const metrics = await server.http.send({ method: 'GET', path: '/metrics' });
+    expect(metrics.text).toMatch(/^countersign_channel_\w+\{channel="pager",state="off"\} 1$/m);
+  }
   // Until one is elected, both are on standby.
   await eventually('one relay to publish, and the other to stand by', async () => {
     const standings = [relay1!, relay2!].map(async ({ server }) => {
@@ -169,9 +196,9 @@ test('every service as the compose file starts it: requested, approved at the ot
   expect(texts.filter(({ status }) => status === 200)).toHaveLength(containers.length);
   expect(texts.flatMap(({ text }) => lintMetrics(text))).toEqual([]);
 
-  // Every other process borrows keys; without channels the notifier reads nothing.
+  // Every other process borrows keys.
   const metrics = await keeper!.server.http.send({ method: 'GET', path: '/metrics' });
-  expect(/^countersign_keeper_sessions (\d+)$/m.exec(metrics.text)?.[1]).toBe('9');
+  expect(/^countersign_keeper_sessions (\d+)$/m.exec(metrics.text)?.[1]).toBe('10');
 
   const exits = await Promise.all(containers.map(async ({ name, server }) => [name, await server.stop()] as const));
   expect(exits).toEqual(containers.map(({ name }) => [name, { code: 0, signal: null }]));
