@@ -54,6 +54,11 @@ const parts: readonly (readonly [path: string, value: Json, words: (value: never
     { pendingPerAgent: 3, deniedBeforeCoolDown: 2, coolDown: '5m', coalesceIdentical: true },
     (one: WrittenQuotas) => quotaWords(one),
   ],
+  [
+    'autoApprovedTools',
+    { tools: ['read_*'], agents: ['a-*'], labels: { workflow: 'reports' } },
+    (match: NonNullable<WrittenRule['match']>) => matchWords({ match }),
+  ],
   ['passkeys', { secondPerson: true }, (one: { readonly secondPerson: boolean }) => passkeyWords(one)],
 ];
 

@@ -4,6 +4,8 @@ import type { CelExpression } from '@countersign/cel';
 import { z } from 'zod';
 import { approversSchema } from './approvers.js';
 import type { Approver } from './approvers.js';
+import { autoApprovedSchema } from './auto-approved.js';
+import type { AutoApproved } from './auto-approved.js';
 import { durationOrNeverSchema, globSchema, hoursSchema } from './field-schemas.js';
 import { toRule } from './rule.js';
 import type { Defaults, Rule } from './rule.js';
@@ -17,7 +19,7 @@ export const policyFileSchema = z
     version: z.literal(1),
     tenant: z.string().min(1).max(256).default('default'),
     default: z.enum(['require', 'allow']).optional(),
-    autoApprovedTools: z.array(globSchema).optional(),
+    autoApprovedTools: z.array(autoApprovedSchema).optional(),
     requireApprovalTools: z.array(globSchema).optional(),
     defaults: z
       .strictObject({
@@ -49,7 +51,7 @@ export const policyFileSchema = z
 export interface PolicyContent {
   readonly tenant: string;
   readonly default: 'require' | 'allow';
-  readonly autoApprovedTools: readonly string[];
+  readonly autoApprovedTools: readonly AutoApproved[];
   readonly requireApprovalTools: readonly string[];
   readonly defaults: Defaults;
   readonly rules: readonly Rule[];

@@ -69,6 +69,23 @@ describe('the policy', () => {
     expect(judge(both, { toolName: 'other' }).verdict).toMatchObject({ outcome: 'require', ruleId: 'default' });
   });
 
+  it('allows the tools of one workflow only in the calls with its label, and of one agent in its calls', () => {
+    const listed = policy(
+      'autoApprovedTools: ["get_*", { tools: [delete_file], labels: { workflow: "clean-*" } }, { tools: [mail], agents: [a] }]',
+    );
+    const verdictOf = (call: Parameters<typeof judge>[1]) => judge(listed, call).verdict;
+    expect(verdictOf({ labels: { workflow: 'clean-up' } })).toMatchObject({
+      ...{ outcome: 'allow', ruleId: 'autoApprovedTools' },
+      why: ['the tool matches "delete_file"; the label "workflow" matches "clean-*"'],
+    });
+    for (const call of [{}, { labels: { workflow: 'other' } }, { labels: { team: 'clean-up' } }]) {
+      expect(verdictOf(call)).toMatchObject({ outcome: 'require', ruleId: 'default' });
+    }
+    expect(verdictOf({ toolName: 'get_x', labels: { workflow: 'other' } }).outcome).toBe('allow');
+    expect(verdictOf({ toolName: 'mail', agentId: 'a' }).outcome).toBe('allow');
+    expect(verdictOf({ toolName: 'mail', agentId: 'b' }).outcome).toBe('require');
+  });
+
   it('lets a worker make an auto-approved call stricter, and a required one no laxer', () => {
     const auto = policy('autoApprovedTools: ["delete_file"]');
     expect(judge(auto, { needsApproval: true }).verdict.outcome).toBe('require');

@@ -145,7 +145,8 @@ const thenSchema = z.unknown().transform((written, context): Then => {
   return z.NEVER;
 });
 
-const matchSchema = z.strictObject({
+/** The calls that a rule matches. */
+export const matchSchema = z.strictObject({
   tools: z.array(globSchema).min(1).optional(),
   agents: z.array(globSchema).min(1).optional(),
   labels: z.record(z.string().min(1), globSchema).optional(),

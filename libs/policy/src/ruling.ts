@@ -50,7 +50,7 @@ function onePerson(content: PolicyContent, ruleId: string, why: readonly string[
 
 function firstMatch(content: PolicyContent, rules: readonly Rule[], inspected: Inspected): Ruled {
   const { rule, unsure, doubted, why } = walk(content, rules, inspected);
-  const listed = byLists(content, inspected.call.toolName);
+  const listed = byLists(content, inspected.call);
   const matched: Ruled =
     rule === undefined
       ? { then: thenOf(content, listed.outcome), ruleId: listed.ruleId, why: [...why, ...listed.why] }
@@ -133,14 +133,14 @@ interface Listed {
   readonly why: readonly string[];
 }
 
-function byLists(content: PolicyContent, toolName: string): Listed {
-  const required = content.requireApprovalTools.find((glob) => matchesGlob(glob, toolName));
+function byLists(content: PolicyContent, call: PolicyCall): Listed {
+  const required = content.requireApprovalTools.find((glob) => matchesGlob(glob, call.toolName));
   if (required !== undefined) {
     return { outcome: 'require', ruleId: 'requireApprovalTools', why: [`the tool matches "${required}"`] };
   }
-  const allowed = content.autoApprovedTools.find((glob) => matchesGlob(glob, toolName));
-  if (allowed !== undefined) {
-    return { outcome: 'allow', ruleId: 'autoApprovedTools', why: [`the tool matches "${allowed}"`] };
+  for (const listed of content.autoApprovedTools) {
+    const { matched, missed } = partsFor(listed, call);
+    if (missed === undefined) return { outcome: 'allow', ruleId: 'autoApprovedTools', why: [matchedWords(matched)] };
   }
   return { outcome: content.default, ruleId: 'default', why: ['nothing else matches'] };
 }
@@ -222,15 +222,30 @@ export interface Finding {
 
 /** Compares a call with a rule. The expression is evaluated only if all globs match. */
 export function inspect(rule: Rule, inspected: Inspected): Finding {
-  const { call } = inspected;
+  const { matched, missed } = partsFor(rule, inspected.call);
+  if (missed !== undefined) return { status: 'not-matched', why: () => mismatch(missed) };
+  if (rule.when !== null) return evaluate(rule.when, inspected, () => globWords(matched));
+  return { status: 'matched', why: () => matchedWords(matched) };
+}
+
+function matchedWords(matched: readonly Part[]): string {
+  return matched.length === 0 ? 'it matches every call' : globWords(matched).join('; ');
+}
+
+function globWords(matched: readonly Part[]): string[] {
+  return matched.map(({ kind, glob }) => `the ${kind} matches "${glob ?? ''}"`);
+}
+
+type Matching = Pick<Rule, 'tools' | 'agents' | 'labels'>;
+
+/** The parts that match, up to the first one that does not. */
+function partsFor(match: Matching, call: PolicyCall): { readonly matched: readonly Part[]; readonly missed?: Part } {
   const matched: Part[] = [];
-  for (const part of partsOf(rule, call)) {
-    if (part.glob === undefined) return { status: 'not-matched', why: () => mismatch(part) };
+  for (const part of partsOf(match, call)) {
+    if (part.glob === undefined) return { matched, missed: part };
     matched.push(part);
   }
-  const globs = (): string[] => matched.map(({ kind, glob }) => `the ${kind} matches "${glob ?? ''}"`);
-  if (rule.when !== null) return evaluate(rule.when, inspected, globs);
-  return { status: 'matched', why: () => (matched.length === 0 ? 'it matches every call' : globs().join('; ')) };
+  return { matched };
 }
 
 /** One part of a rule's `match`. */
@@ -241,7 +256,7 @@ interface Part {
   readonly glob: string | undefined;
 }
 
-function* partsOf({ tools, agents, labels }: Rule, call: PolicyCall): Generator<Part> {
+function* partsOf({ tools, agents, labels }: Matching, call: PolicyCall): Generator<Part> {
   if (tools !== null) yield compare('tool', tools, call.toolName);
   if (agents !== null) yield compare('agent', agents, call.agentId);
   for (const [key, glob] of labels) {

@@ -4,7 +4,7 @@ import type { WrittenQuotas, WrittenRequire, WrittenRule } from '@countersign/te
 /** The parts of a policy file that the page shows in words. The server has validated the file. */
 export interface WrittenPolicy {
   readonly default?: 'allow' | 'require';
-  readonly autoApprovedTools?: readonly string[];
+  readonly autoApprovedTools?: readonly (string | NonNullable<WrittenRule['match']>)[];
   readonly requireApprovalTools?: readonly string[];
   readonly defaults?: WrittenRequire;
   readonly quotas?: WrittenQuotas;

@@ -79,7 +79,7 @@ function Rules({ written }: { written: WrittenPolicy }): ReactNode {
           <tr key={name}>
             <th scope="row">{name}</th>
             <td className="mono wrap">
-              <Marked text={calls} />
+              <Lines texts={calls} />
             </td>
             <td />
             <td>
@@ -127,20 +127,24 @@ function Lines({ texts }: { texts: readonly string[] }): ReactNode {
 /** The short forms of rules, in the order in which they are looked at, and what holds for all of them. */
 function shortRules(
   written: WrittenPolicy,
-): readonly (readonly [name: string, calls: string, then: readonly string[]])[] {
+): readonly (readonly [name: string, calls: readonly string[], then: readonly string[]])[] {
   const { requireApprovalTools, autoApprovedTools, defaults, quotas, passkeys } = written;
   const otherwise = written.default ?? (autoApprovedTools === undefined ? 'allow' : 'require');
   const last = otherwise === 'allow' ? 'allow, unless the worker asks' : '1 approver';
   return [
     ...(requireApprovalTools === undefined
       ? []
-      : [['requireApprovalTools', requireApprovalTools.join(', '), ['1 approver']] as const]),
+      : [['requireApprovalTools', [requireApprovalTools.join(', ')], ['1 approver']] as const]),
     ...(autoApprovedTools === undefined
       ? []
-      : [['autoApprovedTools', autoApprovedTools.join(', '), ['allow']] as const]),
-    ['default', 'every other call', [last]],
-    ['defaults', 'where a rule says nothing', defaultWords(defaults)],
-    ...(quotas === undefined ? [] : [['quotas', 'every call that needs people', quotaWords(quotas)] as const]),
-    ...(passkeys === undefined ? [] : [['passkeys', 'people who sign', passkeyWords(passkeys)] as const]),
+      : [['autoApprovedTools', autoApprovedTools.map(listedWords), ['allow']] as const]),
+    ['default', ['every other call'], [last]],
+    ['defaults', ['where a rule says nothing'], defaultWords(defaults)],
+    ...(quotas === undefined ? [] : [['quotas', ['every call that needs people'], quotaWords(quotas)] as const]),
+    ...(passkeys === undefined ? [] : [['passkeys', ['people who sign'], passkeyWords(passkeys)] as const]),
   ];
+}
+
+function listedWords(listed: NonNullable<WrittenPolicy['autoApprovedTools']>[number]): string {
+  return typeof listed === 'string' ? listed : matchWords({ match: listed });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { someAutoApprovedSchema } from '../auto-approved.js';
 import { policyFileSchema } from '../policy-file.js';
 import { otherThanAllowSchema } from '../rule-schema.js';
 
@@ -8,9 +9,13 @@ import { otherThanAllowSchema } from '../rule-schema.js';
  */
 export function writtenKeys(schema: z.ZodType = policyFileSchema): readonly string[] {
   const members = keysOf(schema);
-  // Its schema is applied by a function, so that mistakes are reported at their own place.
-  const then = keysOf(otherThanAllowSchema);
-  return members.flatMap((path) => (path === 'rules.then' ? then.map((key) => `${path}.${key}`) : [path]));
+  // These schemas are applied by a function, so that mistakes are reported at their own place.
+  const then = keysOf(otherThanAllowSchema).map((key) => `rules.then.${key}`);
+  const listed = keysOf(someAutoApprovedSchema).map((key) => `autoApprovedTools.${key}`);
+  return members.flatMap((path) => {
+    if (path === 'rules.then') return then;
+    return path === 'autoApprovedTools' ? [path, ...listed] : [path];
+  });
 }
 
 function keysOf(schema: unknown): readonly string[] {
