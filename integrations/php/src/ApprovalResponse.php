@@ -1,0 +1,79 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Countersign;
+
+use DateTimeImmutable;
+use InvalidArgumentException;
+
+/** What a person decided. `Approver::respond` sends it to the ledger; alone it approves nothing. */
+final class ApprovalResponse
+{
+    /**
+     * @param ?string $approvedBy the person who answered. The ledger records the person of the token or of the front end; if both are
+     *   there and differ, the response is not sent
+     * @param ?string $digest of the `ApprovalRequest` that the person saw
+     * @param ?array<string, mixed> $editedArgs the arguments that the person put in the place of the requested ones
+     * @param ?string $instruction what the agent is told afterwards
+     */
+    public function __construct(
+        public readonly string $approvalId,
+        public readonly bool $approved,
+        public readonly ?string $reason = null,
+        public readonly ?string $approvedBy = null,
+        public readonly DateTimeImmutable $respondedAt = new DateTimeImmutable(),
+        public readonly ?string $digest = null,
+        public readonly ?array $editedArgs = null,
+        public readonly ?string $instruction = null,
+    ) {
+        if (!$approved && $editedArgs !== null) {
+            throw new InvalidArgumentException('editedArgs: a denial has none.');
+        }
+    }
+
+    /** Answers a request as its person saw it. */
+    public static function to(
+        ApprovalRequest $request,
+        bool $approved,
+        ?string $reason = null,
+        ?string $approvedBy = null,
+        ?array $editedArgs = null,
+        ?string $instruction = null,
+    ): self {
+        return new self(
+            $request->approvalId,
+            $approved,
+            $reason,
+            $approvedBy,
+            digest: $request->digest,
+            editedArgs: $editedArgs,
+            instruction: $instruction,
+        );
+    }
+
+    /** @return array<string, mixed> plain data for `json_encode`, a cache or a session */
+    public function toArray(): array
+    {
+        return [...get_object_vars($this), 'respondedAt' => Dates::text($this->respondedAt)];
+    }
+
+    /** @param array<string, mixed> $data of `toArray` */
+    public static function fromArray(array $data): self
+    {
+        $data['respondedAt'] = new DateTimeImmutable($data['respondedAt'] ?? 'now');
+        return new self(...$data);
+    }
+
+    /** @internal @return array<string, mixed> the body of the request */
+    public function body(): array
+    {
+        $decision = match (true) {
+            !$this->approved => ['type' => 'deny'],
+            $this->editedArgs !== null => ['type' => 'edit', 'arguments' => Call::normal(['arguments' => $this->editedArgs])['arguments']],
+            default => ['type' => 'approve'],
+        };
+        $optional = ['reason' => $this->reason, 'instruction' => $this->instruction, 'proposalDigest' => $this->digest];
+        return ['decision' => $decision, ...array_filter($optional, fn (?string $value) => $value !== null)];
+    }
+}

@@ -1,0 +1,83 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Countersign;
+
+use Countersign\Http\Transport;
+use InvalidArgumentException;
+
+/** A person who decides: the one of a token with the role approver, or one whom a front end vouches for (`FrontEnd::as`). */
+final class Approver
+{
+    /** @internal Use `withToken`, or `FrontEnd::as`. */
+    public function __construct(private readonly Connection $connection, private readonly ?string $id = null)
+    {
+    }
+
+    /** The person of a token with the role approver. */
+    public static function withToken(string $url, string $token, ?Transport $transport = null): self
+    {
+        return new self(new Connection($url, $token, $transport));
+    }
+
+    /**
+     * Returns the questions, oldest first, page after page.
+     *
+     * @param array<string, mixed> $query by default those that this person may decide now
+     * @return iterable<ApprovalRequest>
+     */
+    public function approvals(array $query = ['mine' => true]): iterable
+    {
+        do {
+            $page = $this->connection->get('/v1/approvals', $query);
+            foreach ($page->approvals as $approval) {
+                yield ApprovalRequest::fromApproval($approval);
+            }
+            $query['cursor'] = $page->nextCursor ?? null;
+        } while ($query['cursor'] !== null);
+    }
+
+    /** Returns a question with all that the API says of it: `responses`, `argumentsSchema`, `mayDecide` and so on. */
+    public function approval(string $approvalId): object
+    {
+        return $this->connection->get(self::path($approvalId));
+    }
+
+    /**
+     * Sends a response. Returns the approval: `pending` while more people must agree.
+     *
+     * @param ?string $key an `Idempotency-Key` of yours, to send the same response again from another request
+     * @throws Exception\CountersignException such as `already-voted`, `already-resolved`, `digest-mismatch`, `own-request` or `expired`
+     */
+    public function respond(ApprovalResponse $response, ?string $key = null): object
+    {
+        if ($this->id !== null && $response->approvedBy !== null && $response->approvedBy !== $this->id) {
+            throw new InvalidArgumentException("approvedBy: the response is of {$response->approvedBy}, and this is {$this->id}.");
+        }
+        return $this->connection->post(self::path($response->approvalId, '/responses'), $response->body(), $key);
+    }
+
+    /** Takes the vote back while the approval is pending. */
+    public function withdraw(string $approvalId): object
+    {
+        return $this->connection->delete(self::path($approvalId, '/responses/mine'));
+    }
+
+    /** Shows the hidden values to this person. It is recorded. */
+    public function reveal(string $approvalId): object
+    {
+        return $this->connection->post(self::path($approvalId, '/reveal'), [])->arguments;
+    }
+
+    /** Returns who this is: `principal`, `roles`, `groups`. */
+    public function me(): object
+    {
+        return $this->connection->get('/v1/me');
+    }
+
+    private static function path(string $approvalId, string $rest = ''): string
+    {
+        return '/v1/approvals/' . rawurlencode($approvalId) . $rest;
+    }
+}

@@ -1,0 +1,168 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Countersign;
+
+use Countersign\Exception\CountersignException;
+use Countersign\Exception\InvalidRequestException;
+use InvalidArgumentException;
+
+/**
+ * Puts the tools of one agent behind the ledger: requests the calls of a model step, and runs each at most once.
+ *
+ * @example
+ * $step = $gate->step('run-42', [['toolCallId' => 'call_1', 'toolName' => 'delete_file', 'arguments' => ['path' => '/etc/hosts']]]);
+ * if ($step->hasPendingApprovals()) save($step->toArray());
+ * // In another web request:
+ * $step = $gate->resume(load());
+ */
+final class Gate
+{
+    /** @var array<string, Tool> */
+    private readonly array $tools;
+    private readonly Runner $runner;
+    private bool $isProven = false;
+
+    /**
+     * @param list<Tool> $tools
+     * @param int $leaseMs how long a claim lasts, at most a day. Longer than your slowest tool takes, which may also call
+     *   `Execution::keepAlive`. After a crash inside a tool its call becomes `unknown` when the lease ends
+     */
+    public function __construct(
+        private readonly Client $client,
+        private readonly string $agentId,
+        array $tools,
+        int $leaseMs = 60_000,
+    ) {
+        $this->tools = array_combine(array_map(fn (Tool $tool) => $tool->name, $tools), $tools);
+        $this->runner = new Runner($client, $agentId, $leaseMs);
+    }
+
+    /**
+     * Requests the calls of one model step, and runs those that may run. The same step again runs nothing twice.
+     *
+     * A `toolCallId` is unique in its run. Where the ids of a model repeat or are empty, put the step in front: `step-7/get_weather`.
+     *
+     * @param list<array{toolCallId: string, toolName: string, arguments: array<mixed>|object|string}> $calls arguments may be the JSON
+     *   text of the model, which keeps `{}` and `[]` apart
+     * @param int $waitMs how long to wait for people, and for another process that runs a call
+     * @param array<string, mixed> $batch `batchId`, `batchMode` (`independent` or `all-or-nothing`)
+     * @param mixed $state and `$messages` are for `needsApproval`
+     */
+    public function step(
+        string $runId,
+        array $calls,
+        int $waitMs = 0,
+        array $batch = [],
+        mixed $state = null,
+        array $messages = [],
+    ): Step {
+        [$asked, $refused] = [[], []];
+        foreach ($calls as $call) {
+            $id = $call['toolCallId'];
+            $tool = $this->tools[$call['toolName']] ?? null;
+            if ($tool === null) {
+                $refused[$id] = Result::refused($id, $call['toolName'], "there is no tool {$call['toolName']}");
+                continue;
+            }
+            try {
+                $asked[] = $tool->call($call['arguments'], new ApprovalContext($runId, $id, $state, $messages));
+            } catch (InvalidArgumentException $error) {
+                $refused[$id] = Result::refused($id, $tool->name, $error->getMessage());
+            }
+        }
+        $order = array_map(fn (array $call) => $call['toolCallId'], $calls);
+        if ($refused !== [] && ($batch['batchMode'] ?? null) === 'all-or-nothing') {
+            throw new InvalidArgumentException(reset($refused)->text);
+        }
+        $this->proveMayClaim();
+        [$asked, $calls, $more] = $this->request($runId, $asked, $batch);
+        return $this->finished(new Step($runId, $this->agentId, $asked, self::byId($calls), $refused + $more, $order), $waitMs);
+    }
+
+    /**
+     * Goes on with a step, in this or another process: runs what was approved since. It requests nothing: a state that somebody forged
+     * has no call that was not recorded before.
+     *
+     * @param Step|array<string, mixed> $step or its `toArray`
+     */
+    public function resume(Step|array $step, int $waitMs = 0): Step
+    {
+        $step = $step instanceof Step ? $step : Step::fromArray($step, $this->client);
+        if ($step->agentId !== $this->agentId) {
+            throw new InvalidArgumentException("The state is no step of the agent {$this->agentId}.");
+        }
+        $this->proveMayClaim();
+        return $this->finished($step, $waitMs);
+    }
+
+    /** Runs what may run. */
+    private function finished(Step $step, int $waitMs): Step
+    {
+        $endsAt = hrtime(true) + 1_000_000 * $waitMs;
+        $recorded = [];
+        foreach ($step->asked as $call) {
+            [$id, $name] = [$call['toolCallId'], $call['toolName']];
+            $tool = $this->tools[$name] ?? throw new InvalidArgumentException("There is no tool $name any more.");
+            $recorded[$id] = $this->runner->finish($call, $step->recorded[$id], $tool, $endsAt);
+        }
+        return new Step($step->runId, $step->agentId, $step->asked, $recorded, $step->refused, $step->order);
+    }
+
+    /** Before a person is asked for nothing. */
+    private function proveMayClaim(): void
+    {
+        if (!$this->isProven) {
+            $this->client->proveMayClaim();
+            $this->isProven = true;
+        }
+    }
+
+    /** @param list<object> $calls @return array<string, object> */
+    private static function byId(array $calls): array
+    {
+        return array_combine(array_map(fn (object $call) => $call->toolCallId, $calls), $calls);
+    }
+
+    /**
+     * Requests the calls. One odd call never costs its step: it gets a failed result, and its siblings are requested again without it.
+     *
+     * @return array{list<array<string, mixed>>, list<object>, array<string, Result>}
+     */
+    private function request(string $runId, array $asked, array $batch): array
+    {
+        if ($asked === []) {
+            return [[], [], []];
+        }
+        try {
+            return [$asked, $this->client->request($runId, $asked, ['agentId' => $this->agentId, ...$batch]), []];
+        } catch (InvalidRequestException $error) {
+            $refused = self::refusedIn($error, $asked);
+            if ($refused === [] || ($batch['batchMode'] ?? null) === 'all-or-nothing') {
+                throw $error;
+            }
+        }
+        $rest = array_values(array_filter($asked, fn (array $call) => !isset($refused[$call['toolCallId']])));
+        [$taken, $calls, $more] = $this->request($runId, $rest, $batch);
+        return [$taken, $calls, $refused + $more];
+    }
+
+    /** @return array<string, Result> of the calls that the problem names; none if it names anything else */
+    private static function refusedIn(CountersignException $error, array $asked): array
+    {
+        $words = [];
+        foreach ($error->errors as $one) {
+            if (preg_match('/^calls\.(\d+)\./', $one->path ?? '', $found) !== 1 || !isset($asked[(int) $found[1]])) {
+                return [];
+            }
+            $words[(int) $found[1]][] = substr($one->path, strlen($found[0])) . ": {$one->message}";
+        }
+        $refused = [];
+        foreach ($words as $index => $texts) {
+            $call = $asked[$index];
+            $refused[$call['toolCallId']] = Result::refused($call['toolCallId'], $call['toolName'], implode('; ', $texts));
+        }
+        return $refused;
+    }
+}

@@ -1,0 +1,100 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Countersign;
+
+use Closure;
+use InvalidArgumentException;
+use Throwable;
+
+/** A tool of the agent, behind the gate. */
+final class Tool
+{
+    private readonly bool|Closure $needsApproval;
+    private readonly Closure|null $execute;
+    private readonly Closure|null $approvalPrompt;
+
+    /**
+     * @param ?callable(array<string, mixed>, Execution): mixed $execute gets the arguments that were approved. Null: the user's client
+     *   executes the tool, and you pass its output to `Client::submitOutput`
+     * @param bool|callable(array<string, mixed>, ApprovalContext): bool $needsApproval whether the agent asks for an approval. The policy
+     *   of the ledger may ask in any case. A function that throws or returns no bool asks
+     * @param array<string, mixed>|object|null $schema JSON Schema of the arguments
+     * @param ?callable(array<string, mixed>): string $approvalPrompt says to people what this call does
+     * @param array<string, mixed> $more members of each call, in the words of `POST /v1/tool-calls`: `reason`, `expiresInMs`, `labels` …
+     */
+    public function __construct(
+        public readonly string $name,
+        ?callable $execute,
+        bool|callable $needsApproval = false,
+        public readonly array|object|null $schema = null,
+        public readonly ?string $description = null,
+        public readonly bool $idempotent = false,
+        ?callable $approvalPrompt = null,
+        public readonly array $more = [],
+    ) {
+        $this->execute = $execute === null ? null : $execute(...);
+        $this->needsApproval = is_bool($needsApproval) ? $needsApproval : $needsApproval(...);
+        $this->approvalPrompt = $approvalPrompt === null ? null : $approvalPrompt(...);
+    }
+
+    public function isClientExecuted(): bool
+    {
+        return $this->execute === null;
+    }
+
+    /**
+     * @internal Returns the call to request.
+     * @param array<mixed>|object|string $arguments
+     * @return array<string, mixed>
+     */
+    public function call(array|object|string $arguments, ApprovalContext $context): array
+    {
+        $call = Call::normal([
+            ...$this->more,
+            'toolCallId' => $context->toolCallId,
+            'toolName' => $this->name,
+            'arguments' => $arguments,
+            'toolSchema' => $this->schema,
+            'toolDescription' => $this->description,
+            'idempotent' => $this->idempotent ?: null,
+            'clientExecuted' => $this->isClientExecuted() ?: null,
+        ]);
+        $input = Json::toArray($call['arguments']);
+        [$isNeeded, $why] = $this->judged($input, $context);
+        if ($isNeeded) {
+            $call['needsApproval'] = true;
+        }
+        $reason = $why ?? $call['reason'] ?? null;
+        $prompt = $this->approvalPrompt === null ? null : ($this->approvalPrompt)($input);
+        return Call::normal([...$call, 'reason' => $reason, 'description' => $prompt ?? $call['description'] ?? null]);
+    }
+
+    /** @internal Runs the tool. */
+    public function run(object $arguments, Execution $execution): mixed
+    {
+        if ($this->execute === null) {
+            throw new InvalidArgumentException("The tool {$this->name} is executed by the user's client.");
+        }
+        return ($this->execute)(Json::toArray($arguments), $execution);
+    }
+
+    /**
+     * @param array<string, mixed> $input
+     * @return array{bool, ?string}
+     */
+    private function judged(array $input, ApprovalContext $context): array
+    {
+        if (is_bool($this->needsApproval)) {
+            return [$this->needsApproval, null];
+        }
+        try {
+            $answer = ($this->needsApproval)($input, $context);
+            $why = is_bool($answer) ? null : "The check of {$this->name} returned no bool, so a person must agree.";
+            return [$answer !== false, $why];
+        } catch (Throwable $error) {
+            return [true, "The check of {$this->name} failed ({$error->getMessage()}), so a person must agree."];
+        }
+    }
+}

@@ -1,0 +1,121 @@
+<?php
+
+use Countersign\{ApprovalRequest, ApprovalResponse, ApprovalState, Connection, FrontEnd, Tool, ApprovalContext, Webhook};
+use Countersign\Exception\{ConflictException, CountersignException, ExpiredException, ForbiddenException, WebhookException};
+
+test('a request and a response survive an array and JSON', function () {
+    $request = new ApprovalRequest('apr_1', 'call_1', 'delete_file', ['path' => '/x'], 'Delete /x', new DateTimeImmutable('2026-01-02T03:04:05.678Z'), digest: 'sha256:1');
+    $again = ApprovalRequest::fromArray(json_decode(json_encode($request->toArray()), true));
+    same($request->toArray(), $again->toArray());
+    same([ApprovalState::Pending, '2026-01-02T03:04:05.678Z', null], [$again->state, $again->toArray()['requestedAt'], $again->expiresAt]);
+    $response = ApprovalResponse::to($request, approved: false, reason: 'User denied', approvedBy: 'kim');
+    same($response->toArray(), ApprovalResponse::fromArray(json_decode(json_encode($response->toArray()), true))->toArray());
+    same(['decision' => ['type' => 'deny'], 'reason' => 'User denied', 'proposalDigest' => 'sha256:1'], $response->body());
+});
+
+test('a response of one person is not sent in the name of another', function () {
+    $kim = (new FrontEnd('http://127.0.0.1:9', 'token'))->as(id: 'kim');
+    throws(InvalidArgumentException::class, '/approvedBy/', fn () => $kim->respond(new ApprovalResponse('apr_1', true, approvedBy: 'lou')));
+    throws(InvalidArgumentException::class, '/^id/', fn () => (new FrontEnd('http://127.0.0.1:9', 'token'))->as(id: ''));
+});
+
+test('needsApproval is a bool or a function, and a function that fails asks', function () {
+    $asks = function (mixed $needsApproval, array $arguments = ['path' => '/etc/hosts']): array {
+        $call = (new Tool('write', fn () => null, $needsApproval))->call($arguments, new ApprovalContext('run', 'c1', messages: ['m']));
+        return [$call['needsApproval'] ?? false, $call['reason'] ?? null];
+    };
+    $system = fn (array $input, ApprovalContext $context) => str_starts_with($input['path'], '/etc/') && $context->messages === ['m'];
+    same([true, null], $asks(true));
+    same([false, null], $asks(false));
+    same([true, null], $asks($system));
+    same([false, null], $asks($system, ['path' => '/tmp/x']));
+    same([true, 'The check of write returned no bool, so a person must agree.'], $asks(fn () => 0));
+    same([true, 'The check of write failed (broken), so a person must agree.'], $asks(fn () => throw new Exception('broken')));
+});
+
+test('a problem becomes the exception of its status', function () {
+    $of = fn (int $status, string $code) => CountersignException::of($status, (object) ['code' => $code, 'detail' => 'why', 'type' => "/problems/$code"], 'http://x');
+    same([ConflictException::class, ForbiddenException::class, ExpiredException::class], array_map(get_class(...), [$of(409, 'already-voted'), $of(403, 'own-request'), $of(410, 'expired')]));
+    $error = $of(409, 'already-voted');
+    same(['already-voted', 'why', 'http://x/problems/already-voted', 409], [$error->problem, $error->detail, $error->remedy, $error->getCode()]);
+});
+
+test('an address or a token that cannot be sent is refused, without telling it', function () {
+    foreach (['127.0.0.1:7400', 'ftp://x', 'http://me:secret@x'] as $url) {
+        $error = throws(InvalidArgumentException::class, '/^url: /', fn () => new Connection($url, 'token'));
+        same(false, str_contains($error->getMessage(), 'secret'));
+    }
+    foreach (['', "secret\n", 'sécret'] as $token) {
+        $error = throws(InvalidArgumentException::class, '/^token: .*Copy it again/', fn () => new Connection('http://x', $token));
+        same(false, str_contains($error->getMessage(), 'cret'));
+    }
+});
+
+$signed = function (string $key, string $body, int $at, string $id = 'msg_1'): array {
+    $signature = base64_encode(hash_hmac('sha256', "$id.$at.$body", $key, true));
+    return ['Webhook-Id' => $id, 'WEBHOOK-TIMESTAMP' => (string) $at, 'webhook-signature' => ["v1a,other v1,$signature"]];
+};
+
+test('a webhook is verified with the secret of the channels file', function () use ($signed) {
+    $cases = json_decode(file_get_contents(getenv('WEBHOOK_SECRETS')));
+    foreach ($cases as $case) {
+        if ($case->right !== 'verifies') {
+            throws(InvalidArgumentException::class, '/whsec_/', fn () => new Webhook($case->secret));
+            continue;
+        }
+        foreach ($case->receivers ?? [$case->secret] as $secret) {
+            $headers = $signed(base64_decode(substr($secret, 6)), '{"type":"approval.requested","data":{}}', time());
+            same('approval.requested', (new Webhook($case->secret))->verify('{"type":"approval.requested","data":{}}', $headers)->type);
+        }
+    }
+});
+
+test('a forged, changed or old message is refused', function () use ($signed) {
+    $webhook = new Webhook('whsec_' . base64_encode(str_repeat('k', 24)));
+    [$key, $body, $now] = [str_repeat('k', 24), '{"type":"approval.requested"}', 1_800_000_000];
+    $refused = fn (string $body, array $headers, string $why) => throws(WebhookException::class, $why, fn () => $webhook->verify($body, $headers, $now));
+    same('approval.requested', $webhook->verify($body, $signed($key, $body, $now - 299), $now)->type);
+    $refused($body, $signed(str_repeat('x', 24), $body, $now), '/No signature/');
+    $refused("$body ", $signed($key, $body, $now), '/No signature/');
+    $refused($body, ['webhook-id' => 'msg_2'] + $signed($key, $body, $now, 'msg_1'), '/No signature|no header/');
+    $refused($body, $signed($key, $body, $now - 301), '/five minutes/');
+    $refused($body, $signed($key, $body, $now + 301), '/five minutes/');
+    $refused($body, [...$signed($key, $body, $now), 'WEBHOOK-TIMESTAMP' => '1e9'], '/five minutes/');
+    $refused($body, [], '/no header webhook-id/');
+    $refused('[]', $signed($key, '[]', $now), '/no JSON object/');
+});
+
+/** A transport that gives these answers, one after another, and keeps what was sent. */
+final class Scripted implements Countersign\Http\Transport
+{
+    public array $sent = [];
+
+    public function __construct(private array $answers)
+    {
+    }
+
+    public function send(string $method, string $url, array $headers, ?string $body): Countersign\Http\Answer
+    {
+        $this->sent[] = $headers['idempotency-key'] ?? null;
+        $answer = array_shift($this->answers);
+        return $answer instanceof Closure ? $answer() : new Countersign\Http\Answer(...$answer);
+    }
+}
+
+test('a request without an answer is sent again under its key, and a page of a proxy is no answer', function () {
+    $lost = fn () => throw new Countersign\Http\TransportException('reset');
+    $script = new Scripted([$lost, [503, [], '<html>'], [200, [], '{"calls":[]}']]);
+    same([], (new Countersign\Client('http://x', 'token', null, $script))->request('run', []));
+    same([3, 1], [count($script->sent), count(array_unique($script->sent))]);
+    $hostile = [
+        [200, [], '<html>'],
+        [200, [], '[]'],
+        [200, [], '{}'],
+        [200, ['content-encoding' => 'gzip'], '{"calls":[]}'],
+        [302, ['location' => 'http://evil'], ''],
+    ];
+    foreach ($hostile as $answer) {
+        $client = new Countersign\Client('http://x', 'token', null, new Scripted([$answer]));
+        throws(Countersign\Exception\UnreadableException::class, '/^unreadable/', fn () => $client->request('run', []));
+    }
+});

@@ -1,0 +1,189 @@
+<?php
+
+// Against a real server: URL, AGENT_TOKEN, WORKER_TOKEN, DESK_TOKEN (a front end with the groups support and ops), NUMBERS (cases).
+
+use Countersign\{ApprovalResponse, Approver, Client, FrontEnd, Gate, Json, StopReason, Tool, Worker};
+use Countersign\Exception\{ConflictException, ForbiddenException, InvalidRequestException, UnavailableException};
+use Countersign\Http\{CurlTransport, Psr18Transport};
+
+[$url, $agentToken, $workerToken] = [getenv('URL'), getenv('AGENT_TOKEN'), getenv('WORKER_TOKEN')];
+$client = new Client($url, $agentToken, $workerToken);
+$desk = new FrontEnd($url, getenv('DESK_TOKEN'));
+$kim = $desk->as(id: 'kim', groups: ['support'], name: 'Kim');
+$run = fn () => 'php-' . bin2hex(random_bytes(6));
+$ran = [];
+$unlink = function (array $input) use (&$ran): string {
+    $ran[] = $input['path'];
+    return "deleted {$input['path']}";
+};
+$prompt = fn (array $input) => "Delete {$input['path']}?";
+$delete = fn (mixed $needsApproval = true, array $schema = ['type' => 'object']) => new Tool('delete_file', $unlink, $needsApproval, $schema, approvalPrompt: $prompt);
+$gateOf = fn (Tool ...$tools) => new Gate($client, 'php-agent', $tools);
+$call = fn (string $path, string $id = 'c1') => ['toolCallId' => $id, 'toolName' => 'delete_file', 'arguments' => ['path' => $path]];
+
+test('a call waits for a person in one process, and runs once in another', function () use ($gateOf, $delete, $call, $run, $kim, &$ran) {
+    $runId = $run();
+    $step = $gateOf($delete())->step($runId, [$call('/etc/hosts')]);
+    same([StopReason::AwaitingApproval, []], [$step->stopReason(), $step->results()]);
+    [$request] = $step->pendingApprovals();
+    same(['delete_file', ['path' => '/etc/hosts'], 'Delete /etc/hosts?'], [$request->toolName, $request->toolArgs, $request->description]);
+    $state = json_decode(json_encode($step->toArray()), true);
+    same([], $gateOf($delete())->resume($state)->results());
+    same('approved', $kim->respond(ApprovalResponse::to($request, true, approvedBy: 'kim'))->state);
+    foreach ([1, 2] as $_) {
+        $done = $gateOf($delete())->resume($state);
+        same([null, 'deleted /etc/hosts', ['support-desk#kim']], [$done->stopReason(), $done->results()['c1']->text, $done->results()['c1']->decidedBy]);
+    }
+    same('succeeded', $gateOf($delete())->step($runId, [$call('/etc/hosts')])->results()['c1']->status);
+    same(['/etc/hosts'], $ran);
+    throws(ConflictException::class, '/tool-call-mismatch/', fn () => $gateOf($delete())->step($runId, [$call('/etc/passwd')]));
+});
+
+test('a denied call does not run, an edited one runs as edited, and {} stays {}', function () use ($client, $run, $kim) {
+    $seen = [];
+    $search = new Tool('search', function (array $_, $execution) use (&$seen): object {
+        $seen[] = Json::encode($execution->arguments);
+        return (object) [];
+    }, true, ['type' => 'object', 'properties' => ['filter' => ['type' => 'object'], 'tags' => ['type' => 'array']]]);
+    $gate = new Gate($client, 'php-agent', [$search]);
+    $calls = array_map(fn (int $n) => ['toolCallId' => "c$n", 'toolName' => 'search', 'arguments' => ['filter' => [], 'tags' => []]], [1, 2, 3]);
+    $step = $gate->step($run(), $calls);
+    [$first, $second, $third] = $step->pendingApprovals();
+    $kim->respond(ApprovalResponse::to($first, false, 'not on a Friday'));
+    $kim->respond(ApprovalResponse::to($second, true, editedArgs: ['filter' => (object) [], 'tags' => ['x']], instruction: 'be brief'));
+    $kim->respond(ApprovalResponse::to($third, true));
+    $results = $gate->resume($step->toArray())->results();
+    same(['{"filter":{},"tags":["x"]}', '{"filter":{},"tags":[]}'], $seen);
+    same('The call was denied by support-desk#kim and did not run: not on a Friday', $results['c1']->text);
+    same("{}\nAn approver changed the arguments before it ran; these are the ones it ran with.\n"
+        . "Arguments: {\"filter\":{},\"tags\":[\"x\"]}\nInstruction of the approver: be brief", $results['c2']->text);
+    same('{}', $results['c3']->text);
+});
+
+test('each number of a model arrives exactly, or the call is refused', function () use ($client, $run) {
+    $echo = new Tool('echo', fn (array $input) => $input['n'], idempotent: true);
+    $gate = new Gate($client, 'php-agent', [$echo]);
+    $cases = array_filter(json_decode(file_get_contents(getenv('NUMBERS'))), fn (object $case) => !isset($case->where));
+    $calls = array_map(fn (object $case) => ['toolCallId' => $case->text, 'toolName' => 'echo', 'arguments' => "{\"n\":$case->text}"], $cases);
+    $results = $gate->step($run(), array_values($calls))->results();
+    foreach ($cases as $case) {
+        same([$case->text, $case->taken ? 'succeeded' : 'failed'], [$case->text, $results[$case->text]->status]);
+        if ($case->taken) {
+            same((float) $case->text, (float) $results[$case->text]->output);
+        }
+    }
+});
+
+test('a bound beyond 2^53 in a schema does not keep a call from running', function () use ($client, $run) {
+    $schema = ['type' => 'object', 'properties' => ['n' => ['type' => 'integer', 'maximum' => PHP_INT_MAX]]];
+    $gate = new Gate($client, 'php-agent', [new Tool('bounded', fn () => 'ran', schema: $schema)]);
+    same('ran', $gate->step($run(), [['toolCallId' => '1', 'toolName' => 'bounded', 'arguments' => ['n' => 1]]])->results()['1']->text);
+});
+
+test('one odd call does not cost its step', function () use ($gateOf, $delete, $call, $run) {
+    $schema = ['type' => 'object', 'properties' => ['path' => ['type' => 'string']]];
+    $step = $gateOf($delete(false, $schema))->step($run(), [
+        $call('/a', 'c1'),
+        ['toolCallId' => 'c2', 'toolName' => 'delete_file', 'arguments' => ['path' => 7]],
+        ['toolCallId' => 'c3', 'toolName' => 'unheard_of', 'arguments' => []],
+        ['toolCallId' => 'c4', 'toolName' => 'delete_file', 'arguments' => '{"path":'],
+    ]);
+    $statuses = array_map(fn ($result) => $result->status, $step->results());
+    same(['c1' => 'succeeded', 'c2' => 'failed', 'c3' => 'failed', 'c4' => 'failed'], $statuses);
+    same(1, preg_match('/did not run: arguments.path/', $step->results()['c2']->text));
+});
+
+test('a forged state runs nothing', function () use ($gateOf, $delete, $call, $run, &$ran) {
+    $before = $ran;
+    $state = $gateOf($delete())->step($run(), [$call('/a')])->toArray();
+    $other = $gateOf($delete())->step($run(), [$call('/b')])->toArray();
+    throws(InvalidArgumentException::class, '/another call/', fn () => $gateOf($delete())->resume(['callIds' => $other['callIds']] + $state));
+    $forged = ['asked' => ['{"toolCallId":"c1","toolName":"delete_file","arguments":{"path":"/a"}}']] + $state;
+    same(StopReason::AwaitingApproval, $gateOf($delete())->resume($forged)->stopReason());
+    throws(InvalidArgumentException::class, '/no step/', fn () => $gateOf($delete())->resume(['version' => 2] + $state));
+    same($before, $ran);
+});
+
+test('a tool that changed since the approval does not run', function () use ($gateOf, $delete, $call, $run, $kim, &$ran) {
+    $before = $ran;
+    $step = $gateOf($delete())->step($run(), [$call('/a')]);
+    $kim->respond(ApprovalResponse::to($step->pendingApprovals()[0], true));
+    $result = $gateOf($delete(true, ['type' => 'object', 'title' => 'another']))->resume($step->toArray())->results()['c1'];
+    same(['failed', 'tool-schema-changed', $before], [$result->status, $result->error->code, $ran]);
+});
+
+test('a call that was allowed without the approval that its worker needs waits for people', function () use ($gateOf, $delete, $client, $run, &$ran) {
+    $before = $ran;
+    $runId = $run();
+    $client->request($runId, [['toolCallId' => 'c1', 'toolName' => 'delete_file', 'arguments' => ['path' => '/etc/x'], 'toolSchema' => ['type' => 'object']]], ['agentId' => 'php-agent']);
+    same(0, (new Worker(new Client(getenv('URL'), getenv('WORKER_TOKEN')), [$delete()], 'php-agent'))->work());
+    $step = $gateOf($delete())->step($runId, [['toolCallId' => 'c1', 'toolName' => 'delete_file', 'arguments' => ['path' => '/etc/x']]]);
+    same([StopReason::AwaitingApproval, $before], [$step->stopReason(), $ran]);
+});
+
+test('people of a front end have one vote each, their own groups, and can be ended', function () use ($client, $run, $desk, $kim) {
+    $gate = new Gate($client, 'php-agent', [new Tool('refund', fn () => 'refunded')]);
+    $step = $gate->step($run(), [['toolCallId' => 'c1', 'toolName' => 'refund', 'arguments' => ['amount' => 50]]]);
+    [$request] = $step->pendingApprovals();
+    $lou = $desk->as(id: 'Lou Ö', groups: ['ops']);
+    same('support-desk#Lou Ö', $lou->me()->principal);
+    $ids = fn (Approver $person) => array_map(fn ($one) => $one->approvalId, [...$person->approvals(['mine' => true, 'limit' => 1])]);
+    same(true, in_array($request->approvalId, $ids($lou), true));
+    $yes = ApprovalResponse::to($request, true);
+    same('pending', $kim->respond($yes)->state);
+    same('already-voted', throws(ConflictException::class, '/already-voted/', fn () => $kim->respond($yes))->problem);
+    throws(ForbiddenException::class, '/forbidden/', fn () => $desk->as(id: 'eve', groups: ['admins'])->respond($yes));
+    throws(ForbiddenException::class, '/forbidden/', fn () => $desk->as(id: 'eve', assurance: 'medium')->me());
+    same([$request->approvalId], $desk->end('kim'));
+    same('pending', $lou->respond($yes)->state);
+    same('pending', $lou->withdraw($request->approvalId)->state);
+    same(['pending', 'approved'], [$kim->respond($yes, 'key-1')->state, $lou->respond($yes, 'key-2')->state]);
+    same('refunded', $gate->resume($step)->results()['c1']->text);
+});
+
+test('the user\'s client executes a call, and submits its output', function () use ($client, $run) {
+    $gate = new Gate($client, 'php-agent', [new Tool('ask_location', null)]);
+    $step = $gate->step($run(), [['toolCallId' => 'c1', 'toolName' => 'ask_location', 'arguments' => []]]);
+    same(StopReason::AwaitingClient, $step->stopReason());
+    $client->submitOutput($step->clientCalls()[0]->callId, ['city' => 'Bern']);
+    same('{"city":"Bern"}', $gate->resume($step->toArray())->results()['c1']->text);
+});
+
+test('a worker runs what is approved, and its tool can extend the lease', function () use ($client, $url, $workerToken, $run) {
+    $send = new Tool('send', function (array $input, $execution): array {
+        $execution->keepAlive();
+        return [$input['to'], $execution->idempotencyKey !== ''];
+    }, fn (array $input) => $input['to'] !== 'kim');
+    $runId = $run();
+    $client->request($runId, [['toolCallId' => 'c1', 'toolName' => 'send', 'arguments' => ['to' => 'kim']]]);
+    $worker = new Worker(new Client($url, $workerToken), [$send]);
+    same([1, 0], [$worker->work(), $worker->work()]);
+    same(['kim', true], $client->callsOfRun($runId)[0]->output);
+    same([], $client->callsOfRun('no such run'));
+});
+
+test('a PSR-18 client sends the same requests', function () use ($url, $agentToken, $workerToken, $run) {
+    require_once '/usr/share/php/GuzzleHttp/autoload.php';
+    $factory = new GuzzleHttp\Psr7\HttpFactory();
+    $transport = fn (array $more = []) => new Psr18Transport(new GuzzleHttp\Client(['timeout' => 60, ...$more]), $factory, $factory);
+    $client = new Client($url, $agentToken, $workerToken, $transport());
+    $gate = new Gate($client, 'php-agent', [new Tool('ping', fn () => 'pong')]);
+    same('pong', $gate->step($run(), [['toolCallId' => 'c1', 'toolName' => 'ping', 'arguments' => []]])->results()['c1']->text);
+    $away = new Client('http://127.0.0.1:9', $agentToken, null, $transport(['timeout' => 2]), 1);
+    throws(UnavailableException::class, '/^unreachable: .*Is Countersign running there/', fn () => $away->callsOfRun('x'));
+});
+
+test('a wrong request names its members, and a server that is away is named', function () use ($client, $agentToken) {
+    $error = throws(InvalidRequestException::class, '/invalid-request/', fn () => $client->request('r', [['toolCallId' => 'c', 'toolName' => '', 'arguments' => []]]));
+    same(['calls.0.toolName', 400], [$error->errors[0]->path, $error->status]);
+    same(1, preg_match('~^http://127.*/problems/invalid-request$~', $error->remedy));
+    $away = new Client('http://127.0.0.1:9', $agentToken, null, new CurlTransport(2000), 2);
+    throws(UnavailableException::class, '/^unreachable/', fn () => $away->callsOfRun('x'));
+});
+
+test('a token of the agent that may not claim is refused before a person is asked', function () use ($url, $agentToken, $delete, $call, $run, $client) {
+    $runId = $run();
+    $gate = new Gate(new Client($url, $agentToken), 'php-agent', [$delete()]);
+    throws(ForbiddenException::class, '/forbidden/', fn () => $gate->step($runId, [$call('/a')]));
+    same([], $client->callsOfRun($runId));
+});
