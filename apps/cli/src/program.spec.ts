@@ -472,6 +472,16 @@ describe('looking', () => {
     expect(some.err).toContain('There are more');
   });
 
+  it('list asks for the order of the inbox, and says the risk before what a narrow terminal cuts', async () => {
+    given(approvalOf({ approvalId: `apr_${'a'.repeat(26)}_1`, risk: 'high' }));
+    const { out } = await run(['list']);
+    expect(out.split('\n')[0]).toMatch(/^apr_a{26}_1 {2}high risk, waits/);
+    await run(['list', '--state', 'denied']);
+    await run(['list', '--sort', 'expiresAt']);
+    const sorts = server.requests.map(({ path }) => new URL(path, server.url).searchParams.get('sort'));
+    expect(sorts).toEqual(['risk', null, 'expiresAt']);
+  });
+
   it('list says when there is nothing', async () => {
     expect(await run(['list', '--state', 'denied'])).toMatchObject({ code: 0, out: 'Nothing is denied.\n' });
     expect(await run(['list', '--json'])).toMatchObject({ code: 0, out: '', err: '' });

@@ -95,7 +95,7 @@ export const listApprovalsQuerySchema = z.strictObject({
     }),
   sort: z.enum(['requestedAt', 'expiresAt', 'risk']).optional().meta({
     description:
-      'Default `requestedAt`, the oldest request first. `expiresAt`: the earliest end first, those without one last. `risk`: the highest first, those without one last.',
+      'Default `requestedAt`, the oldest request first. `expiresAt`: the earliest end first, those without one last. `risk`: the highest first, those without one last; within one the earliest end first.',
   }),
   order: listOrderSchema.optional().meta({ description: '`newest` reverses the order of `sort`.' }),
   values: shownValuesSchema,

@@ -3,8 +3,14 @@ export const lists = ['approvals', 'calls', 'runs', 'grants'] as const;
 
 export type List = (typeof lists)[number];
 
-/** The lists that are sorted by a value of the row. */
-export const sortedLists = ['approvals-by-expiry', 'approvals-by-risk'] as const;
+/** The lists that are sorted by a value of the row. Each level of risk is one. */
+export const sortedLists = [
+  'approvals-by-expiry',
+  'approvals-of-high',
+  'approvals-of-medium',
+  'approvals-of-low',
+  'approvals-of-none',
+] as const;
 
 export type SortedList = (typeof sortedLists)[number];
 

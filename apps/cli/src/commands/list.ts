@@ -32,7 +32,7 @@ interface ApprovalsPage extends Page {
   readonly position: number;
 }
 
-/** The pages of approvals that pass the filters, oldest first. */
+/** The pages of approvals that pass the filters, in their order; without one, oldest first. */
 export async function* approvalPages(
   client: LedgerClient,
   filters: ApprovalFilters,
@@ -64,9 +64,10 @@ export async function list(
   options: ApprovalFilters & { readonly limit?: number },
 ): Promise<ExitCode> {
   const { client, columns } = invocation;
+  const { state = 'pending', sort = state === 'pending' ? 'risk' : undefined } = options;
   let shown = 0;
   let hasMore = false;
-  for await (const page of approvalPages(client, options, options.limit)) {
+  for await (const page of approvalPages(client, { ...options, ...(sort !== undefined && { sort }) }, options.limit)) {
     for (const approval of page.approvals) {
       invocation.printJson(approval);
       invocation.print(
@@ -77,7 +78,7 @@ export async function list(
     }
     hasMore = page.nextCursor !== null;
   }
-  if (shown === 0) invocation.print({ text: `Nothing is ${options.state ?? 'pending'}.` });
+  if (shown === 0) invocation.print({ text: `Nothing is ${state}.` });
   if (hasMore) invocation.note('There are more: raise --limit, or omit it for all.');
   return exitCodes.ok;
 }

@@ -54,15 +54,19 @@ function addList(program: Command, runner: Runner): void {
     .option('--until <time>', 'requested at this time or earlier', time)
     .option('--search <words>', 'words in the tool, agent, run, reason and description')
     .addOption(
-      new Option('--sort <order>', 'the oldest, the first to expire, or the highest risk first')
-        .choices(['requestedAt', 'expiresAt', 'risk'])
-        .default('requestedAt'),
+      new Option('--sort <order>', 'the highest risk, the first to expire, or the oldest first').choices([
+        'risk',
+        'expiresAt',
+        'requestedAt',
+      ]),
     )
     .option('--limit <n>', 'at most this many (default: all)', count)
     .addHelpText(
       'after',
       `
-With --json, one approval per line.
+What is pending comes in the order of the inbox: the highest risk first, within
+one the first to expire. Other states: the oldest first. With --json, one
+approval per line.
 
 Examples:
   countersign list

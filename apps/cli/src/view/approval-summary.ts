@@ -7,12 +7,13 @@ import type { Line } from './line.js';
 
 /** An approval in three lines for a list: its whole id, to be copied; what it is about; who asks. */
 export function approvalSummary(approval: ApprovalView, { columns, nowMs }: CardOptions): Line[] {
-  const risk = approval.risk === null ? '' : `, risk ${approval.risk}`;
+  // Before the rest, which may be cut.
+  const risk = approval.risk === null ? '' : `${approval.risk} risk, `;
   const id = printable(approval.approvalId);
   const call = `${printable(approval.toolName)} ${compactJson(approval.arguments, columns)}`;
   const who = `agent ${nameWords(approval.agentId)}, run ${nameWords(approval.runId)}`;
   return [
-    { text: cut(`${id}  ${whenWords(approval, nowMs)}${risk}`, Math.max(columns, id.length)), tone: 'bold' },
+    { text: cut(`${id}  ${risk}${whenWords(approval, nowMs)}`, Math.max(columns, id.length)), tone: 'bold' },
     { text: cut(`  ${call}`, columns) },
     { text: cut(`  ${who}`, columns), tone: 'dim' },
   ];

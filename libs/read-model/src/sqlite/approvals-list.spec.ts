@@ -237,15 +237,16 @@ describe('paging', () => {
   });
 
   it.each([
-    ['expiresAt', ['b', 'a', 'd', 'c']],
-    ['risk', ['c', 'b', 'd', 'a']],
-    ['requestedAt', ['a', 'b', 'c', 'd']],
+    ['expiresAt', ['e', 'b', 'a', 'd', 'c']],
+    ['risk', ['e', 'c', 'b', 'd', 'a']],
+    ['requestedAt', ['a', 'b', 'c', 'd', 'e']],
   ] as const)('sorts by %s in both orders, one by one, while newer ones come', async (sort, inOrder) => {
     const log = createTestLog();
     ask(log, 'a', { expiresAt: minute(20) });
     ask(log, 'b', { expiresAt: minute(10), risk: 'medium' });
     ask(log, 'c', { expiresAt: null, risk: 'high' });
     ask(log, 'd', { expiresAt: minute(20), risk: 'low' });
+    ask(log, 'e', { expiresAt: minute(5), risk: 'high' });
     const model = await opened(path('m.db'), log);
     const old = (found: readonly string[]) => found.filter((name) => !name.startsWith('new'));
     let turn = 0;
@@ -301,7 +302,7 @@ describe('paging', () => {
         for (const sort of ['expiresAt', 'risk'] as const) {
           const plans: string[] = [];
           const explained = (sql: string) => {
-            const given = sort === 'risk' ? ['default', 0, 3, 10] : ['default', 0, 0, 10];
+            const given = ['default', 0, 0, ...(sort === 'risk' ? [3] : []), 10];
             plans.push(
               ...database
                 .prepare(`EXPLAIN QUERY PLAN ${sql}`)

@@ -121,41 +121,47 @@ function sortedStart(list: SortedList, { direction }: Search, cursor: string | u
   return direction === 'ASC' ? { key: -1, seq: -1 } : { key: Number.MAX_SAFE_INTEGER, seq: Number.MAX_SAFE_INTEGER };
 }
 
+type SortedPlace = NonNullable<ReturnType<typeof sortedPlaceOf>>;
+
+/** The rows of a list from a place on, by their end. */
+function endingAfter(search: Search, start: SortedPlace): Iterable<Columns> {
+  const { direction, beyond } = search;
+  const order = `a.expires_at ${direction}, a.seq ${direction}`;
+  const place = [`(a.expires_at, a.seq) ${beyond} (?, ?)`, start.key] as const;
+  return select(search, 'approvals_by_expiry', order, place, start.seq);
+}
+
+function placeIn(list: SortedList, { page_end: key, page_seq: seq }: Columns): string {
+  return sortedCursorOf(list, { key: Number(key), seq: Number(seq) });
+}
+
 function byExpiry(search: Search, { cursor }: ApprovalsQuery): Found | undefined {
   const list = 'approvals-by-expiry';
   const start = sortedStart(list, search, cursor);
   if (start === undefined) return undefined;
-  const { direction, beyond } = search;
-  const order = `a.expires_at ${direction}, a.seq ${direction}`;
-  const place = [`(a.expires_at, a.seq) ${beyond} (?, ?)`, start.key] as const;
-  return {
-    cursorAfter: ({ page_end: key, page_seq: seq }) => sortedCursorOf(list, { key: Number(key), seq: Number(seq) }),
-    rows: select(search, 'approvals_by_expiry', order, place, start.seq),
-  };
+  return { cursorAfter: (columns) => placeIn(list, columns), rows: endingAfter(search, start) };
 }
 
-const ranks = ['high', 'medium', 'low', null] as const;
+const levels = (['high', 'medium', 'low', null] as const).map((risk) => ({
+  rank: riskRank(risk),
+  list: `approvals-of-${risk ?? 'none'}` as const,
+}));
 
-/** One level of risk after the other: each is in the order of the log in the same index. */
+/** One level of risk after the other: within each the earliest end is the first. */
 function byRisk(search: Search, { cursor }: ApprovalsQuery): Found | undefined {
-  const list = 'approvals-by-risk';
-  const inOrder = ranks.map((risk) => riskRank(risk));
-  const start = cursor === undefined ? undefined : sortedPlaceOf(list, cursor);
-  if (cursor !== undefined && (start === undefined || !inOrder.includes(start.key))) return undefined;
-  const { direction, beyond, state } = search;
-  const levels = direction === 'ASC' ? inOrder : inOrder.toReversed();
-  const first = direction === 'ASC' ? -1 : Number.MAX_SAFE_INTEGER;
+  const inOrder = search.direction === 'ASC' ? levels : levels.toReversed();
+  const at = cursor === undefined ? 0 : inOrder.findIndex(({ list }) => sortedPlaceOf(list, cursor) !== undefined);
+  if (at === -1) return undefined;
   const rows = function* (): Generator<Columns, void> {
-    for (const level of levels.slice(start === undefined ? 0 : levels.indexOf(start.key))) {
-      const after = level === start?.key ? start.seq : first;
-      const place = [`a.seq ${beyond} ? AND a.risk = ?`, after] as const;
-      yield* select(search, indexFor(state), `a.seq ${direction}`, place, level);
+    for (const [index, { list, rank }] of inOrder.slice(at).entries()) {
+      const start = sortedStart(list, search, index === 0 ? cursor : undefined);
+      const filters = [...search.filters, ['a.risk = ?', rank] as const];
+      if (start !== undefined) yield* endingAfter({ ...search, filters }, start);
     }
   };
-  return {
-    cursorAfter: ({ page_risk: key, page_seq: seq }) => sortedCursorOf(list, { key: Number(key), seq: Number(seq) }),
-    rows: rows(),
-  };
+  const listOf = (rank: unknown): SortedList =>
+    levels.find((level) => level.rank === Number(rank))?.list ?? 'approvals-of-none';
+  return { cursorAfter: (columns) => placeIn(listOf(columns['page_risk']), columns), rows: rows() };
 }
 
 const sorts = { requestedAt: byRequest, expiresAt: byExpiry, risk: byRisk } as const;
