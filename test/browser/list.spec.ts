@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { Route } from 'playwright-core';
-import { cleanUpAfterEach } from '../process/harness/cleanup.js';
+import { cleanUpAfterEach, temporaryFolder } from '../process/harness/cleanup.js';
 import { eventually } from '../process/harness/wait.js';
 import type { World } from './harness/inbox.js';
 import { openInbox, openWorld, rowOf, useBrowser } from './harness/inbox.js';
@@ -17,6 +19,16 @@ const unavailable = {
   contentType: 'application/problem+json',
   body: JSON.stringify({ status: 503, code: 'unavailable', detail: 'not now' }),
 };
+
+const policy = `
+version: 1
+approvers: [{ id: lea, groups: [legal] }, { id: ann, groups: [ops] }]
+rules:
+  - { id: wires, match: { tools: [wire] }, then: { require: { risk: high, expiresIn: 2h } } }
+  - { id: ships, match: { tools: [ship] }, then: { require: { risk: low, expiresIn: 1h } } }
+  - { id: legal, match: { tools: [legal] }, then: { require: { anyOf: [legal], risk: high } } }
+  - { id: rest, then: { require: { risk: low, expiresIn: 90m } } }
+`;
 
 /** The limit of one bulk request. */
 async function askMany(world: World, count: number): Promise<void> {
@@ -47,6 +59,44 @@ describe('the list of the inbox', () => {
     await world.send('agent', 'POST', `/v1/tool-calls/${call?.callId ?? ''}/cancel`, { reason: 'no longer needed' });
     await rowOf(page, 'late_comer').waitFor({ state: 'detached' });
     await page.getByText('The call was cancelled').waitFor();
+  });
+
+  it('has what is for me first: by risk and deadline, steps together, and no number before it is known', async () => {
+    const file = join(temporaryFolder(), 'policy.yaml');
+    writeFileSync(file, policy);
+    const world = await openWorld({ COUNTERSIGN_POLICY: file });
+    await world.ask([{ toolName: 'plain' }]);
+    await world.ask(
+      ['wire', 'ship', 'legal'].map((toolName) => ({ toolName, toolCallId: toolName })),
+      { batchId: 'step-1' },
+    );
+    await world.ask([{ toolName: 'ship' }]);
+    const { page, complaints } = await openInbox(browser(), world.url, 'ann');
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/v1/approvals?*', (route) => answered.then(() => route.continue()));
+    await page.reload();
+    await page.getByRole('status', { name: 'Reading what is pending' }).waitFor();
+    const tab = (name: string) => page.getByRole('button', { name });
+    expect(await tab('For me').innerText()).toBe('For me');
+    expect(await page.getByRole('link', { name: 'Pending' }).innerText()).toBe('Pending');
+    answer();
+    await page.getByText('4 shown').waitFor();
+    const tools = () => page.locator('.row-tool').allTextContents();
+    expect(await tools()).toEqual(['wire', 'ship', 'ship', 'plain']);
+    expect(await page.locator('.list-heading').allInnerTexts()).toEqual([expect.stringMatching(/^2× run-\d+/)]);
+    await page.getByRole('heading', { name: 'wire', level: 2 }).waitFor();
+    expect(await page.title()).toBe('(4) Countersign');
+    await page.getByLabel('Order').selectOption('Oldest first');
+    expect(await tools()).toEqual(['plain', 'wire', 'ship', 'ship']);
+    await tab('Waiting for others 1').click();
+    await page.getByText('billing-agent · others are asked').waitFor();
+    expect(await tools()).toEqual(['legal']);
+    await tab('All 5').click();
+    await page.getByText('5 shown').waitFor();
+    await page.getByRole('button', { name: 'Review all 2 …' }).click();
+    await page.getByRole('dialog', { name: 'Answer 2 approvals' }).waitFor();
+    expect(complaints).toEqual([]);
   });
 
   it('is narrowed by tool, agent, run, group and text', async () => {

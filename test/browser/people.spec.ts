@@ -109,6 +109,9 @@ describe('the people of a decision', () => {
     const world = await openPoliced();
     await world.ask([{ toolName: 'refund_order', arguments: { amount: 500 } }]);
     const { page, complaints } = await openInbox(browser(), world.url, 'me');
+    await page.getByText('Nothing waits for you.').waitFor();
+    expect(await page.getByRole('navigation', { name: 'Main' }).innerText()).toMatch(/Pending\s+0\b/);
+    await page.getByRole('button', { name: 'Show all 1' }).click();
     await page.getByText('You can look, not decide. Others are asked to answer this approval.').waitFor();
     expect(await page.getByRole('button', { name: /^(Approve|Deny|Edit…|Answer…)$/ }).count()).toBe(0);
     expect(await page.getByRole('checkbox', { name: /^Select/ }).count()).toBe(0);

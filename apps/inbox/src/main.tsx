@@ -9,6 +9,7 @@ import './style/pending.css';
 import './style/card.css';
 import './style/pages.css';
 import './style/audit.css';
+import './style/cards.css';
 
 applyTheme();
 // Attack: after Back the browser shows the page as it was, with what it revealed, also when the session has ended since.

@@ -5,6 +5,7 @@ import { printable } from '@countersign/text';
 import { useShortcuts } from '../live/use-shortcuts.js';
 import { choicesOf, isFiltering, noFilters } from './filters.js';
 import type { Filters } from './filters.js';
+import type { Grouping, Order } from './order.js';
 
 const selects = [
   ['tool', 'Tool'],
@@ -13,13 +14,33 @@ const selects = [
   ['group', 'Group'],
 ] as const;
 
-/** The filters over the list. */
+const orders: readonly (readonly [Order, string])[] = [
+  ['risk', 'Risk first'],
+  ['deadline', 'Deadline first'],
+  ['oldest', 'Oldest first'],
+];
+const groupings: readonly (readonly [Grouping, string])[] = [
+  ['step', 'of one step'],
+  ['run', 'of one run'],
+  ['none', 'each alone'],
+];
+
+/** How the list is arranged, and what changes it. */
+export interface Arrangement {
+  readonly order: Order;
+  readonly setOrder: (order: Order) => void;
+  readonly grouping: Grouping;
+  readonly setGrouping: (grouping: Grouping) => void;
+}
+
+/** The filters over the list, its order and its groups. */
 export function FilterBar(props: {
   approvals: readonly ApprovalView[];
   filters: Filters;
   onChange: (filters: Filters) => void;
+  arrangement: Arrangement;
 }): ReactNode {
-  const { approvals, filters, onChange } = props;
+  const { approvals, filters, onChange, arrangement } = props;
   const search = useRef<HTMLInputElement>(null);
   const [isOpen, setOpen] = useState(false);
   const choices = useMemo(() => choicesOf(approvals), [approvals]);
@@ -36,6 +57,7 @@ export function FilterBar(props: {
           onChange={(event) => onChange({ ...filters, text: event.target.value })}
           onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
         />
+        <Choose label="Order" value={arrangement.order} choices={orders} onChange={arrangement.setOrder} />
         <button
           className="button"
           type="button"
@@ -71,7 +93,41 @@ export function FilterBar(props: {
             </select>
           </div>
         ))}
+        <div className="field small">
+          <span className="label" aria-hidden="true">
+            Together
+          </span>
+          <Choose
+            label="Together"
+            value={arrangement.grouping}
+            choices={groupings}
+            onChange={arrangement.setGrouping}
+          />
+        </div>
       </div>
     </div>
+  );
+}
+
+/** A choice without a label of its own on the page. */
+function Choose<T extends string>(props: {
+  label: string;
+  value: T;
+  choices: readonly (readonly [T, string])[];
+  onChange: (value: T) => void;
+}): ReactNode {
+  const { label, value, choices, onChange } = props;
+  const choose = (wanted: string): void => {
+    const chosen = choices.find(([one]) => one === wanted);
+    if (chosen !== undefined) onChange(chosen[0]);
+  };
+  return (
+    <select className="choose" aria-label={label} value={value} onChange={(event) => choose(event.target.value)}>
+      {choices.map(([one, words]) => (
+        <option key={one} value={one}>
+          {words}
+        </option>
+      ))}
+    </select>
   );
 }

@@ -1,4 +1,4 @@
-import { memo, useEffect, useRef } from 'react';
+import { memo, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import type { MouseEvent, ReactNode } from 'react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ApprovalView } from '@countersign/contracts';
@@ -9,29 +9,42 @@ import { RiskBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';
 import { Age, Countdown } from '../ui/time.js';
+import { isDecidable } from './order.js';
+import type { Line } from './order.js';
+import { selectedMax } from './use-selection.js';
 
 const rowHeightPx = 84;
+const headingHeightPx = 32;
+const loadingRows = 6;
 
 /** The actions of the list. */
 export interface PendingListProps {
-  readonly approvals: readonly ApprovalView[];
+  readonly lines: readonly Line[];
+  /** The approvals among the lines. */
+  readonly count: number;
   readonly currentId: string | undefined;
   readonly selected: ReadonlySet<string>;
   /** `isRange`: everything between this and what was selected last. */
   readonly onSelect: (approvalId: string, isRange: boolean) => void;
+  /** Opens the preview of all that a heading holds. */
+  readonly onReview: (approvals: readonly ApprovalView[]) => void;
 }
 
-/** The pending approvals, the oldest first. Only the visible rows are rendered. */
-export function PendingList({ approvals, currentId, selected, onSelect }: PendingListProps): ReactNode {
+/** The pending approvals in their order. Only the visible rows are rendered. */
+export function PendingList(props: PendingListProps): ReactNode {
+  const { lines, count, currentId, selected, onSelect, onReview } = props;
   const scroller = useRef<HTMLDivElement>(null);
+  const places = useMemo(() => placesOf(lines), [lines]);
   const virtualizer = useVirtualizer({
-    count: approvals.length,
+    count: lines.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeightPx,
-    getItemKey: (index) => approvals[index]?.approvalId ?? index,
+    estimateSize: (index) => (lines[index]?.kind === 'heading' ? headingHeightPx : rowHeightPx),
+    getItemKey: (index) => keyOf(lines[index]) ?? index,
     overscan: 8,
   });
-  const currentIndex = approvals.findIndex(({ approvalId }) => approvalId === currentId);
+  // Headings are lower than rows, and the list knows their places by index.
+  useLayoutEffect(() => virtualizer.measure(), [virtualizer, lines]);
+  const currentIndex = lines.findIndex((line) => keyOf(line) === currentId);
   useEffect(() => {
     if (currentIndex >= 0) virtualizer.scrollToIndex(currentIndex, { align: 'auto' });
     // Scrolls when another approval is selected, and not when the list above it becomes shorter.
@@ -39,16 +52,26 @@ export function PendingList({ approvals, currentId, selected, onSelect }: Pendin
   return (
     <div ref={scroller} className="list-scroll">
       <ul className="list" aria-label="Pending approvals" style={{ height: virtualizer.getTotalSize() }}>
-        {virtualizer.getVirtualItems().map(({ index, key, start }) => {
-          const approval = approvals[index];
-          return approval === undefined ? null : (
+        {virtualizer.getVirtualItems().map(({ index, key, start, size }) => {
+          const line = lines[index];
+          const style = { height: size, transform: `translateY(${start}px)` };
+          if (line === undefined) return null;
+          if (line.kind === 'heading') {
+            return (
+              <li key={key} className="list-heading" style={style}>
+                <Heading of={line.of} onReview={onReview} />
+              </li>
+            );
+          }
+          const { approval } = line;
+          return (
             <li
               key={key}
               className="row"
-              aria-setsize={approvals.length}
-              aria-posinset={index + 1}
+              aria-setsize={count}
+              aria-posinset={places[index] ?? 0}
               data-current={approval.approvalId === currentId}
-              style={{ height: rowHeightPx, transform: `translateY(${start}px)` }}
+              style={style}
             >
               <Row
                 approval={approval}
@@ -64,9 +87,49 @@ export function PendingList({ approvals, currentId, selected, onSelect }: Pendin
   );
 }
 
-/** Returns whether the person may decide an approval, as far as the server has said. */
-export function isDecidable({ mayDecide }: ApprovalView): boolean {
-  return mayDecide?.now !== false;
+/** Stands for the rows until they are known. */
+export function LoadingList(): ReactNode {
+  return (
+    <div className="list-scroll" aria-busy="true" role="status" aria-label="Reading what is pending">
+      {Array.from({ length: loadingRows }, (_, index) => (
+        <div key={index} className="row-loading" aria-hidden="true">
+          <span />
+          <span />
+          <span />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function keyOf(line: Line | undefined): string | undefined {
+  return line?.kind === 'heading' ? line.key : line?.approval.approvalId;
+}
+
+/** The place of each line among the approvals, from 1. */
+function placesOf(lines: readonly Line[]): readonly number[] {
+  let place = 0;
+  return lines.map(({ kind }) => (kind === 'approval' ? (place += 1) : place));
+}
+
+/** What a group has in common, and the way to answer all of it at once. */
+function Heading({ of, onReview }: { of: readonly ApprovalView[]; onReview: PendingListProps['onReview'] }): ReactNode {
+  const decidable = of.filter(isDecidable);
+  const [first] = of;
+  if (first === undefined) return null;
+  return (
+    <>
+      <span className="list-heading-words">
+        {of.length}× <Marked text={first.runId} />
+        {first.batch?.mode === 'all-or-nothing' && ', all or nothing'}
+      </span>
+      {decidable.length > 1 && (
+        <button className="button quiet" type="button" onClick={() => onReview(decidable.slice(0, selectedMax))}>
+          Review all {Math.min(decidable.length, selectedMax)} …
+        </button>
+      )}
+    </>
+  );
 }
 
 const Row = memo(function Row(props: {
@@ -96,7 +159,7 @@ const Row = memo(function Row(props: {
           <span className="row-tool">
             <Marked text={toolName} />
           </span>
-          {risk === 'high' && <RiskBadge risk={risk} />}
+          {(risk === 'high' || risk === 'medium') && <RiskBadge risk={risk} />}
           <span className="row-age">
             <Age time={requestedAt} />
           </span>
@@ -107,6 +170,7 @@ const Row = memo(function Row(props: {
         <span className="row-foot">
           <span className="row-agent">
             <Marked text={agentId} />
+            {!isDecidable(approval) && ` · ${waitsForWords(approval)}`}
           </span>
           <Countdown approval={approval} />
         </span>
@@ -114,3 +178,13 @@ const Row = memo(function Row(props: {
     </>
   );
 });
+
+const waits: Readonly<Record<string, string>> = {
+  'already-voted': 'you have answered',
+  'own-request': 'your own request',
+  unreadable: 'cannot be read',
+};
+
+function waitsForWords({ mayDecide }: ApprovalView): string {
+  return (mayDecide?.now === false ? waits[mayDecide.why] : undefined) ?? 'others are asked';
+}

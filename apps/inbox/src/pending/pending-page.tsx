@@ -2,6 +2,8 @@ import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { ApprovalPane } from '../card/approval-pane.js';
+import { useAccount } from '../live/use-account.js';
+import { useKept } from '../live/use-kept.js';
 import { usePending } from '../live/use-pending.js';
 import { useShortcuts } from '../live/use-shortcuts.js';
 import { hrefs, navigate } from '../routes.js';
@@ -9,7 +11,10 @@ import { Icon } from '../shell/icons.js';
 import { BulkDialog } from './bulk-dialog.js';
 import { FilterBar } from './filter-bar.js';
 import { filtered, isFiltering, noFilters } from './filters.js';
-import { PendingList, isDecidable } from './pending-list.js';
+import { inOrder, isDecidable, linesOf, ofTab } from './order.js';
+import type { Grouping, Line, Order, Tab } from './order.js';
+import { LoadingList, PendingList } from './pending-list.js';
+import { Tabs } from './tabs.js';
 import { selectedMax, useSelection } from './use-selection.js';
 import type { Selection } from './use-selection.js';
 
@@ -18,12 +23,17 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
   const { approvals, status, hasMore } = usePending();
   const [filters, setFilters] = useState(noFilters);
   const applied = useDeferredValue(filters);
-  const shown = useMemo(() => filtered(approvals, applied), [approvals, applied]);
+  const { tab, setTab, ...arrangement } = useArrangement();
+  const { order, grouping } = arrangement;
+  const { lines, shown } = useMemo(() => {
+    const arranged = linesOf(inOrder(filtered(ofTab(approvals, tab), applied), order), grouping);
+    return { lines: arranged, shown: approvalsOf(arranged) };
+  }, [approvals, tab, applied, order, grouping]);
   // Approvals that the person cannot decide are shown, but cannot be selected.
   const decidable = useMemo(() => shown.filter(isDecidable), [shown]);
   const selection = useSelection(decidable);
-  const [isReviewing, setReviewing] = useState(false);
-  const currentId = useCurrent(approvalId, shown);
+  const [reviewed, setReviewed] = useState<readonly ApprovalView[]>();
+  const currentId = useCurrent(approvalId, shown, JSON.stringify([tab, applied]));
   const { step, leave } = useSteps(shown, currentId);
   useShortcuts({
     j: () => step(1),
@@ -35,18 +45,27 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
     <main className="pending" data-view={approvalId === undefined ? 'list' : 'card'}>
       <section className="pending-list" aria-label="Waiting for an answer">
         <h1 className="visually-hidden">Pending approvals</h1>
-        <FilterBar approvals={approvals} filters={filters} onChange={setFilters} />
-        {shown.length === 0 ? (
-          <Nothing isLoading={status === 'loading'} isFiltering={isFiltering(filters)} />
-        ) : (
-          <PendingList approvals={shown} currentId={currentId} selected={selection.ids} onSelect={selection.toggle} />
+        <div className="pending-list-head">
+          <Tabs tab={tab} onChange={setTab} />
+          <FilterBar approvals={approvals} filters={filters} onChange={setFilters} arrangement={arrangement} />
+        </div>
+        {status === 'loading' && <LoadingList />}
+        {status === 'ready' && shown.length === 0 && (
+          <Nothing tab={tab} isFiltering={isFiltering(filters)} onAll={() => setTab('all')} />
+        )}
+        {status === 'ready' && shown.length > 0 && (
+          <PendingList
+            {...{ lines, currentId }}
+            count={shown.length}
+            selected={selection.ids}
+            onSelect={selection.toggle}
+            onReview={setReviewed}
+          />
         )}
         <ListFoot
-          shown={shown}
-          decidable={decidable}
-          hasMore={hasMore}
-          selection={selection}
-          onReview={() => setReviewing(true)}
+          {...{ shown, decidable, hasMore, selection }}
+          isKnown={status === 'ready'}
+          onReview={() => setReviewed(shown.filter((approval) => selection.ids.has(approval.approvalId)))}
         />
       </section>
       <section className="pending-card" aria-label="The approval">
@@ -56,29 +75,47 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
           <ApprovalPane key={currentId} approvalId={currentId} onDecided={leave} />
         )}
       </section>
-      {isReviewing && (
-        <BulkDialog
-          approvals={shown.filter((approval) => selection.ids.has(approval.approvalId))}
-          onClose={() => setReviewing(false)}
-          onDone={selection.clear}
-        />
+      {reviewed !== undefined && (
+        <BulkDialog approvals={reviewed} onClose={() => setReviewed(undefined)} onDone={selection.clear} />
       )}
     </main>
   );
 }
 
+function approvalsOf(lines: readonly Line[]): readonly ApprovalView[] {
+  return lines.flatMap((line) => (line.kind === 'approval' ? [line.approval] : []));
+}
+
+const tabs = ['mine', 'others', 'all'] as const;
+const orders = ['risk', 'deadline', 'oldest'] as const;
+const groupings = ['step', 'run', 'none'] as const;
+
+/** The tab, the order and the groups as the person chose them; for a person without the role approver nothing is theirs. */
+function useArrangement() {
+  const isApprover = useAccount().roles.includes('approver');
+  const [tab, setTab] = useKept<Tab>(isApprover ? 'tab' : 'tab-of-readers', tabs, isApprover ? 'mine' : 'all');
+  const [order, setOrder] = useKept<Order>('order', orders, 'risk');
+  const [grouping, setGrouping] = useKept<Grouping>('groups', groupings, 'step');
+  return { tab, setTab, order, setOrder, grouping, setGrouping };
+}
+
 /**
- * The approval in the address. Without one, the first of the list stays selected until the person chooses another: the
- * card must not change while a person is about to press, because another approver decided.
+ * The approval in the address. Without one, the first of the list stays selected until the person chooses another one, another
+ * tab or another filter: the card must not change while a person is about to press, because another approver decided.
  */
-function useCurrent(approvalId: string | undefined, shown: readonly ApprovalView[]): string | undefined {
-  const { byId } = usePending();
-  const [first, setFirst] = useState<string | undefined>(undefined);
-  const isLeftOut = first !== undefined && byId.has(first) && !shown.some((one) => one.approvalId === first);
-  const wanted = first === undefined || isLeftOut ? shown[0]?.approvalId : first;
+function useCurrent(
+  approvalId: string | undefined,
+  shown: readonly ApprovalView[],
+  chosen: string,
+): string | undefined {
+  const [first, setFirst] = useState<{ readonly id: string; readonly chosen: string }>();
+  const isLeftOut = first?.chosen !== chosen && !shown.some((one) => one.approvalId === first?.id);
+  const wanted = isLeftOut ? shown[0]?.approvalId : first?.id;
   useEffect(() => {
-    if (wanted !== first) setFirst(wanted);
-  }, [wanted, first]);
+    if (wanted !== first?.id || chosen !== first?.chosen) {
+      setFirst(wanted === undefined ? undefined : { id: wanted, chosen });
+    }
+  }, [wanted, first, chosen]);
   return approvalId ?? wanted;
 }
 
@@ -109,13 +146,28 @@ function isNarrow(): boolean {
   return window.matchMedia('(max-width: 860px)').matches;
 }
 
-function Nothing({ isLoading, isFiltering: isNarrowed }: { isLoading: boolean; isFiltering: boolean }): ReactNode {
-  if (isLoading) return <div className="nothing" aria-busy="true" />;
+function Nothing(props: { tab: Tab; isFiltering: boolean; onAll: () => void }): ReactNode {
+  const { approvals } = usePending();
+  const { tab, isFiltering: isNarrowed, onAll } = props;
+  const elsewhere = approvals.length;
+  if (isNarrowed || elsewhere === 0 || tab === 'all') {
+    return (
+      <div className="nothing">
+        <Icon name="inbox" />
+        <p>{isNarrowed ? 'Nothing passes these filters.' : 'Nothing waits for an answer.'}</p>
+        <p className="muted">
+          {isNarrowed ? 'Clear them to see the rest.' : 'New requests appear here by themselves.'}
+        </p>
+      </div>
+    );
+  }
   return (
     <div className="nothing">
       <Icon name="inbox" />
-      <p>{isNarrowed ? 'Nothing passes these filters.' : 'Nothing waits for an answer.'}</p>
-      <p className="muted">{isNarrowed ? 'Clear them to see the rest.' : 'New requests appear here by themselves.'}</p>
+      <p>{tab === 'mine' ? 'Nothing waits for you.' : 'Nothing waits for others alone.'}</p>
+      <button className="button quiet" type="button" onClick={onAll}>
+        Show all {elsewhere.toLocaleString('en-US')}
+      </button>
     </div>
   );
 }
@@ -124,18 +176,21 @@ function ListFoot(props: {
   shown: readonly ApprovalView[];
   decidable: readonly ApprovalView[];
   hasMore: boolean;
+  /** False while nothing is known: then there is no number. */
+  isKnown: boolean;
   selection: Selection;
   onReview: () => void;
 }): ReactNode {
-  const { shown, decidable, hasMore, selection, onReview } = props;
+  const { shown, decidable, hasMore, isKnown, selection, onReview } = props;
   const count = selection.ids.size;
   const all = decidable.slice(0, selectedMax).map(({ approvalId }) => approvalId);
   return (
     <footer className="list-foot">
       <span className="muted">
-        {count > 0
-          ? `${count} selected`
-          : `${shown.length.toLocaleString('en-US')} shown${hasMore ? ', more wait on the server' : ''}`}
+        {count > 0 && `${count} selected`}
+        {count === 0 &&
+          isKnown &&
+          `${shown.length.toLocaleString('en-US')} shown${hasMore ? ', more wait on the server' : ''}`}
       </span>
       <span className="list-foot-end">
         {count > 0 ? (

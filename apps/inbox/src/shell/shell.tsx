@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { printable } from '@countersign/text';
 import { signOut } from '../api/countersign.js';
@@ -6,6 +6,7 @@ import { useAccount } from '../live/use-account.js';
 import { usePending } from '../live/use-pending.js';
 import { useUnknown } from '../live/use-unknown.js';
 import { useShortcuts } from '../live/use-shortcuts.js';
+import { ofTab } from '../pending/order.js';
 import { hrefs, routeOf, usePath } from '../routes.js';
 import { Link } from '../ui/link.js';
 import { useToast } from '../ui/toast.js';
@@ -57,7 +58,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
 
 function Navigation(): ReactNode {
   const { page } = routeOf(usePath());
-  const { approvals, hasMore } = usePending();
+  const { count } = useMine();
   const nav = useRef<HTMLElement>(null);
   // On a phone the navigation scrolls.
   useEffect(() => {
@@ -70,10 +71,11 @@ function Navigation(): ReactNode {
     <nav ref={nav} className="nav" aria-label="Main">
       <Link href={hrefs.pending} {...current('pending')}>
         Pending{' '}
-        <span className="count">
-          {approvals.length.toLocaleString('en-US')}
-          {hasMore && '+'}
-        </span>
+        {count !== undefined && (
+          <span className="count" title="for you">
+            {count}
+          </span>
+        )}
       </Link>
       <Link href={hrefs.history} {...current('history')}>
         History
@@ -106,12 +108,21 @@ function Navigation(): ReactNode {
   );
 }
 
-/** The number of pending approvals in the tab's title. */
+/** How many approvals wait for this person; undefined until it is known, and for a person who decides none. */
+function useMine(): { readonly mine: number; readonly count: string | undefined } {
+  const { approvals, status, hasMore } = usePending();
+  const isApprover = useAccount().roles.includes('approver');
+  const mine = useMemo(() => (isApprover ? ofTab(approvals, 'mine').length : 0), [approvals, isApprover]);
+  const count = isApprover && status === 'ready' ? `${mine.toLocaleString('en-US')}${hasMore ? '+' : ''}` : undefined;
+  return { mine, count };
+}
+
+/** The number of approvals for this person in the tab's title. */
 function useTitle(): void {
-  const { approvals } = usePending();
+  const { mine } = useMine();
   useEffect(() => {
-    document.title = approvals.length === 0 ? 'Countersign' : `(${approvals.length}) Countersign`;
-  }, [approvals.length]);
+    document.title = mine === 0 ? 'Countersign' : `(${mine}) Countersign`;
+  }, [mine]);
 }
 
 const connectionWords = { connecting: 'Connecting', live: 'Live', lost: 'Offline' } as const;

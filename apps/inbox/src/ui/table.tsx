@@ -1,10 +1,15 @@
-import type { ReactNode } from 'react';
+import type { CSSProperties, ReactNode } from 'react';
+
+/** The names of the columns for a small screen, where each row is a card and each cell stands after its name. */
+function namesOf(columns: readonly string[]): CSSProperties {
+  return Object.fromEntries(columns.map((title, index) => [`--column-${String(index + 1)}`, JSON.stringify(title)]));
+}
 
 /** A table under its heads. */
 export function Table(props: { columns: readonly string[]; isSmall?: boolean; children: ReactNode }): ReactNode {
   const { columns, isSmall = false, children } = props;
   return (
-    <table className={isSmall ? 'table small' : 'table'}>
+    <table className={isSmall ? 'table small' : 'table'} style={namesOf(columns)}>
       <thead>
         <tr>
           {columns.map((title) => (
