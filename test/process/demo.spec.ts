@@ -174,24 +174,37 @@ test('the demo can bring its own server, and the commands that it prints reach i
   await expect(fetch(`${url}/healthz`)).rejects.toThrow('fetch failed');
 });
 
-test('the commands of curl.md do what they say', async () => {
+/** Types the commands of a guide into one shell. Returns the lines that they print. */
+async function typed(guide: string): Promise<readonly string[]> {
   const { env } = await startServer();
-  const text = readFileSync(join(root, 'examples', 'curl.md'), 'utf8');
+  const text = readFileSync(join(root, guide), 'utf8');
   const commands = [...text.matchAll(/^```sh\n([^]*?)^```/gm)].map(([, block]) => block ?? '');
   const shell = spawn('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], {
+    cwd: temporaryFolder(),
     env: { PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
   shell.stdout.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
   expect(await new Promise((resolve) => shell.once('close', resolve))).toBe(0);
-  expect(output.split('\n').slice(1, -1)).toEqual([
+  return output.split('\n').slice(0, -1);
+}
+
+test('the commands of curl.md do what they say', async () => {
+  expect((await typed('examples/curl.md')).slice(1)).toEqual([
     'approved',
     'approved',
     "{ path: '/tmp/hosts' }",
     'already-claimed',
     'succeeded',
     ...['ToolCallRequested', 'ApprovalRequested', 'ApprovalResponded', 'ExecutionClaimed', 'ExecutionSucceeded'],
+  ]);
+});
+
+test('the commands of the guide to plain HTTP do what they say', async () => {
+  expect(await typed('docs/http.md')).toEqual([
+    ...['awaiting_approval', 'approved', 'approved', '1', 'the digest is right', '1', 'succeeded'],
+    ...['already-settled', 'tool-call-mismatch'],
   ]);
 });
 
