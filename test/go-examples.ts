@@ -9,7 +9,10 @@ const hasGo = process.env['CI'] !== undefined || spawnSync('go', ['version']).er
 const goEnvironment = { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-buildvcs=false' };
 
 /** Builds programs of `examples/go` into a folder: no spec may overwrite a program that another one runs. */
-export function buildGo(target: string, ...programs: readonly ('http' | 'kafka' | 'conformance' | 'receipts')[]): void {
+export function buildGo(
+  target: string,
+  ...programs: readonly ('http' | 'kafka' | 'conformance' | 'receipts' | 'frontend')[]
+): void {
   if (!hasGo) return;
   const packages = programs.map((name) => `./${name}`);
   execFileSync('go', ['build', '-o', `${target}/`, ...packages], { cwd: folder, env: goEnvironment, stdio: 'pipe' });

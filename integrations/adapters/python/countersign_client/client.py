@@ -5,7 +5,7 @@ import json
 import random
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -165,10 +165,16 @@ class Client:
                 await asyncio.sleep(_REPORT_PAUSE_S)
 
     async def _send(
-        self, method: str, path: str, body: Any = None, resolver: bool = False, attempts: int | None = 0
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        resolver: bool = False,
+        attempts: int | None = 0,
+        person: Mapping[str, str] | None = None,
     ) -> Any:
         limit = self._attempts if attempts == 0 else attempts
-        headers = {"authorization": f"Bearer {self._resolver_token if resolver else self._token}"}
+        headers = {**(person or {}), "authorization": f"Bearer {self._resolver_token if resolver else self._token}"}
         if method == "POST":
             headers["idempotency-key"] = str(uuid.uuid4())
         elif self._position is not None:
