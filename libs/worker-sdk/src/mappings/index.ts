@@ -1,0 +1,16 @@
+export { MappingError } from './answer.js';
+export type { MappedResponse } from './answer.js';
+export { functionApprovalRequest, functionResult, proposedCallOf, responseToApproval } from './function-approval.js';
+export type {
+  FunctionApprovalRequestContent,
+  FunctionApprovalResponseContent,
+  FunctionCallContent,
+  FunctionResultContent,
+} from './function-approval.js';
+export { interactionProcessed, interactionRequested, responseToInteraction } from './user-interaction.js';
+export type {
+  ToolApproval,
+  UserInteractionProcessed,
+  UserInteractionRequested,
+  UserInteractionResponded,
+} from './user-interaction.js';

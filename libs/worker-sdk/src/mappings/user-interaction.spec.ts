@@ -1,0 +1,79 @@
+import { describe, expect, it } from '@jest/globals';
+import { MappingError } from './answer.js';
+import { interactionProcessed, interactionRequested, responseToInteraction } from './user-interaction.js';
+import type { ToolApproval } from './user-interaction.js';
+
+const digest = `sha256:${'ab'.repeat(32)}`;
+const parameters = { path: '/etc/hosts', line: 3 };
+const approval = {
+  ...{ approvalId: 'apr_1', runId: 'thread-1', toolName: 'delete_line', toolDescription: 'Deletes a line of a file' },
+  ...{ arguments: parameters, description: null },
+  ...{ requestedAt: '2026-11-29T12:00:00.000Z', expiresAt: '2026-11-29T12:01:00.000Z' },
+  proposal: { digest },
+};
+const asked = interactionRequested(approval, { workflowId: 'flow', nodeId: 'node-2' });
+
+/** What the dialog of the source returns. */
+const dialog = (result: Partial<ToolApproval>): ToolApproval => ({
+  toolName: asked.metadata.toolApproval.toolName,
+  toolDescription: asked.metadata.toolApproval.toolDescription,
+  toolParameters: asked.metadata.toolApproval.toolParameters,
+  approved: false,
+  ...result,
+});
+const responded = (result: Partial<ToolApproval>) => ({
+  interactionId: asked.interactionId,
+  inputData: dialog(result),
+});
+const answerOf = (result: Partial<ToolApproval>) => responseToInteraction(responded(result), asked);
+
+describe('an interaction with the user of a workflow', () => {
+  it('has all that the source puts into the event, and its names', () => {
+    expect(asked).toEqual({
+      ...{ type: 'USER_INTERACTION_REQUESTED', timestamp: Date.parse('2026-11-29T12:00:00.000Z'), workflowId: 'flow' },
+      ...{ threadId: 'thread-1', nodeId: 'node-2', interactionId: 'apr_1', operationType: 'TOOL_APPROVAL' },
+      ...{ prompt: 'Run the tool "delete_line" with these parameters?', timeout: 60_000 },
+      metadata: {
+        toolApproval: {
+          ...{ toolName: 'delete_line', toolDescription: 'Deletes a line of a file', toolParameters: parameters },
+          approved: false,
+        },
+        proposalDigest: digest,
+      },
+    });
+    const never = interactionRequested({ ...approval, expiresAt: null }, { workflowId: 'flow', nodeId: 'node-2' });
+    expect(never.timeout).toBeNull();
+  });
+
+  it.each([
+    ['a rejection', { approved: false }, { decision: { type: 'deny' } }],
+    ['an approval', { approved: true }, { decision: { type: 'approve' } }],
+    ['the same parameters', { approved: true, editedParameters: { ...parameters } }, { decision: { type: 'approve' } }],
+    [
+      'edited parameters and an instruction',
+      { approved: true, editedParameters: { path: '/tmp/hosts', line: 3 }, userInstruction: 'only the copy' },
+      { decision: { type: 'edit', arguments: { path: '/tmp/hosts', line: 3 } }, instruction: 'only the copy' },
+    ],
+    ['a rejection with edits', { approved: false, editedParameters: {} }, { decision: { type: 'deny' } }],
+  ])('answers with %s, bound to what was shown', (_, result, body) => {
+    expect(answerOf(result)).toEqual({ approvalId: 'apr_1', body: { ...body, proposalDigest: digest } });
+  });
+
+  it('comes back through JSON without loss', () => {
+    const copy = JSON.parse(JSON.stringify(asked)) as typeof asked;
+    const result = { approved: true, userInstruction: 'only the copy' };
+    expect(responseToInteraction(responded(result), copy)).toEqual(answerOf(result));
+    expect(interactionProcessed(responded(result), copy, 7)).toEqual({
+      ...{ type: 'USER_INTERACTION_PROCESSED', timestamp: 7, workflowId: 'flow', threadId: 'thread-1' },
+      ...{ interactionId: 'apr_1', operationType: 'TOOL_APPROVAL', results: dialog(result) },
+    });
+  });
+
+  it.each([
+    ['another interaction', { ...responded({ approved: true }), interactionId: 'apr_2' }],
+    ['another tool', responded({ approved: true, toolName: 'read_line' })],
+    ['other parameters than were asked about', responded({ approved: true, toolParameters: { path: '/etc/passwd' } })],
+  ])('is refused with %s', (_, event) => {
+    expect(() => responseToInteraction(event, asked)).toThrow(MappingError);
+  });
+});

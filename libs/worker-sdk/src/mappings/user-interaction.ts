@@ -1,0 +1,115 @@
+import type { ApprovalView, JsonObject } from '@countersign/contracts';
+import { isSameJson } from '../tools/schema.js';
+import { MappingError } from './answer.js';
+import type { MappedResponse } from './answer.js';
+
+/** The payload of a tool approval between a workflow engine and its application. */
+export interface ToolApproval {
+  readonly toolName: string;
+  readonly toolDescription: string;
+  readonly toolParameters: JsonObject;
+  readonly approved: boolean;
+  readonly editedParameters?: JsonObject | undefined;
+  readonly userInstruction?: string | undefined;
+}
+
+/** Asks the application to show its dialog. */
+export interface UserInteractionRequested {
+  readonly type: 'USER_INTERACTION_REQUESTED';
+  /** Epoch milliseconds. */
+  readonly timestamp: number;
+  readonly workflowId: string;
+  readonly threadId: string;
+  readonly nodeId: string;
+  readonly interactionId: string;
+  readonly operationType: 'TOOL_APPROVAL';
+  readonly prompt: string;
+  /** Milliseconds until the deadline; null: there is none. */
+  readonly timeout: number | null;
+  readonly metadata: { readonly toolApproval: ToolApproval; readonly proposalDigest: string };
+}
+
+/** The answer of the application's user. */
+export interface UserInteractionResponded {
+  readonly type?: 'USER_INTERACTION_RESPONDED';
+  readonly interactionId: string;
+  readonly inputData: ToolApproval;
+}
+
+/** Closes the interaction. */
+export interface UserInteractionProcessed {
+  readonly type: 'USER_INTERACTION_PROCESSED';
+  /** Epoch milliseconds. */
+  readonly timestamp: number;
+  readonly workflowId: string;
+  readonly threadId: string;
+  readonly interactionId: string;
+  readonly operationType: 'TOOL_APPROVAL';
+  readonly results: ToolApproval;
+}
+
+type Asked = Pick<
+  ApprovalView,
+  'approvalId' | 'arguments' | 'description' | 'expiresAt' | 'requestedAt' | 'runId' | 'toolDescription' | 'toolName'
+> & { readonly proposal: Pick<ApprovalView['proposal'], 'digest'> };
+
+/** The event that asks the application. The run is its thread; `interactionId` is the id of the approval. */
+export function interactionRequested(
+  approval: Asked,
+  { workflowId, nodeId }: { readonly workflowId: string; readonly nodeId: string },
+): UserInteractionRequested {
+  const { toolName, toolDescription, description, arguments: toolParameters, requestedAt, expiresAt } = approval;
+  const timestamp = Date.parse(requestedAt);
+  return {
+    ...{ type: 'USER_INTERACTION_REQUESTED', timestamp, workflowId, threadId: approval.runId, nodeId },
+    ...{ interactionId: approval.approvalId, operationType: 'TOOL_APPROVAL' },
+    prompt: description ?? `Run the tool "${toolName}" with these parameters?`,
+    timeout: expiresAt === null ? null : Date.parse(expiresAt) - timestamp,
+    metadata: {
+      toolApproval: { toolName, toolDescription: toolDescription ?? '', toolParameters, approved: false },
+      proposalDigest: approval.proposal.digest,
+    },
+  };
+}
+
+/**
+ * The response of the application's user to what was asked, for `client.respond`: a denial, an approval, or an edit where the
+ * parameters were changed. It is bound to the proposal that the event showed.
+ * @throws MappingError when it is about another interaction or tool, or shows other parameters than were asked about.
+ */
+export function responseToInteraction(
+  { interactionId, inputData }: UserInteractionResponded,
+  { interactionId: askedId, metadata: { toolApproval, proposalDigest } }: UserInteractionRequested,
+): MappedResponse {
+  if (interactionId !== askedId || inputData.toolName !== toolApproval.toolName) {
+    throw new MappingError(`the response is not about the interaction ${askedId}`);
+  }
+  if (!isSameJson(inputData.toolParameters, toolApproval.toolParameters)) {
+    throw new MappingError(`the response has other parameters than the interaction ${askedId}`);
+  }
+  const { userInstruction: instruction } = inputData;
+  return {
+    approvalId: askedId,
+    body: {
+      decision: decisionOf(inputData),
+      proposalDigest,
+      ...(instruction !== undefined && instruction !== '' && { instruction }),
+    },
+  };
+}
+
+function decisionOf({ approved, toolParameters, editedParameters }: ToolApproval): MappedResponse['body']['decision'] {
+  if (!approved) return { type: 'deny' };
+  if (editedParameters === undefined || isSameJson(editedParameters, toolParameters)) return { type: 'approve' };
+  return { type: 'edit', arguments: editedParameters };
+}
+
+/** The event that closes the interaction. `now`: epoch milliseconds. */
+export function interactionProcessed(
+  { inputData: results }: UserInteractionResponded,
+  { workflowId, threadId, interactionId }: UserInteractionRequested,
+  now: number,
+): UserInteractionProcessed {
+  const about = { workflowId, threadId, interactionId, operationType: 'TOOL_APPROVAL' } as const;
+  return { type: 'USER_INTERACTION_PROCESSED', timestamp: now, ...about, results };
+}
