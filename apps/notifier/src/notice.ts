@@ -57,9 +57,9 @@ export function subjectOf(call: TracedCall, approvalId: string | null): Subject 
 
 /** The input of the routes. An escalation adds its groups. */
 export function routedOf(call: CallRow, approval: Approval | null): Routed {
-  const { toolName, agentId } = call.request;
+  const { toolName, agentId, runId, labels } = call.request;
   const risk = approval === null ? null : requirementOf(approval).risk;
-  return { toolName, agentId, risk, groups: approval === null ? undefined : groupsOfProposal(approval) };
+  return { toolName, agentId, runId, labels, risk, groups: approval === null ? undefined : groupsOfProposal(approval) };
 }
 
 /** The recipients of a personal channel: the people who may respond, also as delegates, and whom the route names. */
@@ -134,7 +134,8 @@ export function noticeOf(
   const view = toToolCallView(call, 'masked');
   const approvalView = approval === null ? null : toApprovalView({ call, approval }, 'masked');
   const nth = what.kind === 'reminder' ? reminderNumber(what.nth) : what.nth;
-  return { ...what, nth, call: view, approval: approvalView, at: timeOfKind(call, approval, what) };
+  const { labels } = call.request;
+  return { ...what, nth, labels, call: view, approval: approvalView, at: timeOfKind(call, approval, what) };
 }
 
 /** When the reported event happened; the same for every try. */

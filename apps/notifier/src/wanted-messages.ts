@@ -1,4 +1,4 @@
-import { channelsToTell } from '@countersign/channels';
+import { channelsToTell, isSameMailbox } from '@countersign/channels';
 import type { Person, Channel, ChannelsConfig, PeopleNow, Routed, Told } from '@countersign/channels';
 import type { EventType, EventView, NotificationKind } from '@countersign/contracts';
 import type { MessageKey } from '@countersign/domain';
@@ -89,7 +89,7 @@ export function questionMessages(
   const times = timesOf(asking, approval, nowMs);
   const { id: channelId } = channel;
   const people = peopleToAsk(config.people(), call, approval);
-  return recipientIds(channel, people, routed.groups, asking.groups).flatMap((recipient) =>
+  return recipientIds(channel, people, routed, asking.groups).flatMap((recipient) =>
     times.map(({ kind, nth, dueAtMs }) => ({ key: { channelId, kind, nth, recipient }, dueAtMs })),
   );
 }
@@ -142,8 +142,10 @@ export function immediateMessages(
     toldOf(channel, config, routed, routedAs).flatMap(({ audience, groups }) => {
       const recipients =
         audience === 'requester'
-          ? requestersOf(config.people(), call).map(({ id }) => id)
-          : recipientIds(channel, asked(kind), routed.groups, groups);
+          ? requestersOf(config.people(), call)
+              .filter((person) => isMailboxOf(channel, person, routed))
+              .map(({ id }) => id)
+          : recipientIds(channel, asked(kind), routed, groups);
       return recipients.map((recipient) => ({ channelId: channel.id, kind, nth, recipient }));
     });
   if (event.type === 'ApproversReminded') {
@@ -188,9 +190,19 @@ function toldOf({ id }: Channel, { routes }: Config, routed: Routed, kind: Notif
 function recipientIds(
   channel: Channel,
   people: readonly Person[],
-  mayAnswer: readonly string[] | null | undefined,
+  { groups, labels }: Pick<Routed, 'groups' | 'labels'>,
   wanted: readonly string[] | null,
 ): readonly (string | null)[] {
   if (channel.addressing === 'shared') return [null];
-  return recipientsOf(people, mayAnswer, wanted).map(({ id }) => id);
+  const recipients = recipientsOf(people, groups, wanted).filter((person) => isMailboxOf(channel, person, { labels }));
+  // The channel refuses a message to nobody, so that the log of the approval says why no mail was sent.
+  if (channel.mailbox !== undefined && recipients.length === 0) return [null];
+  return recipients.map(({ id }) => id);
+}
+
+/** Where a label of the call names the mailbox: that person alone. */
+function isMailboxOf({ mailbox }: Channel, person: Person, { labels }: Pick<Routed, 'labels'>): boolean {
+  if (mailbox === undefined) return true;
+  const located = mailbox({ labels, approval: null });
+  return located.status === 'known' && isSameMailbox(located.place, person);
 }

@@ -1,5 +1,6 @@
 import type { ApprovalView, NotificationKind, ToolCallView } from '@countersign/contracts';
 import type { Person } from './config/channels-file.js';
+import type { Located } from './place.js';
 
 /** The ports that a link to the inbox needs. */
 export interface LinkPorts {
@@ -21,6 +22,8 @@ export interface Notice {
   readonly at: string;
   /** Whom a personal channel writes to. */
   readonly recipient: Person | null;
+  /** The labels of the call. Default: those of the approval. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -70,6 +73,8 @@ export interface Channel {
   readonly gatherMs: number;
   /** True if the outcome is posted under the request's copy without a route for it. */
   readonly tellsOutcomeBelow: boolean;
+  /** Names by the labels of a call the one mailbox that a personal channel writes to. Absent: that of each recipient. */
+  readonly mailbox?: (notice: Pick<Notice, 'approval' | 'labels'>) => Located;
   /** Sends one message: one notice, or all notices that were combined for one recipient. */
   readonly send: (notices: readonly [Notice, ...Notice[]], options: SendOptions) => Promise<SendResult>;
   /** Changes a copy to what is true now. Absent where what was sent cannot be changed. */

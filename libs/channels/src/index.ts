@@ -12,6 +12,8 @@ export { ChannelsFileError, loadChannels, noChannels } from './config/load-chann
 export type { BrokenChannel, ChannelConfig, ChannelConfigOf, ChannelsConfig } from './config/load-channels.js';
 export { loadSinks } from './config/load-sinks.js';
 export type { SinkConfig } from './config/load-sinks.js';
+export { isSameMailbox } from './place.js';
+export type { LabelledPlace, Located, Place } from './place.js';
 export { channelsToTell } from './routing.js';
 export type { Audience, Routed, Told } from './routing.js';
 export { createEmailTokens } from './email/email-tokens.js';

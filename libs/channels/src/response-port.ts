@@ -48,6 +48,8 @@ export interface ResponsePort {
   /** The question as the event store has it now, masked. */
   readonly find: (approvalId: string) => Promise<Pick<Notice, 'call' | 'approval'> | undefined>;
   readonly answer: (answer: ChannelAnswer) => Promise<AnswerResult>;
+  /** The copies of its cards that a channel has sent for an approval, by their `messageRef`. Absent: none is known. */
+  readonly copies?: (approvalId: string, channelId: string) => Promise<readonly string[]>;
 }
 
 /** For a person who pressed an inactive button. */

@@ -1,5 +1,6 @@
 import type { Route } from './config/channels-file.js';
 import { channelsToTell } from './routing.js';
+import type { Routed } from './routing.js';
 
 const route = (change: Partial<Route>): Route => ({
   tools: ['*'],
@@ -8,13 +9,21 @@ const route = (change: Partial<Route>): Route => ({
   to: ['slack'],
   ...change,
 });
-const about = { toolName: 'delete_file', agentId: 'billing-1', groups: ['ops'], risk: 'low' } as const;
+const about: Routed = {
+  ...{ toolName: 'delete_file', agentId: 'billing-1', runId: 'chat-7', labels: { env: 'prod', chat: '' } },
+  ...{ groups: ['ops'], risk: 'low' },
+};
 
 it.each<[string, Partial<Route>, Partial<Route>]>([
   ['a tool', { tools: ['delete_*'] }, { tools: ['read_*'] }],
   ['an agent', { agents: ['billing-*'] }, { agents: ['sales-*'] }],
   ['a group that may answer', { groups: ['ops', 'hr'] }, { groups: ['hr'] }],
   ['a risk', { risk: ['low', 'medium'] }, { risk: ['high'] }],
+  ['a run', { runs: ['mail-*', 'chat-*'] }, { runs: ['mail-*'] }],
+  ['a label', { labels: { env: 'pro*' } }, { labels: { env: 'test' } }],
+  ['an empty label', { labels: { chat: '*' } }, { labels: { other: '*' } }],
+  ['all labels', { labels: { env: 'prod', chat: '' } }, { labels: { env: 'prod', chat: '?' } }],
+  ['no label that objects have anyway', {}, { labels: { constructor: '*' } }],
   ['an event', { events: ['requested'] }, { events: ['denied'] }],
 ])('a route is picked by %s', (_by, fits, fails) => {
   expect(channelsToTell([route(fits)], about, 'requested')).toHaveLength(1);

@@ -8,6 +8,8 @@ import type { Digest } from './config/digest-schema.js';
 export interface Routed {
   readonly toolName: string;
   readonly agentId: string;
+  readonly runId: string;
+  readonly labels: Readonly<Record<string, string>>;
   /** The groups that may respond; null: every approver; undefined: no approval is needed. */
   readonly groups: readonly string[] | null | undefined;
   /** The risk that the rule names; null: none. */
@@ -65,18 +67,30 @@ function ascending(times: readonly number[]): readonly number[] {
   return [...new Set(times)].toSorted((one, other) => one - other);
 }
 
-function matching(
-  routes: readonly Route[],
-  { toolName, agentId, groups, risk }: Routed,
-  kind: NotificationKind,
-): readonly Route[] {
+function matching(routes: readonly Route[], routed: Routed, kind: NotificationKind): readonly Route[] {
   return routes.filter(
     (route) =>
       (route.events as readonly string[]).includes(kind) &&
-      route.tools.some((pattern) => matchesGlob(pattern, toolName)) &&
-      route.agents.some((pattern) => matchesGlob(pattern, agentId)) &&
-      concerns(route.groups, groups) &&
-      (route.risk === undefined || (risk !== null && route.risk.includes(risk))),
+      isNamed(route, routed) &&
+      hasLabels(route.labels ?? {}, routed.labels) &&
+      concerns(route.groups, routed.groups) &&
+      (route.risk === undefined || (routed.risk !== null && route.risk.includes(routed.risk))),
+  );
+}
+
+function isNamed({ tools, agents, runs = ['*'] }: Route, { toolName, agentId, runId }: Routed): boolean {
+  const named = [
+    [tools, toolName],
+    [agents, agentId],
+    [runs, runId],
+  ] as const;
+  return named.every(([patterns, name]) => patterns.some((pattern) => matchesGlob(pattern, name)));
+}
+
+/** A call without the label matches no pattern of it, not even `*`. */
+function hasLabels(wanted: Readonly<Record<string, string>>, labels: Routed['labels']): boolean {
+  return Object.entries(wanted).every(
+    ([name, pattern]) => Object.hasOwn(labels, name) && matchesGlob(pattern, labels[name] ?? ''),
   );
 }
 

@@ -1,4 +1,4 @@
-import type { ChannelsConfig, Notice, SendResult } from '@countersign/channels';
+import type { Channel, ChannelConfig, ChannelsConfig, Notice, Person, Place, SendResult } from '@countersign/channels';
 import { printable } from '@countersign/text';
 import { localError } from '../cli-error.js';
 import { publicUrlOf } from '../connection/connection.js';
@@ -53,13 +53,40 @@ export async function testChannel(output: Output, id: string): Promise<ExitCode>
     const known = config.channels.map((one) => one.id).join(', ');
     throw localError('notFound', 'unknown-channel', `There is no channel "${id}".`, `Known are: ${known || 'none'}.`);
   }
-  const [first] = people.filter(({ email }) => email !== undefined);
+  const labels = labelsFor(config.channels.find((one) => one.id === id));
+  const [first] = people.filter((person) => isMailboxOf(channel, person, labels));
   const recipient = channel.addressing === 'personal' ? (first ?? null) : null;
   const { signal } = new AbortController();
-  const result = await channel.send([testNotice(recipient)], { signal });
+  const result = await channel.send([{ ...testNotice(recipient), labels }], { signal });
   output.printJson({ channelId: id, ...result });
   output.print(...resultLines(id, result));
   return result.status === 'delivered' ? exitCodes.ok : exitCodes.unreachable;
+}
+
+/** A channel whose place a label names gets the test in the first place that the file allows. */
+function labelsFor(config: ChannelConfig | undefined): Readonly<Record<string, string>> {
+  const place = placeOf(config);
+  return typeof place !== 'object' ? {} : { [place.label]: place.allow[0] ?? '' };
+}
+
+function placeOf(config: ChannelConfig | undefined): Place | undefined {
+  switch (config?.type) {
+    case 'telegram':
+      return config.chat;
+    case 'slack':
+      return config.channel;
+    case 'email':
+      return config.to;
+    case 'webhook':
+    case undefined:
+      return undefined;
+  }
+}
+
+function isMailboxOf({ mailbox }: Channel, person: Person, labels: Readonly<Record<string, string>>): boolean {
+  const located = mailbox?.({ labels, approval: null });
+  if (located === undefined) return person.email !== undefined;
+  return located.status === 'known' && person.email?.toLowerCase() === located.place.toLowerCase();
 }
 
 function resultLines(id: string, result: SendResult): readonly Line[] {

@@ -1,6 +1,6 @@
 import type { ChannelAnswer } from '@countersign/channels';
 import { alice } from '@countersign/channels/testing';
-import { parseApprovalId, toolCallStream } from '@countersign/contracts';
+import { deliveryStream, parseApprovalId, toolCallStream } from '@countersign/contracts';
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
 import { createSessions } from '../inbox/sessions.js';
 import { createSessionStore } from '../sqlite/session-store.js';
@@ -40,6 +40,32 @@ it('shows a question as the store has it, masked', async () => {
   const { responses, approvalId, approval } = await pending();
   expect(approval).toMatchObject({ state: 'pending', arguments: { path: '/x' } });
   expect(JSON.stringify(await responses.find(approvalId))).not.toContain(secret);
+});
+
+it('knows which copies of its cards a channel has sent', async () => {
+  const { responses, approvalId } = await pending();
+  const stream = deliveryStream({ approvalId, callId: '' });
+  const message = {
+    approvalId,
+    kind: 'requested',
+    nth: 0,
+    recipient: null,
+    shows: 's',
+    deliveredAt: '2030-01-01T00:00:00.000Z',
+  };
+  const metadata = { commandId: 'c', schemaVersion: 1, tenant: 'default', callId: null, runId: null };
+  const copies = [
+    ['ops', '-1:1'],
+    ['ops', null],
+    ['others', '-2:2'],
+  ].map(([channelId, messageRef]) => ({
+    ...{ eventId: world.ports.ids.uuid(), type: 'NotificationDelivered', metadata },
+    data: { ...message, channelId, messageRef },
+  }));
+  await world.store.append(stream, -1, copies as never);
+  expect(await responses.copies?.(approvalId, 'ops')).toEqual(['-1:1']);
+  expect(await responses.copies?.(approvalId, 'mail')).toEqual([]);
+  expect(await responses.copies?.('apr_nobody', 'ops')).toEqual([]);
 });
 
 it('knows nothing of other tenants, and of what never was', async () => {

@@ -1,8 +1,15 @@
 import type { ResponsePort, AnswerResult, ChannelAnswer, Person } from '@countersign/channels';
 import { respond } from '@countersign/commands';
 import type { Actor, CommandPorts } from '@countersign/commands';
-import { jsonObjectSchema, limits, parseApprovalId, toolCallStream } from '@countersign/contracts';
-import type { Decision, Refusal } from '@countersign/contracts';
+import {
+  deliveryStream,
+  jsonObjectSchema,
+  limits,
+  parseApprovalId,
+  readablePart,
+  toolCallStream,
+} from '@countersign/contracts';
+import type { Decision, DeliveryEvent, Refusal } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-model';
 import { parseStrictJson } from '@countersign/shell';
@@ -28,6 +35,15 @@ export function createResponsePort({ commands, store, isApprover, edits = 'judge
       const approval = call?.approvals.find((one) => one.approvalId === approvalId);
       if (call === undefined || approval === undefined || call.request.tenant !== channelsTenant) return undefined;
       return { call: toToolCallView(call, 'masked'), approval: toApprovalView({ call, approval }, 'masked') };
+    },
+    copies: async (approvalId, channelId) => {
+      const stream = deliveryStream({ approvalId, callId: '' });
+      const { events } = readablePart(await store.readStream(stream));
+      return (events as unknown as readonly DeliveryEvent[]).flatMap((event) =>
+        event.type === 'NotificationDelivered' && event.data.channelId === channelId && event.data.messageRef !== null
+          ? [event.data.messageRef]
+          : [],
+      );
     },
     answer: async (answer) => {
       if (!isApprover(answer.person.id)) return noApprover(answer.person);

@@ -66,6 +66,7 @@ export interface AskChange {
   readonly reason?: string;
   readonly description?: string;
   readonly expiresInMs?: number;
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 export interface NotifyOptions extends Partial<NotifierOptions> {

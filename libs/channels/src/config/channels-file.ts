@@ -40,12 +40,27 @@ const durationSchema = z.string().transform((text, context): number => {
   return z.NEVER;
 });
 
+const labelNameSchema = z.string().min(1).max(128);
+
+/** A place, or one of those that the operator lists, as a label of the call says. */
+function placeSchema(place: z.ZodType<string, string>, words: string, listed = place) {
+  const labelled = z.strictObject({ label: labelNameSchema, allow: z.array(listed).min(1).max(1_000) });
+  return z.union([place, labelled], { error: `must be ${words}, or { label, allow: [such ids] }` });
+}
+
+const slackPlace = z.string().regex(/^[A-Z0-9]{2,32}$/);
+const telegramChat = z.string().regex(/^(-?\d{1,20}|@[A-Za-z0-9_]{4,64})$/);
+/** Telegram reports a press with the number of the chat, and a name can pass to another chat. */
+const telegramChatId = z.string().regex(/^-?\d{1,20}$/);
+
 const slackSchema = z
   .strictObject({
     id: channelIdSchema,
     type: z.literal('slack'),
     mode: z.enum(['http', 'socket']).default('http'),
-    channel: z.string().regex(/^[A-Z0-9]{2,32}$/, 'must be the id of a Slack channel, such as C0123'),
+    channel: placeSchema(slackPlace, 'the id of a Slack channel, such as C0123'),
+    /** The label that names the thread of a call: the `ts` of its first message. */
+    thread: z.strictObject({ label: labelNameSchema }).optional(),
     botToken: secretRefSchema,
     signingSecret: secretRefSchema.optional(),
     appToken: secretRefSchema.optional(),
@@ -63,7 +78,7 @@ const telegramSchema = z
     id: channelIdSchema,
     type: z.literal('telegram'),
     mode: z.enum(['webhook', 'polling']).default('webhook'),
-    chat: z.string().regex(/^(-?\d{1,20}|@[A-Za-z0-9_]{4,64})$/, 'must be the id of a chat, in quotes, or its @name'),
+    chat: placeSchema(telegramChat, 'the id of a chat, in quotes, or its @name', telegramChatId),
     botToken: secretRefSchema,
     webhookSecret: secretRefSchema.optional(),
     apiUrl: httpUrlSchema.default('https://api.telegram.org'),
@@ -82,6 +97,8 @@ const emailSchema = z.strictObject({
     .string()
     .regex(/^[^\p{Cc}]*[^\s<>@]+@[^\s<>@]+>?$/u, 'must be an address, or a name and <address>')
     .max(320),
+  /** The one mailbox of a call, of a person of the file. Absent: each person who may decide gets a mail. */
+  to: z.strictObject({ label: labelNameSchema, allow: z.array(z.email().max(320)).min(1).max(1_000) }).optional(),
 });
 
 const webhookSchema = z
@@ -133,6 +150,8 @@ export const routeSchema = z
     tools: z.array(globSchema).min(1).default(['*']),
     agents: z.array(globSchema).min(1).default(['*']),
     groups: z.array(groupSchema).min(1).optional(),
+    runs: z.array(globSchema).min(1).optional(),
+    labels: z.record(labelNameSchema, globSchema).optional(),
     events: z
       .array(z.enum(notificationKinds).exclude(['reminder', 'digest']))
       .min(1)
@@ -179,7 +198,11 @@ interface DigestRoute {
 }
 
 /** The part of a route that names channels, also where the rest of the route is wrong. */
-export const routeTargetsSchema = z.object({ to: z.array(z.string()), tell: z.unknown().optional() });
+export const routeTargetsSchema = z.object({
+  to: z.array(z.string()),
+  tell: z.unknown().optional(),
+  digest: z.unknown().optional(),
+});
 
 /** A route: the messages, and the channels that they go to. */
 export type Route = z.output<typeof routeSchema>;

@@ -129,6 +129,25 @@ routes: [{ to: [nobody], after: soon }, { to: [w, ghost] }, { events: [denied], 
   ]);
 });
 
+it('takes chats, channels, threads and mailboxes that a label names, and no digest for them', () => {
+  const entry = (more: string) =>
+    `version: 1\nchannels:\n  - { id: t, botToken: { env: TELEGRAM_BOT_TOKEN }, ${more} }\nroutes: [{ to: [t], runs: ["chat-*"], labels: { app: desk } }]\n`;
+  const chats = 'type: telegram, mode: polling, chat: { label: telegramChat, allow: ["-1001"] }';
+  const slack = 'type: slack, mode: socket, appToken: { env: SLACK_APP_TOKEN }';
+  expect(load(entry(chats)).channels).toMatchObject([{ chat: { label: 'telegramChat', allow: ['-1001'] } }]);
+  expect(problemsOf(entry(`${slack}, channel: { label: c, allow: [C0123] }, thread: { label: t }`))).toEqual([]);
+  expect(problemsOf(entry(chats).replace('to: [t]', 'to: [t], digest: hourly'))).toEqual([
+    'routes[0].digest: is not for t: its place is named by a label of each call, and a digest is one message about many',
+  ]);
+  for (const wrong of ['["@ops"]', '[]', '[-1001]', '"-1001"', '["*"]'])
+    expect(problemsOf(entry(chats.replace('["-1001"]', wrong)))).toEqual([
+      expect.stringMatching(/^channels\[0\]\.chat/),
+    ]);
+  const mail = 'version: 1\nchannels: [{ id: m, type: email, smtp: { env: SMTP_URL }, from: "c@x.org", to: TO }]\n';
+  expect(problemsOf(mail.replace('TO', '{ label: to, allow: ["kim@example.com"] }'))).toEqual([]);
+  expect(problemsOf(mail.replace('TO', '"kim@example.com"'))).toEqual([expect.stringMatching(/^channels\[0\]\.to: /)]);
+});
+
 it('takes a Slack app without an address by its app token, one app a channel', () => {
   const slack = (id: string, more: string): string =>
     `  - { id: ${id}, type: slack, mode: socket, channel: C0123, botToken: { env: SLACK_BOT_TOKEN }${more} }\n`;

@@ -90,6 +90,7 @@ function readFile(
   repeated(given.channels, 'channels', ['id'], problems);
   repeated(given.people, 'people', ['id', 'slack', 'telegram', 'email'], problems);
   checkTargets(given.routes, typesOf(given.channels), problems);
+  checkDigests(given.routes, entries, problems);
   const revealed = entries.map((entry) => reveal(entry, loading));
   const valid = new Set(entries.map(({ path }) => path));
   for (const entry of given.channels.map(toEntry('channels'))) if (!valid.has(entry.path)) trySecrets(entry, loading);
@@ -184,6 +185,27 @@ function checkTargets(
       if (problem !== undefined) problems.push({ path: `${path}.to[${String(index)}]`, problem });
     });
   }
+}
+
+/** One message with several calls would show each of them in the place of another. */
+function checkDigests(
+  routes: readonly unknown[],
+  entries: readonly Entry<ChannelEntry>[],
+  problems: SettingProblem[],
+): void {
+  const labelled = new Set(entries.filter(({ value }) => isLabelled(value)).map(({ value }) => value.id));
+  for (const { value, path } of routes.map(toEntry('routes'))) {
+    const route = routeTargetsSchema.safeParse(value).data;
+    const id = route?.digest === undefined ? undefined : route.to.find((one) => labelled.has(one));
+    if (id === undefined) continue;
+    const problem = `is not for ${id}: its place is named by a label of each call, and a digest is one message about many`;
+    problems.push({ path: `${path}.digest`, problem });
+  }
+}
+
+function isLabelled(channel: ChannelEntry): boolean {
+  if (channel.type === 'telegram') return typeof channel.chat !== 'string';
+  return channel.type === 'slack' && (typeof channel.channel !== 'string' || channel.thread !== undefined);
 }
 
 /** Slack gives a press to any connection of the app, and only the channel that sent the card can read its buttons. */

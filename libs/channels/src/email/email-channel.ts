@@ -7,6 +7,8 @@ import type { Refusal } from '../answers/send-result.js';
 import { meaningOf } from '../answers/vendor-answers.js';
 import type { Channel, LinkPorts, Notice } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
+import { isSameMailbox, locate } from '../place.js';
+import type { LabelledPlace } from '../place.js';
 import { digestListOf, isDigest } from '../digest-list.js';
 import { digestHtml, digestText } from './digest-mail.js';
 import { createEmailTokens } from './email-tokens.js';
@@ -33,14 +35,19 @@ export function createEmailChannel(config: ChannelConfigOf<'email'>, { publicUrl
   });
   const tokens = createEmailTokens(config);
   const secrets = secretsOf(config);
+  const { to } = config;
   return {
     id: config.id,
     type: 'email',
     addressing: 'personal',
     gatherMs,
     tellsOutcomeBelow: false,
+    ...(to !== undefined && { mailbox: (notice) => locate(to, notice) }),
     send: async (notices) => {
       const [{ recipient, messageId }] = notices;
+      // Of several requests in one mail each is then sent alone, so that each has its own reason.
+      if (to !== undefined && !notices.every((notice) => isMailbox(to, notice)))
+        return { status: 'refused', about: 'message', reason: whyNobody(to, notices[0]) };
       if (recipient?.email === undefined)
         return { status: 'refused', about: 'recipient', reason: 'the person has no e-mail address' };
       const mail = isDigest(notices)
@@ -67,6 +74,18 @@ export function createEmailChannel(config: ChannelConfigOf<'email'>, { publicUrl
       }
     },
   };
+}
+
+/** A mail with several requests goes out only where each of them names this mailbox. */
+function isMailbox(to: LabelledPlace, notice: Notice): boolean {
+  const located = locate(to, notice);
+  return located.status === 'known' && isSameMailbox(located.place, notice.recipient);
+}
+
+function whyNobody(to: LabelledPlace, notice: Notice): string {
+  const located = locate(to, notice);
+  if (located.status === 'nowhere') return located.reason;
+  return `not sent: the label "${to.label}" names the mailbox of no person who is asked`;
 }
 
 function linkOf({ approval, recipient }: Notice, tokens: AnswerTokens, publicUrl: string | null): string | null {

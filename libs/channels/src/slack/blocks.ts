@@ -4,6 +4,7 @@ import { agentWordsLabel, cardOf } from '../card/card.js';
 import type { Card } from '../card/card.js';
 import type { Notice } from '../channel.js';
 import { digestListOf } from '../digest-list.js';
+import { withdrawnWords } from '../place.js';
 
 /** Slack accepts 3,000 characters per section; escaping lengthens a text. */
 export const sectionMax = 2_900;
@@ -70,6 +71,9 @@ export function messageOf(
   ];
   return { text: escapedMrkdwn(card.headline), blocks };
 }
+
+/** What is left of a card in a channel that the channels file no longer allows. */
+export const withdrawnMessage = { text: withdrawnWords, blocks: [plain(withdrawnWords)] };
 
 /** Only for texts of ours. A text of an agent could contain markup. */
 function linkTo({ link }: Pick<Card, 'link'>): KnownBlock[] {

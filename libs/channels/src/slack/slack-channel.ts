@@ -1,10 +1,11 @@
 import { createAnswerTokens } from '../answer-token.js';
 import type { AnswerTokens } from '../answer-token.js';
 import { toSendResult } from '../answers/send-result.js';
-import type { Channel, LinkPorts, SendResult } from '../channel.js';
+import type { Channel, LinkPorts, Notice, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { isDigest } from '../digest-list.js';
-import { messageOf, slackDigestOf } from './blocks.js';
+import { isPlaceOf, labelOf, locate } from '../place.js';
+import { messageOf, slackDigestOf, withdrawnMessage } from './blocks.js';
 import { createSlackClient, slackFailureOf } from './slack-client.js';
 
 /** Cards in a Slack channel: every copy is updated when a decision is made, and the outcome is posted in its thread. */
@@ -17,26 +18,55 @@ export function createSlackChannel(config: ChannelConfigOf<'slack'>, { publicUrl
     addressing: 'shared',
     gatherMs: 0,
     tellsOutcomeBelow: true,
-    send: (notices, { inReplyTo }) =>
-      attempt(async () => {
-        const thread = inReplyTo === undefined ? undefined : parseSlackRef(inReplyTo).ts;
+    send: async (notices, { inReplyTo }) => {
+      const located = locate(config.channel, notices[0]);
+      const thread = threadOf(config, notices[0], inReplyTo);
+      const reason = located.status === 'nowhere' ? located.reason : thread.reason;
+      if (located.status === 'nowhere' || reason !== undefined) {
+        return { status: 'refused', about: 'message', reason: reason ?? '' };
+      }
+      return attempt(config, async () => {
         const posted = await client.chat.postMessage({
-          channel: config.channel,
+          channel: located.place,
           ...(isDigest(notices) ? slackDigestOf(notices, publicUrl) : messageOf(notices[0], tokens, publicUrl)),
           unfurl_links: false,
           unfurl_media: false,
-          ...(thread === undefined ? {} : { thread_ts: thread }),
+          ...(thread.ts === undefined ? {} : { thread_ts: thread.ts }),
         });
-        return posted.ts === undefined ? null : `${posted.channel ?? config.channel}:${posted.ts}`;
-      }),
+        return posted.ts === undefined ? null : `${posted.channel ?? located.place}:${posted.ts}`;
+      });
+    },
     update: (messageRef, notice) => {
       const copy = parseSlackRef(messageRef);
-      return attempt(async () => {
-        await client.chat.update({ ...copy, ...messageOf(notice, tokens, publicUrl) });
+      const isShown = typeof config.channel === 'string' || isPlaceOf(config.channel, copy.channel);
+      const message = isShown ? messageOf(notice, tokens, publicUrl) : withdrawnMessage;
+      const isElsewhere = typeof config.channel !== 'string' || copy.channel !== config.channel;
+      const change = async (): Promise<string> => {
+        await client.chat.update({ ...copy, ...message });
         return messageRef;
-      }, copy.channel !== config.channel);
+      };
+      return attempt(config, change, isElsewhere);
     },
   };
+}
+
+/** The form of a message's `ts`, which Slack also names a thread by. */
+const tsForm = /^\d{1,12}\.\d{1,8}$/;
+
+/**
+ * The thread of a message: that of the call, else the one below its card. A label that names no thread is a reason not to send
+ * it: others read the channel itself.
+ */
+function threadOf(
+  { thread }: Pick<ChannelConfigOf<'slack'>, 'thread'>,
+  notice: Notice,
+  inReplyTo: string | undefined,
+): { readonly ts?: string; readonly reason?: string } {
+  const named = thread === undefined ? undefined : labelOf(notice, thread.label);
+  if (named !== undefined && thread !== undefined) {
+    return tsForm.test(named) ? { ts: named } : { reason: `not sent: the label "${thread.label}" names no thread` };
+  }
+  return inReplyTo === undefined ? {} : { ts: parseSlackRef(inReplyTo).ts };
 }
 
 /** The tokens in the buttons of a Slack channel. */
@@ -50,10 +80,17 @@ export function parseSlackRef(messageRef: string): { readonly channel: string; r
   return { channel, ts };
 }
 
-async function attempt(call: () => Promise<string | null>, isCopyElsewhere = false): Promise<SendResult> {
+async function attempt(
+  { channel }: Pick<ChannelConfigOf<'slack'>, 'channel'>,
+  call: () => Promise<string | null>,
+  isCopyElsewhere = false,
+): Promise<SendResult> {
   try {
     return { status: 'delivered', messageRef: await call() };
   } catch (error) {
-    return toSendResult(slackFailureOf(error), isCopyElsewhere);
+    const failure = slackFailureOf(error);
+    // Each channel that a label names is as apart from the others as the mailboxes of two people.
+    const isOfOneRecipient = typeof channel !== 'string' && failure.means === 'address';
+    return toSendResult({ ...failure, isOfOneRecipient }, isCopyElsewhere);
   }
 }

@@ -11,6 +11,8 @@ import type { LinkPorts } from '../channel.js';
 import type { PeopleNow, Person } from '../config/channels-file.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { readInteraction } from '../interaction.js';
+import { isOnOwnCopy } from '../own-copy.js';
+import { elsewhereLogWords, elsewhereWords, isPlaceOf, locate } from '../place.js';
 import type { Interaction, Pressed } from '../interaction.js';
 import { answered } from '../surface.js';
 import type { SurfaceResponse } from '../surface.js';
@@ -72,7 +74,8 @@ class Interactions {
 
   async #pressedOrTold(payload: BlockActions, commandId: string): Promise<void> {
     try {
-      await this.#pressed(payload, commandId);
+      if (await this.#isOnOwnCopy(payload)) await this.#pressed(payload, commandId);
+      else await this.#tell(payload, noticeModal(elsewhereWords));
     } catch (error) {
       this.#failed(error);
       await this.#tell(payload, noticeModal(unableWords)).catch(() => undefined);
@@ -121,6 +124,8 @@ class Interactions {
     const tokenText = payload.view.private_metadata;
     const pressed = await this.#read({ person: this.#personOf(payload), value: tokenText, means: ['a'] });
     if (pressed.status === 'told') return answered(200, shown(pressed.words));
+    // The operator may have taken the channel out of the file since the modal was opened.
+    if (locate(this.#config.channel, pressed).status === 'nowhere') return answered(200, shown(elsewhereWords));
     const given = readModal(payload);
     if (given === undefined) return answered(200);
     if (hasUnusedArguments(payload, pressed.approval)) return answered(200, errorAt('decision', unusedWords));
@@ -129,6 +134,18 @@ class Interactions {
       ...given,
     });
     return result.status === 'recorded' ? answered(200) : answered(200, notRecorded(result, given.decision.type));
+  }
+
+  /** Where labels name the channel or thread, a button counts only on the card that was sent for its approval. */
+  async #isOnOwnCopy({ container, actions, user }: BlockActions): Promise<boolean> {
+    const { id: channelId, channel: place, thread } = this.#config;
+    if (typeof place === 'string' && thread === undefined) return true;
+    const { channel_id: channel = '', message_ts: ts = '' } = container ?? {};
+    const pressed = { value: actions[0]?.value, messageRef: `${channel}:${ts}` };
+    const ports = { ...this.#ports, tokens: this.#tokens, channelId };
+    const isOwn = isPlaceOf(place, channel) && (await isOnOwnCopy(pressed, ports));
+    if (!isOwn) this.#ports.log.warn({ channelId, user: user.id }, elsewhereLogWords);
+    return isOwn;
   }
 
   #read(pressed: Pressed): Promise<Interaction> {

@@ -8,7 +8,8 @@ import { meaningOf } from '../answers/vendor-answers.js';
 import type { Channel, LinkPorts, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { isDigest } from '../digest-list.js';
-import { telegramDigestOf, telegramMessageOf } from './telegram-message.js';
+import { isPlaceOf, locate } from '../place.js';
+import { telegramDigestOf, telegramMessageOf, withdrawnMessage } from './telegram-message.js';
 
 const timeoutSeconds = 10;
 
@@ -19,12 +20,16 @@ export function createTelegramChannel(config: ChannelConfigOf<'telegram'>, { pub
   const secrets = [config.botToken.reveal(), config.webhookSecret?.reveal()];
   /** The supergroup that the chat of the file became. */
   let successor: string | undefined;
-  const post = async (notices: Parameters<Channel['send']>[0], inReplyTo: string | undefined): Promise<SendResult> => {
-    const chat = successor ?? config.chat;
+  const post = async (
+    notices: Parameters<Channel['send']>[0],
+    place: string,
+    inReplyTo: string | undefined,
+  ): Promise<SendResult> => {
+    const chat = successor ?? place;
     const { text, ...message } = isDigest(notices)
       ? telegramDigestOf(notices, publicUrl)
       : telegramMessageOf(notices[0], tokens, publicUrl);
-    const sent = await api.sendMessage(chat, text, { ...message, ...replyIn(chat, successor, inReplyTo) });
+    const sent = await api.sendMessage(chat, text, { ...message, ...replyIn(chat, inReplyTo) });
     const note = successor === undefined ? {} : { note: movedWords(successor) };
     return { status: 'delivered', messageRef: `${String(sent.chat.id)}:${String(sent.message_id)}`, ...note };
   };
@@ -35,30 +40,42 @@ export function createTelegramChannel(config: ChannelConfigOf<'telegram'>, { pub
     gatherMs: 0,
     tellsOutcomeBelow: false,
     send: async (notices, { inReplyTo }) => {
+      const located = locate(config.chat, notices[0]);
+      if (located.status === 'nowhere') return { status: 'refused', about: 'message', reason: located.reason };
       try {
-        return await post(notices, inReplyTo).catch((error: unknown) => {
+        return await post(notices, located.place, inReplyTo).catch((error: unknown) => {
           const movedTo = successorOf(error);
-          if (movedTo === undefined || movedTo === successor) throw error;
+          // The file lists the chats that a label may name, and their successors are not in it.
+          if (movedTo === undefined || movedTo === successor || typeof config.chat !== 'string') throw error;
           successor = movedTo;
-          return post(notices, inReplyTo);
+          return post(notices, located.place, inReplyTo);
         });
       } catch (error) {
         const { reason, ...refusal } = telegramRefusalOf(error, secrets);
+        const movedTo = successor ?? successorOf(error);
         return toSendResult({
           ...refusal,
-          reason: successor === undefined ? reason : `${reason}; ${movedWords(successor)}`,
+          // Each chat that a label names is as apart from the others as the mailboxes of two people.
+          isOfOneRecipient: typeof config.chat !== 'string' && refusal.means === 'address',
+          reason: movedTo === undefined ? reason : `${reason}; ${movedWords(movedTo)}`,
         });
       }
     },
     update: async (messageRef, notice) => {
       const { chat, messageId } = parseTelegramRef(messageRef);
-      const { text, ...message } = telegramMessageOf(notice, tokens, publicUrl);
+      const { text, ...message } =
+        typeof config.chat === 'string' || isPlaceOf(config.chat, chat)
+          ? telegramMessageOf(notice, tokens, publicUrl)
+          : withdrawnMessage;
       try {
         await api.editMessageText(chat, messageId, text, message);
         return { status: 'delivered', messageRef };
       } catch (error) {
         // A copy stays in the chat that it was sent to: in the successor its number is that of another message.
-        const isElsewhere = successorOf(error) !== undefined || isAnotherChat(chat, successor ?? config.chat);
+        const isElsewhere =
+          successorOf(error) !== undefined ||
+          typeof config.chat !== 'string' ||
+          isAnotherChat(chat, successor ?? config.chat);
         const result = toSendResult(telegramRefusalOf(error, secrets), isElsewhere);
         return result.status === 'delivered' ? { status: 'delivered', messageRef } : result;
       }
@@ -70,10 +87,10 @@ function movedWords(successor: string): string {
   return `the chat became a supergroup: write chat: "${successor}" into the channels file`;
 }
 
-/** A card in the chat of before is no message of its successor. */
-function replyIn(chat: string, successor: string | undefined, inReplyTo: string | undefined): object {
+/** A card in the chat of before is no message of this one, such as the supergroup that the chat became. */
+function replyIn(chat: string, inReplyTo: string | undefined): object {
   const card = inReplyTo === undefined ? undefined : parseTelegramRef(inReplyTo);
-  if (card === undefined || (successor !== undefined && card.chat !== chat)) return {};
+  if (card === undefined || isAnotherChat(card.chat, chat)) return {};
   return { reply_parameters: { message_id: card.messageId, allow_sending_without_reply: true } };
 }
 

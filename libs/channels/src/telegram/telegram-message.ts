@@ -2,6 +2,7 @@ import type { AnswerTokens, TokenAction } from '../answer-token.js';
 import { agentWordsLabel, cardOf } from '../card/card.js';
 import type { Notice } from '../channel.js';
 import { digestListOf } from '../digest-list.js';
+import { withdrawnWords } from '../place.js';
 
 /** Telegram accepts 4,096 characters per message. */
 const textMax = 4_000;
@@ -43,6 +44,14 @@ export function telegramMessageOf(notice: Notice, tokens: AnswerTokens, publicUr
     reply_markup: { inline_keyboard: card.isOpen ? [buttonsOf(notice, tokens, isWhole)] : [] },
   };
 }
+
+/** What is left of a card in a chat that the channels file no longer allows. */
+export const withdrawnMessage: TelegramMessage = {
+  text: withdrawnWords,
+  entities: [],
+  link_preview_options: { is_disabled: true },
+  reply_markup: { inline_keyboard: [] },
+};
 
 /** A line and its link take at most about 400 characters. */
 const digestLinesMax = 9;

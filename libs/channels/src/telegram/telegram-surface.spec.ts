@@ -39,6 +39,7 @@ beforeEach(async () => {
   surface = createTelegramSurface(config, {
     responses,
     people: () => [alice],
+    clock: createVirtualClock(),
     log: (log = createCollectingLog()),
     publicUrl: null,
   });
@@ -108,6 +109,7 @@ it.each(['', 'undefined', 'wrong'])('takes no post at all without a secret of it
   const open = createTelegramSurface(config, {
     responses,
     people: () => [alice],
+    clock: createVirtualClock(),
     log: createCollectingLog(),
     publicUrl: null,
   });

@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { Log } from '@countersign/runtime';
+import type { Clock, Log } from '@countersign/runtime';
 import type { Api } from 'grammy';
 import { z } from 'zod';
 import { answerWords, unableWords } from '../response-port.js';
@@ -10,6 +10,8 @@ import type { LinkPorts } from '../channel.js';
 import type { PeopleNow } from '../config/channels-file.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { readInteraction } from '../interaction.js';
+import { isOnOwnCopy } from '../own-copy.js';
+import { elsewhereLogWords, elsewhereWords, isPlaceOf } from '../place.js';
 import { answered, headerOf } from '../surface.js';
 import type { Surface } from '../surface.js';
 import { createTelegramApi, createTelegramTokens, successorOf, telegramRefusalOf } from './telegram-channel.js';
@@ -18,6 +20,7 @@ import { meaningOfButton, telegramMessageOf } from './telegram-message.js';
 export interface TelegramSurfacePorts extends LinkPorts {
   readonly responses: ResponsePort;
   readonly people: PeopleNow;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -138,6 +141,10 @@ async function decide(
       'refused: a press by an unknown person, or in another chat',
     );
   }
+  if (person !== undefined && typeof config.chat !== 'string' && !(await isOwnCopy(config, press, ports))) {
+    log.warn({ channelId: config.id, person: person.id }, elsewhereLogWords);
+    return { text: elsewhereWords, isStale: false, isDone: false };
+  }
   const asked = { person, value: press.data, means: meaningOfButton(textOfButton(press)) };
   const pressed = await readInteraction(asked, { tokens, responses, log, channelId: config.id });
   if (pressed.status === 'told') return { text: pressed.words, isStale: pressed.isStale, isDone: false };
@@ -160,6 +167,15 @@ async function decide(
   return { text: answerWords(result, type), isStale: !isDone, isDone };
 }
 
+function isOwnCopy(
+  { id: channelId }: ChannelConfigOf<'telegram'>,
+  { message, data: value }: Press,
+  ports: TelegramSurfacePorts & { readonly tokens: AnswerTokens },
+): Promise<boolean> {
+  const messageRef = message && `${String(message.chat.id)}:${String(message.message_id)}`;
+  return isOnOwnCopy({ value, messageRef }, { ...ports, channelId });
+}
+
 /**
  * The text of the pressed button, where Telegram says with which keyboard the message was shown. Telegram does not say which
  * of two buttons with one value was pressed: then their texts together, which are of no button.
@@ -175,6 +191,7 @@ const supergroupIdMax = -1_000_000_000_000;
 
 /** A press in the chat of the file, or in the supergroup that Telegram says it became. */
 async function isOurChat({ chat }: ChannelConfigOf<'telegram'>, { message }: Press, api: Api): Promise<boolean> {
+  if (typeof chat !== 'string') return message !== undefined && isPlaceOf(chat, String(message.chat.id));
   if (message === undefined) return true;
   if (chat.startsWith('@')) return `@${message.chat.username ?? ''}` === chat;
   const { id } = message.chat;

@@ -149,6 +149,7 @@ export function telegramAnswers(config: ChannelConfigOf<'telegram'>, server: Tel
   const surface = createTelegramSurface(config, {
     responses,
     people: () => [alice],
+    clock: systemClock,
     log: createSilentLog(),
     publicUrl: null,
   });
