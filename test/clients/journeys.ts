@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { installPython } from '../python-environment.ts';
+import { compilesWhenRead, installPython } from '../python-environment.ts';
 import type { Environment } from './environment.ts';
 import { document } from './generated.ts';
 import { npmFolder, quickJava, root, run } from './tools.ts';
@@ -9,13 +9,13 @@ export const journeys = join(root, 'test', 'clients');
 
 /** Runs the journey with the client of openapi-generator for Python, and returns what it printed. */
 export async function runPython(client: string, env: Environment): Promise<string> {
-  const python = await installPython('clients', 'test/clients/requirements.txt');
+  const python = await installPython('clients', 'test/clients/requirements.txt', compilesWhenRead);
   return run(root, { ...env, PYTHONPATH: client }, python, join(journeys, 'journey_generator.py'));
 }
 
 /** Makes a client with openapi-python-client, and runs the journey. Throws when the client leaves out an operation. */
 export async function runPythonClient(folder: string, env: Environment): Promise<string> {
-  const python = await installPython('clients', 'test/clients/requirements.txt');
+  const python = await installPython('clients', 'test/clients/requirements.txt', compilesWhenRead);
   const client = join(folder, 'client');
   const generator = join(dirname(python), 'openapi-python-client');
   // Without its hooks, which only format.

@@ -5,7 +5,7 @@ import { document } from '../clients/generated.ts';
 import { journeys } from '../clients/journeys.ts';
 import { recordCalls, startForOperations } from '../clients/recorded.ts';
 import { run } from '../clients/tools.ts';
-import { hasPython, installPython } from '../python-environment.ts';
+import { compilesWhenRead, hasPython, installPython } from '../python-environment.ts';
 import { cleanUpAfterAll, temporaryFolder } from './harness/cleanup.js';
 
 jest.setTimeout(900_000);
@@ -32,7 +32,7 @@ function operationIds(): readonly string[] {
 (hasPython ? it : it.skip)(
   'each operation succeeds, and schemathesis finds no answer that the document lacks',
   async () => {
-    const python = await installPython('schemathesis', 'test/clients/requirements-schemathesis.txt');
+    const python = await installPython('schemathesis', 'test/clients/requirements-schemathesis.txt', compilesWhenRead);
     const server = await startForOperations();
     const { agent, me, worker } = server.tokens;
     const succeeded = join(temporaryFolder(), 'succeeded');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { inheritedEnvironment } from '../../../../../test/process/harness/environment.js';
-import { installPython } from '../../../../../test/python-environment.js';
+import { compilesWhenRead, installPython } from '../../../../../test/python-environment.js';
 import type { Connect } from './tried-client.js';
 
 export const pythonRequirements = join(import.meta.dirname, 'requirements.txt');
@@ -16,7 +16,7 @@ export interface PythonClients {
 
 /** Installs the official clients in Python, and starts the process. */
 export async function startPythonClients(): Promise<PythonClients> {
-  const python = await installPython('mcp-clients', pythonRequirements);
+  const python = await installPython('mcp-clients', pythonRequirements, compilesWhenRead);
   const file = join(import.meta.dirname, 'python_clients.py');
   const child = spawn(python, [file], { stdio: ['pipe', 'pipe', 'inherit'], env: inheritedEnvironment() });
   const replies = createInterface(child.stdout)[Symbol.asyncIterator]();
