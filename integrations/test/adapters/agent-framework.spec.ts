@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { hasPython, installMsMax, installPython, pythonOf } from '../../../test/python-environment.ts';
 import { eventually } from '../../../test/process/harness/wait.ts';
 import { agents, nestedInAgentFramework } from './agents.ts';
-import { stayingAgent, trySuite } from './kit-suite.ts';
+import { scenariosOfAdapter, stayingAgent, trySuite } from './kit-suite.ts';
 
 // Each start of the agent imports the framework, which takes a second or more on a busy machine.
 
@@ -33,7 +33,7 @@ if (hasPython) {
     await installPython(environment, join(folder, 'requirements.txt'));
   }, installMsMax);
 
-  const server = trySuite('an agent of Microsoft Agent Framework', agent);
+  const server = trySuite('an agent of Microsoft Agent Framework', agent, scenariosOfAdapter(agent));
 
   it.each(scenarios.filter(({ needs }) => needs === 'nested'))('$name, which waits in its process', (scenario) =>
     tryScenario(scenario, { ...agent, capabilities: nestedInAgentFramework }, server()),

@@ -14,7 +14,7 @@ import {
   type Scenario,
 } from '@countersign/conformance';
 import { agents } from '../../adapters/agents.ts';
-import { bundledAgent, stayingAgent } from '../../adapters/kit-suite.ts';
+import { bundledAgent, crashesOfTheSdk, scenariosOfAdapter, stayingAgent } from '../../adapters/kit-suite.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..', '..');
 const cli = join(root, 'apps', 'cli', 'bin', 'countersign.js');
@@ -163,6 +163,15 @@ it('the command prints a line for each scenario and a sum', async () => {
     .map((line) => JSON.parse(line) as unknown);
   expect(scenario).toMatchObject({ scenario: expect.stringContaining('denied'), passed: true });
   expect(sum).toEqual({ passed: 1, failed: 0, leftOut: scenarios.length - 1 });
+});
+
+it('of the crashes that the plain agent is tried in, an adapter is left three, which the nightly form tries', () => {
+  const agent = agentAt('agent.js');
+  const tried = scenariosOfAdapter(agent, false);
+  const left = scenariosFor(agent).filter((scenario) => !tried.includes(scenario));
+  expect(left.map(({ name }) => name)).toEqual(crashesOfTheSdk);
+  expect(tried.filter(({ name }) => name.startsWith('killed'))).toHaveLength(4);
+  expect(scenariosOfAdapter(agent, true)).toEqual(scenariosFor(agent));
 });
 
 it('a scenario that the agent cannot do is left out', () => {
