@@ -1,18 +1,45 @@
 import { readFileSync, statSync } from 'node:fs';
-import { parseProofFile, verifyProofFile } from '@countersign/audit';
+import { parseProofFile, parseStored, verifyProofFile } from '@countersign/audit';
 import type { CheckName, ProofFile } from '@countersign/audit';
+import { usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
+import { openLines } from './file-lines.js';
 import { boundedChanges } from './key-change-lines.js';
 import { ofTenant, readKeys, readPolicy, readSince } from './trust.js';
 import type { VerifyOptions, VerifyOutput } from './verify-log.js';
 import { createVerifyReport } from './verify-report.js';
 
-/** The events of one call weigh less: a run has a bounded number, of at most 1 MiB each. */
-const bytesMax = 512 * 1024 * 1024;
+/** It is read whole. The proof of a call with hundreds of rounds and large edits may be larger. */
+const bytesMax = 64 * 1024 * 1024;
 
-/** The proof in a file; undefined for a file that is none. */
+/** The proof in a file; undefined for a file that is none. @throws CliError for a proof that cannot be read */
 export function readProofFile(path: string): ProofFile | undefined {
-  return statSync(path).size > bytesMax ? undefined : parseProofFile(readFileSync(path, 'utf8'));
+  if (hasLinesOfEvents(path)) return undefined;
+  if (statSync(path).size > bytesMax) {
+    throw usageError(
+      `${path} is larger than 64 MiB, and is no export of events with one per line: a proof of one call is not read then.`,
+      'Verify the whole log, or a bundle of it.',
+    );
+  }
+  const text = readFileSync(path, 'utf8');
+  const proof = parseProofFile(text);
+  if (proof !== undefined || !text.includes('"countersign-proof/')) return proof;
+  throw usageError(
+    `${path} is a proof of a call that cannot be read: it was cut off or changed, or a later version wrote it. ` +
+      'A proof has no other member and none twice, no number of more digits than JSON keeps, at most 1,000 levels and 524,288 values.',
+    'Get it again, or verify the whole log.',
+  );
+}
+
+/** Returns whether the first line of a file is a whole JSON object, and no proof. */
+function hasLinesOfEvents(path: string): boolean {
+  const lines = openLines(path);
+  try {
+    const first = parseStored(lines.next()?.text ?? '');
+    return typeof first === 'object' && first !== null && !('events' in first);
+  } finally {
+    lines.close();
+  }
 }
 
 /** Verifies the proof of a call. */

@@ -6,6 +6,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -109,6 +110,37 @@ it.each(['alice approved', { by: 'alice' }, formatVkey({ ...testSigner.key, name
     expect(await verified(written(vkey))).toMatchObject({ code: 2 });
   },
 );
+
+it.each([
+  ['is cut off', (text: string) => text.slice(0, -9)],
+  [
+    'is too deep',
+    (text: string) => text.replace('"data":{', `"data":{"deep":${'['.repeat(2_000)}${']'.repeat(2_000)},`),
+  ],
+  ['has a number that is none', (text: string) => text.replace('"data":{', '"data":{"count":1e999,')],
+  [
+    'has more values than a program can hold',
+    (text: string) => text.replace('"data":{', `"data":{"many":[${'0,'.repeat(2_000_000)}0],`),
+  ],
+])('a proof that %s is no proof, and that is said', async (_how, change) => {
+  const events = approvedStory().claim().report().events;
+  const callId = events.find(({ stream }) => stream.startsWith('toolCall-'))!.stream.slice('toolCall-'.length);
+  const text = JSON.stringify({ format: 'countersign-proof/1', ...proofOfCall(events, callId) });
+  writeFileSync(join(top, 'proof.json'), change(text));
+  const { code, err } = await run('audit', 'verify', join(top, 'proof.json'));
+  expect([code, err.replaceAll(/\s+/g, ' ')]).toEqual([
+    2,
+    expect.stringContaining('is a proof of a call that cannot be read'),
+  ]);
+});
+
+it('a file that is too large for a proof, and has no lines of events, is not read', async () => {
+  const file = join(top, 'large.json');
+  writeFileSync(file, '{"format": "countersign-proof/1",\n');
+  truncateSync(file, 65 * 1024 * 1024);
+  const { code, err } = await run('audit', 'verify', file);
+  expect([code, err]).toEqual([2, expect.stringContaining('larger than 64 MiB')]);
+});
 
 it.each([2_000, 300_000])('an event of %i levels is a finding, and the others are judged', async (levels) => {
   const deep = `{"deep":${'['.repeat(levels)}${']'.repeat(levels)},`;

@@ -36,9 +36,11 @@ export function parseShown(text: string): unknown {
 
 /** The server takes JSON of 64 levels. Attack: an event so deep that no program can read the log to its end. */
 const depthMax = 1000;
+/** The largest output has fewer. Attack: a million members of a few bytes take half a minute and a gigabyte. */
+const valuesMax = 512 * 1024;
 
 function parsed(text: string): unknown {
-  if (isTooDeep(text)) return undefined;
+  if (isTooLarge(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {
@@ -86,18 +88,24 @@ function hasMemberTwice(text: string): boolean {
   return false;
 }
 
-function isTooDeep(text: string): boolean {
+function isTooLarge(text: string): boolean {
   // So many brackets take room.
   if (text.length <= depthMax * 2) return false;
-  let depth = 0;
+  let [depth, values] = [0, 0];
   for (let at = 0; at < text.length; at += 1) {
     const one = text[at];
     if (one === '"') at = endOfString(text, at);
-    else if (one === '[' || one === '{') depth += 1;
-    else if (one === ']' || one === '}') depth -= 1;
-    if (depth > depthMax) return true;
+    else if (one === ',') values += 1;
+    else depth += stepOf(one);
+    if (depth > depthMax || values > valuesMax) return true;
   }
   return false;
+}
+
+/** How many levels deeper the text is after this character. */
+function stepOf(one: string | undefined): number {
+  if (one === '[' || one === '{') return 1;
+  return one === ']' || one === '}' ? -1 : 0;
 }
 
 /** The place of the quote that ends the string that begins at `from`; the end of the text where there is none. */
