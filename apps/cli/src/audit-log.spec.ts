@@ -91,3 +91,10 @@ it('prints what is sound of a damaged log, names what is missing, and ends with 
   expect(out).toContain(",alice,,'=pay,bot,");
   expect(err).toMatch(/The log is damaged\.[^]*: 8, 9\.[^]*countersign audit salvage/);
 });
+
+it('shows a text with line ends of other programs', async () => {
+  const reason = 'one\u2028two\u2029three';
+  server.intercept = () => ({ status: 200, body: { ...event, data: { ...event.data, reason } } });
+  const { code, out } = await run('audit', 'log', '--format', 'csv');
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining(reason) as unknown });
+});

@@ -38,7 +38,7 @@ const responded = {
     automatic: false,
     proposal: 1,
     shown: 'sha256:00',
-    reason: '=1+1',
+    reason: '=1+1\u2028and more',
   },
 };
 
@@ -59,7 +59,7 @@ it('writes a page and a table for each list, of the period that was asked for', 
   ]);
   expect(readdirSync(out)).toEqual(expect.arrayContaining(['index.html', 'decisions.csv', 'fast.csv', 'changes.csv']));
   expect(readFileSync(join(out, 'decisions.csv'), 'utf8')).toMatch(
-    /\r\n2026-11-02T00:00:00.000Z,ApprovalResponded,alice,.*,'=1\+1,/,
+    /\r\n2026-11-02T00:00:00.000Z,ApprovalResponded,alice,.*,'=1\+1\u2028and more,/,
   );
   expect(readFileSync(join(out, 'index.html'), 'utf8')).toContain('<a href="decisions.csv">');
   const again = await run('audit', 'report', '-o', out);

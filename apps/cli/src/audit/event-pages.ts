@@ -1,8 +1,7 @@
-import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
 import type { LogEventView } from '@countersign/contracts';
 import { localError } from '../cli-error.js';
 import type { CliError } from '../cli-error.js';
+import { bodyLines } from '../connection/body-lines.js';
 import type { Invocation } from '../invocation.js';
 
 /**
@@ -19,7 +18,8 @@ export async function* eventPages(
   let path: string | undefined = `/v1/audit/events?${query.toString()}`;
   while (path !== undefined && left > 0) {
     const response: Response = await client.open(path, { signal: terminal.interrupted });
-    const page = (await linesOf(response)).slice(0, left);
+    const lines = await bodyLines(response);
+    const page = lines.slice(0, left).map((line) => JSON.parse(line) as LogEventView);
     left -= page.length;
     if (page.length > 0) yield page;
     missing.push(...missingOf(response));
@@ -43,12 +43,4 @@ export function damagedError(positions: readonly string[]): CliError {
     detail,
     'See `countersign audit verify --all` and `countersign audit salvage`.',
   );
-}
-
-async function linesOf({ body }: Response): Promise<readonly LogEventView[]> {
-  const events: LogEventView[] = [];
-  if (body === null) return events;
-  const lines = createInterface({ input: Readable.fromWeb(body) });
-  for await (const line of lines) if (line !== '') events.push(JSON.parse(line) as LogEventView);
-  return events;
 }

@@ -62,3 +62,15 @@ it('has the masked view of an event that the server sends as its digest, and nam
   expect(found(302)).toMatchObject({ entry: { eventId: 'e-302', body }, view: { eventId: 'e-302' }, damage: [] });
   expect(found(305)).toMatchObject({ stored: undefined, damage: [{ check: 'read' }] });
 });
+
+it('reads a text with line ends of other programs as it is', async () => {
+  const text = 'one\u2028two\u2029three\u0085four';
+  const events = await revisionsAfter(
+    serverOf((at) => ({ ...stored(at), data: { text } })),
+    positions.at(-3) ?? 0,
+  );
+  expect(events).toMatchObject([
+    { stored: { data: { text } }, damage: [] },
+    { stored: { data: { text } }, damage: [] },
+  ]);
+});

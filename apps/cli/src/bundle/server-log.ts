@@ -1,10 +1,9 @@
-import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
 import { parseStored, readAnchors, readEntry } from '@countersign/audit';
 import type { LogEventView, StoredEvent } from '@countersign/contracts';
 import type { SourceEvent } from '../audit/log-source.js';
 import { textLines } from '../audit/tile-reader.js';
 import { usageError } from '../cli-error.js';
+import { bodyLines } from '../connection/body-lines.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
 import type { BundlePlan } from './progress-file.js';
 import { allStampsOfServer, stampsOfServer } from './server-stamps.js';
@@ -125,11 +124,9 @@ interface Page {
 }
 
 async function readPage(client: LedgerClient, signal: AbortSignal, query: URLSearchParams): Promise<Page> {
-  const { body, headers } = await client.open(`/v1/audit/events?${query.toString()}`, { signal });
-  const lines: string[] = [];
-  if (body !== null) {
-    for await (const line of createInterface({ input: Readable.fromWeb(body) })) if (line !== '') lines.push(line);
-  }
+  const response = await client.open(`/v1/audit/events?${query.toString()}`, { signal });
+  const { headers } = response;
+  const lines = await bodyLines(response);
   const [, link] = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '') ?? [];
   const next = link === undefined ? null : new URLSearchParams(link.split('?')[1]).get('after');
   return {

@@ -1,7 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
 import type { LogEventView } from '@countersign/contracts';
 import { createReportFold, csvLine, reportColumns, reportLists, reportPage } from '@countersign/exports';
 import type { PrintedList, ReportList, ReportRow } from '@countersign/exports';
@@ -10,6 +8,7 @@ import { emptyFolder, openText } from '../audit/output-folder.js';
 import type { TextFile } from '../audit/output-folder.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
+import { eachBodyLine } from '../connection/body-lines.js';
 import { damagedError, missingOf } from '../audit/event-pages.js';
 import type { Invocation } from '../invocation.js';
 
@@ -57,10 +56,7 @@ async function* eventsOf(
     const response: Response = await client.open(path, { signal: terminal.interrupted });
     const missing = missingOf(response);
     if (missing.length > 0) throw damagedError(missing);
-    const { body } = response;
-    if (body === null) return;
-    const lines = createInterface({ input: Readable.fromWeb(body) });
-    for await (const line of lines) if (line !== '') yield JSON.parse(line) as LogEventView;
+    for await (const line of eachBodyLine(response)) yield JSON.parse(line) as LogEventView;
     path = /^<([^>]+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1];
   }
 }
