@@ -170,6 +170,12 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
     { ...request(50), by: 'other', as: 'other', calls: [{ call: 6, amount: 70, secret: null, inside: 1 }] },
     ...([{ type: 'cancel', call: 1, by: 'agent' }, approve('amy', null, 4), approve('amy', null, 6)] as const),
   ],
+  'people are asked again about a call inside one that was cancelled after it expired': [
+    request(5),
+    { ...request(9_000, 1), calls: [{ call: 4, amount: 9_000, secret: null, inside: 1 }] },
+    ...([wait(1), { type: 'cancel', call: 1, by: 'agent' }, { ...ask, call: 4 }, approve('dan', null, 4)] as const),
+    claim('k1', 4),
+  ],
   'people are asked about erased values': [
     ...([withSecret(request(1_500), 'hunter-blue'), wait(21), { type: 'erase', of: null, force: false }, ask] as const),
     withSecret(request(1_500), 'hunter-blue'),

@@ -225,6 +225,8 @@ export class ConsentModel {
     must(call.by === by, 14, `${by} asked about the call of ${call.by}`);
     must(['expired', 'allowed'].includes(call.state), 1, `a call that is ${call.state} was asked about again`);
     must(isReadable(call), 1, 'people are asked about values that are erased');
+    const outer = call.inside === null ? undefined : this.#book.calls.get(call.inside);
+    must(outer?.state !== 'cancelled', 1, 'people are asked about a call inside one that was cancelled');
     must(call.batch?.hasBegun !== true, 1, 'people are asked about a call whose batch runs');
     must(call.rounds.length < 16, 13, 'a 17th round');
     this.#quotas.asked([toQuestion(call)]);

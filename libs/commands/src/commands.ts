@@ -1,5 +1,6 @@
 // Every command of the ledger, one function each.
-export { cancelToolCall, describeApproval, requestApproval } from './people/ask-and-cancel.js';
+export { describeApproval, requestApproval } from './people/ask.js';
+export { cancelToolCall } from './people/cancel-call.js';
 export { cancelRun, notCancelledOf } from './people/cancel-run.js';
 export { endInside } from './people/end-inside.js';
 export { endRun } from './people/end-run.js';

@@ -87,7 +87,7 @@ export type { Reach } from './ownership.js';
 export { dueAt, dueCommand } from './tool-call.deadlines.js';
 export type { Deadline, DeadlineCommand } from './tool-call.deadlines.js';
 export { toolCallDecider } from './tool-call.decider.js';
-export { blockReason, compareRepeat, hasSameMembers, isDeniedInCode } from './tool-call.request.js';
+export { blockReason, compareRepeat, hasSameMembers, insideCancelled, isDeniedInCode } from './tool-call.request.js';
 export type { Repeat } from './tool-call.request.js';
 /** The rules of a tool call by name, so that the code that handles a request names the rule that it applies. */
 export * as toolCallRules from './tool-call.rules.js';

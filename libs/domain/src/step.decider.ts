@@ -8,7 +8,7 @@ import type { CoveredCall } from './step.grants.js';
 import { noApproverLeft, overQuota, uncheckedSchema } from './step.questions.js';
 import { askedWithStep, joinedByRule, splitBatch, tooManyMembers } from './tool-call.batch.js';
 import type { Judgement, RequestToolCall, ToolCallProposal } from './tool-call.commands.js';
-import { blockReason, compareRepeat } from './tool-call.request.js';
+import { blockReason, compareRepeat, insideCancelled } from './tool-call.request.js';
 import type { Repeat } from './tool-call.request.js';
 import { callState } from './tool-call.state.js';
 import type { ToolCall } from './tool-call.state.js';
@@ -165,9 +165,7 @@ function conflictOf(calls: readonly StepCall[], repeats: readonly (Repeat | 'new
     if (typeof repeat === 'object') return mismatch(calls[index], repeat);
   }
   const isInsideCancelled = calls.some(({ parent }, index) => repeats[index] === 'new' && isCancelled(parent));
-  if (!isInsideCancelled) return undefined;
-  const detail = 'The call inside which this one would run was cancelled.';
-  return { code: 'already-settled', detail, extra: { state: 'cancelled' } };
+  return isInsideCancelled ? insideCancelled : undefined;
 }
 
 function mismatch(call: StepCall | undefined, repeat: Exclude<Repeat, string>): Refusal {

@@ -61,6 +61,8 @@ export interface RequestApproval extends ByOwner {
   readonly quotas?: QuestionFacts;
   /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
+  /** True: the call inside which this one would run was cancelled. */
+  readonly isInsideCancelled?: boolean;
 }
 
 /** Adds a reason or description to a pending approval. */

@@ -7,7 +7,7 @@ import { notOwner } from './ownership.js';
 import { noApproverDetail, overQuota, stageWithoutApprovers, uncheckedSchema } from './step.questions.js';
 import { toStored } from './time.js';
 import type { DescribeApproval, RequestApproval } from './tool-call.commands.js';
-import { blocked, blockReason, decidedByBatch, noMoreRounds } from './tool-call.request.js';
+import { blocked, blockReason, decidedByBatch, insideCancelled, noMoreRounds } from './tool-call.request.js';
 import { callState, currentApproval, nextRound } from './tool-call.state.js';
 import type { CallState, ToolCall, ToolCallState } from './tool-call.state.js';
 
@@ -16,7 +16,7 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
   if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
   const refusal =
     notOwner(state, command.requestedBy, command.reach) ??
-    notAskable(state) ??
+    notAskable(command, state) ??
     decidedByBatch(command.verdict.outcome, command.batch, state) ??
     noMoreRounds(state) ??
     notToBeAsked(command, state);
@@ -58,7 +58,7 @@ function notChecked({ requirement }: RequestApproval, { request }: ToolCall): Ru
     : { status: 'refused', refusal: refusalOfFields('invalid-request', [{ path: 'toolSchema', message }]) };
 }
 
-function notAskable(call: ToolCall): RuleResult<never> | undefined {
+function notAskable({ isInsideCancelled }: RequestApproval, call: ToolCall): RuleResult<never> | undefined {
   const { permission, execution } = call;
   if (permission.status === 'awaiting_approval') {
     const approvalId = currentApproval(call)?.approvalId;
@@ -66,7 +66,9 @@ function notAskable(call: ToolCall): RuleResult<never> | undefined {
   }
   const isAskable = permission.status === 'allowed' || permission.status === 'expired';
   const name = callState(call);
-  if (isAskable && execution.status === 'none') return erasedAction(call, name);
+  if (isAskable && execution.status === 'none') {
+    return isInsideCancelled === true ? { status: 'refused', refusal: insideCancelled } : erasedAction(call, name);
+  }
   return refused('already-resolved', `The tool call is ${String(name)}; nothing is left to approve.`, { state: name });
 }
 

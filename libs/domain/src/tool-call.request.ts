@@ -1,4 +1,4 @@
-import type { DeniedInCode, OtherSchema, ToolCallEvent, Verdict } from '@countersign/contracts';
+import type { DeniedInCode, OtherSchema, Refusal, ToolCallEvent, Verdict } from '@countersign/contracts';
 import { approvalRequested, withFirstWords } from './approval-requested.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
@@ -97,6 +97,13 @@ export function decidedByBatch(
     ? refused('batch-incomplete', 'No call of this all-or-nothing batch will run.')
     : undefined;
 }
+
+/** Nothing is requested, or asked about again, inside a call that was cancelled: it runs nothing. */
+export const insideCancelled: Refusal = {
+  code: 'already-settled',
+  detail: 'The call inside which this one would run was cancelled.',
+  extra: { state: 'cancelled' },
+};
 
 /** Refuses to ask people about a call more often than its history may hold. */
 export function noMoreRounds(call: ToolCall): RuleResult<never> | undefined {

@@ -66,6 +66,7 @@ export const toolCallRoutes = {
       'not-found',
       'already-resolved',
       'already-pending',
+      'already-settled',
       'batch-begun',
       'batch-incomplete',
       'blocked-by-policy',

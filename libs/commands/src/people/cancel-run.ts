@@ -8,7 +8,7 @@ import type { Clock, Ids } from '@countersign/runtime';
 import { reachOf } from '../actor.js';
 import type { Actor } from '../actor.js';
 import { proofOf } from '../proof.js';
-import { cancelToolCall } from './ask-and-cancel.js';
+import { cancelToolCall } from './cancel-call.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
 import { UnreadableStreamError, unreadableRefusal } from '../stream/unreadable-stream.js';

@@ -59,6 +59,43 @@ describe('a call inside a call that was cancelled', () => {
     expect(await states('outer', 'inner')).toEqual(['cancelled', state]);
   });
 
+  describe('and had expired before', () => {
+    const ask = (ports = world.commands) => api.requestApproval(ports, agent, callId('inner'), {}, id());
+    beforeEach(async () => {
+      await request('outer');
+      const { calls, ...rest } = step('inner', 'outer');
+      const asked = { ...rest, calls: calls.map((call) => ({ ...call, expiresInMs: 1_000 })) };
+      done(await api.requestToolCalls(world.commands, agent, asked, id()));
+      world.clock.advance(1_000);
+      await api.fireDue(world.commands, 'default', callId('inner'));
+      expect(await states('outer', 'inner')).toEqual(['awaiting_approval', 'expired']);
+    });
+
+    it('is not asked about again', async () => {
+      await cancel('outer');
+      expect(codeOf(await ask())).toBe('already-settled');
+      expect(await states('inner')).toEqual(['expired']);
+    });
+
+    it('is asked about while the call around it is open', async () => {
+      done(await ask());
+      expect(await states('inner')).toEqual(['awaiting_approval']);
+    });
+
+    it('is cancelled when the other one is cancelled while people are asked', async () => {
+      let isFirst = true;
+      const append: PolicyWorld['store']['append'] = async (stream, ...given) => {
+        if (isFirst && stream === toolCallStream(callId('inner'))) {
+          isFirst = false;
+          await cancel('outer');
+        }
+        return world.store.append(stream, ...given);
+      };
+      expect(codeOf(await ask(world.another({ store: { ...world.store, append } })))).toBe('already-settled');
+      expect(await states('inner')).toEqual(['cancelled']);
+    });
+  });
+
   it('is not recorded any more', async () => {
     await request('outer');
     await cancel('outer');

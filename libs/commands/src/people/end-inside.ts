@@ -1,10 +1,10 @@
 import { toolCallStream } from '@countersign/contracts';
 import { isCancelled } from '@countersign/domain';
-import type { StepCall } from '@countersign/domain';
+import type { ToolCallProposal } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
 import { callOf } from '../stream/with-tool-call.js';
 import { policyOf } from './end-run.js';
-import { cancelToolCall } from './ask-and-cancel.js';
+import { cancelToolCall } from './cancel-call.js';
 import type { OpenCall } from './cancel-run.js';
 import type { CommandPorts } from '../ports.js';
 
@@ -28,24 +28,37 @@ export async function endInside(
 }
 
 /**
- * The same for calls that were recorded just now. The call around them may have been cancelled since it was looked at, and the
- * list of the calls inside it made before them. Returns the position of the log afterwards, 0 when there was nothing to do.
+ * The same for calls that were recorded, or asked about, just now. The call around them may have been cancelled since it was
+ * looked at, and the list of the calls inside it made before them. Returns the position of the log afterwards, 0 when there was
+ * nothing to do.
  */
 export async function endIfInsideCancelled(
   commands: CommandPorts,
-  calls: readonly Pick<StepCall, 'proposal' | 'parent'>[],
+  calls: readonly Pick<ToolCallProposal, 'tenant' | 'callId' | 'requestedBy' | 'chain'>[],
 ): Promise<number> {
   let position = 0;
-  for (const { proposal, parent } of calls) {
-    const { tenant, callId, requestedBy } = proposal;
-    if (parent?.call?.request.requestedBy !== requestedBy) continue;
-    const { state, unreadable } = await commands.handler.look(toolCallStream(parent.callId));
-    const call = unreadable === undefined ? callOf(state, tenant) : undefined;
-    if (!isCancelled({ callId: parent.callId, call })) continue;
-    const ended = await endOne(commands, tenant, callId, parent.callId);
+  for (const { tenant, callId, requestedBy, chain } of calls) {
+    const outer = chain?.at(-1);
+    if (outer?.requestedBy !== requestedBy || !(await wasCancelled(commands, tenant, outer.callId))) continue;
+    const ended = await endOne(commands, tenant, callId, outer.callId);
     if (ended.status === 'done') position = Math.max(position, ended.position);
   }
   return position;
+}
+
+/** Whether the call inside which this one would run was cancelled, as its stream says now. */
+export async function isInsideCancelled(
+  commands: CommandPorts,
+  { tenant, chain }: Pick<ToolCallProposal, 'tenant' | 'chain'>,
+): Promise<boolean> {
+  const outer = chain?.at(-1);
+  return outer !== undefined && (await wasCancelled(commands, tenant, outer.callId));
+}
+
+async function wasCancelled(commands: CommandPorts, tenant: string, callId: string): Promise<boolean> {
+  const { state, unreadable } = await commands.handler.look(toolCallStream(callId));
+  const call = unreadable === undefined ? callOf(state, tenant) : undefined;
+  return isCancelled({ callId, call });
 }
 
 function endOne(commands: CommandPorts, tenant: string, callId: string, outer: string) {

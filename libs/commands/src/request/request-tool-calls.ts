@@ -12,7 +12,7 @@ import type { RequestToolCall, StepDecision, ToolCall, ToolCallState } from '@co
 import { uuidV5 } from '@countersign/runtime';
 import { speaksFor } from '../actor.js';
 import type { Actor } from '../actor.js';
-import { unlessDecided } from '../people/ask-and-cancel.js';
+import { unlessDecided } from '../people/ask.js';
 import { endIfInsideCancelled } from '../people/end-inside.js';
 import { inBatch, settleRequested } from '../batch.js';
 import { checkCalls } from './check-calls.js';
@@ -88,7 +88,7 @@ type DecidedCalls = Extract<StepDecision, { readonly status: 'accepted' }>['call
 
 async function record(
   ports: CommandPorts,
-  { facts, plans, shadow, seen, writeOnly }: Gathered,
+  { plans, shadow, seen, writeOnly }: Gathered,
   decided: DecidedCalls,
   commandId: string,
 ): Promise<Result<RequestedToolCalls>> {
@@ -110,7 +110,10 @@ async function record(
   }
   const settled = await settle(ports, plans, handled, position);
   if (settled.status === 'refused') return settled;
-  const endedAt = await endIfInsideCancelled(ports, facts.calls);
+  const endedAt = await endIfInsideCancelled(
+    ports,
+    plans.map(({ proposal }) => proposal),
+  );
   position = Math.max(settled.position, endedAt);
   return { status: 'done', position, value: { callIds: plans.map((plan) => plan.callId), isNew } };
 }

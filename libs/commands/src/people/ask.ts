@@ -1,15 +1,16 @@
 import { approvalIdOf, isCallId } from '@countersign/contracts';
 import type { RequestApprovalBody } from '@countersign/contracts';
-import { isBatchMember, nextRound, toolCallRules } from '@countersign/domain';
+import { insideCancelled, isBatchMember, nextRound, toolCallRules } from '@countersign/domain';
 import type { RequestApproval, ToolCall } from '@countersign/domain';
 import type { Actor } from '../actor.js';
 import { reachOf } from '../actor.js';
 import { approversOf } from '../request/approvers.js';
-import { builtInBatch, doneByWord, fateOf, inBatch, settleBatch } from '../batch.js';
+import { builtInBatch, fateOf, settleBatch } from '../batch.js';
 import { withoutValue } from '../execution.js';
 import { judgeRecorded } from '../request/judge-recorded.js';
 import { askerOf, inTurnOfAsker, questionFacts } from '../request/quotas.js';
 import type { Asker } from '../request/quotas.js';
+import { endIfInsideCancelled, isInsideCancelled } from './end-inside.js';
 import { forbidden } from '../stream/forbidden.js';
 import { findCall, withToolCall } from '../stream/with-tool-call.js';
 import { refused } from '../result.js';
@@ -25,15 +26,18 @@ export async function requestApproval(
   commandId: string,
 ): Promise<Result> {
   const { tenant } = actor;
+  const question = async (call: ToolCall) => {
+    const inside = { isInsideCancelled: await isInsideCancelled(ports, call.request) };
+    const build = () =>
+      forbidden(ports, call.request, 'judge') ?? {
+        ...toQuestion(ports, actor, call, body, ports.clock.now()),
+        ...inside,
+      };
+    return builtInBatch(ports, call, build, commandId);
+  };
   const ask = async (): Promise<Result> => {
-    const outcome = await withToolCall(ports, { tenant, callId, commandId }, toolCallRules.requestApproval, (call) =>
-      builtInBatch(
-        ports,
-        call,
-        () => forbidden(ports, call.request, 'judge') ?? toQuestion(ports, actor, call, body, ports.clock.now()),
-        commandId,
-      ),
-    );
+    const target = { tenant, callId, commandId };
+    const outcome = await withToolCall(ports, target, toolCallRules.requestApproval, question);
     return outcome.status === 'refused' ? outcome : afterQuestion(ports, outcome);
   };
   const hasQuotas = ports.policies.of(tenant).quotas !== null;
@@ -77,6 +81,8 @@ async function afterQuestion(
     await settleBatch(ports, call);
     return refused('blocked-by-policy', `the policy blocks this tool call: ${call.permission.reason}`);
   }
+  const endedAt = await endIfInsideCancelled(ports, [call.request]);
+  if (endedAt > 0) return { status: 'refused', refusal: insideCancelled };
   return isBatchMember(call) ? unlessDecided(ports, call, position) : withoutValue(outcome);
 }
 
@@ -118,28 +124,4 @@ export async function describeApproval(
     }),
   );
   return withoutValue(outcome);
-}
-
-/** Cancels one call. Only its requester or an admin may. */
-export async function cancelToolCall(
-  ports: CommandPorts,
-  actor: Actor,
-  callId: string,
-  reason: string,
-  commandId: string,
-): Promise<Result> {
-  let found: ToolCall | undefined;
-  const outcome = await withToolCall(
-    ports,
-    { tenant: actor.tenant, callId, commandId, by: actor },
-    toolCallRules.cancelToolCall,
-    (call, at) => {
-      found = call;
-      const by = { cancelledBy: actor.principal, reach: reachOf(actor) };
-      return inBatch(ports, call, { type: 'CancelToolCall', at, reason, ...by }, commandId);
-    },
-  );
-  if (outcome.status === 'refused') return (await doneByWord(ports, found, commandId)) ?? outcome;
-  const closedAt = await settleBatch(ports, outcome.value);
-  return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
 }
