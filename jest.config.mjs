@@ -17,6 +17,7 @@ export const fromSource = {
   ],
   '^@countersign/([^/]+)/eventstoredb$': '<rootDir>/libs/$1/src/eventstoredb/index.ts',
   '^@countersign/([^/]+)/kafka$': '<rootDir>/libs/$1/src/kafka/index.ts',
+  '^@countersign/([^/]+)/parts$': '<rootDir>/libs/$1/src/parts/index.ts',
   '^@countersign/([^/]+)/testing$': ['<rootDir>/libs/$1/src/testing.ts', '<rootDir>/apps/$1/src/testing.ts'],
 };
 

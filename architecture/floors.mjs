@@ -111,6 +111,16 @@ export const floors = [
   },
   // For the servers of tools, also on edge runtimes: nothing but the standard web APIs.
   { unit: 'libs/receipt', floor: 1, ours: [], npm: [], node: [] },
+  // The card, the decision panel and the list, for the pages of others and for the inbox: it knows the API by its types.
+  {
+    unit: 'libs/react',
+    floor: 2,
+    ours: ['types:contracts', 'http-client', 'text'],
+    npm: ['@cfworker/json-schema', '@codemirror', '@lezer/highlight', '@radix-ui/react-dialog', 'react'],
+    node: [],
+    // The pieces, as the inbox uses them.
+    entrances: ['parts'],
+  },
   {
     unit: 'libs/event-store',
     floor: 2,
@@ -216,16 +226,8 @@ export const floors = [
   {
     unit: 'apps/inbox',
     floor: 4,
-    ours: ['types:contracts', 'http-client', 'text'],
-    npm: [
-      '@cfworker/json-schema',
-      '@codemirror',
-      '@lezer/highlight',
-      '@tanstack/react-virtual',
-      'radix-ui',
-      'react',
-      'react-dom',
-    ],
+    ours: ['types:contracts', 'http-client', 'react', 'text'],
+    npm: ['@tanstack/react-virtual', 'react', 'react-dom'],
     node: [],
     bundled: true,
   },

@@ -99,7 +99,7 @@ async function bundle(sources) {
 
 const inbox = join(root, 'apps', 'inbox');
 const inboxStamp = join(root, '.cache', 'inbox-stamp');
-const libsOfInbox = ['contracts', 'http-client', 'text'].map((name) => join(root, 'libs', name));
+const libsOfInbox = ['contracts', 'http-client', 'react', 'text'].map((name) => join(root, 'libs', name));
 
 /** Bundles the web inbox. */
 async function buildInbox(before) {

@@ -76,9 +76,10 @@ describe('a card', () => {
       { toolName: 'write_file', toolCallId: 'w', arguments: { path: 'b.txt', content: 'first\nsecond\n' } },
     ]);
     const { page } = await openInbox(browser(), world.url);
-    const linesOf = (sign: string) => page.locator(`.diff-line[data-sign="${sign}"] .diff-text`).allTextContents();
+    const linesOf = (sign: string) =>
+      page.locator(`.cs-diff-line[data-sign="${sign}"] .cs-diff-text`).allTextContents();
     await page.getByRole('heading', { name: 'edit_file' }).waitFor();
-    await page.locator('.diff-line[data-sign="+"]').first().waitFor();
+    await page.locator('.cs-diff-line[data-sign="+"]').first().waitFor();
     expect([await linesOf('-'), await linesOf('+')]).toEqual([['two'], ['three']]);
     await page.keyboard.press('j');
     await page.getByRole('heading', { name: 'write_file' }).waitFor();

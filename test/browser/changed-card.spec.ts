@@ -25,7 +25,7 @@ describe('a card that changes while a person looks', () => {
     const world = await openWorld({ COUNTERSIGN_POLICY: file });
     const [call] = await world.ask([{ toolName: 'wire', arguments: { to: 'supplier', amount: 10 } }]);
     const { page } = await openInbox(browser(), world.url, 'bob');
-    await page.locator('button.approve:not([disabled])').waitFor();
+    await page.locator('button.cs-approve:not([disabled])').waitFor();
     const path = `/v1/approvals/${call?.approval?.approvalId ?? ''}`;
     const decision = { type: 'edit', arguments: mallory };
     return { world, page, path, edit: () => world.send('ann', 'POST', `${path}/responses`, { decision }) };
@@ -76,7 +76,7 @@ describe('a card that changes while a person looks', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Arguments as JSON' }).fill('{"to":"supplier","amount":9}');
     const send = dialog.getByRole('button', { name: 'Approve these arguments' });
-    await dialog.locator('button.approve:not([disabled])').waitFor();
+    await dialog.locator('button.cs-approve:not([disabled])').waitFor();
     await send.focus();
     await edit();
     const notice = dialog.getByRole('alert', { name: 'What has changed' });
@@ -87,7 +87,7 @@ describe('a card that changes while a person looks', () => {
     const change = dialog.getByRole('region', { name: 'The change' });
     await change.locator('[data-sign="-"]', { hasText: '"to": "mallory"' }).waitFor();
     await change.locator('[data-sign="+"]', { hasText: '"amount": 9' }).waitFor();
-    await dialog.locator('button.approve:not([disabled])').waitFor();
+    await dialog.locator('button.cs-approve:not([disabled])').waitFor();
   });
 
   it('says what another approver tells the agent, and who proposes an answer', async () => {

@@ -100,8 +100,8 @@ describe('a decision in the inbox', () => {
     await replaceAll('{ "amount": ');
     await dialog.getByText(/Not JSON yet/).waitFor();
     await replaceAll(text.replace('120', '80'));
-    await dialog.locator('.diff-line[data-sign="+"]', { hasText: '"amount": 80' }).waitFor();
-    await dialog.locator('.diff-line[data-sign="-"]', { hasText: '"amount": 120' }).waitFor();
+    await dialog.locator('.cs-diff-line[data-sign="+"]', { hasText: '"amount": 80' }).waitFor();
+    await dialog.locator('.cs-diff-line[data-sign="-"]', { hasText: '"amount": 120' }).waitFor();
     await send.click();
     const approved = await stateOf(world, call, 'approved');
     // The mask was returned, and stands for the hidden value.

@@ -94,7 +94,7 @@ describe('the history', () => {
     ]);
     await page.getByRole('link', { name: 'run-past' }).click();
     await page.getByRole('heading', { name: 'Run run-past' }).waitFor();
-    const stateOf = (tool: string) => page.getByRole('row', { name: tool }).locator('.badge').textContent();
+    const stateOf = (tool: string) => page.getByRole('row', { name: tool }).locator('.cs-badge').textContent();
     expect(await Promise.all(['alpha', 'beta', 'gamma', 'delta'].map(stateOf))).toEqual([
       'denied',
       'succeeded',

@@ -32,7 +32,7 @@ try {
     await editor.click();
     await page.keyboard.press('ControlOrMeta+a');
     await page.keyboard.insertText(text.replace('129.5', '99'));
-    await page.locator('.diff-line[data-sign="+"]').waitFor();
+    await page.locator('.cs-diff-line[data-sign="+"]').waitFor();
     await keep('edit');
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Oversight' }).click();

@@ -47,7 +47,7 @@ describe('a press', () => {
       const button = page.getByRole('button', { name, exact: true });
       await button.click();
       await page.getByRole('heading', { name: 'second' }).waitFor();
-      await page.locator('button.approve:not([disabled])').waitFor();
+      await page.locator('button.cs-approve:not([disabled])').waitFor();
       await pressAgain(page, button);
       expect(await responders(world, first)).toEqual(['bob']);
       expect(await responders(world, second)).toEqual([]);
@@ -92,7 +92,7 @@ describe('a press', () => {
     const world = await openWorld();
     const [call] = await world.ask([{ toolName: 'wire' }]);
     const { page, context } = await openInbox(browser(), world.url, 'bob');
-    await page.locator('button.approve:not([disabled])').waitFor();
+    await page.locator('button.cs-approve:not([disabled])').waitFor();
     const other = await context.newPage();
     await other.goto(world.url);
     await other.getByRole('button', { name: 'Sign out' }).click();

@@ -35,7 +35,7 @@ describe('on a small screen', () => {
     expect(card.indexOf('cwd: /srv/production')).toBeGreaterThan(0);
     expect(card.indexOf('cwd: /srv/production')).toBeLessThan(card.indexOf('echo 0'));
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(zoomed.width);
-    const end = page.locator('.diff-line').last();
+    const end = page.locator('.cs-diff-line').last();
     while (await approve.isDisabled()) {
       await page
         .getByRole('button', { name: 'Show more' })
@@ -44,7 +44,7 @@ describe('on a small screen', () => {
       await page.waitForTimeout(100);
     }
     await end.scrollIntoViewIfNeeded();
-    expect(await onScreen(page, '.diff-line:last-child')).toEqual([true]);
+    expect(await onScreen(page, '.cs-diff-line:last-child')).toEqual([true]);
     await approve.click();
     await page.getByText(/^Approved: delete_file/).waitFor();
   });

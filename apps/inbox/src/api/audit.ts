@@ -1,7 +1,7 @@
 import type { LogEventView, StateAt } from '@countersign/contracts';
+import { ProblemError, UnreachableError } from '@countersign/react/parts';
+import type { Problem } from '@countersign/react/parts';
 import { http, orUnreachable, ourHeaders, refusalOf, send } from './http.js';
-import { ProblemError, UnreachableError } from './problem.js';
-import type { Problem } from './problem.js';
 
 /** A page of a search of the log. */
 export interface LogPage {

@@ -1,22 +1,7 @@
-import type { EventView, JsonObject, LogEventView, ToolCallState } from '@countersign/contracts';
+import type { EventView, LogEventView, ToolCallState } from '@countersign/contracts';
 import { createSseParser } from '@countersign/http-client';
-import { isObject } from '../text/json-tree.js';
+import { UnreachableError } from '@countersign/react/parts';
 import { http, orUnreachable, ourHeaders, refusalOf } from './http.js';
-import { UnreachableError } from './problem.js';
-
-/** The events about messages to people. */
-export const deliveryTypes = ['NotificationDelivered', 'NotificationUpdated', 'NotificationFailed'] as const;
-
-/** The events about the run of a tool. */
-export const executionTypes = [
-  'ExecutionClaimed',
-  'ExecutionClaimRenewed',
-  'ExecutionSucceeded',
-  'ExecutionFailed',
-  'ExecutionLapsed',
-  'ExecutionOutcomeUnknown',
-  'ExecutionReconciled',
-] as const;
 
 const stateByEvent: Readonly<Record<string, ToolCallState>> = {
   ExecutionClaimed: 'executing',
@@ -31,27 +16,6 @@ export function stateAfter({ type, data }: EventView): ToolCallState | undefined
   if (type !== 'ExecutionReconciled') return Object.hasOwn(stateByEvent, type) ? stateByEvent[type] : undefined;
   return data['status'] === 'succeeded' || data['status'] === 'failed' ? data['status'] : 'approved';
 }
-
-/** Everything that can be recorded about a call. */
-export const callEventTypes = [
-  'ToolCallRequested',
-  'ToolCallAllowed',
-  'ToolCallBlocked',
-  'ToolCallShadowJudged',
-  'ApprovalRequested',
-  'ApprovalDescribed',
-  'ApprovalResponded',
-  'ResponseWithdrawn',
-  'ValuesRevealed',
-  'ApprovalExpired',
-  'ApprovalEscalated',
-  'ApproversReminded',
-  'ApprovalLapsed',
-  'ToolCallCancelled',
-  'ToolCallCommitted',
-  ...executionTypes,
-  ...deliveryTypes,
-] as const;
 
 const timeoutMs = 20_000;
 
@@ -97,11 +61,4 @@ async function recordedIn(reader: ReadableStreamDefaultReader<string>): Promise<
     }
   }
   return events;
-}
-
-/** The schema that the agent gave with the call; null when it gave none. */
-export async function readToolSchema(callId: string, signal: AbortSignal): Promise<JsonObject | null> {
-  const [requested] = await readCallEvents(callId, ['ToolCallRequested'], signal);
-  const schema = requested?.data['toolSchema'];
-  return isObject(schema) ? schema : null;
 }

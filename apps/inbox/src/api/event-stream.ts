@@ -1,28 +1,6 @@
 import type { EventView, LogEventView } from '@countersign/contracts';
+import type { StreamListener, StreamOptions } from '@countersign/react/parts';
 import { ourHeaders } from './http.js';
-
-/** The state of the event stream. */
-export type Connection = 'connecting' | 'live' | 'lost';
-
-/** Selects the events, and where to start. */
-export interface StreamOptions {
-  readonly after: number | 'now';
-  readonly types: readonly string[];
-  readonly callId?: string;
-  readonly runId?: string;
-}
-
-/** The callbacks of a stream. */
-export interface StreamListener {
-  readonly onEvent: (event: EventView) => void;
-  /** An event that the server cannot read, of any type: its data are null. */
-  readonly onUnreadable?: (event: LogEventView) => void;
-  readonly onConnection?: (connection: Connection) => void;
-  /** The server refuses the stream: the session has ended, or the server was replaced. */
-  readonly onRefused?: () => void;
-  /** The log was put back to an older state. The stream goes on from now: everything before it must be read again. */
-  readonly onRestored?: () => void;
-}
 
 const retryMs = 1500;
 

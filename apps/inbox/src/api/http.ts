@@ -1,16 +1,6 @@
 import { createHttpClient, NoAnswerError } from '@countersign/http-client';
-import type { Problem } from './problem.js';
-import { ProblemError, UnreachableError } from './problem.js';
-
-type Method = 'GET' | 'POST' | 'DELETE';
-
-/** The optional parts of a request. */
-export interface Sent {
-  readonly body?: unknown;
-  readonly signal?: AbortSignal | undefined;
-  /** The response must show the log up to this position. */
-  readonly position?: number | undefined;
-}
+import { ProblemError, UnreachableError } from '@countersign/react/parts';
+import type { Method, Problem, Sent } from '@countersign/react/parts';
 
 const timeoutMs = 20_000;
 

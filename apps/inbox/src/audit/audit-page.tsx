@@ -27,7 +27,7 @@ export default function AuditPage({ isState, query }: { isState: boolean; query:
             State at a time
           </Link>
         </nav>
-        <span className="muted">Times are local ({zone}). UTC is in the tooltip.</span>
+        <span className="cs-muted">Times are local ({zone}). UTC is in the tooltip.</span>
       </header>
       {isState ? <StateView query={query} /> : <LogView query={query} />}
     </main>
@@ -43,9 +43,9 @@ function LogView({ query }: { query: string }): ReactNode {
     <>
       <SearchForm key={query} query={query} />
       <SavedSearches query={query} />
-      <div className="actions">
+      <div className="cs-actions">
         <Downloads query={query} isClear={isClear} />
-        <span className="actions-gap" />
+        <span className="cs-actions-gap" />
         <ClearValues isClear={isClear} onChange={(is) => setClearQuery(is ? query : undefined)} />
       </div>
       <Events {...found} />

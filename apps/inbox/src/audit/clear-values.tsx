@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Dialog } from '../ui/dialog.js';
+import { Dialog } from '@countersign/react/parts';
 
 /** Shows hidden values after a second step, which says that the read is recorded. */
 export function ClearValues({ isClear, onChange }: { isClear: boolean; onChange: (is: boolean) => void }): ReactNode {
@@ -13,7 +13,7 @@ export function ClearValues({ isClear, onChange }: { isClear: boolean; onChange:
     return (
       <>
         <span role="status">Hidden values are shown in clear. This is recorded.</span>
-        <button className="button" type="button" onClick={() => onChange(false)}>
+        <button className="cs-button" type="button" onClick={() => onChange(false)}>
           Hide them again
         </button>
       </>
@@ -21,7 +21,7 @@ export function ClearValues({ isClear, onChange }: { isClear: boolean; onChange:
   }
   return (
     <>
-      <button className="button" type="button" onClick={() => setAsking(true)}>
+      <button className="cs-button" type="button" onClick={() => setAsking(true)}>
         Show clear values…
       </button>
       {isAsking && (
@@ -30,11 +30,11 @@ export function ClearValues({ isClear, onChange }: { isClear: boolean; onChange:
           description="The events of this search are read again with their hidden values. The log records your name, the time and the period that you read. Erased values stay erased."
           onClose={() => setAsking(false)}
         >
-          <div className="actions">
-            <button className="button primary" type="button" onClick={show}>
+          <div className="cs-actions">
+            <button className="cs-button cs-primary" type="button" onClick={show}>
               Show and record
             </button>
-            <button className="button" type="button" onClick={() => setAsking(false)}>
+            <button className="cs-button" type="button" onClick={() => setAsking(false)}>
               Keep them hidden
             </button>
           </div>

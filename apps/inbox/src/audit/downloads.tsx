@@ -1,9 +1,8 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
+import { problemOf, problemWords } from '@countersign/react/parts';
 import { firstPage, readLogFile } from '../api/audit.js';
 import type { LogFile, LogFormat } from '../api/audit.js';
-import { problemOf } from '../api/problem.js';
-import { problemWords } from '../text/words.js';
 import { requestOf, searchOf } from './search.js';
 
 const formats: readonly (readonly [LogFormat, string])[] = [
@@ -28,17 +27,17 @@ export function Downloads({ query, isClear }: { query: string; isClear: boolean 
   };
   return (
     <>
-      <span className="label" id="audit-downloads">
+      <span className="cs-label" id="audit-downloads">
         Download all{isClear && ', with clear values'}
       </span>
-      <span className="actions" role="group" aria-labelledby="audit-downloads">
+      <span className="cs-actions" role="group" aria-labelledby="audit-downloads">
         {formats.map(([format, name]) => (
-          <button key={format} className="button" type="button" disabled={isBusy} onClick={() => start(format)}>
+          <button key={format} className="cs-button" type="button" disabled={isBusy} onClick={() => start(format)}>
             {name}
           </button>
         ))}
       </span>
-      <span className="muted" role="status">
+      <span className="cs-muted" role="status">
         {status}
       </span>
     </>

@@ -1,11 +1,9 @@
 import { memo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { EventView, LogEventView } from '@countersign/contracts';
+import { Marked, countWords, eventWords, problemWords } from '@countersign/react/parts';
 import { hrefs } from '../routes.js';
-import { eventWords } from '../text/event-words.js';
-import { countWords, problemWords } from '../text/words.js';
 import { Link } from '../ui/link.js';
-import { Marked } from '../ui/marked.js';
 import { LocalTime } from './local-time.js';
 import { listed, queryOf } from './search.js';
 import type { FoundEvents } from './use-log.js';
@@ -14,12 +12,12 @@ import type { FoundEvents } from './use-log.js';
 export function Events({ events, isLoading, hasMore, problem, more }: FoundEvents): ReactNode {
   return (
     <section className="panel" aria-label="Events" aria-busy={isLoading}>
-      <p className="muted" role="status">
+      <p className="cs-muted" role="status">
         {statusWords(events.length, isLoading, hasMore)}
       </p>
-      {problem !== undefined && <p className="notice">{problemWords(problem, Date.now())}</p>}
+      {problem !== undefined && <p className="cs-notice">{problemWords(problem, Date.now())}</p>}
       {!isLoading && problem === undefined && events.length === 0 && (
-        <p className="nothing muted">No event fits this search.</p>
+        <p className="nothing cs-muted">No event fits this search.</p>
       )}
       <ol className="timeline" aria-label="Timeline">
         {events.map((event) => (
@@ -27,7 +25,7 @@ export function Events({ events, isLoading, hasMore, problem, more }: FoundEvent
         ))}
       </ol>
       {hasMore && !isLoading && (
-        <button className="button" type="button" onClick={more}>
+        <button className="cs-button" type="button" onClick={more}>
           {problem === undefined || problem.code === 'log-damaged' ? 'Show more' : 'Try again'}
         </button>
       )}
@@ -97,7 +95,7 @@ function Recorded({ event }: { event: LogEventView }): ReactNode {
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>As recorded</summary>
       {isOpen && (
-        <pre className="outcome" tabIndex={0} aria-label={`${event.type} as recorded`}>
+        <pre className="cs-outcome" tabIndex={0} aria-label={`${event.type} as recorded`}>
           <Marked text={JSON.stringify(event, null, 2)} keepsLines />
         </pre>
       )}

@@ -1,9 +1,8 @@
 import { useState } from 'react';
 import type { ReactNode, SubmitEvent } from 'react';
-import { useAccount } from '../live/use-account.js';
+import { Marked, useAccount } from '@countersign/react/parts';
 import { hrefs } from '../routes.js';
 import { Link } from '../ui/link.js';
-import { Marked } from '../ui/marked.js';
 
 interface Saved {
   readonly name: string;
@@ -31,14 +30,14 @@ export function SavedSearches({ query }: { query: string }): ReactNode {
     event.currentTarget.reset();
   };
   return (
-    <section className="actions" aria-label="Saved searches">
+    <section className="cs-actions" aria-label="Saved searches">
       {searches.map(({ name, query: saved }) => (
         <span key={name} className="audit-saved">
           <Link href={hrefs.search(saved)}>
             <Marked text={name} />
           </Link>
           <button
-            className="button quiet icon"
+            className="cs-button cs-quiet cs-icon"
             type="button"
             aria-label={`Forget the search ${name}`}
             onClick={() => keep(searches.filter((one) => one.name !== name))}
@@ -48,14 +47,14 @@ export function SavedSearches({ query }: { query: string }): ReactNode {
         </span>
       ))}
       {query !== '' && (
-        <form className="actions" onSubmit={save}>
+        <form className="cs-actions" onSubmit={save}>
           <input name="name" maxLength={80} aria-label="Name of this search" placeholder="Name of this search" />
-          <button className="button" type="submit">
+          <button className="cs-button" type="submit">
             Save this search
           </button>
         </form>
       )}
-      {problem !== '' && <span className="problem-line">{problem}</span>}
+      {problem !== '' && <span className="cs-problem-line">{problem}</span>}
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import { useRef } from 'react';
 import type { ReactNode, SubmitEvent } from 'react';
-import { useShortcuts } from '../live/use-shortcuts.js';
+import { useShortcuts } from '@countersign/react/parts';
 import { hrefs, navigate } from '../routes.js';
 import { dayOf, kinds, localOf, momentOf, queryOf, searchFields, searchOf } from './search.js';
 import type { Search } from './search.js';
@@ -18,36 +18,36 @@ export function SearchForm({ query }: { query: string }): ReactNode {
   return (
     <form className="panel audit-search" role="search" aria-label="Search the log" onSubmit={submit}>
       {searchFields.map(([name, label], index) => (
-        <label className="field" key={name}>
-          <span className="label">{label}</span>
+        <label className="cs-field" key={name}>
+          <span className="cs-label">{label}</span>
           <input ref={index === 0 ? first : undefined} name={name} defaultValue={search[name] ?? ''} />
         </label>
       ))}
       <Kinds types={search.types} />
       <Moment name="since" label="From" time={search.since} />
       <Moment name="until" label="Until (not included)" time={search.until} />
-      <label className="field">
-        <span className="label">Or a whole day</span>
+      <label className="cs-field">
+        <span className="cs-label">Or a whole day</span>
         <input type="date" onChange={({ target: { value } }) => value !== '' && go({ ...search, ...dayOf(value) })} />
       </label>
-      <label className="field">
-        <span className="label">Order</span>
+      <label className="cs-field">
+        <span className="cs-label">Order</span>
         <select name="order" defaultValue={search.order ?? ''}>
           <option value="">newest first</option>
           <option value="asc">oldest first</option>
         </select>
       </label>
-      <div className="actions audit-wide">
-        <button className="button primary" type="submit">
+      <div className="cs-actions audit-wide">
+        <button className="cs-button cs-primary" type="submit">
           Search
         </button>
         {query !== '' && (
-          <button className="button" type="button" onClick={() => navigate(hrefs.audit)}>
+          <button className="cs-button" type="button" onClick={() => navigate(hrefs.audit)}>
             Clear
           </button>
         )}
         {search.only !== undefined && (
-          <span className="muted">
+          <span className="cs-muted">
             Of this search only responses of the kind “{search.only}” are listed. Downloads have all of it.
           </span>
         )}
@@ -59,8 +59,8 @@ export function SearchForm({ query }: { query: string }): ReactNode {
 function Kinds({ types }: { types: string | undefined }): ReactNode {
   const isOwn = types !== undefined && kinds.every(([, one]) => one !== types);
   return (
-    <label className="field">
-      <span className="label">Kind of event</span>
+    <label className="cs-field">
+      <span className="cs-label">Kind of event</span>
       <select name="types" defaultValue={types ?? ''}>
         <option value="">any</option>
         {isOwn && <option value={types}>{types}</option>}
@@ -76,8 +76,8 @@ function Kinds({ types }: { types: string | undefined }): ReactNode {
 
 function Moment({ name, label, time }: { name: string; label: string; time: string | undefined }): ReactNode {
   return (
-    <label className="field">
-      <span className="label">{label}</span>
+    <label className="cs-field">
+      <span className="cs-label">{label}</span>
       <input type="datetime-local" step={1} name={name} defaultValue={localOf(time)} />
     </label>
   );

@@ -1,5 +1,5 @@
 import type { LogEventView } from '@countersign/contracts';
-import { isObject } from '../text/json-tree.js';
+import { isObject } from '@countersign/react/parts';
 
 /** The fields of a search of the log, each with its label. Items of a list are parted by commas; `\,` is a comma inside an item. */
 export const searchFields = [

@@ -1,12 +1,9 @@
 import type { ReactNode, SubmitEvent } from 'react';
+import { Marked, StateBadge, countWords, problemWords, useLoaded } from '@countersign/react/parts';
 import { readState } from '../api/audit.js';
 import type { RightsOfProcess, StateAt } from '@countersign/contracts';
-import { useLoaded } from '../live/use-loaded.js';
 import { hrefs, navigate } from '../routes.js';
-import { countWords, problemWords } from '../text/words.js';
-import { StateBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
-import { Marked } from '../ui/marked.js';
 import { ScrollTable } from '../ui/table.js';
 import { LocalTime } from './local-time.js';
 import { listed, localOf, momentOf, queryOf } from './search.js';
@@ -24,19 +21,19 @@ export function StateView({ query }: { query: string }): ReactNode {
   return (
     <>
       <form key={asOf} className="panel audit-search" aria-label="The moment" onSubmit={submit}>
-        <label className="field">
-          <span className="label">At this time (empty: now)</span>
+        <label className="cs-field">
+          <span className="cs-label">At this time (empty: now)</span>
           <input type="datetime-local" step={1} name="asOf" defaultValue={localOf(asOf)} />
         </label>
-        <div className="actions">
-          <button className="button primary" type="submit">
+        <div className="cs-actions">
+          <button className="cs-button cs-primary" type="submit">
             Show
           </button>
         </div>
       </form>
-      {problem !== undefined && <p className="notice">{problemWords(problem, Date.now())}</p>}
+      {problem !== undefined && <p className="cs-notice">{problemWords(problem, Date.now())}</p>}
       {state === undefined && problem === undefined && (
-        <p className="muted" role="status">
+        <p className="cs-muted" role="status">
           Reading the log up to then …
         </p>
       )}
@@ -71,7 +68,7 @@ function State({
         {calls.map(({ callId, toolName, state, agentId, requestedAt }) => (
           <tr key={callId}>
             <th scope="row">
-              <Link className="mono" href={hrefs.search(queryOf({ callId: listed(callId) }))}>
+              <Link className="cs-mono" href={hrefs.search(queryOf({ callId: listed(callId) }))}>
                 <Marked text={toolName} />
               </Link>
             </th>
@@ -98,7 +95,7 @@ function State({
             <td>
               <Marked text={createdBy} />
             </td>
-            <td className="mono">{grantId}</td>
+            <td className="cs-mono">{grantId}</td>
           </tr>
         ))}
       </ScrollTable>

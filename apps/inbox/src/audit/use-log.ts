@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react';
 import type { LogEventView } from '@countersign/contracts';
+import { problemOf } from '@countersign/react/parts';
+import type { Problem } from '@countersign/react/parts';
 import { firstPage, readLogPage } from '../api/audit.js';
-import type { Problem } from '../api/problem.js';
-import { problemOf } from '../api/problem.js';
 import { fastApprovals } from './fast-approvals.js';
 import { isListed, requestOf, searchOf } from './search.js';
 

@@ -1,27 +1,31 @@
 import type { ReactNode } from 'react';
 import type { EventView } from '@countersign/contracts';
 import { durationWords, timeWords } from '@countersign/text';
-import { callEventTypes, readCallEvents } from '../api/call-events.js';
-import { readCall } from '../api/countersign.js';
-import { Arguments } from '../card/arguments.js';
-import { ArgumentsChange } from '../card/arguments-change.js';
-import { useAccount } from '../live/use-account.js';
-import { useLoaded } from '../live/use-loaded.js';
-import { useNews } from '../live/use-news.js';
+import {
+  Arguments,
+  ArgumentsChange,
+  Marked,
+  Outcome,
+  StateBadge,
+  callEventTypes,
+  eventWords,
+  glanceOf,
+  readCall,
+  useAccount,
+  useLoaded,
+  useNews,
+} from '@countersign/react/parts';
+import { readCallEvents } from '../api/call-events.js';
+import { client } from '../api/client.js';
 import { hrefs } from '../routes.js';
-import { eventWords } from '../text/event-words.js';
-import { glanceOf } from '../text/json-tree.js';
-import { StateBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
-import { Marked } from '../ui/marked.js';
-import { Outcome } from '../ui/outcome.js';
 import { WaitingPage } from '../ui/waiting-page.js';
 
 /** One call: its arguments, its result, and every recorded event. */
 export default function CallPage({ callId }: { callId: string }): ReactNode {
   const { value, problem, reload } = useLoaded(callId, async (signal) => {
     const [call, events] = await Promise.all([
-      readCall(callId, signal),
+      readCall(client, callId, signal),
       readCallEvents(callId, callEventTypes, signal),
     ]);
     return { call, events };
@@ -33,12 +37,12 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
   return (
     <main className="page">
       <header className="page-head">
-        <h1 className="mono">
+        <h1 className="cs-mono">
           <Marked text={call.toolName} />
         </h1>
         <StateBadge state={call.state} />
       </header>
-      <p className="muted">
+      <p className="cs-muted">
         <Marked text={call.agentId} /> in run{' '}
         <Link href={hrefs.run(call.runId)}>
           <Marked text={call.runId} />
@@ -64,7 +68,9 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
           </>
         )}
       </p>
-      {call.unreadable && <p className="problem-line">Cannot be read, so nothing is decided: {call.unreadable.why}</p>}
+      {call.unreadable && (
+        <p className="cs-problem-line">Cannot be read, so nothing is decided: {call.unreadable.why}</p>
+      )}
       <div className="two">
         <section aria-labelledby="call-arguments" className="panel">
           <h2 id="call-arguments">Arguments</h2>

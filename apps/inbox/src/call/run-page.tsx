@@ -1,19 +1,13 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, ToolCallView } from '@countersign/contracts';
+import { Ago, Marked, StateBadge, countWords, summaryOf, useLoaded, useNews } from '@countersign/react/parts';
 import { readRun } from '../api/countersign.js';
-import { useLoaded } from '../live/use-loaded.js';
-import { useNews } from '../live/use-news.js';
 import { BulkDialog } from '../pending/bulk-dialog.js';
 import { selectedMax } from '../pending/use-selection.js';
 import { hrefs } from '../routes.js';
-import { summaryOf } from '../text/json-tree.js';
-import { countWords } from '../text/words.js';
-import { StateBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
-import { Marked } from '../ui/marked.js';
 import { ScrollTable } from '../ui/table.js';
-import { Ago } from '../ui/time.js';
 import { WaitingPage } from '../ui/waiting-page.js';
 
 const columns = ['Tool', 'Arguments', 'State', 'Rule', 'Requested'];
@@ -29,14 +23,14 @@ export default function RunPage({ runId }: { runId: string }): ReactNode {
       <header className="page-head">
         <h1>
           Run{' '}
-          <span className="mono">
+          <span className="cs-mono">
             <Marked text={runId} />
           </span>
         </h1>
         {run.hasPendingApprovals && <StateBadge state="pending" />}
       </header>
       <PendingOfRun approvals={run.pendingApprovals} onDone={reload} />
-      <p className="muted">
+      <p className="cs-muted">
         {countWords(run.calls.length, 'call')} by <Marked text={agents.join(', ')} />
       </p>
       <ScrollTable label="Calls of the run" columns={columns} isPanel>
@@ -53,9 +47,9 @@ function PendingOfRun({ approvals, onDone }: { approvals: readonly ApprovalView[
   const [isReviewing, setReviewing] = useState(false);
   if (approvals.length === 0 && !isReviewing) return null;
   return (
-    <p className="actions">
+    <p className="cs-actions">
       {countWords(approvals.length, 'approval')} of this run {approvals.length === 1 ? 'waits' : 'wait'} for an answer.
-      <button className="button" type="button" onClick={() => setReviewing(true)}>
+      <button className="cs-button" type="button" onClick={() => setReviewing(true)}>
         Review {Math.min(approvals.length, selectedMax)} …
       </button>
       {isReviewing && (
@@ -70,11 +64,11 @@ function CallRow({ call }: { call: ToolCallView }): ReactNode {
   return (
     <tr>
       <th scope="row">
-        <Link className="mono" href={pending === undefined ? hrefs.call(call.callId) : hrefs.approval(pending)}>
+        <Link className="cs-mono" href={pending === undefined ? hrefs.call(call.callId) : hrefs.approval(pending)}>
           <Marked text={call.toolName} />
         </Link>
       </th>
-      <td className="mono wrap">
+      <td className="cs-mono wrap">
         <Marked text={summaryOf(call.arguments, 300)} />
       </td>
       <td>

@@ -1,11 +1,8 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { CreateGrantBody, GrantPreview } from '@countersign/contracts';
+import { Dialog, countWords, problemOf, problemWords, useToast } from '@countersign/react/parts';
 import { createGrant, previewGrant } from '../api/grants.js';
-import { problemOf } from '../api/problem.js';
-import { countWords, problemWords } from '../text/words.js';
-import { Dialog } from '../ui/dialog.js';
-import { useToast } from '../ui/toast.js';
 import { GrantFields, bodyOf, emptyGrant } from './grant-fields.js';
 import type { GrantForm } from './grant-fields.js';
 import { GrantPreviewTable } from './grant-preview-table.js';
@@ -55,12 +52,12 @@ export function CreateGrantDialog({ onClose, onCreated }: { onClose: () => void;
         }}
       >
         <GrantFields form={form} onChange={change} />
-        <p className="problem-line" role="alert">
+        <p className="cs-problem-line" role="alert">
           {problem}
         </p>
         {preview !== undefined && <Preview preview={preview} />}
-        <div className="actions">
-          <button className="button primary" type="submit" disabled={isBusy}>
+        <div className="cs-actions">
+          <button className="cs-button cs-primary" type="submit" disabled={isBusy}>
             {preview === undefined ? 'Preview' : 'Create the grant'}
           </button>
         </div>

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { CreateGrantBody } from '@countersign/contracts';
-import { spans } from './grant-words.js';
+import { spans } from '@countersign/react/parts';
 
 /** The form of a new grant. */
 export interface GrantForm {
@@ -59,9 +59,9 @@ export function GrantFields({ form, onChange }: { form: GrantForm; onChange: (fo
   return (
     <div className="grant-fields">
       {texts.map(({ name, label, hint, required }) => (
-        <label key={name} className="field">
-          <span className="label">
-            {label} <span className="muted">{hint}</span>
+        <label key={name} className="cs-field">
+          <span className="cs-label">
+            {label} <span className="cs-muted">{hint}</span>
           </span>
           <input
             value={form[name]}
@@ -71,8 +71,8 @@ export function GrantFields({ form, onChange }: { form: GrantForm; onChange: (fo
           />
         </label>
       ))}
-      <label className="field">
-        <span className="label">Holds for</span>
+      <label className="cs-field">
+        <span className="cs-label">Holds for</span>
         <select
           value={String(form.expiresInMs)}
           onChange={(event) => onChange({ ...form, expiresInMs: Number(event.target.value) })}
@@ -84,9 +84,9 @@ export function GrantFields({ form, onChange }: { form: GrantForm; onChange: (fo
           ))}
         </select>
       </label>
-      <label className="field">
-        <span className="label">
-          At most <span className="muted">(uses; empty: 10,000)</span>
+      <label className="cs-field">
+        <span className="cs-label">
+          At most <span className="cs-muted">(uses; empty: 10,000)</span>
         </span>
         <input
           type="number"

@@ -1,10 +1,9 @@
 import type { ReactNode } from 'react';
 import type { GrantPreview } from '@countersign/contracts';
+import { Ago, Marked } from '@countersign/react/parts';
 import { hrefs } from '../routes.js';
 import { Link } from '../ui/link.js';
-import { Marked } from '../ui/marked.js';
 import { ScrollTable } from '../ui/table.js';
-import { Ago } from '../ui/time.js';
 
 /** The recorded approvals that a grant would have covered. */
 export function GrantPreviewTable({ calls }: { calls: GrantPreview['calls'] }): ReactNode {
@@ -12,7 +11,7 @@ export function GrantPreviewTable({ calls }: { calls: GrantPreview['calls'] }): 
     <ScrollTable label="Covered calls" columns={['Call', 'Agent', 'Run', 'Asked', 'Outcome']}>
       {calls.map(({ callId, approvalId, agentId, runId, requestedAt, outcome }) => (
         <tr key={approvalId}>
-          <th scope="row" className="mono">
+          <th scope="row" className="cs-mono">
             <Link href={hrefs.call(callId)}>
               <Marked text={callId} />
             </Link>

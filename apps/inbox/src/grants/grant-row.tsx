@@ -1,17 +1,21 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { GrantView } from '@countersign/contracts';
+import {
+  Ago,
+  In,
+  Marked,
+  matchWords,
+  onPress,
+  problemOf,
+  problemWords,
+  scopeWords,
+  useAccount,
+  useToast,
+} from '@countersign/react/parts';
 import { confirmGrant, revokeGrant } from '../api/grants.js';
-import { problemOf } from '../api/problem.js';
-import { useAccount } from '../live/use-account.js';
 import { hrefs } from '../routes.js';
-import { problemWords } from '../text/words.js';
 import { Link } from '../ui/link.js';
-import { Marked } from '../ui/marked.js';
-import { onPress } from '../ui/press.js';
-import { Ago, In } from '../ui/time.js';
-import { useToast } from '../ui/toast.js';
-import { matchWords, scopeWords } from './grant-words.js';
 
 const stateWords: Readonly<Record<GrantView['state'], string>> = {
   active: 'active',
@@ -26,7 +30,7 @@ export function GrantRow({ grant, onChanged }: { grant: GrantView; onChanged: ()
   const { toolName, match, state, uses, maxUses, createdBy, reason, expiresAt, lastUsedAt, approvalId } = grant;
   return (
     <tr>
-      <th scope="row" className="mono">
+      <th scope="row" className="cs-mono">
         <Marked text={toolName} />
       </th>
       <td className="wrap">
@@ -36,7 +40,7 @@ export function GrantRow({ grant, onChanged }: { grant: GrantView; onChanged: ()
         <Marked text={scopeWords(grant)} />
       </td>
       <td>
-        <span className="badge" data-state={state}>
+        <span className="cs-badge" data-state={state}>
           {stateWords[state]}
         </span>
       </td>
@@ -44,7 +48,7 @@ export function GrantRow({ grant, onChanged }: { grant: GrantView; onChanged: ()
         {uses.toLocaleString('en-US')}
         {maxUses !== null && ` of ${maxUses.toLocaleString('en-US')}`}
         {lastUsedAt !== null && (
-          <span className="muted">
+          <span className="cs-muted">
             {' '}
             · <Ago time={lastUsedAt} />
           </span>
@@ -81,10 +85,10 @@ function GrantActions({ grant, onChanged }: { grant: GrantView; onChanged: () =>
   if (!isLive || !(roles.includes('approver') || roles.includes('admin'))) return null;
   const mayConfirm = grant.state === 'pending' && grant.createdBy !== principal && roles.includes('approver');
   return (
-    <span className="actions">
+    <span className="cs-actions">
       {mayConfirm && (
         <button
-          className="button approve"
+          className="cs-button cs-approve"
           type="button"
           onClick={onPress(() => act(confirmGrant(grant.grantId), 'The grant is confirmed.'))}
         >
@@ -93,7 +97,7 @@ function GrantActions({ grant, onChanged }: { grant: GrantView; onChanged: () =>
       )}
       {/* Two presses, in place: a grant that is gone by mistake stops an agent. */}
       <button
-        className="button deny"
+        className="cs-button cs-deny"
         type="button"
         onBlur={() => setRevoking(false)}
         onClick={onPress(() => {

@@ -1,11 +1,9 @@
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { GrantView } from '@countersign/contracts';
+import { countWords, useAccount, useLoaded } from '@countersign/react/parts';
 import { followEvents } from '../api/event-stream.js';
 import { grantTypes, listGrants } from '../api/grants.js';
-import { useAccount } from '../live/use-account.js';
-import { useLoaded } from '../live/use-loaded.js';
-import { countWords } from '../text/words.js';
 import { ScrollTable } from '../ui/table.js';
 import { WaitingPage } from '../ui/waiting-page.js';
 import { CreateGrantDialog } from './create-grant-dialog.js';
@@ -30,22 +28,22 @@ export default function GrantsPage(): ReactNode {
     <main className="page">
       <header className="page-head">
         <h1>Grants</h1>
-        <span className="muted" role="status">
+        <span className="cs-muted" role="status">
           {countWords(shown.length, 'standing grant')}
         </span>
       </header>
-      <p className="muted">
+      <p className="cs-muted">
         A grant answers for its giver: a call that it covers runs without an approval. It never covers what a rule
         blocks or what needs several people.
       </p>
-      <div className="actions">
-        <label className="check">
+      <div className="cs-actions">
+        <label className="cs-check">
           <input type="checkbox" checked={!isLiveOnly} onChange={(event) => setLiveOnly(!event.target.checked)} />
           Also expired, used up and revoked ones
         </label>
-        <span className="actions-gap" />
+        <span className="cs-actions-gap" />
         {roles.includes('approver') && (
-          <button className="button primary" type="button" onClick={() => setCreating(true)}>
+          <button className="cs-button cs-primary" type="button" onClick={() => setCreating(true)}>
             New grant…
           </button>
         )}
@@ -55,7 +53,9 @@ export default function GrantsPage(): ReactNode {
         columns={columns}
         isPanel
         empty={
-          shown.length === 0 && <p className="nothing muted">No grant holds: every call is asked about by its rule.</p>
+          shown.length === 0 && (
+            <p className="nothing cs-muted">No grant holds: every call is asked about by its rule.</p>
+          )
         }
       >
         {shown.map((grant) => (

@@ -2,15 +2,11 @@ import { useDeferredValue, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { durationWords } from '@countersign/text';
+import { Ago, Marked, StateBadge, channelWords, summaryOf } from '@countersign/react/parts';
 import { filtered, noFilters } from '../pending/filters.js';
 import { hrefs } from '../routes.js';
-import { summaryOf } from '../text/json-tree.js';
-import { channelWords } from '../text/words.js';
-import { StateBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
-import { Marked } from '../ui/marked.js';
 import { ScrollTable } from '../ui/table.js';
-import { Ago } from '../ui/time.js';
 import { outcomes } from './outcomes.js';
 import { useDecided } from './use-decided.js';
 
@@ -35,7 +31,7 @@ export default function HistoryPage(): ReactNode {
     <main className="page" aria-busy={isLoading}>
       <header className="page-head">
         <h1>History</h1>
-        <span className="muted" role="status">
+        <span className="cs-muted" role="status">
           {isLoading ? 'Loading …' : `${found.length.toLocaleString('en-US')} decided`}
         </span>
       </header>
@@ -54,9 +50,9 @@ export default function HistoryPage(): ReactNode {
           ))}
         </select>
       </div>
-      {problem !== undefined && <p className="notice">{problem.detail}</p>}
+      {problem !== undefined && <p className="cs-notice">{problem.detail}</p>}
       {isPartial && (
-        <p className="notice">
+        <p className="cs-notice">
           Of each outcome the 10,000 that were requested last are here; the ledger holds more.{' '}
           <code>countersign list</code> and <code>GET /v1/approvals</code> read all of it.
         </p>
@@ -66,7 +62,8 @@ export default function HistoryPage(): ReactNode {
         columns={columns}
         isPanel
         empty={
-          !isLoading && found.length === 0 && <p className="nothing muted">Nothing was decided yet, or nothing fits.</p>
+          !isLoading &&
+          found.length === 0 && <p className="nothing cs-muted">Nothing was decided yet, or nothing fits.</p>
         }
       >
         {found.slice(0, count).map((approval) => (
@@ -74,7 +71,7 @@ export default function HistoryPage(): ReactNode {
         ))}
       </ScrollTable>
       {found.length > count && (
-        <button className="button" type="button" onClick={() => setCount(count + shownAtOnce)}>
+        <button className="cs-button" type="button" onClick={() => setCount(count + shownAtOnce)}>
           Show more
         </button>
       )}
@@ -88,11 +85,11 @@ function HistoryRow({ approval }: { approval: ApprovalView }): ReactNode {
   return (
     <tr>
       <th scope="row">
-        <Link className="mono" href={hrefs.call(callId)}>
+        <Link className="cs-mono" href={hrefs.call(callId)}>
           <Marked text={toolName} />
         </Link>
       </th>
-      <td className="mono cut">
+      <td className="cs-mono cut">
         <Marked text={summaryOf(approval.arguments, 120)} />
       </td>
       <td>
@@ -103,11 +100,11 @@ function HistoryRow({ approval }: { approval: ApprovalView }): ReactNode {
       </td>
       <td>
         {last === undefined ? (
-          <span className="muted">no answer</span>
+          <span className="cs-muted">no answer</span>
         ) : (
           <>
             <Marked text={last.onBehalfOf === null ? last.respondedBy : `${last.respondedBy} for ${last.onBehalfOf}`} />{' '}
-            <span className="muted">via {channelWords(last.via)}</span>
+            <span className="cs-muted">via {channelWords(last.via)}</span>
           </>
         )}
       </td>
@@ -115,7 +112,7 @@ function HistoryRow({ approval }: { approval: ApprovalView }): ReactNode {
         {resolvedAt !== null && (
           <>
             <Ago time={resolvedAt} />{' '}
-            <span className="muted">after {durationWords(Date.parse(resolvedAt) - Date.parse(requestedAt))}</span>
+            <span className="cs-muted">after {durationWords(Date.parse(resolvedAt) - Date.parse(requestedAt))}</span>
           </>
         )}
       </td>

@@ -1,11 +1,10 @@
 import { useEffect, useState } from 'react';
 import type { ApprovalState, ApprovalView, EventView } from '@countersign/contracts';
-import { listApprovals, readApproval } from '../api/countersign.js';
-import { executionTypes, stateAfter } from '../api/call-events.js';
+import { executionTypes, listApprovals, problemOf, readApproval, usePendingStore } from '@countersign/react/parts';
+import type { Problem } from '@countersign/react/parts';
+import { client } from '../api/client.js';
+import { stateAfter } from '../api/call-events.js';
 import { followEvents } from '../api/event-stream.js';
-import type { Problem } from '../api/problem.js';
-import { problemOf } from '../api/problem.js';
-import { usePendingStore } from '../live/use-pending.js';
 import { outcomes } from './outcomes.js';
 
 /** The approvals that ended, the latest first. */
@@ -54,7 +53,7 @@ export function useDecided(): Decided {
     };
     const readPage = async ({ state, cursor }: { state: ApprovalState; cursor: string | null }) => ({
       state,
-      page: await listApprovals(state, { order: 'newest', cursor, limit: pageSize, signal: abort.signal }),
+      page: await listApprovals(client, state, { order: 'newest', cursor, limit: pageSize, signal: abort.signal }),
     });
     const reload = (): void => {
       byId.clear();
@@ -65,7 +64,7 @@ export function useDecided(): Decided {
     };
     reload();
     const stopListening = store.onEnded((approvalId) => {
-      readApproval(approvalId).then(
+      readApproval(client, approvalId).then(
         (approval) => {
           byId.set(approvalId, approval);
           publish({});

@@ -20,13 +20,13 @@ export default function InsightsPage(): ReactNode {
     <main className="page flow" aria-busy={isLoading}>
       <header className="page-head">
         <h1>Oversight</h1>
-        <span className="muted" role="status">
+        <span className="cs-muted" role="status">
           {isLoading
             ? 'Loading …'
             : `${approvals.length.toLocaleString('en-US')} decided approvals${isPartial ? ', the latest' : ''}`}
         </span>
       </header>
-      {problem !== undefined && <p className="notice">{problem.detail}</p>}
+      {problem !== undefined && <p className="cs-notice">{problem.detail}</p>}
       <Report />
       <h2>Decided lately</h2>
       <dl className="figures">

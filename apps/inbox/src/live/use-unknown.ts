@@ -1,10 +1,10 @@
 import { createContext, createElement, use, useEffect } from 'react';
 import type { ReactNode } from 'react';
 import type { ToolCallView } from '@countersign/contracts';
+import { useLoaded } from '@countersign/react/parts';
+import type { Problem } from '@countersign/react/parts';
 import { listCalls } from '../api/countersign.js';
 import { followEvents } from '../api/event-stream.js';
-import type { Problem } from '../api/problem.js';
-import { useLoaded } from './use-loaded.js';
 
 /** The calls whose outcome is unknown; undefined until they are loaded. */
 export interface Unknown {

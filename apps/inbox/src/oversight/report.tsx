@@ -2,10 +2,8 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { OversightFigures, OversightGrouping, OversightReport } from '@countersign/contracts';
 import { durationWords, printable } from '@countersign/text';
+import { problemWords, useAccount, useLoaded } from '@countersign/react/parts';
 import { readOversight } from '../api/oversight.js';
-import { useAccount } from '../live/use-account.js';
-import { useLoaded } from '../live/use-loaded.js';
-import { problemWords } from '../text/words.js';
 import { Link } from '../ui/link.js';
 import { ScrollTable } from '../ui/table.js';
 import { listBehind } from './list-behind.js';
@@ -30,8 +28,8 @@ export function Report(): ReactNode {
     <section className="panel" aria-labelledby="oversight-report">
       <h2 id="oversight-report">How people decided</h2>
       <div className="report-choices">
-        <label className="field">
-          <span className="label">A row for each</span>
+        <label className="cs-field">
+          <span className="cs-label">A row for each</span>
           <select
             value={by}
             onChange={(event) => setBy(groupings.find((one) => one === event.target.value) ?? 'approver')}
@@ -41,8 +39,8 @@ export function Report(): ReactNode {
             ))}
           </select>
         </label>
-        <label className="field">
-          <span className="label">Period</span>
+        <label className="cs-field">
+          <span className="cs-label">Period</span>
           <select value={String(days)} onChange={(event) => setDays(Number(event.target.value))}>
             {periods.map(([count, words]) => (
               <option key={count} value={String(count)}>
@@ -52,7 +50,7 @@ export function Report(): ReactNode {
           </select>
         </label>
       </div>
-      {problem !== undefined && <p className="notice">{problemWords(problem, Date.now())}</p>}
+      {problem !== undefined && <p className="cs-notice">{problemWords(problem, Date.now())}</p>}
       {report === undefined ? <p aria-busy={problem === undefined} /> : <ReportTable report={report} />}
     </section>
   );
@@ -79,7 +77,7 @@ function cellWords(figures: OversightFigures, figure: keyof OversightFigures): s
   return `${number(value ?? 0)}${figure === 'denials' ? rate(figures.rejectionRate) : ''}`;
 }
 
-const own = (words: string): ReactNode => <em className="muted">{words}</em>;
+const own = (words: string): ReactNode => <em className="cs-muted">{words}</em>;
 const number = (count: number): string => count.toLocaleString('en-US');
 const time = (ms: number | null): string => (ms === null ? '–' : durationWords(ms));
 const percent = new Intl.NumberFormat('en-US', { style: 'percent' });
@@ -110,7 +108,9 @@ function ReportTable({ report }: { report: OversightReport }): ReactNode {
   const isAuditor = useAccount().roles.includes('auditor');
   return (
     <>
-      {scope === 'own' && <p className="muted">These are your own decisions. Auditors and admins see everybody’s.</p>}
+      {scope === 'own' && (
+        <p className="cs-muted">These are your own decisions. Auditors and admins see everybody’s.</p>
+      )}
       <ScrollTable
         label="Report"
         columns={[`${by.charAt(0).toUpperCase()}${by.slice(1)}`, ...columns.map(([head]) => head)]}
@@ -129,7 +129,7 @@ function ReportTable({ report }: { report: OversightReport }): ReactNode {
           </tr>
         ))}
       </ScrollTable>
-      <p className="hint">
+      <p className="cs-hint">
         Very fast: approved in less than {durationWords(fast.baseMs)}
         {fast.perCharacterMs > 0 && ' and the time to read the arguments'}. A hint to look closer, not a proof.
         {!complete && ' The period is longer than a report reads: choose a shorter one.'}

@@ -1,12 +1,7 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { PasskeyView } from '@countersign/contracts';
-import { problemOf } from '../api/problem.js';
-import { useAccount } from '../live/use-account.js';
-import { useLoaded } from '../live/use-loaded.js';
-import { problemWords } from '../text/words.js';
-import { Marked } from '../ui/marked.js';
-import { onPress } from '../ui/press.js';
+import { Marked, onPress, problemOf, problemWords, useAccount, useLoaded } from '@countersign/react/parts';
 import { confirmPasskey, listPasskeys, registerPasskey, removePasskey } from './passkeys.js';
 
 /** The passkeys with which a person signs, and those of others that wait for a confirmation. */
@@ -31,7 +26,7 @@ export default function PasskeysPage(): ReactNode {
         <h1>Passkeys</h1>
       </header>
       <p>Some rules count an answer only if you sign it with a passkey. Register two, so that you can lose one.</p>
-      <p className="problem-line" role="alert">
+      <p className="cs-problem-line" role="alert">
         {words === '' && problem !== undefined ? problemWords(problem, Date.now()) : words}
       </p>
       <ul aria-label="Your passkeys">
@@ -39,12 +34,12 @@ export default function PasskeysPage(): ReactNode {
           <li key={one.credentialId}>
             <Marked text={one.name} /> {one.status === 'active' ? 'signs your answers' : 'waits for a confirmation'}{' '}
             {one.status === 'waiting' && one.waitsFor === 'any-passkey' && (
-              <button className="button" type="button" onClick={confirm(one)}>
+              <button className="cs-button" type="button" onClick={confirm(one)}>
                 Sign for it
               </button>
             )}{' '}
             <button
-              className="button"
+              className="cs-button"
               type="button"
               onClick={onPress(() => act(() => removePasskey(one.credentialId)))}
             >
@@ -54,7 +49,7 @@ export default function PasskeysPage(): ReactNode {
         ))}
       </ul>
       <form
-        className="actions"
+        className="cs-actions"
         onSubmit={(event) => {
           event.preventDefault();
           act(() => registerPasskey(name.trim() === '' ? 'passkey' : name.trim()));
@@ -63,7 +58,7 @@ export default function PasskeysPage(): ReactNode {
         <label>
           Name <input value={name} maxLength={64} onChange={(event) => setName(event.target.value)} />
         </label>
-        <button className="button" type="submit">
+        <button className="cs-button" type="submit">
           Register a passkey
         </button>
       </form>
@@ -72,7 +67,7 @@ export default function PasskeysPage(): ReactNode {
         {waiting.map((one) => (
           <li key={one.credentialId}>
             <Marked text={one.principal} />: <Marked text={one.name} />{' '}
-            <button className="button" type="button" onClick={confirm(one)}>
+            <button className="cs-button" type="button" onClick={confirm(one)}>
               Confirm
             </button>
           </li>

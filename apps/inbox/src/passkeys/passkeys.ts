@@ -6,8 +6,8 @@ import type {
   PasskeyOptions,
   PasskeyView,
 } from '@countersign/contracts';
+import { ProblemError } from '@countersign/react/parts';
 import { send } from '../api/http.js';
-import { ProblemError } from '../api/problem.js';
 import { challengeOf, displayDigest, newNonce } from './challenge.js';
 
 const path = '/v1/me/passkeys';

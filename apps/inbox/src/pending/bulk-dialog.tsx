@@ -1,12 +1,16 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
-import { useAccount } from '../live/use-account.js';
-import { countWords } from '../text/words.js';
-import { Dialog } from '../ui/dialog.js';
-import { onPress } from '../ui/press.js';
-import { useToast } from '../ui/toast.js';
-import { SeenParts, Unseen, useSeen } from '../card/seen.js';
+import {
+  Dialog,
+  SeenParts,
+  Unseen,
+  countWords,
+  onPress,
+  useAccount,
+  useSeen,
+  useToast,
+} from '@countersign/react/parts';
 import { BulkTable } from './bulk-table.js';
 import { isShownWhole } from './shown-whole.js';
 import { useBulkPreview, useBulkSending } from './use-bulk.js';
@@ -46,10 +50,10 @@ export function BulkDialog(props: {
       <SeenParts context={results === undefined ? context : undefined}>
         <BulkTable approvals={approvals} preview={preview} results={results} />
       </SeenParts>
-      <p className="problem-line" role="alert">
+      <p className="cs-problem-line" role="alert">
         {problem}
       </p>
-      {!isApprover && <p className="muted">You can look, not decide: your account lacks the role approver.</p>}
+      {!isApprover && <p className="cs-muted">You can look, not decide: your account lacks the role approver.</p>}
       {isApprover && results === undefined && (
         <>
           <BulkFields {...{ approvals, reason, setReason, isTogether, setTogether }} />
@@ -59,7 +63,7 @@ export function BulkDialog(props: {
               words="There are more lines. You can approve them after the end of each was on screen."
             />
           )}
-          <div className="actions">
+          <div className="cs-actions">
             {(['deny', 'approve'] as const).map((type) => (
               <BulkButton
                 key={type}
@@ -72,8 +76,8 @@ export function BulkDialog(props: {
         </>
       )}
       {results !== undefined && (
-        <div className="actions">
-          <button className="button primary" type="button" onClick={finish}>
+        <div className="cs-actions">
+          <button className="cs-button cs-primary" type="button" onClick={finish}>
             Done
           </button>
         </div>
@@ -105,11 +109,11 @@ function BulkFields(props: {
   const needsReason = props.approvals.some(({ requirement }) => requirement.requireReason.length > 0);
   return (
     <>
-      <label className="field">
-        <span className="label">Reason {needsReason ? '(some of them need one)' : '(optional)'}</span>
+      <label className="cs-field">
+        <span className="cs-label">Reason {needsReason ? '(some of them need one)' : '(optional)'}</span>
         <input value={props.reason} maxLength={8192} onChange={(event) => props.setReason(event.target.value)} />
       </label>
-      <label className="check">
+      <label className="cs-check">
         <input
           type="checkbox"
           checked={props.isTogether}
@@ -132,7 +136,7 @@ function BulkButton(props: {
   const count = possibleIn(approvals, preview, type).length;
   const isReady = preview[type] !== undefined && count > 0;
   return (
-    <button className={`button ${type}`} type="button" disabled={isOff || !isReady} onClick={onPress(onChoose)}>
+    <button className={`cs-button cs-${type}`} type="button" disabled={isOff || !isReady} onClick={onPress(onChoose)}>
       {type === 'approve' ? 'Approve' : 'Deny'} {count}
     </button>
   );

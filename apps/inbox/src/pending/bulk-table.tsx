@@ -1,12 +1,8 @@
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { chainWords, plainLabelWords, printable, requesterWords } from '@countersign/text';
-import type { BulkResult } from '../api/countersign.js';
-import { End } from '../card/seen.js';
-import { glanceOf } from '../text/json-tree.js';
-import { problemWords } from '../text/words.js';
-import { RiskBadge } from '../ui/badges.js';
-import { Marked } from '../ui/marked.js';
+import { End, Marked, RiskBadge, glanceOf, problemWords } from '@countersign/react/parts';
+import type { BulkResult } from '@countersign/react/parts';
 import { ScrollTable } from '../ui/table.js';
 import { glanceMax, isShownWhole } from './shown-whole.js';
 import type { BulkPreview } from './use-bulk.js';
@@ -24,10 +20,10 @@ export function BulkTable(props: {
     <ScrollTable label="The calls" columns={[...columns, results === undefined ? 'Your answer' : 'Result']}>
       {approvals.map((approval) => (
         <tr key={approval.approvalId}>
-          <th scope="row" className="mono">
+          <th scope="row" className="cs-mono">
             <Marked text={approval.toolName} />
           </th>
-          <td className="mono wrap">
+          <td className="cs-mono wrap">
             <Marked text={glanceOf(approval.arguments, glanceMax)} />
             {results === undefined && isShownWhole(approval) && <End />}
           </td>
@@ -59,7 +55,7 @@ export function BulkTable(props: {
 function PreviewCell(props: { approval: ApprovalView; preview: BulkPreview }): ReactNode {
   const { approvalId } = props.approval;
   const { approve, deny } = props.preview;
-  if (approve === undefined || deny === undefined) return <td className="muted">…</td>;
+  if (approve === undefined || deny === undefined) return <td className="cs-muted">…</td>;
   const [noApproval, noDenial] = [approve.get(approvalId), deny.get(approvalId)];
   if (noApproval === undefined && noDenial === undefined && !isShownWhole(props.approval)) {
     return <td>deny only: open it to approve it, because not all of it is shown here</td>;
@@ -75,7 +71,7 @@ function PreviewCell(props: { approval: ApprovalView; preview: BulkPreview }): R
 }
 
 function ResultCell({ result }: { result: BulkResult | undefined }): ReactNode {
-  if (result === undefined) return <td className="muted">left out</td>;
+  if (result === undefined) return <td className="cs-muted">left out</td>;
   return <td data-status={result.status}>{resultWords(result)}</td>;
 }
 

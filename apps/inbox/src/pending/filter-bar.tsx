@@ -2,7 +2,7 @@ import { useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { printable } from '@countersign/text';
-import { useShortcuts } from '../live/use-shortcuts.js';
+import { useShortcuts } from '@countersign/react/parts';
 import { choicesOf, isFiltering, noFilters } from './filters.js';
 import type { Filters } from './filters.js';
 import type { Grouping, Order } from './order.js';
@@ -59,7 +59,7 @@ export function FilterBar(props: {
         />
         <Choose label="Order" value={arrangement.order} choices={orders} onChange={arrangement.setOrder} />
         <button
-          className="button"
+          className="cs-button"
           type="button"
           aria-expanded={isOpen}
           aria-controls="filter-selects"
@@ -68,15 +68,15 @@ export function FilterBar(props: {
           Filters
         </button>
         {isFiltering(filters) && (
-          <button className="button quiet" type="button" onClick={() => onChange(noFilters)}>
+          <button className="cs-button cs-quiet" type="button" onClick={() => onChange(noFilters)}>
             Clear
           </button>
         )}
       </div>
       <div id="filter-selects" className="filters-selects" hidden={!isOpen}>
         {selects.map(([name, label]) => (
-          <div key={name} className="field small">
-            <label className="label" htmlFor={`filter-${name}`}>
+          <div key={name} className="cs-field small">
+            <label className="cs-label" htmlFor={`filter-${name}`}>
               {label}
             </label>
             <select
@@ -93,8 +93,8 @@ export function FilterBar(props: {
             </select>
           </div>
         ))}
-        <div className="field small">
-          <span className="label" aria-hidden="true">
+        <div className="cs-field small">
+          <span className="cs-label" aria-hidden="true">
             Together
           </span>
           <Choose

@@ -3,12 +3,9 @@ import type { MouseEvent, ReactNode } from 'react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ApprovalView } from '@countersign/contracts';
 import { printable } from '@countersign/text';
+import { Age, Countdown, Marked, RiskBadge, summaryOf } from '@countersign/react/parts';
 import { hrefs } from '../routes.js';
-import { summaryOf } from '../text/json-tree.js';
-import { RiskBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
-import { Marked } from '../ui/marked.js';
-import { Age, Countdown } from '../ui/time.js';
 import { isDecidable } from './order.js';
 import type { Line } from './order.js';
 import { selectedMax } from './use-selection.js';
@@ -124,7 +121,7 @@ function Heading({ of, onReview }: { of: readonly ApprovalView[]; onReview: Pend
         {first.batch?.mode === 'all-or-nothing' && ', all or nothing'}
       </span>
       {decidable.length > 1 && (
-        <button className="button quiet" type="button" onClick={() => onReview(decidable.slice(0, selectedMax))}>
+        <button className="cs-button cs-quiet" type="button" onClick={() => onReview(decidable.slice(0, selectedMax))}>
           Review all {Math.min(decidable.length, selectedMax)} …
         </button>
       )}

@@ -1,13 +1,11 @@
 import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
-import { ApprovalPane } from '../card/approval-pane.js';
-import { useAccount } from '../live/use-account.js';
+import { ApprovalPane, useAccount, usePending, useShortcuts } from '@countersign/react/parts';
 import { useKept } from '../live/use-kept.js';
-import { usePending } from '../live/use-pending.js';
-import { useShortcuts } from '../live/use-shortcuts.js';
 import { hrefs, navigate } from '../routes.js';
 import { Icon } from '../shell/icons.js';
+import { Link } from '../ui/link.js';
 import { BulkDialog } from './bulk-dialog.js';
 import { FilterBar } from './filter-bar.js';
 import { filtered, isFiltering, noFilters } from './filters.js';
@@ -44,7 +42,7 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
   return (
     <main className="pending" data-view={approvalId === undefined ? 'list' : 'card'}>
       <section className="pending-list" aria-label="Waiting for an answer">
-        <h1 className="visually-hidden">Pending approvals</h1>
+        <h1 className="cs-visually-hidden">Pending approvals</h1>
         <div className="pending-list-head">
           <Tabs tab={tab} onChange={setTab} />
           <FilterBar approvals={approvals} filters={filters} onChange={setFilters} arrangement={arrangement} />
@@ -70,9 +68,9 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
       </section>
       <section className="pending-card" aria-label="The approval">
         {currentId === undefined ? (
-          status === 'ready' && <p className="nothing muted">Nothing is chosen.</p>
+          status === 'ready' && <p className="nothing cs-muted">Nothing is chosen.</p>
         ) : (
-          <ApprovalPane key={currentId} approvalId={currentId} onDecided={leave} />
+          <ApprovalPane key={currentId} approvalId={currentId} onDecided={leave} head={<Back />} />
         )}
       </section>
       {reviewed !== undefined && (
@@ -97,6 +95,14 @@ function useArrangement() {
   const [order, setOrder] = useKept<Order>('order', orders, 'risk');
   const [grouping, setGrouping] = useKept<Grouping>('groups', groupings, 'step');
   return { tab, setTab, order, setOrder, grouping, setGrouping };
+}
+
+function Back(): ReactNode {
+  return (
+    <Link href={hrefs.pending} className="cs-button cs-quiet back">
+      <Icon name="back" /> All pending
+    </Link>
+  );
 }
 
 /**
@@ -155,7 +161,7 @@ function Nothing(props: { tab: Tab; isFiltering: boolean; onAll: () => void }): 
       <div className="nothing">
         <Icon name="inbox" />
         <p>{isNarrowed ? 'Nothing passes these filters.' : 'Nothing waits for an answer.'}</p>
-        <p className="muted">
+        <p className="cs-muted">
           {isNarrowed ? 'Clear them to see the rest.' : 'New requests appear here by themselves.'}
         </p>
       </div>
@@ -165,7 +171,7 @@ function Nothing(props: { tab: Tab; isFiltering: boolean; onAll: () => void }): 
     <div className="nothing">
       <Icon name="inbox" />
       <p>{tab === 'mine' ? 'Nothing waits for you.' : 'Nothing waits for others alone.'}</p>
-      <button className="button quiet" type="button" onClick={onAll}>
+      <button className="cs-button cs-quiet" type="button" onClick={onAll}>
         Show all {elsewhere.toLocaleString('en-US')}
       </button>
     </div>
@@ -186,7 +192,7 @@ function ListFoot(props: {
   const all = decidable.slice(0, selectedMax).map(({ approvalId }) => approvalId);
   return (
     <footer className="list-foot">
-      <span className="muted">
+      <span className="cs-muted">
         {count > 0 && `${count} selected`}
         {count === 0 &&
           isKnown &&
@@ -195,16 +201,16 @@ function ListFoot(props: {
       <span className="list-foot-end">
         {count > 0 ? (
           <>
-            <button className="button quiet" type="button" onClick={selection.clear}>
+            <button className="cs-button cs-quiet" type="button" onClick={selection.clear}>
               Clear
             </button>
-            <button className="button primary" type="button" onClick={onReview}>
+            <button className="cs-button cs-primary" type="button" onClick={onReview}>
               Review {count} …
             </button>
           </>
         ) : (
           decidable.length > 1 && (
-            <button className="button quiet" type="button" onClick={() => selection.set(all)}>
+            <button className="cs-button cs-quiet" type="button" onClick={() => selection.set(all)}>
               {decidable.length > selectedMax ? `Select the first ${selectedMax}` : 'Select all'}
             </button>
           )

@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import type { ReactNode } from 'react';
-import { usePending } from '../live/use-pending.js';
+import { usePending } from '@countersign/react/parts';
 import { ofTab } from './order.js';
 import type { Tab } from './order.js';
 

@@ -1,11 +1,8 @@
 import { useEffect, useState } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
-import { respondInBulk } from '../api/countersign.js';
-import type { BulkResult } from '../api/countersign.js';
-import { problemOf } from '../api/problem.js';
-import type { Problem } from '../api/problem.js';
-import { usePendingStore } from '../live/use-pending.js';
-import { problemWords } from '../text/words.js';
+import { problemOf, problemWords, respondInBulk, usePendingStore } from '@countersign/react/parts';
+import type { BulkResult, Problem } from '@countersign/react/parts';
+import { client } from '../api/client.js';
 
 /** The decisions that can be given to many at once. */
 export type BulkType = 'approve' | 'deny';
@@ -23,7 +20,7 @@ export function useBulkPreview(approvals: readonly ApprovalView[], isAsked: bool
     if (!isAsked) return undefined;
     let isOver = false;
     for (const type of ['approve', 'deny'] as const) {
-      respondInBulk(approvals, { type }, { remarks: someReason, dryRun: true }).then(
+      respondInBulk(client, approvals, { type }, { remarks: someReason, dryRun: true }).then(
         ({ results }) => !isOver && setPreview((before) => ({ ...before, [type]: problemsIn(results) })),
         // The answer itself is checked as well: without a preview all are sent.
         () => !isOver && setPreview((before) => ({ ...before, [type]: new Map() })),
@@ -65,7 +62,7 @@ export function useBulkSending(onAllDone: (type: BulkType, count: number) => voi
     setProblem('');
     try {
       const mode = isTogether ? 'all-or-nothing' : 'independent';
-      const answer = await respondInBulk(approvals, { type }, { mode, remarks: { reason, instruction: '' } });
+      const answer = await respondInBulk(client, approvals, { type }, { mode, remarks: { reason, instruction: '' } });
       for (const { approval } of answer.results) if (approval !== undefined) store.apply(approval);
       if (answer.results.every(({ status }) => status === 'done')) onAllDone(type, approvals.length);
       setResults(answer.results);

@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import { timeWords } from '@countersign/text';
-import { useNow } from '../live/use-now.js';
-import { Marked } from '../ui/marked.js';
+import { Marked, useNow } from '@countersign/react/parts';
 import { ScrollTable } from '../ui/table.js';
 import type { WrittenPolicy } from './policy-content.js';
 
@@ -30,7 +29,7 @@ export function Delegations({ written: { approvers = [] } }: { written: WrittenP
             </td>
             <td>
               {delegates.map((delegate, index) => (
-                <div key={index} className={isNow(delegate, nowMs) ? '' : 'muted'}>
+                <div key={index} className={isNow(delegate, nowMs) ? '' : 'cs-muted'}>
                   <Marked text={delegate.to} /> {timesWords(delegate)}
                   {isNow(delegate, nowMs) ? ' (now)' : ''}
                 </div>

@@ -1,12 +1,10 @@
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ExplanationView, JsonObject } from '@countersign/contracts';
-import { readCall } from '../api/countersign.js';
+import { isObject, problemOf, problemWords, readCall } from '@countersign/react/parts';
+import { client } from '../api/client.js';
 import { explain } from '../api/policy.js';
 import type { AskedCall } from '../api/policy.js';
-import { problemOf } from '../api/problem.js';
-import { isObject } from '../text/json-tree.js';
-import { problemWords } from '../text/words.js';
 import { Explanation } from './explanation.js';
 
 interface Form {
@@ -36,7 +34,7 @@ export function ExplainPanel({ callId }: { callId: string | undefined }): ReactN
   };
   useEffect(() => {
     if (callId === undefined) return;
-    readCall(callId).then(
+    readCall(client, callId).then(
       ({ toolName, agentId, runId, arguments: args, approval }) => {
         const asked = { ...emptyForm, toolName, agentId, args: JSON.stringify(args, null, 2) };
         setForm(asked);
@@ -49,12 +47,12 @@ export function ExplainPanel({ callId }: { callId: string | undefined }): ReactN
   return (
     <section className="panel" aria-labelledby="policy-explain">
       <h2 id="policy-explain">Explain a call</h2>
-      <p className="muted">
+      <p className="cs-muted">
         What each rule says of a call, by the policy that is in force now. Nothing is recorded.
         {callId !== undefined && ' Hidden values are masks here, so a rule that looks at one may answer otherwise.'}
       </p>
       <ExplainForm form={form} onChange={setForm} onAsk={() => void ask(form)} />
-      <p className="problem-line" role="alert">
+      <p className="cs-problem-line" role="alert">
         {problem}
       </p>
       {explanation !== undefined && <Explanation explanation={explanation} />}
@@ -78,8 +76,8 @@ function ExplainForm(props: { form: Form; onChange: (form: Form) => void; onAsk:
         onAsk();
       }}
     >
-      <label className="field">
-        <span className="label">Tool</span>
+      <label className="cs-field">
+        <span className="cs-label">Tool</span>
         <input
           value={form.toolName}
           required
@@ -87,9 +85,9 @@ function ExplainForm(props: { form: Form; onChange: (form: Form) => void; onAsk:
           onChange={(event) => onChange({ ...form, toolName: event.target.value })}
         />
       </label>
-      <label className="field">
-        <span className="label">
-          Agent <span className="muted">(optional)</span>
+      <label className="cs-field">
+        <span className="cs-label">
+          Agent <span className="cs-muted">(optional)</span>
         </span>
         <input
           value={form.agentId}
@@ -97,17 +95,17 @@ function ExplainForm(props: { form: Form; onChange: (form: Form) => void; onAsk:
           onChange={(event) => onChange({ ...form, agentId: event.target.value })}
         />
       </label>
-      <label className="field wide-field">
-        <span className="label">Arguments as JSON</span>
+      <label className="cs-field wide-field">
+        <span className="cs-label">Arguments as JSON</span>
         <textarea
-          className="mono"
+          className="cs-mono"
           rows={4}
           spellCheck={false}
           value={form.args}
           onChange={(event) => onChange({ ...form, args: event.target.value })}
         />
       </label>
-      <label className="check">
+      <label className="cs-check">
         <input
           type="checkbox"
           checked={form.needsApproval}
@@ -115,7 +113,7 @@ function ExplainForm(props: { form: Form; onChange: (form: Form) => void; onAsk:
         />
         The worker asks for approval
       </label>
-      <button className="button primary" type="submit">
+      <button className="cs-button cs-primary" type="submit">
         Explain
       </button>
     </form>

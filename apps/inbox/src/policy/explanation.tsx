@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ExplanationView, Verdict } from '@countersign/contracts';
 import { recordedRequirementWords } from '@countersign/text';
-import { Marked } from '../ui/marked.js';
+import { Marked } from '@countersign/react/parts';
 import { ScrollTable } from '../ui/table.js';
 
 const outcomeWords: Readonly<Record<Verdict['outcome'], string>> = {
@@ -20,7 +20,7 @@ export function Explanation({ explanation }: { explanation: ExplanationView }): 
         <strong>{outcomeWords[verdict.outcome]}</strong> Rule <Marked text={verdict.ruleId} />
         {requirement !== null && `: ${recordedRequirementWords(requirement).join('; ')}`}
         {verdict.why.length > 0 && (
-          <span className="muted">
+          <span className="cs-muted">
             {' '}
             · <Marked text={verdict.why.join('; ')} />
           </span>
@@ -35,7 +35,7 @@ export function Explanation({ explanation }: { explanation: ExplanationView }): 
           ),
       )}
       {countedFor?.isAssumed && (
-        <p className="muted">
+        <p className="cs-muted">
           Quotas are counted for a principal <Marked text={countedFor.requestedBy} />.
         </p>
       )}

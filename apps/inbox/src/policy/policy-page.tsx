@@ -2,12 +2,9 @@ import type { ReactNode } from 'react';
 import type { PolicyView } from '@countersign/contracts';
 import { defaultWords, matchWords, passkeyWords, quotaWords, requireWords, thenWords } from '@countersign/text';
 import type { WrittenRule } from '@countersign/text';
+import { Ago, Marked, countWords, useLoaded } from '@countersign/react/parts';
 import { readPolicy } from '../api/policy.js';
-import { useLoaded } from '../live/use-loaded.js';
-import { countWords } from '../text/words.js';
-import { Marked } from '../ui/marked.js';
 import { ScrollTable } from '../ui/table.js';
-import { Ago } from '../ui/time.js';
 import { WaitingPage } from '../ui/waiting-page.js';
 import { Delegations } from './delegations.js';
 import { ExplainPanel } from './explain-panel.js';
@@ -33,7 +30,7 @@ export default function PolicyPage({ callId }: { callId: string | undefined }): 
       <section className="panel" aria-label="The file">
         <details open>
           <summary>The file as it is in force</summary>
-          <pre className="outcome" tabIndex={0} aria-label="The policy file as JSON">
+          <pre className="cs-outcome" tabIndex={0} aria-label="The policy file as JSON">
             <Marked text={JSON.stringify(policy.content, null, 2)} keepsLines />
           </pre>
         </details>
@@ -44,7 +41,7 @@ export default function PolicyPage({ callId }: { callId: string | undefined }): 
 
 function Version({ policy: { policyVersion, activatedAt, activatedBy } }: { policy: PolicyView }): ReactNode {
   return (
-    <span className="muted">
+    <span className="cs-muted">
       version <code title={policyVersion}>{policyVersion.slice(0, 19)}…</code>
       {activatedAt === null ? (
         ', built in: no file is configured'
@@ -67,7 +64,7 @@ function Rules({ written }: { written: WrittenPolicy }): ReactNode {
   const { rules = [] } = written;
   return (
     <>
-      <p className="muted">
+      <p className="cs-muted">
         {countWords(rules.length, 'rule')}, from the top; the first one that matches decides. A call keeps the rules
         that were in force when it was asked.
       </p>
@@ -78,7 +75,7 @@ function Rules({ written }: { written: WrittenPolicy }): ReactNode {
         {shortRules(written).map(([name, calls, then]) => (
           <tr key={name}>
             <th scope="row">{name}</th>
-            <td className="mono wrap">
+            <td className="cs-mono wrap">
               <Lines texts={calls} />
             </td>
             <td />
@@ -98,10 +95,10 @@ function RuleRow({ rule }: { rule: WrittenRule }): ReactNode {
       <th scope="row">
         <Marked text={rule.id} />
       </th>
-      <td className="mono wrap">
+      <td className="cs-mono wrap">
         <Marked text={matchWords(rule)} />
       </td>
-      <td className="mono wrap">
+      <td className="cs-mono wrap">
         <Marked text={rule.when ?? ''} />
       </td>
       <td>

@@ -1,8 +1,7 @@
 import type { ReactNode } from 'react';
 import { timeWords } from '@countersign/text';
+import { Marked, useLoaded } from '@countersign/react/parts';
 import { listPolicyVersions } from '../api/policy.js';
-import { useLoaded } from '../live/use-loaded.js';
-import { Marked } from '../ui/marked.js';
 import { ScrollTable } from '../ui/table.js';
 
 /** Every activation of a policy, the latest first: which rules judged a call at a time. */
@@ -16,7 +15,7 @@ export function Versions(): ReactNode {
         {value.versions.map(({ policyVersion, activatedAt, activatedBy }) => (
           <tr key={`${activatedAt} ${policyVersion}`}>
             <th scope="row">{timeWords(activatedAt)}</th>
-            <td className="mono">
+            <td className="cs-mono">
               <Marked text={policyVersion} />
             </td>
             <td>
@@ -25,7 +24,7 @@ export function Versions(): ReactNode {
           </tr>
         ))}
       </ScrollTable>
-      {value.more && <p className="hint">Earlier ones are in the log: the events of type PolicyActivated.</p>}
+      {value.more && <p className="cs-hint">Earlier ones are in the log: the events of type PolicyActivated.</p>}
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Dialog } from '../ui/dialog.js';
+import { Dialog } from '@countersign/react/parts';
 
 const keys: readonly (readonly [string, string])[] = [
   ['j / k', 'next, previous approval'],
@@ -31,8 +31,8 @@ export function HelpDialog({ onClose }: { onClose: () => void }): ReactNode {
       <h3>What you see</h3>
       <p>
         The arguments are the recorded ones: what you approve is what runs, or nothing does. A character that would be
-        invisible, or that only looks like another, is shown as a mark such as <mark className="mark">⟦U+202E⟧</mark>.
-        What the agent says about its call comes last: it may be wrong.
+        invisible, or that only looks like another, is shown as a mark such as <mark className="cs-mark">⟦U+202E⟧</mark>
+        . What the agent says about its call comes last: it may be wrong.
       </p>
     </Dialog>
   );

@@ -1,15 +1,12 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { printable } from '@countersign/text';
+import { useAccount, usePending, useShortcuts, useToast } from '@countersign/react/parts';
 import { signOut } from '../api/countersign.js';
-import { useAccount } from '../live/use-account.js';
-import { usePending } from '../live/use-pending.js';
 import { useUnknown } from '../live/use-unknown.js';
-import { useShortcuts } from '../live/use-shortcuts.js';
 import { ofTab } from '../pending/order.js';
 import { hrefs, routeOf, usePath } from '../routes.js';
 import { Link } from '../ui/link.js';
-import { useToast } from '../ui/toast.js';
 import { HelpDialog } from './help-dialog.js';
 import { Icon } from './icons.js';
 import { applyTheme, chosenTheme } from './theme.js';
@@ -37,7 +34,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
           <ConnectionDot />
           <ThemeButton />
           <button
-            className="button quiet icon help-button"
+            className="cs-button cs-quiet cs-icon help-button"
             type="button"
             aria-label="Help"
             onClick={() => setHelping(true)}
@@ -163,7 +160,7 @@ function ThemeButton(): ReactNode {
     setTheme(next);
   };
   return (
-    <button className="button quiet icon" type="button" aria-label={`Colours: ${theme}`} onClick={change}>
+    <button className="cs-button cs-quiet cs-icon" type="button" aria-label={`Colours: ${theme}`} onClick={change}>
       <Icon name={themeIcon[theme]} />
     </button>
   );
@@ -182,7 +179,7 @@ function AccountButton({ onSignedOut }: { onSignedOut: () => void }): ReactNode 
       <span className="account" title={roles.length === 0 ? 'no role' : roles.join(', ')}>
         {printable(principal, 60)}
       </span>
-      <button className="button quiet icon" type="button" aria-label="Sign out" onClick={leave}>
+      <button className="cs-button cs-quiet cs-icon" type="button" aria-label="Sign out" onClick={leave}>
         <Icon name="out" />
       </button>
     </>

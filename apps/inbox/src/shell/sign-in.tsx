@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
+import { problemOf } from '@countersign/react/parts';
+import type { Account } from '@countersign/react/parts';
 import { signIn } from '../api/countersign.js';
-import type { Account } from '../api/countersign.js';
-import { problemOf } from '../api/problem.js';
 import { Icon } from './icons.js';
 
 /** The sign-in page: with a token, or through the OIDC provider. */
@@ -35,10 +35,13 @@ export function SignIn(props: {
           </span>
           Countersign
         </h1>
-        <p className="muted">See what your agents are about to do.</p>
+        <p className="cs-muted">See what your agents are about to do.</p>
         {props.isOidcOffered && (
           <>
-            <a className="button primary wide" href={`/session/oidc?returnTo=${encodeURIComponent(location.pathname)}`}>
+            <a
+              className="cs-button cs-primary cs-wide"
+              href={`/session/oidc?returnTo=${encodeURIComponent(location.pathname)}`}
+            >
               Sign in with your organisation
             </a>
             <p className="divider">or with a token</p>
@@ -52,7 +55,7 @@ export function SignIn(props: {
         >
           {/* For password managers, which file a secret under a name. */}
           <input
-            className="visually-hidden"
+            className="cs-visually-hidden"
             type="text"
             name="username"
             autoComplete="username"
@@ -61,8 +64,8 @@ export function SignIn(props: {
             readOnly
             value="countersign"
           />
-          <label className="field">
-            <span className="label">Token</span>
+          <label className="cs-field">
+            <span className="cs-label">Token</span>
             <input
               name="token"
               type="password"
@@ -73,14 +76,18 @@ export function SignIn(props: {
               aria-describedby="sign-in-problem"
             />
           </label>
-          <p id="sign-in-problem" className="problem-line" role="alert">
+          <p id="sign-in-problem" className="cs-problem-line" role="alert">
             {problem}
           </p>
-          <button className={`button wide ${props.isOidcOffered ? '' : 'primary'}`} type="submit" disabled={isBusy}>
+          <button
+            className={`cs-button cs-wide ${props.isOidcOffered ? '' : 'cs-primary'}`}
+            type="submit"
+            disabled={isBusy}
+          >
             Sign in
           </button>
         </form>
-        <p className="hint">
+        <p className="cs-hint">
           Your token is in <code>tokens.json</code> of the data folder; <code>npm start</code> prints the one of “me”.
           It is exchanged for a session and not kept in this browser.
         </p>

@@ -2,13 +2,9 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ToolCallView } from '@countersign/contracts';
 import { printable } from '@countersign/text';
+import { Arguments, Dialog, problemOf, problemWords, useToast } from '@countersign/react/parts';
 import { reconcile } from '../api/countersign.js';
 import type { ReconciledStatus } from '../api/countersign.js';
-import { problemOf } from '../api/problem.js';
-import { Arguments } from '../card/arguments.js';
-import { problemWords } from '../text/words.js';
-import { Dialog } from '../ui/dialog.js';
-import { useToast } from '../ui/toast.js';
 
 const choices = [
   ['succeeded', 'It ran', 'The agent is told that the call succeeded.'],
@@ -52,25 +48,25 @@ export function ReconcileDialog(props: { call: ToolCallView; onClose: () => void
       >
         <Arguments value={call.arguments} hiddenValues={call.approval?.hiddenValues} />
         <fieldset className="choices">
-          <legend className="label">What happened</legend>
+          <legend className="cs-label">What happened</legend>
           {choices.map(([value, label, effect]) => (
-            <label key={value} className="check">
+            <label key={value} className="cs-check">
               <input type="radio" name="status" required checked={status === value} onChange={() => setStatus(value)} />
               <span>
-                {label} <span className="muted">{effect}</span>
+                {label} <span className="cs-muted">{effect}</span>
               </span>
             </label>
           ))}
         </fieldset>
-        <label className="field">
-          <span className="label">How you know (needed)</span>
+        <label className="cs-field">
+          <span className="cs-label">How you know (needed)</span>
           <input value={note} required maxLength={8192} onChange={(event) => setNote(event.target.value)} />
         </label>
-        <p className="problem-line" role="alert">
+        <p className="cs-problem-line" role="alert">
           {problem}
         </p>
-        <div className="actions">
-          <button className="button primary" type="submit" disabled={isBusy || note.trim() === ''}>
+        <div className="cs-actions">
+          <button className="cs-button cs-primary" type="submit" disabled={isBusy || note.trim() === ''}>
             Record
           </button>
         </div>

@@ -2,15 +2,11 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ToolCallView } from '@countersign/contracts';
 import { printable } from '@countersign/text';
-import { useAccount } from '../live/use-account.js';
+import { Ago, Marked, countWords, isObject, summaryOf, useAccount } from '@countersign/react/parts';
 import { useUnknown } from '../live/use-unknown.js';
 import { hrefs } from '../routes.js';
-import { isObject, summaryOf } from '../text/json-tree.js';
-import { countWords } from '../text/words.js';
 import { Link } from '../ui/link.js';
-import { Marked } from '../ui/marked.js';
 import { ScrollTable } from '../ui/table.js';
-import { Ago } from '../ui/time.js';
 import { WaitingPage } from '../ui/waiting-page.js';
 import { ReconcileDialog } from './reconcile-dialog.js';
 
@@ -26,12 +22,12 @@ export default function UnknownPage(): ReactNode {
     <main className="page">
       <header className="page-head">
         <h1>Unknown outcomes</h1>
-        <span className="muted" role="status">
+        <span className="cs-muted" role="status">
           {countWords(calls.length, 'call')}
           {hasMore && ', and more'}
         </span>
       </header>
-      <p className="muted">
+      <p className="cs-muted">
         The worker was lost while the tool ran. It may have run. It is not retried automatically. Look at the system
         that the tool works on, then record what happened.
         {!isAdmin && ' Only admins can record it; your account lacks the role admin.'}
@@ -40,16 +36,16 @@ export default function UnknownPage(): ReactNode {
         label="Calls with an unknown outcome"
         columns={columns}
         isPanel
-        empty={calls.length === 0 && <p className="nothing muted">The outcome of every call is known.</p>}
+        empty={calls.length === 0 && <p className="nothing cs-muted">The outcome of every call is known.</p>}
       >
         {calls.map((call) => (
           <tr key={call.callId}>
             <th scope="row">
-              <Link className="mono" href={hrefs.call(call.callId)}>
+              <Link className="cs-mono" href={hrefs.call(call.callId)}>
                 <Marked text={call.toolName} />
               </Link>
             </th>
-            <td className="mono wrap">
+            <td className="cs-mono wrap">
               <Marked text={summaryOf(call.arguments, 300)} />
             </td>
             <td>
@@ -59,7 +55,7 @@ export default function UnknownPage(): ReactNode {
             <td>{call.settledAt !== null && <Ago time={call.settledAt} />}</td>
             <td>
               {isAdmin && (
-                <button className="button" type="button" onClick={() => setChosen(call)}>
+                <button className="cs-button" type="button" onClick={() => setChosen(call)}>
                   Reconcile…
                 </button>
               )}

@@ -1,0 +1,96 @@
+import { memo, useMemo } from 'react';
+import type { ReactNode } from 'react';
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+import type { HiddenPlace, Member } from '@countersign/text';
+import { looksHidden, membersOf, writtenMaskNote, writtenMasks } from '@countersign/text';
+import { textBlocksOf } from '../text/text-blocks.js';
+import { Marked } from '../ui/marked.js';
+import { DiffLines } from './diff-lines.js';
+import { End } from './seen.js';
+
+/** The arguments of a call: the values, then every multi-line text as lines. Nothing is omitted or cut. */
+export const Arguments = memo(function Arguments(props: {
+  readonly value: JsonObject;
+  /** Undefined: unknown, so no text is marked as the agent's. */
+  readonly hiddenValues: readonly HiddenPlace[] | undefined;
+}): ReactNode {
+  const { value, hiddenValues } = props;
+  const { blocks, standIns } = useMemo(() => textBlocksOf(value), [value]);
+  const written = useMemo(
+    () => (hiddenValues === undefined ? new Set<string>() : writtenMasks(value, hiddenValues)),
+    [value, hiddenValues],
+  );
+  const members = membersOf(value, '');
+  return (
+    <div className="cs-arguments">
+      {members.length === 0 ? (
+        <p className="cs-muted">No arguments.</p>
+      ) : (
+        <Members members={members} standIns={standIns} written={written} isList={false} />
+      )}
+      {blocks.map((block, index) => (
+        <figure key={index} className="cs-block">
+          <figcaption>
+            <code>
+              <Marked text={block.title} />
+            </code>
+            {block.note !== '' && (
+              <span className="cs-muted">
+                {' '}
+                <Marked text={block.note} />
+              </span>
+            )}
+          </figcaption>
+          <DiffLines lines={block.lines} kind={block.kind} />
+        </figure>
+      ))}
+      <End />
+    </div>
+  );
+});
+
+interface MembersProps {
+  readonly members: readonly Member[];
+  readonly standIns: ReadonlyMap<string, string>;
+  /** The places of texts of the agent that read like hidden values. */
+  readonly written: ReadonlySet<string>;
+  readonly isList: boolean;
+}
+
+function Members({ members, standIns, written, isList }: MembersProps): ReactNode {
+  return (
+    <dl className="cs-members">
+      {members.map(({ name, pointer, value }) => (
+        <div key={pointer} className="cs-member" data-nested={membersOf(value, pointer).length > 0}>
+          <dt>{isList ? <span className="cs-muted">{name}</span> : <Marked text={name} />}</dt>
+          <dd>
+            <Value value={value} pointer={pointer} standIns={standIns} written={written} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface ValueProps extends Pick<MembersProps, 'standIns' | 'written'> {
+  readonly value: JsonValue;
+  readonly pointer: string;
+}
+
+function Value({ value, pointer, standIns, written }: ValueProps): ReactNode {
+  const standIn = standIns.get(pointer);
+  if (standIn !== undefined) return <span className="cs-muted">{standIn}</span>;
+  const members = membersOf(value, pointer);
+  if (members.length > 0)
+    return <Members members={members} standIns={standIns} written={written} isList={Array.isArray(value)} />;
+  if (typeof value !== 'string') return <span className="cs-value-plain">{JSON.stringify(value)}</span>;
+  return looksHidden(value) && !written.has(pointer) ? (
+    <span className="cs-masked" title="A value that is hidden from you">
+      {value}
+    </span>
+  ) : (
+    <span className="cs-value-text">
+      “<Marked text={value} />”{written.has(pointer) && <em className="cs-muted"> {writtenMaskNote}</em>}
+    </span>
+  );
+}

@@ -1,0 +1,58 @@
+import { useLayoutEffect, useRef } from 'react';
+import type { ReactNode } from 'react';
+import { Marked } from '../ui/marked.js';
+import { onPress } from '../ui/press.js';
+import { ArgumentsChange } from './arguments-change.js';
+import { Instructions } from './told.js';
+import type { Change } from './use-change.js';
+
+/** Says what has changed since the person looked. Nothing can be decided until the person acknowledges it. */
+export function ChangeNotice({ change, onAcknowledge }: { change: Change; onAcknowledge: () => void }): ReactNode {
+  const notice = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    if (notice.current === null) return;
+    // The focus leaves a button whose meaning has changed.
+    if (isOnButton(dialogOf(notice.current))) notice.current.focus();
+    notice.current.scrollIntoView({ block: 'nearest' });
+  }, [change.after, change.instructions]);
+  const acknowledge = (): void => {
+    document.querySelector<HTMLElement>('[aria-label="Your decision"]')?.focus();
+    onAcknowledge();
+  };
+  return (
+    <section
+      ref={notice}
+      className="cs-notice cs-change-notice"
+      role="alert"
+      tabIndex={-1}
+      aria-label="What has changed"
+    >
+      <p>
+        <strong>This has changed since you looked.</strong>{' '}
+        {change.isToldAlone && 'The agent is told something else than you saw. '}
+        {!change.isToldAlone && change.by !== undefined && (
+          <>
+            <Marked text={change.by} /> {change.kind === 'answer' ? 'proposes an answer in its place' : 'edited it'}
+            .{' '}
+          </>
+        )}
+        Nothing of yours was sent.
+      </p>
+      {!change.isToldAlone && <ArgumentsChange before={change.before} after={change.after} />}
+      {change.instructions.length > 0 && <Instructions instructions={change.instructions} />}
+      <button type="button" className="cs-button" onClick={onPress(acknowledge)}>
+        I have seen the change
+      </button>
+    </section>
+  );
+}
+
+function dialogOf(element: Element): Element | null {
+  return element.closest('[role="dialog"]');
+}
+
+/** Returns whether the focus is on a button that decides, in the same dialog or outside of all. */
+function isOnButton(dialog: Element | null): boolean {
+  const { activeElement } = document;
+  return activeElement !== null && activeElement.closest('.cs-actions') !== null && dialogOf(activeElement) === dialog;
+}

@@ -1,0 +1,83 @@
+import { Suspense, lazy, useState } from 'react';
+import type { ReactNode } from 'react';
+import type { ApprovalView } from '@countersign/contracts';
+import { printable } from '@countersign/text';
+import type { Remarks } from '../client/approvals.js';
+import { useSurroundings } from '../live/surroundings.js';
+import { useAccount } from '../live/use-account.js';
+import { AnswerDialog } from './answer-dialog.js';
+import { DecisionForm } from './decision-form.js';
+import { excludedWords } from './excluded-words.js';
+import { RememberFields, canRemember, useRemember } from './remember.js';
+import type { SeenState } from './seen.js';
+import type { Change } from './use-change.js';
+import { useSending } from './use-sending.js';
+import { Voted } from './voted.js';
+
+const EditDialog = lazy(() => import('./edit-dialog.js'));
+
+interface DecisionProps {
+  readonly approval: ApprovalView;
+  /** The change since the person looked. Until they acknowledge it, the buttons are off. */
+  readonly change: Change | undefined;
+  readonly onAcknowledge: () => void;
+  readonly seen: SeenState;
+  readonly onSent: (approval: ApprovalView) => void;
+}
+
+/** The decision buttons at the foot of the card, always in the same place. */
+export function DecisionPanel(props: DecisionProps): ReactNode {
+  const { approval, change, onAcknowledge, seen } = props;
+  const { roles, principal } = useAccount();
+  const { canRemember: mayRemember = false } = useSurroundings();
+  const [remarks, setRemarks] = useState<Remarks>({ reason: '', instruction: '' });
+  const [open, setOpen] = useState<'edit' | 'answer'>();
+  const [remember, setRemember] = useRemember(approval.actionDigest);
+  const { send, isBusy, problem } = useSending(approval, { remarks, remember }, (answered) => {
+    setOpen(undefined);
+    props.onSent(answered);
+  });
+  const mine = approval.responses.find(({ respondedBy, counted }) => counted && respondedBy === principal);
+  const excluded = excludedWords(roles, approval, mine !== undefined);
+  const short = approval.noApproverLeft && (
+    <p className="cs-decision-note">{printable(approval.noApproverLeft.detail)}</p>
+  );
+  if (excluded !== undefined) {
+    return (
+      <>
+        {short}
+        <p className="cs-decision-note cs-muted">{excluded}</p>
+      </>
+    );
+  }
+  const dialog = { approval, change, onAcknowledge, problem, isBusy, onClose: () => setOpen(undefined) };
+  return (
+    <section className="cs-decision" aria-label="Your decision" tabIndex={-1}>
+      {short}
+      <p className="cs-problem-line" role="alert">
+        {problem}
+      </p>
+      {mine === undefined ? (
+        <DecisionForm
+          {...{ approval, seen, remarks }}
+          isOff={isBusy || change !== undefined}
+          onRemarks={setRemarks}
+          onDecide={(decision) => void send(decision)}
+          onOpen={setOpen}
+        >
+          {mayRemember && canRemember(approval) && (
+            <RememberFields key={approval.actionDigest} {...{ approval, remember }} onChange={setRemember} />
+          )}
+        </DecisionForm>
+      ) : (
+        <Voted approval={approval} response={mine.number} />
+      )}
+      {open === 'edit' && (
+        <Suspense fallback={null}>
+          <EditDialog {...dialog} onSend={(value) => send({ type: 'edit', arguments: value })} />
+        </Suspense>
+      )}
+      {open === 'answer' && <AnswerDialog {...dialog} onSend={(output) => send({ type: 'answer', output })} />}
+    </section>
+  );
+}

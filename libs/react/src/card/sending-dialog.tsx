@@ -1,0 +1,56 @@
+import type { ReactNode } from 'react';
+import type { ApprovalView } from '@countersign/contracts';
+import { Dialog } from '../ui/dialog.js';
+import { onPress } from '../ui/press.js';
+import { ChangeNotice } from './change-notice.js';
+import type { Change } from './use-change.js';
+
+/** The context of a dialog that sends one decision. */
+export interface SendingProps<T> {
+  readonly approval: ApprovalView;
+  /** The change that came while the dialog was open. */
+  readonly change: Change | undefined;
+  readonly onAcknowledge: () => void;
+  /** Why it was refused, in words. */
+  readonly problem: string;
+  readonly isBusy: boolean;
+  readonly onClose: () => void;
+  readonly onSend: (value: T) => Promise<void>;
+}
+
+/** A dialog that sends one decision: the content, the error, Cancel, and the button that sends. */
+export function SendingDialog(props: {
+  title: string;
+  description: string;
+  size?: 'small' | 'large';
+  problem: string;
+  change: Change | undefined;
+  onAcknowledge: () => void;
+  send: { readonly label: string; readonly isReady: boolean; readonly now: () => void };
+  onClose: () => void;
+  children: ReactNode;
+}): ReactNode {
+  const { title, description, size = 'small', problem, change, onAcknowledge, send, onClose, children } = props;
+  return (
+    <Dialog title={title} description={description} size={size} onClose={onClose}>
+      {change !== undefined && <ChangeNotice change={change} onAcknowledge={onAcknowledge} />}
+      {children}
+      <p className="cs-problem-line" role="alert">
+        {problem}
+      </p>
+      <div className="cs-actions">
+        <button className="cs-button" type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button
+          className="cs-button cs-approve"
+          type="button"
+          disabled={!send.isReady || change !== undefined}
+          onClick={onPress(send.now)}
+        >
+          {send.label}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

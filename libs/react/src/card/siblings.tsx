@@ -1,0 +1,87 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import type { ApprovalView, ToolCallView } from '@countersign/contracts';
+import { readCall } from '../client/approvals.js';
+import { useSurroundings } from '../live/surroundings.js';
+import { useClient } from '../live/use-client.js';
+import { useLoaded } from '../live/use-loaded.js';
+import { usePending } from '../live/use-pending.js';
+import { summaryOf } from '../text/json-tree.js';
+import { countWords } from '../text/words.js';
+import { StateBadge } from '../ui/badges.js';
+import { LinkTo } from '../ui/link-to.js';
+import { Marked } from '../ui/marked.js';
+
+const shownMax = 12;
+
+/** The other calls of the same step. In an all-or-nothing batch a denial cancels them. */
+export function Siblings({ approval }: { approval: ApprovalView }): ReactNode {
+  const client = useClient();
+  const { batch, callId, state } = approval;
+  const others = batch?.callIds.filter((id) => id !== callId) ?? [];
+  const shown = others.slice(0, shownMax);
+  const { value } = useLoaded(`${shown.join(' ')} ${state}`, (signal) =>
+    Promise.all(shown.map((id) => readCall(client, id, signal).catch(() => undefined))),
+  );
+  if (batch === null || others.length === 0) return null;
+  const otherWords = countWords(others.length, 'other call');
+  const isTogether = batch.mode === 'all-or-nothing';
+  return (
+    <section aria-labelledby="card-siblings">
+      <h3 id="card-siblings">{isTogether ? 'All or nothing' : 'Asked in the same step'}</h3>
+      <p>
+        {isTogether
+          ? `This call runs only together with ${otherWords}. If it is denied, all of them are cancelled.`
+          : `The agent asked for ${otherWords} in this step. Each is decided on its own.`}
+      </p>
+      <ul className="cs-siblings" aria-label="Other calls of the step">
+        {/* From the first moment on each has its line, so that what is below does not move. */}
+        {shown.map((id, index) => (
+          <Sibling key={id} call={value?.[index]} />
+        ))}
+      </ul>
+      <WholeStep approval={approval} callIds={batch.callIds} />
+      {others.length > shown.length && <p className="cs-muted">… and {others.length - shown.length} more</p>}
+    </section>
+  );
+}
+
+/** All that waits in the step, to be answered at once after a preview. */
+function WholeStep({ approval, callIds }: { approval: ApprovalView; callIds: readonly string[] }): ReactNode {
+  const { approvals } = usePending();
+  const { renderStep } = useSurroundings();
+  const [isReviewing, setReviewing] = useState(false);
+  const waiting = approvals.filter(
+    // Attack: an agent lists calls of others as its step.
+    ({ callId, requestedBy }) => requestedBy === approval.requestedBy && callIds.includes(callId),
+  );
+  if (renderStep === undefined || (waiting.length < 2 && !isReviewing)) return null;
+  return (
+    <div>
+      <button className="cs-button" type="button" onClick={() => setReviewing(true)}>
+        Review all {waiting.length} of the step …
+      </button>
+      {isReviewing && renderStep(waiting, () => setReviewing(false))}
+    </div>
+  );
+}
+
+function Sibling({ call }: { call: ToolCallView | undefined }): ReactNode {
+  const { hrefs } = useSurroundings();
+  if (call === undefined) return <li className="cs-muted">…</li>;
+  const pending = call.approval?.state === 'pending' ? call.approval.approvalId : undefined;
+  return (
+    <li>
+      <StateBadge state={call.state} />
+      <LinkTo
+        className="cs-mono"
+        href={pending === undefined ? hrefs?.call?.(call.callId) : hrefs?.approval?.(pending)}
+      >
+        <Marked text={call.toolName} />
+      </LinkTo>
+      <span className="cs-sibling-arguments cs-mono">
+        <Marked text={summaryOf(call.arguments, 120)} />
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,43 @@
+import type { ReactNode } from 'react';
+import type { ApprovalView } from '@countersign/contracts';
+import { Marked } from '../ui/marked.js';
+import { Arguments } from './arguments.js';
+import { End } from './seen.js';
+
+/** The rest of what a person agrees to: an answer in place of the run, and the instructions that the agent gets. */
+export function Told({ approval }: { approval: ApprovalView }): ReactNode {
+  const { proposal, instructions } = approval;
+  return (
+    <>
+      {proposal.kind === 'answer' && (
+        <section aria-labelledby="card-answer">
+          <h3 id="card-answer">
+            What the agent gets in place of a run: an answer of <Marked text={proposal.proposedBy} />
+          </h3>
+          <Arguments value={{ answer: proposal.output }} hiddenValues={undefined} />
+        </section>
+      )}
+      {instructions.length > 0 && (
+        <section aria-labelledby="card-told">
+          <h3 id="card-told">What the agent is told</h3>
+          <Instructions instructions={instructions} />
+          <End />
+        </section>
+      )}
+    </>
+  );
+}
+
+/** The instructions of the people who agreed or denied so far. */
+export function Instructions({ instructions }: Pick<ApprovalView, 'instructions'>): ReactNode {
+  return (
+    <ul className="cs-instructions" aria-label="Instructions">
+      {instructions.map(({ respondedBy, instruction, ifDenied }) => (
+        <li key={respondedBy}>
+          <Marked text={respondedBy} />
+          {ifDenied === true && ' (if denied)'}: <Marked text={instruction} keepsLines />
+        </li>
+      ))}
+    </ul>
+  );
+}

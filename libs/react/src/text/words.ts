@@ -1,0 +1,67 @@
+import type { ApprovalView, DecisionType, ResponseView } from '@countersign/contracts';
+import { agoWords, decidedWords, doneWords, printable, refusalWords, responderWords } from '@countersign/text';
+import type { Problem } from '../client/problem.js';
+
+/** A person's action, by the type of the decision. */
+export const saidWords = { ...decidedWords, edit: 'approved with other arguments' } as const;
+
+/** One person's response in words: `bob approved this 3 s ago via Slack`. */
+export function responseWords(response: ResponseView, nowMs: number): string {
+  const { decision, respondedAt, via } = response;
+  return `${responderWords(response)} ${saidWords[decision.type]} this ${agoWords(respondedAt, nowMs)} via ${channelWords(via)}`;
+}
+
+const channels: Readonly<Record<string, string>> = {
+  api: 'the API',
+  cli: 'the command line',
+  inbox: 'the inbox',
+  slack: 'Slack',
+  telegram: 'Telegram',
+  email: 'email',
+};
+
+/** A channel's usual name; an operator's own name is returned unchanged. */
+export function channelWords(via: string): string {
+  return Object.hasOwn(channels, via) ? (channels[via] ?? via) : printable(via);
+}
+
+const plurals = new Intl.PluralRules('en');
+
+/** A number with its noun: `1 call`, `1,200 calls`. */
+export function countWords(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-US')} ${plurals.select(count) === 'one' ? one : many}`;
+}
+
+/** Describes the effect of a recorded response, or who is still needed. */
+export function sentWords(type: DecisionType, approval: ApprovalView): string {
+  const tool = printable(approval.toolName, 80);
+  if (approval.state !== 'pending') return `${doneWords[type]}: ${tool}`;
+  return `Your answer to ${tool} is recorded (${approval.responses.length} so far). More people must answer.`;
+}
+
+/** Describes how an approval ended: `bob approved this 3 s ago via Slack.` */
+export function endedWords(approval: ApprovalView, nowMs: number): string {
+  const last = approval.responses.at(-1);
+  const when = approval.resolvedAt === null ? '' : ` ${agoWords(approval.resolvedAt, nowMs)}`;
+  switch (approval.state) {
+    case 'approved':
+    case 'denied':
+      return last === undefined ? `This was ${approval.state}${when}.` : `${responseWords(last, nowMs)}.`;
+    case 'expired':
+      return `It expired${when}.`;
+    case 'cancelled':
+      return `The call was cancelled${when}.`;
+    case 'pending':
+      return 'It waits for an answer.';
+  }
+}
+
+const sentences = {
+  'already-voted': 'You have already answered this. You can take your answer back while it is pending.',
+  'reason-required': 'This decision needs a reason. Nothing was recorded.',
+};
+
+/** A refusal in words for people. */
+export function problemWords(problem: Problem, nowMs: number): string {
+  return refusalWords(problem, nowMs, { channel: channelWords, sentences });
+}

@@ -1,0 +1,33 @@
+import { memo } from 'react';
+import type { ReactNode } from 'react';
+import { lineSegments, segmentsOf } from '@countersign/text';
+import type { Segment } from '@countersign/text';
+import { markWords } from '../text/mark-words.js';
+
+/** A foreign text on the page: as text alone, every character seen. */
+export const Marked = memo(function Marked({
+  text,
+  keepsLines = false,
+}: {
+  text: string;
+  keepsLines?: boolean;
+}): ReactNode {
+  return shown(segmentsOf(text, keepsLines ? { partedBy: '\n\t' } : {}));
+});
+
+/** One line of a foreign text, with its indentation. */
+export const MarkedLine = memo(function MarkedLine({ line }: { line: string }): ReactNode {
+  return shown(lineSegments(line));
+});
+
+function shown(segments: readonly Segment[]): ReactNode {
+  return segments.map((segment, index) =>
+    segment.kind === 'text' ? (
+      segment.text
+    ) : (
+      <mark key={index} className="cs-mark" title={markWords(segment.reason, segment.character)}>
+        {segment.text}
+      </mark>
+    ),
+  );
+}
