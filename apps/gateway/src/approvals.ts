@@ -6,6 +6,8 @@ import type { ApprovalOfCall, ApprovalsQuery } from '@countersign/read-model';
 import { toProblem } from '@countersign/shell';
 import { ok, refused } from './answer.js';
 import { readArgumentsSchema } from './arguments-schema.js';
+import { readCard } from './approval-card.js';
+import type { WantedCard } from './approval-card.js';
 import { previewOf } from './approval-preview.js';
 import type { Answer } from './answer.js';
 import { pageOf } from './call-lists.js';
@@ -24,6 +26,7 @@ type WhichResponse = NonNullable<Parameters<typeof withdraw>[4]>;
 export interface Approvals {
   readonly list: (actor: Actor, query: ListApprovalsQuery) => Answer;
   readonly get: (actor: Actor, approvalId: string, values?: ShownValues) => Promise<Answer>;
+  readonly card: (actor: Actor, approvalId: string, wanted: WantedCard) => Answer;
   readonly respond: (context: WriteContext, approvalId: string, body: RespondBody) => Promise<Answer>;
   readonly respondInBulk: (context: WriteContext, body: RespondInBulkBody) => Promise<Answer>;
   readonly reveal: (context: WriteContext, approvalId: string) => Promise<Answer>;
@@ -60,6 +63,7 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       const visibility = visibilityFor(actor, row.call, values ?? 'masked');
       return ok({ ...view, ...(await readArgumentsSchema(ports, view.callId, visibility)) });
     },
+    card: (actor, approvalId, wanted) => readCard(ports, actor, approvalId, wanted),
     respond: async ({ actor, commandId }, approvalId, body) => {
       const { remember } = body;
       if (remember !== undefined)

@@ -16,11 +16,17 @@ export interface FrontEndPerson {
 /** An application that speaks for its own people. */
 export interface FrontEnd {
   /** Returns a client whose requests are those of this person. Two people never share one. */
-  readonly as: (person: FrontEndPerson) => ApiClient;
+  readonly as: (person: FrontEndPerson) => PersonClient;
   /** Ends a person who has left: their votes on pending approvals no longer count. */
   readonly end: (id: string) => ReturnType<typeof endPerson>;
   /** A client without a person. It reads what the principal of the token requested. */
   readonly api: ApiClient;
+}
+
+/** The client of one person. */
+export interface PersonClient extends ApiClient {
+  /** Reads an approval as a card for a bot of your own, with the response that each of its buttons stands for. */
+  readonly card: (approvalId: string, format: ApiSchemas['CardFormat']) => ReturnType<typeof readCard>;
 }
 
 /** The principal of the token, which names its people. */
@@ -45,11 +51,17 @@ export function createFrontEnd(options: ApiClientOptions): FrontEnd {
           for (const [name, value] of headers) request.headers.set(name, value);
         },
       });
-      return client;
+      return Object.assign(client, {
+        card: (approvalId: string, format: ApiSchemas['CardFormat']) => readCard(client, approvalId, format),
+      });
     },
     end: (id) => endPerson(api, id),
     api,
   };
+}
+
+function readCard(client: ApiClient, approvalId: string, format: ApiSchemas['CardFormat']) {
+  return client.GET('/v1/approvals/{approvalId}/card', { params: { path: { approvalId }, query: { format } } });
 }
 
 async function endPerson(api: ApiClient, id: string) {

@@ -1,2 +1,2 @@
 export { createApiClient, type ApiClient, type ApiClientOptions, type ApiSchemas } from './api-client.js';
-export { createFrontEnd, type FrontEnd, type FrontEndPerson } from './front-end.js';
+export { createFrontEnd, type FrontEnd, type FrontEndPerson, type PersonClient } from './front-end.js';

@@ -147,6 +147,8 @@ export {
   timestampQuerySchema,
   timestampsQuerySchema,
   vkeysQuerySchema,
+  cardFormatSchema,
+  cardQuerySchema,
   shownValuesQuerySchema,
   eventsQuerySchema,
   gatherLabels,
@@ -174,6 +176,7 @@ export type {
   RespondInBulkBody,
 } from './requests.js';
 export type {
+  CardQuery,
   ListApprovalsQuery,
   ListGrantsQuery,
   ListRunsQuery,

@@ -34,6 +34,20 @@ export const getToolCallQuerySchema = z.strictObject({
 /** `GET /v1/runs/{runId}` and `GET /v1/approvals/{approvalId}`. */
 export const shownValuesQuerySchema = z.strictObject({ values: shownValuesSchema });
 
+/** The forms of a card that an application with a bot of its own sends. */
+export const cardFormatSchema = z
+  .enum(['telegram', 'slack', 'teams', 'text'])
+  .meta({ id: 'CardFormat', description: 'The form of a card.' });
+
+/** `GET /v1/approvals/{approvalId}/card`. */
+export const cardQuerySchema = z.strictObject({
+  format: cardFormatSchema.optional().meta({
+    description:
+      'The form of the card: `telegram` for `sendMessage`, `slack` for `chat.postMessage`, `teams` for an Adaptive Card 1.5, or plain `text`. Default `text`.',
+  }),
+});
+export type CardQuery = z.infer<typeof cardQuerySchema>;
+
 const labelPrefix = 'label.';
 
 /** Labels as parameters of a query, one for each: `label.team=ops`. */

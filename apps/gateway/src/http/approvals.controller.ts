@@ -35,6 +35,16 @@ export class ApprovalsController {
     return read(this.#http, request, reply, (actor) => approvals.get(actor, approvalId, values));
   }
 
+  @Endpoint(routes.getCard)
+  card(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { gateway, publicUrl } = this.#http;
+    const { format } = queryOf(routes.getCard, request);
+    const approvalId = paramOf(request, 'approvalId');
+    return read(this.#http, request, reply, (actor) =>
+      gateway.approvals.card(actor, approvalId, { format, publicUrl }),
+    );
+  }
+
   @Endpoint(routes.respond)
   respond(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { approvals } = this.#http.gateway;

@@ -1,5 +1,6 @@
 import {
   approvalViewSchema,
+  cardQuerySchema,
   listApprovalsQuerySchema,
   respondInBulkSchema,
   respondSchema,
@@ -9,6 +10,7 @@ import {
 } from '@countersign/contracts';
 import { oversizeEdit } from '@countersign/shell';
 import { answeredApprovalSchema, approvalPageSchema, bulkResultsSchema } from '../answer-schemas.js';
+import { approvalCardSchema } from '../card-schemas.js';
 import { defineRoute } from '../route.js';
 
 const vote = [
@@ -52,6 +54,18 @@ export const approvalRoutes = {
     forPeople: true,
     query: shownValuesQuerySchema,
     answers: { 200: approvalViewSchema },
+    codes: ['unknown-approval'],
+  }),
+  getCard: defineRoute({
+    id: 'getCard',
+    method: 'GET',
+    path: '/v1/approvals/:approvalId/card',
+    tag: 'Approvals',
+    summary: 'Read an approval as a card for a bot of your own, and what to send back with a press',
+    roles: ['approver', 'front-end'],
+    forPeople: true,
+    query: cardQuerySchema,
+    answers: { 200: approvalCardSchema },
     codes: ['unknown-approval'],
   }),
   respond: defineRoute({

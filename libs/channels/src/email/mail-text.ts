@@ -16,6 +16,11 @@ export function textOf(parts: readonly MailPart[]): string {
   return `${parts.map(partText).join(`\n\n${rule}\n\n`)}\n\n${rule}\n${footer}\n`;
 }
 
+/** A card as plain text, with its link to the inbox. */
+export function textOfCard(card: Card): string {
+  return partText({ card, link: card.link });
+}
+
 function partText({ card, link }: MailPart): string {
   return [
     card.headline,

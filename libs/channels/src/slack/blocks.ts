@@ -49,11 +49,12 @@ function cutLines(text: string): string {
   return `${shown}…⟦more is not shown⟧`;
 }
 
-/** A notice as Block Kit, and as one line for notifications. */
+/** A notice as Block Kit, and as one line for notifications. `hasForm`: a button opens a form for a reason and an edit. */
 export function messageOf(
   notice: Notice,
-  tokens: AnswerTokens,
+  tokens: Pick<AnswerTokens, 'seal'>,
   publicUrl: string | null,
+  { hasForm }: { readonly hasForm: boolean } = { hasForm: true },
 ): { readonly text: string; readonly blocks: KnownBlock[] } {
   const card = cardOf(notice, argumentsMax, publicUrl);
   const args = card.argumentLines.join('\n');
@@ -67,7 +68,7 @@ export function messageOf(
     ...linkTo(card),
     code(args),
     ...ownWords(card),
-    ...(card.isOpen ? [buttons(notice, tokens, isWhole)] : []),
+    ...(card.isOpen ? buttons(notice, tokens, { isWhole, hasForm }) : []),
   ];
   return { text: escapedMrkdwn(card.headline), blocks };
 }
@@ -99,23 +100,25 @@ export function meaningOfButton(actionId: string | undefined): readonly TokenAct
 }
 
 /** A part that is not shown is not approved here. */
-function buttons({ approval }: Notice, tokens: AnswerTokens, isWhole: boolean): KnownBlock {
+function buttons(
+  { approval }: Notice,
+  tokens: Pick<AnswerTokens, 'seal'>,
+  { isWhole, hasForm }: { readonly isWhole: boolean; readonly hasForm: boolean },
+): KnownBlock[] {
   const question = { approvalId: approval?.approvalId ?? '', shownDigest: approval?.shownDigest ?? '' };
   const allowed: readonly string[] = approval?.allowedDecisions ?? [];
-  return {
-    type: 'actions',
-    block_id: 'decision',
-    elements: buttonKinds
-      .filter(({ actionId }) => actionId !== 'approve' || isWhole)
-      .filter(({ actionId }) => actionId === 'more' || allowed.includes(actionId))
-      .map(({ actionId, action, label, style }) => ({
-        type: 'button',
-        action_id: actionId,
-        text: { type: 'plain_text', text: label },
-        value: tokens.seal({ action, ...question }),
-        ...(style === undefined ? {} : { style }),
-      })),
-  };
+  const elements = buttonKinds
+    .filter(({ actionId }) => actionId !== 'approve' || isWhole)
+    .filter(({ actionId }) => (actionId === 'more' ? hasForm : allowed.includes(actionId)))
+    .map(({ actionId, action, label, style }) => ({
+      type: 'button' as const,
+      action_id: actionId,
+      text: { type: 'plain_text' as const, text: label },
+      value: tokens.seal({ action, ...question }),
+      ...(style === undefined ? {} : { style }),
+    }));
+  // Slack refuses a row without buttons.
+  return elements.length === 0 ? [] : [{ type: 'actions', block_id: 'decision', elements }];
 }
 
 /** Slack accepts 50 blocks per message; a line has two. */

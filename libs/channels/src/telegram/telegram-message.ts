@@ -23,7 +23,11 @@ export interface TelegramMessage {
 }
 
 /** A notice as a message, without buttons when there is nothing to decide. */
-export function telegramMessageOf(notice: Notice, tokens: AnswerTokens, publicUrl: string | null): TelegramMessage {
+export function telegramMessageOf(
+  notice: Notice,
+  tokens: Pick<AnswerTokens, 'seal'>,
+  publicUrl: string | null,
+): TelegramMessage {
   const card = cardOf(notice, argumentsMax, publicUrl);
   const builder = createBuilder();
   builder.add(`${card.headline}\n`, 'bold');
@@ -110,7 +114,7 @@ export function meaningOfButton(text: string | undefined): readonly TokenAction[
 /** A part that is not shown is not approved here. */
 function buttonsOf(
   { approval }: Notice,
-  tokens: AnswerTokens,
+  tokens: Pick<AnswerTokens, 'seal'>,
   isWhole: boolean,
 ): { text: string; callback_data: string }[] {
   const question = { approvalId: approval?.approvalId ?? '', shownDigest: approval?.shownDigest ?? '' };

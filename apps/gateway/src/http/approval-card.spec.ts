@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readablePart, toolCallStream } from '@countersign/contracts';
+import type { ApprovalView, ToolCallView } from '@countersign/contracts';
+import { createPolicies, loadPolicy } from '@countersign/policy';
+import { createPeople } from '../people.js';
+import { createApi } from '../testing/api.js';
+import type { Api, Sent } from '../testing/api.js';
+import { createChangingTokens } from '../testing/changing-tokens.js';
+import { openWorld, tokenEntries } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+
+interface Card {
+  readonly state: string;
+  readonly proposalDigest: string;
+  readonly actionDigest: string;
+  readonly mayDecide: { readonly now: boolean };
+  readonly card: object;
+  readonly presses: readonly { readonly value: string; readonly decision: string; readonly request: object }[];
+  readonly passOn: string;
+}
+
+const tokens = createChangingTokens([
+  ...tokenEntries,
+  { token: 'desk-agent-token', principal: 'support-desk', roles: ['agent'] },
+]);
+const content = loadPolicy(
+  'policy.yaml',
+  'version: 1\nrules:\n  - { id: two, match: { tools: [two_people] }, then: { require: { quorum: { approve: 2 } } } }\n',
+);
+
+let world: World;
+let api: Api;
+beforeAll(async () => {
+  const people = createPeople({ tokens: () => tokens, channels: undefined, issuer: null });
+  world = await openWorld({
+    policies: createPolicies([content]),
+    change: (ports) => ({ ...ports, tokens, commands: { ...ports.commands, people } }),
+  });
+  api = createApi(world);
+});
+afterAll(() => world.close());
+
+const kim = { as: 'desk', headers: { 'countersign-person': 'kim' } };
+const cardOf = (approvalId: string, format: string, sent: Sent = kim) =>
+  api.send<Card & { code?: string }>('GET', `/v1/approvals/${approvalId}/card?format=${format}`, sent);
+const respond = (approvalId: string, body: unknown, sent: Sent = kim) =>
+  api.send<ApprovalView & { code?: string }>('POST', `/v1/approvals/${approvalId}/responses`, { ...sent, body });
+let runs = 0;
+const asked = async (as = 'desk-agent', toolName = 'delete_file'): Promise<ApprovalView> => {
+  const call = { toolCallId: 'a', toolName, arguments: { path: '/x', password: 'hunter2' }, needsApproval: true };
+  const body = { runId: `card-${String((runs += 1))}`, calls: [call] };
+  const { body: answer } = await api.send<{ calls: ToolCallView[] }>('POST', '/v1/tool-calls', { as, body });
+  return answer.calls[0]?.approval as ApprovalView;
+};
+
+describe('a card for a bot of an application', () => {
+  it.each(['telegram', 'slack', 'teams', 'text'])(
+    'as %s: a press is passed on, and the log has what was shown',
+    async (format) => {
+      const { approvalId, callId } = await asked();
+      const { status, body } = await cardOf(approvalId, format);
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ approvalId, format, state: 'pending', mayDecide: { now: true } });
+      expect(JSON.stringify(body.card)).toContain('delete_file');
+      expect(JSON.stringify(body)).not.toContain('hunter2');
+      expect(body.passOn).toContain('/responses');
+      const press = body.presses.find(({ decision }) => decision === 'approve');
+      expect(await respond(approvalId, press?.request)).toMatchObject({ status: 200, body: { state: 'approved' } });
+      const { events } = readablePart(await world.store.readStream(toolCallStream(callId)));
+      expect(events.find(({ type }) => type === 'ApprovalResponded')?.data).toMatchObject({
+        ...{
+          respondedBy: 'support-desk#kim',
+          vouchedBy: 'support-desk',
+          via: 'support-desk',
+          shown: body.proposalDigest,
+        },
+      });
+      expect((await cardOf(approvalId, format)).body).toMatchObject({ state: 'approved', presses: [] });
+    },
+  );
+
+  it('decides nothing any more once its proposal was edited, or an instruction was added', async () => {
+    const { approvalId } = await asked('desk-agent', 'two_people');
+    const press = async () => (await cardOf(approvalId, 'telegram')).body.presses[0]?.request;
+    const first = await press();
+    await respond(approvalId, { decision: { type: 'edit', arguments: { path: '/y' } } }, { as: 'ann' });
+    expect(await respond(approvalId, first)).toMatchObject({ status: 409, body: { code: 'digest-mismatch' } });
+    const second = await press();
+    const told = { decision: { type: 'approve' }, instruction: 'then tell me' };
+    expect((await respond(approvalId, told, { ...kim, headers: { 'countersign-person': 'lee' } })).body.state).toBe(
+      'approved',
+    );
+    expect((await respond(approvalId, second)).body.code).toBe('already-resolved');
+  });
+
+  it('hides values from the agent of the call too, and shows nothing of others to a front end without a person', async () => {
+    const own = await asked();
+    const card = await cardOf(own.approvalId, 'text', { as: 'desk' });
+    expect(card).toMatchObject({ status: 200, body: { mayDecide: { now: false } } });
+    expect(JSON.stringify(card.body)).not.toContain('hunter2');
+    const foreign = await asked('agent');
+    expect((await cardOf(foreign.approvalId, 'text', { as: 'desk' })).body.code).toBe('unknown-approval');
+    expect((await cardOf(foreign.approvalId, 'text', { as: 'agent' })).status).toBe(403);
+    expect((await cardOf(foreign.approvalId, 'text', { as: 'ann' })).status).toBe(200);
+    expect((await cardOf('apr_nobody', 'text')).status).toBe(404);
+    for (const format of ['html', 'telegram&format=text'])
+      expect((await cardOf(foreign.approvalId, format)).status).toBe(400);
+  });
+});

@@ -1,0 +1,86 @@
+import { hash } from 'node:crypto';
+import type { ApprovalView } from '@countersign/contracts';
+import type { AnswerTokens } from '../answer-token.js';
+import { copyOf } from '../channel.js';
+import type { Notice } from '../channel.js';
+import { textOfCard } from '../email/mail-text.js';
+import { messageOf } from '../slack/blocks.js';
+import { adaptiveCardOf } from '../teams/adaptive-card.js';
+import { telegramMessageOf } from '../telegram/telegram-message.js';
+import { cardOf } from './card.js';
+
+/** A form in which an application that has a bot of its own gets a card. */
+export type CardFormat = 'telegram' | 'slack' | 'teams' | 'text';
+
+/** A button of a card, and the response that a press on it stands for. */
+export interface CardPress {
+  /** What the button carries: at most 64 bytes, the same for the same button of the same content. */
+  readonly value: string;
+  readonly decision: 'approve' | 'deny';
+  /** The body of the response. It names what the card shows, so that a later change is noticed. */
+  readonly request: {
+    readonly decision: { readonly type: 'approve' | 'deny' };
+    readonly proposalDigest: string;
+    readonly shownDigest: string;
+  };
+}
+
+/** A card as a channel of ours would send it. */
+export interface RenderedCard {
+  readonly card: object;
+  /** One for each button. Empty: the card has none. */
+  readonly presses: readonly CardPress[];
+}
+
+const textCharactersMax = 20_000;
+const decisions = { a: 'approve', d: 'deny' } as const;
+
+/** Renders the current content of an approval for a bot that is not ours. What cannot be shown whole has no button to approve it. */
+export function renderCard(
+  question: Pick<Notice, 'call'> & { readonly approval: ApprovalView },
+  format: CardFormat,
+  publicUrl: string | null,
+): RenderedCard {
+  const notice = copyOf(question);
+  const presses: CardPress[] = [];
+  const seal: AnswerTokens['seal'] = ({ action, approvalId, shownDigest }) => {
+    const value = `${action}${hash('sha256', JSON.stringify([approvalId, shownDigest, action]), 'base64url')}`;
+    if (action !== 'a' && action !== 'd') return value;
+    const type = decisions[action];
+    const proposalDigest = question.approval.proposal.digest;
+    presses.push({ value, decision: type, request: { decision: { type }, proposalDigest, shownDigest } });
+    return value;
+  };
+  return { card: cardIn(format, notice, { seal }, publicUrl), presses };
+}
+
+function cardIn(
+  format: CardFormat,
+  notice: Notice,
+  tokens: Pick<AnswerTokens, 'seal'>,
+  publicUrl: string | null,
+): object {
+  switch (format) {
+    case 'telegram':
+      return telegramMessageOf(notice, tokens, publicUrl);
+    case 'slack':
+      return messageOf(notice, tokens, publicUrl, { hasForm: false });
+    case 'teams':
+      return adaptiveCardOf(notice, tokens, publicUrl);
+    case 'text':
+      return textCard(notice, tokens, publicUrl);
+  }
+}
+
+/** A text has no buttons; its reader says which of the decisions they take. */
+function textCard(notice: Notice, tokens: Pick<AnswerTokens, 'seal'>, publicUrl: string | null): object {
+  const card = cardOf(notice, textCharactersMax, publicUrl);
+  const { approval } = notice;
+  if (card.isOpen && approval !== null) {
+    const { approvalId, shownDigest } = approval;
+    const allowed: readonly string[] = approval.allowedDecisions;
+    if (card.isWhole && allowed.includes('approve')) tokens.seal({ action: 'a', approvalId, shownDigest });
+    if (allowed.includes('deny')) tokens.seal({ action: 'd', approvalId, shownDigest });
+  }
+  return { text: textOfCard(card) };
+}
