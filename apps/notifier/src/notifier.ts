@@ -16,6 +16,7 @@ import type { Job } from './planned-message.js';
 import { createDeliveryLog, type DeliveryLog } from './delivery-log.js';
 import { copyKeys } from './copy-keys.js';
 import { approvalOf, readCall } from './notice.js';
+import { askingFor } from './step-question.js';
 import { newsAgeMsMax } from './retry-schedule.js';
 import { findFailedDeliveries, retryOf } from './failed-deliveries.js';
 import { sweepPending } from './sweep-pending.js';
@@ -139,7 +140,27 @@ class ChannelNotifier implements Notifier {
     const { callId } = call.request;
     const keys = await this.#keysAfter(event, call, approvalOf(call, approvalId), lane.channel);
     for (const key of keys) await lane.sync([{ callId, approvalId, key, dueAtMs: null }], signal);
+    await this.#syncStep(event, call, approvalOf(call, approvalId), lane, signal);
   };
+
+  /** The message that asks about the whole step of a call: it shows this call as well, or asks now in its place. */
+  async #syncStep(
+    event: EventView,
+    call: CallRow,
+    approval: Approval | null,
+    lane: ChannelWorker,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const asking of await askingFor(call, approval, lane.channel, this.#options)) {
+      const { callId } = asking.call.request;
+      const { approvalId } = asking.approval;
+      const keys = [
+        ...this.#dueQuestions(asking.call, asking.approval, lane.channel),
+        ...(await copyKeys(this.#deliveries, event, asking.call, asking.approval, lane.channel)),
+      ].filter(({ kind }) => kind === 'requested' || kind === 'reminder');
+      for (const key of keys) await lane.sync([{ callId, approvalId, key, dueAtMs: null }], signal);
+    }
+  }
 
   readonly start = (): void => {
     const { readModel } = this.#options;
@@ -235,7 +256,11 @@ class ChannelNotifier implements Notifier {
 
   #questionKeys(event: EventView, call: CallRow, approval: Approval | null, channel: Channel): readonly MessageKey[] {
     if (event.type !== 'ApprovalRequested' && event.type !== 'ApprovalEscalated') return [];
-    if (approval?.resolution.status !== 'pending') return [];
+    return approval?.resolution.status === 'pending' ? this.#dueQuestions(call, approval, channel) : [];
+  }
+
+  /** The messages that ask now. Later ones are planned. */
+  #dueQuestions(call: CallRow, approval: Approval, channel: Channel): readonly MessageKey[] {
     const now = this.#options.clock.now();
     const { callId } = call.request;
     const { approvalId } = approval;

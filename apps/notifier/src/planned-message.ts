@@ -9,6 +9,7 @@ import type { Clock } from '@countersign/runtime';
 import { dataOf } from './delivery-log.js';
 import type { DeliveryLog, Subject } from './delivery-log.js';
 import { approvalOf, noticeOf, readCall, subjectOf } from './notice.js';
+import { wholeQuestion } from './step-question.js';
 import { earlierDueMs } from './message-order.js';
 import { isAnnounced, isStillAsked } from './wanted-messages.js';
 
@@ -65,12 +66,13 @@ export async function planMessage(
   const what = { messageId, kind, nth, recipient };
   const notice = noticeOf(call, approval, what);
   const announced = isAnnounced(call, approval, channel, ports);
-  if (!isWanted(channel, job, notice, sent, announced)) return undefined;
+  const whole = await wholeQuestion(call, approval, notice, channel, ports);
+  if (!isWanted(channel, job, whole, notice, sent, announced)) return undefined;
   if (!isStillAsked(call, approval, job.key, ports)) return undefined;
   const before = sent.get(keyText(job.key));
   const waitsUntilMs = earlierDueMs(job.key, sent, announced, ports.clock.now());
   const copies = { messageRef: refOf(before), inReplyTo: refOf(questionCopy(sent, job.key)) };
-  const shown = (await noticeAsRequested(job, channel, notice, ports)) ?? notice;
+  const shown = (await noticeAsRequested(job, channel, notice, ports)) ?? whole ?? notice;
   return { job, subject, before, waitsUntilMs, ...copies, notice: shown };
 }
 
@@ -86,7 +88,17 @@ async function noticeAsRequested(
   return call && noticeOf(call, approvalOf(call, approvalId), { messageId, kind, nth, recipient });
 }
 
-function isWanted(channel: Channel, job: Job, notice: Notice, sent: Deliveries, announced: boolean): boolean {
+/** `whole`: the question with its step; undefined: another message asks, so only a copy that was sent is brought up to date. */
+function isWanted(
+  channel: Channel,
+  job: Job,
+  whole: Notice | undefined,
+  own: Notice,
+  sent: Deliveries,
+  announced: boolean,
+): boolean {
+  if (whole === undefined && !sent.has(keyText(job.key))) return false;
+  const notice = whole ?? own;
   if (job.key.kind === 'digest') return notice.approval?.state === 'pending' && !isListed(job.key, sent);
   return isNeeded(channel, job, notice, sent, announced);
 }

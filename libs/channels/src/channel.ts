@@ -18,6 +18,8 @@ export interface Notice {
   readonly call: ToolCallView;
   /** Null for a call without an approval. */
   readonly approval: ApprovalView | null;
+  /** The other questions that one response decides about; `shownDigest` of the approval covers them. Absent: none. */
+  readonly together?: readonly { readonly call: ToolCallView; readonly approval: ApprovalView }[];
   /** When it happened: RFC 3339. */
   readonly at: string;
   /** Whom a personal channel writes to. */
@@ -82,7 +84,7 @@ export interface Channel {
 }
 
 /** The current content of a copy that was sent earlier. */
-export function copyOf(question: Pick<Notice, 'call' | 'approval'>): Notice {
+export function copyOf(question: Pick<Notice, 'call' | 'approval' | 'together'>): Notice {
   return { messageId: '', kind: 'requested', nth: 0, at: '', recipient: null, ...question };
 }
 

@@ -46,7 +46,7 @@ export type AnswerResult =
 /** The target of responses of every channel. It knows the rules; the channel knows the person. */
 export interface ResponsePort {
   /** The question as the event store has it now, masked. */
-  readonly find: (approvalId: string) => Promise<Pick<Notice, 'call' | 'approval'> | undefined>;
+  readonly find: (approvalId: string) => Promise<Pick<Notice, 'call' | 'approval' | 'together'> | undefined>;
   readonly answer: (answer: ChannelAnswer) => Promise<AnswerResult>;
   /** The copies of its cards that a channel has sent for an approval, by their `messageRef`. Absent: none is known. */
   readonly copies?: (approvalId: string, channelId: string) => Promise<readonly string[]>;

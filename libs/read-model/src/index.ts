@@ -1,3 +1,5 @@
+export { askedTogether, toStepQuestion } from './asked-together.js';
+export type { AskedCall, AskedTogether, StepQuestion } from './asked-together.js';
 export type { CallRequest, CallRow } from './call-row.js';
 export type { GrantReads, GrantsPage, GrantsQuery } from './grants.js';
 export { createLogComparison } from './compare-with-log.js';

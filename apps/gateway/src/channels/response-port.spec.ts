@@ -1,6 +1,7 @@
 import type { ChannelAnswer } from '@countersign/channels';
 import { alice } from '@countersign/channels/testing';
 import { deliveryStream, parseApprovalId, toolCallStream } from '@countersign/contracts';
+import type { ApprovalView, ToolCallView } from '@countersign/contracts';
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
 import { createSessions } from '../inbox/sessions.js';
 import { createSessionStore } from '../sqlite/session-store.js';
@@ -179,4 +180,61 @@ it.each(['', 'no JSON', '[]', '"text"', '{"a":1,"a":2}'])('takes no edit that is
   const result = await responses.answer({ ...answer, decision: { type: 'edit', argumentsText: text } });
   expect(result).toMatchObject({ status: 'refused', code: 'invalid-request' });
   expect((await responses.find(approvalId))?.approval?.responses).toEqual([]);
+});
+
+describe('a question about a whole step', () => {
+  let step = 0;
+  const asked = async () => {
+    step += 1;
+    const named = (toolName: string, args: object) => ({ toolCallId: toolName, toolName, arguments: args });
+    const calls = [named('read_file', { path: '/x' }), named('whole_step', { path: '/y' })];
+    type Requested = { readonly calls: readonly ToolCallView[] };
+    const body = { runId: `whole-step-${String(step)}`, calls };
+    const requested = await api.send<Requested>('POST', '/v1/tool-calls', { body });
+    const [first, second] = requested.body.calls;
+    const responses = createResponsePort({ ...world, isApprover: () => true });
+    const approvalId = first?.approval?.approvalId ?? '';
+    const question = await responses.find(approvalId);
+    const answer: ChannelAnswer = {
+      ...{ approvalId, shownDigest: question?.approval?.shownDigest ?? '', person: alice, channelId: 'ops-slack' },
+      ...{ assurance: 'medium', commandId: approvalId, credential: 'slack:T01:U01' },
+      decision: { type: 'approve' },
+    };
+    const states = () =>
+      Promise.all(
+        [first, second].map(async (call) => {
+          const path = `/v1/tool-calls/${call?.callId ?? ''}`;
+          return (await api.send<ToolCallView>('GET', path)).body.state;
+        }),
+      );
+    return { responses, question, answer, states, other: second?.approval?.approvalId ?? '' };
+  };
+
+  it('shows all calls of it, and one press approves all', async () => {
+    const { responses, question, answer, states } = await asked();
+    expect(question?.together?.map(({ approval }) => [approval.toolName, approval.arguments])).toEqual([
+      ['whole_step', { path: '/y' }],
+    ]);
+    expect(await states()).toEqual(['awaiting_approval', 'awaiting_approval']);
+    for (let n = 0; n < 2; n += 1) expect(await responses.answer(answer)).toEqual({ status: 'recorded' });
+    expect(await states()).toEqual(['approved', 'approved']);
+  });
+
+  it('is denied as a whole by one press', async () => {
+    const { responses, answer, states } = await asked();
+    expect(await responses.answer({ ...answer, decision: { type: 'deny' } })).toEqual({ status: 'recorded' });
+    expect(await states()).toEqual(['denied', 'cancelled']);
+  });
+
+  it('takes no press that was not shown every call, nor one from before another call changed', async () => {
+    const { responses, question, answer, states, other } = await asked();
+    const ownDigest = (await api.send<ApprovalView>('GET', `/v1/approvals/${answer.approvalId}`, { as: 'ann' })).body;
+    const own = { ...answer, shownDigest: ownDigest.shownDigest };
+    expect(own.shownDigest).not.toBe(question?.approval?.shownDigest);
+    expect(await responses.answer(own)).toMatchObject({ status: 'refused', code: 'digest-mismatch' });
+    const edit = { decision: { type: 'edit', arguments: { path: '/z' } } };
+    expect((await api.send('POST', `/v1/approvals/${other}/responses`, { as: 'ann', body: edit })).status).toBe(200);
+    expect(await responses.answer(answer)).toMatchObject({ status: 'refused' });
+    expect((await states())[0]).toBe('awaiting_approval');
+  });
 });

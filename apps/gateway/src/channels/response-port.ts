@@ -11,10 +11,11 @@ import {
 } from '@countersign/contracts';
 import type { Decision, DeliveryEvent, Refusal } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
-import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-model';
+import { askedTogether, foldCall, toStepQuestion } from '@countersign/read-model';
 import { parseStrictJson } from '@countersign/shell';
 import { channelsTenant } from './approvers.js';
 import type { IsApprover } from './approvers.js';
+import { answered, approveAll } from './step-answers.js';
 
 /** The dependencies of responding. */
 export interface ResponsePorts {
@@ -28,13 +29,28 @@ export interface ResponsePorts {
 
 /** Turns channel responses into commands: the same command for every channel, in the name of a verified person. */
 export function createResponsePort({ commands, store, isApprover, edits = 'judged' }: ResponsePorts): ResponsePort {
+  const read = async (callId: string) => foldCall(await store.readStream(toolCallStream(callId)));
+  const record = async (answer: ChannelAnswer, decision: Decision): Promise<AnswerResult> => {
+    const asked = await answered(read, answer);
+    if (asked === undefined) return changed;
+    const { approvalId, reason, commandId } = answer;
+    const body = { decision, ...(reason === undefined ? {} : { reason }) };
+    if (asked.length > 1 && decision.type === 'approve') {
+      const result = await approveAll(commands, actorOf(answer), asked, { ...body, commandId });
+      return 'status' in result ? result : toRefusal(result);
+    }
+    const shownDigest = asked.find((one) => one.approvalId === approvalId)?.shownDigest ?? answer.shownDigest;
+    const outcome = await respond(commands, actorOf(answer), approvalId, { ...body, shownDigest }, commandId);
+    return outcome.status === 'done' ? { status: 'recorded' } : toRefusal(outcome.refusal);
+  };
   return {
     find: async (approvalId) => {
       const target = parseApprovalId(approvalId);
-      const call = target === undefined ? undefined : foldCall(await store.readStream(toolCallStream(target.callId)));
+      const call = target === undefined ? undefined : await read(target.callId);
       const approval = call?.approvals.find((one) => one.approvalId === approvalId);
       if (call === undefined || approval === undefined || call.request.tenant !== channelsTenant) return undefined;
-      return { call: toToolCallView(call, 'masked'), approval: toApprovalView({ call, approval }, 'masked') };
+      const { asked } = await askedTogether(read, { call, approval });
+      return toStepQuestion({ call, approval }, asked);
     },
     copies: async (approvalId, channelId) => {
       const stream = deliveryStream({ approvalId, callId: '' });
@@ -53,13 +69,16 @@ export function createResponsePort({ commands, store, isApprover, edits = 'judge
       if (decision === undefined) {
         return { status: 'refused', code: 'invalid-request', detail: 'the arguments are not a JSON object' };
       }
-      const { approvalId, shownDigest, reason, commandId } = answer;
-      const body = { decision, shownDigest, ...(reason === undefined ? {} : { reason }) };
-      const outcome = await respond(commands, actorOf(answer), approvalId, body, commandId);
-      return outcome.status === 'done' ? { status: 'recorded' } : toRefusal(outcome.refusal);
+      return record(answer, decision);
     },
   };
 }
+
+const changed: AnswerResult = {
+  status: 'refused',
+  code: 'digest-mismatch',
+  detail: 'the calls of the step changed after they were shown: look at them again',
+};
 
 function noApprover({ id }: Person): AnswerResult {
   const detail = `${id} is not an approver in the tokens file, and not signed in as one`;

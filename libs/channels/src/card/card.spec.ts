@@ -55,6 +55,31 @@ describe('the card', () => {
     expect(cardOf(sampleNotice({ approval: { state: 'denied' } }), 3_000, 'https://c.example').link).toBeNull();
   });
 
+  it('shows every call about which the same response decides, and approves none when one is cut', () => {
+    const other = sampleNotice({ approval: { toolName: 'read_file', arguments: { path: '/etc/hosts' } } });
+    const { call, approval } = other;
+    if (approval === null) throw new Error('the sample has an approval');
+    const labelled = { ...approval, labels: { cwd: '/srv' } };
+    const notice = { ...sampleNotice(), together: [{ call, approval: labelled }] };
+    const card = cardOf(notice, 3_000);
+    expect(card.argumentLines.join('\n')).toContain('And read_file with\n(labels: cwd: /srv)\n');
+    expect(card.argumentLines.join('\n')).toContain('"/etc/hosts"');
+    expect(card.facts).toContainEqual(['Step', 'one response decides about all 2 calls: all are shown below']);
+    expect(card.isWhole).toBe(true);
+    const long = { ...approval, arguments: { path: 'x y '.repeat(900) } };
+    const cut = cardOf(
+      {
+        ...notice,
+        together: [
+          { call, approval: labelled },
+          { call, approval: long },
+        ],
+      },
+      200,
+    );
+    expect(cut.isWhole).toBe(false);
+  });
+
   it('names the calls that a denial cancels', () => {
     const { callId } = sampleNotice().call;
     const callIds = [callId, ...Array.from({ length: 7 }, (_, n) => `tc_${String(n)}`)];

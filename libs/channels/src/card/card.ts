@@ -17,6 +17,7 @@ import {
 } from '@countersign/text';
 import type { Notice } from '../channel.js';
 import { argumentLines } from './argument-lines.js';
+import { withTogether } from './together-lines.js';
 import { inboxLink } from './inbox-link.js';
 import { countOf, look } from './visible.js';
 
@@ -53,7 +54,8 @@ const labelsMax = 1200;
 export function cardOf(notice: Notice, charactersMax: number, publicUrl: string | null = null): Card {
   const { call, approval } = notice;
   const hiddenValues = approval?.hiddenValues ?? [];
-  const shown = argumentLines(approval?.arguments ?? call.arguments, charactersMax, approval ?? {});
+  const own = argumentLines(approval?.arguments ?? call.arguments, charactersMax, approval ?? {});
+  const shown = withTogether(own, notice, charactersMax);
   const names = [call.toolName, call.agentId, call.runId].map((name) => look(name));
   const posing = shown.posing + names.reduce((sum, name) => sum + name.posing, 0);
   const hidden = shown.hidden + names.reduce((sum, name) => sum + name.hidden, 0);
@@ -130,7 +132,8 @@ export function responseWords(response: ResponseView): string {
   return `${responderWords(response, nameMax)} ${decidedWords[decision.type]} via ${printable(via, nameMax)}${why}`;
 }
 
-function factsOf({ call, approval }: Notice): (readonly [string, string])[] {
+function factsOf(notice: Notice): (readonly [string, string])[] {
+  const { call, approval } = notice;
   const risk = approval?.risk ?? null;
   return [
     ['Tool', printable(call.toolName)],
@@ -142,7 +145,7 @@ function factsOf({ call, approval }: Notice): (readonly [string, string])[] {
     ...(approval === null ? [] : [['Needs', requirementWords(approval.requirement, nameMax)] as const]),
     ...endedFact(approval),
     ...untilFact(approval),
-    ...batchFact(call, approval),
+    ...batchFact(notice),
     ['Digest', (approval?.actionDigest ?? call.actionDigest).slice(0, 'sha256:'.length + 16)],
   ];
 }
@@ -169,7 +172,9 @@ function cutLabels(labels: string): string {
 }
 
 /** The other calls of an all-or-nothing batch: a denial here cancels them. */
-function batchFact({ callId }: Notice['call'], approval: ApprovalView | null): (readonly [string, string])[] {
+function batchFact({ call: { callId }, approval, together = [] }: Notice): (readonly [string, string])[] {
+  const count = String(together.length + 1);
+  if (together.length > 0) return [['Step', `one response decides about all ${count} calls: all are shown below`]];
   const words = batchWords(approval?.batch ?? null, callId);
   return words === '' ? [] : [['Batch', words]];
 }

@@ -1,0 +1,68 @@
+import type { Channel, ChannelsConfig, Notice, PeopleNow } from '@countersign/channels';
+import { toolCallStream } from '@countersign/contracts';
+import type { Approval } from '@countersign/domain';
+import type { EventStore } from '@countersign/event-store';
+import { askedTogether, foldCall, toStepQuestion } from '@countersign/read-model';
+import type { AskedCall, CallRow } from '@countersign/read-model';
+import type { Clock } from '@countersign/runtime';
+import { questionMessages } from './wanted-messages.js';
+
+type Store = Pick<EventStore, 'readStream'>;
+
+/** Programs count each question and its outcome by themselves. */
+const isForPeople = ({ type }: Channel): boolean => type !== 'webhook';
+
+const asking: readonly Notice['kind'][] = ['requested', 'reminder', 'digest'];
+
+interface Ports extends Pick<ChannelsConfig, 'routes'> {
+  readonly store: Store;
+  readonly people: PeopleNow;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/**
+ * A question with all that its rule asks together with it (`batch: any-asks-all`). Undefined where another message asks: that
+ * of the first pending call of the step that a route leads here; and as long as calls of the step are missing.
+ */
+export async function wholeQuestion(
+  call: CallRow,
+  approval: Approval | null,
+  notice: Notice,
+  channel: Channel,
+  ports: Ports,
+): Promise<Notice | undefined> {
+  if (!asking.includes(notice.kind) || approval?.resolution.status !== 'pending' || !isForPeople(channel))
+    return notice;
+  const { asked, isWhole } = await askedTogether(reader(ports.store), { call, approval });
+  if (asked.length === 0) return notice;
+  const first = asked.find((one) => recipientsOf(one, channel, ports).includes(notice.recipient?.id ?? null));
+  const isAsking = first === undefined || first.approval.approvalId === approval.approvalId;
+  return isWhole && isAsking ? { ...notice, ...toStepQuestion({ call, approval }, asked) } : undefined;
+}
+
+/** The other questions whose messages ask about the step of a question now. */
+export async function askingFor(
+  call: CallRow,
+  approval: Approval | null,
+  channel: Channel,
+  ports: Ports,
+): Promise<readonly AskedCall[]> {
+  if (approval === null || !isForPeople(channel)) return [];
+  const { asked } = await askedTogether(reader(ports.store), { call, approval });
+  const told = new Set<string | null>();
+  return asked.filter((one) => {
+    const more = recipientsOf(one, channel, ports).filter((recipient) => !told.has(recipient));
+    for (const recipient of more) told.add(recipient);
+    return more.length > 0 && one.approval.approvalId !== approval.approvalId;
+  });
+}
+
+/** Whom the channel asks about a question; null: all who read it. */
+function recipientsOf({ call, approval }: AskedCall, channel: Channel, ports: Ports): readonly (string | null)[] {
+  const messages = questionMessages(call, approval, channel, ports, ports.clock.now());
+  return messages.map(({ key }) => key.recipient);
+}
+
+function reader(store: Store): (callId: string) => Promise<CallRow | undefined> {
+  return async (callId) => foldCall(await store.readStream(toolCallStream(callId)));
+}
