@@ -107,6 +107,12 @@ test('people of a front end decide over a restart, and a changed or removed toke
   ]);
   expect(data?.state).toBe('approved');
 
+  // One person in several spellings has one vote, and is ended in all of them.
+  const spelled = await ask();
+  expect(await statusAfter(frontEnd.as({ id: 'Straße', groups: ['support'] }), spelled)).toBe('pending');
+  expect((await approve(frontEnd.as({ id: 'STRASSE', groups: ['ops'] }), spelled)).error?.code).toBe('already-voted');
+  expect((await frontEnd.end('strasse')).data?.approvalIds).toEqual([spelled]);
+
   const [narrowed, ended, late] = [await ask(), await ask(), await ask()];
   for (const approvalId of [narrowed, ended]) expect(await statusAfter(kim, approvalId)).toBe('pending');
   const { data: gone } = await frontEnd.end('kim');

@@ -42,6 +42,13 @@ it.each([
   ['0.principal: is the name of a built-in channel', [{ ...desk, principal: 'Inbox' }]],
   ['1.principal: is a person of the front end "desk"', [desk, { ...ann, principal: 'Desk#kim' }]],
   ['1.principal: differs from the front end "desk" in case alone', [desk, { ...desk, token: 'e', principal: 'Desk' }]],
+  [
+    '1.principal: differs from the front end "straße" in case alone',
+    [
+      { ...desk, principal: 'straße' },
+      { ...desk, token: 'e', principal: 'STRASSE' },
+    ],
+  ],
 ])('a tokens file is refused: %s', (problem, entries) => {
   expect(() => parseTokenEntries(entries, 'tokens.json')).toThrow(problem);
 });

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import {
   assuranceSchema,
+  comparedIdentity,
   externalIdSchema,
   frontEndSchema,
   groupSchema,
@@ -102,7 +103,7 @@ function frontEndProblems(entry: {
  * that one speaks for the people of the other.
  */
 function ambiguousPeople(entries: readonly ParsedEntry[]): readonly Problem[] {
-  const keyOf = (tenant: string, frontEnd: string): string => `${tenant}\n${frontEnd.toLowerCase()}`;
+  const keyOf = (tenant: string, frontEnd: string): string => `${tenant}\n${comparedIdentity(frontEnd)}`;
   const frontEnds = new Map<string, string>();
   const problems: Problem[] = [];
   entries.forEach(({ tenant, principal, roles: given }, index) => {

@@ -1,7 +1,7 @@
-import { identitiesIn, isReadable, toCalledTool, toolCallStream } from '@countersign/contracts';
+import { comparedIdentity, identitiesIn, isReadable, toCalledTool, toolCallStream } from '@countersign/contracts';
 import type { LogEvent, NotificationKind } from '@countersign/contracts';
 import type { Notice, Person, Routed } from '@countersign/channels';
-import { currentProposal, groupsOfProposal, normalised, requirementOf } from '@countersign/domain';
+import { currentProposal, groupsOfProposal, requirementOf } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-model';
@@ -89,20 +89,20 @@ export function peopleToAsk(people: readonly Person[], { request }: CallRow, app
     [
       ...(requirementOf(approval).fourEyes ? [approval.requestedBy, ...behind] : []),
       ...answered.flatMap(({ respondedBy, onBehalfOf }) => [respondedBy, onBehalfOf ?? undefined]),
-    ].flatMap((name) => (name === undefined ? [] : [normalised(name)])),
+    ].flatMap((name) => (name === undefined ? [] : [comparedIdentity(name)])),
   );
   return people.filter((person) => !namesOf(person).some((name) => excluded.has(name)));
 }
 
 /** The names under which a person may have asked or answered. */
 function namesOf(person: Person): readonly string[] {
-  return [person.id, ...identitiesIn(person)].map(normalised);
+  return [person.id, ...identitiesIn(person)].map(comparedIdentity);
 }
 
 /** The people behind a request who have an address in the channels file. */
 export function requestersOf(people: readonly Person[], { request }: CallRow): readonly Person[] {
   const behind = [request.owner, request.onBehalfOf, request.requestedBy].flatMap((one) =>
-    one === undefined ? [] : [normalised(one)],
+    one === undefined ? [] : [comparedIdentity(one)],
   );
   return people.filter((person) => person.email !== undefined && namesOf(person).some((name) => behind.includes(name)));
 }

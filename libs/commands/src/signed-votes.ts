@@ -6,7 +6,7 @@ import {
   digestInputOf,
   isSignedEnough,
   needsSignature,
-  normalised,
+  isSameIdentity,
 } from '@countersign/domain';
 import type { Approval, Passkeys, ToolCall, Vote } from '@countersign/domain';
 import { loadPasskeys } from './people/sign-answer.js';
@@ -47,7 +47,7 @@ async function isValid({ keys }: Passkeys, call: ToolCall, approval: Approval, v
   const { signature, instruction, respondedBy } = vote;
   const key = signature === null ? undefined : keys.get(signature.credentialId);
   if (signature === null || key === undefined || key.status === 'waiting') return false;
-  if (normalised(key.principal) !== normalised(respondedBy)) return false;
+  if (!isSameIdentity(key.principal, respondedBy)) return false;
   const { answerChallenge, verifyAssertion } = await loadPasskeys();
   const challenge = answerChallenge({
     ...{ proposalDigest: digestSeen(call, approval, vote), displayDigest: signature.displayDigest },

@@ -1,7 +1,7 @@
 import { actorOfEvent } from './event-actor.js';
 import { calledToolOf } from './event-view.js';
 import type { CalledTool } from './called-tool.js';
-import { comparedIdentity } from './identities.js';
+import { comparedIdentity } from './compared-identity.js';
 import type { JsonObject, JsonValue } from './json.js';
 import { isReadable } from './log-event.js';
 import type { LogEvent } from './log-event.js';

@@ -1,3 +1,4 @@
+import { comparedIdentity } from './compared-identity.js';
 import { refuseLookalike } from './names.js';
 import { externalIdSchema } from './primitives.js';
 import { principalSchema } from './principal.js';
@@ -19,7 +20,7 @@ export const frontEndSchema = principalSchema
   .refine((principal) => !principal.includes(mark) && !principal.includes(scheme), {
     error: `must not contain "${mark}" or "${scheme}": its people are "<principal>${mark}<id>"`,
   })
-  .refine((principal) => !channels.has(principal.toLowerCase()), {
+  .refine((principal) => !channels.has(comparedIdentity(principal)), {
     error: 'is the name of a built-in channel (inbox, api, cli, mcp); choose another',
   });
 

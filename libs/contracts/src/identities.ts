@@ -37,11 +37,6 @@ export type Identities = OfChannels & {
 
 type OfChannels = { readonly [Kind in (typeof identityKinds)[number]]?: string | undefined };
 
-/** An identity in the form in which it is compared. */
-export function comparedIdentity(identity: string): string {
-  return identity.trim().toLowerCase();
-}
-
 /** What may stand before an identity: its kind, and the channel as a credential names it. */
 const prefixes = { slack: ['slack'], telegram: ['telegram'], email: ['email', 'mail'] } as const;
 

@@ -217,7 +217,8 @@ export type {
   QuotaView,
   ShadowReport,
 } from './policy-views.js';
-export { comparedIdentity, identitiesIn, identityKinds, identitySchemas, personPrincipalSchema } from './identities.js';
+export { comparedIdentity } from './compared-identity.js';
+export { identitiesIn, identityKinds, identitySchemas, personPrincipalSchema } from './identities.js';
 export type { Identities } from './identities.js';
 export { nestingMax } from './nesting.js';
 export type { ChainLink, ChainLinkView } from './nesting.js';

@@ -1,3 +1,4 @@
+import { comparedIdentity } from './compared-identity.js';
 import { refuseLookalike } from './names.js';
 import { externalIdSchema } from './primitives.js';
 
@@ -9,7 +10,7 @@ const reserved = ['countersign', 'policy', 'operator'];
  * with `countersign-`. Case and surrounding blanks are ignored.
  */
 export function isReservedPrincipal(principal: string): boolean {
-  const name = principal.trim().toLowerCase();
+  const name = comparedIdentity(principal);
   return reserved.includes(name) || name.startsWith('countersign-');
 }
 

@@ -3,7 +3,7 @@ import { accepted, refused } from './decider.js';
 import type { Decider, RuleResult } from './decider.js';
 import { isExhausted } from './grant.state.js';
 import type { Grant, GrantState } from './grant.state.js';
-import { isSamePerson } from './identity.js';
+import { isSameIdentity } from './identity.js';
 import { hasCome, toEpochMs, toStored } from './time.js';
 
 interface Timed {
@@ -56,12 +56,12 @@ function createGrant({ terms, at }: CreateGrant, state: GrantState): RuleResult<
 
 function confirmGrant({ confirmedBy, aliases = [], via, at }: ConfirmGrant, state: Grant): RuleResult<GrantEvent> {
   if (state.status === 'active') {
-    const isRepeated = state.confirmed !== null && isOne(state.confirmed.by, confirmedBy);
+    const isRepeated = state.confirmed !== null && isSameIdentity(state.confirmed.by, confirmedBy);
     return isRepeated ? accepted() : refused('already-resolved', 'The grant needs no confirmation; it is active.');
   }
   const ended = notLive(state, at);
   if (ended !== undefined) return ended;
-  if ([confirmedBy, ...aliases].some((name) => isOne(state.terms.createdBy, name))) {
+  if ([confirmedBy, ...aliases].some((name) => isSameIdentity(state.terms.createdBy, name))) {
     return refused('own-request', 'You created this grant yourself; another person must confirm it.');
   }
   const { grantId } = state.terms;
@@ -90,10 +90,6 @@ function revokeGrant({ revokedBy, via, reason, at }: RevokeGrant, state: Grant):
 function notLive({ status, revoked, terms }: Grant, at: number): RuleResult<never> | undefined {
   if (status === 'revoked') return refused('grant-ended', `${revoked?.by ?? 'Another person'} revoked the grant.`);
   return hasCome(terms.expiresAt, at) ? refused('expired', 'The grant has expired.') : undefined;
-}
-
-function isOne(one: string, other: string): boolean {
-  return isSamePerson({ respondedBy: one, onBehalfOf: null }, { respondedBy: other, onBehalfOf: null });
 }
 
 function decide(command: GrantCommand, state: GrantState): RuleResult<GrantEvent> {

@@ -1,3 +1,4 @@
+import { comparedIdentity } from './compared-identity.js';
 import type { Responder } from './tool-call.commands.js';
 
 /** The people of a vote: the voter and, for a delegate, the represented person. */
@@ -24,14 +25,9 @@ export function voicesOf({ principal, groups, delegators = [] }: Responder): rea
   return [{ respondedBy: principal, onBehalfOf: null, groups }, ...asDelegate];
 }
 
-/** A principal in the form in which it is compared: channels differ in case and surrounding blanks. */
-export function normalised(principal: string): string {
-  return principal.trim().toLowerCase();
-}
-
 /** All names of a person, in the form in which they are compared. */
 export function namesOf({ principal, aliases = [] }: Pick<Responder, 'principal' | 'aliases'>): readonly string[] {
-  return [principal, ...aliases].map(normalised);
+  return [principal, ...aliases].map(comparedIdentity);
 }
 
 /** All names of the people of one voice. */
@@ -42,13 +38,34 @@ export function voiceNames(responder: Responder, onBehalfOf: string | null): rea
 
 /** Returns whether a principal is one of the people of a vote. */
 export function isBehind(voter: Voter, principal: string): boolean {
-  const wanted = normalised(principal);
-  return (
-    normalised(voter.respondedBy) === wanted || (voter.onBehalfOf !== null && normalised(voter.onBehalfOf) === wanted)
-  );
+  return isBehindAs(comparedIdentity, voter, principal);
 }
 
-/** Returns whether two votes would count one person twice, directly or through a delegate. */
-export function isSamePerson(one: Voter, other: Voter): boolean {
-  return isBehind(one, other.respondedBy) || (other.onBehalfOf !== null && isBehind(one, other.onBehalfOf));
+/** Returns whether two names are those of one person. */
+export function isSameIdentity(one: string, other: string): boolean {
+  return comparedIdentity(one) === comparedIdentity(other);
+}
+
+/**
+ * A principal as the replay of the log compares it: in lower case, without blanks around it. It stays so for ever, since another
+ * comparison would void votes that are recorded and counted. A vote that another one replaces by a newer comparison alone is named
+ * in the event (`endedVotes`, `castBy`).
+ */
+function inLog(principal: string): string {
+  return principal.trim().toLowerCase();
+}
+
+/** Like {@link isBehind}, as the replay of the log compares names. */
+export function isBehindInLog(voter: Voter, principal: string): boolean {
+  return isBehindAs(inLog, voter, principal);
+}
+
+/** Returns whether the replay of the log replaces the one vote by the other: one person, directly or through a delegate. */
+export function isSamePersonInLog(one: Voter, other: Voter): boolean {
+  return isBehindInLog(one, other.respondedBy) || (other.onBehalfOf !== null && isBehindInLog(one, other.onBehalfOf));
+}
+
+function isBehindAs(form: (name: string) => string, { respondedBy, onBehalfOf }: Voter, principal: string): boolean {
+  const wanted = form(principal);
+  return form(respondedBy) === wanted || (onBehalfOf !== null && form(onBehalfOf) === wanted);
 }

@@ -81,7 +81,7 @@ export type {
   SubmitClientOutput,
 } from './tool-call.execution-commands.js';
 export { isBlank } from './blank.js';
-export { normalised } from './identity.js';
+export { isSameIdentity } from './identity.js';
 export { notOwner } from './ownership.js';
 export type { Reach } from './ownership.js';
 export { dueAt, dueCommand } from './tool-call.deadlines.js';

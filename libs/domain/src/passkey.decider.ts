@@ -1,7 +1,7 @@
 import type { PasskeyAssertion, PasskeyEvent, PasskeyEventData } from '@countersign/contracts';
 import { accepted, refused } from './decider.js';
 import type { Decider, RuleResult } from './decider.js';
-import { normalised } from './identity.js';
+import { isSameIdentity } from './identity.js';
 import { toStored } from './time.js';
 
 type Registered = PasskeyEventData<'PasskeyRegistered'>;
@@ -60,7 +60,7 @@ export function passkeyInForce({ keys }: Passkeys, credentialId: string): Passke
 }
 
 function isOf({ principal }: Pick<Passkey, 'principal'>, names: readonly string[]): boolean {
-  return names.some((name) => normalised(name) === normalised(principal));
+  return names.some((name) => isSameIdentity(name, principal));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { normalised } from './identity.js';
+import { comparedIdentity } from './compared-identity.js';
 import type { PossibleApprover } from './tool-call.commands.js';
 
 /** A seat for one person. */
@@ -30,7 +30,7 @@ function personsOf(approvers: readonly PossibleApprover[]): readonly Person[] {
   if (known !== undefined) return known;
   const byName = new Map<string, Person>();
   for (const approver of approvers.filter(({ isMany }) => isMany !== true)) {
-    const own = approver.names.map(normalised);
+    const own = approver.names.map(comparedIdentity);
     const same = [...new Set(own.flatMap((name) => byName.get(name) ?? []))];
     const names = [...new Set([...own, ...same.flatMap((one) => one.names)])];
     const person = { isMany: false, names, groups: [...approver.groups, ...same.flatMap((one) => one.groups)] };
@@ -47,7 +47,7 @@ export function without(
   approvers: readonly PossibleApprover[],
   excluded: readonly (string | undefined)[],
 ): readonly Person[] {
-  const names = new Set(excluded.flatMap((name) => (name === undefined ? [] : [normalised(name)])));
+  const names = new Set(excluded.flatMap((name) => (name === undefined ? [] : [comparedIdentity(name)])));
   return personsOf(approvers).filter((person) => !person.names.some((name) => names.has(name)));
 }
 

@@ -1,8 +1,9 @@
+import { comparedIdentity } from './compared-identity.js';
 import type { EventData, Refusal, RefusalCode } from '@countersign/contracts';
 import { assert } from './assert.js';
 import { isBlank } from './blank.js';
 import { noMoreProposals, noMoreResponses } from './bounds.js';
-import { isBehind, namesOf, normalised, voiceNames } from './identity.js';
+import { isBehind, namesOf, voiceNames } from './identity.js';
 import { requestersOf } from './requesters.js';
 import { needsSignature, reaches } from './requirement.js';
 import { currentProposal, expiresAtOf, isOver, requirementOf } from './proposal.js';
@@ -89,9 +90,9 @@ const isAssured: Check = ({ edited, command: { responder } }) => {
 const isNotOwnRequest: Check = ({ approval, edited, call, response, command: { responder } }) => {
   const own = namesOf(responder);
   const names = new Set(voiceNames(responder, response.onBehalfOf));
-  const asker = requestersOf(call, approval).find((one) => names.has(normalised(one)));
+  const asker = requestersOf(call, approval).find((one) => names.has(comparedIdentity(one)));
   if (asker === undefined || !requirementOf(edited).fourEyes) return undefined;
-  return own.includes(normalised(asker))
+  return own.includes(comparedIdentity(asker))
     ? no('own-request', 'This tool call was requested by you, by your agent, or in your name.')
     : no('own-request', `This tool call was requested by, or in the name of, ${asker}, in whose place you respond.`);
 };
@@ -174,7 +175,7 @@ const isFirstVote: Check = ({ approval, response, command: { responder } }) => {
 };
 
 function isOneOf(names: readonly string[], principal: string): boolean {
-  return names.includes(normalised(principal));
+  return names.includes(comparedIdentity(principal));
 }
 
 /**

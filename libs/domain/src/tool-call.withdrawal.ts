@@ -1,7 +1,7 @@
 import type { EventData, ToolCallEvent } from '@countersign/contracts';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
-import { isBehind } from './identity.js';
+import { isBehind, isBehindInLog } from './identity.js';
 import { toStored } from './time.js';
 import { notOpen } from './tool-call.approval-checks.js';
 import type { WithdrawResponse } from './tool-call.commands.js';
@@ -75,7 +75,7 @@ function withdrawal(approval: Approval, vote: Vote, command: WithdrawResponse): 
   const { approvalId, withdrawnBy, of, at } = command;
   return {
     ...{ approvalId, withdrawnBy, withdrawnAt: toStored(at) },
-    ...(of === undefined && isBehind(vote, withdrawnBy) ? {} : { castBy: vote.respondedBy }),
+    ...(of === undefined && isBehindInLog(vote, withdrawnBy) ? {} : { castBy: vote.respondedBy }),
     ends: isOfProposer(approval, vote) ? 'proposal' : 'vote',
   };
 }

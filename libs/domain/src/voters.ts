@@ -1,4 +1,5 @@
-import { isSamePerson, normalised, voiceNames } from './identity.js';
+import { comparedIdentity } from './compared-identity.js';
+import { isSamePersonInLog, voiceNames } from './identity.js';
 import type { Voice } from './identity.js';
 import { requirementOf } from './proposal.js';
 import { requestersOf } from './requesters.js';
@@ -25,7 +26,7 @@ export function lostVoters(asked: Asked, voters: readonly VoterNow[]): readonly 
   for (const vote of [...votes.filter((one) => !agrees(one)), ...votes.filter(agrees)]) {
     const now = voters.find((one) => one.respondedBy === vote.respondedBy && one.onBehalfOf === vote.onBehalfOf);
     if (now === undefined) continue;
-    const names = now.names.map(normalised);
+    const names = now.names.map(comparedIdentity);
     const holds = mayStillVote(asked, vote, now) && !names.some((name) => counted.includes(name));
     if (holds) counted.push(...names);
     else lost.push(vote.respondedBy);
@@ -37,8 +38,8 @@ export function lostVoters(asked: Asked, voters: readonly VoterNow[]): readonly 
 function mayStillVote({ call, approval }: Asked, vote: Vote, { groups, names }: VoterNow): boolean {
   if (groups === null || !isStillApprover(approval, vote, groups)) return false;
   if (!agrees(vote) || !requirementOf(approval).fourEyes) return true;
-  const own = names.map(normalised);
-  return !requestersOf(call, approval).some((one) => own.includes(normalised(one)));
+  const own = names.map(comparedIdentity);
+  return !requestersOf(call, approval).some((one) => own.includes(comparedIdentity(one)));
 }
 
 /** The approval with the votes alone that count now. */
@@ -46,12 +47,13 @@ export function withVotersNow(asked: Asked, { voters = [] }: Pick<RespondToAppro
   return voters.length === 0 ? asked.approval : withoutVotesOf(asked.approval, lostVoters(asked, voters));
 }
 
-/** The earlier votes of the responding person under their other names: the new vote replaces them. */
+/** The earlier votes of the responding person that the new one replaces, and that its replay would not: under their other names. */
 export function ownVotes(approval: Approval, { responder }: RespondToApproval, voice: Voice): readonly string[] {
   const names = voiceNames(responder, voice.onBehalfOf);
   const isOwn = ({ respondedBy, onBehalfOf }: Vote): boolean =>
-    names.includes(normalised(respondedBy)) || (onBehalfOf !== null && names.includes(normalised(onBehalfOf)));
+    names.includes(comparedIdentity(respondedBy)) ||
+    (onBehalfOf !== null && names.includes(comparedIdentity(onBehalfOf)));
   return approval.votes.flatMap((vote) =>
-    vote.status === 'counted' && !isSamePerson(vote, voice) && isOwn(vote) ? [vote.respondedBy] : [],
+    vote.status === 'counted' && !isSamePersonInLog(vote, voice) && isOwn(vote) ? [vote.respondedBy] : [],
   );
 }

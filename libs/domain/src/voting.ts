@@ -1,6 +1,6 @@
 import type { EventData } from '@countersign/contracts';
 import { hasRoom } from './bounds.js';
-import { isBehind, isSamePerson } from './identity.js';
+import { isBehind, isSamePersonInLog } from './identity.js';
 import { afterProposal, currentProposal } from './proposal.js';
 import { needsSignature } from './requirement.js';
 import { agrees, columnsNow, firstOpen, isApproverOfStage, isCounted, openMembers } from './seats.js';
@@ -102,7 +102,7 @@ function toVote(approval: Approval, response: EventData<'ApprovalResponded'>): V
  */
 function afterVote(earlier: Vote, vote: Vote, last: number): Vote {
   if (!isCounted(earlier)) return earlier;
-  if (isSamePerson(earlier, vote) || (agrees(earlier) && earlier.proposal !== vote.proposal)) {
+  if (isSamePersonInLog(earlier, vote) || (agrees(earlier) && earlier.proposal !== vote.proposal)) {
     return { ...earlier, status: 'void' };
   }
   // A denial in a column that no longer exists counts in the last one.

@@ -1,11 +1,14 @@
 import type { EventData } from '@countersign/contracts';
 import { backToLastRun, backToRequest, currentProposal } from './proposal.js';
 import type { Approval } from './tool-call.state.js';
-import { countedVoteBy, isBacked, withdrawVote, withoutApprovals } from './voting.js';
+import { isBehindInLog } from './identity.js';
+import { isCounted } from './seats.js';
+import { isBacked, withdrawVote, withoutApprovals } from './voting.js';
 
 /** The approval after the withdrawal of a vote, which may end the proposal. */
 export function afterWithdrawal(before: Approval, data: EventData<'ResponseWithdrawn'>): Approval {
-  const vote = countedVoteBy(before, [data.castBy ?? data.withdrawnBy]);
+  const { castBy = data.withdrawnBy } = data;
+  const vote = before.votes.find((one) => isCounted(one) && isBehindInLog(one, castBy));
   const approval = vote === undefined ? before : withdrawVote(before, vote);
   switch (data.ends) {
     case 'vote':

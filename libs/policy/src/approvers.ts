@@ -62,7 +62,7 @@ function namesOf({ id, identities }: Approver): readonly (readonly [readonly str
   const people = (identities.frontEnds ?? []).map(
     (text, index) => [['identities', 'frontEnds', String(index)], `id ${comparedIdentity(text)}`, text] as const,
   );
-  // Votes are compared without case, so two names that differ in case alone are one person.
+  // Votes are counted by the full case folding of names, so two names that differ in case alone are one person.
   return [[['id'], `id ${comparedIdentity(id)}`, id], ...written, ...people];
 }
 

@@ -4,7 +4,7 @@ import { claim, lapseClaim, loseOutcome, reconcile, renew, report } from './exec
 import { coversCall, unprovenOfGrant } from './grant-scope.js';
 import { illegal, isIllegal, isOfVersion1 } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
-import { isSameName, mayEnd, peopleOfVote } from './names.js';
+import { isSameFolded, mayEnd, peopleOfVote } from './names.js';
 import { begin, describe, escalate, expire, remind, reveal, withdraw } from './questions.js';
 import type { Changed } from './questions.js';
 import { judgeNesting } from './nesting.js';
@@ -67,7 +67,7 @@ function endsOtherVotes(type: JudgedEvent['type'], data: unknown, approval: Appr
   if (type === 'ApprovalEscalated') return (data as EventData<'ApprovalEscalated'>).endedVotes !== undefined;
   if (type !== 'ResponseWithdrawn') return false;
   const { withdrawnBy, castBy = withdrawnBy, roles = [] } = data as EventData<'ResponseWithdrawn'>;
-  return !isSameName(withdrawnBy, castBy) && !mayEnd(withdrawnBy, roles, peopleOfVote(approval, castBy));
+  return !isSameFolded(withdrawnBy, castBy) && !mayEnd(withdrawnBy, roles, peopleOfVote(approval, castBy));
 }
 
 function judged(event: JudgedEvent, call: CallState, streams: KnownStreams): Next {

@@ -5,11 +5,12 @@ import type { StoredEvent } from '@countersign/contracts';
 import { createLegality } from './legality.js';
 import { readStored } from './stored-events.js';
 
-const file = join(import.meta.dirname, '../../../read-model/src/golden/version-1.ndjson');
-const log = readFileSync(file, 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => JSON.parse(line) as StoredEvent);
+const golden = (name: string): readonly StoredEvent[] =>
+  readFileSync(join(import.meta.dirname, '../../../read-model/src/golden', name), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as StoredEvent);
+const log = golden('version-1.ndjson');
 
 describe('the judge of legality', () => {
   it('accepts every event of a log that a process of schema version 1 wrote', () => {
@@ -22,5 +23,23 @@ describe('the judge of legality', () => {
     });
     expect(found).toEqual([]);
     expect(legality.unrecordedPolicies()).toEqual([]);
+  });
+
+  it('accepts votes that a version counted by the lower case of names, and names those that one person may have cast twice', () => {
+    const legality = createLegality(new Map());
+    const found = golden('lower-case-names.ndjson').flatMap((stored): readonly unknown[] => {
+      const event = readStored(stored);
+      if ('unreadable' in event) return [event.unreadable];
+      const { illegal, unproven } = legality.judge(event);
+      if (illegal.length > 0) return illegal;
+      const { respondedBy } = event.data as { readonly respondedBy?: string };
+      return unproven.includes('folded-names') ? [[event.metadata.runId, respondedBy]] : [];
+    });
+    expect(found).toEqual([
+      ['approved', 'desk#οδοσ'],
+      ['pending', 'desk#STRASSE'],
+      ['withdrawn', 'desk#οδοσ'],
+      ['own', 'desk#Straße'],
+    ]);
   });
 });

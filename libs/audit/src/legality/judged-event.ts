@@ -49,6 +49,7 @@ export type Unproven =
   | 'passkey-by-sign-in'
   | 'hidden-card'
   | 'ended-votes'
+  | 'folded-names'
   | 'grant-condition'
   | 'older-rules'
   | 'set-back'

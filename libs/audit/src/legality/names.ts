@@ -3,7 +3,8 @@ import type { CountedVote } from './call-state.js';
 
 /**
  * A name as it is compared: channels differ in case and in blanks around it. Attack: a second name of a person that looks the same,
- * so that they answer their own request, or have two votes.
+ * so that they answer their own request, or have two votes. All versions have compared at least so: a log that breaks a rule by it
+ * is illegal.
  */
 export function compared(name: string): string {
   const seen = plain.test(name) ? name : name.normalize('NFKC').replace(unseen, '');
@@ -15,9 +16,31 @@ const plain = /^[ -~]*$/;
 /** Characters that no reader sees. */
 const unseen = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Returns whether two names are one. */
+/** Returns whether two names are one in every version. */
 export function isSameName(one: string, other: string): boolean {
   return compared(one) === compared(other);
+}
+
+/**
+ * A name in the full case folding of Unicode, as newer versions compare it: `Straße` and `STRASSE` are one person. What breaks a rule
+ * by this form alone is not proven, since an older version counted two people.
+ */
+export function folded(name: string): string {
+  const characters = compared(name).replace(/[^ı]/gu, (one) => one.toUpperCase().toLowerCase());
+  return characters.normalize('NFKC').trim();
+}
+
+/** Returns whether two names are one in the newest version. */
+export function isSameFolded(one: string, other: string): boolean {
+  return folded(one) === folded(other);
+}
+
+/** Returns whether two votes have a person in common by the full case folding alone. */
+export function isFoldedVoice(one: Voice, other: Voice): boolean {
+  return (
+    !isSameVoice(one, other) &&
+    peopleOf(one).some((name) => peopleOf(other).some((person) => isSameFolded(name, person)))
+  );
 }
 
 type Voice = Pick<CountedVote, 'by' | 'onBehalfOf'>;

@@ -1,6 +1,6 @@
 import { illegal, isIllegal } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
-import { isSameName } from './names.js';
+import { isSameFolded } from './names.js';
 import type { PasskeysState, PasskeyState } from './streams.js';
 import { brokenAssertion } from './webauthn.js';
 
@@ -55,7 +55,7 @@ function changed(event: JudgedEvent, known: PasskeyState | undefined, keys: Keys
     case 'PasskeyRemoved': {
       const { removedBy } = event.data as { readonly removedBy: string };
       if (known === undefined || known.status === 'removed') return illegal('passkey', 'no such passkey is registered');
-      if (!isSameName(known.principal, removedBy))
+      if (!isSameFolded(known.principal, removedBy))
         return illegal('passkey', `${removedBy} removes a passkey of another`);
       return { key: { ...known, status: 'removed' }, isBySignIn: false };
     }
@@ -67,7 +67,7 @@ function changed(event: JudgedEvent, known: PasskeyState | undefined, keys: Keys
 type Registered = Omit<PasskeyState, 'status'>;
 
 function registered({ principal, publicKey, rpId, origin, waitsFor }: Registered, keys: Keys): Illegal | Change {
-  const hasHad = Object.values(keys).some((key) => isSameName(key.principal, principal));
+  const hasHad = Object.values(keys).some((key) => isSameFolded(key.principal, principal));
   if (hasHad && waitsFor === 'none') {
     return illegal('passkey', `${principal} had a passkey before, and the new one counts without a signature`);
   }
@@ -84,7 +84,7 @@ interface Confirmed {
 function confirmed(event: JudgedEvent, known: PasskeyState | undefined, keys: Keys): Illegal | Change {
   const { credentialId, confirmedBy, assertion } = event.data as Confirmed;
   if (known?.status !== 'waiting') return illegal('passkey', 'no such passkey waits for a confirmation');
-  const isOwn = isSameName(known.principal, confirmedBy);
+  const isOwn = isSameFolded(known.principal, confirmedBy);
   if (isOwn && known.waitsFor === 'another-person')
     return illegal('four-eyes', `${confirmedBy} confirms their own passkey`);
   const key: PasskeyState = { ...known, status: 'active' };
@@ -105,6 +105,6 @@ function confirmed(event: JudgedEvent, known: PasskeyState | undefined, keys: Ke
 export function brokenBy(person: string, assertion: Assertion, signed: unknown, keys: Keys): string | undefined {
   const key = Object.hasOwn(keys, assertion.credentialId) ? keys[assertion.credentialId] : undefined;
   if (key?.status !== 'active') return 'no such passkey counts';
-  if (!isSameName(key.principal, person)) return `the passkey is not one of ${person}`;
+  if (!isSameFolded(key.principal, person)) return `the passkey is not one of ${person}`;
   return brokenAssertion(assertion, signed, key);
 }

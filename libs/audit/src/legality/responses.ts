@@ -3,7 +3,7 @@ import type { ApprovalState, CallState, CountedVote } from './call-state.js';
 import { digestOfAction } from './digests.js';
 import { illegal, isOfVersion1, isSealedAt } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
-import { compared, isSameVoice, notCounted, peopleOf } from './names.js';
+import { compared, folded, isFoldedVoice, isSameVoice, notCounted, peopleOf } from './names.js';
 import { digestOfProposal, isProposalHidden, numberOf, proposalOf, strictest, withProposal } from './proposal.js';
 import type { Response } from './proposal.js';
 import { couldBeDenied, isDeniedForSure, isOneStage, isSatisfied, mayVote, openStage } from './seats.js';
@@ -203,11 +203,21 @@ function isUntouched({ round, number, isTouched }: ApprovalState): boolean {
 
 const silenceRules: readonly Rule[] = [endsVotes, isOfCurrent, isOfAction, maySilence, isExecutableUntil];
 
-function unprovenOf({ event, response, call, before }: Answered): readonly Unproven[] {
+/** Attack: a second spelling of a name votes once more, or for the request of the first one. */
+function isOfFoldedName({ vote, call, before, after }: Answered): boolean {
+  const own = [...call.request.requesters, compared(before.requestedBy)].map(folded);
+  const isRequester = peopleOf(vote).some((name) => own.includes(folded(name)));
+  const hasVoted = before.votes.some((one) => isFoldedVoice(one, vote));
+  return hasVoted || (isRequester && strictest(after.proposal.requirements).fourEyes);
+}
+
+function unprovenOf(answered: Answered): readonly Unproven[] {
+  const { event, response, call, before } = answered;
   const isUnread = isHidden(event) || isSealedAt(event, '/decision/output');
   const isUnseen = response.shown !== null && isProposalHidden(before, call.request.salt);
   return [
     ...(isUnread || isUnseen ? (['sealed-values'] as const) : []),
     ...(response.endedVotes === undefined ? [] : (['ended-votes'] as const)),
+    ...(!response.automatic && isOfFoldedName(answered) ? (['folded-names'] as const) : []),
   ];
 }

@@ -39,6 +39,8 @@ const words: Readonly<Record<Counted, string>> = {
   'hidden-card': 'with the signature of a card that has hidden values: the card was not recomputed',
   'ended-votes':
     'that ended votes of other names: whether those people had lost the right, or are the same person, was not checked',
+  'folded-names':
+    'of people whose names differ in letters that only the full case folding of Unicode makes one: an older version counted them as two people',
   'grant-condition': 'permitted by a grant with a condition on the arguments: it was not evaluated',
   'older-rules': 'of an older schema version after newer ones: judged by the rules of that version, which were weaker',
   'unrecorded-rights':

@@ -1,6 +1,6 @@
 import { passkeysStream } from '@countersign/contracts';
 import type { PasskeyAssertion } from '@countersign/contracts';
-import { normalised, passkeyDecider, passkeyInForce } from '@countersign/domain';
+import { isSameIdentity, passkeyDecider, passkeyInForce } from '@countersign/domain';
 import type { Passkey, PasskeyCommand, Passkeys } from '@countersign/domain';
 import type { RelyingParty } from '@countersign/passkeys';
 import type { Actor } from '../actor.js';
@@ -86,7 +86,7 @@ async function problemOf(
   assertion: PasskeyAssertion,
 ): Promise<Refused | undefined> {
   const key = passkeyInForce(state, assertion.credentialId);
-  if (key === undefined || normalised(key.principal) !== normalised(principal)) {
+  if (key === undefined || !isSameIdentity(key.principal, principal)) {
     return refused('signature-required', 'sign with a passkey of yours that counts already');
   }
   const { confirmationChallenge, verifyAssertion } = await loadPasskeys();
@@ -108,7 +108,7 @@ export function removePasskey(
   const { principal: removedBy } = actor;
   return handle(ports, actor, { credentialId, commandId }, (state, at) => {
     const found = state.keys.get(credentialId);
-    if (found === undefined || normalised(found.principal) !== normalised(removedBy)) {
+    if (found === undefined || !isSameIdentity(found.principal, removedBy)) {
       return refused('not-found', 'you have no such passkey');
     }
     return { type: 'RemovePasskey', at, credentialId, removedBy };

@@ -1,6 +1,6 @@
 import { displayDigest, hiddenValues, passkeysStream } from '@countersign/contracts';
 import type { AnswerSignature, RespondBody } from '@countersign/contracts';
-import { normalised, passkeyInForce, toolCallRules } from '@countersign/domain';
+import { isSameIdentity, passkeyInForce, toolCallRules } from '@countersign/domain';
 import type { Approval, Passkey, RespondToApproval, ResponseDecision, ToolCall } from '@countersign/domain';
 import type * as passkeys from '@countersign/passkeys';
 import type { Actor } from '../actor.js';
@@ -72,7 +72,7 @@ async function ownPasskey(
 ): Promise<Passkey | undefined> {
   const { state } = await passkeys.handler.load(passkeysStream(tenant));
   const key = passkeyInForce(state, credentialId);
-  return key !== undefined && normalised(key.principal) === normalised(principal) ? key : undefined;
+  return key !== undefined && isSameIdentity(key.principal, principal) ? key : undefined;
 }
 
 const noPasskey = refused(

@@ -1,4 +1,4 @@
-import { isReadable, shownCharacters, toToolCallEvent, upcast } from '@countersign/contracts';
+import { comparedIdentity, isReadable, shownCharacters, toToolCallEvent, upcast } from '@countersign/contracts';
 import type {
   EventData,
   LogEvent,
@@ -8,7 +8,7 @@ import type {
   ToolCallEvent,
   UnreadableEvent,
 } from '@countersign/contracts';
-import { answerableAtMs, isFast, normalised, readingMs, toolCallDecider } from '@countersign/domain';
+import { answerableAtMs, isFast, readingMs, toolCallDecider } from '@countersign/domain';
 import type { Approval, Pace, ToolCallState, Vote } from '@countersign/domain';
 import { SumsByKey } from './figures.js';
 import type { Counted } from './figures.js';
@@ -176,8 +176,8 @@ class OversightFold implements Oversight {
 
   #add(state: ToolCallState, principal: string | null, figures: readonly Counted[], tookMs?: number): void {
     const { by, principal: only } = this.#options;
-    const person = principal === null ? null : normalised(principal);
-    if (state.status !== 'recorded' || (only !== undefined && person !== normalised(only))) return;
+    const person = principal === null ? null : comparedIdentity(principal);
+    if (state.status !== 'recorded' || (only !== undefined && person !== comparedIdentity(only))) return;
     const keys = {
       approver: person,
       tool: state.request.toolName,

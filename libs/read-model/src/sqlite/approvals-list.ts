@@ -1,4 +1,5 @@
 import type { StatementSync } from 'node:sqlite';
+import { comparedIdentity } from '@countersign/contracts';
 import type { ApprovalState } from '@countersign/contracts';
 import { sortedCursorOf, sortedPlaceOf } from '../cursor.js';
 import type { SortedList } from '../cursor.js';
@@ -24,7 +25,7 @@ function filtersOf(query: ApprovalsQuery): readonly Filter[] {
     ['a.requested_at >= ?', sinceMs],
     ['a.requested_at <= ?', untilMs],
     ['(a.asked IS NULL OR instr(a.asked, ?) > 0)', named(query.group)],
-    ['instr(a.responded_by, ?) > 0', named(query.respondedBy)],
+    ['instr(a.responded_by, ?) > 0', named(query.respondedBy && comparedIdentity(query.respondedBy))],
   ];
   return filters.flatMap(([condition, value]) => (value === undefined ? [] : [[condition, value] as const]));
 }

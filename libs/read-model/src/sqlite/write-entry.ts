@@ -1,5 +1,5 @@
 import type { StatementSync } from 'node:sqlite';
-import { isSettled } from '@countersign/contracts';
+import { comparedIdentity, isSettled } from '@countersign/contracts';
 import { expiresAtOf, groupsAsked, requirementOf } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from '../call-row.js';
@@ -104,7 +104,9 @@ const neverMs = 8.64e15;
 /** The filtered columns of an approval that later events change. */
 function changing(approval: Approval): readonly [string | null, number, number, string | null] {
   const expiresAt = expiresAtOf(approval);
-  const voters = approval.votes.filter(({ status }) => status !== 'withdrawn').map(({ respondedBy }) => respondedBy);
+  const voters = approval.votes
+    .filter(({ status }) => status !== 'withdrawn')
+    .map(({ respondedBy }) => comparedIdentity(respondedBy));
   return [
     toNames(groupsAsked(approval)),
     riskRank(requirementOf(approval).risk),
