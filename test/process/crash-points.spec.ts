@@ -60,20 +60,38 @@ const cases = Object.keys(commands).flatMap((name) => crashPoints.map((point) =>
 describe('a crash while the log is written', () => {
   cleanUpAfterAll();
   let ledger: Installation;
+  const prepared: Command[] = [];
   const recorded: { readonly name: string; readonly callId: string; readonly leaves: CallEvent['type'] }[] = [];
+  /** The index of the case whose crash the process of the moment will meet. */
+  let armedFor = -1;
+  /** Starts a process that will crash in the append of a case, after the record of its start and `others`. */
+  const arm = async (index: number, others: number): Promise<void> => {
+    armedFor = index;
+    const point = cases[index]?.point;
+    await ledger.restart(point === undefined ? {} : { COUNTERSIGN_CRASH_AT: `${point}:${String(2 + others)}` });
+  };
   beforeAll(async () => {
     ledger = await install();
+    for (const { name } of cases) {
+      const command = await commands[name]?.(ledger);
+      if (command === undefined) throw new Error(`there is no command ${name}`);
+      prepared.push(command);
+    }
   });
 
-  test.each(cases)('$point of $name: the repeat gets the answer', async ({ name, point }) => {
-    const command = await commands[name]?.(ledger);
-    if (command === undefined) throw new Error(`there is no command ${name}`);
-    await ledger.server().stop('SIGKILL');
-    // The first append is the record of the start.
-    const crashing = await ledger.restart({ COUNTERSIGN_CRASH_AT: `${point}:2` });
+  test.each(cases)('$point of $name: the repeat gets the answer', async (one) => {
+    const index = cases.indexOf(one);
+    const { name, point } = one;
+    const command = prepared[index] as Command;
+    if (armedFor !== index) {
+      await ledger.server().stop('SIGKILL');
+      await arm(index, 0);
+    }
+    const { exited } = ledger.server();
     const answer = command.send();
-    expect(await crashing.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    await ledger.restart();
+    expect(await exited).toEqual({ code: null, signal: 'SIGKILL' });
+    // This process answers the repeat, which appends what was lost. Then it meets the next crash, so each case takes one start.
+    await arm(index + 1, point === 'append.before-commit' ? 1 : 0);
     const reply = await answer;
     expect(reply).toMatchObject({ status: 'ok' });
     recorded.push({ name: `${point} of ${name}`, callId: command.callIdOf(reply), leaves: command.leaves });
