@@ -26,7 +26,7 @@ stop_all() {
 }
 trap stop_all EXIT
 
-# Called ten times a second: a process for each call would take a fifth of the processor time of all that is measured here.
+# Called several times a second: a process for each call would take a fifth of the processor time of all that is measured here.
 now_ms() { echo $((${EPOCHREALTIME//[!0-9]/} / 1000)); }
 
 # Starts in the background and waits until it is ready; $1 = most seconds that this may take.
@@ -38,7 +38,7 @@ start() {
   until curl --silent --fail --output /dev/null "$url/readyz"; do
     kill -0 "$pid" 2>/dev/null || fail 'npm start ended by itself'
     [ $(($(now_ms) - began)) -lt $(($1 * 1000)) ] || fail "not ready after $1 s"
-    sleep 0.1
+    sleep 0.4
   done
   echo "newcomer: ready after $(($(now_ms) - began)) ms"
 }
