@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import {
   openAgentPool,
@@ -26,6 +26,8 @@ const agentAt = (file: string, capabilities: Capabilities = all) => ({
   capabilities,
 });
 const host = join(root, 'integrations', 'test', 'adapters', 'agent-host.mjs');
+/** Dozens of processes load it. */
+const bundledAgentAt = (file: string) => agentAt(bundledAgent(basename(file, '.mjs'), join(import.meta.dirname, file)));
 const stayingAgentAt = (file: string) =>
   stayingAgent('agent-host.mjs', process.execPath, join(import.meta.dirname, file), all);
 const scenarioNamed = (name: string): Scenario => {
@@ -74,7 +76,7 @@ describe('an agent that runs its tool without the ledger', () => {
 });
 
 describe('an agent that asks again in each process', () => {
-  const agent = agentAt(join(import.meta.dirname, 'asking-again-agent.mjs'));
+  const agent = bundledAgentAt('asking-again-agent.mjs');
   const problem = /did not come to the crash point|did not finish|strictly deep-equal/;
   const names =
     /before its claim|after its claim|before its outcome|after the outcome|reverse|resumes before|after a newer/;
@@ -84,10 +86,9 @@ describe('an agent that asks again in each process', () => {
 });
 
 describe('an agent that lies about itself', () => {
-  const tryLie = (lie: string, scenario: string) => {
-    const { args, ...agent } = agentAt(join(import.meta.dirname, 'lying-agent.mjs'));
-    return tryScenario(scenarioNamed(scenario), { ...agent, args: [...args, lie] }, server);
-  };
+  const { args, ...agent } = bundledAgentAt('lying-agent.mjs');
+  const tryLie = (lie: string, scenario: string) =>
+    tryScenario(scenarioNamed(scenario), { ...agent, args: [...args, lie] }, server);
   const approved = 'an approved call runs once, with the arguments that were approved';
   const edited = 'an edited call runs with the edited arguments, and the model is told them';
   const reversed = 'each call gets its own decision when people decide in the reverse order';
