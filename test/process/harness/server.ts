@@ -13,7 +13,7 @@ const cli = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'bin', 'c
  * Room for the objects of a start, so that V8 does not copy them again and again: a sixth of what a start costs. A spec that sets
  * NODE_OPTIONS, for example to limit the memory, gets Node's own sizes.
  */
-const roomForStart = ['--min-semi-space-size=64', '--max-semi-space-size=64'];
+export const roomForStart: readonly string[] = ['--min-semi-space-size=64', '--max-semi-space-size=64'];
 /** Far from what a start needs: a busy machine must not end the wait. */
 const readyWithinMs = 150_000;
 const outputCharactersMax = 200_000;

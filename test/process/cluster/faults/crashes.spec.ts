@@ -20,6 +20,9 @@ cleanUpAfterAll();
 
 const killsWanted = Number(process.env['COUNTERSIGN_TEST_CLUSTER_KILLS'] ?? '') || 12;
 
+/** Each of the two in turn, and each again. */
+const killsOfNotifiers = process.env['COUNTERSIGN_TEST_NIGHTLY'] === '1' ? 12 : 4;
+
 let installation: Installation;
 
 beforeAll(async () => {
@@ -101,7 +104,7 @@ test('a resolver that was stopped for longer than its lease wakes up to nothing:
 test('kill -9 of the notifiers, in turn and again: everything that ended is told, and hardly anything twice', async () => {
   const traffic = startTraffic(installation);
   const before = traffic.scenes();
-  for (let kill = 0; kill < 6; kill += 1) {
+  for (let kill = 0; kill < killsOfNotifiers; kill += 1) {
     await sleep(installation.random.int(500, 2_000));
     await installation.of('notifier')[kill % 2]?.kill();
   }

@@ -7,6 +7,7 @@ import { audit } from '../../audit/audit.js';
 import { differencesBetween } from '../../audit/log.js';
 import type { Entry } from '../../audit/log.js';
 import { inheritedEnvironment } from '../../harness/environment.js';
+import { roomForStart } from '../../harness/server.js';
 import { findingsOf } from '../../harness/verified-folder.js';
 import { eventually } from '../../harness/wait.js';
 import { createLedger } from '../../traffic/ledger.js';
@@ -150,7 +151,7 @@ async function viewComplaints({ of, store }: Installation): Promise<readonly str
         COUNTERSIGN_DATA: join(folder, 'data'),
         COUNTERSIGN_EVENTSTORE_URL: store.url,
       };
-      const verified = promisify(execFile)(process.execPath, [cli, 'projector', 'verify'], { env });
+      const verified = promisify(execFile)(process.execPath, [...roomForStart, cli, 'projector', 'verify'], { env });
       return verified.then(
         () => [],
         (error: unknown) => [`the views of ${name} are not what the log says: ${String(error)}`],
