@@ -2,11 +2,12 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from '@jest/globals';
+import { quickGo } from './quick-go.ts';
 
 const folder = join(import.meta.dirname, '..', 'examples', 'go');
 // Without Go the rest runs; in CI it must be there.
 const hasGo = process.env['CI'] !== undefined || spawnSync('go', ['version']).error === undefined;
-const goEnvironment = { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-buildvcs=false' };
+const goEnvironment = { ...process.env, ...quickGo };
 
 /** Builds programs of `examples/go` into a folder: no spec may overwrite a program that another one runs. */
 export function buildGo(

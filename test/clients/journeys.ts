@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { compilesWhenRead, installPython } from '../python-environment.ts';
+import { quickGo } from '../quick-go.ts';
 import type { Environment } from './environment.ts';
 import { document } from './generated.ts';
 import { npmFolder, quickJava, root, run } from './tools.ts';
@@ -45,8 +46,8 @@ export async function runGo(client: string, env: Environment): Promise<string> {
   const program = join(client, 'journey');
   mkdirSync(program, { recursive: true });
   cpSync(join(journeys, 'journey.go'), join(program, 'main.go'));
-  const go = { GOFLAGS: '-mod=mod -buildvcs=false', GOTOOLCHAIN: 'local' };
-  return run(client, { ...env, ...go }, 'go', 'run', '-ldflags=-s -w', './journey');
+  const flags = { GOFLAGS: `-mod=mod ${quickGo.GOFLAGS}` };
+  return run(client, { ...env, ...quickGo, ...flags }, 'go', 'run', './journey');
 }
 
 /** Runs the journey with the client of openapi-generator for PHP. */
