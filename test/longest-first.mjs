@@ -28,7 +28,7 @@ export const longest = [
   'test/process/cluster/kafka/compose.spec.ts',
   'test/process/cluster/gateways.spec.ts',
   'test/process/damage.spec.ts',
-  'test/process/cluster/faults/rolling-restart.spec.ts',
+  'test/process/cluster/faults/frozen-and-restarted.spec.ts',
   'test/kafka/crashing-members.spec.ts',
   // Jest takes a short file for a short spec, and would begin these at the very end.
   'integrations/test/adapters/packages.spec.ts',
