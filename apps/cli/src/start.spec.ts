@@ -29,6 +29,7 @@ describe('countersign start', () => {
     expect(loading).toEqual([]);
     const lazily = sources.filter((file) => readFileSync(join(folder, file), 'utf8').includes("import('@countersign/"));
     expect(lazily.toSorted()).toEqual([
+      'audit/judge-timestamps.ts',
       'commands/acp.ts',
       'commands/audit-cut.ts',
       'commands/channels.ts',

@@ -21,6 +21,7 @@ import { openTreeFile } from './sqlite/tree-file.js';
 import type { KeptTimestamp, WantedTimestamps } from './sqlite/timestamp-rows.js';
 import { createKeptTimestamps } from './timestamps/kept-timestamps.js';
 import type { SharedTimestamps } from './timestamps/shared-timestamps.js';
+import { recordTimestampSettings } from './timestamps/timestamp-settings.js';
 import type { TimestampSettings } from './timestamps/timestamp-settings.js';
 import { createTimestamps } from './timestamps/timestamps.js';
 import type { Timestamps } from './timestamps/timestamps.js';
@@ -60,8 +61,8 @@ export interface OpenNotary extends Omit<Notary, 'newest'> {
   /** Why commands are refused: the log contradicts what was signed. Undefined: they are not. */
   readonly whyReadOnly: () => string | undefined;
   readonly witnessStates: Witnesses['states'];
-  /** Records who the witnesses are, now and after each change of their file. @throws as the store */
-  readonly recordWitnesses: (system: SystemLog) => Promise<void>;
+  /** Records who stamps checkpoints, and who the witnesses are, now and after each change of their file. @throws as the store */
+  readonly recordSettings: (system: SystemLog) => Promise<void>;
   /** False while the file of witnesses has a content that cannot be used, and an earlier one is in force. */
   readonly areWitnessesCurrent: () => boolean;
   /** When a checkpoint got the quorum of the witnesses last, in ms; undefined: not yet in this process. */
@@ -110,10 +111,14 @@ export function openNotary(place: NotaryPlace): OpenNotary {
       const health = notary.health();
       return health.status === 'rewound' ? health.why : undefined;
     };
-    const { states: witnessStates, recordIn, isCurrent: areWitnessesCurrent, quorumAtMs } = witnesses;
+    const { states: witnessStates, isCurrent: areWitnessesCurrent, quorumAtMs } = witnesses;
     const states = { sinkStates: sinks.states, witnessStates, areWitnessesCurrent, quorumAtMs };
+    const recordSettings = async (system: SystemLog): Promise<void> => {
+      await recordTimestampSettings(system, stamping);
+      await witnesses.recordIn(system);
+    };
     const stamped = { timestamps: kept.read, timestampState: timestamps.state };
-    return { ...notary, ...states, ...stamped, recordWitnesses: recordIn, newest: witnesses.newest, whyReadOnly, stop };
+    return { ...notary, ...states, ...stamped, recordSettings, newest: witnesses.newest, whyReadOnly, stop };
   } catch (error) {
     checkpoints.close();
     throw error;

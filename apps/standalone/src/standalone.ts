@@ -251,7 +251,7 @@ async function recordConfigured(
     readConfiguredParts(system, { channelsFile, channels, toolsFile, tools: tools.tools, oidc }),
   );
   await receipts.recordIn(system);
-  await notary.recordWitnesses(system);
+  await notary.recordSettings(system);
   const named = { tokens: tokensFile, policy: policyFile, channels: channelsFile, tools: toolsFile };
   const files = Object.entries(named).map(([name, file]) => [name, digestOfFile(file)] as const);
   const rootKey = digestOfText(vault.keys.rootFingerprint);
@@ -269,7 +269,7 @@ interface Configured extends Pick<RuntimePorts, 'clock'> {
   readonly tokensFile: string;
   readonly channels: ChannelsConfig;
   readonly receipts: StandaloneReceipts;
-  readonly notary: Pick<OpenNotary, 'recordWitnesses'>;
+  readonly notary: Pick<OpenNotary, 'recordSettings'>;
 }
 
 /** The people of the process. Their sessions are opened later, in the data folder. */

@@ -45,7 +45,7 @@ const credentialRightsSchema = z
 export type CredentialRights = z.infer<typeof credentialRightsSchema>;
 
 export const configurationKinds = [
-  ...(['tokens', 'channels', 'people', 'tools', 'oidc', 'policy', 'receipts', 'witnesses'] as const),
+  ...(['tokens', 'channels', 'people', 'tools', 'oidc', 'policy', 'receipts', 'witnesses', 'timestamps'] as const),
 ] as const;
 
 /** What a part of the configuration configures. */

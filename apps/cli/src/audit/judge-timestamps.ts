@@ -1,20 +1,25 @@
 import { readFileSync } from 'node:fs';
-import { verifyTimestamp } from '@countersign/timestamps';
 import { readRoots } from '@countersign/timestamps/roots';
 import { usageError } from '../cli-error.js';
-import type { JudgeStamp } from './timestamps.js';
+import type { OpenJudge } from './timestamps.js';
 
-/** Judges time stamps by the authorities of a PEM file; without one it trusts none. @throws CliError for a file that has none */
-export function createStampJudge(file: string | undefined): JudgeStamp {
+/**
+ * Judges time stamps by the authorities of a PEM file; without one it trusts none. The libraries are loaded when there is something to
+ * judge. @throws CliError for a file that has none
+ */
+export function createStampJudge(file: string | undefined): OpenJudge {
   const roots = file === undefined ? undefined : readRoots(textOf(file));
   if (file !== undefined && roots === undefined) {
     throw usageError(`--tsa-ca: ${file} has no certificates of authorities.`, 'Name a PEM file with their roots.');
   }
-  return ({ text, reply }) => {
-    const verified = verifyTimestamp(reply, { text, roots });
-    if (verified.status === 'refused') return verified;
-    const { time, signer } = verified;
-    return { status: roots === undefined ? 'untrusted' : 'trusted', time, signer };
+  return async () => {
+    const { verifyTimestamp } = await import('@countersign/timestamps');
+    return ({ text, reply }) => {
+      const verified = verifyTimestamp(reply, { text, roots });
+      if (verified.status === 'refused') return verified;
+      const { time, signer } = verified;
+      return { status: roots === undefined ? 'untrusted' : 'trusted', time, signer };
+    };
   };
 }
 

@@ -12,9 +12,13 @@ import type { JudgeStamp, KeptStamp } from './timestamps.js';
 
 let authority: Authority;
 let other: Authority;
-beforeAll(() => {
+let trusting: JudgeStamp;
+let trustingNone: JudgeStamp;
+beforeAll(async () => {
   authority = makeAuthority();
   other = makeAuthority('Other');
+  trusting = await createStampJudge(authority.rootFile)();
+  trustingNone = await createStampJudge(undefined)();
 }, 120_000);
 afterAll(() => {
   authority.remove();
@@ -46,7 +50,7 @@ function compare(stamps: readonly KeptStamp[], judge?: JudgeStamp, isRequired = 
     rootAt: (size: number) => roots[size],
     size: () => 5,
   };
-  const judged = judge ?? createStampJudge(authority.rootFile);
+  const judged = judge ?? trusting;
   return {
     ...compareStamps({ stamps, tenant: 'acme', epoch: 2, verification, judge: judged, isRequired }),
     findings,
@@ -63,7 +67,7 @@ describe('the time stamps that are kept with a log', () => {
       [],
       [],
     ]);
-    expect(compare([stamp], createStampJudge(undefined))).toMatchObject({
+    expect(compare([stamp], trustingNone)).toMatchObject({
       ...{ proven: [], findings: [], unproven: [expect.stringContaining('--tsa-ca')] },
     });
     expect(compare([stamp], compareImprint)).toMatchObject({

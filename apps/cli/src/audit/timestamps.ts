@@ -23,6 +23,9 @@ export type JudgedStamp =
 
 export type JudgeStamp = (stamp: ReadStamp) => JudgedStamp;
 
+/** Loads a judge. It is called where a source has time stamps. */
+export type OpenJudge = () => JudgeStamp | Promise<JudgeStamp>;
+
 /** An authority that is trusted says that these events existed before a time. */
 export interface StampedEvents {
   readonly size: number;

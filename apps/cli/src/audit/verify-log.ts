@@ -12,7 +12,7 @@ import type { LogSource, SourceEvent } from './log-source.js';
 import { createProgress } from './progress.js';
 import type { Progress } from './progress.js';
 import { compareStamps } from './timestamps.js';
-import type { JudgeStamp, KeptStamp } from './timestamps.js';
+import type { JudgeStamp, KeptStamp, OpenJudge } from './timestamps.js';
 import { ofTenant, readKeys, readPolicy, readSince } from './trust.js';
 import { createVerifyReport } from './verify-report.js';
 
@@ -46,12 +46,19 @@ export interface VerifyRun {
   readonly streams: KnownStreams;
   readonly ids: KnownIds;
   /** Absent: the source has no time stamps. */
-  readonly judge?: JudgeStamp;
+  readonly openJudge?: OpenJudge;
   readonly openSource: () => LogSource | Promise<LogSource>;
 }
 
 /** Checks a log against what the auditor kept, and its events against the rules. @throws CliError when it cannot be read */
-export async function verifyLog({ output, options, streams, ids, judge, openSource }: VerifyRun): Promise<ExitCode> {
+export async function verifyLog({
+  output,
+  options,
+  streams,
+  ids,
+  openJudge,
+  openSource,
+}: VerifyRun): Promise<ExitCode> {
   const [keys, policy] = [readKeys(options.vkey), readPolicy(options.policy)];
   checkPeriod(options);
   const kept = readSince(options.since);
@@ -76,6 +83,7 @@ export async function verifyLog({ output, options, streams, ids, judge, openSour
     progress.clear();
     const { epoch } = signed;
     const { requireTimestamp: isRequired } = options;
+    const judge = await judgeOf(stamps, openJudge);
     const stamped = compareStamps({ stamps, tenant, epoch, verification, judge, isRequired });
     const end = verification.end();
     const anchors = since.length + signed.anchors.length;
@@ -97,6 +105,11 @@ export async function verifyLog({ output, options, streams, ids, judge, openSour
 
 function stampsOf({ timestamps }: LogSource, tenant: string): readonly KeptStamp[] {
   return timestamps === undefined ? [] : timestamps(tenant);
+}
+
+/** Most logs have no time stamp, and what reads one takes long to load. */
+async function judgeOf(stamps: readonly KeptStamp[], openJudge?: OpenJudge): Promise<JudgeStamp | undefined> {
+  return stamps.length === 0 ? undefined : openJudge?.();
 }
 
 /** Attack: a period that has no time in it, so that no event is judged by itself. */

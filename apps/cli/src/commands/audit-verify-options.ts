@@ -52,8 +52,8 @@ Examples:
           return (await import('./audit-verify-store.js')).verifyStore(output, source, given);
         }
         const { createStampJudge } = await import('../audit/judge-timestamps.js');
-        const judge = createStampJudge(stampRootsOf(given));
-        return (await import('./audit-verify.js')).verify(output, source, given, { judge });
+        const openJudge = createStampJudge(stampRootsOf(given));
+        return (await import('./audit-verify.js')).verify(output, source, given, { openJudge });
       }),
     );
 }

@@ -11,7 +11,7 @@ import { verifyLog } from '../audit/verify-log.js';
 import type { VerifyOptions, VerifyOutput } from '../audit/verify-log.js';
 import { readProofFile, verifyProof } from '../audit/verify-proof.js';
 import { refuseStamps } from '../audit/refuse-stamps.js';
-import type { JudgeStamp } from '../audit/timestamps.js';
+import type { OpenJudge } from '../audit/timestamps.js';
 import { isTileUrl, verifyTiles } from '../audit/verify-tiles.js';
 import { CliError, usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
@@ -21,7 +21,7 @@ import type { SpilledStreams } from '../sqlite/spilled-streams.js';
 
 /** The parts in which the command differs from `verify.mjs`, the verifier in one file. */
 export interface VerifyParts {
-  readonly judge: JudgeStamp;
+  readonly openJudge: OpenJudge;
   readonly streams?: SpilledStreams;
 }
 
@@ -30,12 +30,12 @@ export async function verify(
   output: VerifyOutput,
   named: string | undefined,
   options: VerifyOptions,
-  { judge, streams = createSpilledStreams() }: VerifyParts,
+  { openJudge, streams = createSpilledStreams() }: VerifyParts,
 ): Promise<ExitCode> {
   const path = named ?? output.terminal.env['COUNTERSIGN_DATA'] ?? './data';
   const ids = createSpilledIds();
   try {
-    return await verifySource({ output, path, options, streams, ids, judge });
+    return await verifySource({ output, path, options, streams, ids, openJudge });
   } catch (error) {
     // 1 means a finding: what cannot be read is none.
     throw error instanceof CliError ? error : usageError(`${path} cannot be verified: ${messageOf(error)}.`);
@@ -51,7 +51,7 @@ interface Source {
   readonly options: VerifyOptions;
   readonly streams: SpilledStreams;
   readonly ids: SpilledIds;
-  readonly judge: JudgeStamp;
+  readonly openJudge: OpenJudge;
 }
 
 async function verifySource({ path, ...run }: Source): Promise<ExitCode> {

@@ -47,7 +47,7 @@ async function main(): Promise<ExitCode> {
   const [source] = positionals;
   if (source === undefined || positionals.length > 1) throw usageError('Name one source.', usage);
   return verify(createOutput(values.json === true), source, verifyOptions(values), {
-    judge: compareImprint,
+    openJudge: () => compareImprint,
     streams: createStreams(),
   });
 }

@@ -61,7 +61,7 @@ export function readNotary({ notary: settings }: RoleConfig): Promise<OpenRole> 
       publish: (message) => kafka.publisher.publish(names.checkpoints, [message]),
     });
     onStop(notary.stop);
-    await untilDone(process, 'record', isStoreOutage, () => notary.recordWitnesses(system));
+    await untilDone(process, 'record', isStoreOutage, () => notary.recordSettings(system));
     createNotaryMetrics(registry).observe(notary, () => store.head());
     check({ name: 'notary', check: () => resultOf(notary.health(), notary.isActive()) });
     if (sinks.length > 0) check(createSinksCheck(notary.sinkStates));

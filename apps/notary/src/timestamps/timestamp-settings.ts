@@ -1,6 +1,8 @@
 import type { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { ConfigError, privateAddressOf, readFileOf } from '@countersign/runtime';
+import { digestOfText, recordConfiguration } from '@countersign/shell';
+import type { SystemLog } from '@countersign/shell';
 import { readRoots } from '@countersign/timestamps/roots';
 
 /** The authority that stamps checkpoints. */
@@ -41,6 +43,27 @@ export function readTimestampSettings(values: TimestampValues, folder: string): 
   const roots = ca === undefined ? null : readRoots(readFileOf(caVariable, resolve(folder, ca)));
   if (roots === undefined) throw wrong(caVariable, `${String(ca)}: it must have certificates of authorities, as PEM`);
   return { url, roots, allowPrivateNetwork, intervalMs: intervalMs ?? intervalMsDefault };
+}
+
+/** Records the authority, unless it is what this process recorded last. Null: there is none. @throws as the store */
+export function recordTimestampSettings(system: SystemLog, settings: TimestampSettings | null): Promise<void> {
+  if (settings === null) return recordConfiguration(system, [{ configures: 'timestamps', digest: null, summary: [] }]);
+  const { url, roots, intervalMs, allowPrivateNetwork } = settings;
+  // A query may have a secret of the authority.
+  const summary = [
+    `${url.origin}${url.pathname}, at most once in ${String(intervalMs)} ms`,
+    ...(allowPrivateNetwork ? ['private networks are allowed'] : []),
+    ...(roots?.map(({ subject, fingerprint256 }) => `trusts ${oneLine(subject)} (${fingerprint256})`) ?? [
+      'trusts anyone',
+    ]),
+  ];
+  const digest = digestOfText(JSON.stringify(summary));
+  return recordConfiguration(system, [{ configures: 'timestamps', digest, summary }]);
+}
+
+/** The name of an authority: Node puts each part in a line of its own. */
+function oneLine(subject: string): string {
+  return subject.replaceAll('\n', ', ');
 }
 
 function whyNoAddress(url: URL, allowPrivateNetwork: boolean): string | undefined {

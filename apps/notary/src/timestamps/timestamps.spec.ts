@@ -13,7 +13,7 @@ import type { KeptRecord } from '@countersign/event-store';
 import type { SimulatedLog } from '@countersign/event-store/testing';
 import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
-import { createMetricsRegistry } from '@countersign/shell';
+import { createMetricsRegistry, openSystemLog } from '@countersign/shell';
 import { makeAuthority, serveAuthority } from '@countersign/timestamps/testing';
 import type { Authority, ServedAuthority } from '@countersign/timestamps/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -82,6 +82,28 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 20));
   expect(await isSo()).toBe(true);
 }
+
+it('the authority is recorded when it is another one than this process recorded last', async () => {
+  const log = createSimulatedLog();
+  const store = createSimulatedEventStore({ clock: systemClock, log });
+  const system = openSystemLog({ store, folder, clock: systemClock, ids: createSystemIds(), log: createSilentLog() });
+  const secret = { COUNTERSIGN_TSA_URL: `${served.url}?key=hunter2`, COUNTERSIGN_TSA_INTERVAL_MS: 5_000 };
+  for (const timestamps of [null, settings(), settings(), settings(secret), null]) {
+    const notary = start(log, { timestamps });
+    await notary.recordSettings(system);
+    await notary.stop();
+  }
+  await system.close();
+  const recorded = log.events.map(({ type, data }) => ({ type, ...(data as object) }));
+  const root = expect.stringMatching(/^trusts CN=Test root \([0-9A-F:]{95}\)$/) as unknown;
+  const summary = [`${served.url}, at most once in 3600000 ms`, 'private networks are allowed', root];
+  expect(recorded).toMatchObject([
+    { type: 'ConfigurationChanged', configures: 'timestamps', summary },
+    { summary: [`${served.url}, at most once in 5000 ms`, 'private networks are allowed', root] },
+    { configures: 'timestamps', summary: [] },
+  ]);
+  expect(JSON.stringify(recorded)).not.toContain('hunter2');
+});
 
 describe('the time stamps of a log', () => {
   it('are of the text that was signed, at most one in the interval, also over a restart', async () => {

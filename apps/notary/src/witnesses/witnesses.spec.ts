@@ -214,8 +214,8 @@ it('records who the witnesses are, each change of their file, and a file that ca
   const [one, other] = [await startWitness('one.example'), await startWitness('other.example')];
   const file = policyFile([one], 'all');
   const notary = start(log, file);
-  await notary.recordWitnesses(system);
-  await notary.recordWitnesses(system);
+  await notary.recordSettings(system);
+  await notary.recordSettings(system);
   const first = ['ConfigurationChanged', 'witnesses', ['w0 (one.example)']];
   expect(await recorded()).toEqual([first]);
   policyFile([one, other], 'all');

@@ -75,6 +75,7 @@ export function createRightsRecord(): RightsRecord {
       case 'tools':
       case 'receipts':
       case 'witnesses':
+      case 'timestamps':
     }
   };
   const valuesOf = <What>(line: Timeline<What>, at: string | null) => line.around('', at).map(({ what }) => what);
