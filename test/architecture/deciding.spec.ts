@@ -25,8 +25,8 @@ const deciding = [
 /** The files that those use: names of a state, times, seats, the terms of a rule. None of them says no. */
 const words = [
   ...[
-    ...['approval-requested', 'assert', 'business-hours', 'deadline-times', 'decider', 'grant.state', 'history-limits'],
-    ...['identity', 'json-equality', 'place', 'requirement', 'seating', 'time', 'tool-call.state'],
+    ...['approval-requested', 'assert', 'business-hours', 'compared-identity', 'deadline-times', 'decider'],
+    ...['grant.state', 'history-limits', 'json-equality', 'place', 'requirement', 'seating', 'time', 'tool-call.state'],
   ].map((name) => `libs/domain/src/${name}.ts`),
   ...['joined', 'narrowed', 'rule'].map((name) => `libs/policy/src/${name}.ts`),
 ];
