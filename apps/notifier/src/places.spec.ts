@@ -83,3 +83,26 @@ it('writes to the one mailbox that the label names, if it is that of a person wh
   ]);
   await server.close();
 }, 90_000);
+
+it('reports no failure about the one mailbox when its person has answered already', async () => {
+  await world.close();
+  world = await openWorld(
+    undefined,
+    'version: 1\nrules: [{ id: two, match: {}, then: { require: { quorum: { approve: 2 } } } }]\n',
+  );
+  const server = await openMailServer();
+  const to = { label: 'mailTo', allow: ['kim@example.com'] };
+  const kim: Person = { id: 'kim', email: 'kim@example.com', groups: [] };
+  const start = () =>
+    notifyThrough({ ...mailConfigOf(server.url), to }, [route('mail', { events: ['requested'] })], [kim]);
+  const { stop } = await start();
+  const asked = await world.ask('a', { labels: { mailTo: 'kim@example.com' } });
+  await eventually(async () => expect(await server.mails()).toHaveLength(1), waitMs);
+  await world.respond(asked, 'approve', 'mail', 'kim');
+  await stop();
+  // A notifier that starts looks at everything that is pending.
+  await start();
+  const other = await world.ask('b', { runId: 'run-2' });
+  await eventually(async () => expect((await failures()).map(({ approvalId }) => approvalId)).toEqual([other]), waitMs);
+  await server.close();
+}, 90_000);

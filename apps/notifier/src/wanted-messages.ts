@@ -89,7 +89,10 @@ export function questionMessages(
   const times = timesOf(asking, approval, nowMs);
   const { id: channelId } = channel;
   const people = peopleToAsk(config.people(), call, approval);
-  return recipientIds(channel, people, routed, asking.groups).flatMap((recipient) =>
+  const recipients = recipientIds(channel, people, routed, asking.groups);
+  // Once people have answered, it is no failure that nobody is left to be asked.
+  const asked = approval.votes.length === 0 ? recipients : recipients.filter(isNamedBy(channel));
+  return asked.flatMap((recipient) =>
     times.map(({ kind, nth, dueAtMs }) => ({ key: { channelId, kind, nth, recipient }, dueAtMs })),
   );
 }
@@ -198,6 +201,10 @@ function recipientIds(
   // The channel refuses a message to nobody, so that the log of the approval says why no mail was sent.
   if (channel.mailbox !== undefined && recipients.length === 0) return [null];
   return recipients.map(({ id }) => id);
+}
+
+function isNamedBy({ addressing }: Channel): (recipient: string | null) => boolean {
+  return (recipient) => addressing === 'shared' || recipient !== null;
 }
 
 /** Where a label of the call names the mailbox: that person alone. */

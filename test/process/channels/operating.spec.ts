@@ -64,6 +64,7 @@ describe('countersign channels', () => {
     const why =
       /ops-telegram: failing[\s\S]*ops-telegram is failing: Telegram answers 400: Bad Request: chat not found/;
     await eventually('status to say why', async () => why.test(await status()) || undefined);
+    await installed.server().stop();
     await installed.restart();
     await eventually('status to say so again', async () => /pager: off/.test(await status()) || undefined);
     await eventually('the other one to be well', async () => (await status()).includes('ops-slack: ok') || undefined);
