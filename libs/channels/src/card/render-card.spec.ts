@@ -128,7 +128,7 @@ describe.each(formats)('a card for a bot of an application, as %s', (format) => 
         expect(isCut).toBe(false);
         for (const line of lines) expect(shown).toContain(line.replaceAll('⟦U+0060⟧', '`'));
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 });
@@ -147,4 +147,16 @@ it('is a valid Adaptive Card, whose buttons carry what to send back', () => {
   const [approve] = (card as AdaptiveCard).actions;
   expect(approve).toMatchObject({ type: 'Action.Execute', verb: 'countersign/approve', data });
   expect(approve).toMatchObject({ fallback: { type: 'Action.Submit', data } });
+});
+
+it('cannot be approved in Teams where it has more lines than a card there shows', () => {
+  const { card, presses } = render('teams', { arguments: { list: Array.from({ length: 150 }, (_, n) => n) } });
+  expect(presses.map(({ decision }) => decision)).toEqual(['deny']);
+  expect(shownIn('teams', card)).toContain('⟦55 more lines are not shown⟧');
+});
+
+it('lets Teams replace no text of an agent by a date', () => {
+  const text = '{{DATE(2026-01-01T00:00:00Z, SHORT)}} {{{TIME(2026-01-01T00:00:00Z)}}';
+  const { card } = render('teams', { toolName: text, arguments: { [text]: text }, reason: text });
+  expect(JSON.stringify(card)).not.toContain('{{');
 });
