@@ -77,8 +77,8 @@ function rulesOf({ unit, ours, npm, node, adapters = {} }) {
 
 function vendorRules() {
   return vendors.map((vendor) => {
-    // A receiver of webhooks is a customer's program: it shows what a customer uses.
-    const receiver = '^examples/webhook-receiver\\.mjs$';
+    // A receiver of webhooks or events is a customer's program: it shows what a customer uses.
+    const receiver = '^examples/(?:webhook-receiver|notifier/consumer)\\.mjs$';
     const homes = floors.flatMap(({ unit, adapters = {} }) =>
       Object.entries(adapters)
         .filter(([, clients]) => clients.includes(vendor))

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import type { AclEntry } from 'kafkajs';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KafkaBus, KafkaOptions } from '@countersign/message-bus/kafka';
@@ -101,6 +101,31 @@ describe('with the rights of the guide', () => {
     ['notary', names.events, `${topicPrefix}-relay`, notThatGroup],
   ])('%s may not read %s in the group %s', async (name, topic, group, refusal) => {
     expect(await readAs(name, topic, group)).toMatch(refusal);
+  });
+
+  it('a consumer of your own reads the events in its group, and may do nothing else', async () => {
+    const [name, group] = ['my-notifier', 'my-notifier'];
+    const guide = readFileSync(join(import.meta.dirname, '../../docs/kafka.md'), 'utf8');
+    const typed = [
+      ...guide.matchAll(/allow-principal User:my-notifier \\\n +((?:--operation \w+ )+)--(topic|group) (\S+)/g),
+    ];
+    const acl = typed.flatMap(([, operations = '', kind = '', resourceName = '']) =>
+      [...operations.matchAll(/--operation (\w+)/g)].map(([, operation = '']) => ({
+        ...{ principal: `User:${name}`, host: '*', permissionType: AclPermissionTypes.ALLOW },
+        ...{ resourcePatternType: ResourcePatternTypes.LITERAL },
+        resourceType: kind === 'topic' ? AclResourceTypes.TOPIC : AclResourceTypes.GROUP,
+        resourceName: resourceName.replace('countersign.', `${topicPrefix}.`),
+        operation: operation === 'Read' ? AclOperationTypes.READ : AclOperationTypes.DESCRIBE,
+      })),
+    );
+    expect(acl).toHaveLength(3);
+    expect(await readAs(name, names.events, group)).not.toBe('done');
+    await broker.administrate((admin) => admin.createAcls({ acl }));
+    await eventually(async () => expect(await readAs(name, names.events, group)).toBe('done'), 60_000);
+    expect(await publishAs(name, names.events)).toContain('TOPIC_AUTHORIZATION_FAILED');
+    expect(await publishAs(name, names.requests)).toContain('TOPIC_AUTHORIZATION_FAILED');
+    expect(await readAs(name, names.requests, group)).toMatch(notThatTopic);
+    expect(await readAs(name, names.events, `${topicPrefix}-notifier-ops`)).toMatch(notThatGroup);
   });
 
   it('a worker hears the events by its certificate, too', async () => {
