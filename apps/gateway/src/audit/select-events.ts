@@ -47,16 +47,10 @@ export async function selectEvents(
   const position = ports.readModel.checkpoint();
   const isUp = query.order !== 'desc';
   for (const part of partsOf(ports.readModel, search.wanted, query, position)) {
-    if (part !== null) {
-      const { events: all, missing } = await readBlock(read, part);
-      const events = all.filter((event) => event.position > part.after);
-      const last = page.take(
-        isUp ? events : events.toReversed(),
-        missing.filter((position) => position > part.after),
-      );
-      // From the newest, the next part begins with the event at `start`.
-      const next = last ?? (isUp ? part.end : part.start + 1);
-      if (last !== undefined || page.isSpent()) return { ...page.found(), next, position };
+    const pieces = part === null ? [] : isUp ? piecesOf(read, part) : wholeBlock(read, part);
+    for await (const { events, missing, next: after } of pieces) {
+      const last = page.take(events, missing);
+      if (last !== undefined || page.isSpent()) return { ...page.found(), next: last ?? after, position };
     }
     // The log may be long: others get their turn between its parts.
     await setImmediate();
@@ -123,17 +117,35 @@ function down(after: number, before: number): Walk {
   };
 }
 
-/** All events of a block. Its end was folded, so they are recorded. */
-async function readBlock(read: ReadPart, { start, end }: EventBlock): Promise<Omit<SoundPart, 'end'>> {
-  const [events, missing]: [LogEvent[], number[]] = [[], []];
+/** Events of a block, in the order of the search, and where the search goes on after them. */
+interface Piece extends Omit<SoundPart, 'end'> {
+  readonly next: number;
+}
+
+/**
+ * The events of a block, piece by piece: a store returns fewer at once where they are large, and a page may be full before the end of
+ * the block. Its end was folded, so they are recorded.
+ */
+async function* piecesOf(read: ReadPart, { start, end, after }: Part): AsyncGenerator<Piece, void> {
+  const isIn = (position: number): boolean => position > after && position <= end;
   for (let at = start; at < end;) {
     const part = await read(at, pageSize);
-    if (part.end === at) break;
-    events.push(...part.events.filter(({ position }) => position <= end));
-    missing.push(...part.missing.filter((position) => position <= end));
+    if (part.end === at) return;
     at = part.end;
+    const events = part.events.filter(({ position }) => isIn(position));
+    yield { events, missing: part.missing.filter(isIn), next: Math.min(at, end) };
   }
-  return { events, missing };
+}
+
+/** The whole block, the newest event first: a store is read forwards alone. */
+async function* wholeBlock(read: ReadPart, part: Part): AsyncGenerator<Piece, void> {
+  const [events, missing]: [LogEvent[], number[]] = [[], []];
+  for await (const piece of piecesOf(read, part)) {
+    events.push(...piece.events);
+    missing.push(...piece.missing);
+  }
+  // The next part begins with the event at `start`.
+  yield { events: events.toReversed(), missing, next: part.start + 1 };
 }
 
 interface Page {
