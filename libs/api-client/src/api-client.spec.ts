@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodersOf, openEncodedServer, refusedEncodings, type EncodedServer } from '@countersign/http-client/testing';
 import { createApiClient } from './api-client.js';
+import { createFrontEnd } from './front-end.js';
 
 const listed = (answer: () => Response) =>
   createApiClient({ url: 'http://countersign.test', token: 't', fetch: async () => answer() }).GET('/v1/approvals');
@@ -33,6 +34,20 @@ describe('the client of the HTTP API', () => {
       }),
     ).rejects.toThrow('fetch failed');
   });
+});
+
+it('reads a card for a bot in the name of a person, with the client of that person', async () => {
+  const requests: Request[] = [];
+  const fetch = async (request: Request): Promise<Response> => {
+    requests.push(request);
+    return Response.json({ card: { text: 'May refund run?' }, presses: [] });
+  };
+  const frontEnd = createFrontEnd({ url: 'http://countersign.test', token: 't', fetch });
+  const { data } = await frontEnd.as({ id: 'kim@example.com', groups: ['support'] }).card('apr_1', 'teams');
+  expect(data?.card).toEqual({ text: 'May refund run?' });
+  const [request] = requests;
+  expect(request?.url).toBe('http://countersign.test/v1/approvals/apr_1/card?format=teams');
+  expect(request?.headers.get('countersign-person')).toBe('kim%40example.com');
 });
 
 describe('a response with the content encodings', () => {
