@@ -78,6 +78,8 @@ const clientName = /^[\x20-\x7e]{1,128}$/;
  */
 function namedBy({ headers, ip }: FastifyRequest, actor: Actor, { recordsAddresses = false }: GatewayPorts): Actor {
   const client = headers['countersign-client'];
+  // The same object, so that it is known to be the same sender.
+  if (client === undefined && !recordsAddresses) return actor;
   return {
     ...actor,
     ...(typeof client === 'string' && clientName.test(client) && { client }),

@@ -16,7 +16,8 @@ export const personHeaders = {
 
 type PersonHeader = (typeof personHeaders)[keyof typeof personHeaders];
 
-const all = Object.values(personHeaders);
+/** Each name as it is documented, and as Node has it. */
+const all = Object.values(personHeaders).map((name) => ({ name, lower: name.toLowerCase() }));
 
 /**
  * Returns the person whom a front end names in the headers, and the sender itself where there are none.
@@ -26,8 +27,9 @@ const all = Object.values(personHeaders);
  *   be read in one way only.
  */
 export function personOf(request: FastifyRequest, actor: Actor): Actor {
-  const sent = all.filter((name) => request.headers[name.toLowerCase()] !== undefined);
-  if (sent.length === 0) return actor;
+  const { headers } = request;
+  if (!all.some((header) => headers[header.lower] !== undefined)) return actor;
+  const sent = all.filter((header) => headers[header.lower] !== undefined).map(({ name }) => name);
   const { people, principal: frontEnd, via: _channel, ...rest } = actor;
   if (people === undefined) {
     throw new ProblemError(

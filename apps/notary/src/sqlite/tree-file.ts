@@ -114,10 +114,16 @@ const placeBytes = 16;
 function writePlaces(places: readonly LeafPlace[]): Uint8Array {
   const bytes = Buffer.alloc(places.length * placeBytes);
   places.forEach(({ after, position }, at) => {
-    bytes.writeBigUInt64BE(BigInt(after), at * placeBytes);
-    bytes.writeBigUInt64BE(BigInt(position), at * placeBytes + placeBytes / 2);
+    writeNumber(bytes, after, at * placeBytes);
+    writeNumber(bytes, position, at * placeBytes + placeBytes / 2);
   });
   return bytes;
+}
+
+/** A position in its two halves: each tile is written many times, and a `BigInt` is an object. */
+function writeNumber(bytes: Buffer, value: number, at: number): void {
+  bytes.writeUInt32BE(Math.floor(value / 2 ** 32), at);
+  bytes.writeUInt32BE(value % 2 ** 32, at + 4);
 }
 
 function readPlaces(stored: Uint8Array): readonly LeafPlace[] {
