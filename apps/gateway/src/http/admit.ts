@@ -38,13 +38,12 @@ export function createAdmission(
   return {
     admit: (request) => {
       refuseForeignHost(request);
-      const path = request.url.split('?', 1)[0] ?? '';
       if (isOpenRead(ports, request)) {
         caps.countStranger(request, 'page');
         return undefined;
       }
-      if (!path.startsWith('/v1/')) {
-        admitPublic(request, path);
+      if (!request.url.startsWith('/v1/')) {
+        admitPublic(request, request.url.split('?', 1)[0] ?? '');
         return undefined;
       }
       const actor = authenticate(ports, request, publicUrl, countUnproved);
@@ -55,7 +54,7 @@ export function createAdmission(
 
 /** Returns whether a request needs no token because the operator opened the hashes of the log. */
 export function isOpenRead({ logPublic }: GatewayPorts, { method, url }: FastifyRequest): boolean {
-  return isOpenLogRead(logPublic, method, url.split('?', 1)[0] ?? '');
+  return logPublic !== undefined && isOpenLogRead(logPublic, method, url.split('?', 1)[0] ?? '');
 }
 
 /**

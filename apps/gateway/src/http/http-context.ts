@@ -53,13 +53,20 @@ export function actorOf(request: ApiRequest): Actor {
   return request.actor;
 }
 
-/** Resolves to whether a continuing request would still be accepted, from the same sender with the same rights. */
-export async function isStill({ ports, publicUrl }: HttpContext, actor: Actor, request: ApiRequest): Promise<boolean> {
+/**
+ * Returns whether a continuing request would still be accepted, from the same sender with the same rights. A promise only for a
+ * token that a provider signed.
+ */
+export function isStill(
+  { ports, publicUrl }: HttpContext,
+  actor: Actor,
+  request: ApiRequest,
+): boolean | Promise<boolean> {
+  // Most tokens have the same actor until the file of tokens changes.
+  const isSame = (proved: Actor): boolean => proved === actor || isDeepStrictEqual(proved, actor);
   try {
     const proved = authenticate(ports, request, publicUrl);
-    // Nobody waits for a token of the tokens file, which has the same actor until the file changes.
-    if (proved === actor) return true;
-    return isDeepStrictEqual(await proved, actor);
+    return proved instanceof Promise ? proved.then(isSame, () => false) : isSame(proved);
   } catch {
     return false;
   }
@@ -67,11 +74,18 @@ export async function isStill({ ports, publicUrl }: HttpContext, actor: Actor, r
 
 /**
  * Attack: requests with a stolen token send their last bytes only after it was removed. The sender is proved before the body
- * is read, so it is proved again before anything is done.
+ * is read, so it is proved again before anything is done. Returns a promise where the proof takes time.
  * @throws ProblemError `unauthenticated`
  */
-export async function proveAgain(http: HttpContext, request: ApiRequest): Promise<void> {
-  if (await isStill(http, actorOf(request), request)) return;
+export function proveAgain(http: HttpContext, request: ApiRequest): Promise<void> | undefined {
+  const still = isStill(http, actorOf(request), request);
+  if (still instanceof Promise) return still.then(refuseChanged);
+  refuseChanged(still);
+  return undefined;
+}
+
+function refuseChanged(isSame: boolean): void {
+  if (isSame) return;
   throw new ProblemError('unauthenticated', 'the rights of this request have changed while it was on the way');
 }
 
@@ -134,7 +148,8 @@ export async function keyed(
   body: unknown,
   run: (commandId: string) => Promise<Answer>,
 ): Promise<Answer> {
-  await proveAgain(http, request);
+  const proving = proveAgain(http, request);
+  if (proving !== undefined) await proving;
   const key = request.headers['idempotency-key'];
   if (key === undefined) return run(http.ports.ids.uuid());
   // What means the same is the same body: other spaces, another order, null in place of nothing.

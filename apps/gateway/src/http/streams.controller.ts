@@ -48,7 +48,7 @@ export class StreamsController {
       actor,
       selection,
       () => openSink(reply, markOf(this.#http.ports), onClose),
-      () => isStill(this.#http, actor, request),
+      async () => isStill(this.#http, actor, request),
     );
   }
 

@@ -59,7 +59,7 @@ export class ToolCallsController {
   #whileProved(actor: Actor, request: ApiRequest, end: () => void): () => void {
     const release = this.#http.hold(request.raw.socket, end);
     const stop = this.#http.ports.tokens.onChange?.(() => {
-      void isStill(this.#http, actor, request).then((still) => {
+      void Promise.resolve(isStill(this.#http, actor, request)).then((still) => {
         if (!still) end();
       });
     });

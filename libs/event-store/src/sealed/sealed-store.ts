@@ -181,8 +181,9 @@ type Page = readonly LogEvent[];
 function createPageOpener(keys: StoreKeys, missing: Set<string>, log: Log): (events: Page) => Page | Promise<Page> {
   const open = createOpener(missing, log);
   return (events) => {
+    // Each subscriber of each commit gets here, and most events have nothing sealed.
+    if (events.every(({ metadata: { sealed } }) => sealed === undefined)) return events;
     const ids = new Set(events.flatMap(({ metadata: { sealed } }) => (sealed === undefined ? [] : [sealed.key])));
-    if (ids.size === 0) return events;
     const openWith = (find: FindKey): Page => events.map((event) => open(event, find));
     const found = keys.load([...ids]);
     return found instanceof Promise ? found.then(openWith) : openWith(found);
