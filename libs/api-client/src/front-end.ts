@@ -1,3 +1,4 @@
+import { fetchUnencoded } from '@countersign/http-client';
 import { createApiClient } from './api-client.js';
 import type { ApiClient, ApiClientOptions, ApiSchemas } from './api-client.js';
 
@@ -19,6 +20,8 @@ export interface FrontEnd {
   readonly as: (person: FrontEndPerson) => PersonClient;
   /** Ends a person who has left: their votes on pending approvals no longer count. */
   readonly end: (id: string) => ReturnType<typeof endPerson>;
+  /** Sends one request in the name of this person, and returns the response as it is. `approvalsHandler` uses it. */
+  readonly forward: (person: FrontEndPerson, request: ForwardedRequest) => Promise<Response>;
   /** A client without a person. It reads what the principal of the token requested. */
   readonly api: ApiClient;
 }
@@ -27,6 +30,16 @@ export interface FrontEnd {
 export interface PersonClient extends ApiClient {
   /** Reads an approval as a card for a bot of your own, with the response that each of its buttons stands for. */
   readonly card: (approvalId: string, format: ApiSchemas['CardFormat']) => ReturnType<typeof readCard>;
+}
+
+/** A request of the HTTP API. Its parts have been checked. */
+export interface ForwardedRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** JSON; undefined and empty: none. */
+  readonly body?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The principal of the token, which names its people. */
@@ -56,12 +69,33 @@ export function createFrontEnd(options: ApiClientOptions): FrontEnd {
       });
     },
     end: (id) => endPerson(api, id),
+    forward: (person, request) => forward(options, person, request),
     api,
   };
 }
 
 function readCard(client: ApiClient, approvalId: string, format: ApiSchemas['CardFormat']) {
   return client.GET('/v1/approvals/{approvalId}/card', { params: { path: { approvalId }, query: { format } } });
+}
+
+function forward(
+  { url, token, fetch = fetchUnencoded }: ApiClientOptions,
+  person: FrontEndPerson,
+  { method, path, query, body = '', signal }: ForwardedRequest,
+): Promise<Response> {
+  const search = query.size === 0 ? '' : `?${query.toString()}`;
+  const headers = new Headers({ authorization: `Bearer ${token}` });
+  for (const [name, value] of headersOf(person)) headers.set(name, value);
+  if (body !== '') headers.set('content-type', 'application/json');
+  return fetch(
+    new Request(url.replace(/\/$/, '') + path + search, {
+      method,
+      headers,
+      redirect: 'error',
+      ...(body !== '' && { body }),
+      ...(signal !== undefined && { signal }),
+    }),
+  );
 }
 
 async function endPerson(api: ApiClient, id: string) {
