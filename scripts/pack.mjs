@@ -14,9 +14,16 @@ const target = readTarget();
 mkdirSync(target, { recursive: true });
 removeTarballs();
 await ensureAdapters();
-const libraries = ['contracts', 'http-client', 'json-schema', 'api-client', 'worker-sdk', 'receipt'].map((name) =>
-  join('libs', name),
-);
+const libraries = [
+  'contracts',
+  'http-client',
+  'json-schema',
+  'text',
+  'api-client',
+  'worker-sdk',
+  'receipt',
+  'react',
+].map((name) => join('libs', name));
 const adapters = readdirSync(join(root, 'integrations', 'adapters'))
   .map((name) => join('integrations', 'adapters', name))
   .filter((folder) => existsSync(join(root, folder, 'package.json')));

@@ -43,10 +43,12 @@ export function manifestsIn(app: string): readonly Manifest[] {
   );
 }
 
-/** Returns every name by which a program can import one of our packages in a folder. */
+/** Returns every name by which a program can import one of our packages in a folder. Style sheets are for bundlers. */
 export function entrancesOf(app: string): readonly string[] {
   return manifestsIn(app).flatMap(({ name, exports }) =>
-    Object.keys(exports).map((path) => join(name, path).replaceAll('\\', '/')),
+    Object.keys(exports)
+      .filter((path) => !path.endsWith('.css'))
+      .map((path) => join(name, path).replaceAll('\\', '/')),
   );
 }
 

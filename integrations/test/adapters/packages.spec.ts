@@ -44,7 +44,7 @@ beforeAll(async () => {
   const packages = join(folder, 'packages');
   await run(process.execPath, [join(root, 'scripts', 'pack.mjs'), packages]);
   await installPackages(packages, app);
-  linkFrameworks(app, ['ai', 'langchain', '@openai', '@langchain', '@mastra', '@ag-ui', '@a2a-js', 'zod']);
+  linkFrameworks(app, ['ai', 'langchain', '@openai', '@langchain', '@mastra', '@ag-ui', '@a2a-js', 'zod', 'react']);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -78,6 +78,15 @@ it('a program of the worker SDK is bundled whole without kafkajs', async () => {
   expect((await run(process.execPath, ['program.js'], { cwd: alone })).stdout).toBe('function function function\n');
 });
 
+it('a page with the card is bundled whole, evaluates nothing, and loads the editor only when it is opened', async () => {
+  const bundled = await bundle(app, "import * as card from '@countersign/react'; globalThis.card = card;");
+  const files = readdirSync(bundled).filter((name) => name.endsWith('.js'));
+  const textOf = (name: string) => readFileSync(join(bundled, name), 'utf8');
+  for (const name of files) expect(textOf(name)).not.toMatch(/\beval\(|new Function\(|dangerouslySetInnerHTML: *\{/);
+  expect(files.filter((name) => textOf(name).includes('cm-content')).length).toBeGreaterThan(0);
+  expect(textOf('program.js')).not.toContain('cm-content');
+});
+
 it('a worker with Kafka says which package is missing', async () => {
   const program = `
     import { createWorker } from '@countersign/worker-sdk';
@@ -95,7 +104,7 @@ it('a worker with Kafka says which package is missing', async () => {
 });
 
 it('the types of the SDK need no types of Node and of kafkajs', async () => {
-  const libraries = /^@countersign\/(contracts|http-client|json-schema|api-client|worker-sdk|conformance)(\/|$)/;
+  const libraries = /^@countersign\/(contracts|http-client|json-schema|text|api-client|worker-sdk|conformance)(\/|$)/;
   const names = entrancesOf(app).filter((name) => libraries.test(name));
   expect(names).toEqual(expect.arrayContaining(['@countersign/worker-sdk', '@countersign/worker-sdk/kafka']));
   expect(await complaintsOfTypes(app, names)).toBe('');

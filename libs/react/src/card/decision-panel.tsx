@@ -28,7 +28,7 @@ interface DecisionProps {
 /** The decision buttons at the foot of the card, always in the same place. */
 export function DecisionPanel(props: DecisionProps): ReactNode {
   const { approval, change, onAcknowledge, seen } = props;
-  const { roles, principal } = useAccount();
+  const account = useAccount();
   const { canRemember: mayRemember = false } = useSurroundings();
   const [remarks, setRemarks] = useState<Remarks>({ reason: '', instruction: '' });
   const [open, setOpen] = useState<'edit' | 'answer'>();
@@ -37,8 +37,8 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
     setOpen(undefined);
     props.onSent(answered);
   });
-  const mine = approval.responses.find(({ respondedBy, counted }) => counted && respondedBy === principal);
-  const excluded = excludedWords(roles, approval, mine !== undefined);
+  const mine = approval.responses.find(({ respondedBy, counted }) => counted && respondedBy === account.principal);
+  const excluded = excludedWords(account, approval, mine !== undefined);
   const short = approval.noApproverLeft && (
     <p className="cs-decision-note">{printable(approval.noApproverLeft.detail)}</p>
   );

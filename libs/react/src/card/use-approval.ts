@@ -3,8 +3,11 @@ import type { ApprovalView } from '@countersign/contracts';
 import { readApproval } from '../client/approvals.js';
 import type { Problem } from '../client/problem.js';
 import { useClient } from '../live/use-client.js';
+import { repeatWhileVisible } from '../live/repeat.js';
 import { useLoaded } from '../live/use-loaded.js';
 import { usePending, usePendingStore } from '../live/use-pending.js';
+
+const everyMs = 3000;
 
 /** One approval in any state. */
 export interface ShownApproval {
@@ -24,6 +27,7 @@ export function useApproval(approvalId: string): ShownApproval {
   const { value, problem, reload } = useLoaded(key, () =>
     pending === undefined ? readApproval(client, approvalId) : Promise.resolve(pending),
   );
+  useReadAgain(pending === undefined && value?.state === 'pending', reload);
   const last = useRef(pending);
   if (pending !== undefined) last.current = pending;
   else if (value?.state === 'pending') last.current = value;
@@ -31,6 +35,12 @@ export function useApproval(approvalId: string): ShownApproval {
   // The read may be newer than the list: the approval may have ended while the list was loading.
   const isRead = value !== undefined && (pending === undefined || value.state !== 'pending');
   return { approval: isRead ? value : (pending ?? last.current), problem };
+}
+
+/** An approval that is not in the list of the page is read again by itself, where no stream tells of it. */
+function useReadAgain(isAlone: boolean, reload: () => void): void {
+  const isAsked = useClient().events === undefined && isAlone;
+  useEffect(() => (isAsked ? repeatWhileVisible(everyMs, reload) : undefined), [isAsked, reload]);
 }
 
 /** A preview is for the list: the card shows the whole, which is read, or nothing yet. */

@@ -39,11 +39,22 @@ export interface Remarks {
   readonly instruction: string;
 }
 
+/** Selects approvals. */
+export interface Filter {
+  readonly runId?: string | undefined;
+  readonly toolCallId?: string | undefined;
+  readonly toolName?: string | undefined;
+  readonly agentId?: string | undefined;
+  /** Only those which the person may decide now. */
+  readonly mine?: boolean | undefined;
+}
+
 /** Selects a page of a list. */
 export interface Wanted {
   readonly order: 'oldest' | 'newest';
   readonly cursor?: string | null;
   readonly limit: number;
+  readonly filter?: Filter;
   readonly signal?: AbortSignal;
 }
 
@@ -54,10 +65,11 @@ const callPath = (id: string) => `/v1/tool-calls/${encodeURIComponent(id)}`;
 export const listApprovals = (
   client: ApprovalsClient,
   state: ApprovalState,
-  { order, cursor, limit, signal }: Wanted,
+  { order, cursor, limit, filter = {}, signal }: Wanted,
 ): Promise<ApprovalPage> => {
   const page = { state, order, preview: 'true', limit: String(limit), ...(typeof cursor === 'string' && { cursor }) };
   const query = new URLSearchParams(page);
+  for (const [name, value] of Object.entries(filter)) if (value !== undefined) query.set(name, String(value));
   return client.send('GET', `/v1/approvals?${query.toString()}`, { signal });
 };
 
@@ -109,6 +121,10 @@ export const reveal = (client: ApprovalsClient, approvalId: string): Promise<Rev
 /** Withdraws one's own response while the approval is pending. A later one stays. */
 export const withdraw = (client: ApprovalsClient, approvalId: string, response: number): Promise<ApprovalView> =>
   client.send('DELETE', `${approvalPath(approvalId)}/responses/mine?response=${String(response)}`);
+
+/** The person of the page, as Countersign knows them. */
+export const readMe = (client: ApprovalsClient, signal: AbortSignal): Promise<Account> =>
+  client.send('GET', '/v1/me', { signal });
 
 /** Returns one call. */
 export const readCall = (client: ApprovalsClient, callId: string, signal?: AbortSignal): Promise<ToolCallView> =>

@@ -4,6 +4,7 @@ import type { ApprovalPage } from '../client/approvals.js';
 import { listApprovals, readApproval } from '../client/approvals.js';
 import { deliveryTypes } from '../client/event-types.js';
 import { isPassing } from '../client/problem.js';
+import { createAudience } from './audience.js';
 
 /** The approvals that wait, oldest first. */
 export interface PendingState {
@@ -168,20 +169,6 @@ export function createPendingStore(client: FollowingClient): PendingStore {
     onDelivery: deliveries.listen,
     apply,
     start,
-  };
-}
-
-/** Listeners, and what tells them something. */
-function createAudience<T>() {
-  const listeners = new Set<(news: T) => void>();
-  return {
-    listen: (listener: (news: T) => void): (() => void) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    tell: (news: T): void => {
-      for (const listener of listeners) listener(news);
-    },
   };
 }
 

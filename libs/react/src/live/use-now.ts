@@ -6,7 +6,11 @@ let timer: ReturnType<typeof setInterval> | undefined;
 
 /** The time, updated once a second: one clock for every age and countdown on the page. */
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => nowMs);
+  return useSyncExternalStore(subscribe, now, now);
+}
+
+function now(): number {
+  return nowMs;
 }
 
 function subscribe(listener: () => void): () => void {

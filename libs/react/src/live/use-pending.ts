@@ -14,5 +14,5 @@ export function usePendingStore(): PendingStore {
 /** The pending approvals. */
 export function usePending(): PendingState {
   const store = usePendingStore();
-  return useSyncExternalStore(store.subscribe, store.state);
+  return useSyncExternalStore(store.subscribe, store.state, store.state);
 }

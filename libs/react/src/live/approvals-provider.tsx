@@ -1,0 +1,61 @@
+import { useEffect, useMemo } from 'react';
+import type { ReactNode } from 'react';
+import type { ApprovalsClient } from '../client/approvals-client.js';
+import type { Filter } from '../client/approvals.js';
+import { readMe } from '../client/approvals.js';
+import { Toasts } from '../ui/toast.js';
+import { createPolledStore } from './polled-store.js';
+import { SurroundingsContext } from './surroundings.js';
+import type { Surroundings } from './surroundings.js';
+import { AccountContext } from './use-account.js';
+import { ClientContext } from './use-client.js';
+import { useLoaded } from './use-loaded.js';
+import { PendingContext } from './use-pending.js';
+
+/** What the approvals of a page need. */
+export interface ApprovalsProviderProps {
+  /** Keep it outside of the component, or memoize it: with another one everything is read again. */
+  readonly client: ApprovalsClient;
+  /** The approvals of this page, such as those of one run. Default: all that the person can see. */
+  readonly filter?: Filter;
+  /** How often the list is read while the page is visible, in ms. Default: 3000; at least 1000. */
+  readonly everyMs?: number;
+  /** Where links lead. Default: nowhere. */
+  readonly surroundings?: Surroundings;
+  readonly children: ReactNode;
+}
+
+const nowhere: Surroundings = {};
+const everyMsDefault = 3000;
+const everyMsMin = 1000;
+const retryMs = 5000;
+
+/** Gives the components below their client, and reads what is pending. Until the person is known they have no roles. */
+export function ApprovalsProvider(props: ApprovalsProviderProps): ReactNode {
+  const { client, filter = {}, everyMs = everyMsDefault, surroundings = nowhere, children } = props;
+  const wanted = JSON.stringify(filter);
+  const store = useMemo(
+    () => createPolledStore(client, JSON.parse(wanted) as Filter, Math.max(everyMsMin, everyMs)),
+    [client, wanted, everyMs],
+  );
+  useEffect(() => store.start(), [store]);
+  const { value: account = unknownPerson, problem, reload } = useLoaded('me', (signal) => readMe(client, signal));
+  useEffect(() => {
+    if (problem === undefined) return undefined;
+    const retry = setTimeout(reload, retryMs);
+    return () => clearTimeout(retry);
+  }, [problem, reload]);
+  return (
+    <AccountContext.Provider value={account}>
+      <ClientContext.Provider value={client}>
+        <SurroundingsContext.Provider value={surroundings}>
+          <PendingContext.Provider value={store}>
+            <Toasts>{children}</Toasts>
+          </PendingContext.Provider>
+        </SurroundingsContext.Provider>
+      </ClientContext.Provider>
+    </AccountContext.Provider>
+  );
+}
+
+const unknownPerson = { principal: '', tenant: '', roles: [], groups: [] };

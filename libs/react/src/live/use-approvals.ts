@@ -1,0 +1,19 @@
+import type { ApprovalView } from '@countersign/contracts';
+import type { Connection } from '../client/approvals-client.js';
+import { usePending } from './use-pending.js';
+
+/** What is pending on this page. */
+export interface Approvals {
+  readonly approvals: readonly ApprovalView[];
+  readonly status: 'loading' | 'ready';
+  /** True when more are pending than were read. */
+  readonly hasMore: boolean;
+  /** `lost`: the last read failed, and what is shown may be old. */
+  readonly connection: Connection;
+}
+
+/** The pending approvals of the page, the oldest first. */
+export function useApprovals(): Approvals {
+  const { approvals, status, hasMore, connection } = usePending();
+  return { approvals, status, hasMore, connection };
+}
