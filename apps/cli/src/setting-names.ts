@@ -2,6 +2,7 @@
 const settingNames: readonly string[] = [
   ...['HOST', 'PORT', 'DATA', 'LOG_LEVEL', 'PUBLIC_URL', 'REQUESTS_PER_SECOND', 'ACCEPT_LOG_END'],
   'CORS_ORIGINS',
+  'FRAME_ANCESTORS',
   ...[
     'KEYS_FOLDER',
     'ROOT_KEY_FILE',

@@ -167,6 +167,17 @@ describe('the configuration of a role', () => {
     ]);
   });
 
+  it('takes the origins that may frame the inbox for a gateway alone, and refuses wildcards and paths', () => {
+    const env = { ...all, COUNTERSIGN_FRAME_ANCESTORS: 'https://desk.example.com' };
+    expect(readRoleConfig('gateway', env).frameAncestors).toEqual(['https://desk.example.com']);
+    expect(readRoleConfig('gateway', all).frameAncestors).toEqual([]);
+    expect(readRoleConfig('notifier', env).frameAncestors).toEqual([]);
+    for (const list of ['*', 'https://*.example.com', 'https://desk.example.com/chat', 'null', "'self'"]) {
+      const [problem] = wrong('gateway', { ...all, COUNTERSIGN_FRAME_ANCESTORS: list });
+      expect(problem).toMatch(/^COUNTERSIGN_FRAME_ANCESTORS: .*https:\/\/desk\.example\.com/);
+    }
+  });
+
   it('names a variable once although two checks find it wrong', () => {
     expect(wrong('relay', { ...all, COUNTERSIGN_EVENTSTORE_URL: 'http://store' })).toEqual([
       expect.stringMatching(/^COUNTERSIGN_EVENTSTORE_URL: must begin with esdb/),

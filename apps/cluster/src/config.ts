@@ -147,11 +147,14 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
 
 type ToFile = (path: string | undefined) => string | null;
 
-function toServing(values: Values): Pick<RoleConfig, 'publicUrl' | 'requestsPerSecond' | 'corsOrigins'> {
+function toServing(
+  values: Values,
+): Pick<RoleConfig, 'publicUrl' | 'requestsPerSecond' | 'corsOrigins' | 'frameAncestors'> {
   return {
     publicUrl: values.COUNTERSIGN_PUBLIC_URL === undefined ? null : new URL(values.COUNTERSIGN_PUBLIC_URL),
     requestsPerSecond: values.COUNTERSIGN_REQUESTS_PER_SECOND ?? null,
     corsOrigins: values.COUNTERSIGN_CORS_ORIGINS ?? [],
+    frameAncestors: values.COUNTERSIGN_FRAME_ANCESTORS ?? [],
   };
 }
 

@@ -119,6 +119,8 @@ export interface RoleConfig {
   readonly requestsPerSecond: number | null;
   /** The origins whose pages may call the API of the gateways. */
   readonly corsOrigins: readonly string[];
+  /** The origins whose pages may show the inbox in a frame. */
+  readonly frameAncestors: readonly string[];
   readonly oidc: OidcConfig | null;
   /** The issuer at which people sign in, also for the roles that only have to recognise its principals. */
   readonly issuer: URL | null;

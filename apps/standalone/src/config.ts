@@ -69,6 +69,8 @@ export interface StandaloneConfig {
   readonly publicUrl: URL | null;
   /** The origins whose pages may call the API. */
   readonly corsOrigins: readonly string[];
+  /** The origins whose pages may show the inbox in a frame. */
+  readonly frameAncestors: readonly string[];
   /** The OIDC provider for sign-in, in addition to tokens. */
   readonly oidc: OidcConfig | null;
   /** Per principal. */
@@ -138,6 +140,7 @@ export function readStandaloneConfig(
     channelsFile: file(values.COUNTERSIGN_CHANNELS),
     publicUrl: values.COUNTERSIGN_PUBLIC_URL === undefined ? null : new URL(values.COUNTERSIGN_PUBLIC_URL),
     corsOrigins: values.COUNTERSIGN_CORS_ORIGINS,
+    frameAncestors: values.COUNTERSIGN_FRAME_ANCESTORS,
     oidc: readOidcConfig(env),
     requestsPerSecond: values.COUNTERSIGN_REQUESTS_PER_SECOND,
     acceptedLogEnd: values.COUNTERSIGN_ACCEPT_LOG_END ?? null,

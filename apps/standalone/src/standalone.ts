@@ -205,7 +205,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
     },
     {
       ...{ host: config.host, port: config.port, corsOrigins: config.corsOrigins },
-      inbox: { publicUrl: config.publicUrl ?? undefined },
+      inbox: { publicUrl: config.publicUrl ?? undefined, frameAncestors: config.frameAncestors },
     },
   );
   stops.push(gateway.close);

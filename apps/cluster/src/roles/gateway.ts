@@ -84,12 +84,17 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
       checks,
       tracing,
     };
-    const { host, publicUrl, corsOrigins } = config;
+    const { host, publicUrl, corsOrigins, frameAncestors } = config;
     const erasing = vault && toErasing(vault, { ...views, idempotency, clock, ids, log });
     const sealedLog = vault?.store.raw;
     const limited = { ...ports, ...erasing, sealedLog, requestsPerSecond: config.requestsPerSecond ?? undefined };
     await roleProcess.serve((port) =>
-      createGatewayApp(limited, { host, port, corsOrigins, inbox: { publicUrl: publicUrl ?? undefined } }),
+      createGatewayApp(limited, {
+        host,
+        port,
+        corsOrigins,
+        inbox: { publicUrl: publicUrl ?? undefined, frameAncestors },
+      }),
     );
   };
 }

@@ -11,6 +11,8 @@ export interface InboxOptions {
   readonly folder?: string;
   /** The public URL of the gateway behind a proxy. */
   readonly publicUrl?: URL | undefined;
+  /** The origins whose pages may show the inbox in a frame. Default: none. */
+  readonly frameAncestors?: readonly string[] | undefined;
 }
 
 /** The web inbox on the gateway's server: its files, and the sessions of signed-in people. */
@@ -21,8 +23,8 @@ export async function addInbox(
   options: InboxOptions,
 ): Promise<void> {
   const { sessions, oidc } = ports;
-  const { folder = builtInboxFolder(), publicUrl } = options;
-  await addInboxFiles(fastify, folder);
+  const { folder = builtInboxFolder(), publicUrl, frameAncestors } = options;
+  await addInboxFiles(fastify, folder, frameAncestors);
   if (sessions === undefined) return;
   addSessionRoutes(fastify, { ...ports, countStranger, sessions }, { publicUrl });
   if (oidc !== undefined) addOidcRoutes(fastify, { ...ports, sessions, oidc }, { publicUrl });

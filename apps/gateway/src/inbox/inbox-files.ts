@@ -24,19 +24,23 @@ export const inboxPages = [
 ] as const;
 
 /**
- * The page runs only our scripts, connects only to its own origin, cannot be framed, and never evaluates text: an
- * agent's arguments stay text.
+ * The page runs only our scripts, connects only to its own origin, cannot be framed unless the operator names the origin, and
+ * never evaluates text: an agent's arguments stay text.
  */
-export const inboxPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "form-action 'self'",
-].join('; ');
+export const inboxPolicy = policyOf(["'none'"]);
+
+function policyOf(ancestors: readonly string[]): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    `frame-ancestors ${ancestors.join(' ')}`,
+    "base-uri 'none'",
+    "form-action 'self'",
+  ].join('; ');
+}
 
 const pageHeaders = {
   'content-security-policy': inboxPolicy,
@@ -56,15 +60,22 @@ export function builtInboxFolder(): string {
   return join(dirname(createRequire(import.meta.url).resolve('@countersign/inbox/package.json')), 'dist');
 }
 
-/** Serves the built inbox. Without a build the pages explain how to build it, and the API works. */
-export async function addInboxFiles(fastify: FastifyInstance, folder: string): Promise<void> {
+/**
+ * Serves the built inbox, which pages of these origins may frame. Without a build the pages explain how to build it, and the API works.
+ */
+export async function addInboxFiles(
+  fastify: FastifyInstance,
+  folder: string,
+  frameAncestors: readonly string[] = [],
+): Promise<void> {
+  const policy = frameAncestors.length === 0 ? inboxPolicy : policyOf(frameAncestors);
   if (!existsSync(join(folder, 'index.html'))) {
     for (const page of inboxPages) fastify.get(page, (_, reply) => notBuilt(reply));
     return;
   }
   await fastify.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, cacheControl: false });
   const send = (reply: FastifyReply, file: string, cacheControl: string) =>
-    reply.headers({ ...pageHeaders, 'cache-control': cacheControl }).sendFile(file);
+    reply.headers({ ...pageHeaders, 'content-security-policy': policy, 'cache-control': cacheControl }).sendFile(file);
   for (const page of inboxPages) fastify.get(page, (_, reply) => send(reply, 'index.html', 'no-cache'));
   fastify.get('/favicon.svg', (_, reply) => send(reply, 'favicon.svg', 'no-cache'));
   fastify.get('/assets/:file', (request, reply) => {

@@ -154,8 +154,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
   const lines = requestHeaders(request);
   for (let at = 0; at < lines.length; at += 2) void reply.header(lines[at] ?? '', lines[at + 1]);
-  // A page brings its own.
-  for (const [name, value] of Object.entries(safeHeaders)) if (!reply.hasHeader(name)) void reply.header(name, value);
+  const isFramed = mayBeFramed(reply);
+  for (const [name, value] of Object.entries(safeHeaders)) {
+    // A page brings its own. The older header knows no list of origins, and would contradict it.
+    if (!reply.hasHeader(name) && !(isFramed && name === 'x-frame-options')) void reply.header(name, value);
+  }
+}
+
+function mayBeFramed(reply: FastifyReply): boolean {
+  const policy = reply.getHeader('content-security-policy');
+  return typeof policy === 'string' && !policy.includes("frame-ancestors 'none'");
 }
 
 /** Puts the id of a request into every line that is logged for it, until it is answered. */

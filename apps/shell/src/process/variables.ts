@@ -33,17 +33,20 @@ export const servingVariables = {
     .default(5000),
 };
 
-/** For processes whose API a page in a browser may call. */
+const originsVariable = z
+  .string()
+  .transform((list, context) => {
+    const origins = parseOrigins(list);
+    if (!('wrong' in origins)) return origins;
+    context.addIssue(origins.wrong);
+    return z.NEVER;
+  })
+  .default([]);
+
+/** For processes that pages in a browser use: those that may call the API, and those that may frame the inbox. */
 export const browsedVariables = {
-  COUNTERSIGN_CORS_ORIGINS: z
-    .string()
-    .transform((list, context) => {
-      const origins = parseOrigins(list);
-      if (!('wrong' in origins)) return origins;
-      context.addIssue(origins.wrong);
-      return z.NEVER;
-    })
-    .default([]),
+  COUNTERSIGN_CORS_ORIGINS: originsVariable,
+  COUNTERSIGN_FRAME_ANCESTORS: originsVariable,
 };
 
 /** For processes that receive the answers of people. */
