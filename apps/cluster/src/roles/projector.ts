@@ -12,6 +12,8 @@ import { subscriptionCheck } from '../subscription-check.js';
 import { openViews } from '../views.js';
 import { openAnsweringWriteSide, openWriteSide } from '../write-side.js';
 
+const votesRemedy = 'set COUNTERSIGN_TOKENS_FILE to the file of the gateways: it says whom a front end may vouch for';
+
 /**
  * Deadlines, the end of batches that a process left half closed, and of runs that a denial ends. Several of them side by side do no harm: what is
  * due is decided by each call's own stream. With the tokens file it knows at a deadline who is still an approver.
@@ -28,6 +30,7 @@ export async function readProjector(config: RoleConfig, world: RuntimePorts): Pr
     const { store } = ledgerStore;
     const { clock } = store;
     if (tokens !== undefined) onStop(tokens.close);
+    else log.warn({ remedy: votesRemedy }, 'votes of people of front ends do not count at a deadline of this process');
     await openRecord(process, ledgerStore.ownRecord, { tokens });
     const commands =
       tokens === undefined

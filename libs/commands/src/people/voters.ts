@@ -1,3 +1,4 @@
+import { personOfFrontEnd } from '@countersign/contracts';
 import type { Approval, VoterNow, Vote } from '@countersign/domain';
 import { aliasesOf } from './aliases.js';
 import { boundedGroups } from './groups.js';
@@ -23,7 +24,7 @@ function voterNow(ports: VoterPorts, tenant: string, vote: Vote, at: number): Vo
   const { respondedBy, onBehalfOf, groups } = vote;
   const people = onBehalfOf === null ? [respondedBy] : [respondedBy, onBehalfOf];
   const names = people.flatMap((principal) => [principal, ...aliasesOf(ports, tenant, principal)]);
-  const own = groupsNow(ports, tenant, respondedBy, groups);
+  const own = groupsOfVoter(ports, tenant, vote);
   if (own === null || onBehalfOf === null) return { respondedBy, onBehalfOf, groups: own, names };
   const policy = ports.policies.of(tenant);
   // A process that knows neither people nor a policy, as a projector may be, cannot say that a delegation has ended.
@@ -32,6 +33,19 @@ function voterNow(ports: VoterPorts, tenant: string, vote: Vote, at: number): Vo
   const represented = isDelegate ? groupsNow(ports, tenant, onBehalfOf, groups) : null;
   const within = ports.people?.approver(tenant, respondedBy)?.within;
   return { respondedBy, onBehalfOf, groups: represented && boundedGroups(represented, within), names };
+}
+
+/**
+ * The groups of a voter now; null also where a front end vouched for them, and this process cannot know what it may say. Attack: its
+ * token is removed, and the votes of its people count at a deadline.
+ */
+function groupsOfVoter(
+  ports: VoterPorts,
+  tenant: string,
+  { respondedBy, groups, via }: Vote,
+): readonly string[] | null {
+  const isUnbounded = ports.people === undefined && personOfFrontEnd(respondedBy)?.frontEnd === via;
+  return isUnbounded ? null : groupsNow(ports, tenant, respondedBy, groups);
 }
 
 /**
