@@ -83,7 +83,7 @@ export default {
     { ...project('timing', ['<rootDir>/test/process/**/*.timing.spec.ts']), ...built, ...withoutCoverage },
   ],
   // In a full heap every collection is slow. The environment keeps it smaller (test/node-environment.mjs); this is for what that cannot free.
-  workerIdleMemoryLimit: '600MB',
+  workerIdleMemoryLimit: '900MB',
   testSequencer: '<rootDir>/test/longest-first.mjs',
   reporters: ['default', '<rootDir>/test/totals-reporter.mjs'],
   coverageProvider: 'babel',

@@ -18,9 +18,9 @@ const dispatchers = [1, 2].map((version) => Symbol.for(`undici.globalDispatcher.
 /** How long a spec's sockets, timers and child processes may take to end after its last hook. */
 const closingMsMax = 5_000;
 /** A heap that is larger holds mostly what earlier specs have loaded. */
-const heapBytesMax = 450_000_000;
+const heapBytesMax = 700_000_000;
 /** After a collection it holds Jest, the shared packages, compiled code and the last spec: about 150 MB. */
-const heapBytesKept = 300_000_000;
+const heapBytesKept = 450_000_000;
 /** A limit of a test finds what hangs. In CI all suites share the processors, and the machine may be slow. */
 const patience = process.env.CI ? 3 : 1;
 
