@@ -1,15 +1,34 @@
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { JsonValue } from '@countersign/contracts';
 import { printable } from '@countersign/text';
+import { Marked } from '../ui/marked.js';
+import { answerOf, choicesIn, looksLikeJson } from './answer-kinds.js';
+import type { AnswerKind } from './answer-kinds.js';
 import { SendingDialog } from './sending-dialog.js';
 import type { SendingProps } from './sending-dialog.js';
 
-/** A result given in place of running the tool. */
+const kinds: readonly (readonly [AnswerKind, string])[] = [
+  ['choice', 'One of its options'],
+  ['text', 'Text'],
+  ['yes-no', 'Yes or no'],
+  ['number', 'Number'],
+  ['json', 'JSON'],
+];
+
+/** A result given in place of running the tool. The person says what it is: nothing is guessed from the text. */
 export function AnswerDialog(props: SendingProps<JsonValue>): ReactNode {
   const { approval, change, onAcknowledge, problem, isBusy, onClose, onSend } = props;
+  const choices = useMemo(() => choicesIn(approval.arguments), [approval.arguments]);
+  const offered = kinds.filter(([kind]) => kind !== 'choice' || choices.length > 0);
+  const [kind, setKind] = useState<AnswerKind>(offered[0]?.[0] ?? 'text');
   const [text, setText] = useState('');
-  const output = outputOf(text);
+  const answer = answerOf(kind, text, choices);
+  const choose = (next: AnswerKind): void => {
+    const isPicked = (one: AnswerKind): boolean => one === 'choice' || one === 'yes-no';
+    if (isPicked(kind) || isPicked(next)) setText('');
+    setKind(next);
+  };
   return (
     <SendingDialog
       title={`Answer in place of ${printable(approval.toolName, 80)}`}
@@ -17,31 +36,84 @@ export function AnswerDialog(props: SendingProps<JsonValue>): ReactNode {
       {...{ problem, change, onAcknowledge }}
       send={{
         label: 'Send the answer',
-        isReady: !isBusy && text.trim() !== '',
-        now: () => void onSend(output.value),
+        isReady: !isBusy && answer.status === 'ok',
+        now: () => {
+          if (answer.status === 'ok') void onSend(answer.value);
+        },
       }}
       onClose={onClose}
     >
       <label className="cs-field">
-        <span className="cs-label">Result</span>
-        <textarea
-          className="cs-mono"
-          rows={8}
-          value={text}
-          autoFocus
-          onChange={(event) => setText(event.target.value)}
-        />
+        <span className="cs-label">The answer is</span>
+        <select value={kind} onChange={(event) => choose(event.target.value as AnswerKind)}>
+          {offered.map(([name, words]) => (
+            <option key={name} value={name}>
+              {words}
+            </option>
+          ))}
+        </select>
       </label>
-      <p className="cs-hint">{output.isJson ? 'Sent as JSON.' : 'Sent as plain text.'}</p>
+      <AnswerField {...{ kind, text, choices }} onChange={setText} />
+      <p className="cs-hint" role="status">
+        {answer.status === 'open' ? answer.problem : `Sent as ${sentAs[kind]}.`}
+        {kind === 'text' && looksLikeJson(text) && (
+          <button className="cs-button cs-quiet" type="button" onClick={() => setKind('json')}>
+            Send it as JSON
+          </button>
+        )}
+      </p>
     </SendingDialog>
   );
 }
 
-/** JSON where it is JSON, else the text itself. */
-function outputOf(text: string): { readonly value: JsonValue; readonly isJson: boolean } {
-  try {
-    return { value: JSON.parse(text) as JsonValue, isJson: true };
-  } catch {
-    return { value: text, isJson: false };
+const sentAs: Readonly<Record<AnswerKind, string>> = {
+  text: 'plain text',
+  choice: 'this option',
+  'yes-no': 'true or false',
+  number: 'a number',
+  json: 'JSON',
+};
+
+function AnswerField(props: {
+  readonly kind: AnswerKind;
+  readonly text: string;
+  readonly choices: readonly JsonValue[];
+  readonly onChange: (text: string) => void;
+}): ReactNode {
+  const { kind, text, choices, onChange } = props;
+  if (kind === 'choice' || kind === 'yes-no') {
+    const options = kind === 'yes-no' ? ['Yes', 'No'] : choices;
+    return (
+      <fieldset className="cs-answers">
+        <legend className="cs-label">Result</legend>
+        {options.map((option, index) => (
+          <label key={index} className="cs-check">
+            <input
+              type="radio"
+              name="answer"
+              checked={text === String(index)}
+              onChange={() => onChange(String(index))}
+            />
+            <Marked text={typeof option === 'string' ? option : JSON.stringify(option)} />
+          </label>
+        ))}
+      </fieldset>
+    );
   }
+  const shared = { value: text, autoFocus: true };
+  return (
+    <label className="cs-field">
+      <span className="cs-label">Result</span>
+      {kind === 'number' ? (
+        <input {...shared} inputMode="decimal" onChange={(event) => onChange(event.target.value)} />
+      ) : (
+        <textarea
+          {...shared}
+          className={kind === 'json' ? 'cs-mono' : ''}
+          rows={8}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </label>
+  );
 }

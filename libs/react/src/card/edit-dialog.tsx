@@ -1,59 +1,110 @@
-import { useMemo, useState } from 'react';
+import { Suspense, lazy, useState } from 'react';
 import type { ReactNode } from 'react';
-import type { ApprovalView, JsonObject } from '@countersign/contracts';
+import type { JsonObject } from '@countersign/contracts';
 import { printable } from '@countersign/text';
-import { readApproval } from '../client/approvals.js';
-import { useClient } from '../live/use-client.js';
-import { useLoaded } from '../live/use-loaded.js';
-import type { ApprovalsClient } from '../client/approvals-client.js';
-import type { Loaded } from '../live/use-loaded.js';
 import { ArgumentsChange } from './arguments-change.js';
-import { JsonEditor } from './json-editor.js';
-import { parseObject, schemaProblems } from './schema-problems.js';
+import { ArgumentsForm } from './form/arguments-form.js';
+import type { Field } from './form/fields.js';
 import { SeenParts, Unseen, useSeen } from './seen.js';
 import { SendingDialog } from './sending-dialog.js';
 import type { SendingProps } from './sending-dialog.js';
+import { useEdited } from './use-edited.js';
 
-/** Other arguments for the call: written as JSON, held against the tool's schema, and shown as a change before they are sent. */
+// Loaded when a person edits JSON.
+const JsonEditor = lazy(() => import('./json-editor.js'));
+
+const ways = [
+  ['form', 'Form'],
+  ['json', 'JSON'],
+] as const;
+
+/**
+ * Other arguments for the call: in a form or as JSON, held against the tool's schema, and shown as a change before they are
+ * sent. The text is the one state of both: the form changes what a person touches in it.
+ */
 export default function EditDialog(props: SendingProps<JsonObject>): ReactNode {
   const { approval, change, onAcknowledge, problem, isBusy, onClose, onSend } = props;
   // The arguments that the person saw. The text is compared with them, and is sent only while they have not changed.
   const original = change?.before ?? approval.arguments;
   const [text, setText] = useState(() => JSON.stringify(original, null, 2));
-  const { edited, problems, schema } = useEdited(text, approval, original);
+  const [way, setWay] = useState<'form' | 'json'>('form');
+  const { value, isFine, fields, problems, fine } = useEdited(text, approval, original);
   // What runs is the text as it is now: each change of it has to be on screen to its end.
   const { state: seen, context } = useSeen(text);
-  const canSend = edited?.isFine === true && seen.isAll && !isBusy && change === undefined;
+  const canSend = isFine && seen.isAll && !isBusy && change === undefined;
+  const isHeld = approval.risk === 'high';
   const send = (): void => {
-    if (canSend) void onSend(edited.value);
+    if (canSend && value !== undefined) void onSend(value);
   };
   return (
     <SendingDialog
       size="large"
       title={`Edit the arguments of ${printable(approval.toolName, 80)}`}
-      description="What stands here runs in place of what was requested. A masked value stays as it was if you leave its mask."
+      description="What stands here runs in place of what was requested. What you do not touch stays as it is, hidden values too."
       {...{ problem, change, onAcknowledge }}
-      send={{ label: 'Approve these arguments', isReady: canSend, now: send }}
+      send={{ label: 'Approve these arguments', isReady: canSend, isHeld, now: send }}
       onClose={onClose}
     >
       <div className="cs-edit-grid">
-        <section aria-label="Arguments as JSON">
-          <JsonEditor text={text} onChange={setText} onSubmit={send} />
-          <Problems problems={problems} fine={fineWords(schema)} />
+        <section aria-label="The arguments">
+          <div className="cs-edit-ways" role="group" aria-label="How to edit">
+            {ways.map(([name, words]) => (
+              <button
+                key={name}
+                className="cs-button cs-quiet"
+                type="button"
+                aria-pressed={name === way}
+                onClick={() => setWay(name)}
+              >
+                {words}
+              </button>
+            ))}
+          </div>
+          <Editor {...{ way, text, value, fields }} onChange={setText} onSubmit={isHeld ? nothing : send} />
+          <Problems problems={problems} fine={fine} />
         </section>
         <section aria-label="The change">
           <h3>The change</h3>
-          {edited !== undefined && (
+          {value !== undefined && (
             <SeenParts context={context}>
-              <ArgumentsChange before={original} after={edited.value} />
+              <ArgumentsChange before={original} after={value} />
             </SeenParts>
           )}
         </section>
       </div>
-      {edited?.isFine === true && (
-        <Unseen seen={seen} words="The change goes on below. You can send it after its end was on screen." />
-      )}
+      {isFine && <Unseen seen={seen} words="The change goes on below. You can send it after its end was on screen." />}
     </SendingDialog>
+  );
+}
+
+function nothing(): void {
+  // A key alone does not send what has to be held.
+}
+
+/** The text as JSON, or as a form of its values. */
+function Editor(props: {
+  readonly way: 'form' | 'json';
+  readonly text: string;
+  readonly value: JsonObject | undefined;
+  readonly fields: readonly Field[] | undefined;
+  readonly onChange: (text: string) => void;
+  readonly onSubmit: () => void;
+}): ReactNode {
+  const { way, text, value, fields, onChange, onSubmit } = props;
+  if (way === 'json') {
+    return (
+      <Suspense fallback={<div className="cs-json-editor" aria-busy="true" />}>
+        <JsonEditor {...{ text, onChange, onSubmit }} />
+      </Suspense>
+    );
+  }
+  return (
+    <div className="cs-form-box">
+      {value === undefined && <p className="cs-muted">This is no JSON yet. Go on in the JSON.</p>}
+      {value !== undefined && fields !== undefined && (
+        <ArgumentsForm {...{ value, fields }} onChange={(next) => onChange(JSON.stringify(next, null, 2))} />
+      )}
+    </div>
   );
 }
 
@@ -68,32 +119,4 @@ function Problems({ problems, fine }: { problems: readonly string[]; fine: strin
       </ul>
     </div>
   );
-}
-
-/** The arguments that a text has, and what is wrong with them; undefined: it is no JSON yet. */
-function useEdited(text: string, { approvalId, hiddenValues }: ApprovalView, original: JsonObject) {
-  const client = useClient();
-  const hidden = useMemo(() => hiddenValues.map(({ pointer }) => pointer), [hiddenValues]);
-  const schema = useLoaded(approvalId, () => readSchema(client, approvalId));
-  const parsed = useMemo(() => parseObject(text), [text]);
-  const problems = useMemo(
-    () => (parsed.status === 'ok' ? schemaProblems(parsed.value, schema.value ?? null, hidden) : [parsed.problem]),
-    [parsed, schema.value, hidden],
-  );
-  if (parsed.status !== 'ok') return { edited: undefined, problems, schema };
-  const isSame = JSON.stringify(parsed.value) === JSON.stringify(original);
-  return { edited: { value: parsed.value, isFine: problems.length === 0 && !isSame }, problems, schema };
-}
-
-/** The schema that the agent gave with the call; null when it gave none, or when it cannot be read now. */
-async function readSchema(client: ApprovalsClient, approvalId: string): Promise<JsonObject | null> {
-  const { argumentsSchema } = await readApproval(client, approvalId);
-  return argumentsSchema ?? null;
-}
-
-/** The result for arguments without a problem. */
-function fineWords({ value, problem }: Loaded<JsonObject | null>): string {
-  if (problem !== undefined) return 'Valid JSON. The tool’s schema could not be read: the server checks it.';
-  if (value === undefined) return 'Valid JSON. Reading the tool’s schema …';
-  return value === null ? 'Valid JSON; the tool named no schema.' : 'Fits the tool’s schema.';
 }

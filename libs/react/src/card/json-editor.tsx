@@ -77,7 +77,11 @@ const marks = StateField.define<DecorationSet>({
  * A JSON editor in a shadow root. There its styles are constructed style sheets; in the page they would be a style
  * element, which the content security policy forbids.
  */
-export function JsonEditor(props: { text: string; onChange: (text: string) => void; onSubmit: () => void }): ReactNode {
+export default function JsonEditor(props: {
+  text: string;
+  onChange: (text: string) => void;
+  onSubmit: () => void;
+}): ReactNode {
   const place = useRef<HTMLDivElement>(null);
   const current = useRef(props);
   useEffect(() => {

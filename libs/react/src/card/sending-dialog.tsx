@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { Dialog } from '../ui/dialog.js';
+import { HoldButton } from '../ui/hold-button.js';
 import { onPress } from '../ui/press.js';
 import { ChangeNotice } from './change-notice.js';
 import type { Change } from './use-change.js';
@@ -18,6 +19,15 @@ export interface SendingProps<T> {
   readonly onSend: (value: T) => Promise<void>;
 }
 
+/** The button that sends. */
+interface Send {
+  readonly label: string;
+  readonly isReady: boolean;
+  /** It acts after it was held for a moment. */
+  readonly isHeld?: boolean;
+  readonly now: () => void;
+}
+
 /** A dialog that sends one decision: the content, the error, Cancel, and the button that sends. */
 export function SendingDialog(props: {
   title: string;
@@ -26,7 +36,7 @@ export function SendingDialog(props: {
   problem: string;
   change: Change | undefined;
   onAcknowledge: () => void;
-  send: { readonly label: string; readonly isReady: boolean; readonly now: () => void };
+  send: Send;
   onClose: () => void;
   children: ReactNode;
 }): ReactNode {
@@ -42,15 +52,23 @@ export function SendingDialog(props: {
         <button className="cs-button" type="button" onClick={onClose}>
           Cancel
         </button>
-        <button
-          className="cs-button cs-approve"
-          type="button"
-          disabled={!send.isReady || change !== undefined}
-          onClick={onPress(send.now)}
-        >
-          {send.label}
-        </button>
+        <SendButton send={{ ...send, isReady: send.isReady && change === undefined }} />
       </div>
     </Dialog>
+  );
+}
+
+function SendButton({ send: { label, isReady, isHeld = false, now } }: { send: Send }): ReactNode {
+  if (isHeld) {
+    return (
+      <HoldButton className="cs-button cs-approve" isOff={!isReady} confirm="Approve them" onDone={now}>
+        {label}
+      </HoldButton>
+    );
+  }
+  return (
+    <button className="cs-button cs-approve" type="button" disabled={!isReady} onClick={onPress(now)}>
+      {label}
+    </button>
   );
 }
