@@ -35,7 +35,7 @@ describe.each(['light', 'dark'] as const)('the inbox in %s', (colorScheme) => {
     await look(signIn.page, 'sign-in');
     const { page, complaints } = await openInbox(browser(), world.url, 'me', { colorScheme });
     await rowOf(page, 'edit_file').click();
-    await page.getByText('needsApproval').waitFor();
+    await page.getByText('needsApproval').first().waitFor();
     await look(page, 'card');
     await page.getByRole('button', { name: 'Filters' }).click();
     await rowOf(page, 'shell').click();

@@ -19,7 +19,7 @@ describe('a card', () => {
       },
     ]);
     const { page, complaints } = await openInbox(browser(), world.url);
-    await page.getByText('needsApproval').waitFor();
+    await page.getByText('needsApproval').first().waitFor();
     await page.getByText('in the inbox alone').waitFor();
     const card = page.getByRole('article');
     expect(await card.getByRole('heading', { level: 3 }).allTextContents()).toEqual([
@@ -29,7 +29,7 @@ describe('a card', () => {
       'The agent’s own words, not checked',
     ]);
     const text = (await card.innerText()).replaceAll(/\s+/g, ' ');
-    for (const words of ['orderId “A-1”', 'amount 12.5', '0 “x” 1 “y”', 'note null', 'Now 1 approver: none yet'])
+    for (const words of ['orderId “A-1”', 'amount 12.5', 'tags “x”, “y”', 'note null', 'Now 1 approver: none yet'])
       expect(text).toContain(words);
     expect(text).toMatch(
       /59 min left.*Agent billing-agent Asked by agent Run run-\d+ Asked .*Rule needsApproval of policy sha256:/,
@@ -60,7 +60,12 @@ describe('a card', () => {
     );
     // Nothing of it stays in the browser.
     const kept = `(async () => [{ ...localStorage }, { ...sessionStorage }, await indexedDB.databases(), await caches.keys()])()`;
-    expect(await page.evaluate(kept)).toEqual([{ 'countersign-theme': 'system' }, {}, [], []]);
+    expect(await page.evaluate(kept)).toEqual([
+      { 'countersign-theme': 'system', 'countersign-undo-seconds': '0' },
+      {},
+      [],
+      [],
+    ]);
     const looks = events.events.filter(({ type }) => type === 'ValuesRevealed');
     expect(looks).toMatchObject([{ data: { revealedBy: 'ann', via: 'inbox', pointers: ['/password'] } }]);
     await page.reload();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { cleanUpAfterEach, temporaryFolder } from '../process/harness/cleanup.js';
-import { openInbox, openWorld, useBrowser } from './harness/inbox.js';
+import { editAsJson, openInbox, openWorld, useBrowser } from './harness/inbox.js';
 import type { World } from './harness/inbox.js';
 
 const policy = `
@@ -72,9 +72,9 @@ describe('a card that changes while a person looks', () => {
 
   it('keeps the text of an edit that began before, and sends it only after the change was acknowledged', async () => {
     const { page, edit } = await opened();
-    await page.keyboard.press('e');
+    const editor = await editAsJson(page);
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('textbox', { name: 'Arguments as JSON' }).fill('{"to":"supplier","amount":9}');
+    await editor.fill('{"to":"supplier","amount":9}');
     const send = dialog.getByRole('button', { name: 'Approve these arguments' });
     await dialog.locator('button.cs-approve:not([disabled])').waitFor();
     await send.focus();
@@ -112,9 +112,9 @@ describe('a card that changes while a person looks', () => {
 
   it('is no news to the person who edited it', async () => {
     const { page } = await opened();
-    await page.keyboard.press('e');
+    const editor = await editAsJson(page);
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('textbox', { name: 'Arguments as JSON' }).fill('{"to":"supplier","amount":9}');
+    await editor.fill('{"to":"supplier","amount":9}');
     await dialog.getByRole('button', { name: 'Approve these arguments' }).click();
     await page.getByText('Your answer is recorded. More people must answer.').waitFor();
     await dialog.waitFor({ state: 'detached' });
@@ -148,19 +148,19 @@ describe('a card that changes while a person looks', () => {
       async (route) => {
         const sent = await route.fetch();
         await edit();
-        await page.locator('article').getByText('mallory').waitFor();
+        await page.locator('article').getByText('mallory').first().waitFor();
         await route.fulfill({ response: sent });
       },
       once,
     );
-    await page.keyboard.press('e');
+    const editor = await editAsJson(page);
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('textbox', { name: 'Arguments as JSON' }).fill('{"to":"supplier","amount":9}');
+    await editor.fill('{"to":"supplier","amount":9}');
     await dialog.getByRole('button', { name: 'Approve these arguments' }).click();
     await page.getByText(/^Your answer to wire is recorded/).waitFor();
     const notice = page.getByRole('alert', { name: 'What has changed' });
     await notice.getByRole('button', { name: 'I have seen the change' }).click();
-    await page.locator('article').getByText('mallory').waitFor();
+    await page.locator('article').getByText('mallory').first().waitFor();
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByText(/^Approved: wire/).waitFor();
   });

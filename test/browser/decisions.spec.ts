@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { cleanUpAfterEach } from '../process/harness/cleanup.js';
 import { eventually } from '../process/harness/wait.js';
 import type { Asked, World } from './harness/inbox.js';
-import { openInbox, openWorld, rowOf, useBrowser } from './harness/inbox.js';
+import { editAsJson, openInbox, openWorld, rowOf, useBrowser } from './harness/inbox.js';
 
 interface Call {
   readonly state: string;
@@ -82,9 +82,8 @@ describe('a decision in the inbox', () => {
     ]);
     const { page, complaints } = await openInbox(browser(), world.url, 'ann');
     await page.getByRole('heading', { name: 'refund_order' }).waitFor();
-    await page.keyboard.press('e');
+    const editor = await editAsJson(page);
     const dialog = page.getByRole('dialog');
-    const editor = dialog.getByRole('textbox', { name: 'Arguments as JSON' });
     await dialog.getByText('Fits the tool’s schema.').waitFor();
     const send = dialog.getByRole('button', { name: 'Approve these arguments' });
     const text = await editor.innerText();
@@ -116,9 +115,78 @@ describe('a decision in the inbox', () => {
     await page.getByRole('heading', { name: 'ask_customer' }).waitFor();
     await page.keyboard.press('r');
     await page.getByLabel('Result').fill('{ "found": 3 }');
+    await page.getByText('Sent as plain text.').waitFor();
+    await page.getByRole('button', { name: 'Send it as JSON' }).click();
     await page.getByText('Sent as JSON.').waitFor();
     await page.getByRole('button', { name: 'Send the answer' }).click();
     expect((await stateOf(world, call, 'succeeded')).output).toEqual({ found: 3 });
+  });
+
+  it('answers a question with one of its options, and with a number that stays what it is', async () => {
+    const world = await openWorld();
+    const options = ['red', 'green'];
+    const [choice, count] = await world.ask([
+      { toolName: 'ask_colour', arguments: { question: 'Which colour?', options } },
+      { toolName: 'ask_count', toolCallId: 'count' },
+    ]);
+    const { page } = await openInbox(browser(), world.url);
+    await page.getByRole('heading', { name: 'ask_colour', level: 2 }).waitFor();
+    await page.keyboard.press('r');
+    await page.getByRole('radio', { name: 'green' }).check();
+    await page.getByRole('button', { name: 'Send the answer' }).click();
+    expect((await stateOf(world, choice, 'succeeded')).output).toBe('green');
+    await page.getByRole('heading', { name: 'ask_count', level: 2 }).waitFor();
+    await page.keyboard.press('r');
+    await page.getByLabel('The answer is').selectOption('Number');
+    await page.getByLabel('Result').fill('12345678901234567890');
+    await page.getByText('Not a number that can be kept exactly.').waitFor();
+    expect(await page.getByRole('button', { name: 'Send the answer' }).isDisabled()).toBe(true);
+    await page.getByLabel('Result').fill('42');
+    await page.getByRole('button', { name: 'Send the answer' }).click();
+    expect((await stateOf(world, count, 'succeeded')).output).toBe(42);
+  });
+
+  it('edits in a form what a person touches, and nothing else, and shows the edit on the card afterwards', async () => {
+    const world = await openWorld();
+    const given = {
+      customer: 'c_1',
+      note: null,
+      lines: [
+        { sku: 'A', qty: 2, price: 12.5 },
+        { sku: 'B', qty: 1, price: 0.1 },
+      ],
+      apiKey: 'sk-live-1',
+      sneaky: 'a\u202eb',
+    };
+    const item = { type: 'object', properties: { sku: { type: 'string' }, qty: { type: 'integer', minimum: 1 } } };
+    const toolSchema = {
+      type: 'object',
+      properties: { urgency: { enum: ['low', 'high'] }, lines: { type: 'array', items: item } },
+    };
+    const [call] = await world.ask([{ toolName: 'create_order', arguments: given, toolSchema }]);
+    const { page, complaints } = await openInbox(browser(), world.url, 'ann');
+    // A list of objects is a table.
+    await page.getByRole('row', { name: '1 “B” 1 0.1' }).waitFor();
+    await page.getByRole('button', { name: 'Edit…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('A hidden value. It stays as it is.').waitFor();
+    await dialog.getByText('It has characters that a field would not show.').waitFor();
+    const quantity = dialog.getByLabel('qty').first();
+    await quantity.fill('12345678901234567890');
+    await dialog.getByText('This number cannot be kept exactly.').waitFor();
+    await quantity.fill('0');
+    await dialog.getByText('/lines/0/qty').waitFor();
+    await quantity.fill('7');
+    await dialog.getByLabel('urgency').selectOption('high');
+    await dialog.locator('.cs-diff-line[data-sign="+"]', { hasText: '"qty": 7' }).waitFor();
+    await dialog.getByRole('button', { name: 'Approve these arguments' }).click();
+    const { arguments: ran } = await stateOf(world, call, 'approved');
+    const [first, second] = given.lines;
+    expect(ran).toEqual({ ...given, lines: [{ ...first, qty: 7 }, second], urgency: 'high' });
+    await page.goto(`${world.url}/approvals/${call?.approval?.approvalId ?? ''}`);
+    const change = page.getByRole('region', { name: 'What an approver changed' });
+    await change.locator('.cs-diff-line[data-sign="+"]', { hasText: '"qty": 7' }).waitFor();
+    expect(complaints).toEqual([]);
   });
 
   it('answers many after one look at all of them', async () => {
@@ -187,10 +255,10 @@ describe('a decision in the inbox', () => {
     const [call] = await world.ask([{ toolName: 'write_file', arguments: { text: 'a' } }]);
     const { page } = await openInbox(browser(), world.url, 'ann');
     await page.getByRole('heading', { name: 'write_file' }).waitFor();
-    await page.keyboard.press('e');
+    const editor = await editAsJson(page);
     const dialog = page.getByRole('dialog');
     const text = Array.from({ length: 120 }, (_, nth) => `line ${String(nth)}`).join('\n');
-    await dialog.getByRole('textbox', { name: 'Arguments as JSON' }).fill(JSON.stringify({ text }));
+    await editor.fill(JSON.stringify({ text }));
     const send = dialog.getByRole('button', { name: 'Approve these arguments' });
     await dialog.getByText('You can send it after its end was on screen.').waitFor();
     expect(await send.isDisabled()).toBe(true);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { cleanUpAfterEach } from '../process/harness/cleanup.js';
 import { eventually } from '../process/harness/wait.js';
-import { openInbox, openWorld, useBrowser } from './harness/inbox.js';
+import { editAsJson, openInbox, openWorld, useBrowser } from './harness/inbox.js';
 import { keepPicture } from './harness/pictures.js';
 
 /** Texts that would run, hide, reorder, imitate or break out, each with what must be seen in its place. */
@@ -84,9 +84,7 @@ describe('hostile texts in the inbox', () => {
     const [call] = await world.ask([{ toolName: 'edited', arguments: given }]);
     const { page, complaints } = await openInbox(browser(), world.url);
     await page.getByRole('heading', { name: 'edited' }).waitFor();
-    await page.keyboard.press('e');
-    const dialog = page.getByRole('dialog');
-    const editor = dialog.getByRole('textbox', { name: 'Arguments as JSON' });
+    const editor = await editAsJson(page);
     await editor.click();
     const shown = (await editor.innerText()).replaceAll('\n', '');
     expect(shown).not.toMatch(/[\p{Cf}\p{Zl}\p{Zp}]/u);

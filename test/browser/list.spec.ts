@@ -204,7 +204,7 @@ describe('the list of the inbox', () => {
     await title.waitFor();
     const places = async () => [await approve.boundingBox(), await title.boundingBox()];
     const before = await places();
-    await page.getByText('needsApproval').waitFor();
+    await page.getByText('needsApproval').first().waitFor();
     await page.getByText('in the inbox alone').waitFor();
     await world.ask([{ toolName: 'fourth' }]);
     await rowOf(page, 'fourth').waitFor();

@@ -49,7 +49,8 @@ describe('the people of a decision', () => {
         expect.stringMatching(/^in 49 min: it expires, and the tool does not run$/),
       ],
     );
-    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByRole('button', { name: 'Approve refund_order' }).click();
     await stages.filter({ hasText: 'ann approved, 1 more of ops or security' }).waitFor();
     // The edit of another person makes her approval void.
     const path = `/v1/approvals/${refund?.approval?.approvalId ?? ''}/responses`;

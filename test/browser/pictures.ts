@@ -17,21 +17,17 @@ try {
       writeFileSync(join(folder, `${name}-${colorScheme}.png`), await page.screenshot({ animations: 'disabled' }));
     };
     await page.getByRole('link', { name: 'edit_file' }).click();
-    await page.getByText('needsApproval').waitFor();
+    await page.getByText('needsApproval').first().waitFor();
     await keep('inbox');
     await page.getByRole('link', { name: 'shell' }).click();
     await page.getByRole('heading', { name: 'shell' }).waitFor();
-    await page.getByText('needsApproval').waitFor();
+    await page.getByText('needsApproval').first().waitFor();
     if (colorScheme === 'light') await keep('hostile');
     await page.getByRole('link', { name: 'refund_order' }).click();
     await page.getByRole('heading', { name: 'refund_order' }).waitFor();
     await page.keyboard.press('e');
     await page.getByText('Fits the tool’s schema.').waitFor();
-    const editor = page.getByRole('textbox', { name: 'Arguments as JSON' });
-    const text = await editor.innerText();
-    await editor.click();
-    await page.keyboard.press('ControlOrMeta+a');
-    await page.keyboard.insertText(text.replace('129.5', '99'));
+    await page.getByRole('dialog').getByLabel('amount').fill('99');
     await page.locator('.cs-diff-line[data-sign="+"]').waitFor();
     await keep('edit');
     await page.keyboard.press('Escape');
@@ -42,7 +38,7 @@ try {
   }
   const phone = await stand.open({ viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true });
   await phone.getByRole('link', { name: 'refund_order' }).tap();
-  await phone.getByText('needsApproval').waitFor();
+  await phone.getByText('needsApproval').first().waitFor();
   writeFileSync(join(folder, 'phone-light.png'), await phone.screenshot({ animations: 'disabled' }));
 } finally {
   await stand.close();

@@ -198,14 +198,14 @@ describe('signing in to the inbox', () => {
     }
   });
 
-  it('loads at most 256 kB of scripts, gzipped, the editor included, and auditors at most 8 kB more', () => {
+  it('loads at most 272 kB of scripts, gzipped, the editor included, and auditors at most 8 kB more', () => {
     const assets = join(import.meta.dirname, '..', '..', 'apps', 'inbox', 'dist', 'assets');
     const scripts = readdirSync(assets).filter((name) => name.endsWith('.js'));
     // The pages of auditors are loaded for this role alone: test/browser/audit.spec.ts.
     const isOfAuditors = (name: string): boolean => name.startsWith('audit-page-');
     const sizeOf = (names: readonly string[]): number =>
       names.reduce((sum, name) => sum + gzipSync(readFileSync(join(assets, name)), { level: 9 }).length, 0);
-    expect(sizeOf(scripts.filter((name) => !isOfAuditors(name)))).toBeLessThan(256_000);
+    expect(sizeOf(scripts.filter((name) => !isOfAuditors(name)))).toBeLessThan(272_000);
     expect(scripts.filter(isOfAuditors)).toHaveLength(1);
     expect(sizeOf(scripts.filter(isOfAuditors))).toBeLessThan(8_000);
   });

@@ -50,6 +50,7 @@ describe('an approval whose call has an event that cannot be read', () => {
   it('says so in the list, on its card and on the page of the call, with the remedy, and has no button that decides', async () => {
     const { world, call } = await withLaterEvent();
     const { page } = await openInbox(browser(), world.url, 'bob');
+    await page.getByRole('button', { name: 'All 2', exact: true }).click();
     const row = page.getByRole('list', { name: 'Pending approvals' }).getByRole('link', { name: /wire/ });
     await row.getByText('cannot be read').waitFor();
     expect(await page.getByLabel('Select wire').count()).toBe(0);

@@ -4,9 +4,11 @@ import {
   AccountContext,
   ClientContext,
   Marked,
+  OutboxContext,
   PendingContext,
   SurroundingsContext,
   Toasts,
+  createOutbox,
   createPendingStore,
   useAccount,
 } from '@countersign/react/parts';
@@ -15,6 +17,7 @@ import { readSession } from './api/countersign.js';
 import type { SessionView } from './api/countersign.js';
 import { client } from './api/client.js';
 import { whenSignedOut } from './api/http.js';
+import { undoMs } from './live/undo-time.js';
 import { UnknownCalls } from './live/use-unknown.js';
 import { BulkDialog } from './pending/bulk-dialog.js';
 import { PendingPage } from './pending/pending-page.js';
@@ -102,7 +105,9 @@ const surroundings: Surroundings = {
 
 function Inbox({ account, onSignedOut }: { account: Account; onSignedOut: () => void }): ReactNode {
   const store = useMemo(() => createPendingStore(client), [account]);
+  const outbox = useMemo(() => createOutbox(store, undoMs), [store]);
   useEffect(() => (mayLook(account) ? store.start() : undefined), [store, account]);
+  useEffect(() => outbox.start(), [outbox]);
   const shell = (
     <Shell onSignedOut={onSignedOut}>
       <Suspense fallback={<main className="page" aria-busy="true" />}>
@@ -115,7 +120,9 @@ function Inbox({ account, onSignedOut }: { account: Account; onSignedOut: () => 
       <ClientContext value={client}>
         <SurroundingsContext value={surroundings}>
           <PendingContext value={store}>
-            <Toasts>{mayLook(account) ? <UnknownCalls>{shell}</UnknownCalls> : shell}</Toasts>
+            <OutboxContext value={outbox}>
+              <Toasts>{mayLook(account) ? <UnknownCalls>{shell}</UnknownCalls> : shell}</Toasts>
+            </OutboxContext>
           </PendingContext>
         </SurroundingsContext>
       </ClientContext>

@@ -109,8 +109,15 @@ export function useBrowser(): () => Browser {
   };
 }
 
+/** The settings of the browser; `undoSeconds`: how long the inbox holds a decision. Default: it is sent at once. */
+export type PageOptions = BrowserContextOptions & { readonly undoSeconds?: '5' | '20' };
+
 /** Opens a page of the inbox without a session. */
-export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<InboxPage> {
+export async function openPage(
+  browser: Browser,
+  url: string,
+  { undoSeconds, ...options }: PageOptions = {},
+): Promise<InboxPage> {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
     // A half-faded element would be checked in that state.
@@ -118,6 +125,10 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
     ...options,
   });
   onCleanup(() => context.close());
+  // An empty page keeps nothing.
+  await context.addInitScript(
+    `if (location.origin !== 'null') localStorage.setItem('countersign-undo-seconds', '${undoSeconds ?? '0'}')`,
+  );
   const page = await context.newPage();
   page.setDefaultTimeout(100_000);
   const complaints: string[] = [];
@@ -134,7 +145,7 @@ export async function openInbox(
   browser: Browser,
   url: string,
   as: keyof typeof tokenOf = 'me',
-  options: BrowserContextOptions = {},
+  options: PageOptions = {},
 ): Promise<InboxPage> {
   const opened = await openPage(browser, url, options);
   await opened.page.getByLabel('Token').fill(tokenOf[as]);
@@ -146,3 +157,11 @@ export async function openInbox(
 /** The row of a pending call. */
 export const rowOf = (page: Page, toolName: string) =>
   page.getByRole('list', { name: 'Pending approvals' }).getByRole('link', { name: toolName });
+
+/** Opens the edit of the current card as JSON, and returns its text box. */
+export async function editAsJson(page: Page) {
+  await page.keyboard.press('e');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'JSON', exact: true }).click();
+  return dialog.getByRole('textbox', { name: 'Arguments as JSON' });
+}

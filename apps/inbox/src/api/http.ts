@@ -7,6 +7,9 @@ const timeoutMs = 20_000;
 /** Requests to our own origin, with the session's cookie. */
 export const http = createHttpClient({ base: '' });
 
+/** The browser sends these also when the page ends before the response comes. */
+const leavingHttp = createHttpClient({ base: '', fetch: (input, init) => fetch(input, { ...init, keepalive: true }) });
+
 let account: string | undefined;
 
 /** Names the person whose page this is. */
@@ -34,12 +37,15 @@ export function whenSignedOut(listener: () => void): void {
  * Makes one request.
  * @throws ProblemError when the server refuses; UnreachableError when it does not respond.
  */
-export async function send<T>(method: Method, path: string, { body, signal, position }: Sent = {}): Promise<T> {
+export async function send<T>(method: Method, path: string, sent: Sent = {}): Promise<T> {
+  const { body, signal, position, isLeaving = false } = sent;
   const headers = {
     ...ourHeaders(),
     ...(position !== undefined && { 'countersign-position': String(position) }),
   };
-  const answer = await http.send({ method, path, headers, body, signal, timeoutMs }).catch(orUnreachable);
+  const answer = await (isLeaving ? leavingHttp : http)
+    .send({ method, path, headers, body, signal, timeoutMs })
+    .catch(orUnreachable);
   if (answer.status === 204) return undefined as T;
   if (answer.ok && answer.body !== undefined) return answer.body as T;
   throw refusalOf(answer.status, answer.body, path);

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import {
+  HoldButton,
   Dialog,
   SeenParts,
   Unseen,
@@ -133,8 +134,21 @@ function BulkButton(props: {
   onChoose: () => void;
 }): ReactNode {
   const { type, isOff, approvals, preview, onChoose } = props;
-  const count = possibleIn(approvals, preview, type).length;
+  const possible = possibleIn(approvals, preview, type);
+  const count = possible.length;
   const isReady = preview[type] !== undefined && count > 0;
+  if (type === 'approve' && possible.some(({ risk }) => risk === 'high')) {
+    return (
+      <HoldButton
+        className="cs-button cs-approve"
+        isOff={isOff || !isReady}
+        confirm={`Approve all ${String(count)}`}
+        onDone={onChoose}
+      >
+        Approve {count}
+      </HoldButton>
+    );
+  }
   return (
     <button className={`cs-button cs-${type}`} type="button" disabled={isOff || !isReady} onClick={onPress(onChoose)}>
       {type === 'approve' ? 'Approve' : 'Deny'} {count}

@@ -167,7 +167,7 @@ const Row = memo(function Row(props: {
         <span className="row-foot">
           <span className="row-agent">
             <Marked text={agentId} />
-            {!isDecidable(approval) && ` · ${waitsForWords(approval)}`}
+            {waitsForWords(approval)}
           </span>
           <Countdown approval={approval} />
         </span>
@@ -177,11 +177,13 @@ const Row = memo(function Row(props: {
 });
 
 const waits: Readonly<Record<string, string>> = {
-  'already-voted': 'you have answered',
-  'own-request': 'your own request',
-  unreadable: 'cannot be read',
+  'already-voted': ' · you have answered',
+  'own-request': ' · your own request',
+  // It stands in place of the deadline.
+  unreadable: '',
 };
 
+/** Why it is not for the person; empty: it is. */
 function waitsForWords({ mayDecide }: ApprovalView): string {
-  return (mayDecide?.now === false ? waits[mayDecide.why] : undefined) ?? 'others are asked';
+  return mayDecide?.now === false ? (waits[mayDecide.why] ?? ' · others are asked') : '';
 }

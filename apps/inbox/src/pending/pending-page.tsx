@@ -1,7 +1,7 @@
 import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
-import { ApprovalPane, useAccount, usePending, useShortcuts } from '@countersign/react/parts';
+import { ApprovalPane, useAccount, useOutboxState, usePending, useShortcuts } from '@countersign/react/parts';
 import { useKept } from '../live/use-kept.js';
 import { hrefs, navigate } from '../routes.js';
 import { Icon } from '../shell/icons.js';
@@ -23,10 +23,14 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
   const applied = useDeferredValue(filters);
   const { tab, setTab, ...arrangement } = useArrangement();
   const { order, grouping } = arrangement;
+  const { held } = useOutboxState();
   const { lines, shown } = useMemo(() => {
-    const arranged = linesOf(inOrder(filtered(ofTab(approvals, tab), applied), order), grouping);
+    const isHeld = ({ approvalId: id }: ApprovalView): boolean =>
+      held.some(({ approval }) => approval.approvalId === id);
+    const open = ofTab(approvals, tab).filter((approval) => !isHeld(approval));
+    const arranged = linesOf(inOrder(filtered(open, applied), order), grouping);
     return { lines: arranged, shown: approvalsOf(arranged) };
-  }, [approvals, tab, applied, order, grouping]);
+  }, [approvals, held, tab, applied, order, grouping]);
   // Approvals that the person cannot decide are shown, but cannot be selected.
   const decidable = useMemo(() => shown.filter(isDecidable), [shown]);
   const selection = useSelection(decidable);

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { printable } from '@countersign/text';
-import { useAccount, usePending, useShortcuts, useToast } from '@countersign/react/parts';
+import { useAccount, useOutbox, usePending, useShortcuts, useToast } from '@countersign/react/parts';
 import { signOut } from '../api/countersign.js';
 import { useUnknown } from '../live/use-unknown.js';
 import { ofTab } from '../pending/order.js';
@@ -9,6 +9,7 @@ import { hrefs, routeOf, usePath } from '../routes.js';
 import { Link } from '../ui/link.js';
 import { HelpDialog } from './help-dialog.js';
 import { Icon } from './icons.js';
+import { OutboxBar } from './outbox-bar.js';
 import { applyTheme, chosenTheme } from './theme.js';
 import type { Theme } from './theme.js';
 
@@ -48,6 +49,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
       <div id="content" className="content">
         {children}
       </div>
+      <OutboxBar />
       {isHelping && <HelpDialog onClose={() => setHelping(false)} />}
     </div>
   );
@@ -169,8 +171,17 @@ function ThemeButton(): ReactNode {
 function AccountButton({ onSignedOut }: { onSignedOut: () => void }): ReactNode {
   const { principal, roles } = useAccount();
   const toast = useToast();
+  const outbox = useOutbox();
   const leave = (): void => {
-    signOut().then(onSignedOut, () => {
+    const missed = outbox?.state().missed.length ?? 0;
+    const end = async (): Promise<void> => {
+      // What was decided is sent as long as there is a session. What was not recorded stays on the page.
+      await outbox?.flush();
+      if ((outbox?.state().missed.length ?? 0) > missed) return;
+      await signOut();
+      onSignedOut();
+    };
+    end().catch(() => {
       toast({ tone: 'bad', text: 'You are still signed in: Countersign did not answer. Try again.' });
     });
   };

@@ -101,6 +101,7 @@ function AnswerField(props: {
     );
   }
   const shared = { value: text, autoFocus: true };
+  const isJson = kind === 'json';
   return (
     <label className="cs-field">
       <span className="cs-label">Result</span>
@@ -109,7 +110,7 @@ function AnswerField(props: {
       ) : (
         <textarea
           {...shared}
-          className={kind === 'json' ? 'cs-mono' : ''}
+          className={isJson ? 'cs-mono' : ''}
           rows={8}
           onChange={(event) => onChange(event.target.value)}
         />

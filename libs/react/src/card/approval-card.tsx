@@ -1,10 +1,13 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, JsonObject, Verdict } from '@countersign/contracts';
-import { ownWordsOf, plainLabelWords, schemaNoteWords } from '@countersign/text';
+import { ownWordsOf, plainLabelWords, safeJson, schemaNoteWords } from '@countersign/text';
+import { useSurroundings } from '../live/surroundings.js';
 import { RiskBadge, StateBadge } from '../ui/badges.js';
 import { Marked } from '../ui/marked.js';
-import { Countdown } from '../ui/time.js';
+import { CopyButton } from '../ui/copy-button.js';
+import { LinkTo } from '../ui/link-to.js';
+import { Ago, Countdown } from '../ui/time.js';
 import { Arguments } from './arguments.js';
 import { ArgumentsChange } from './arguments-change.js';
 import { Fact, Facts } from './facts.js';
@@ -41,8 +44,12 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
           {approval.state === 'pending' && <Countdown approval={approval} />}
         </div>
       </header>
+      <CardLine approval={approval} verdict={verdict} />
       <section aria-labelledby="card-arguments">
-        <h3 id="card-arguments">{isToRun ? 'What will run' : 'What was asked'}</h3>
+        <div className="cs-section-head">
+          <h3 id="card-arguments">{isToRun ? 'What will run' : 'What was asked'}</h3>
+          <CopyButton label="Copy the arguments as JSON" text={() => safeJson(approval.arguments, 2)} />
+        </div>
         {Object.keys(approval.labels).length > 0 && (
           // Before the arguments, because they may be relative to one of them, such as the working folder.
           <dl className="cs-facts">
@@ -69,6 +76,33 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     </article>
   );
 });
+
+/** Who asks, where and why, on one line. */
+function CardLine({ approval, verdict }: Pick<ApprovalCardProps, 'approval' | 'verdict'>): ReactNode {
+  const { agentId, owner, runId, requestedAt } = approval;
+  const { hrefs } = useSurroundings();
+  return (
+    <p className="cs-card-line">
+      <strong>
+        <Marked text={agentId} />
+      </strong>
+      {owner !== null && (
+        <>
+          {' '}
+          (owner <Marked text={owner} />)
+        </>
+      )}
+      {' · '}
+      <LinkTo href={hrefs?.run?.(runId)}>
+        <Marked text={runId} />
+      </LinkTo>
+      {' · asked '}
+      <Ago time={requestedAt} />
+      {' · rule '}
+      {verdict === undefined ? '…' : <Marked text={verdict.ruleId} />}
+    </p>
+  );
+}
 
 /** Last, in a separate and labelled place: the requester wrote it. */
 function OwnWords({ approval }: { approval: ApprovalView }): ReactNode {

@@ -17,7 +17,7 @@ import { useApproval } from './use-approval.js';
 
 /** What stands around a card. */
 interface PaneProps {
-  /** Called when this person's answer has ended the approval. */
+  /** Called when this person's answer has ended the approval, or is sent in a moment. */
   readonly onDecided?: ((approval: ApprovalView) => void) | undefined;
   /** Stands above the card, such as the way back to a list. */
   readonly head?: ReactNode;
@@ -49,6 +49,10 @@ function LoadedPane({ approval, onDecided, head }: PaneProps & { readonly approv
   const wasPending = useRef(isPending);
   if (isPending) wasPending.current = true;
   const onAcknowledge = (): void => acknowledge(approval);
+  const onRecorded = (answered: ApprovalView): void => {
+    setMine(true);
+    if (isOwnChange(approval, answered, principal)) acknowledge(answered);
+  };
   return (
     <div className="cs-root cs-pane">
       <div className="cs-pane-scroll">
@@ -63,10 +67,11 @@ function LoadedPane({ approval, onDecided, head }: PaneProps & { readonly approv
         <DecisionPanel
           {...{ approval, change, onAcknowledge, seen }}
           onSent={(answered) => {
-            setMine(true);
-            if (isOwnChange(approval, answered, principal)) acknowledge(answered);
+            onRecorded(answered);
             if (answered.state !== 'pending') onDecided?.(answered);
           }}
+          onHeld={() => onDecided?.(approval)}
+          onHeldSent={onRecorded}
         />
       )}
     </div>
@@ -92,5 +97,9 @@ function CardWithVerdict({ approval }: { approval: ApprovalView }): ReactNode {
   const { value } = useLoaded(`${approval.callId} ${approval.state}`, (signal) =>
     readCall(client, approval.callId, signal),
   );
-  return <ApprovalCard approval={approval} verdict={value?.verdict} original={value?.originalArguments} />;
+  // While an edit waits for more people, the call has what was requested.
+  const isEdit =
+    approval.state === 'pending' && approval.proposal.kind === 'run' && approval.proposal.replaces !== null;
+  const original = value?.originalArguments ?? (isEdit ? value?.arguments : undefined);
+  return <ApprovalCard approval={approval} verdict={value?.verdict} original={original} />;
 }

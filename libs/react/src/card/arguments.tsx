@@ -1,4 +1,4 @@
-import { memo, useMemo } from 'react';
+import { Fragment, memo, useMemo } from 'react';
 import type { ReactNode } from 'react';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import type { HiddenPlace, Member } from '@countersign/text';
@@ -7,6 +7,8 @@ import { textBlocksOf } from '../text/text-blocks.js';
 import { Marked } from '../ui/marked.js';
 import { DiffLines } from './diff-lines.js';
 import { End } from './seen.js';
+import { isInline, tableOf } from './value-table.js';
+import type { ValueTable } from './value-table.js';
 
 /** The arguments of a call: the values, then every multi-line text as lines. Nothing is omitted or cut. */
 export const Arguments = memo(function Arguments(props: {
@@ -61,7 +63,13 @@ function Members({ members, standIns, written, isList }: MembersProps): ReactNod
   return (
     <dl className="cs-members">
       {members.map(({ name, pointer, value }) => (
-        <div key={pointer} className="cs-member" data-nested={membersOf(value, pointer).length > 0}>
+        <div
+          key={pointer}
+          className="cs-member"
+          data-nested={
+            membersOf(value, pointer).length > 0 && !isInline(value, pointer, (place) => standIns.has(place))
+          }
+        >
           <dt>{isList ? <span className="cs-muted">{name}</span> : <Marked text={name} />}</dt>
           <dd>
             <Value value={value} pointer={pointer} standIns={standIns} written={written} />
@@ -72,15 +80,65 @@ function Members({ members, standIns, written, isList }: MembersProps): ReactNod
   );
 }
 
-interface ValueProps extends Pick<MembersProps, 'standIns' | 'written'> {
+type Shown = Pick<MembersProps, 'standIns' | 'written'>;
+
+interface ValueProps extends Shown {
   readonly value: JsonValue;
   readonly pointer: string;
+}
+
+/** A list of objects. It is as wide as the card, so that nothing is to its side. */
+function Rows({ table: { columns, rows }, standIns, written }: { table: ValueTable } & Shown): ReactNode {
+  return (
+    <table className="cs-rows">
+      <thead>
+        <tr>
+          <th scope="col" className="cs-muted">
+            #
+          </th>
+          {columns.map((name) => (
+            <th key={name} scope="col">
+              <Marked text={name} />
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((cells, index) => (
+          <tr key={index}>
+            <td className="cs-muted">{index}</td>
+            {cells.map((cell, column) => (
+              <td key={columns[column]}>
+                {cell === undefined ? (
+                  <span className="cs-muted" title="It has no such member">
+                    —
+                  </span>
+                ) : (
+                  <Value value={cell.value} pointer={cell.pointer} standIns={standIns} written={written} />
+                )}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
 }
 
 function Value({ value, pointer, standIns, written }: ValueProps): ReactNode {
   const standIn = standIns.get(pointer);
   if (standIn !== undefined) return <span className="cs-muted">{standIn}</span>;
   const members = membersOf(value, pointer);
+  const isBelow = (place: string): boolean => standIns.has(place);
+  const table = tableOf(value, pointer, isBelow);
+  if (table !== undefined) return <Rows table={table} standIns={standIns} written={written} />;
+  if (isInline(value, pointer, isBelow))
+    return members.map((member, index) => (
+      <Fragment key={member.pointer}>
+        {index > 0 && <span className="cs-muted">, </span>}
+        <Value value={member.value} pointer={member.pointer} standIns={standIns} written={written} />
+      </Fragment>
+    ));
   if (members.length > 0)
     return <Members members={members} standIns={standIns} written={written} isList={Array.isArray(value)} />;
   if (typeof value !== 'string') return <span className="cs-value-plain">{JSON.stringify(value)}</span>;

@@ -1,9 +1,11 @@
 import { useRef, useState } from 'react';
 import type { ReactNode, Ref } from 'react';
 import type { ApprovalView, Decision, DecisionType } from '@countersign/contracts';
+import { printable } from '@countersign/text';
 import type { Remarks } from '../client/approvals.js';
 import { useSurroundings } from '../live/surroundings.js';
 import { useShortcuts } from '../live/use-shortcuts.js';
+import { HoldButton } from '../ui/hold-button.js';
 import { onPress } from '../ui/press.js';
 import { RemarkFields } from './remark-fields.js';
 import { Unseen } from './seen.js';
@@ -72,6 +74,7 @@ export function DecisionForm(props: {
         <Choice
           {...choice}
           isOff={isOff || !seen.isAll}
+          isHeld={approval.risk === 'high'}
           type="approve"
           shortcut="a"
           buttonRef={approve}
@@ -90,12 +93,28 @@ function Choice(props: {
   type: DecisionType;
   shortcut: string;
   isOff: boolean;
+  /** It acts after it was held for a moment. */
+  isHeld?: boolean;
   buttonRef?: Ref<HTMLButtonElement>;
   onChoose: () => void;
   children: ReactNode;
 }): ReactNode {
-  const { approval, type, shortcut, isOff, onChoose, buttonRef, children } = props;
+  const { approval, type, shortcut, isOff, isHeld = false, onChoose, buttonRef, children } = props;
   if (!approval.allowedDecisions.includes(type)) return null;
+  if (isHeld) {
+    return (
+      <HoldButton
+        // What was pressed before a change is not what stands there now.
+        key={approval.shownDigest}
+        className={`cs-button cs-${type}`}
+        confirm={`Approve ${printable(approval.toolName, 40)}`}
+        onDone={onChoose}
+        {...{ isOff, shortcut, buttonRef }}
+      >
+        {children}
+      </HoldButton>
+    );
+  }
   return (
     <button
       ref={buttonRef}

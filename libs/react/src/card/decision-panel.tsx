@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { printable } from '@countersign/text';
 import type { Remarks } from '../client/approvals.js';
+import { useOutboxState } from '../live/outbox.js';
 import { useSurroundings } from '../live/surroundings.js';
 import { useAccount } from '../live/use-account.js';
 import { AnswerDialog } from './answer-dialog.js';
@@ -23,22 +24,27 @@ interface DecisionProps {
   readonly onAcknowledge: () => void;
   readonly seen: SeenState;
   readonly onSent: (approval: ApprovalView) => void;
+  /** The decision is held: it is sent in a moment, unless the person takes it back. */
+  readonly onHeld: () => void;
+  readonly onHeldSent: (approval: ApprovalView) => void;
 }
 
 /** The decision buttons at the foot of the card, always in the same place. */
 export function DecisionPanel(props: DecisionProps): ReactNode {
   const { approval, change, onAcknowledge, seen } = props;
-  const account = useAccount();
+  const { principal } = useAccount();
   const { canRemember: mayRemember = false } = useSurroundings();
   const [remarks, setRemarks] = useState<Remarks>({ reason: '', instruction: '' });
   const [open, setOpen] = useState<'edit' | 'answer'>();
   const [remember, setRemember] = useRemember(approval.actionDigest);
-  const { send, isBusy, problem } = useSending(approval, { remarks, remember }, (answered) => {
+  const { onHeld, onHeldSent } = props;
+  const onSent = (answered: ApprovalView): void => {
     setOpen(undefined);
     props.onSent(answered);
-  });
-  const mine = approval.responses.find(({ respondedBy, counted }) => counted && respondedBy === account.principal);
-  const excluded = excludedWords(account, approval, mine !== undefined);
+  };
+  const { send, isBusy, problem } = useSending(approval, { remarks, remember }, { onSent, onHeld, onHeldSent });
+  const mine = approval.responses.find(({ respondedBy, counted }) => counted && respondedBy === principal);
+  const excluded = useExcluded(approval, mine !== undefined);
   const short = approval.noApproverLeft && (
     <p className="cs-decision-note">{printable(approval.noApproverLeft.detail)}</p>
   );
@@ -80,4 +86,12 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
       {open === 'answer' && <AnswerDialog {...dialog} onSend={(output) => send({ type: 'answer', output })} />}
     </section>
   );
+}
+
+/** Why the person cannot decide now; undefined: they can, or have answered. */
+function useExcluded(approval: ApprovalView, hasAnswered: boolean): string | undefined {
+  const account = useAccount();
+  const { held } = useOutboxState();
+  const isHeld = held.some((one) => one.approval.approvalId === approval.approvalId);
+  return isHeld ? 'Your decision is sent in a moment.' : excludedWords(account, approval, hasAnswered);
 }

@@ -3,6 +3,7 @@ import type { ApprovalView, Verdict } from '@countersign/contracts';
 import { chainWords, endedProposalWords, ordinal, requesterWords } from '@countersign/text';
 import { useSurroundings } from '../live/surroundings.js';
 import { useClient } from '../live/use-client.js';
+import { CopyButton } from '../ui/copy-button.js';
 import { LinkTo } from '../ui/link-to.js';
 import { Marked } from '../ui/marked.js';
 import { Ago } from '../ui/time.js';
@@ -41,11 +42,13 @@ export function Facts({ approval, verdict }: { approval: ApprovalView; verdict: 
           <LinkTo href={hrefs?.call?.(callId)} className="cs-mono">
             <Marked text={callId} />
           </LinkTo>
+          <CopyButton label="Copy the call id" text={() => callId} />
         </Fact>
         <Fact name="Digest">
           <code className="cs-digest">
             <Marked text={approval.actionDigest} />
           </code>
+          <CopyButton label="Copy the digest" text={() => approval.actionDigest} />
         </Fact>
         {events !== undefined && (
           <Fact name="Told">

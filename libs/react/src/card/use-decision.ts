@@ -44,9 +44,10 @@ export function useDecision(approval: ApprovalView, remarks: Partial<Remarks> = 
   const { change, acknowledge } = useChange(approval);
   const [refused, setRefused] = useState('');
   const written = { remarks: { ...noRemarks, ...remarks }, remember: undefined };
-  const { send, isBusy, problem } = useSending(approval, written, (answered) => {
+  const onSent = (answered: ApprovalView): void => {
     if (isOwnChange(approval, answered, account.principal)) acknowledge(answered);
-  });
+  };
+  const { send, isBusy, problem } = useSending(approval, written, { onSent, onHeldSent: onSent });
   const mine = approval.responses.find(({ respondedBy, counted }) => counted && respondedBy === account.principal);
   const why = excludedWords(account, approval, mine !== undefined);
   const mayDecide = approval.state === 'pending' && mine === undefined && why === undefined;

@@ -4,6 +4,7 @@ import type { ApprovalsClient } from '../client/approvals-client.js';
 import { readApproval, respond } from '../client/approvals.js';
 import type { Remarks } from '../client/approvals.js';
 import { ProblemError, problemOf } from '../client/problem.js';
+import { useOutbox } from '../live/outbox.js';
 import { useClient } from '../live/use-client.js';
 import { usePendingStore } from '../live/use-pending.js';
 import { problemWords, sentWords } from '../text/words.js';
@@ -46,34 +47,76 @@ export interface Sending {
   readonly problem: string;
 }
 
+/** Returns whether a decision may wait before it is sent. An edit, an answer and a signature have a second look of their own. */
+function canWait({ requirement }: ApprovalView, { type }: Decision, { reason }: Remarks): boolean {
+  const { requireSignature, minAssurance, requireReason } = requirement;
+  // The person signs at once, and a missing reason is refused at once.
+  const isAtOnce =
+    requireSignature === true || minAssurance === 'high' || (requireReason.includes(type) && reason.trim() === '');
+  return (type === 'approve' || type === 'deny') && !isAtOnce;
+}
+
+/** What comes of a decision. */
+interface SendingListener {
+  readonly onSent: (approval: ApprovalView) => void;
+  /** It is sent in a moment, unless the person takes it back. */
+  readonly onHeld?: () => void;
+  /** What was held is recorded. */
+  readonly onHeldSent?: (approval: ApprovalView) => void;
+}
+
+const tooLate = ['already-resolved', 'expired', 'digest-mismatch'];
+
 /** Sends one decision at a time, reports the result, and reloads when it was too late. */
 export function useSending(
   approval: ApprovalView,
   { remarks, remember }: { remarks: Remarks; remember: Remember | undefined },
-  onSent: (approval: ApprovalView) => void,
+  { onSent, onHeld, onHeldSent }: SendingListener,
 ): Sending {
   const client = useClient();
   const store = usePendingStore();
+  const outbox = useOutbox();
   const toast = useToast();
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
+  const report = ({ type }: Decision, answered: ApprovalView): void => {
+    toast({ tone: type === 'deny' ? 'neutral' : 'good', text: sentWords(type, answered) });
+    store.apply(answered);
+  };
+  /** Shows what became of it where it was too late. */
+  const lookAgain = async (error: unknown): Promise<void> => {
+    if (tooLate.includes(problemOf(error).code))
+      await readApproval(client, approval.approvalId).then(store.apply, () => undefined);
+  };
+  const sendHeld = (decision: Decision) => async (isLeaving: boolean) => {
+    try {
+      const answered = await respond(client, approval, decision, remarks, { remember, isLeaving });
+      report(decision, answered);
+      onHeldSent?.(answered);
+      return '';
+    } catch (error) {
+      await lookAgain(error);
+      return problemWords(problemOf(error), Date.now());
+    }
+  };
   const send = async (decision: Decision): Promise<void> => {
     if (isBusy) return;
-    setBusy(true);
     setProblem('');
+    const { type } = decision;
+    if (canWait(approval, decision, remarks) && outbox?.hold({ approval, type, send: sendHeld(decision) }) === true) {
+      onHeld?.();
+      return;
+    }
+    setBusy(true);
     try {
       const answered = await respondSigned(client, approval, decision, remarks, remember);
-      toast({ tone: decision.type === 'deny' ? 'neutral' : 'good', text: sentWords(decision.type, answered) });
-      store.apply(answered);
+      report(decision, answered);
       onSent(answered);
     } catch (error) {
-      const refused = problemOf(error);
-      const words = problemWords(refused, Date.now());
+      const words = problemWords(problemOf(error), Date.now());
       setProblem(words);
-      if (['already-resolved', 'expired', 'digest-mismatch'].includes(refused.code)) {
-        toast({ tone: 'bad', text: words });
-        await readApproval(client, approval.approvalId).then(store.apply, () => undefined);
-      }
+      if (tooLate.includes(problemOf(error).code)) toast({ tone: 'bad', text: words });
+      await lookAgain(error);
     }
     setBusy(false);
   };

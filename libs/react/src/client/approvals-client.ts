@@ -9,6 +9,8 @@ export interface Sent {
   readonly signal?: AbortSignal | undefined;
   /** The response must show the log up to this position. */
   readonly position?: number | undefined;
+  /** The page may end before the response comes: the browser sends the request all the same. */
+  readonly isLeaving?: boolean | undefined;
 }
 
 /** How the components reach Countersign: through the server of the application, or directly. */

@@ -83,9 +83,14 @@ export const respond = (
   approval: ApprovalView,
   decision: Decision,
   remarks: Remarks,
-  { remember, signature }: { remember?: Remember | undefined; signature?: AnswerSignature | undefined } = {},
+  {
+    remember,
+    signature,
+    isLeaving,
+  }: { remember?: Remember | undefined; signature?: AnswerSignature | undefined; isLeaving?: boolean } = {},
 ): Promise<ApprovalView> =>
   client.send('POST', `${approvalPath(approval.approvalId)}/responses`, {
+    isLeaving,
     body: {
       decision,
       actionDigest: approval.actionDigest,

@@ -1,12 +1,13 @@
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
-import { ageWords, agoWords, deadlineWords, timeWords } from '@countersign/text';
+import { ageWords, agoWords, deadlineWords } from '@countersign/text';
 import { useNow } from '../live/use-now.js';
+import { localTimeWords } from '../text/local-time.js';
 
 /** How long ago a time was, updated every second. */
 export function Ago({ time }: { time: string }): ReactNode {
   return (
-    <time dateTime={time} title={timeWords(time)}>
+    <time dateTime={time} title={localTimeWords(time)}>
       {agoWords(time, useNow())}
     </time>
   );
@@ -16,7 +17,7 @@ export function Ago({ time }: { time: string }): ReactNode {
 export function In({ time }: { time: string }): ReactNode {
   const words = deadlineWords(time, useNow());
   return (
-    <time dateTime={time} title={timeWords(time)}>
+    <time dateTime={time} title={localTimeWords(time)}>
       {words === 'over' ? 'now' : `in ${words}`}
     </time>
   );
@@ -25,7 +26,7 @@ export function In({ time }: { time: string }): ReactNode {
 /** The age of something, updated every second. */
 export function Age({ time }: { time: string }): ReactNode {
   return (
-    <time dateTime={time} title={timeWords(time)}>
+    <time dateTime={time} title={localTimeWords(time)}>
       {ageWords(time, useNow())}
     </time>
   );
@@ -41,7 +42,7 @@ export function Countdown({ approval: { expiresAt, mayDecide } }: { approval: Ap
   const isSoon = Date.parse(expiresAt) - nowMs < soonMs;
   const words = deadlineWords(expiresAt, nowMs);
   return (
-    <time className="cs-countdown" dateTime={expiresAt} title={timeWords(expiresAt)} data-soon={isSoon}>
+    <time className="cs-countdown" dateTime={expiresAt} title={localTimeWords(expiresAt)} data-soon={isSoon}>
       {words === 'over' ? 'deadline over' : `${words} left`}
     </time>
   );
@@ -53,7 +54,7 @@ const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 export function ClockTime({ time }: { time: string }): ReactNode {
   const date = new Date(time);
   return (
-    <time dateTime={time} title={timeWords(time)} className="cs-muted">
+    <time dateTime={time} title={localTimeWords(time)} className="cs-muted">
       {Number.isNaN(date.getTime()) ? '' : clock.format(date)}
     </time>
   );
