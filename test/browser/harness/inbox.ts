@@ -20,6 +20,9 @@ export const tokenOf = {
   auditor: 'auditor-token',
 } as const;
 
+/** The token of an application that speaks for its own people. */
+export const tokenOfDesk = 'desk-token';
+
 const entries = [
   { token: tokenOf.agent, principal: 'agent', roles: ['agent'], agentIds: ['*'] },
   { token: tokenOf.me, principal: 'me', roles: roles.person },
@@ -27,6 +30,7 @@ const entries = [
   { token: tokenOf.ann, principal: 'ann', roles: roles.approver, groups: ['ops'] },
   { token: tokenOf.bob, principal: 'bob', roles: roles.approver },
   { token: tokenOf.auditor, principal: 'auditor', roles: ['auditor'] },
+  { token: tokenOfDesk, principal: 'support-desk', roles: ['front-end'], people: { groups: ['support'] } },
 ];
 
 /** An installation with people, and what a spec does to it from outside. */

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { findingsOf } from './harness/axe.js';
+import { openWorld, tokenOfDesk, useBrowser } from './harness/inbox.js';
+import type { World } from './harness/inbox.js';
+import { openDesk } from './react-page/desk.js';
+import type { Desk } from './react-page/desk.js';
+
+describe('the card in a page of another application', () => {
+  let world: World;
+  let desk: Desk;
+  const browser = useBrowser();
+  let page: Page;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    world = await openWorld();
+    desk = await openDesk(world.url, tokenOfDesk);
+    const context = await browser().newContext();
+    await context.addCookies([{ name: 'user', value: 'kim', url: desk.url, httpOnly: true, sameSite: 'Strict' }]);
+    page = await context.newPage();
+    page.setDefaultTimeout(100_000);
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+  });
+  afterAll(() => desk.close());
+
+  it('shows what waits, and records the vote of the user as vouched for by the application', async () => {
+    const [asked] = await world.ask([{ toolName: 'refund_order', arguments: { orderId: 'A-1', amount: 50 } }]);
+    await page.goto(desk.url);
+    await page.getByRole('button', { name: /refund_order/ }).click();
+    await page.getByRole('heading', { name: 'refund_order' }).waitFor();
+    expect(await page.getByText('“A-1”').isVisible()).toBe(true);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('status').filter({ hasText: 'support-desk#kim approved this' }).waitFor();
+    const { events } = await world.send<{ events: readonly { type: string; data: object }[] }>(
+      'auditor',
+      'GET',
+      `/v1/audit/tool-calls/${asked?.callId ?? ''}/events`,
+    );
+    expect(events.find(({ type }) => type === 'ApprovalResponded')?.data).toMatchObject({
+      respondedBy: 'support-desk#kim',
+      via: 'support-desk',
+      vouchedBy: 'support-desk',
+      resolution: 'approved',
+    });
+  });
+
+  it('says that a call was cancelled while a person looked at it, and takes the buttons away', async () => {
+    const [asked] = await world.ask([{ toolName: 'send_email', arguments: { to: 'a@example.com' } }]);
+    await page.getByRole('button', { name: /send_email/ }).click();
+    const approve = page.getByRole('button', { name: 'Approve' });
+    await page.locator('button.cs-approve:not([disabled])').waitFor();
+    await world.send('agent', 'POST', `/v1/tool-calls/${asked?.callId ?? ''}/cancel`, { reason: 'not needed' });
+    await page.getByText('The call was cancelled').first().waitFor();
+    expect(await approve.count()).toBe(0);
+  });
+
+  it('is accessible, and breaks no rule of a strict content security policy', async () => {
+    await world.ask([{ toolName: 'delete_file', arguments: { path: '/srv/a', deep: { force: true } } }]);
+    await page.getByRole('button', { name: /delete_file/ }).click();
+    await page.locator('button.cs-approve:not([disabled])').waitFor();
+    // Before axe looks: it writes styles of its own.
+    expect(complaints).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
+  });
+});
