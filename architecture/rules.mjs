@@ -77,8 +77,8 @@ function rulesOf({ unit, ours, npm, node, adapters = {} }) {
 
 function vendorRules() {
   return vendors.map((vendor) => {
-    // A receiver of webhooks or events is a customer's program: it shows what a customer uses.
-    const receiver = '^examples/(?:webhook-receiver|notifier/consumer)\\.mjs$';
+    // A receiver of webhooks or events, or a bot, is a customer's program: it shows what a customer uses.
+    const receiver = '^examples/(?:webhook-receiver\\.mjs|notifier/consumer\\.mjs|telegram-bot\\.ts)$';
     const homes = floors.flatMap(({ unit, adapters = {} }) =>
       Object.entries(adapters)
         .filter(([, clients]) => clients.includes(vendor))
@@ -183,11 +183,15 @@ const generalRules = [
   {
     name: 'examples-import-ours',
     comment:
-      'Examples show what a customer has: the worker SDK, the adapters, the contracts and Countersign in process.',
+      'Examples show what a customer has: the SDK, the client of the API, the adapters, the contracts and Countersign in process.',
     from: { path: anyExample },
     to: {
       path: anyOfOurs,
-      pathNot: ['^libs/(worker-sdk|contracts)/', '^integrations/adapters/', '^apps/standalone/src/index\\.ts$'],
+      pathNot: [
+        '^libs/(worker-sdk|api-client|contracts)/',
+        '^integrations/adapters/',
+        '^apps/standalone/src/index\\.ts$',
+      ],
     },
   },
 ];

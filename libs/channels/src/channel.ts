@@ -1,12 +1,15 @@
 import type { ApprovalView, NotificationKind, ToolCallView } from '@countersign/contracts';
 import type { Person } from './config/channels-file.js';
-import type { Located } from './place.js';
 
 /** The ports that a link to the inbox needs. */
 export interface LinkPorts {
   /** The public URL of the gateway; null: messages have no link. */
   readonly publicUrl: string | null;
 }
+
+/** The place of a message, or why it has none. */
+export type Located =
+  { readonly status: 'known'; readonly place: string } | { readonly status: 'nowhere'; readonly reason: string };
 
 /** The content of a message. The views are masked: no channel sees the value of a sensitive field. */
 export interface Notice {

@@ -7,7 +7,7 @@ export type { CardFormat, CardPress, RenderedCard } from './card/render-card.js'
 export { channelRecordOf, endpointOf } from './channel-record.js';
 export type { ChannelRecord } from './channel-record.js';
 export { stateShown } from './channel.js';
-export type { Channel, Notice, SendOptions, SendResult } from './channel.js';
+export type { Channel, Located, Notice, SendOptions, SendResult } from './channel.js';
 export type { Digest } from './config/digest-schema.js';
 export type { PeopleNow, Person, Route } from './config/channels-file.js';
 export { ChannelsFileError, loadChannels, noChannels } from './config/load-channels.js';
@@ -15,7 +15,7 @@ export type { BrokenChannel, ChannelConfig, ChannelConfigOf, ChannelsConfig } fr
 export { loadSinks } from './config/load-sinks.js';
 export type { SinkConfig } from './config/load-sinks.js';
 export { isSameMailbox } from './place.js';
-export type { LabelledPlace, Located, Place } from './place.js';
+export type { LabelledPlace, Place } from './place.js';
 export { channelsToTell } from './routing.js';
 export type { Audience, Routed, Told } from './routing.js';
 export { createEmailTokens } from './email/email-tokens.js';

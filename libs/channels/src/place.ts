@@ -1,4 +1,4 @@
-import type { Notice } from './channel.js';
+import type { Located, Notice } from './channel.js';
 import type { Person } from './config/channels-file.js';
 
 /** Where a channel writes to: one place for all calls, or the one of `allow` that a label of the call names. */
@@ -9,10 +9,6 @@ export interface LabelledPlace {
   readonly label: string;
   readonly allow: readonly string[];
 }
-
-/** The place of a message, or why it has none. */
-export type Located =
-  { readonly status: 'known'; readonly place: string } | { readonly status: 'nowhere'; readonly reason: string };
 
 /**
  * Returns the place of a message. Without one it is not sent: it never falls back to another place. The reason does not repeat

@@ -8,7 +8,7 @@ import type { Progress } from '../audit/progress.js';
 import { documentsOf, readVerifier } from '../bundle/documents.js';
 import { checkFolder, exportBundle } from '../bundle/export-bundle.js';
 import type { ExportPart, ExportPorts } from '../bundle/export-bundle.js';
-import { lockExport } from '../bundle/export-lock.js';
+import { lockExport } from '../sqlite/export-lock.js';
 import type { Manifest } from '../bundle/layout.js';
 import { finishedManifest } from '../bundle/manifest.js';
 import type { BundlePlan } from '../bundle/progress-file.js';

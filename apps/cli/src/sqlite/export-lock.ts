@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, rmdirSync, writeFileSync 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { localError } from '../cli-error.js';
-import { ownFile, readProgress } from './progress-file.js';
+import { ownFile, readProgress } from '../bundle/progress-file.js';
 
 /** The exclusive right to write into the folder of a bundle. */
 export interface ExportLock {
