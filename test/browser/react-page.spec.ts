@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { cleanUpAfterAll, onCleanup } from '../process/harness/cleanup.js';
 import { findingsOf } from './harness/axe.js';
 import { openWorld, tokenOfDesk, useBrowser } from './harness/inbox.js';
 import type { World } from './harness/inbox.js';
@@ -16,6 +17,7 @@ describe('the card in a page of another application', () => {
   beforeAll(async () => {
     world = await openWorld();
     desk = await openDesk(world.url, tokenOfDesk);
+    onCleanup(desk.close);
     const context = await browser().newContext();
     await context.addCookies([{ name: 'user', value: 'kim', url: desk.url, httpOnly: true, sameSite: 'Strict' }]);
     page = await context.newPage();
@@ -23,7 +25,7 @@ describe('the card in a page of another application', () => {
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(error.message));
   });
-  afterAll(() => desk.close());
+  cleanUpAfterAll();
 
   it('shows what waits, and records the vote of the user as vouched for by the application', async () => {
     const [asked] = await world.ask([{ toolName: 'refund_order', arguments: { orderId: 'A-1', amount: 50 } }]);
