@@ -44,7 +44,18 @@ beforeAll(async () => {
   const packages = join(folder, 'packages');
   await run(process.execPath, [join(root, 'scripts', 'pack.mjs'), packages]);
   await installPackages(packages, app);
-  linkFrameworks(app, ['ai', 'langchain', '@openai', '@langchain', '@mastra', '@ag-ui', '@a2a-js', 'zod', 'react']);
+  linkFrameworks(app, [
+    'ai',
+    'langchain',
+    '@openai',
+    '@langchain',
+    '@mastra',
+    '@ag-ui',
+    '@a2a-js',
+    'zod',
+    'react',
+    'react-dom',
+  ]);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
