@@ -67,7 +67,7 @@ if (process.platform === 'linux' && process.arch === 'x64') {
     await run('npm', ['pack', '--silent', '--pack-destination', tarballs, ...claims()]);
     // npm runs on this Node too.
     warnings = await installPackages(tarballs, app, [dirname(node20), process.env['PATH']].join(delimiter));
-    linkFrameworks(app, ['langchain', '@langchain', 'zod']);
+    linkFrameworks(app, ['langchain', '@langchain', 'zod', 'react', 'react-dom']);
     server = await startKitServer(join(root, 'apps', 'cli', 'bin', 'countersign.js'));
   });
   afterAll(async () => {
