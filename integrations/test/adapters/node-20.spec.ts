@@ -88,7 +88,9 @@ if (process.platform === 'linux' && process.arch === 'x64') {
       'http-client',
       'json-schema',
       'langchain',
+      'react',
       'receipt',
+      'text',
       'worker-sdk',
     ]);
     expect(existsSync(join(app, 'node_modules', 'kafkajs'))).toBe(false);
