@@ -5,7 +5,14 @@ import { actorOf } from './testing/world.js';
 
 type Recorded = Awaited<ReturnType<SystemLog['recorded']>>;
 
-const nothing = { revision: -1, credentials: new Map(), digests: new Map(), rootKey: undefined, logKey: undefined };
+const nothing = {
+  revision: -1,
+  credentials: new Map(),
+  digests: new Map(),
+  rootKey: undefined,
+  contradicted: undefined,
+  logKey: undefined,
+};
 
 function openUse(lostEnd?: Recorded['lostEnd']) {
   const clock = createVirtualClock(Date.parse('2026-11-27T10:00:00Z'));

@@ -32,6 +32,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'POST /v1/runs/:runId/cancel': ['agent', 'admin'],
   'GET /v1/approvals': ['approver', 'auditor', 'admin', 'front-end'],
   'GET /v1/approvals/:approvalId': ['approver', 'auditor', 'admin', 'front-end'],
+  'GET /v1/approvals/:approvalId/card': ['approver', 'front-end'],
   'POST /v1/approvals/:approvalId/responses': ['approver'],
   'POST /v1/approvals/:approvalId/reveal': ['approver'],
   'POST /v1/approvals/responses': ['approver'],
