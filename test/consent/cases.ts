@@ -176,6 +176,14 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
     ...([wait(1), { type: 'cancel', call: 1, by: 'agent' }, { ...ask, call: 4 }, approve('dan', null, 4)] as const),
     claim('k1', 4),
   ],
+  'a call is asked about, and one requested, inside an expired call of one that was cancelled': [
+    request(5),
+    { ...request(9_000, 1), calls: [{ call: 4, amount: 9_000, secret: null, inside: 1 }] },
+    { ...request(9_000, 1), calls: [{ call: 5, amount: 9_000, secret: null, inside: 4 }] },
+    ...([wait(1), { type: 'cancel', call: 1, by: 'agent' }, { ...ask, call: 5 }, approve('dan', null, 5)] as const),
+    { ...request(9_000), calls: [{ call: 6, amount: 9_000, secret: null, inside: 4 }] },
+    ...[approve('dan', null, 6), claim('k1', 6)],
+  ],
   'people are asked about erased values': [
     ...([withSecret(request(1_500), 'hunter-blue'), wait(21), { type: 'erase', of: null, force: false }, ask] as const),
     withSecret(request(1_500), 'hunter-blue'),

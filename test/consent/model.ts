@@ -161,8 +161,16 @@ export class ConsentModel {
   }
 
   #added({ by, as, onBehalfOf }: Request, { call: id, amount, secret, inside }: AskedCall, batch: Batch | null): Call {
+    must(!this.#isInsideCancelled({ inside }), 1, 'a call was requested inside one that was cancelled');
     const nothing = { rounds: [], approved: null, claims: [], isErased: false };
     return { ...{ id, amount, secret, by, as, onBehalfOf, inside, batch, ...nothing }, state: 'awaiting_approval' };
+  }
+
+  /** Whether a call would run inside a cancelled one, or inside one that ended without a run inside a cancelled one. */
+  #isInsideCancelled({ inside }: Pick<Call, 'inside'>): boolean {
+    const outer = inside === null ? undefined : this.#book.calls.get(inside);
+    if (outer === undefined || outer.state === 'cancelled') return outer !== undefined;
+    return hasEnded(outer.state) && this.#isInsideCancelled(outer);
   }
 
   /** Whether a grant covers a new call. No policy of a world allows one by itself. */
@@ -197,7 +205,7 @@ export class ConsentModel {
         return must(onBehalfOf !== null || outer.length > 0, 4, 'no approver is left, and the agent named no person');
       case 'already-settled':
         return must(
-          outer.some((one) => one?.state === 'cancelled'),
+          calls.some((call) => this.#isInsideCancelled(call)),
           1,
           'refused, and no call around it was cancelled',
         );
@@ -225,8 +233,7 @@ export class ConsentModel {
     must(call.by === by, 14, `${by} asked about the call of ${call.by}`);
     must(['expired', 'allowed'].includes(call.state), 1, `a call that is ${call.state} was asked about again`);
     must(isReadable(call), 1, 'people are asked about values that are erased');
-    const outer = call.inside === null ? undefined : this.#book.calls.get(call.inside);
-    must(outer?.state !== 'cancelled', 1, 'people are asked about a call inside one that was cancelled');
+    must(!this.#isInsideCancelled(call), 1, 'people are asked about a call inside one that was cancelled');
     must(call.batch?.hasBegun !== true, 1, 'people are asked about a call whose batch runs');
     must(call.rounds.length < 16, 13, 'a 17th round');
     this.#quotas.asked([toQuestion(call)]);

@@ -19,7 +19,7 @@ export { grantDecider, needsSecondPerson } from './grant.decider.js';
 export type { ConfirmGrant, CreateGrant, GrantCommand, RevokeGrant, UseGrant } from './grant.decider.js';
 export { grantStateAt, holdsUse, isExhausted } from './grant.state.js';
 export type { Grant, GrantState } from './grant.state.js';
-export { chainInside, decideStep, isCancelled, refusedUnread, toJudgement } from './step.decider.js';
+export { chainInside, decideStep, refusedUnread, toJudgement } from './step.decider.js';
 export type { DecidedCall, StepDecision } from './step.decider.js';
 export type {
   ApproversOfGrant,

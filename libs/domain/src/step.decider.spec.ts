@@ -59,16 +59,18 @@ describe('a nested call', () => {
   const errorsOf = (facts: StepFacts) => refusalOf(facts)?.errors?.map(({ path, message }) => [path, message]);
 
   it('is recorded inside a call of its tenant', () => {
-    expect(outcomesOf(step([inside({ callId: 'id-of-outer', call: parent() })]))).toEqual(['require']);
+    expect(outcomesOf(step([inside({ callId: 'id-of-outer', call: parent(), isCancelled: false })]))).toEqual([
+      'require',
+    ]);
   });
 
   it.each([
     [
       'is not recorded',
-      { callId: 'id-of-other', call: undefined },
+      { callId: 'id-of-other', call: undefined, isCancelled: false },
       'is not a recorded tool call: record the parent first',
     ],
-    ['is the call itself', { callId: 'id-of-inner', call: undefined }, 'is this call itself'],
+    ['is the call itself', { callId: 'id-of-inner', call: undefined, isCancelled: false }, 'is this call itself'],
   ])('is refused when its parent %s', (_, outer, message) => {
     expect(errorsOf(step([call('a'), inside(outer)]))).toEqual([['calls.1.parentCallId', message]]);
   });
@@ -78,6 +80,7 @@ describe('a nested call', () => {
     const deep = (links: number) => ({
       callId: 'id-of-outer',
       call: parent({ of: { chain: Array.from({ length: links }, () => link) } }),
+      isCancelled: false,
     });
     expect(outcomesOf(step([inside(deep(1))]))).toEqual(['require']);
     expect(errorsOf(step([inside(deep(2))]))).toEqual([
@@ -86,7 +89,7 @@ describe('a nested call', () => {
   });
 
   it('is refused inside a cancelled call, unless it was recorded before', () => {
-    const outer = { callId: 'id-of-outer', call: recorded(call('outer'), cancel()) };
+    const outer = { callId: 'id-of-outer', call: recorded(call('outer'), cancel()), isCancelled: true };
     expect(refusalOf(step([inside(outer)]))).toMatchObject({ code: 'already-settled', extra: { state: 'cancelled' } });
     expect(outcomesOf(step([call('inner', { parent: outer, state: recorded(call('inner')) })]))).toEqual(['nothing']);
   });

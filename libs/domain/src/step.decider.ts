@@ -164,7 +164,7 @@ function conflictOf(calls: readonly StepCall[], repeats: readonly (Repeat | 'new
   for (const [index, repeat] of repeats.entries()) {
     if (typeof repeat === 'object') return mismatch(calls[index], repeat);
   }
-  const isInsideCancelled = calls.some(({ parent }, index) => repeats[index] === 'new' && isCancelled(parent));
+  const isInsideCancelled = calls.some(({ parent }, index) => repeats[index] === 'new' && parent?.isCancelled === true);
   return isInsideCancelled ? insideCancelled : undefined;
 }
 
@@ -172,11 +172,6 @@ function mismatch(call: StepCall | undefined, repeat: Exclude<Repeat, string>): 
   const why = repeat.status === 'refused' ? repeat.refusal.detail : '';
   const detail = `tool call "${call?.proposal.toolCallId ?? ''}" of this run: ${why} Give a new call a new toolCallId.`;
   return { code: 'tool-call-mismatch', detail };
-}
-
-/** A parent that was cancelled runs nothing, so nothing new can run inside it. */
-export function isCancelled(parent: StepParent | null): boolean {
-  return parent?.call !== undefined && callState(parent.call) === 'cancelled';
 }
 
 /**

@@ -47,6 +47,8 @@ export interface StepCall {
 export interface StepParent {
   readonly callId: string;
   readonly call: ToolCall | undefined;
+  /** True: it was cancelled, or it ended without a run inside a call that was cancelled. */
+  readonly isCancelled: boolean;
 }
 
 /** The policy's verdict on a call. */

@@ -10,7 +10,7 @@ import { withoutValue } from '../execution.js';
 import { judgeRecorded } from '../request/judge-recorded.js';
 import { askerOf, inTurnOfAsker, questionFacts } from '../request/quotas.js';
 import type { Asker } from '../request/quotas.js';
-import { endIfInsideCancelled, isInsideCancelled } from './end-inside.js';
+import { cancelledAround, endIfInsideCancelled } from './end-inside.js';
 import { forbidden } from '../stream/forbidden.js';
 import { findCall, withToolCall } from '../stream/with-tool-call.js';
 import { refused } from '../result.js';
@@ -27,11 +27,11 @@ export async function requestApproval(
 ): Promise<Result> {
   const { tenant } = actor;
   const question = async (call: ToolCall) => {
-    const inside = { isInsideCancelled: await isInsideCancelled(ports, call.request) };
+    const isInsideCancelled = (await cancelledAround(ports, tenant, call.request.chain ?? [])) !== undefined;
     const build = () =>
       forbidden(ports, call.request, 'judge') ?? {
         ...toQuestion(ports, actor, call, body, ports.clock.now()),
-        ...inside,
+        isInsideCancelled,
       };
     return builtInBatch(ports, call, build, commandId);
   };

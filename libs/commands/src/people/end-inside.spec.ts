@@ -77,6 +77,19 @@ describe('a call inside a call that was cancelled', () => {
       expect(await states('inner')).toEqual(['expired']);
     });
 
+    it('holds nothing new, and nothing inside it is asked about again, after the call around it was cancelled', async () => {
+      const { calls, ...rest } = step('innermost', 'inner');
+      const asked = { ...rest, calls: calls.map((call) => ({ ...call, expiresInMs: 1_000 })) };
+      done(await api.requestToolCalls(world.commands, agent, asked, id()));
+      world.clock.advance(1_000);
+      await api.fireDue(world.commands, 'default', callId('innermost'));
+      await cancel('outer');
+      const again = await api.requestApproval(world.commands, agent, callId('innermost'), {}, id());
+      expect(codeOf(again)).toBe('already-settled');
+      const late = await api.requestToolCalls(world.commands, agent, step('late', 'inner'), id());
+      expect(codeOf(late)).toBe('already-settled');
+    });
+
     it('is asked about while the call around it is open', async () => {
       done(await ask());
       expect(await states('inner')).toEqual(['awaiting_approval']);

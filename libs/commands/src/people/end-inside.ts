@@ -1,5 +1,6 @@
 import { toolCallStream } from '@countersign/contracts';
-import { isCancelled } from '@countersign/domain';
+import type { ChainLink } from '@countersign/contracts';
+import { callState } from '@countersign/domain';
 import type { ToolCallProposal } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
 import { callOf } from '../stream/with-tool-call.js';
@@ -37,28 +38,33 @@ export async function endIfInsideCancelled(
   calls: readonly Pick<ToolCallProposal, 'tenant' | 'callId' | 'requestedBy' | 'chain'>[],
 ): Promise<number> {
   let position = 0;
-  for (const { tenant, callId, requestedBy, chain } of calls) {
-    const outer = chain?.at(-1);
-    if (outer?.requestedBy !== requestedBy || !(await wasCancelled(commands, tenant, outer.callId))) continue;
-    const ended = await endOne(commands, tenant, callId, outer.callId);
+  for (const { tenant, callId, requestedBy, chain = [] } of calls) {
+    const outer = await cancelledAround(commands, tenant, chain);
+    if (chain.find((link) => link.callId === outer)?.requestedBy !== requestedBy || outer === undefined) continue;
+    const ended = await endOne(commands, tenant, callId, outer);
     if (ended.status === 'done') position = Math.max(position, ended.position);
   }
   return position;
 }
 
-/** Whether the call inside which this one would run was cancelled, as its stream says now. */
-export async function isInsideCancelled(
-  commands: CommandPorts,
-  { tenant, chain }: Pick<ToolCallProposal, 'tenant' | 'chain'>,
-): Promise<boolean> {
-  const outer = chain?.at(-1);
-  return outer !== undefined && (await wasCancelled(commands, tenant, outer.callId));
-}
-
-async function wasCancelled(commands: CommandPorts, tenant: string, callId: string): Promise<boolean> {
-  const { state, unreadable } = await commands.handler.look(toolCallStream(callId));
-  const call = unreadable === undefined ? callOf(state, tenant) : undefined;
-  return isCancelled({ callId, call });
+/**
+ * The cancelled call inside which a call with this chain would run, as the streams say now; undefined: there is none. A call that
+ * ended without a run before is not cancelled with the call around it, so that is looked at as well. One that may still run, or has
+ * run, holds what is inside it.
+ */
+export async function cancelledAround(
+  { handler }: Pick<CommandPorts, 'handler'>,
+  tenant: string,
+  chain: readonly Pick<ChainLink, 'callId'>[],
+): Promise<string | undefined> {
+  for (const { callId } of chain.toReversed()) {
+    const { state, unreadable } = await handler.look(toolCallStream(callId));
+    const call = unreadable === undefined ? callOf(state, tenant) : undefined;
+    const now = call === undefined ? null : callState(call);
+    if (now === 'cancelled') return callId;
+    if (now !== 'expired' && now !== 'denied' && now !== 'blocked') return undefined;
+  }
+  return undefined;
 }
 
 function endOne(commands: CommandPorts, tenant: string, callId: string, outer: string) {

@@ -18,6 +18,7 @@ import type { ShadowVerdicts } from './shadow.js';
 import { assertNotForbidden } from '../stream/forbidden.js';
 import { assertReadable } from '../stream/handle-command.js';
 import { callOf } from '../stream/with-tool-call.js';
+import { cancelledAround } from '../people/end-inside.js';
 
 /** All that is known about a request, and what is needed to record it. */
 export interface Gathered {
@@ -104,16 +105,21 @@ function callsInBatch(
 
 /** The parents that the calls of a request name. Each is read once. */
 async function parentsOf(
-  { handler }: CommandPorts,
+  ports: CommandPorts,
   tenant: string,
   { calls }: RequestToolCalls,
 ): Promise<readonly (StepParent | null)[]> {
   const named = new Set(calls.flatMap(({ parentCallId }) => parentCallId ?? []));
-  const loaded = await Promise.all(
-    [...named].map(async (callId) => [callId, (await handler.load(toolCallStream(callId))).state] as const),
-  );
-  const known = new Map(loaded.map(([callId, state]) => [callId, callOf(state, tenant)]));
-  return calls.map(({ parentCallId: callId }) => (callId === undefined ? null : { callId, call: known.get(callId) }));
+  const loaded = await Promise.all([...named].map((callId) => parentOf(ports, tenant, callId)));
+  const known = new Map(loaded.map((parent) => [parent.callId, parent]));
+  return calls.map(({ parentCallId }) => (parentCallId === undefined ? null : (known.get(parentCallId) ?? null)));
+}
+
+async function parentOf(ports: CommandPorts, tenant: string, callId: string): Promise<StepParent> {
+  const call = callOf((await ports.handler.load(toolCallStream(callId))).state, tenant);
+  const around = call?.request.chain ?? [];
+  const isCancelled = (await cancelledAround(ports, tenant, [...around, { callId }])) !== undefined;
+  return { callId, call, isCancelled };
 }
 
 /**
