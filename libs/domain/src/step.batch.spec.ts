@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { decideStep } from './step.decider.js';
 import type { StepCall } from './step.facts.js';
-import { requirement, verdict } from './testing/fixtures.js';
+import { requirement, stage, verdict } from './testing/fixtures.js';
 import {
   acceptedCalls,
   allowedCall,
@@ -92,13 +92,29 @@ describe('a rule that asks about the whole step', () => {
       ...{ outcome: 'require', requirement: rule },
       verdict: { outcome: 'require', automatic: false, ruleId: 'wire' },
     });
-    expect(first?.verdict.why.at(-1)).toBe('it waits, because the rule "wire" asks about another call of the step');
+    expect(first?.verdict.why.at(-1)).toBe('it waits, because "wire" asks about another call of the step');
     expect(second).toMatchObject({ outcome: 'require', verdict: asksAll.verdict, requirement: rule });
   });
 
   it('binds the calls of the step together', () => {
     const batch = { ...all, batchCallIds: ['id-of-a', 'id-of-b'], batchRuleId: 'wire' };
     expect(batchesOf(allowedCall('a'), gated('b'))).toEqual([batch, batch]);
+  });
+
+  it.each(['strong first', 'strong last'])('asks by all such rules, whatever the order of the calls: %s', (order) => {
+    const strong = requirement({ batch: 'any-asks-all', stages: [stage({ groups: ['security'] })] });
+    const other = call('c', { judged: { verdict: { ...verdict(), ruleId: 'strong' }, requirement: strong } });
+    const calls = order === 'strong first' ? [other, gated('b')] : [gated('b'), other];
+    const asked = judgedOf(...calls, allowedCall('a')).at(-1);
+    expect(asked?.requirement?.stages).toHaveLength(2);
+    expect(asked?.requirement?.stages).toContainEqual(stage({ groups: ['security'] }));
+  });
+
+  it('asks by the rule where only the worker wants people asked: its own question is not as strict', () => {
+    const own = { verdict: { ...verdict(), ruleId: 'needsApproval' }, requirement: requirement() };
+    const [asked] = judgedOf(call('a', { judged: own }), gated('b'));
+    expect([asked?.verdict.ruleId, asked?.requirement?.batch]).toEqual(['wire', 'any-asks-all']);
+    expect(asked?.requirement?.stages).toHaveLength(2);
   });
 
   it('leaves a blocked call blocked, and a call of another rule with its own requirement', () => {

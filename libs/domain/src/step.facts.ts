@@ -37,6 +37,8 @@ export interface StepCall {
   /** The call inside which it runs; null: it runs inside none. */
   readonly parent: StepParent | null;
   readonly judged: JudgedCall;
+  /** What several rules require of this call, as one requirement, narrowed by what the request wishes. */
+  readonly together: (requirements: readonly [Requirement, ...Requirement[]]) => Requirement;
   /** The id of the approval, if people are asked. */
   readonly approvalId: string;
   /** The live grants that may cover the call, the oldest first. */

@@ -95,7 +95,7 @@ function denialOf(approval: Approval | undefined): Ending {
 /** The members of a batch that a rule made all-or-nothing. */
 type RuledBatch = Required<Pick<ToolCallProposal, 'batchRuleId' | 'batchCallIds'>>;
 
-type Step = readonly Pick<StepCall, 'proposal' | 'state' | 'judged'>[];
+type Step = readonly Pick<StepCall, 'proposal' | 'state' | 'judged' | 'together'>[];
 
 /** Refuses an all-or-nothing batch of too many calls. Each member records the list of all. */
 export function tooManyMembers(calls: Step, { batchMembersMax }: StepLimits): Refusal | undefined {
@@ -149,23 +149,31 @@ function isAllOrNothing({ judged: { verdict, requirement } }: Step[number]): boo
 }
 
 /**
- * The calls of a step after the grants. Where a rule asks about one of them and says `any-asks-all`, each new call that
- * would be allowed is asked about as well: by that rule, or by its own where only a grant allowed it.
+ * The calls of a step after the grants. Where rules ask about calls of it and say `any-asks-all`, each new call about which no
+ * rule of its own asks is asked about as well, by all of these rules: the order in which the agent writes the calls chooses no
+ * approvers. A call that only a grant allowed is asked about by its own rule.
  */
 export function askedWithStep(calls: Step, covered: readonly CoveredCall[]): readonly CoveredCall[] {
   return covered.map((own, index) => {
     const call = calls[index];
-    if (call?.state.status !== 'unrequested' || own.judged.verdict.outcome !== 'allow') return own;
-    const asked = calls.findIndex(
-      (other, at) => asksAll(covered[at]?.judged) && isOfStep(other.state, call.proposal.callId),
-    );
-    const rule = covered[asked]?.judged;
-    return rule === undefined ? own : { judged: askedBy(rule, call.judged), grantId: null };
+    if (call?.state.status !== 'unrequested' || isAskedByRule(own.judged)) return own;
+    const [first, ...others] = calls.flatMap((other, at) => {
+      const judged = covered[at]?.judged;
+      return judged !== undefined && asksAll(judged) && isOfStep(other.state, call.proposal.callId) ? [judged] : [];
+    });
+    return first === undefined ? own : { judged: askedBy([first, ...others], call), grantId: null };
   });
 }
 
-function asksAll(judged: JudgedCall | undefined): boolean {
-  return judged?.verdict.outcome === 'require' && judged.requirement.batch === 'any-asks-all';
+/** The rule of a call that only the worker wants asked about: any approver may answer, so it is not as strict as a rule. */
+const askedByWorker = 'needsApproval';
+
+function isAskedByRule({ verdict: { outcome, ruleId } }: JudgedCall): boolean {
+  return outcome !== 'allow' && ruleId !== askedByWorker;
+}
+
+function asksAll({ verdict, requirement }: JudgedCall): boolean {
+  return verdict.outcome === 'require' && requirement.batch === 'any-asks-all';
 }
 
 /** Returns whether a call of the request is of the same step as a new one: another step may repeat a recorded call. */
@@ -173,11 +181,17 @@ function isOfStep(state: ToolCallState, callId: string): boolean {
   return state.status === 'unrequested' || state.request.batchCallIds.includes(callId);
 }
 
-function askedBy({ verdict: { ruleId }, requirement }: JudgedCall, own: JudgedCall): JudgedCall {
-  const waits = `it waits, because the rule "${ruleId}" asks about another call of the step`;
-  const why = [...own.verdict.why, waits];
-  if (own.verdict.outcome === 'require') return { ...own, verdict: { ...own.verdict, why } };
-  return { ...own, verdict: { ...own.verdict, outcome: 'require', automatic: false, ruleId, why }, requirement };
+function askedBy(rules: readonly [JudgedCall, ...JudgedCall[]], { judged: own, together }: Step[number]): JudgedCall {
+  const [{ verdict, requirement }, ...others] = rules;
+  const names = [...new Set(rules.map((rule) => `"${rule.verdict.ruleId}"`))].join(' and ');
+  const why = [...own.verdict.why, `it waits, because ${names} asks about another call of the step`];
+  if (isAskedByRule(own)) return { ...own, verdict: { ...own.verdict, why } };
+  const asked = [requirement, ...others.map((rule) => rule.requirement)] as const;
+  return {
+    ...own,
+    verdict: { ...own.verdict, outcome: 'require', automatic: false, ruleId: verdict.ruleId, why },
+    requirement: together(own.verdict.outcome === 'require' ? [...asked, own.requirement] : asked),
+  };
 }
 
 function recordedBatch({ state }: Step[number]): RuledBatch | undefined {

@@ -25,3 +25,4 @@ export type { ShadowPolicy } from './shadow.js';
 export type { Quotas } from './quotas.js';
 export { builtInPolicyContent } from './policy-file.js';
 export type { PolicyContent } from './policy-file.js';
+export { together } from './together.js';

@@ -1,7 +1,8 @@
 import { approvalIdOf, limits, nestingMax, toolCallStream } from '@countersign/contracts';
 import type { RequestToolCalls } from '@countersign/contracts';
 import { initialState } from '@countersign/domain';
-import type { JudgedCall, StepFacts, StepParent, ToolCallState } from '@countersign/domain';
+import type { JudgedCall, StepCall, StepFacts, StepParent, ToolCallState } from '@countersign/domain';
+import { together } from '@countersign/policy';
 import type { Actor } from '../actor.js';
 import { approversOf } from './approvers.js';
 import type { CheckedRequest } from './check-calls.js';
@@ -67,11 +68,12 @@ export async function gatherStep(
   const judged = policy.judge(policyCalls, at);
   const shadow = judgeInShadow(ports, tenant, policyCalls, judged, at);
   const grants = await grantFactsOf(ports, plans, judged, { isLost, at });
-  const calls = plans.map(({ callId, state, proposal }, index) => {
+  const calls = plans.map(({ callId, state, proposal, policyCall }, index) => {
     const verdict = judged[index];
     if (verdict === undefined) throw new Error('a policy must judge every call that it is given');
     const facts = { proposal, state, parent: parents[index] ?? null, judged: verdict, grants: grants[index] ?? [] };
-    return { ...facts, approvalId: approvalIdOf(callId, 1) };
+    const jointly: StepCall['together'] = (requirements) => together(requirements, policyCall);
+    return { ...facts, together: jointly, approvalId: approvalIdOf(callId, 1) };
   });
   const facts: StepFacts = {
     ...{

@@ -1,3 +1,4 @@
+import type { Requirement } from '@countersign/contracts';
 import { fold } from '../decider.js';
 import { couldApprove } from '../grant.coverage.js';
 import type { PeopleOfGrant } from '../grant.coverage.js';
@@ -28,6 +29,10 @@ export const call = (toolCallId: string, { of = {}, grants = [], ...change }: Ca
     parent: null,
     judged: { verdict: verdict(), requirement: requirement() },
     approvalId: `approval-of-${toolCallId}`,
+    together: ([first, ...others]: readonly [Requirement, ...Requirement[]]) => ({
+      ...first,
+      stages: [first, ...others].flatMap(({ stages }) => stages),
+    }),
     ...change,
   };
   const inFront = { proposal: asked.proposal, requirement: asked.judged.requirement };
