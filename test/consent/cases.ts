@@ -184,6 +184,13 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
     { ...request(9_000), calls: [{ call: 6, amount: 9_000, secret: null, inside: 4 }] },
     ...[approve('dan', null, 6), claim('k1', 6)],
   ],
+  'a call is requested inside a running call of one that was cancelled': [
+    request(5),
+    { ...request(9_000), calls: [{ call: 4, amount: 9_000, secret: null, inside: 1 }] },
+    ...([approve('dan', null, 4), claim('k1', 4), { type: 'cancel', call: 1, by: 'agent' }] as const),
+    { ...request(9_000), calls: [{ call: 5, amount: 9_000, secret: null, inside: 4 }] },
+    ...[approve('dan', null, 5), claim('k2', 5)],
+  ],
   'people are asked about erased values': [
     ...([withSecret(request(1_500), 'hunter-blue'), wait(21), { type: 'erase', of: null, force: false }, ask] as const),
     withSecret(request(1_500), 'hunter-blue'),

@@ -161,16 +161,16 @@ export class ConsentModel {
   }
 
   #added({ by, as, onBehalfOf }: Request, { call: id, amount, secret, inside }: AskedCall, batch: Batch | null): Call {
-    must(!this.#isInsideCancelled({ inside }), 1, 'a call was requested inside one that was cancelled');
+    must(!this.#isInsideCancelled({ inside, by }), 1, 'a call was requested inside one that was cancelled');
     const nothing = { rounds: [], approved: null, claims: [], isErased: false };
     return { ...{ id, amount, secret, by, as, onBehalfOf, inside, batch, ...nothing }, state: 'awaiting_approval' };
   }
 
-  /** Whether a call would run inside a cancelled one, or inside one that ended without a run inside a cancelled one. */
-  #isInsideCancelled({ inside }: Pick<Call, 'inside'>): boolean {
+  /** Whether the call around this one was cancelled, or one of the same principal further out. */
+  #isInsideCancelled({ inside, by }: Pick<Call, 'inside' | 'by'>): boolean {
     const outer = inside === null ? undefined : this.#book.calls.get(inside);
-    if (outer === undefined || outer.state === 'cancelled') return outer !== undefined;
-    return hasEnded(outer.state) && this.#isInsideCancelled(outer);
+    const around = outer === undefined ? [] : this.#book.around(outer);
+    return around.some((one) => one.state === 'cancelled' && (one === outer || one.by === by));
   }
 
   /** Whether a grant covers a new call. No policy of a world allows one by itself. */
@@ -205,7 +205,7 @@ export class ConsentModel {
         return must(onBehalfOf !== null || outer.length > 0, 4, 'no approver is left, and the agent named no person');
       case 'already-settled':
         return must(
-          calls.some((call) => this.#isInsideCancelled(call)),
+          calls.some(({ inside }) => this.#isInsideCancelled({ inside, by })),
           1,
           'refused, and no call around it was cancelled',
         );

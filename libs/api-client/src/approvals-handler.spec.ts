@@ -56,6 +56,25 @@ describe('the handler of the browser’s requests', () => {
   });
 
   it.each([
+    ['nobody', undefined, 401],
+    ['a person without an id', { id: undefined }, 500],
+    ['a person with an empty id', { id: '' }, 500],
+  ])('sends nothing where the application names %s', async (_, who, status) => {
+    const fetch = (): Promise<Response> => Promise.reject(new Error('something was sent'));
+    const frontEnd = createFrontEnd({ url: 'http://countersign.test/', token: 'secret', fetch });
+    // As code without types does it.
+    const handler = approvalsHandler({ frontEnd, person: () => who as { id: string } });
+    expect((await handler(new Request(`${site}/v1/me`))).status).toBe(status);
+  });
+
+  it('speaks for no person without an id, who would be named "undefined"', () => {
+    const { as, end } = createFrontEnd({ url: 'http://countersign.test/', token: 'secret' });
+    const id = undefined as unknown as string;
+    expect(() => as({ id })).toThrow(TypeError);
+    return expect(end(id)).rejects.toThrow(TypeError);
+  });
+
+  it.each([
     ['a page of another site', { ...ours, origin: 'https://evil.example' }],
     ['a page of a sub-domain', { ...ours, origin: 'https://blog.desk.example' }],
     ['a page in a sandbox', { ...ours, origin: 'null' }],

@@ -1,4 +1,5 @@
 import type { FrontEnd, FrontEndPerson } from './front-end.js';
+import { isId } from './front-end.js';
 import { bodyOf, isOfOwnPage } from './page-request.js';
 
 /** The application that the browser's requests go through. */
@@ -33,8 +34,9 @@ const queries = new Set([
   'runId',
   'sort',
   'state',
+  'toolCallId',
+  'toolName',
 ]);
-for (const name of ['toolCallId', 'toolName']) queries.add(name);
 
 const passedOn = ['content-type', 'retry-after'];
 const bodyBytesMax = 1024 * 1024;
@@ -71,8 +73,10 @@ export function approvalsHandler({
         'Send JSON of at most 1 MiB, with the content type application/json.',
       );
     }
-    const who = await person(request);
+    // Code without types may give undefined.
+    const who = (await person(request)) ?? null;
     if (who === null) return refusal(401, 'unauthenticated', 'Sign in to this application.');
+    if (!isId(who.id)) return refusal(500, 'unavailable', 'This application did not say who is signed in.');
     const query = new URLSearchParams([...searchParams].filter(([name]) => queries.has(name)));
     const response = await frontEnd.forward(who, { method, path, query, body, signal: request.signal });
     return response.status === 401 ? misconfigured() : passOn(response);

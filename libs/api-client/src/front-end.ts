@@ -98,10 +98,18 @@ function forward(
   );
 }
 
+const withoutId = 'a person of a front end needs an id: a text that is not empty';
+
 async function endPerson(api: ApiClient, id: string) {
+  if (!isId(id)) throw new TypeError(withoutId);
   const { data, error, response } = await api.GET('/v1/me');
   if (error !== undefined) return { data: undefined, error, response };
   return api.DELETE('/v1/people/{person}', { params: { path: { person: personOf(data, id) } } });
+}
+
+/** Code without types may give none. */
+export function isId(id: unknown): id is string {
+  return typeof id === 'string' && id !== '';
 }
 
 function personOf({ principal }: Me, id: string): string {
@@ -109,7 +117,9 @@ function personOf({ principal }: Me, id: string): string {
 }
 
 /** @throws URIError for half of a surrogate pair, which no header can have. */
+/** @throws TypeError for a person without an id: all of them would be one person, named "undefined". */
 function headersOf({ id, groups = [], name, assurance }: FrontEndPerson): readonly (readonly [string, string])[] {
+  if (!isId(id)) throw new TypeError(withoutId);
   const optional = [
     ['countersign-person-name', name && encodeURIComponent(name)],
     ['countersign-person-assurance', assurance],

@@ -10,7 +10,6 @@ import { askedWithStep, joinedByRule, splitBatch, tooManyMembers } from './tool-
 import type { Judgement, RequestToolCall, ToolCallProposal } from './tool-call.commands.js';
 import { blockReason, compareRepeat, insideCancelled } from './tool-call.request.js';
 import type { Repeat } from './tool-call.request.js';
-import { callState } from './tool-call.state.js';
 import type { ToolCall } from './tool-call.state.js';
 
 /** A call that is to be recorded. */
@@ -128,7 +127,7 @@ export function toJudgement({ verdict, requirement }: JudgedCall): Judgement {
 }
 
 /** The calls around a call inside this parent, the outermost first. That of the parent was recorded with it. */
-export function chainInside({ call }: StepParent): readonly ChainLink[] {
+export function chainInside({ call }: Pick<StepParent, 'call'>): readonly ChainLink[] {
   return call === undefined ? [] : [...(call.request.chain ?? []), linkOf(call)];
 }
 

@@ -49,7 +49,7 @@ export interface StepCall {
 export interface StepParent {
   readonly callId: string;
   readonly call: ToolCall | undefined;
-  /** True: it was cancelled, or it ended without a run inside a call that was cancelled. */
+  /** True: it was cancelled, or a call around it that the same principal requested. */
   readonly isCancelled: boolean;
 }
 

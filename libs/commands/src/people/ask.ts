@@ -10,7 +10,7 @@ import { withoutValue } from '../execution.js';
 import { judgeRecorded } from '../request/judge-recorded.js';
 import { askerOf, inTurnOfAsker, questionFacts } from '../request/quotas.js';
 import type { Asker } from '../request/quotas.js';
-import { cancelledAround, endIfInsideCancelled } from './end-inside.js';
+import { endIfInsideCancelled, isInsideCancelled } from './end-inside.js';
 import { forbidden } from '../stream/forbidden.js';
 import { findCall, withToolCall } from '../stream/with-tool-call.js';
 import { refused } from '../result.js';
@@ -27,11 +27,11 @@ export async function requestApproval(
 ): Promise<Result> {
   const { tenant } = actor;
   const question = async (call: ToolCall) => {
-    const isInsideCancelled = (await cancelledAround(ports, tenant, call.request.chain ?? [])) !== undefined;
+    const isEnded = await isInsideCancelled(ports, call.request);
     const build = () =>
       forbidden(ports, call.request, 'judge') ?? {
         ...toQuestion(ports, actor, call, body, ports.clock.now()),
-        isInsideCancelled,
+        isInsideCancelled: isEnded,
       };
     return builtInBatch(ports, call, build, commandId);
   };

@@ -39,32 +39,45 @@ export async function endIfInsideCancelled(
 ): Promise<number> {
   let position = 0;
   for (const { tenant, callId, requestedBy, chain = [] } of calls) {
-    const outer = await cancelledAround(commands, tenant, chain);
-    if (chain.find((link) => link.callId === outer)?.requestedBy !== requestedBy || outer === undefined) continue;
-    const ended = await endOne(commands, tenant, callId, outer);
+    const own = chain.filter((outer) => outer.requestedBy === requestedBy);
+    const cancelled = await cancelledOf(commands, tenant, own);
+    if (cancelled === undefined) continue;
+    const ended = await endOne(commands, tenant, callId, cancelled);
     if (ended.status === 'done') position = Math.max(position, ended.position);
   }
   return position;
 }
 
 /**
- * The cancelled call inside which a call with this chain would run, as the streams say now; undefined: there is none. A call that
- * ended without a run before is not cancelled with the call around it, so that is looked at as well. One that may still run, or has
- * run, holds what is inside it.
+ * Whether a call with this chain would run inside a cancelled one, as the streams say now: the call around it, or any of the same
+ * principal further out, whose end ends all that this principal has inside it.
  */
-export async function cancelledAround(
+export async function isInsideCancelled(
+  commands: Pick<CommandPorts, 'handler'>,
+  {
+    tenant,
+    requestedBy,
+    chain = [],
+  }: Pick<ToolCallProposal, 'tenant' | 'requestedBy'> & { readonly chain?: readonly ChainLink[] },
+): Promise<boolean> {
+  const outer = chain.filter((link, index) => link.requestedBy === requestedBy || index === chain.length - 1);
+  return (await cancelledOf(commands, tenant, outer)) !== undefined;
+}
+
+/** The innermost of these calls that was cancelled. */
+async function cancelledOf(
   { handler }: Pick<CommandPorts, 'handler'>,
   tenant: string,
-  chain: readonly Pick<ChainLink, 'callId'>[],
+  calls: readonly Pick<ChainLink, 'callId'>[],
 ): Promise<string | undefined> {
-  for (const { callId } of chain.toReversed()) {
-    const { state, unreadable } = await handler.look(toolCallStream(callId));
-    const call = unreadable === undefined ? callOf(state, tenant) : undefined;
-    const now = call === undefined ? null : callState(call);
-    if (now === 'cancelled') return callId;
-    if (now !== 'expired' && now !== 'denied' && now !== 'blocked') return undefined;
-  }
-  return undefined;
+  const looked = await Promise.all(
+    calls.map(async ({ callId }) => {
+      const { state, unreadable } = await handler.look(toolCallStream(callId));
+      const call = unreadable === undefined ? callOf(state, tenant) : undefined;
+      return { callId, state: call === undefined ? null : callState(call) };
+    }),
+  );
+  return looked.findLast(({ state }) => state === 'cancelled')?.callId;
 }
 
 function endOne(commands: CommandPorts, tenant: string, callId: string, outer: string) {

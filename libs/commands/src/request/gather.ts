@@ -1,6 +1,6 @@
 import { approvalIdOf, limits, nestingMax, toolCallStream } from '@countersign/contracts';
 import type { RequestToolCalls } from '@countersign/contracts';
-import { initialState } from '@countersign/domain';
+import { chainInside, initialState } from '@countersign/domain';
 import type { JudgedCall, StepCall, StepFacts, StepParent, ToolCallState } from '@countersign/domain';
 import { together } from '@countersign/policy';
 import type { Actor } from '../actor.js';
@@ -19,7 +19,7 @@ import type { ShadowVerdicts } from './shadow.js';
 import { assertNotForbidden } from '../stream/forbidden.js';
 import { assertReadable } from '../stream/handle-command.js';
 import { callOf } from '../stream/with-tool-call.js';
-import { cancelledAround } from '../people/end-inside.js';
+import { isInsideCancelled } from '../people/end-inside.js';
 
 /** All that is known about a request, and what is needed to record it. */
 export interface Gathered {
@@ -47,7 +47,7 @@ export async function gatherStep(
 ): Promise<Gathered> {
   const { tenant } = actor;
   assertNotForbidden(ports, { tenant, runId: request.body.runId }, 'judge');
-  const parents = await parentsOf(ports, tenant, request.body);
+  const parents = await parentsOf(ports, actor, request.body);
   const writeOnly = isWriteOnly(ports, tenant, request.body);
   const loaded = await Promise.all(
     // Most of them are new: the append finds out where one was deleted.
@@ -108,20 +108,20 @@ function callsInBatch(
 /** The parents that the calls of a request name. Each is read once. */
 async function parentsOf(
   ports: CommandPorts,
-  tenant: string,
+  { tenant, principal }: Actor,
   { calls }: RequestToolCalls,
 ): Promise<readonly (StepParent | null)[]> {
   const named = new Set(calls.flatMap(({ parentCallId }) => parentCallId ?? []));
-  const loaded = await Promise.all([...named].map((callId) => parentOf(ports, tenant, callId)));
+  const loaded = await Promise.all(
+    [...named].map(async (callId): Promise<StepParent> => {
+      const call = callOf((await ports.handler.load(toolCallStream(callId))).state, tenant);
+      if (call === undefined) return { callId, call, isCancelled: false };
+      const inside = { tenant, requestedBy: principal, chain: chainInside({ call }) };
+      return { callId, call, isCancelled: await isInsideCancelled(ports, inside) };
+    }),
+  );
   const known = new Map(loaded.map((parent) => [parent.callId, parent]));
   return calls.map(({ parentCallId }) => (parentCallId === undefined ? null : (known.get(parentCallId) ?? null)));
-}
-
-async function parentOf(ports: CommandPorts, tenant: string, callId: string): Promise<StepParent> {
-  const call = callOf((await ports.handler.load(toolCallStream(callId))).state, tenant);
-  const around = call?.request.chain ?? [];
-  const isCancelled = (await cancelledAround(ports, tenant, [...around, { callId }])) !== undefined;
-  return { callId, call, isCancelled };
 }
 
 /**
