@@ -6,10 +6,17 @@ import { parseRunState } from '../state.js';
 
 type Vote = NonNullable<ToolCallView['approval']>['responses'][number];
 
-const vote = (type: 'approve' | 'deny' | 'answer', respondedBy: string, reason: string | null = null): Vote => ({
+const decisions = {
+  approve: { type: 'approve' },
+  deny: { type: 'deny' },
+  edit: { type: 'edit', arguments: { path: '/x' } },
+  answer: { type: 'answer', output: 42 },
+} as const;
+
+const vote = (type: keyof typeof decisions, respondedBy: string, reason: string | null = null): Vote => ({
   respondedBy,
   onBehalfOf: null,
-  decision: type === 'answer' ? { type, output: 42 } : { type },
+  decision: decisions[type],
   reason,
   respondedAt: '2030-01-01T00:00:00.000Z',
   via: 'api',
@@ -17,11 +24,15 @@ const vote = (type: 'approve' | 'deny' | 'answer', respondedBy: string, reason: 
   number: 1,
 });
 
+/** A vote that a later one has made void. */
+const voided = (...args: Parameters<typeof vote>): Vote => ({ ...vote(...args), counted: false });
+
 function callIn(
   state: ToolCallState,
   more: object = {},
   responses: readonly Vote[] = [],
   approvalState = 'pending',
+  kind = 'run',
 ): ToolCallView {
   const base = {
     callId: 'tc_1',
@@ -32,7 +43,7 @@ function callIn(
     arguments: { path: '/x' },
     state,
     verdict: { outcome: 'require', ruleId: 'deletions', policyVersion: 'v', automatic: true, why: [] },
-    approval: { approvalId: 'apr_1', state: approvalState, responses },
+    approval: { approvalId: 'apr_1', state: approvalState, responses, proposal: { kind } },
     output: null,
     error: null,
     instruction: null,
@@ -70,12 +81,21 @@ describe('the result of a call', () => {
     expect(resultOf(callIn('succeeded', { output: 1 }))).toMatchObject({ message: null, edited: false });
   });
 
-  it('says when a person answered in place of the tool', () => {
-    expect(resultOf(callIn('succeeded', { output: 42 }, [vote('answer', 'bob')]))).toMatchObject({
-      output: 42,
-      answered: true,
-      message: expect.stringContaining('the tool did not run'),
-    });
+  it('says when a person answered in place of the tool, also after the approval of a second person', () => {
+    const ofAll = [[vote('answer', 'bob')], [vote('answer', 'bob'), vote('approve', 'ada')]];
+    for (const votes of ofAll)
+      expect(resultOf(callIn('succeeded', { output: 42 }, votes, 'approved', 'answer'))).toMatchObject({
+        output: 42,
+        answered: true,
+        message: expect.stringContaining('the tool did not run'),
+      });
+  });
+
+  it('names the people whose votes count', () => {
+    const edits = [voided('edit', 'ada'), voided('approve', 'cleo'), vote('edit', 'ada'), vote('approve', 'bob')];
+    expect(resultOf(callIn('succeeded', {}, edits))?.decidedBy).toEqual(['ada', 'bob']);
+    const denials = [voided('deny', 'ada', 'too much'), vote('deny', 'bob')];
+    expect(resultOf(callIn('denied', {}, denials))).toMatchObject({ decidedBy: ['bob'], reason: 'User denied' });
   });
 
   it('of a denial has the reason of the approver, or a default one', () => {

@@ -35,7 +35,7 @@ export interface ToolResult {
   readonly answered: boolean;
   /** The arguments that ran or would have; null for a call that was never requested. */
   readonly arguments: JsonObject | null;
-  /** The people (or the rule) that decided. */
+  /** The people (or the rule) that decided: those whose votes count. */
   readonly decidedBy: readonly string[];
 }
 
@@ -71,7 +71,7 @@ export function resultOf(call: ToolCallView): ToolResult | undefined {
   const { approval } = call;
   const votes = status === 'denied' ? votesOf(call, 'deny') : votesOf(call, 'approve', 'edit', 'answer');
   const edited = call.originalArguments !== undefined;
-  const answered = status === 'succeeded' && approval?.responses.at(-1)?.decision.type === 'answer';
+  const answered = status === 'succeeded' && approval?.proposal.kind === 'answer';
   const reason = reasonOf(call, status, votes);
   return {
     toolCallId: call.toolCallId,
@@ -96,7 +96,7 @@ function statusOf(state: ToolCallState): ToolResultStatus | undefined {
 }
 
 function votesOf(call: ToolCallView, ...types: readonly string[]): readonly ResponseView[] {
-  return call.approval?.responses.filter(({ decision }) => types.includes(decision.type)) ?? [];
+  return call.approval?.responses.filter(({ counted, decision }) => counted && types.includes(decision.type)) ?? [];
 }
 
 function reasonOf(call: ToolCallView, status: ToolResultStatus, votes: readonly ResponseView[]): string | null {
