@@ -17,7 +17,7 @@ final class Result
         public readonly ?string $reason,
         /** For the model: the output, or a sentence about why there is none, and the approver's instruction. */
         public readonly string $text,
-        /** @var list<string> the people whose votes decided */
+        /** @var list<string> the people whose votes count */
         public readonly array $decidedBy,
         /** An approver's instruction to the agent for afterwards. */
         public readonly ?string $instruction = null,
@@ -34,7 +34,7 @@ final class Result
         }
         $responses = $call->approval->responses ?? [];
         $wanted = $call->state === 'denied' ? ['deny'] : ['approve', 'edit', 'answer'];
-        $votes = array_values(array_filter($responses, fn (object $vote) => in_array($vote->decision->type, $wanted, true)));
+        $votes = array_values(array_filter($responses, fn (object $vote) => $vote->counted && in_array($vote->decision->type, $wanted, true)));
         $people = array_map(fn (object $vote) => $vote->respondedBy, $votes);
         $reason = $call->state === 'succeeded' ? null : self::reasonOf($call, $votes);
         return new self(
@@ -44,7 +44,7 @@ final class Result
             output: $call->state === 'succeeded' ? ($call->output ?? null) : null,
             error: $call->state === 'failed' ? ($call->error ?? null) : null,
             reason: $reason,
-            text: self::textOf($call, $reason, $people, end($responses) ?: null),
+            text: self::textOf($call, $reason, $people),
             decidedBy: $people,
             instruction: $call->instruction ?? null,
             callId: $call->callId,
@@ -59,12 +59,12 @@ final class Result
     }
 
     /** @param list<string> $people */
-    private static function textOf(object $call, ?string $reason, array $people, ?object $last): string
+    private static function textOf(object $call, ?string $reason, array $people): string
     {
         $isEdited = isset($call->originalArguments);
         $output = $call->output ?? null;
         $parts = [$reason === null ? (is_string($output) ? $output : Json::encode($output)) : self::failure($call, $reason, $people)];
-        if ($reason === null && ($last?->decision->type ?? null) === 'answer') {
+        if ($reason === null && ($call->approval->proposal->kind ?? null) === 'answer') {
             $parts[] = 'A person gave this output; the tool did not run.';
         } elseif ($isEdited) {
             $parts[] = $reason === null

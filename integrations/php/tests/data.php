@@ -1,6 +1,6 @@
 <?php
 
-use Countersign\{ApprovalRequest, ApprovalResponse, ApprovalState, Connection, FrontEnd, Tool, ApprovalContext, Webhook};
+use Countersign\{ApprovalRequest, ApprovalResponse, ApprovalState, Connection, FrontEnd, Result, Tool, ApprovalContext, Webhook};
 use Countersign\Exception\{ConflictException, CountersignException, ExpiredException, ForbiddenException, WebhookException};
 
 test('a request and a response survive an array and JSON', function () {
@@ -11,6 +11,18 @@ test('a request and a response survive an array and JSON', function () {
     $response = ApprovalResponse::to($request, approved: false, reason: 'User denied', approvedBy: 'kim');
     same($response->toArray(), ApprovalResponse::fromArray(json_decode(json_encode($response->toArray()), true))->toArray());
     same(['decision' => ['type' => 'deny'], 'reason' => 'User denied', 'proposalDigest' => 'sha256:1'], $response->body());
+});
+
+test('a result names an answer that two people agreed to, and the people whose votes count', function () {
+    $vote = fn (string $type, string $by, bool $counted = true) => (object) ['decision' => (object) ['type' => $type], 'respondedBy' => $by, 'counted' => $counted];
+    $result = fn (string $kind, object ...$votes) => Result::of((object) [
+        ...['toolCallId' => 'c1', 'toolName' => 'pay', 'callId' => 'tc_1', 'state' => 'succeeded', 'arguments' => (object) [], 'output' => 'paid'],
+        'approval' => (object) ['proposal' => (object) ['kind' => $kind], 'responses' => $votes],
+    ]);
+    $answered = $result('answer', $vote('answer', 'ada'), $vote('approve', 'ben'));
+    same(["paid\nA person gave this output; the tool did not run.", ['ada', 'ben']], [$answered->text, $answered->decidedBy]);
+    $edited = $result('run', $vote('answer', 'cleo', false), $vote('edit', 'ada', false), $vote('edit', 'ada'), $vote('approve', 'ben'));
+    same(['paid', ['ada', 'ben']], [$edited->text, $edited->decidedBy]);
 });
 
 test('a response of one person is not sent in the name of another', function () {

@@ -77,7 +77,7 @@ if (missing(['PHP with Guzzle']).length === 0) {
 
   it.each([
     ['JSON of PHP is that of the ledger, and a claim of anything but what was approved is refused', 'json.php', 8],
-    ['requests, responses, problems and webhooks are read as they are documented', 'data.php', 8],
+    ['requests, responses, problems and webhooks are read as they are documented', 'data.php', 9],
     ['a real server asks people, and each call runs once', 'server.php', 14],
   ])('%s', async (_, file, count) => {
     const printed = await runPhp([join(folder, 'tests', 'run.php'), join(folder, 'tests', file)], env);
