@@ -110,6 +110,29 @@ describe('the draft extension for approvals', () => {
     else expect(_meta).not.toHaveProperty(['io.modelcontextprotocol/authorization']);
   });
 
+  it('says that the tool did not run where a second person agreed to an answer', async () => {
+    const countersign = createFakeCountersign();
+    // The fake has one vote: the second one is an approval.
+    let asked = '';
+    const agreed: typeof fetch = async (input, init) => {
+      const body = typeof init?.body === 'string' ? init.body : '';
+      asked ||= /"toolCallId":"(.*?)"/.exec(body)?.[1] ?? '';
+      const response = await countersign.fetch(input, init);
+      const text = (await response.text()).replace(
+        /"responses":\[(\{.*?"answer".*?"number":1\})\]/g,
+        (all, vote: string) =>
+          all.replace(vote, `${vote},${vote.replace(/"decision":\{.*?\}/, '"decision":{"type":"approve"}')}`),
+      );
+      return new Response(text === '' ? null : text, response);
+    };
+    const { call, reaches } = await open({ countersign, fetch: agreed });
+    const { taskId } = await call(5);
+    countersign.answer(asked, 'paid');
+    expect(await reaches(taskId, 'completed')).toMatchObject({
+      result: { _meta: { [disposition]: 'denied-not-executed' } },
+    });
+  });
+
   it.each([
     ['a result', { result: { content: [{ type: 'text', text: 'no luck' }], isError: true } }],
     ['an error of JSON-RPC', { error: { code: -32000, message: 'no luck' } }],

@@ -90,7 +90,7 @@ function dispositionOf({ state, error, approval }: ToolCallView, run: TaskRun | 
   if (notRunStates.includes(state)) return 'denied-not-executed';
   if (state === 'failed') return hasNotRun(objectOf(error)) ? 'denied-not-executed' : 'execution-error';
   if (state !== 'succeeded') return unreported(run?.inner.reply());
-  return approval?.responses.at(-1)?.decision.type === 'answer' ? 'denied-not-executed' : 'approved-executed';
+  return approval?.proposal.kind === 'answer' ? 'denied-not-executed' : 'approved-executed';
 }
 
 function hasNotRun({ code, name }: Members): boolean {
