@@ -73,11 +73,15 @@ type ToolCall struct {
 	} `json:"verdict"`
 	Approval *struct {
 		ApprovalID string `json:"approvalId"`
-		Responses  []struct {
+		Proposal   struct {
+			Kind string `json:"kind"`
+		} `json:"proposal"`
+		Responses []struct {
 			Decision struct {
 				Type string `json:"type"`
 			} `json:"decision"`
-			Reason *string `json:"reason"`
+			Reason  *string `json:"reason"`
+			Counted bool    `json:"counted"`
 		} `json:"responses"`
 	} `json:"approval"`
 }

@@ -275,10 +275,7 @@ func (c ToolCall) Text() string {
 }
 
 func (c ToolCall) answered() bool {
-	if c.State != "succeeded" || c.Approval == nil || len(c.Approval.Responses) == 0 {
-		return false
-	}
-	return c.Approval.Responses[len(c.Approval.Responses)-1].Decision.Type == "answer"
+	return c.State == "succeeded" && c.Approval != nil && c.Approval.Proposal.Kind == "answer"
 }
 
 func (c ToolCall) sentence() string {
@@ -305,7 +302,7 @@ func (c ToolCall) reason() string {
 	reason := "no reason was given"
 	if c.Approval != nil {
 		for _, response := range c.Approval.Responses {
-			if response.Decision.Type == "deny" && response.Reason != nil {
+			if response.Counted && response.Decision.Type == "deny" && response.Reason != nil {
 				reason = *response.Reason
 			}
 		}

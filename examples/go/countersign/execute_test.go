@@ -148,11 +148,24 @@ func TestAnErrorThatIsRefusedIsReportedAsAFailure(t *testing.T) {
 
 func TestTheModelHearsThatAPersonAnswered(t *testing.T) {
 	var call ToolCall
-	text := `{"state":"succeeded","output":"yes","approval":{"responses":[{"decision":{"type":"answer"}}]}}`
+	text := `{"state":"succeeded","output":"yes","approval":{"proposal":{"kind":"answer"},"responses":[` +
+		`{"decision":{"type":"answer"},"counted":true},{"decision":{"type":"approve"},"counted":true}]}}`
 	if err := json.Unmarshal([]byte(text), &call); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(call.Text(), "the tool did not run") {
+		t.Fatal(call.Text())
+	}
+}
+
+func TestTheModelHearsTheReasonOfADenialThatCounts(t *testing.T) {
+	var call ToolCall
+	text := `{"state":"denied","approval":{"responses":[{"decision":{"type":"deny"},"reason":"not today","counted":true},` +
+		`{"decision":{"type":"deny"},"reason":"void","counted":false}]}}`
+	if err := json.Unmarshal([]byte(text), &call); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(call.Text(), "not today") {
 		t.Fatal(call.Text())
 	}
 }

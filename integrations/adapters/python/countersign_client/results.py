@@ -28,6 +28,7 @@ class Result:
     # A person gave the output, and the tool did not run.
     answered: bool
     arguments: dict[str, Any]
+    # The people whose votes count.
     decided_by: tuple[str, ...]
 
     @property
@@ -51,11 +52,11 @@ def result_of(call: dict[str, Any]) -> Result | None:
     status = call["state"]
     if status not in _ENDS:
         return None
-    responses = (call.get("approval") or {}).get("responses", [])
+    approval = call.get("approval") or {}
     wanted = ("deny",) if status == "denied" else ("approve", "edit", "answer")
-    votes = [vote for vote in responses if vote["decision"]["type"] in wanted]
+    votes = [vote for vote in approval.get("responses", []) if vote["counted"] and vote["decision"]["type"] in wanted]
     edited = call.get("originalArguments") is not None
-    answered = status == "succeeded" and bool(responses) and responses[-1]["decision"]["type"] == "answer"
+    answered = status == "succeeded" and approval.get("proposal", {}).get("kind") == "answer"
     reason = None if status == "succeeded" else _reason(call, votes)
     told = "denied" if status == "blocked" and _in_code(call) else status
     return Result(

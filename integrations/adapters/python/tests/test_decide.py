@@ -192,6 +192,19 @@ class Decides(unittest.IsolatedAsyncioTestCase):
         self.assertIn("The policy does not allow this call", result_of(blocked).text)
         self.assertTrue(json_digest({}).startswith("sha256:"))
 
+    def test_an_answer_of_two_people_is_told_as_one_and_void_votes_are_not_named(self):
+        def vote(kind, by, counted=True):
+            return {"decision": {"type": kind}, "respondedBy": by, "counted": counted}
+
+        def told(kind, *votes):
+            result = result_of(call_to("Rome", "succeeded", approval={"proposal": {"kind": kind}, "responses": votes}))
+            return result.answered, result.decided_by
+
+        agreed = vote("approve", "ben")
+        self.assertEqual(told("answer", vote("answer", "ada"), agreed), (True, ("ada", "ben")))
+        edits = [vote("edit", "ada", counted=False), vote("edit", "ada")]
+        self.assertEqual(told("run", *edits, agreed), (False, ("ada", "ben")))
+
 
 if __name__ == "__main__":
     unittest.main()
