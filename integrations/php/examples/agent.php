@@ -40,7 +40,7 @@ if (!is_file($file)) {
     if ($step->stopReason() === StopReason::AwaitingApproval) {
         file_put_contents($file, json_encode($step->toArray()));
         foreach ($step->pendingApprovals() as $request) {
-            echo "{$request->approvalId}: {$request->description}?\n";
+            echo "{$request->approvalId}: {$request->text()}\n";
         }
         exit;
     }

@@ -6,6 +6,7 @@
 declare(strict_types=1);
 
 use Countersign\{ApprovalResponse, Client, FrontEnd, Gate, Tool};
+use Countersign\Exception\ConflictException;
 
 require is_file('vendor/autoload.php') ? 'vendor/autoload.php' : __DIR__ . '/../autoload.php';
 
@@ -20,11 +21,20 @@ $gate = new Gate($client, agentId: 'support-desk', tools: [
     new Tool('get_location', null), // ->clientExecuted()
 ]);
 
-// Phase 2: the answers of the user go to the ledger, in the user's own name. A forged `approved` approves nothing.
+// Phase 2: the answers of the user go to the ledger, in the user's own name. A forged `approved` approves nothing, and with its digest an
+// answer is about what the user saw: if something else is asked by now, it is refused, and phase 1 has the new request.
 $last = end($messages);
 $person = (new FrontEnd($url, getenv('COUNTERSIGN_TOKEN')))->as(id: $user, groups: ['support']);
+$refused = [];
 foreach ($last['toolApprovalResponses'] ?? [] as $answer) {
-    $person->respond(new ApprovalResponse($answer['approvalId'], $answer['approved'], $answer['reason'] ?? null));
+    try {
+        $person->respond(new ApprovalResponse($answer['approvalId'], $answer['approved'], $answer['reason'] ?? null, digest: $answer['digest'] ?? ''));
+    } catch (ConflictException $error) {
+        if ($error->problem !== 'digest-mismatch') {
+            throw $error;
+        }
+        $refused[$answer['approvalId']] = 'What is asked has changed. Please look again.';
+    }
 }
 
 // Both phases: the calls of the last assistant message. Calls that ran before have their recorded results.
@@ -40,9 +50,15 @@ $step = $gate->step($conversation, $calls);
 // Phase 1 ends here, with requests for the client.
 echo json_encode([
     'toolApprovalRequests' => array_map(
-        fn ($request) => ['approvalId' => $request->approvalId, 'toolCallId' => $request->toolCallId],
+        fn ($request) => [
+            'approvalId' => $request->approvalId,
+            'toolCallId' => $request->toolCallId,
+            'digest' => $request->digest, // it comes back with the answer
+            'text' => $request->text(),
+        ],
         $step->pendingApprovals(),
     ),
+    'refused' => (object) $refused,
     'toolResults' => array_map(fn ($result) => $result->text, $step->results()),
     'stopReason' => $step->stopReason()?->value,
 ], JSON_UNESCAPED_SLASHES), "\n";

@@ -16,7 +16,7 @@ $url = getenv('COUNTERSIGN_URL') ?: 'http://127.0.0.1:7400';
 $frontEnd = new FrontEnd($url, getenv('COUNTERSIGN_TOKEN'));
 $person = $frontEnd->as(id: $userId, groups: ['support'], assurance: 'low');
 foreach ($person->approvals(['mine' => true]) as $request) {
-    echo "{$request->toolName} {$request->argumentsJson}\n";
+    echo "{$request->text()}\n";
     $response = ApprovalResponse::to($request, approved: $word === 'approve', reason: "$word by hand", approvedBy: $userId);
     try {
         echo $person->respond($response)->state, "\n";

@@ -6,14 +6,25 @@ namespace Countersign;
 
 use DateTimeImmutable;
 
-/** A question to people. It is plain data: keep it in a session, a cache or a queue. */
+/**
+ * A question to people. It is plain data: keep it in a session, a cache or a queue. An approval agrees to all that `text` shows, and not
+ * to the description alone.
+ */
 final class ApprovalRequest
 {
     /**
      * @param array<string, mixed> $toolArgs for code. A member `{}` is `[]` in it
      * @param string $argumentsJson the exact arguments as JSON: show these
-     * @param string $digest of what this request shows. A response that carries it is refused once the arguments were edited
+     * @param string $description what the agent says of the call. Where the arguments were edited, or a person answers, it begins with that
+     * @param ?string $digest of what this request shows. A response that carries it is refused once that has changed
      * @param ?string $mayNotDecide why the reader cannot decide, or null
+     * @param string $kind `run`: the tool runs with the arguments. `answer`: the agent gets `answerJson`, and the tool does not run
+     * @param ?string $answerJson the exact answer as JSON; null for a run
+     * @param ?string $proposedBy who proposed this: the agent's principal, or the person who edited or answered
+     * @param ?int $replaces the number of the proposal before an edit or an answer; null for the agent's own request
+     * @param list<array{respondedBy: string, instruction: string, ifDenied?: true}> $instructions what the agent is told with an approval, or with a denial
+     * @param list<array{approvedBy: list<string>, deniedBy: list<string>, missing: int, missingOf: ?list<string>}> $progress by stage
+     * @param bool $isPreview parts are cut: `Approver::approval` has the whole
      */
     public function __construct(
         public readonly string $approvalId,
@@ -30,28 +41,70 @@ final class ApprovalRequest
         public readonly ?string $runId = null,
         public readonly ?string $callId = null,
         public readonly ?string $mayNotDecide = null,
+        public readonly string $kind = 'run',
+        public readonly ?string $answerJson = null,
+        public readonly ?string $proposedBy = null,
+        public readonly ?int $replaces = null,
+        public readonly array $instructions = [],
+        public readonly array $progress = [],
+        public readonly bool $isPreview = false,
     ) {
+    }
+
+    /** Whether a person put other arguments in the place of the requested ones. */
+    public function isEdited(): bool
+    {
+        return $this->kind === 'run' && $this->replaces !== null;
+    }
+
+    /** Returns all that an approval with this digest approves, in lines for people. */
+    public function text(): string
+    {
+        $lines = [self::line($this->description), self::line($this->toolName) . " {$this->argumentsJson}"];
+        if ($this->kind === 'answer') {
+            $lines[] = "Answer of {$this->proposedBy} in place of the tool, which does not run: {$this->answerJson}";
+        }
+        foreach ($this->instructions as $one) {
+            $when = isset($one['ifDenied']) ? ', if it is denied' : '';
+            $lines[] = "Instruction of {$one['respondedBy']} to the agent$when: " . Json::encode($one['instruction']);
+        }
+        foreach ($this->progress as ['approvedBy' => $approved, 'deniedBy' => $denied, 'missing' => $missing, 'missingOf' => $groups]) {
+            $lines[] = implode('. ', array_filter([
+                $approved === [] ? '' : 'Approved by ' . implode(', ', $approved),
+                $denied === [] ? '' : 'Denied by ' . implode(', ', $denied),
+                "Still needed: $missing" . ($groups === null || $groups === [] ? '' : ' of ' . implode(', ', $groups)),
+            ]));
+        }
+        return implode("\n", [...$lines, ...($this->isPreview ? ['Parts are cut. Read the whole before you decide.'] : [])]);
     }
 
     /** Reads an `Approval` of the API. */
     public static function fromApproval(object $approval): self
     {
         $json = Json::encode($approval->arguments);
+        $proposal = $approval->proposal;
         return new self(
             approvalId: $approval->approvalId,
             toolCallId: $approval->toolCallId,
             toolName: $approval->toolName,
             toolArgs: Json::toArray($approval->arguments),
-            description: $approval->description ?? $approval->title ?? "{$approval->toolName} $json",
+            description: self::changed($proposal) . ($approval->description ?? $approval->title ?? "{$approval->toolName} $json"),
             requestedAt: new DateTimeImmutable($approval->requestedAt),
             expiresAt: isset($approval->expiresAt) ? new DateTimeImmutable($approval->expiresAt) : null,
             state: ApprovalState::from($approval->state),
             argumentsJson: $json,
-            digest: $approval->proposal->digest ?? null,
+            digest: $approval->shownDigest,
             reason: $approval->reason ?? null,
             runId: $approval->runId ?? null,
             callId: $approval->callId ?? null,
             mayNotDecide: ($approval->mayDecide->now ?? true) ? null : ($approval->mayDecide->detail ?? $approval->mayDecide->why),
+            kind: $proposal->kind,
+            answerJson: $proposal->kind === 'answer' ? Json::encode($proposal->output) : null,
+            proposedBy: $proposal->proposedBy,
+            replaces: $proposal->replaces,
+            instructions: Json::toArray($approval->instructions),
+            progress: Json::toArray($approval->progress),
+            isPreview: $approval->isPreview ?? false,
         );
     }
 
@@ -73,5 +126,20 @@ final class ApprovalRequest
         $data['expiresAt'] = isset($data['expiresAt']) ? new DateTimeImmutable($data['expiresAt']) : null;
         $data['state'] = ApprovalState::from($data['state'] ?? 'pending');
         return new self(...$data);
+    }
+
+    private static function changed(object $proposal): string
+    {
+        return match (true) {
+            $proposal->replaces === null => '',
+            $proposal->kind === 'answer' => "Answered by {$proposal->proposedBy}, and the tool does not run. The first request was: ",
+            default => "Edited by {$proposal->proposedBy}. The first request was: ",
+        };
+    }
+
+    /** A text in one line: more lines would look like those of the ledger. */
+    private static function line(string $text): string
+    {
+        return trim(preg_replace('/[\p{Cc}\p{Zl}\p{Zp}\x{202A}-\x{202E}\x{2066}-\x{2069}]+/u', ' ', $text) ?? '');
     }
 }

@@ -73,7 +73,7 @@ final class ApprovalResponse
             $this->editedArgs !== null => ['type' => 'edit', 'arguments' => Call::normal(['arguments' => $this->editedArgs])['arguments']],
             default => ['type' => 'approve'],
         };
-        $optional = ['reason' => $this->reason, 'instruction' => $this->instruction, 'proposalDigest' => $this->digest];
+        $optional = ['reason' => $this->reason, 'instruction' => $this->instruction, 'shownDigest' => $this->digest];
         return ['decision' => $decision, ...array_filter($optional, fn (?string $value) => $value !== null)];
     }
 }

@@ -10,7 +10,7 @@ test('a request and a response survive an array and JSON', function () {
     same([ApprovalState::Pending, '2026-01-02T03:04:05.678Z', null], [$again->state, $again->toArray()['requestedAt'], $again->expiresAt]);
     $response = ApprovalResponse::to($request, approved: false, reason: 'User denied', approvedBy: 'kim');
     same($response->toArray(), ApprovalResponse::fromArray(json_decode(json_encode($response->toArray()), true))->toArray());
-    same(['decision' => ['type' => 'deny'], 'reason' => 'User denied', 'proposalDigest' => 'sha256:1'], $response->body());
+    same(['decision' => ['type' => 'deny'], 'reason' => 'User denied', 'shownDigest' => 'sha256:1'], $response->body());
 });
 
 test('a result names an answer that two people agreed to, and the people whose votes count', function () {

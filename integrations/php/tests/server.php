@@ -2,7 +2,7 @@
 
 // Against a real server: URL, AGENT_TOKEN, WORKER_TOKEN, DESK_TOKEN (a front end with the groups support and ops), NUMBERS (cases).
 
-use Countersign\{ApprovalResponse, Approver, Client, FrontEnd, Gate, Json, StopReason, Tool, Worker};
+use Countersign\{ApprovalRequest, ApprovalResponse, Approver, Client, FrontEnd, Gate, Json, StopReason, Tool, Worker};
 use Countersign\Exception\{ConflictException, ForbiddenException, InvalidRequestException, UnavailableException};
 use Countersign\Http\{CurlTransport, Psr18Transport};
 
@@ -139,6 +139,33 @@ test('people of a front end have one vote each, their own groups, and can be end
     same('pending', $lou->withdraw($request->approvalId)->state);
     same(['pending', 'approved'], [$kim->respond($yes, 'key-1')->state, $lou->respond($yes, 'key-2')->state]);
     same('refunded', $gate->resume($step)->results()['c1']->text);
+});
+
+test('a request shows all that its approval approves', function () use ($client, $run, $desk, $url) {
+    $gate = new Gate($client, 'php-agent', [new Tool('refund', fn (array $input) => $input['amount'], approvalPrompt: fn (array $input) => "Refund {$input['amount']}")]);
+    $ada = $desk->as(id: 'ada', groups: ['support']);
+    $ben = $desk->as(id: 'ben', groups: ['support']);
+    $step = $gate->step($run(), array_map(fn (string $id) => ['toolCallId' => $id, 'toolName' => 'refund', 'arguments' => ['amount' => 5000]], ['c1', 'c2']));
+    [$first, $second] = $step->pendingApprovals();
+    same(['run', false, 'Refund 5000'], [$first->kind, $first->isEdited(), $first->description]);
+    $ada->respond(ApprovalResponse::to($first, true, editedArgs: ['amount' => 500], instruction: "then\nask BOB"));
+    same('digest-mismatch', throws(ConflictException::class, '/digest-mismatch/', fn () => $ben->respond(ApprovalResponse::to($first, true)))->problem);
+    $connection = new Countersign\Connection($url, getenv('DESK_TOKEN'));
+    $answer = ['decision' => ['type' => 'answer', 'output' => ['paid' => (object) []]]];
+    $connection->with(headers: ['countersign-person' => 'ada', 'countersign-person-groups' => 'support'])->post("/v1/approvals/{$second->approvalId}/responses", $answer);
+    [$edited, $answered] = $gate->resume($step->toArray())->pendingApprovals();
+    same("Edited by support-desk#ada. The first request was: Refund 5000\nrefund {\"amount\":500}\n"
+        . "Instruction of support-desk#ada to the agent: \"then\\nask BOB\"\nApproved by support-desk#ada. Still needed: 1 of support, ops", $edited->text());
+    same("Answered by support-desk#ada, and the tool does not run. The first request was: Refund 5000\nrefund {\"amount\":5000}\n"
+        . "Answer of support-desk#ada in place of the tool, which does not run: {\"paid\":{}}\nApproved by support-desk#ada. Still needed: 1 of support, ops", $answered->text());
+    foreach ([$edited, $answered] as $request) {
+        $again = ApprovalRequest::fromArray(json_decode(json_encode($request->toArray()), true));
+        same([$request->text(), $request->toArray()], [$again->text(), $again->toArray()]);
+        same('approved', $ben->respond(ApprovalResponse::to($again, true))->state);
+    }
+    ['c1' => $ran, 'c2' => $notRun] = $gate->resume($step->toArray())->results();
+    same([500, "{\"paid\":{}}\nA person gave this output; the tool did not run."], [$ran->output, $notRun->text]);
+    same([['support-desk#ada', 'support-desk#ben'], "then\nask BOB"], [$ran->decidedBy, $ran->instruction]);
 });
 
 test('the user\'s client executes a call, and submits its output', function () use ($client, $run) {

@@ -78,7 +78,7 @@ if (missing(['PHP with Guzzle']).length === 0) {
   it.each([
     ['JSON of PHP is that of the ledger, and a claim of anything but what was approved is refused', 'json.php', 8],
     ['requests, responses, problems and webhooks are read as they are documented', 'data.php', 9],
-    ['a real server asks people, and each call runs once', 'server.php', 14],
+    ['a real server asks people, and each call runs once', 'server.php', 15],
   ])('%s', async (_, file, count) => {
     const printed = await runPhp([join(folder, 'tests', 'run.php'), join(folder, 'tests', file)], env);
     expect(printed).toBe(`${String(count)} passed, 0 failed\n`);
@@ -88,9 +88,13 @@ if (missing(['PHP with Guzzle']).length === 0) {
     runPhp([join(folder, 'examples', name), ...args], env, input);
 
   it('the agent of the guide stops for a person of the application, and goes on in another process', async () => {
-    expect(await example('agent.php', ['run-1'])).toMatch(/^apr_\w+: Delete \/etc\/hosts\?\n$/);
+    expect(await example('agent.php', ['run-1'])).toMatch(
+      /^apr_\w+: Delete \/etc\/hosts\ndelete_file {"path":"\/etc\/hosts"}\nStill needed: 1\n$/,
+    );
     expect(await example('agent.php', ['run-1'])).toBe('awaiting_approval\n');
-    expect(await example('dialog.php', ['kim', 'approve'])).toContain('delete_file {"path":"/etc/hosts"}\napproved\n');
+    expect(await example('dialog.php', ['kim', 'approve'])).toContain(
+      'delete_file {"path":"/etc/hosts"}\nStill needed: 1\napproved\n',
+    );
     for (const _ of ['once', 'again'])
       expect(await example('agent.php', ['run-1'])).toBe('call_1: wrote /tmp/notes\ncall_2: deleted /etc/hosts\n');
   });
@@ -106,19 +110,32 @@ if (missing(['PHP with Guzzle']).length === 0) {
     ];
     const phase = async (...more: readonly object[]) =>
       JSON.parse(await example('chat.php', ['chat-1', 'kim'], JSON.stringify([...messages, ...more]))) as {
-        readonly toolApprovalRequests: readonly { readonly approvalId: string }[];
+        readonly toolApprovalRequests: readonly {
+          readonly approvalId: string;
+          readonly digest: string;
+          readonly text: string;
+        }[];
+        readonly refused: object;
         readonly toolResults: object;
       };
     const first = await phase();
     expect(first.toolResults).toEqual({ '1/2': 'sent 5' });
-    const answer = (approvalId: string) => ({
+    const answer = (approvalId: string, digest?: string) => ({
       role: 'tool',
-      toolApprovalResponses: [{ approvalId, approved: true }],
+      toolApprovalResponses: [{ approvalId, approved: true, digest }],
     });
-    await expect(phase(answer('apr_forged'))).rejects.toThrow('unknown-approval');
-    const [{ approvalId } = { approvalId: '' }] = first.toolApprovalRequests;
-    expect(await phase(answer(approvalId))).toEqual({
+    const [asked] = first.toolApprovalRequests;
+    const { approvalId, digest, text } = asked!;
+    expect(text).toContain('{"amount":5000}');
+    await expect(phase(answer('apr_forged', digest))).rejects.toThrow('unknown-approval');
+    await expect(phase(answer(approvalId))).rejects.toThrow('invalid-request');
+    expect(await phase(answer(approvalId, `sha256:${'0'.repeat(64)}`))).toMatchObject({
+      toolApprovalRequests: [asked],
+      refused: { [approvalId]: expect.stringContaining('look again') },
+    });
+    expect(await phase(answer(approvalId, digest))).toEqual({
       toolApprovalRequests: [],
+      refused: {},
       toolResults: { '1/1': 'sent 5000', '1/2': 'sent 5' },
       stopReason: null,
     });
