@@ -28,7 +28,6 @@ class Result:
     # A person gave the output, and the tool did not run.
     answered: bool
     arguments: dict[str, Any]
-    # The people whose votes count.
     decided_by: tuple[str, ...]
 
     @property
