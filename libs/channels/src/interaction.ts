@@ -8,7 +8,14 @@ import type { Person } from './config/channels-file.js';
 
 /** The approval of a pressed button, or an error text for the person. */
 export type Interaction =
-  | { readonly status: 'open'; readonly person: Person; readonly token: TokenContent; readonly approval: ApprovalView }
+  | {
+      readonly status: 'open';
+      readonly person: Person;
+      readonly token: TokenContent;
+      readonly approval: ApprovalView;
+      /** One response decides about several calls. */
+      readonly isAboutStep: boolean;
+    }
   /** `isStale`: the button is no longer active. */
   | { readonly status: 'told'; readonly words: string; readonly isStale: boolean };
 
@@ -37,11 +44,13 @@ export async function readInteraction(
     log.warn({ channelId, person: person.id }, 'refused: a button whose value is for something else');
     return { status: 'told', words: disagreeWords, isStale: true };
   }
-  const approval = (await responses.find(token.approvalId))?.approval;
+  const { approval, together = [] } = (await responses.find(token.approvalId)) ?? {};
   if (!approval) return { status: 'told', words: expiredWords, isStale: true };
   // "More…" too: what it opens is bound to what the card showed. For a decided approval the ledger reports who was first.
   const isSame = digestStartOf(approval.shownDigest) === token.digestStart;
-  if (isSame || approval.state !== 'pending') return { status: 'open', person, token, approval };
+  if (isSame || approval.state !== 'pending') {
+    return { status: 'open', person, token, approval, isAboutStep: together.length > 0 };
+  }
   const words = answerWords({ status: 'refused', code: 'digest-mismatch', detail: '' }, '');
   return { status: 'told', words, isStale: true };
 }

@@ -99,9 +99,9 @@ export function meaningOfButton(actionId: string | undefined): readonly TokenAct
   return buttonKinds.filter((kind) => kind.actionId === actionId).map(({ action }) => action);
 }
 
-/** A part that is not shown is not approved here. */
+/** A part that is not shown is not approved here. The form shows one call, so a card about several has none. */
 function buttons(
-  { approval }: Notice,
+  { approval, together = [] }: Notice,
   tokens: Pick<AnswerTokens, 'seal'>,
   { isWhole, hasForm }: { readonly isWhole: boolean; readonly hasForm: boolean },
 ): KnownBlock[] {
@@ -109,7 +109,7 @@ function buttons(
   const allowed: readonly string[] = approval?.allowedDecisions ?? [];
   const elements = buttonKinds
     .filter(({ actionId }) => actionId !== 'approve' || isWhole)
-    .filter(({ actionId }) => (actionId === 'more' ? hasForm : allowed.includes(actionId)))
+    .filter(({ actionId }) => (actionId === 'more' ? hasForm && together.length === 0 : allowed.includes(actionId)))
     .map(({ actionId, action, label, style }) => ({
       type: 'button' as const,
       action_id: actionId,

@@ -105,12 +105,8 @@ class Interactions {
       return isStale ? this.#tellAndRefresh(payload, words, tokenText) : this.#tell(payload, noticeModal(words));
     }
     const { approval, person } = pressed;
-    if (pressed.token.action === 'm' && approval.state === 'pending') {
-      const { approvalId, shownDigest } = approval;
-      const token = this.#tokens.seal({ action: 'a', approvalId, shownDigest });
-      await this.#tell(payload, answerModal(approval, token));
-      return;
-    }
+    if (pressed.token.action === 'm' && approval.state === 'pending')
+      return this.#openForm(payload, pressed, tokenText);
     const type = pressed.token.action === 'd' ? 'deny' : 'approve';
     const result = await this.#ports.responses.answer({
       ...this.#answerOf(payload, person, approval, commandId),
@@ -119,11 +115,24 @@ class Interactions {
     if (result.status === 'refused') await this.#tellAndRefresh(payload, answerWords(result, type), tokenText);
   }
 
+  /** The form of one call. A response to a card about several would decide about what it does not show. */
+  #openForm(
+    payload: BlockActions,
+    { approval, isAboutStep }: { readonly approval: ApprovalView; readonly isAboutStep: boolean },
+    tokenText: string | undefined,
+  ): Promise<void> {
+    if (isAboutStep) return this.#tellAndRefresh(payload, stepWords, tokenText);
+    const { approvalId, shownDigest } = approval;
+    const token = this.#tokens.seal({ action: 'a', approvalId, shownDigest });
+    return this.#tell(payload, answerModal(approval, token));
+  }
+
   async #submitted(payload: ViewSubmission, commandId: string): Promise<SurfaceResponse> {
     if (payload.view.callback_id !== modalId) return answered(200);
     const tokenText = payload.view.private_metadata;
     const pressed = await this.#read({ person: this.#personOf(payload), value: tokenText, means: ['a'] });
     if (pressed.status === 'told') return answered(200, shown(pressed.words));
+    if (pressed.isAboutStep) return answered(200, shown(stepWords));
     // The operator may have taken the channel out of the file since the modal was opened.
     if (locate(this.#config.channel, pressed).status === 'nowhere') return answered(200, shown(elsewhereWords));
     const given = readModal(payload);
@@ -215,6 +224,8 @@ function notRecorded(result: Extract<AnswerResult, { status: 'refused' }>, decis
   const block = mendable[result.code];
   return block === undefined ? shown(words) : errorAt(block, words);
 }
+
+const stepWords = 'One response decides about several calls here: use the buttons of the card, or the inbox.';
 
 const unusedWords = 'You changed the arguments: choose “Approve with the arguments below”, or put them back.';
 

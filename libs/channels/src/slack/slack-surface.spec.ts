@@ -10,6 +10,7 @@ import { openSlackServer } from '../testing/slack-server.js';
 import type { SlackServer } from '../testing/slack-server.js';
 import { alice, sampleNotice } from '../testing/notices.js';
 import { slackConfig } from '../testing/opened.js';
+import type { Notice } from '../channel.js';
 import { createSlackTokens } from './slack-channel.js';
 import { isSignedBySlack } from './slack-signature.js';
 import { createSlackSurface } from './slack-surface.js';
@@ -26,13 +27,14 @@ let surface: Surface;
 let given: ChannelAnswer[];
 let result: AnswerResult;
 let log: CollectingLog;
+let together: NonNullable<Notice['together']>;
 const clock = systemClock;
 
 beforeEach(async () => {
   server = await openSlackServer(slackConfig.botToken.reveal());
-  [given, result] = [[], { status: 'recorded' }];
+  [given, result, together] = [[], { status: 'recorded' }, []];
   const responses = {
-    find: (id: string) => Promise.resolve(id === approval.approvalId ? notice : undefined),
+    find: (id: string) => Promise.resolve(id === approval.approvalId ? { ...notice, together } : undefined),
     answer: (answer: ChannelAnswer) => {
       given.push(answer);
       return Promise.resolve(result);
@@ -229,6 +231,20 @@ describe('a press', () => {
     const view = JSON.stringify(server.calls()[0]?.args['view']);
     expect(view).toContain('It was changed since you looked: look again. Nothing was decided.');
     expect(view).not.toContain('"submit"');
+  });
+
+  it('on "More…" of a card about several calls opens no form for one of them, and one that is open decides nothing', async () => {
+    await receive(press('m'));
+    const view = server.calls()[0]?.args['view'] as object;
+    const { call, approval: other } = notice;
+    if (other === null) throw new Error('the notice has an approval');
+    together = [{ call, approval: other }];
+    await receive(press('m'));
+    expect(JSON.stringify(server.calls()[1]?.args['view'])).toContain('decides about several calls');
+    expect(JSON.stringify(server.calls().find(({ method }) => method === 'chat.update'))).not.toContain('"more"');
+    const { body } = await receive(slackSubmission(view, { decision: 'approve', reason: '' }));
+    expect(JSON.stringify(body)).toContain('decides about several calls');
+    expect(given).toEqual([]);
   });
 
   it('that comes too late is told who was first, and the copy is changed', async () => {
