@@ -59,7 +59,7 @@ export function approvalsHandler({
 }: ApprovalsHandlerOptions): (request: Request) => Promise<Response> {
   const answer = async (request: Request): Promise<Response> => {
     const { pathname, searchParams } = new URL(request.url);
-    const path = pathname.slice(Math.max(0, pathname.lastIndexOf('/v1/')));
+    const path = pathname.slice(Math.max(0, pathname.indexOf('/v1/')));
     const route = routes.find(([method, form]) => method === request.method && form.test(path));
     if (route === undefined) return refusal(404, 'not-found', 'This path is not served here.');
     if (!isOfOwnPage(request, origins))
