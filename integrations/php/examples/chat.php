@@ -28,7 +28,8 @@ $person = (new FrontEnd($url, getenv('COUNTERSIGN_TOKEN')))->as(id: $user, group
 $refused = [];
 foreach ($last['toolApprovalResponses'] ?? [] as $answer) {
     try {
-        $person->respond(new ApprovalResponse($answer['approvalId'], $answer['approved'], $answer['reason'] ?? null, digest: $answer['digest'] ?? ''));
+        $response = new ApprovalResponse($answer['approvalId'], $answer['approved'], $answer['reason'] ?? null, digest: $answer['digest'] ?? '');
+        $person->respond($response, key: hash('sha256', json_encode([$user, $answer]))); // a browser may send it again
     } catch (ConflictException $error) {
         if ($error->problem !== 'digest-mismatch') {
             throw $error;

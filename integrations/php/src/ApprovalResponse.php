@@ -14,7 +14,8 @@ final class ApprovalResponse
      * @param ?string $approvedBy the person who answered. The ledger records the person of the token or of the front end; if both are
      *   there and differ, the response is not sent
      * @param ?string $digest of the `ApprovalRequest` that the person saw
-     * @param ?array<string, mixed> $editedArgs the arguments that the person put in the place of the requested ones
+     * @param array<string, mixed>|object|string|null $editedArgs the arguments that the person put in the place of the requested ones. JSON text
+     *   or an object keeps each `{}`
      * @param ?string $instruction what the agent is told afterwards
      */
     public function __construct(
@@ -24,7 +25,7 @@ final class ApprovalResponse
         public readonly ?string $approvedBy = null,
         public readonly DateTimeImmutable $respondedAt = new DateTimeImmutable(),
         public readonly ?string $digest = null,
-        public readonly ?array $editedArgs = null,
+        public readonly array|object|string|null $editedArgs = null,
         public readonly ?string $instruction = null,
     ) {
         if (!$approved && $editedArgs !== null) {
@@ -38,7 +39,7 @@ final class ApprovalResponse
         bool $approved,
         ?string $reason = null,
         ?string $approvedBy = null,
-        ?array $editedArgs = null,
+        array|object|string|null $editedArgs = null,
         ?string $instruction = null,
     ): self {
         return new self(
@@ -55,7 +56,8 @@ final class ApprovalResponse
     /** @return array<string, mixed> plain data for `json_encode`, a cache or a session */
     public function toArray(): array
     {
-        return [...get_object_vars($this), 'respondedAt' => Dates::text($this->respondedAt)];
+        $editedArgs = is_object($this->editedArgs) ? Json::encode($this->editedArgs) : $this->editedArgs;
+        return [...get_object_vars($this), 'editedArgs' => $editedArgs, 'respondedAt' => Dates::text($this->respondedAt)];
     }
 
     /** @param array<string, mixed> $data of `toArray` */

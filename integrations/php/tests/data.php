@@ -1,6 +1,6 @@
 <?php
 
-use Countersign\{ApprovalRequest, ApprovalResponse, ApprovalState, Connection, FrontEnd, Result, Tool, ApprovalContext, Webhook};
+use Countersign\{ApprovalRequest, ApprovalResponse, ApprovalState, Connection, FrontEnd, Json, Result, Tool, ApprovalContext, Webhook};
 use Countersign\Exception\{ConflictException, CountersignException, ExpiredException, ForbiddenException, WebhookException};
 
 test('a request and a response survive an array and JSON', function () {
@@ -11,6 +11,11 @@ test('a request and a response survive an array and JSON', function () {
     $response = ApprovalResponse::to($request, approved: false, reason: 'User denied', approvedBy: 'kim');
     same($response->toArray(), ApprovalResponse::fromArray(json_decode(json_encode($response->toArray()), true))->toArray());
     same(['decision' => ['type' => 'deny'], 'reason' => 'User denied', 'shownDigest' => 'sha256:1'], $response->body());
+    foreach (['{"filter":{}}', (object) ['filter' => (object) []]] as $edited) {
+        $edit = ApprovalResponse::to($request, true, editedArgs: $edited);
+        $again = ApprovalResponse::fromArray(json_decode(json_encode($edit->toArray()), true));
+        same(['{"filter":{}}', '{"filter":{}}'], array_map(fn ($one) => Json::encode($one->body()['decision']['arguments']), [$edit, $again]));
+    }
 });
 
 test('a result names an answer that two people agreed to, and the people whose votes count', function () {

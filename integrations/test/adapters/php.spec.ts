@@ -133,12 +133,14 @@ if (missing(['PHP with Guzzle']).length === 0) {
       toolApprovalRequests: [asked],
       refused: { [approvalId]: expect.stringContaining('look again') },
     });
-    expect(await phase(answer(approvalId, digest))).toEqual({
-      toolApprovalRequests: [],
-      refused: {},
-      toolResults: { '1/1': 'sent 5000', '1/2': 'sent 5' },
-      stopReason: null,
-    });
+    // The second time is that of a browser that sends again.
+    for (const _ of ['once', 'again'])
+      expect(await phase(answer(approvalId, digest))).toEqual({
+        toolApprovalRequests: [],
+        refused: {},
+        toolResults: { '1/1': 'sent 5000', '1/2': 'sent 5' },
+        stopReason: null,
+      });
   });
 
   it('the receiver of the guide takes a signed webhook, and no other one', async () => {
