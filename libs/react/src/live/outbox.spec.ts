@@ -109,6 +109,26 @@ describe('a decision that is held', () => {
     expect(missedNow()).toEqual(['a: bob was faster.']);
   });
 
+  it('is not sent by a device that slept past its time, nor when its page is left then', async () => {
+    const late = 'Your device paused before your answer was sent. Nothing was sent: look at it again.';
+    hold(approvalOf('a'));
+    jest.setSystemTime(65_001);
+    await jest.advanceTimersByTimeAsync(5000);
+    expect([sent, heldNow(), missedNow()]).toEqual([[], [], [`a: ${late}`]]);
+    hold(approvalOf('b'));
+    jest.setSystemTime(Date.now() + 65_001);
+    await outbox.flush({ isLeaving: true });
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect([sent, missedNow()]).toEqual([[], [`a: ${late}`, `b: ${late}`]]);
+  });
+
+  it('is sent where its timer is a little late', async () => {
+    hold(approvalOf('a'));
+    jest.setSystemTime(50_000);
+    await jest.advanceTimersByTimeAsync(5000);
+    expect([sent, missedNow()]).toEqual([['a'], []]);
+  });
+
   it('is not held where the deadline is near, where nothing is to be held, and twice', () => {
     expect(hold(approvalOf('a', { expiresAt: new Date(34_000).toISOString() }))).toBe(false);
     expect(hold(approvalOf('a', { expiresAt: new Date(36_000).toISOString() }))).toBe(true);

@@ -50,6 +50,9 @@ export interface Outbox {
 /** An approval that ends within this time is decided at once. The clocks of browser and server may differ. */
 const deadlineMarginMs = 30_000;
 
+/** Later than this after its time it is not sent: the device slept, and the person has gone on. */
+const lateMaxMs = 60_000;
+
 interface Entry extends Holding {
   readonly dueMs: number | undefined;
   readonly timer: ReturnType<typeof setTimeout> | undefined;
@@ -58,6 +61,7 @@ interface Entry extends Holding {
 }
 
 const changedWords = 'It changed before your answer was sent. Nothing was sent: look at it again.';
+const lateWords = 'Your device paused before your answer was sent. Nothing was sent: look at it again.';
 const endedWords = 'It ended before your answer was sent. Nothing of yours was sent.';
 
 /**
@@ -80,10 +84,19 @@ export function createOutbox(store: PendingStore, delayMs: () => number): Outbox
   const miss = ({ approval, type }: Entry, words: string): void => {
     missed = [...missed.filter((one) => one.approval.approvalId !== approval.approvalId), { approval, type, words }];
   };
+  const dropMissed = (entry: Entry, words: string): void => {
+    drop(entry.approval.approvalId);
+    miss(entry, words);
+    tell();
+  };
 
   const send = async (approvalId: string, isLeaving: boolean): Promise<void> => {
     const entry = entries.get(approvalId);
     if (entry?.dueMs === undefined) return;
+    if (Date.now() - entry.dueMs > lateMaxMs) {
+      dropMissed(entry, lateWords);
+      return;
+    }
     clearTimeout(entry.timer);
     const sent = { ...entry, dueMs: undefined, timer: undefined };
     entries.set(approvalId, sent);
@@ -100,9 +113,7 @@ export function createOutbox(store: PendingStore, delayMs: () => number): Outbox
       const now = store.state().byId.get(approvalId)?.shownDigest;
       const isAsSeen = now === undefined || now === entry.approval.shownDigest || now === entry.listed;
       if (entry.dueMs === undefined || isAsSeen) continue;
-      drop(approvalId);
-      miss(entry, changedWords);
-      tell();
+      dropMissed(entry, changedWords);
     }
   };
 
@@ -141,10 +152,7 @@ export function createOutbox(store: PendingStore, delayMs: () => number): Outbox
       const stopLooking = store.subscribe(look);
       const stopListening = store.onEnded((approvalId) => {
         const entry = entries.get(approvalId);
-        if (entry?.dueMs === undefined) return;
-        drop(approvalId);
-        miss(entry, endedWords);
-        tell();
+        if (entry?.dueMs !== undefined) dropMissed(entry, endedWords);
       });
       return () => {
         stopLooking();
