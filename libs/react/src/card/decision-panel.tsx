@@ -36,6 +36,7 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
   const { canRemember: mayRemember = false } = useSurroundings();
   const [remarks, setRemarks] = useState<Remarks>({ reason: '', instruction: '' });
   const [open, setOpen] = useState<'edit' | 'answer'>();
+  const [draft, keepDraft] = useDraft(approval.shownDigest);
   const [remember, setRemember] = useRemember(approval.actionDigest);
   const { onHeld, onHeldSent } = props;
   const onSent = (answered: ApprovalView): void => {
@@ -56,7 +57,11 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
       </>
     );
   }
-  const dialog = { approval, change, onAcknowledge, problem, isBusy, onClose: () => setOpen(undefined) };
+  const close = (text?: string): void => {
+    keepDraft(text);
+    setOpen(undefined);
+  };
+  const dialog = { approval, change, onAcknowledge, problem, isBusy, onClose: () => close() };
   return (
     <section className="cs-decision" aria-label="Your decision" tabIndex={-1}>
       {short}
@@ -80,12 +85,24 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
       )}
       {open === 'edit' && (
         <Suspense fallback={null}>
-          <EditDialog {...dialog} onSend={(value) => send({ type: 'edit', arguments: value })} />
+          <EditDialog
+            {...dialog}
+            cardSeen={seen}
+            draft={draft}
+            onLookBack={close}
+            onSend={(value) => send({ type: 'edit', arguments: value })}
+          />
         </Suspense>
       )}
       {open === 'answer' && <AnswerDialog {...dialog} onSend={(output) => send({ type: 'answer', output })} />}
     </section>
   );
+}
+
+/** The text of an edit that the person left to look at the rest of the card, while the card is the same. */
+function useDraft(of: string): readonly [string | undefined, (text: string | undefined) => void] {
+  const [kept, setKept] = useState<{ readonly of: string; readonly text: string | undefined }>();
+  return [kept?.of === of ? kept.text : undefined, (text) => setKept({ of, text })];
 }
 
 /** Why the person cannot decide now; undefined: they can, or have answered. */

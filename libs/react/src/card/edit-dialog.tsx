@@ -4,9 +4,10 @@ import type { JsonObject } from '@countersign/contracts';
 import { printable } from '@countersign/text';
 import { ArgumentsChange } from './arguments-change.js';
 import { ArgumentsForm } from './form/arguments-form.js';
-import type { Field } from './form/fields.js';
+import type { Form } from './form/fields.js';
 import { SeenParts, Unseen, useSeen } from './seen.js';
 import { SendingDialog } from './sending-dialog.js';
+import type { SeenState } from './seen.js';
 import type { SendingProps } from './sending-dialog.js';
 import { useEdited } from './use-edited.js';
 
@@ -18,20 +19,29 @@ const ways = [
   ['json', 'JSON'],
 ] as const;
 
+interface EditProps extends SendingProps<JsonObject> {
+  /** Whether the card, with all that an edit leaves as it is, was on screen. */
+  readonly cardSeen: SeenState;
+  /** The text that the person had written before they looked at the card again. */
+  readonly draft: string | undefined;
+  /** Goes back to the card, and keeps the text. */
+  readonly onLookBack: (text: string) => void;
+}
+
 /**
  * Other arguments for the call: in a form or as JSON, held against the tool's schema, and shown as a change before they are
  * sent. The text is the one state of both: the form changes what a person touches in it.
  */
-export default function EditDialog(props: SendingProps<JsonObject>): ReactNode {
-  const { approval, change, onAcknowledge, problem, isBusy, onClose, onSend } = props;
+export default function EditDialog(props: EditProps): ReactNode {
+  const { cardSeen, draft, onLookBack, approval, change, onAcknowledge, problem, isBusy, onClose, onSend } = props;
   // The arguments that the person saw. The text is compared with them, and is sent only while they have not changed.
   const original = change?.before ?? approval.arguments;
-  const [text, setText] = useState(() => JSON.stringify(original, null, 2));
+  const [text, setText] = useState(() => draft ?? JSON.stringify(original, null, 2));
   const [way, setWay] = useState<'form' | 'json'>('form');
-  const { value, isFine, fields, problems, fine } = useEdited(text, approval, original);
+  const { value, isFine, form, problems, fine } = useEdited(text, approval, original);
   // What runs is the text as it is now: each change of it has to be on screen to its end.
   const { state: seen, context } = useSeen(text);
-  const canSend = isFine && seen.isAll && !isBusy && change === undefined;
+  const canSend = isFine && cardSeen.isAll && seen.isAll && !isBusy && change === undefined;
   const isHeld = approval.risk === 'high';
   const send = (): void => {
     if (canSend && value !== undefined) void onSend(value);
@@ -60,7 +70,7 @@ export default function EditDialog(props: SendingProps<JsonObject>): ReactNode {
               </button>
             ))}
           </div>
-          <Editor {...{ way, text, value, fields }} onChange={setText} onSubmit={isHeld ? nothing : send} />
+          <Editor {...{ way, text, value, form }} onChange={setText} onSubmit={isHeld ? nothing : send} />
           <Problems problems={problems} fine={fine} />
         </section>
         <section aria-label="The change">
@@ -72,8 +82,22 @@ export default function EditDialog(props: SendingProps<JsonObject>): ReactNode {
           )}
         </section>
       </div>
+      <CardUnseen isSeen={cardSeen.isAll} onLookBack={() => onLookBack(text)} />
       {isFine && <Unseen seen={seen} words="The change goes on below. You can send it after its end was on screen." />}
     </SendingDialog>
+  );
+}
+
+/** Says that an edit runs the rest of the card, too, and leads back to it; nothing once all of it was on screen. */
+function CardUnseen({ isSeen, onLookBack }: { readonly isSeen: boolean; readonly onLookBack: () => void }): ReactNode {
+  if (isSeen) return null;
+  return (
+    <p className="cs-more-below">
+      What you do not touch goes on below on the card. You can send the edit after the end of the card was on screen.{' '}
+      <button type="button" className="cs-button cs-quiet" onClick={onLookBack}>
+        Back to the card
+      </button>
+    </p>
   );
 }
 
@@ -86,11 +110,11 @@ function Editor(props: {
   readonly way: 'form' | 'json';
   readonly text: string;
   readonly value: JsonObject | undefined;
-  readonly fields: readonly Field[] | undefined;
+  readonly form: Form | undefined;
   readonly onChange: (text: string) => void;
   readonly onSubmit: () => void;
 }): ReactNode {
-  const { way, text, value, fields, onChange, onSubmit } = props;
+  const { way, text, value, form, onChange, onSubmit } = props;
   if (way === 'json') {
     return (
       <Suspense fallback={<div className="cs-json-editor" aria-busy="true" />}>
@@ -101,8 +125,8 @@ function Editor(props: {
   return (
     <div className="cs-form-box">
       {value === undefined && <p className="cs-muted">This is no JSON yet. Go on in the JSON.</p>}
-      {value !== undefined && fields !== undefined && (
-        <ArgumentsForm {...{ value, fields }} onChange={(next) => onChange(JSON.stringify(next, null, 2))} />
+      {value !== undefined && form !== undefined && (
+        <ArgumentsForm {...{ value, form }} onChange={(next) => onChange(JSON.stringify(next, null, 2))} />
       )}
     </div>
   );

@@ -6,8 +6,8 @@ import { useClient } from '../live/use-client.js';
 import { useLoaded } from '../live/use-loaded.js';
 import type { Loaded } from '../live/use-loaded.js';
 import { inexactNumberIn } from './form/exact-numbers.js';
-import { fieldsOf } from './form/fields.js';
-import type { Field } from './form/fields.js';
+import { formOf } from './form/fields.js';
+import type { Form } from './form/fields.js';
 import { parseObject, schemaProblems } from './schema-problems.js';
 import type { Parsed } from './schema-problems.js';
 
@@ -17,8 +17,8 @@ export interface Edited {
   readonly value: JsonObject | undefined;
   /** It is another value than before, and nothing is wrong with it. */
   readonly isFine: boolean;
-  /** The value as fields; undefined: it has none, or the schema is on its way. */
-  readonly fields: readonly Field[] | undefined;
+  /** The value as a form; undefined: it has none, or the schema is on its way. */
+  readonly form: Form | undefined;
   readonly problems: readonly string[];
   /** What is said where there is no problem. */
   readonly fine: string;
@@ -37,12 +37,12 @@ export function useEdited(text: string, { approvalId, hiddenValues }: ApprovalVi
     () => (parsed.status === 'ok' ? schemaProblems(parsed.value, schema, hidden) : [parsed.problem]),
     [parsed, schema, hidden],
   );
-  const fields = useMemo(
-    () => (value === undefined || isLoading ? undefined : fieldsOf(value, schema, hidden)),
-    [value, isLoading, schema, hidden],
+  const form = useMemo(
+    () => (value === undefined || isLoading ? undefined : formOf(value, schema, hidden, original)),
+    [value, isLoading, schema, hidden, original],
   );
   const isSame = value !== undefined && JSON.stringify(value) === JSON.stringify(original);
-  return { value, isFine: problems.length === 0 && !isSame, fields, problems, fine: fineWords(loaded) };
+  return { value, isFine: problems.length === 0 && !isSame, form, problems, fine: fineWords(loaded) };
 }
 
 /** A number that would become another one is none that the person has written. */

@@ -5,7 +5,7 @@ import { printable } from '@countersign/text';
 import { Marked } from '../../ui/marked.js';
 import { exactNumber } from './exact-numbers.js';
 import { emptyOf } from './fields.js';
-import type { Field, JsonOnly } from './fields.js';
+import type { Field, Form, JsonOnly, Left } from './fields.js';
 import { setAt } from './set-at.js';
 
 /** Changes the value at a place; undefined removes it. */
@@ -14,12 +14,27 @@ type Put = (pointer: string, value: JsonValue | undefined) => void;
 /** The arguments as fields. A value that the person does not touch stays exactly as it is. */
 export function ArgumentsForm(props: {
   readonly value: JsonObject;
-  readonly fields: readonly Field[];
+  readonly form: Form;
   readonly onChange: (value: JsonObject) => void;
 }): ReactNode {
-  const { value, fields, onChange } = props;
+  const { value, form, onChange } = props;
   const put: Put = (pointer, next) => onChange(setAt(value, pointer, next) as JsonObject);
-  return <Fields fields={fields} put={put} />;
+  return (
+    <>
+      <Fields fields={form.fields} put={put} />
+      <LeftOut left={form.left} />
+    </>
+  );
+}
+
+function LeftOut({ left: { values, absent } }: { readonly left: Left }): ReactNode {
+  if (values + absent === 0) return null;
+  return (
+    <p className="cs-notice">
+      {values > 0 && `${values.toLocaleString('en-US')} more values are not in this form: see and edit them as JSON. `}
+      {absent > 0 && `${absent.toLocaleString('en-US')} more that are not set can be added in the JSON.`}
+    </p>
+  );
 }
 
 function Fields({ fields, put }: { readonly fields: readonly Field[]; readonly put: Put }): ReactNode {

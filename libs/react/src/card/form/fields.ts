@@ -39,48 +39,115 @@ export interface Field {
 const fieldsMax = 200;
 const levelsMax = 6;
 
+/** What a form leaves to the JSON because it would be too long. */
+export interface Left {
+  /** Values of the arguments. */
+  readonly values: number;
+  /** What the schema names, and the arguments do not have. */
+  readonly absent: number;
+}
+
+/** The fields of a form, and what it leaves out. */
+export interface Form {
+  readonly fields: readonly Field[];
+  readonly left: Left;
+}
+
+/** How many fields there may still be, and how many of them for what is absent; and how much was left out. */
+interface Budget {
+  fields: number;
+  absentFields: number;
+  readonly left: { values: number; absent: number };
+}
+
 /** What the form still may have, and which values are hidden. */
 interface Bounds {
-  readonly budget: { fields: number };
+  readonly budget: Budget;
   readonly levels: number;
   readonly hidden: ReadonlySet<string>;
 }
 
-/** The fields of arguments: those that the schema names, in its order, then the others that are there. */
-export function fieldsOf(value: JsonObject, schema: JsonObject | null, hidden: readonly string[]): readonly Field[] {
+/**
+ * The form of arguments: first what is recorded, then what only the schema names. A schema pushes no value out of the form.
+ * @param recorded the arguments before the person changed them: a field stays at its place while they do
+ */
+export function formOf(
+  value: JsonObject,
+  schema: JsonObject | null,
+  hidden: readonly string[],
+  recorded: JsonObject = value,
+): Form {
   const shape = shapeOf({ schema: schema ?? true, root: schema });
-  return membersIn(value, shape, '', { budget: { fields: fieldsMax }, levels: levelsMax, hidden: new Set(hidden) });
+  const left = { values: 0, absent: 0 };
+  const budget = { fields: fieldsMax, absentFields: fieldsMax - sizeOf(value), left };
+  const bounds = { budget, levels: levelsMax, hidden: new Set(hidden) };
+  const fields = membersIn({ value, recorded }, shape, '', bounds);
+  return { fields, left };
 }
 
-function membersIn(value: JsonObject, shape: Shape, pointer: string, bounds: Bounds): readonly Field[] {
-  const members = new Map(membersOf(value, pointer).map((member) => [member.name, member.value]));
-  const names = [...shape.properties.keys(), ...[...members.keys()].filter((name) => !shape.properties.has(name))];
+/** How many values are in a value, at all its levels: at most as many as a form may have. */
+function sizeOf(value: JsonValue): number {
+  const found = [value];
+  for (const one of found) {
+    if (found.length > fieldsMax) return fieldsMax;
+    for (const { value: inner } of membersOf(one, '')) found.push(inner);
+  }
+  return found.length - 1;
+}
+
+/** A value as it is now, and as it was before the person changed it. */
+interface Versions<T extends JsonValue | undefined = JsonValue | undefined> {
+  readonly value: T;
+  readonly recorded: JsonValue | undefined;
+}
+
+function membersIn(of: Versions<JsonObject>, shape: Shape, pointer: string, bounds: Bounds): readonly Field[] {
+  const { budget } = bounds;
+  const [now, before] = [membersByName(of.value), membersByName(of.recorded)];
   const fields: Field[] = [];
-  for (const name of names) {
-    if (bounds.budget.fields <= 0) break;
+  for (const name of namesOf(now, before, shape)) {
+    const value = now.get(name);
+    const isAbsent = value === undefined;
+    if ((isAbsent ? budget.absentFields : budget.fields) <= 0) {
+      budget.left[isAbsent ? 'absent' : 'values'] += 1;
+      continue;
+    }
     const at = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    const field = fieldOf(name, at, members.get(name), shape.properties.get(name) ?? shape.others, bounds);
+    const versions = { value, recorded: before.get(name) };
+    const field = fieldOf(name, at, versions, shape.properties.get(name) ?? shape.others, bounds);
     const isRequired = shape.required.has(name);
     fields.push({ ...field, isRequired, canRemove: !isRequired });
   }
+  budget.left.absent += shape.cutNames.filter((name) => !now.has(name) && !before.has(name)).length;
   return fields;
 }
 
-function fieldOf(
-  name: string,
-  pointer: string,
-  value: JsonValue | undefined,
-  part: Shape['others'],
-  bounds: Bounds,
-): Field {
+type ByName = ReadonlyMap<string, JsonValue>;
+
+function membersByName(value: JsonValue | undefined): ByName {
+  return new Map(isObject(value ?? null) ? membersOf(value ?? null, '').map((one) => [one.name, one.value]) : []);
+}
+
+/** What is recorded, what the person added, what only the schema names. Among the recorded, the order is the schema's. */
+function namesOf(now: ByName, before: ByName, { properties }: Shape): ReadonlySet<string> {
+  const named = [...properties.keys()];
+  const added = [...now.keys()].filter((name) => !properties.has(name));
+  const recorded = [...before.keys()].filter((name) => now.has(name) || properties.has(name));
+  return new Set([...named.filter((name) => before.has(name)), ...recorded, ...added, ...named]);
+}
+
+function fieldOf(name: string, pointer: string, versions: Versions, part: Shape['others'], bounds: Bounds): Field {
   bounds.budget.fields -= 1;
+  if (versions.value === undefined) bounds.budget.absentFields -= 1;
   const shape = shapeOf(part);
   const { title, hint, isNullable } = shape;
-  const control = controlOf(pointer, value, shape, bounds);
+  const control = controlOf(pointer, versions, shape, bounds);
+  const { value } = versions;
   return { pointer, name, title, hint, isRequired: false, canRemove: true, value, isNullable, control };
 }
 
-function controlOf(pointer: string, value: JsonValue | undefined, shape: Shape, bounds: Bounds): Field['control'] {
+function controlOf(pointer: string, versions: Versions, shape: Shape, bounds: Bounds): Field['control'] {
+  const { value, recorded } = versions;
   if (bounds.hidden.has(pointer)) return jsonOnly('hidden');
   const kind = kindOf(value, shape);
   switch (kind) {
@@ -91,10 +158,10 @@ function controlOf(pointer: string, value: JsonValue | undefined, shape: Shape, 
     case 'group': {
       if (!isObject(value)) return { kind, fields: [] };
       if (bounds.levels <= 0) return jsonOnly('deep');
-      return { kind, fields: membersIn(value, shape, pointer, { ...bounds, levels: bounds.levels - 1 }) };
+      return { kind, fields: membersIn({ value, recorded }, shape, pointer, { ...bounds, levels: bounds.levels - 1 }) };
     }
     case 'list':
-      return listControl(pointer, Array.isArray(value) ? value : [], shape, bounds);
+      return listControl(pointer, { value: listOf(value), recorded }, shape, bounds);
     case 'number':
     case 'boolean':
       return { kind };
@@ -113,12 +180,25 @@ function textControl(text: string): Field['control'] {
   return isSeen ? { kind: 'text', isLong: text.includes('\n') || text.length > 80 } : jsonOnly('unseen');
 }
 
-function listControl(pointer: string, items: readonly JsonValue[], shape: Shape, bounds: Bounds): Field['control'] {
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
+}
+
+function listControl(
+  pointer: string,
+  { value: items, recorded }: Versions & { readonly value: readonly JsonValue[] },
+  shape: Shape,
+  bounds: Bounds,
+): Field['control'] {
+  const before = listOf(recorded);
   const { hidden, budget, levels } = bounds;
   if (items.length > 0 && (levels <= 0 || items.length > budget.fields)) return jsonOnly('deep');
   const isFixed = [...hidden].some((place) => place.startsWith(`${pointer}/`));
+  const inside = { ...bounds, levels: levels - 1 };
+  const itemOf = (name: string, versions: Versions): Field =>
+    fieldOf(name, `${pointer}/${name}`, versions, shape.items, inside);
   const fields = items.map((item, index) => ({
-    ...fieldOf(String(index), `${pointer}/${String(index)}`, item, shape.items, { ...bounds, levels: levels - 1 }),
+    ...itemOf(String(index), { value: item, recorded: before[index] }),
     canRemove: !isFixed,
   }));
   const { kind, choices } = shapeOf(shape.items);

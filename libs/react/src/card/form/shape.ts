@@ -16,6 +16,8 @@ export interface Shape {
   readonly isNullable: boolean;
   readonly choices: readonly JsonValue[] | undefined;
   readonly properties: ReadonlyMap<string, Part>;
+  /** The names of properties beyond those. */
+  readonly cutNames: readonly string[];
   readonly required: ReadonlySet<string>;
   readonly items: Part;
   /** The schema of members that are not named. */
@@ -43,7 +45,8 @@ export function shapeOf(part: Part): Shape {
   const child = (schemaOfChild: JsonValue | undefined): Part => ({ schema: schemaOfChild ?? true, root: part.root });
   const types = typesOf(schema);
   const choices = choicesOf(schema);
-  const properties = membersOf(schema['properties'] ?? null, '').slice(0, propertiesMax);
+  const named = membersOf(schema['properties'] ?? null, '');
+  const properties = named.slice(0, propertiesMax);
   const required = Array.isArray(schema['required']) ? (schema['required'] as readonly JsonValue[]) : [];
   return {
     title: words(schema['title']),
@@ -52,6 +55,7 @@ export function shapeOf(part: Part): Shape {
     isNullable: isOptional || types.includes('null') || schema['nullable'] === true,
     choices,
     properties: new Map(properties.map(({ name, value }) => [name, child(value)])),
+    cutNames: named.slice(propertiesMax).map(({ name }) => name),
     required: new Set(required.filter((name) => typeof name === 'string')),
     items: child(schema['items']),
     others: child(schema['additionalProperties']),
