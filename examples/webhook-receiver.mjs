@@ -4,7 +4,9 @@ import { Webhook } from 'standardwebhooks';
 const [secret] = process.env.HOOK_SECRET.trim().split(/\s+/);
 const webhook = new Webhook(secret);
 createServer(async (request, response) => {
-  const body = (await Array.fromAsync(request)).join('');
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const body = Buffer.concat(chunks).toString();
   try {
     const { type, data } = webhook.verify(body, request.headers);
     console.log(type, data.callId);

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { Webhook } from 'standardwebhooks';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -88,6 +89,16 @@ test('the receiver of the documentation takes what is signed, and nothing else',
     fetch(url, { method: 'POST', body: '{"type":"approval.approved","data":{}}' }).catch(() => undefined);
   const refused = await eventually('the receiver to listen', forged);
   expect(refused.status).toBe(401);
+  // A character that the network splits stays one.
+  const [body, sentAt] = [Buffer.from('{"type":"approval.requested","data":{"callId":"tc_é"}}'), new Date()];
+  const headers = {
+    'webhook-id': 'msg_1',
+    'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)),
+    'webhook-signature': new Webhook(webhookSecret).sign('msg_1', sentAt, body),
+  };
+  const split = body.indexOf('é') + 1;
+  const parts = ReadableStream.from([body.subarray(0, split), body.subarray(split)]);
+  expect((await fetch(url, { method: 'POST', headers, body: parts, duplex: 'half' })).status).toBe(204);
   const folder = temporaryFolder();
   const channels = join(folder, 'channels.yaml');
   const entry = `{ id: pager, type: webhook, url: "${url}/", secret: { env: HOOK_SECRET }, allowPrivateNetwork: true }`;
