@@ -94,7 +94,7 @@ function standingOf({ actor }: SessionView): Standing {
   return actor === null ? { status: 'out', isOver: false } : { status: 'in', account: actor };
 }
 
-/** What the inbox has around a card. */
+/** The inbox has links, the answer to a whole step, grants and shortcuts around a card. */
 const surroundings: Surroundings = {
   hrefs,
   navigate,

@@ -25,7 +25,7 @@ export interface BeginningEpoch extends Omit<ProvenStream, 'stream' | 'size'> {
 export interface EpochBeginning {
   /** The operator accepted at the start that the log contradicts what was signed. */
   readonly accept: (epochs: Pick<SignedEpochs, 'latest'>, why: string) => void;
-  /** Whether the event is to be recorded, or the tree does not have it yet. */
+  /** True while the event is not recorded, or not yet in the tree. */
   readonly isWaiting: () => boolean;
   /** Records the event, and finds out whether the tree has it. @throws as the store */
   readonly record: () => Promise<void>;

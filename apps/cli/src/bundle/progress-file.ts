@@ -33,7 +33,7 @@ export interface ExportState {
   readonly rules: BundleRules;
 }
 
-/** What begins the names of the files that an export keeps in the folder for itself. */
+/** The first part of the name of each file that an export keeps for itself in the folder. */
 export const ownFile = '.countersign-export';
 
 const fileName = `${ownFile}.json`;

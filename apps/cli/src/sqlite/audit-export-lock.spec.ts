@@ -29,7 +29,7 @@ const run = createCliRun({});
 const exported = (name: string, ...more: readonly string[]) =>
   run('audit', 'export', data, '-o', join(folder, name), ...more);
 
-/** What another export does first. */
+/** A program that holds the lock of an export until it is killed. */
 const holding = `
   const { DatabaseSync } = require('node:sqlite');
   const [file] = process.argv.slice(1);

@@ -6,7 +6,7 @@ export type Tab = 'mine' | 'others' | 'all';
 /** The orders of the list. */
 export type Order = 'risk' | 'deadline' | 'oldest';
 
-/** What stands together under one heading. */
+/** How the list forms its groups. */
 export type Grouping = 'step' | 'run' | 'none';
 
 /** Returns whether the person may decide an approval, as far as the server has said. */

@@ -109,7 +109,7 @@ function placesOf(lines: readonly Line[]): readonly number[] {
   return lines.map(({ kind }) => (kind === 'approval' ? (place += 1) : place));
 }
 
-/** What a group has in common, and the way to answer all of it at once. */
+/** The heading of a group, and the button that answers all of it at once. */
 function Heading({ of, onReview }: { of: readonly ApprovalView[]; onReview: PendingListProps['onReview'] }): ReactNode {
   const decidable = of.filter(isDecidable);
   const [first] = of;
