@@ -49,8 +49,6 @@ export const longest = [
   'test/simulation/seeds-1.spec.ts',
   'test/simulation/seeds-2.spec.ts',
   'test/simulation/seeds-3.spec.ts',
-  'test/simulation/seeds-4.spec.ts',
-  'test/simulation/seeds-5.spec.ts',
 ];
 
 export default class LongestFirst extends Sequencer {

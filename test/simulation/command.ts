@@ -8,7 +8,8 @@ import type { Outcome } from './simulate.ts';
 const help = `npm run sim [-- --without DEFENCE] [-- --teeth [--remember]] [-- --digests]
 
 Lives through 500 small installations in virtual time, each with its own faults, all of it drawn from a seed, and checks
-what Countersign promises. SEED=n replays one and prints what happened; SEEDS=n lives through n, from FIRST_SEED (1) on.
+what Countersign promises. SEED=n replays one and prints what happened; SEEDS=n lives through n, from FIRST_SEED (1) on, and
+ALSO_SEEDS=n,n through these as well.
 --without DEFENCE takes a defence out of the product: then the run says how many seeds notice.
 --teeth takes out each defence in turn, and names a seed that notices: the one which noticed last time, or the first one; red
 when none of 200 does. With --remember these seeds are tried first from now on.
@@ -18,8 +19,7 @@ Defences: ${Object.keys(defences).join(', ')}`;
 
 /** The options of the command. */
 interface Wanted {
-  readonly first: number;
-  readonly count: number;
+  readonly seeds: readonly number[];
   readonly without: Defence | null;
   readonly digests: boolean;
 }
@@ -40,6 +40,7 @@ export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv
   });
   const { without = env['DEFENCE'] ?? null, digests } = values;
   const [first, count] = [Number(env['SEED'] ?? env['FIRST_SEED'] ?? '1'), Number(env['SEEDS'] ?? '500')];
+  const also = (env['ALSO_SEEDS'] ?? '').split(',').filter(Boolean).map(Number);
   if (values.help) {
     say(help);
     return 0;
@@ -48,12 +49,13 @@ export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv
     say(`There is no defence "${without}". There are: ${Object.keys(defences).join(', ')}`);
     return 2;
   }
-  if (!Number.isSafeInteger(first) || !Number.isSafeInteger(count) || count < 1) {
-    say('SEED, FIRST_SEED and SEEDS are whole numbers.');
+  if (![first, count, ...also].every(Number.isSafeInteger) || count < 1) {
+    say('SEED, FIRST_SEED, SEEDS and ALSO_SEEDS are whole numbers.');
     return 2;
   }
   if (values.teeth) return showTeeth(first, values.remember);
-  return env['SEED'] === undefined ? sweep({ first, count, without, digests }) : replay(first, without);
+  const seeds = [...Array.from({ length: count }, (_, nth) => first + nth), ...also];
+  return env['SEED'] === undefined ? sweep({ seeds, without, digests }) : replay(first, without);
 }
 
 async function replay(seed: number, without: Defence | null): Promise<number> {
@@ -64,11 +66,12 @@ async function replay(seed: number, without: Defence | null): Promise<number> {
   return violations.length === 0 ? 0 : 1;
 }
 
-async function sweep({ first, count, without, digests }: Wanted): Promise<number> {
+async function sweep({ seeds, without, digests }: Wanted): Promise<number> {
   const noticedBy = new Map<string, number>();
+  const count = seeds.length;
   let [red, events] = [0, 0];
   const startedAt = performance.now();
-  for (let seed = first; seed < first + count; seed += 1) {
+  for (const [nth, seed] of seeds.entries()) {
     const outcome = await simulate(seed, without);
     events += outcome.events;
     if (digests) say(`${seed} ${outcome.digest}`);
@@ -78,7 +81,7 @@ async function sweep({ first, count, without, digests }: Wanted): Promise<number
       noticedBy.set(broken.checker, (noticedBy.get(broken.checker) ?? 0) + 1);
       if (without === null || red === 1) report(outcome, without);
     }
-    showProgress(seed - first + 1, count, red, startedAt);
+    showProgress(nth + 1, count, red, startedAt);
   }
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   if (without === null) {

@@ -1,3 +1,0 @@
-import { simulateShare } from './seeds.ts';
-
-simulateShare(4);
