@@ -72,8 +72,8 @@ function brokerOf(node: NodeProcess, stop: () => Promise<void>): KafkaBroker {
       node.spawn();
       await node.listening();
     },
-    pause: async () => node.signal('SIGSTOP'),
-    resume: async () => node.signal('SIGCONT'),
+    pause: () => node.pause(),
+    resume: async () => node.resume(),
   };
 }
 

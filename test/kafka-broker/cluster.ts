@@ -66,7 +66,7 @@ export async function endNodes(
   signal: 'SIGKILL' | 'SIGTERM',
 ): Promise<void> {
   // A paused process handles no other signal.
-  for (const node of nodes) node.signal('SIGCONT');
+  for (const node of nodes) node.resume();
   await Promise.all(nodes.map((node) => node.end(signal)));
   await rm(folder, { recursive: true, force: true });
 }

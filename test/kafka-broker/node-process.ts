@@ -7,6 +7,7 @@ import { connect, Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { freeze } from '../freeze.ts';
 import { preparedFiles } from './prepared.ts';
 import { addressOf, metaProperties, serverProperties } from './server-properties.ts';
 import type { NodeAddress } from './server-properties.ts';
@@ -104,9 +105,14 @@ export class NodeProcess {
     this.#reaper?.kill('SIGKILL');
   }
 
-  /** SIGSTOP: connections stay open and it does not respond. SIGCONT ends it. */
-  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
-    this.#java?.process.kill(signal);
+  /** Connections stay open and it does not respond, until `resume`. */
+  async pause(): Promise<void> {
+    const pid = this.#java?.process.pid;
+    if (pid !== undefined) await freeze(pid);
+  }
+
+  resume(): void {
+    this.#java?.process.kill('SIGCONT');
   }
 
   #hasEnded(): boolean {
