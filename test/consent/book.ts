@@ -75,6 +75,8 @@ export class Book {
   readonly calls = new Map<number, Call>();
   policy: Policy;
   now = 0;
+  /** Until when the service was stopped last. */
+  stoppedUntil = -1;
   rounds = 0;
 
   constructor(policy: Policy) {

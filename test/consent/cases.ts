@@ -53,6 +53,12 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
   'silence after an objection of a person who was removed': [
     ...([request(150), deny('ben'), { type: 'remove', person: 'ben' }, wait(31), claim()] as const),
   ],
+  'silence while the service was stopped for a part of the time': [
+    ...([request(150), wait(12), { type: 'stop', seconds: 12 }, wait(12), claim()] as const),
+  ],
+  'silence while the service was stopped at the deadline': [
+    ...([request(150), wait(28), { type: 'stop', seconds: 3 }, claim()] as const),
+  ],
   'silence where too few people are left': [
     ...(['ben', 'cleo', 'amy'] as const).flatMap((person): Command[] => [{ type: 'remove', person }]),
     ...[request(150), wait(31), claim()],

@@ -87,6 +87,7 @@ const next: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ ...ofKind('ask'), call, by: agent, expiresIn }) },
   { weight: 2, arbitrary: fc.record({ ...ofKind('withdraw'), call, by: person }) },
   { weight: 4, arbitrary: fc.constantFrom(1, 12, 31, 61).map((seconds) => ({ type: 'wait', seconds }) as const) },
+  { weight: 1, arbitrary: fc.constantFrom(3, 31).map((seconds) => ({ type: 'stop', seconds }) as const) },
   { weight: 1, arbitrary: fc.record({ ...ofKind('cancel'), call, by: agent }) },
   { weight: 1, arbitrary: fc.record({ ...ofKind('cancel-run'), run: fc.constantFrom(1, 2), by: agent }) },
   { weight: 3, arbitrary: fc.record({ ...ofKind('claim'), call, key: fc.constantFrom('k1', 'k2') }) },

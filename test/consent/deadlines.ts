@@ -88,6 +88,11 @@ export class Deadlines {
       5,
       'silence approved what a person objected to, edited or answered, or a later round',
     );
+    must(
+      round.askedAt >= this.#book.stoppedUntil,
+      5,
+      'silence approved although people could not respond all the time',
+    );
     const couldDecide = proposal.rules.every((rule) => this.#seats.couldDecide(call, rule));
     must(couldDecide, 5, 'silence approved what too few people could decide about');
     call.approved = { amount: call.amount, secret: call.secret, instructions: [] };

@@ -1,6 +1,13 @@
 import type { CommandPorts } from '@countersign/commands';
 import { batchDecider, currentProposal, grantDecider } from '@countersign/domain';
-import type { Approval, RespondToApproval, ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
+import type {
+  Approval,
+  ExpireApproval,
+  RespondToApproval,
+  ToolCall,
+  ToolCallCommand,
+  ToolCallState,
+} from '@countersign/domain';
 
 /** Each is a defence of the product, with the law that it upholds. Without it, the model must notice. */
 export const defences = {
@@ -12,6 +19,7 @@ export const defences = {
   'approvers-left': 4,
   'true-silence': 5,
   'enough-people': 5,
+  'whole-time': 5,
   'shown-digest': 6,
   'counted-instructions': 7,
   'voters-now': 8,
@@ -75,6 +83,8 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
       return [command, command.type === 'RespondToApproval' ? onLast(state, withSharedSeats) : state];
     case 'true-silence':
       return [command, command.type === 'ExpireApproval' ? onLast(state, untouched) : state];
+    case 'whole-time':
+      return [command.type === 'ExpireApproval' ? withoutDoubt(command) : command, state];
     case 'approvers-left':
       return [command.type === 'RespondToApproval' ? withoutApprovers(command) : command, state];
     case 'enough-people':
@@ -127,6 +137,11 @@ function shortened(approval: Approval): Approval {
 }
 
 function withoutVoters({ voters: _, ...command }: RespondToApproval): RespondToApproval {
+  return command;
+}
+
+/** As if the service had run all the time. */
+function withoutDoubt({ isTimeUnsure: _, ...command }: ExpireApproval): ExpireApproval {
   return command;
 }
 

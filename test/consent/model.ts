@@ -84,7 +84,9 @@ export class ConsentModel {
       case 'erase':
         return this.#erased(command, answer);
       case 'wait':
+      case 'stop':
         this.#book.now += command.seconds;
+        if (command.type === 'stop') this.#book.stoppedUntil = this.#book.now;
         return this.#deadlines.passed(answer);
       case 'remove':
         this.#seats.remove(command.person);

@@ -67,7 +67,8 @@ async function untilEnded(server: ServerSubject, ruled: Answer, first: Answer): 
 /** About a minute. A difference that stays is reported as one. */
 const looksMax = 3_000;
 
-const takesTime = ({ type }: Command): boolean => type === 'wait' || type === 'policy' || type === 'identify';
+const takesTime = ({ type }: Command): boolean =>
+  type === 'wait' || type === 'stop' || type === 'policy' || type === 'identify';
 
 /**
  * The calls of a batch whose time is over at the same moment: each ends by itself, or the end of another cancels it. From

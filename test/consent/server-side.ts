@@ -163,6 +163,10 @@ class ServerSide {
       }
       case 'wait':
         return this.#wait(command.seconds * 1_000);
+      case 'stop':
+        // As the machine that was suspended: the process notices half a second later.
+        this.#server.clock.jump(command.seconds * 1_000 - 500);
+        return this.#wait(500);
       case 'remove':
         this.#server.remove(command.person);
         return { response: null };

@@ -108,14 +108,14 @@ export interface Grant {
 
 /**
  * One step of a person, an agent, a worker, an operator or the clock. `call` is the number of a call, `grant` that of a
- * grant by its creation. A change of the policy file takes a second.
+ * grant by its creation. A change of the policy file takes a second. While the service is stopped no person can respond.
  */
 export type Command =
   | Request
   | { readonly type: 'ask'; readonly call: number; readonly by: Agent; readonly expiresIn: number | null }
   | Respond
   | { readonly type: 'withdraw'; readonly call: number; readonly by: string }
-  | { readonly type: 'wait'; readonly seconds: number }
+  | { readonly type: 'wait' | 'stop'; readonly seconds: number }
   | { readonly type: 'cancel'; readonly call: number; readonly by: Agent }
   | { readonly type: 'cancel-run'; readonly run: number; readonly by: Agent }
   | { readonly type: 'claim'; readonly call: number; readonly key: string }

@@ -80,8 +80,8 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
           : await api.revokeGrant(ports, person(by), { grantId }, nextId()),
     };
   };
-  const waited = async (seconds: number): Promise<Done> => {
-    world.clock.advance(seconds * 1_000);
+  const waited = async (seconds: number, pass = world.clock.advance): Promise<Done> => {
+    pass(seconds * 1_000);
     for (const call of calls) await fireAll(world, call);
     return { result: null };
   };
@@ -130,6 +130,8 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
         return erased(world, command);
       case 'wait':
         return waited(command.seconds);
+      case 'stop':
+        return waited(command.seconds, world.clock.jump);
       case 'remove':
         removed.add(command.person);
         return { result: null };

@@ -30,6 +30,7 @@ describe('a time limit of a process whose clocks had stood still for ten minutes
   beforeEach(async () => {
     world = await openPolicyWorld(policy);
     const { store, clock } = world;
+    await clock.advanceAsync(10 * minuteMs);
     const behind = createOwnStoreClock({ ...clock, now: () => clock.now() - 10 * minuteMs });
     late = world.another({ store: { ...store, clock: behind } });
   });
@@ -151,7 +152,7 @@ describe('an event that cannot be read', () => {
     expect([await world.stateOf(silent), await world.stateOf(asked)]).toEqual(Array(2).fill('awaiting_approval'));
     while ((await fire(none, asked)) !== null);
     expect(await fire(none, silent)).toBeGreaterThan(0);
-    expect([await world.stateOf(silent), await world.stateOf(asked)]).toEqual(['approved', 'expired']);
+    expect([await world.stateOf(silent), await world.stateOf(asked)]).toEqual(['expired', 'expired']);
   });
 
   it('in a cancellation drops no approved call of the run; in a policy the right to run it lapses', async () => {
@@ -184,6 +185,24 @@ describe('an event that cannot be read', () => {
     await world.clock.advanceAsync(5 * minuteMs);
     expect(await fire(unreadable, next)).toBeGreaterThan(0);
     expect(await world.stateOf(next)).toBe('approved');
+  });
+});
+
+describe('a process that was started after the question', () => {
+  it.each([1, 3, 5])('lets no silence approve: people could not respond for %d of its 5 minutes', async (away) => {
+    const world = await openPolicyWorld(policy);
+    const { clock, store, stateOf } = world;
+    const [asked = ''] = done(await api.requestToolCalls(world.commands, agent, step('pay:1'), uuid())).callIds;
+    await clock.advanceAsync(away * minuteMs);
+    const restarted = world.another({ store: { ...store, clock: createOwnStoreClock(clock) } });
+    const [later = ''] = done(await api.requestToolCalls(restarted, agent, step('pay:2'), uuid())).callIds;
+    await clock.advanceAsync((5 - away) * minuteMs);
+    expect(await api.fireDue(restarted, 'default', asked)).toBeGreaterThan(0);
+    expect(await stateOf(asked)).toBe('expired');
+    await clock.advanceAsync(away * minuteMs);
+    expect(await api.fireDue(restarted, 'default', later)).toBeGreaterThan(0);
+    expect(await stateOf(later)).toBe('approved');
+    await world.close();
   });
 });
 

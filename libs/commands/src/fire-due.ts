@@ -74,7 +74,7 @@ function approversAtSilence(
   return approvers === null ? {} : { approvers };
 }
 
-/** People had less time than the limit: the clock was set forward, or a policy that could not be read refused their responses. */
+/** People had less time than the limit: the service did not run in all of it, or a policy that could not be read refused their responses. */
 function timeOf(
   { clock, forbidding }: CommandPorts,
   tenant: string,
@@ -83,6 +83,6 @@ function timeOf(
   if (approval === undefined) return {};
   const requestedAt = Date.parse(approval.requestedAt);
   const isUnsure =
-    clock.jumpedSince?.(requestedAt) === true || (forbidding?.policyBackAt(tenant) ?? -Infinity) >= requestedAt;
+    clock.missedSince?.(requestedAt) === true || (forbidding?.policyBackAt(tenant) ?? -Infinity) >= requestedAt;
   return isUnsure ? { isTimeUnsure: true } : {};
 }

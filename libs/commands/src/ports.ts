@@ -104,8 +104,8 @@ export interface CommandPorts {
   readonly alterRule?: <Command extends ToolCallCommand>(rule: Rule<Command>) => Rule<Command>;
   readonly decideBatch?: Decider<BatchState, BatchCommand, BatchEvent>['decide'];
   readonly decideGrant?: Decider<GrantState, GrantCommand, GrantEvent>['decide'];
-  /** Without `jumpedSince` it was never set forward. */
-  readonly clock: Clock & Partial<Pick<StoreClock, 'jumpedSince'>>;
+  /** Without `missedSince` it missed no time. */
+  readonly clock: Clock & Partial<Pick<StoreClock, 'missedSince'>>;
   readonly ids: Ids;
   readonly log: Log;
 }

@@ -198,7 +198,7 @@ export interface WithdrawResponse extends Timed {
 export interface ExpireApproval extends Timed {
   readonly type: 'ExpireApproval';
   readonly approvalId: string;
-  /** The clock was set forward while people were asked, so their time was shorter than it says. Default: it was not. */
+  /** People could not respond in all of the time since they were asked: the service did not run, or the clock was set forward. Default: they could. */
   readonly isTimeUnsure?: true;
   /** What is known now about the people of the votes that count so far. Default: each of them still counts. */
   readonly voters?: readonly VoterNow[];

@@ -129,15 +129,16 @@ function escalated(approval: Approval, due: Due): ToolCallEvent | undefined {
   return { type: 'ApprovalEscalated', data: escalation(approval, due, isSatisfied ? [] : next.to, expiresAt) };
 }
 
-/** How long after its deadline silence may still approve. */
-const silenceLateMsMax = 5 * 60_000;
+/** How long after its deadline silence may still approve: a busy service is so late, and one that was away is later. */
+const silenceLateMsMax = 10_000;
 
 /**
  * Silence approves only the first round of a request that nobody objected to, edited or answered, below high risk, and
  * about which enough people could have decided. Otherwise the call fails closed.
  *
  * Attack: the deadline passes while the server is stopped or its machine is suspended, or because the clock is set
- * forward. No person could object, or look within the business hours, so that is no silence.
+ * forward. No person could object, or look within the business hours, so that is no silence. Nor is it where the server
+ * was away for a part of the time: what it could not show does not count, however short it is (`couldObject`).
  */
 function approvedBySilence(approval: Approval, at: number): ToolCallEvent | undefined {
   const { approvalId, verdict } = approval;

@@ -112,6 +112,30 @@ describe('the clock of a store on another machine', () => {
     expect(time.problem()).toBeUndefined();
   });
 
+  it('missed the time before it was known, while the machine was suspended, and until the store responded again', () => {
+    const { time, tell, suspend, jump, world } = setUp();
+    const before = world.now();
+    expect(time.missedSince(before)).toBe(true);
+    world.advance(30_000);
+    tell();
+    const known = time.now();
+    expect([time.missedSince(before), time.missedSince(known)]).toEqual([true, false]);
+    jump(minutesMs);
+    tell();
+    expect(time.missedSince(known)).toBe(false);
+    jump(-minutesMs);
+    suspend(minutesMs);
+    tell();
+    world.advance(1100);
+    tell();
+    expect(time.missedSince(known)).toBe(true);
+    const asked = time.now();
+    world.advance(1);
+    expect(time.missedSince(asked)).toBe(false);
+    time.away();
+    expect([time.missedSince(asked), time.missedSince(time.now())]).toEqual([true, false]);
+  });
+
   it('learns no more from a time that was cut to whole seconds than it tells', () => {
     const { time, tell, world, errorMs } = setUp();
     tell();

@@ -28,6 +28,8 @@ export interface MeasuredClock extends StoreClock {
   readonly told: (answer: TimeAnswer) => boolean;
   /** The store has recorded a new event at `recordedAt`: more exact than what it tells, within the bounds of that. */
   readonly recorded: (recordedAt: number, asked: Asked) => void;
+  /** The store did not respond. */
+  readonly away: () => void;
   /** The store is to be asked now. */
   readonly mustAsk: () => boolean;
 }
@@ -58,9 +60,14 @@ export function createMeasuredClock(clock: Clock): MeasuredClock {
   let contradiction: Bounds | undefined;
   let isSurprised = false;
   let surprises = 0;
+  /** When the store's time was last not known, by that time; infinite until it is told. */
+  let missedUntil = Infinity;
 
+  const now = (): number => Math.floor(clock.monotonic() + (known?.offset ?? ownOffset()));
   const settle = (bounds: Bounds, offset: number): boolean => {
+    const isOther = known?.offset !== offset;
     known = { offset, bounds, own: ownOffset() };
+    if (isOther) missedUntil = now();
     [contradiction, isSurprised] = [undefined, false];
     return true;
   };
@@ -75,11 +82,10 @@ export function createMeasuredClock(clock: Clock): MeasuredClock {
       : undefined;
   };
   return {
-    now: () => Math.floor(clock.monotonic() + (known?.offset ?? ownOffset())),
+    now,
     monotonic: clock.monotonic,
     setTimer: clock.setTimer,
-    // A jump puts it in doubt, and the store tells the time then.
-    jumpedSince: () => false,
+    missedSince: (atMs) => atMs < missedUntil,
     aheadMs,
     doubt,
     problem: () => {
@@ -111,6 +117,9 @@ export function createMeasuredClock(clock: Clock): MeasuredClock {
       }
       surprises = 0;
       known = { ...known, offset: nearest(both, known.offset) };
+    },
+    away: () => {
+      if (known !== undefined) missedUntil = Math.max(missedUntil, now());
     },
     mustAsk: () => doubt() !== undefined || isSurprised,
   };

@@ -10,14 +10,23 @@ describe('the clock of a store in the same process', () => {
     const clock = createOwnStoreClock(world);
     world.advance(hourMs);
     const before = clock.now();
-    expect(clock.jumpedSince(before)).toBe(false);
+    expect(clock.missedSince(before)).toBe(false);
     world.jump(2 * hourMs);
-    expect(clock.jumpedSince(before)).toBe(true);
+    expect(clock.missedSince(before)).toBe(true);
     expect(clock.now()).toBe(before + 2 * hourMs);
     const after = clock.now();
     world.advance(hourMs);
-    expect(clock.jumpedSince(after)).toBe(false);
-    expect(clock.jumpedSince(before)).toBe(true);
+    expect(clock.missedSince(after)).toBe(false);
+    expect(clock.missedSince(before)).toBe(true);
+  });
+
+  it('missed the time before it started', () => {
+    const world = createVirtualClock();
+    const before = world.now();
+    world.advance(1);
+    const clock = createOwnStoreClock(world);
+    expect(clock.missedSince(before)).toBe(true);
+    expect(clock.missedSince(clock.now())).toBe(false);
   });
 
   it('notices that the machine was suspended: its monotonic clock stood still', () => {
@@ -27,7 +36,7 @@ describe('the clock of a store in the same process', () => {
     const before = clock.now();
     world.advance(hourMs);
     pausedMs = hourMs;
-    expect(clock.jumpedSince(before)).toBe(true);
+    expect(clock.missedSince(before)).toBe(true);
   });
 
   it('follows small corrections and a clock that is set back', () => {
@@ -36,9 +45,9 @@ describe('the clock of a store in the same process', () => {
     const before = clock.now();
     for (let nth = 1; nth <= 3; nth += 1) {
       world.jump(2000);
-      expect(clock.jumpedSince(before)).toBe(false);
+      expect(clock.missedSince(before)).toBe(false);
     }
     world.jump(-hourMs);
-    expect(clock.jumpedSince(before)).toBe(false);
+    expect(clock.missedSince(before)).toBe(false);
   });
 });

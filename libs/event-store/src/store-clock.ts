@@ -16,8 +16,11 @@ export interface StoreClock extends Clock {
   readonly doubt: () => string | undefined;
   /** Why this process is not ready and fires no deadline; undefined when its clock is right. */
   readonly problem: () => string | undefined;
-  /** Returns whether this time was set forward after that moment (ms since the epoch), as far as this process knows. */
-  readonly jumpedSince: (atMs: number) => boolean;
+  /**
+   * Returns whether this process missed time after that moment (ms since the epoch): it started later, its machine was
+   * suspended, the store did not respond, or the clock was set forward. People could not respond in all of that time.
+   */
+  readonly missedSince: (atMs: number) => boolean;
 }
 
 /**
@@ -26,7 +29,8 @@ export interface StoreClock extends Clock {
  */
 export function createOwnStoreClock(clock: Clock): StoreClock {
   const offsetOf = (now: number): number => now - clock.monotonic();
-  let last = clock.now();
+  const startedAt = clock.now();
+  let last = startedAt;
   let offset = offsetOf(last);
   let jumpedFrom = -Infinity;
   const now = (): number => {
@@ -43,9 +47,9 @@ export function createOwnStoreClock(clock: Clock): StoreClock {
     aheadMs: () => 0,
     doubt: () => undefined,
     problem: () => undefined,
-    jumpedSince: (atMs) => {
+    missedSince: (atMs) => {
       now();
-      return atMs <= jumpedFrom;
+      return atMs < startedAt || atMs <= jumpedFrom;
     },
   };
 }

@@ -32,10 +32,15 @@ export function watchTime({ time, clock, log, closing, server, ask }: TimeWatchP
 
   /** Asks when it is due; returns the pause until the next look. */
   const look = async (): Promise<number> => {
+    const sinceMs = clock.monotonic();
     const current = await server();
+    if (clock.monotonic() - sinceMs > skewMsMax) time.away();
     if (current === asked && !time.mustAsk() && clock.monotonic() < dueAt) return lookMs;
     const answer = await ask();
-    if (answer === undefined) return silentMs;
+    if (answer === undefined) {
+      time.away();
+      return silentMs;
+    }
     asked = current;
     dueAt = clock.monotonic() + (answer.againMs ?? everyMs);
     return time.told(answer) ? lookMs : confirmMs;
