@@ -29,6 +29,11 @@ export interface RunInLedger {
   /** Waits until the call is in one of the states. */
   readonly until: (toolCallId: string, ...states: readonly ToolCallView['state'][]) => Promise<ToolCallView>;
   readonly decide: (toolCallId: string, decision: ScriptedDecision) => Promise<void>;
+  /**
+   * Waits until the call has succeeded, whose run has ended. Throws after some seconds when nobody has claimed it: nobody
+   * will, so its tool ran without the ledger.
+   */
+  readonly untilSucceeded: (toolCallId: string) => Promise<ToolCallView>;
   /** Decides, and returns the code of the refusal. Throws when it is accepted. */
   readonly refusalOf: (approval: ApprovalView, type: DecisionType & 'approve') => Promise<string>;
   readonly cancel: (toolCallId: string, reason: string) => Promise<void>;
@@ -36,6 +41,9 @@ export interface RunInLedger {
 
 const lookEveryMs = 50;
 const untilMsMax = 100_000;
+/** The claim of a tool that ran is older than the end of its run. */
+const claimedWithinMs = 5_000;
+const isUnclaimed = ({ state }: ToolCallView): boolean => state === 'approved' || state === 'allowed';
 
 /** Opens one run of the ledger for a scenario. */
 export function openRun({ url, agentToken, approverToken }: LedgerAddress, runId: string): RunInLedger {
@@ -47,12 +55,13 @@ export function openRun({ url, agentToken, approverToken }: LedgerAddress, runId
     toolCallId: string,
     expected: string,
     isTrue: (call: ToolCallView) => boolean,
+    limitOf: (call: ToolCallView | undefined) => number = () => untilMsMax,
   ): Promise<ToolCallView> => {
-    const giveUpAt = performance.now() + untilMsMax;
+    const startedAt = performance.now();
     for (;;) {
       const call = await callOf(toolCallId);
       if (call !== undefined && isTrue(call)) return call;
-      if (performance.now() > giveUpAt) {
+      if (performance.now() - startedAt > limitOf(call)) {
         throw new Error(`${toolCallId} is ${call?.state ?? 'not recorded'}; expected: ${expected}`);
       }
       await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
@@ -71,6 +80,13 @@ export function openRun({ url, agentToken, approverToken }: LedgerAddress, runId
     toolCallIds: async () => (await callsOf(agent, runId)).map(({ toolCallId }) => toolCallId),
     untilAsked: (toolCallId) => untilTrue(toolCallId, 'an approval', ({ approval }) => approval !== null),
     until,
+    untilSucceeded: (toolCallId) =>
+      untilTrue(
+        toolCallId,
+        'succeeded',
+        ({ state }) => state === 'succeeded',
+        (call) => (call !== undefined && isUnclaimed(call) ? claimedWithinMs : untilMsMax),
+      ),
     decide: async (toolCallId, decision) => {
       const { approval } = await until(toolCallId, 'awaiting_approval');
       if (approval === null) throw new Error(`${toolCallId} has no approval`);

@@ -14,7 +14,7 @@ export const decisions: readonly Scenario[] = [
       const told = await pause.finish();
       assert.deepEqual(session.ran('refund'), [{ amount: 50 }]);
       assert.match(told['c1'] ?? '', /"refunded":\s*50/);
-      await session.ledger.until('c1', 'succeeded');
+      await session.ledger.untilSucceeded('c1');
     },
   },
   {
@@ -106,7 +106,7 @@ export const decisions: readonly Scenario[] = [
       await session.ledger.decide('c1', { type: 'approve' });
       assert.match((await pause.finish())['c1'] ?? '', /"refunded":\s*50/);
       assert.deepEqual(session.ran('refund'), [{ amount: 50 }]);
-      await session.ledger.until('c1', 'succeeded');
+      await session.ledger.untilSucceeded('c1');
     },
   },
   {
@@ -121,7 +121,7 @@ export const decisions: readonly Scenario[] = [
       assert.match(told['c1'] ?? '', /"refunded":\s*50/);
       assert.match(told['outer'] ?? '', /done/, 'the outer agent was not told how its sub-agent ended');
       assert.deepEqual(session.ran('refund'), [{ amount: 50 }]);
-      await session.ledger.until('c1', 'succeeded');
+      await session.ledger.untilSucceeded('c1');
       assert.deepEqual(
         await session.ledger.toolCallIds(),
         ['c1'],

@@ -70,8 +70,15 @@ describe('an agent over the worker SDK', () => {
 describe('an agent that runs its tool without the ledger', () => {
   const agent = stayingAgentAt('careless-agent.mjs');
   afterAll(() => agent.pool?.close());
-  it.each(scenarios)('fails: $name', async (scenario) => {
+  const approved = scenarioNamed('an approved call runs once, with the arguments that were approved');
+  it.each(scenarios.filter((scenario) => scenario !== approved))('fails: $name', async (scenario) => {
     await expect(tryScenario(scenario, agent, server)).rejects.toThrow();
+  });
+
+  it(`fails, because nobody has claimed the call, within seconds after its run: ${approved.name}`, async () => {
+    const startedAt = performance.now();
+    await expect(tryScenario(approved, agent, server)).rejects.toThrow('c1 is approved; expected: succeeded');
+    expect(performance.now() - startedAt).toBeLessThan(60_000);
   });
 });
 
