@@ -87,8 +87,8 @@ function headline(
   about: string,
 ): readonly Line[] {
   const log = `${printable(about)}${String(size)} events of tenant "${printable(tenant)}", root ${base64(root)}`;
-  const epochs = continued.map(({ epoch, size: signed }): Line => ({
-    text: `  epoch ${String(epoch)} ended after ${String(signed)} events; the log goes on`,
+  const epochs = continued.map(({ epoch, size: signed, eventId }): Line => ({
+    text: `  epoch ${String(epoch)} ended after ${String(signed)} events; the log goes on${eventId === null ? '' : `, and event ${printable(eventId)} says why`}`,
   }));
   const failed = [...counts].map(([check, count]) => `${check} ${String(count)}`).join(', ');
   const words: Readonly<Record<typeof exit, Line>> = {

@@ -19,6 +19,7 @@ import type { KnownIds } from './known-ids.js';
 import type { Trust } from './trust.js';
 import { createUnproven } from './unproven.js';
 import { unprovenEpochs } from './earlier-epochs.js';
+import { createEpochReasons, unexplainedEpochs } from './epoch-reasons.js';
 
 /** What a log is verified against, and where its judge remembers streams. */
 export interface VerificationOptions extends Trust {
@@ -51,7 +52,16 @@ export interface VerificationEnd {
   /** What could not be proven, as sentences. */
   readonly unproven: readonly string[];
   /** Epochs before this one. The log goes on after something that contradicts what they signed. */
-  readonly continued: readonly { readonly epoch: number; readonly size: number; readonly root: Hash }[];
+  readonly continued: readonly ContinuedEpoch[];
+}
+
+/** An epoch before the one of the log, by its last checkpoint. */
+export interface ContinuedEpoch {
+  readonly epoch: number;
+  readonly size: number;
+  readonly root: Hash;
+  /** The event that says why it ended; null: the log has none. */
+  readonly eventId: string | null;
 }
 
 /** A time of the record. Only an event in its stored form can say that it was moved. */
@@ -82,7 +92,8 @@ export function createVerification(options: VerificationOptions): Verification {
   const kept = byEpoch.filter(({ epoch }) => epoch === byEpoch[0]?.epoch);
   const earlier = byEpoch.filter(({ epoch }, at) => at >= kept.length && epoch !== byEpoch[at - 1]?.epoch);
   const anchors = [...since, ...kept];
-  const sizes = new Set([...[...anchors, ...changes].map(({ size }) => size), ...(options.sizes ?? [])]);
+  const sizes = new Set([...[...anchors, ...earlier, ...changes].map(({ size }) => size), ...(options.sizes ?? [])]);
+  const reasons = createEpochReasons(earlier, sizes);
   const legality = createLegality(streams);
   const unproven = createUnproven();
   const tree = createGrowingTree();
@@ -127,6 +138,7 @@ export function createVerification(options: VerificationOptions): Verification {
   };
   const takeWithEntry: Verification['takeWithEntry'] = (event, entry) => {
     if (firstRecordedAt(event) !== event.recordedAt) unproven.add('moved', tree.size());
+    reasons.take(event, tree.size());
     add(event, (place) => judge(event, place));
     append(entry);
   };
@@ -152,12 +164,14 @@ export function createVerification(options: VerificationOptions): Verification {
       const size = tree.size();
       const trust = { keys, policy, changes: changes.filter((change) => isReached(change, reached)) };
       const compared = compareAnchors({ since, kept, ...trust, reached, size, firstDifference, storedLeaf });
-      compared.findings.forEach(report);
+      const silent = unexplainedEpochs({ earlier, since, reached, reasons });
+      [...compared.findings, ...silent.findings].forEach(report);
       for (const repeated of ids.repeated()) report(findingOfRepeated(repeated));
       const top = anchors.toSorted((one, other) => other.size - one.size)[0];
       const sentences = [
         ...unproven.sentences(legality.unknownPolicies()),
         ...compared.unproven,
+        ...silent.unproven,
         ...unprovenEpochs({ epoch: top?.epoch ?? 1, earlier, keys, policy, changes }),
       ];
       return {
@@ -165,7 +179,10 @@ export function createVerification(options: VerificationOptions): Verification {
         origin: top?.origin ?? null,
         epoch: top?.epoch ?? null,
         ...{ size, root: tree.root(), proven: compared.proven, unproven: sentences },
-        continued: earlier.map(({ epoch, size: signed, root }) => ({ epoch, size: signed, root })),
+        continued: earlier.map((one) => {
+          const { epoch, size: signed, root } = one;
+          return { epoch, size: signed, root, eventId: reasons.of(one)?.eventId ?? null };
+        }),
       };
     },
   };
