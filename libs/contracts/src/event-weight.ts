@@ -1,5 +1,7 @@
 import type { RecordedEvent } from './events.js';
 import type { JsonValue } from './json.js';
+import { isReadable } from './log-event.js';
+import type { LogEvent } from './log-event.js';
 
 /** The minimum that any event adds to a row or a folded stream. */
 const bytesPerEvent = 512;
@@ -29,6 +31,13 @@ function roughLength(value: JsonValue | undefined): number {
   // Without a pair for each member: each event is weighed, by the read model and by the folded streams.
   for (const key of Object.keys(value)) length += key.length + roughLength((value as JsonMembers)[key]);
   return length;
+}
+
+/** Roughly how many bytes of JSON an event has, for the limit of a page. In its stored form its hidden values are in a box. */
+export function weighStored(event: LogEvent): number {
+  const box = event.metadata.sealed?.box.length ?? 0;
+  if (isReadable(event)) return weigh(event) + box;
+  return bytesPerEvent + box + roughLength((event.stored?.data ?? null) as JsonValue);
 }
 
 /** Roughly how many bytes of JSON an event adds to a row, for memory limits. */

@@ -28,7 +28,7 @@ export type { ActorRule, EventActor } from './event-actor.js';
 export { codeOfEvent, eventCodes } from './event-codes.js';
 export { eventFacets, facetsOf, toolOf, unreadableType } from './event-facets.js';
 export type { EventFacet, FacetValues } from './event-facets.js';
-export { weigh } from './event-weight.js';
+export { weigh, weighStored } from './event-weight.js';
 export {
   currentSchemaVersion,
   eventSchemas,

@@ -3,7 +3,7 @@ import type { LogEventView, StoredEvent } from '@countersign/contracts';
 import type { SourceEvent } from '../audit/log-source.js';
 import { textLines } from '../audit/tile-reader.js';
 import { usageError } from '../cli-error.js';
-import { bodyLines } from '../connection/body-lines.js';
+import { eachBodyLine } from '../connection/body-lines.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
 import type { BundlePlan } from './progress-file.js';
 import { allStampsOfServer, stampsOfServer } from './server-stamps.js';
@@ -49,7 +49,7 @@ export async function readServerLog(
   const changed = await client.look('/v1/log/key-changes');
   const keyChanges = changed.status === 200 ? textLines(Buffer.from(changed.text)) : [];
   const size = notes.flatMap((note) => readAnchors(note) ?? [])[0]?.size ?? null;
-  const { position: head } = await readPage(client, signal, new URLSearchParams({ limit: '1' }));
+  const head = await headOf(client, signal);
   const [last] = await stampsOfServer(client, { order: 'newest', limit: '1' });
   const lastStamp = last && { epoch: last.epoch, size: last.size };
   return {
@@ -59,21 +59,28 @@ export async function readServerLog(
   };
 }
 
+/** The position of the log that the server shows. */
+async function headOf(client: LedgerClient, signal: AbortSignal): Promise<number> {
+  const { headers, body } = await client.open('/v1/audit/events?limit=1', { signal });
+  await body?.cancel();
+  return positionIn(headers);
+}
+
 async function* eventsAfter(client: LedgerClient, signal: AbortSignal, start: number): AsyncIterable<SourceEvent> {
   let after: number | undefined = start;
   for (let count = 0; after !== undefined;) {
     const limit = String(pageEvents - (count % pageEvents));
     const query = new URLSearchParams({ values: 'stored', after: String(after), limit });
     const { lines, next, position }: Page = await readPage(client, signal, query);
-    const events = lines.map(eventOf);
-    const wanted = new Set(events.flatMap(({ stored, entry }) => (stored || !entry ? [] : [entry.eventId])));
-    const views = wanted.size === 0 ? undefined : await readViews(client, signal, { after, before: next, wanted });
-    for (const [index, event] of events.entries()) {
+    let views: ReadonlyMap<string, LogEventView> | undefined;
+    for await (const { line, isLast } of withLast(lines)) {
+      const event = eventOf(line);
+      const done = isLast ? (next ?? position) : after;
+      if (event.entry !== undefined) views ??= await readViews(client, signal, { after, before: next ?? position });
       const view = event.entry && views?.get(event.entry.eventId);
-      const done = index === events.length - 1 ? (next ?? position) : after;
       yield { ...event, ...(view && { view }), done };
+      count += 1;
     }
-    count += events.length;
     after = next;
   }
 }
@@ -92,23 +99,35 @@ function eventOf(line: string): Omit<SourceEvent, 'done'> {
   return { stored: { ...place, metadata, data }, damage: [] };
 }
 
-interface Wanted {
-  readonly after: number;
-  readonly before: number | undefined;
-  /** The ids of the events whose views are needed. */
-  readonly wanted: ReadonlySet<string>;
+interface Line {
+  readonly line: string;
+  readonly isLast: boolean;
 }
 
-/** The masked views of the events of a page whose content is not sent in the stored form. */
-async function readViews(client: LedgerClient, signal: AbortSignal, { after, before, wanted }: Wanted) {
+/** The lines of a page, one after the other: a page of large events is never held whole. */
+async function* withLast(lines: AsyncIterable<string>): AsyncGenerator<Line, void> {
+  let line: string | undefined;
+  for await (const next of lines) {
+    if (line !== undefined) yield { line, isLast: false };
+    line = next;
+  }
+  if (line !== undefined) yield { line, isLast: true };
+}
+
+interface Part {
+  readonly after: number;
+  readonly before: number;
+}
+
+/** The masked views of the events of a page, by their ids: of some, the content is not sent in the stored form. */
+async function readViews(client: LedgerClient, signal: AbortSignal, { after, before }: Part) {
   const views = new Map<string, LogEventView>();
-  for (let from: number | undefined = after; from !== undefined && views.size < wanted.size;) {
-    const query = new URLSearchParams({ after: String(from), limit: '1000' });
-    if (before !== undefined) query.set('before', String(before + 1));
+  for (let from: number | undefined = after; from !== undefined;) {
+    const query = new URLSearchParams({ after: String(from), before: String(before + 1), limit: '1000' });
     const { lines, next }: Page = await readPage(client, signal, query);
-    for (const line of lines) {
+    for await (const line of lines) {
       const view = JSON.parse(line) as LogEventView;
-      if (wanted.has(view.eventId)) views.set(view.eventId, view);
+      views.set(view.eventId, view);
     }
     from = next;
   }
@@ -116,7 +135,7 @@ async function readViews(client: LedgerClient, signal: AbortSignal, { after, bef
 }
 
 interface Page {
-  readonly lines: readonly string[];
+  readonly lines: AsyncIterable<string>;
   /** The position after which the next page begins; undefined: there is none. */
   readonly next: number | undefined;
   /** The end of the log that was looked through. */
@@ -126,12 +145,15 @@ interface Page {
 async function readPage(client: LedgerClient, signal: AbortSignal, query: URLSearchParams): Promise<Page> {
   const response = await client.open(`/v1/audit/events?${query.toString()}`, { signal });
   const { headers } = response;
-  const lines = await bodyLines(response);
   const [, link] = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '') ?? [];
   const next = link === undefined ? null : new URLSearchParams(link.split('?')[1]).get('after');
   return {
-    lines,
+    lines: eachBodyLine(response),
     next: next === null ? undefined : Number(next),
-    position: Number(headers.get('countersign-position') ?? 0),
+    position: positionIn(headers),
   };
+}
+
+function positionIn(headers: Headers): number {
+  return Number(headers.get('countersign-position') ?? 0);
 }

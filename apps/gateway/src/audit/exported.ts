@@ -1,5 +1,5 @@
 import { bodyOf } from '@countersign/audit';
-import { isReadable, isRecordedInClear, toLogEventView } from '@countersign/contracts';
+import { isReadable, isRecordedInClear, toLogEventView, weighStored } from '@countersign/contracts';
 import type { AuditEventsQuery, LogEvent, LogEventView } from '@countersign/contracts';
 import { csvOf, linesOf, ocsfOf, parquetOf } from '@countersign/exports';
 import type { OcsfIntegrity } from '@countersign/exports';
@@ -19,8 +19,8 @@ const contentTypes = {
   parquet: 'application/vnd.apache.parquet',
 } as const;
 
-/** So many events are turned into text before others get their turn. */
-const eventsPerPiece = 100;
+/** So many events, or so many bytes of them, are turned into text before others get their turn: a slow reader holds one such text. */
+const [eventsPerPiece, bytesPerPiece] = [100, 256 * 1024];
 
 /** The events of a page in the format and with the values that were asked for. */
 export function exportedFile(
@@ -47,8 +47,14 @@ async function* inPages<Row>(
   events: readonly LogEvent[],
   toRow: (event: LogEvent) => Row,
 ): AsyncGenerator<readonly Row[], void> {
-  for (let from = 0; from < events.length; from += eventsPerPiece) {
-    yield events.slice(from, from + eventsPerPiece).map(toRow);
+  for (let from = 0; from < events.length;) {
+    let [end, bytes] = [from, 0];
+    while (end < events.length && end - from < eventsPerPiece && bytes < bytesPerPiece) {
+      bytes += weighStored(events[end] as LogEvent);
+      end += 1;
+    }
+    yield events.slice(from, end).map(toRow);
+    from = end;
     await new Promise(setImmediate);
   }
 }

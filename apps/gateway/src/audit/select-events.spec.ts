@@ -1,6 +1,7 @@
 import type { Actor } from '@countersign/commands';
 import type { AuditEventsQuery, LogEvent } from '@countersign/contracts';
 import { expect, it } from '@jest/globals';
+import { exportedFile } from './exported.js';
 import { selectEvents } from './select-events.js';
 
 const [blockEvents, atOnce] = [256, 8];
@@ -8,15 +9,18 @@ const large = 'x'.repeat(1024 * 1024);
 const events = Array.from({ length: 2 * blockEvents }, (_, index) => ({
   ...{ eventId: `e-${String(index)}`, stream: `s-${String(index)}`, revision: 0, position: index + 1 },
   ...{ type: 'ToolCallRequested', recordedAt: '2026-11-02T00:00:00.000Z' },
-  ...{ data: { arguments: { large } }, metadata: { tenant: 'acme', callId: null, runId: null } },
+  ...{
+    data: { arguments: { large }, sensitive: [], salt: null },
+    metadata: { tenant: 'acme', callId: null, runId: null },
+  },
 })) as unknown as readonly LogEvent[];
 
 /** A log of events of 1 MiB, in blocks of 256, of which the store returns eight at once. */
-function logOf() {
+function logOf(form: (event: LogEvent) => LogEvent = (event) => event) {
   let read = 0;
   const store = {
     readAll: (after: number, limit: number) => {
-      const page = events.slice(after, after + Math.min(limit, atOnce));
+      const page = events.slice(after, after + Math.min(limit, atOnce)).map(form);
       read += page.length;
       return Promise.resolve(page);
     },
@@ -41,10 +45,28 @@ function logOf() {
 it('a page of large events ends before the end of its block, and no more is read for it than it has', async () => {
   const { select, read } = logOf();
   const page = await select({});
-  expect(page.events.length).toBeLessThanOrEqual(17);
+  expect(page.events.length).toBeLessThanOrEqual(5);
   expect(page.next).toBe(page.events.length);
   expect(read()).toBeLessThanOrEqual(page.events.length + atOnce);
 });
+
+it('a page of the stored form is as small where the values are sealed in boxes', async () => {
+  const sealed = { key: 'k', pointers: ['/arguments/large'], box: large };
+  const { select } = logOf(
+    (event) => ({ ...event, data: { sensitive: [] }, metadata: { ...event.metadata, sealed } }) as LogEvent,
+  );
+  expect((await select({ values: 'stored' })).events.length).toBeLessThanOrEqual(5);
+});
+
+it.each(['asc', 'desc'] as const)(
+  'the text of a page comes in pieces of few large events, in the order %s',
+  async (order) => {
+    const { events: found } = await logOf().select({ order });
+    const pieces: (string | Uint8Array)[] = [];
+    for await (const piece of exportedFile(found, {}).pieces) pieces.push(piece);
+    expect(pieces).toHaveLength(found.length);
+  },
+);
 
 it.each(['asc', 'desc'] as const)('the pages have each event once, in the order %s', async (order) => {
   const { select } = logOf();

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Actor } from '@countersign/commands';
-import { isReadable, weigh } from '@countersign/contracts';
+import { weighStored } from '@countersign/contracts';
 import type { AuditEventsQuery, LogEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import type { EventBlock, ReadModel, WantedEvents } from '@countersign/read-model';
@@ -23,7 +23,7 @@ export interface EventsPage {
 
 const limitDefault = 1000;
 /** A page ends early when it is as large as this, or when so many events were read for it: no search keeps others waiting. */
-const [bytesMax, readsMax] = [16 * 1024 * 1024, 25_000];
+const [bytesMax, readsMax] = [4 * 1024 * 1024, 25_000];
 const pageSize = 256;
 /** A page ends early when it names so many damaged events. */
 const missingMax = 200;
@@ -47,10 +47,10 @@ export async function selectEvents(
   const position = ports.readModel.checkpoint();
   const isUp = query.order !== 'desc';
   for (const part of partsOf(ports.readModel, search.wanted, query, position)) {
-    const pieces = part === null ? [] : isUp ? piecesOf(read, part) : wholeBlock(read, part);
-    for await (const { events, missing, next: after } of pieces) {
-      const last = page.take(events, missing);
-      if (last !== undefined || page.isSpent()) return { ...page.found(), next: last ?? after, position };
+    const pieces = part === null ? [] : isUp ? piecesOf(read, part) : endOfBlock(read, part, page.wants);
+    for await (const piece of pieces) {
+      const last = page.take(piece);
+      if (last !== undefined || page.isSpent()) return { ...page.found(), next: last ?? piece.next, position };
     }
     // The log may be long: others get their turn between its parts.
     await setImmediate();
@@ -81,7 +81,7 @@ function* partsOf(
     else {
       const { start, end } = next;
       if (walk.isBeyond(next)) return;
-      yield { start, end: Math.min(end, position), after: walk.firstAfter(at, start) };
+      yield { start, end: Math.min(end, position, before - 1), after: walk.firstAfter(at, start) };
     }
     at = next.status === 'passed' ? next.at : walk.end(next);
   }
@@ -119,6 +119,8 @@ function down(after: number, before: number): Walk {
 
 /** Events of a block, in the order of the search, and where the search goes on after them. */
 interface Piece extends Omit<SoundPart, 'end'> {
+  /** How many events were read for it. */
+  readonly reads: number;
   readonly next: number;
 }
 
@@ -133,25 +135,42 @@ async function* piecesOf(read: ReadPart, { start, end, after }: Part): AsyncGene
     if (part.end === at) return;
     at = part.end;
     const events = part.events.filter(({ position }) => isIn(position));
-    yield { events, missing: part.missing.filter(isIn), next: Math.min(at, end) };
+    yield { events, missing: part.missing.filter(isIn), reads: events.length, next: Math.min(at, end) };
   }
 }
 
-/** The whole block, the newest event first: a store is read forwards alone. */
-async function* wholeBlock(read: ReadPart, part: Part): AsyncGenerator<Piece, void> {
+/**
+ * The wanted events of a block, the newest one first: a store is read forwards alone. Those before the last ones that fill a page
+ * are not kept: the next page reads them again.
+ */
+async function* endOfBlock(
+  read: ReadPart,
+  part: Part,
+  wants: (event: LogEvent) => boolean,
+): AsyncGenerator<Piece, void> {
   const [events, missing]: [LogEvent[], number[]] = [[], []];
+  let [bytes, reads] = [0, 0];
   for await (const piece of piecesOf(read, part)) {
-    events.push(...piece.events);
     missing.push(...piece.missing);
+    reads += piece.events.length;
+    for (const event of piece.events.filter(wants)) {
+      events.push(event);
+      bytes += weighStored(event);
+      for (let [oldest] = events; oldest && bytes - weighStored(oldest) >= bytesMax; [oldest] = events) {
+        bytes -= weighStored(oldest);
+        events.shift();
+      }
+    }
   }
   // The next part begins with the event at `start`.
-  yield { events: events.toReversed(), missing, next: part.start + 1 };
+  yield { events: events.toReversed(), missing, reads, next: part.start + 1 };
 }
 
 interface Page {
   readonly found: () => Pick<EventsPage, 'events' | 'missing'>;
   /** Takes the wanted ones of a block, in order. Returns the position of the last one when the page is full. */
-  readonly take: (events: readonly LogEvent[], missing: readonly number[]) => number | undefined;
+  readonly take: (piece: Piece) => number | undefined;
+  readonly wants: (event: LogEvent) => boolean;
   /** Returns whether enough was read for one page. */
   readonly isSpent: () => boolean;
 }
@@ -162,21 +181,23 @@ function createPage(
 ): Page {
   const [events, missing]: [LogEvent[], number[]] = [[], []];
   let [bytes, reads] = [0, 0];
+  const wants = (event: LogEvent): boolean =>
+    event.position > after && event.position < before && search.isWanted(event);
   const lastOf = (read: readonly LogEvent[]): number | undefined => {
-    reads += read.length;
     for (const event of read) {
-      const { position } = event;
-      if (position <= after || position >= before || !search.isWanted(event)) continue;
+      if (!wants(event)) continue;
       events.push(event);
-      bytes += isReadable(event) ? weigh(event) : 512;
-      if (events.length >= limit || bytes >= bytesMax) return position;
+      bytes += weighStored(event);
+      if (events.length >= limit || bytes >= bytesMax) return event.position;
     }
     return undefined;
   };
   return {
     found: () => ({ events, missing }),
-    take: (read, lost) => {
+    wants,
+    take: ({ events: read, missing: lost, reads: count }) => {
       const last = lastOf(read);
+      reads += count;
       // Those behind the end of the page are the next one's.
       const isBehind = (position: number): boolean =>
         last !== undefined && (order === 'desc' ? position < last : position > last);

@@ -19,13 +19,13 @@ export interface EventStoreClient {
   ) => Promise<readonly ClientEvent[]>;
   /** Reads the last events of a stream, the newest first. */
   readonly readLast: (stream: string, count: number, signal: AbortSignal) => Promise<readonly ClientEvent[]>;
-  /** Reads `$all` from a position, which is included or not. */
+  /** Reads `$all` from a position, which is included or not. The page ends early with the event that reaches `bytesMax`. */
   readonly readAll: (
     from: ClientPosition | 'start' | 'end',
     direction: 'forwards' | 'backwards',
-    count: number,
+    limits: PageLimits,
     signal: AbortSignal,
-  ) => Promise<readonly ClientEvent[]>;
+  ) => Promise<ClientPage>;
   /** Everything in `$all` after a position, in streams whose names begin with one of these. */
   readonly subscribeToAll: (after: ClientPosition | 'start', prefixes: readonly string[]) => ClientSubscription;
   /** Ends every call and the connection. */
@@ -34,6 +34,20 @@ export interface EventStoreClient {
 
 /** Opens a client. @throws when the connection string is not usable. */
 export type ConnectClient = (url: string) => EventStoreClient;
+
+/** How much one page may have. */
+export interface PageLimits {
+  readonly count: number;
+  /** About so many bytes of JSON. */
+  readonly bytesMax: number;
+}
+
+/** Events in the order of a read. */
+export interface ClientPage {
+  readonly events: readonly ClientEvent[];
+  /** More events are there, because the page ended early by its bytes. */
+  readonly isCut: boolean;
+}
 
 /** A place in the server's transaction log. */
 export interface ClientPosition {

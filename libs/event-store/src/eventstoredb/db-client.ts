@@ -1,7 +1,8 @@
 import { BACKWARDS, END, EventStoreDBClient, FORWARDS, jsonEvent, streamNameFilter } from '@eventstore/db-client';
 import type { ResolvedEvent, StreamingRead } from '@eventstore/db-client';
-import type { ClientEvent, ClientPosition, ConnectClient, EventStoreClient } from './client.js';
+import type { ClientEvent, ClientPage, ClientPosition, ConnectClient, EventStoreClient } from './client.js';
 import { createStreamSubscription } from './stream-subscription.js';
+import { boundedPage } from './bounded-page.js';
 import { allowTlsByAddress } from './tls-by-address.js';
 import { guardChannels } from './vendor-channels.js';
 
@@ -38,10 +39,10 @@ export const connectDbClient: ConnectClient = (url) => {
         client.readStream(stream, { fromRevision: END, direction: BACKWARDS, maxCount: count, requiresLeader: true }),
         signal,
       ),
-    readAll: (fromPosition, direction, count, signal) => {
+    readAll: (fromPosition, direction, { count, bytesMax }, signal) => {
       const options = { fromPosition, maxCount: count, requiresLeader: true };
       const way = direction === 'forwards' ? FORWARDS : BACKWARDS;
-      return collect(client.readAll({ ...options, direction: way }), signal);
+      return page(client.readAll({ ...options, direction: way }), signal, bytesMax);
     },
     subscribeToAll: (after, prefixes) => subscribe(client, after, prefixes),
     dispose: end,
@@ -55,6 +56,10 @@ function conflictAt(revision: bigint): Error {
 }
 
 async function collect(read: StreamingRead<ResolvedEvent>, signal: AbortSignal): Promise<readonly ClientEvent[]> {
+  return (await page(read, signal, Infinity)).events;
+}
+
+async function page(read: StreamingRead<ResolvedEvent>, signal: AbortSignal, bytesMax: number): Promise<ClientPage> {
   const cancel = (): void => {
     read.cancel().catch(() => undefined);
   };
@@ -62,15 +67,14 @@ async function collect(read: StreamingRead<ResolvedEvent>, signal: AbortSignal):
   read.on('error', () => undefined);
   signal.addEventListener('abort', cancel, { once: true });
   try {
-    const events: ClientEvent[] = [];
-    for await (const resolved of read) {
-      const event = toEvent(resolved);
-      if (event !== undefined) events.push(event);
-    }
-    return events;
+    return await boundedPage(eventsOf(read), bytesMax, cancel);
   } finally {
     signal.removeEventListener('abort', cancel);
   }
+}
+
+async function* eventsOf(read: AsyncIterable<ResolvedEvent>): AsyncGenerator<ClientEvent | undefined, void> {
+  for await (const resolved of read) yield toEvent(resolved);
 }
 
 function subscribe(

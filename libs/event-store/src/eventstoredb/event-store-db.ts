@@ -91,7 +91,7 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
     probeMs: timeouts.probeMs,
     probeTimeoutMs: timeouts.readMs,
     wedgedMs: timeouts.wedgedMs,
-    probe: (client, signal) => client.readAll('end', 'backwards', 1, signal),
+    probe: (client, signal) => client.readAll('end', 'backwards', { count: 1, bytesMax: 1 }, signal),
     onAnswer: (one) => void tellServer(one),
     onWedged: (why) => {
       log.error({ why }, 'the event store does not respond, also not to new clients');

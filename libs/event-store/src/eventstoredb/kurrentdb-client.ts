@@ -8,7 +8,8 @@ import {
   WrongExpectedVersionError,
 } from '@kurrent/kurrentdb-client';
 import type { ResolvedEvent } from '@kurrent/kurrentdb-client';
-import type { ClientEvent, ClientPosition, ConnectClient, EventStoreClient } from './client.js';
+import { boundedPage } from './bounded-page.js';
+import type { ClientEvent, ClientPage, ClientPosition, ConnectClient, EventStoreClient } from './client.js';
 import { createStreamSubscription } from './stream-subscription.js';
 import { guardChannels } from './vendor-channels.js';
 
@@ -24,15 +25,21 @@ export const connectKurrentDb: ConnectClient = (url) => {
   // Once its native bridge has met an unavailable server, it may stay unavailable for good. The next read uses another
   // one.
   let reader = client;
-  const read = async (signal: AbortSignal, start: (from: KurrentDBClient) => AsyncIterable<ResolvedEvent>) => {
+  const readPage = async (
+    signal: AbortSignal,
+    bytesMax: number,
+    start: (from: KurrentDBClient) => AsyncIterable<ResolvedEvent>,
+  ): Promise<ClientPage> => {
     const used = reader;
     try {
-      return await collect(start(used), signal);
+      return await boundedPage(eventsOf(start(used), signal), bytesMax);
     } catch (error) {
       if (isUnavailable(error) && used === reader) reader = open();
       throw bridgeError(error);
     }
   };
+  const read = async (signal: AbortSignal, start: Parameters<typeof readPage>[2]) =>
+    (await readPage(signal, Infinity, start)).events;
   // One call per append, with a working deadline, the same as in the older client.
   Reflect.set(client, 'supports', () => Promise.resolve(false));
   const end = guardChannels(client);
@@ -56,10 +63,10 @@ export const connectKurrentDb: ConnectClient = (url) => {
       read(signal, (from) =>
         from.readStream(stream, { fromRevision: END, direction: BACKWARDS, maxCount, requiresLeader: true }),
       ),
-    readAll: (fromPosition, direction, maxCount, signal) => {
+    readAll: (fromPosition, direction, { count: maxCount, bytesMax }, signal) => {
       const options = { fromPosition, maxCount, requiresLeader: true };
       const way = direction === 'forwards' ? FORWARDS : BACKWARDS;
-      const page = () => read(signal, (from) => from.readAll({ ...options, direction: way }));
+      const page = () => readPage(signal, bytesMax, (from) => from.readAll({ ...options, direction: way }));
       const end = { fromPosition: 'end', direction: BACKWARDS, maxCount: 1, requiresLeader: true } as const;
       return typeof fromPosition === 'string'
         ? page()
@@ -93,14 +100,14 @@ function conflictAt(revision: bigint): Error {
  * The native bridge cannot cancel a read. An aborted read accepts no further event; its call ends with the server's
  * response.
  */
-async function collect(read: AsyncIterable<ResolvedEvent>, signal: AbortSignal): Promise<readonly ClientEvent[]> {
-  const events: ClientEvent[] = [];
+async function* eventsOf(
+  read: AsyncIterable<ResolvedEvent>,
+  signal: AbortSignal,
+): AsyncGenerator<ClientEvent | undefined, void> {
   for await (const resolved of read) {
     signal.throwIfAborted();
-    const event = toEvent(resolved);
-    if (event !== undefined) events.push(event);
+    yield toEvent(resolved);
   }
-  return events;
 }
 
 /**

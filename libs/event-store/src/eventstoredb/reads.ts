@@ -1,7 +1,8 @@
-import { isReadable, QuestionRefusedError, weigh } from '@countersign/contracts';
+import { QuestionRefusedError } from '@countersign/contracts';
 import type { LogEvent, UnreadableEvent } from '@countersign/contracts';
 import { EventStoreUnavailableError } from '../event-store.js';
-import type { ClientEvent, ClientPosition, EventStoreClient } from './client.js';
+import { bytesOf } from './bounded-page.js';
+import type { ClientEvent, ClientPage, ClientPosition, EventStoreClient, PageLimits } from './client.js';
 import type { Connection } from './connection.js';
 import { whyOf } from './denied.js';
 import { deletedStream, foreignEvent, fromClientEvent, missingEvent, positionOf } from './encoding.js';
@@ -30,16 +31,18 @@ export interface Reads {
 const pageSize = 500;
 const firstPage = 64;
 /**
- * Attack: thousands of events with large arguments are read at once. A read of the log ends early beyond this many
- * bytes.
+ * Attack: thousands of events with large arguments are read at once. A read of the log, and each page of it, ends early beyond this
+ * many bytes, as one of the embedded log does.
  */
-const bytesMax = 8 * 1024 * 1024;
+const bytesMax = 2 * 1024 * 1024;
 const firstHeadPage = 16;
 
 /** Reads that end: each page by its deadline, tried again when the server was only restarting or not the leader. */
 export function createReads(ports: ReadPorts): Reads {
   const page = createPages(ports);
   const own = (event: ClientEvent): LogEvent | undefined => fromClientEvent(event, ports.prefixes);
+  /** Fewer where the events of the read before were large: one client gets the whole answer, also of a page that ends early. */
+  let firstCount = firstPage;
   const lossOf = async (stream: string): Promise<UnreadableEvent | undefined> =>
     isDeletedSoftly(await page.ofMetadata(stream)) ? deletedStream(stream) : undefined;
   return {
@@ -62,28 +65,30 @@ export function createReads(ports: ReadPorts): Reads {
       return events;
     },
     readAll: async (after, limit) => {
-      const wanted = new Wanted(own, after, limit);
+      const wanted = new Wanted(own, after, limit, firstCount);
       while (wanted.isOpen) {
-        const found = await page.ofAll(wanted.from, 'forwards', wanted.count);
+        const found = await page.ofAll(wanted.from, 'forwards', wanted);
+        firstCount = found.isCut ? Math.min(firstPage, 2 * found.events.length) : firstPage;
         if (wanted.take(found)) break;
       }
       return wanted.events;
     },
     head: createHead(page.ofAll, own),
     idAt: async (position) => {
-      const found = await page.ofAll(startAt(position), 'forwards', 1).catch(nothingThere);
-      return found.find((event) => positionOf(event) === position)?.id;
+      const { events } = await page.ofAll(startAt(position), 'forwards', { count: 1, bytesMax }).catch(nothingThere);
+      return events.find((event) => positionOf(event) === position)?.id;
     },
   };
 }
 
-function nothingThere(error: unknown): readonly ClientEvent[] {
-  if (error instanceof QuestionRefusedError) return [];
+function nothingThere(error: unknown): ClientPage {
+  if (error instanceof QuestionRefusedError) return { events: [], isCut: false };
   throw error;
 }
 
 /** What a read of the log still wants, page by page. The server cannot filter a read. */
-class Wanted {
+class Wanted implements PageLimits {
+  readonly bytesMax = bytesMax;
   readonly events: LogEvent[] = [];
   readonly #own: (event: ClientEvent) => LogEvent | undefined;
   readonly #limit: number;
@@ -94,12 +99,12 @@ class Wanted {
   /** One more than wanted, because the first one was read before. */
   count: number;
 
-  constructor(own: (event: ClientEvent) => LogEvent | undefined, after: number, limit: number) {
+  constructor(own: (event: ClientEvent) => LogEvent | undefined, after: number, limit: number, firstCount: number) {
     this.#own = own;
     this.#limit = limit;
     this.#passed = after;
     this.from = startAt(after);
-    this.count = Math.min(firstPage, limit + 1);
+    this.count = Math.min(firstCount, limit + 1);
   }
 
   get isOpen(): boolean {
@@ -107,24 +112,20 @@ class Wanted {
   }
 
   /** Takes a page. Returns whether it was the last of the log. */
-  take(found: readonly ClientEvent[]): boolean {
+  take({ events, isCut }: ClientPage): boolean {
     const before = this.events.length;
-    for (const event of found) {
+    for (const event of events) {
       if (positionOf(event) <= this.#passed) continue;
       this.#passed = positionOf(event);
       const recorded = this.events.length < this.#limit ? this.#own(event) : undefined;
-      if (recorded !== undefined) this.#add(recorded);
+      if (recorded === undefined) continue;
+      this.events.push(recorded);
+      this.#bytes += bytesOf(event);
     }
-    this.from = found.at(-1)?.position ?? this.from;
-    const isLast = found.length < this.count;
+    this.from = events.at(-1)?.position ?? this.from;
+    const isLast = !isCut && events.length < this.count;
     this.count = this.#nextCount(this.events.length - before);
     return isLast;
-  }
-
-  #add(event: LogEvent): void {
-    this.events.push(event);
-    // An event without data takes little room.
-    this.#bytes += isReadable(event) ? weigh(event) : 0;
   }
 
   /** What is left, in larger pages where most events are of others, and in smaller ones where ours are large. */
@@ -152,8 +153,8 @@ interface Pages {
   readonly ofAll: (
     from: ClientPosition | 'start' | 'end',
     direction: 'forwards' | 'backwards',
-    count: number,
-  ) => Promise<readonly ClientEvent[]>;
+    limits: PageLimits,
+  ) => Promise<ClientPage>;
 }
 
 function createPages(ports: ReadPorts): Pages {
@@ -201,9 +202,9 @@ function createPages(ports: ReadPorts): Pages {
         `read ${metadataOf(stream)}`,
         stream,
       ),
-    ofAll: (from, direction, count) =>
+    ofAll: (from, direction, limits) =>
       read(
-        () => page((client, signal) => client.readAll(from, direction, count, signal)),
+        () => page((client, signal) => client.readAll(from, direction, limits, signal)),
         `read $all from ${textOf(from)}`,
       ),
   };
@@ -259,13 +260,13 @@ function createHead(ofAll: Pages['ofAll'], own: (event: ClientEvent) => LogEvent
     let from: ClientPosition | 'end' = 'end';
     let end: number | undefined;
     for (let count = firstHeadPage; ; count = Math.min(pageSize, count * 4)) {
-      const page = await ofAll(from, 'backwards', count);
+      const { events: page, isCut } = await ofAll(from, 'backwards', { count, bytesMax });
       end ??= page[0] === undefined ? 0 : positionOf(page[0]);
       // A log that ends before an earlier end was restored to an older state, so the knowledge about it is void.
       const floor = end < before.end ? { end: 0, head: 0 } : before;
       const found = endIn(page, floor.end);
       const last = page.at(-1)?.position;
-      if (found === undefined && page.length === count && last !== undefined) {
+      if (found === undefined && (isCut || page.length === count) && last !== undefined) {
         from = last;
         continue;
       }
