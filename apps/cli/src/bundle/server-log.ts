@@ -72,13 +72,12 @@ async function* eventsAfter(client: LedgerClient, signal: AbortSignal, start: nu
     const limit = String(pageEvents - (count % pageEvents));
     const query = new URLSearchParams({ values: 'stored', after: String(after), limit });
     const { lines, next, position }: Page = await readPage(client, signal, query);
-    let views: ReadonlyMap<string, LogEventView> | undefined;
+    const end = next ?? position;
+    const viewOf = viewsIn(client, signal, { after, before: end });
     for await (const { line, isLast } of withLast(lines)) {
       const event = eventOf(line);
-      const done = isLast ? (next ?? position) : after;
-      if (event.entry !== undefined) views ??= await readViews(client, signal, { after, before: next ?? position });
-      const view = event.entry && views?.get(event.entry.eventId);
-      yield { ...event, ...(view && { view }), done };
+      const view = await viewOf(event);
+      yield { ...event, ...(view && { view }), done: isLast ? end : after };
       count += 1;
     }
     after = next;
@@ -117,6 +116,16 @@ async function* withLast(lines: AsyncIterable<string>): AsyncGenerator<Line, voi
 interface Part {
   readonly after: number;
   readonly before: number;
+}
+
+/** Finds the masked view of an event of a page whose entry alone is sent. All of them are read for the first one. */
+function viewsIn(client: LedgerClient, signal: AbortSignal, part: Part) {
+  let views: ReadonlyMap<string, LogEventView> | undefined;
+  return async ({ entry }: Pick<SourceEvent, 'entry'>): Promise<LogEventView | undefined> => {
+    if (entry === undefined) return undefined;
+    views ??= await readViews(client, signal, part);
+    return views.get(entry.eventId);
+  };
 }
 
 /** The masked views of the events of a page, by their ids: of some, the content is not sent in the stored form. */

@@ -53,7 +53,7 @@ it('a page of large events ends before the end of its block, and no more is read
 it('a page of the stored form is as small where the values are sealed in boxes', async () => {
   const sealed = { key: 'k', pointers: ['/arguments/large'], box: large };
   const { select } = logOf(
-    (event) => ({ ...event, data: { sensitive: [] }, metadata: { ...event.metadata, sealed } }) as LogEvent,
+    (event) => ({ ...event, data: { sensitive: [] }, metadata: { ...event.metadata, sealed } }) as unknown as LogEvent,
   );
   expect((await select({ values: 'stored' })).events.length).toBeLessThanOrEqual(5);
 });

@@ -112,7 +112,8 @@ class Wanted implements PageLimits {
   }
 
   /** Takes a page. Returns whether it was the last of the log. */
-  take({ events, isCut }: ClientPage): boolean {
+  take(page: ClientPage): boolean {
+    const { events } = page;
     const before = this.events.length;
     for (const event of events) {
       if (positionOf(event) <= this.#passed) continue;
@@ -123,7 +124,7 @@ class Wanted implements PageLimits {
       this.#bytes += bytesOf(event);
     }
     this.from = events.at(-1)?.position ?? this.from;
-    const isLast = !isCut && events.length < this.count;
+    const isLast = !hasMore(page, this.count);
     this.count = this.#nextCount(this.events.length - before);
     return isLast;
   }
@@ -135,6 +136,11 @@ class Wanted implements PageLimits {
     const sparse = taken * 2 < this.count ? this.count * 4 : 0;
     return Math.min(pageSize, Math.max(left, sparse), Math.max(firstPage, fitting));
   }
+}
+
+/** Returns whether the log may go on after a page. */
+function hasMore({ events, isCut }: ClientPage, count: number): boolean {
+  return isCut || events.length === count;
 }
 
 /** A start position: before its first event the server knows only the start. */
@@ -260,13 +266,14 @@ function createHead(ofAll: Pages['ofAll'], own: (event: ClientEvent) => LogEvent
     let from: ClientPosition | 'end' = 'end';
     let end: number | undefined;
     for (let count = firstHeadPage; ; count = Math.min(pageSize, count * 4)) {
-      const { events: page, isCut } = await ofAll(from, 'backwards', { count, bytesMax });
+      const read = await ofAll(from, 'backwards', { count, bytesMax });
+      const page = read.events;
       end ??= page[0] === undefined ? 0 : positionOf(page[0]);
       // A log that ends before an earlier end was restored to an older state, so the knowledge about it is void.
       const floor = end < before.end ? { end: 0, head: 0 } : before;
       const found = endIn(page, floor.end);
       const last = page.at(-1)?.position;
-      if (found === undefined && (isCut || page.length === count) && last !== undefined) {
+      if (found === undefined && hasMore(read, count) && last !== undefined) {
         from = last;
         continue;
       }
