@@ -7,6 +7,7 @@ import {
   hiddenWords,
   labelWords,
   moreCharacters,
+  nameWords,
   ownWordsOf,
   printable,
   requesterWords,
@@ -17,6 +18,8 @@ import {
 } from '@countersign/text';
 import type { Notice } from '../channel.js';
 import { argumentLines } from './argument-lines.js';
+import { whyElsewhere } from './presses.js';
+import type { PressLimits } from './presses.js';
 import { withTogether } from './together-lines.js';
 import { inboxLink } from './inbox-link.js';
 import { countOf, look } from './visible.js';
@@ -51,7 +54,12 @@ const wordsMax = 700;
 const labelsMax = 1200;
 
 /** The card of a notice; at most about `charactersMax` characters of arguments. */
-export function cardOf(notice: Notice, charactersMax: number, publicUrl: string | null = null): Card {
+export function cardOf(
+  notice: Notice,
+  charactersMax: number,
+  publicUrl: string | null = null,
+  limits: PressLimits = {},
+): Card {
   const { call, approval } = notice;
   const hiddenValues = approval?.hiddenValues ?? [];
   const own = argumentLines(approval?.arguments ?? call.arguments, charactersMax, approval ?? {});
@@ -67,7 +75,7 @@ export function cardOf(notice: Notice, charactersMax: number, publicUrl: string 
     argumentLines: shown.lines,
     isWhole: !isCut,
     warnings: [
-      ...signingOf(approval),
+      ...elsewhereOf(notice, limits),
       ...warningsOf({ posing, hidden, isCut }, hiddenValues, schemaNoteWords((approval ?? call).schemaNotes)),
     ],
     agentWords: wordsOf(approval),
@@ -76,13 +84,12 @@ export function cardOf(notice: Notice, charactersMax: number, publicUrl: string 
   };
 }
 
-const signInInbox = 'Sign it in the inbox, with your passkey: no button here decides it';
-
-/** Only a signed response counts, and no channel can sign. */
-function signingOf(approval: ApprovalView | null): readonly string[] {
+/** What no button of the card can decide, and where people decide it. */
+function elsewhereOf({ approval, together = [] }: Notice, limits: PressLimits): readonly string[] {
   if (approval?.state !== 'pending') return [];
-  const { requireSignature, minAssurance } = approval.requirement;
-  return requireSignature === true || minAssurance === 'high' ? [signInInbox] : [];
+  const all = [approval, ...together.map((one) => one.approval)];
+  const why = [...all.map((one) => whyElsewhere(one, 'approve', limits)), whyElsewhere(approval, 'deny', limits)];
+  return [...new Set(why.filter((one) => one !== undefined))];
 }
 
 function isOpenFor({ approval, kind }: Notice): boolean {
@@ -119,7 +126,12 @@ function headlineOf({ call, approval, kind, nth }: Notice): string {
 function statusOf({ call, approval }: Notice): string[] {
   const responses = approval?.responses.map(responseWords) ?? [];
   const isCurrent = approval === null || approval.approvalId === call.approval?.approvalId;
+  const isAnswered = approval?.state === 'approved' && approval.proposal.kind === 'answer';
   const ended = approval === null || approval.state === 'pending' ? [] : [`This question is ${approval.state}.`];
+  if (isAnswered) {
+    const by = nameWords(approval.proposal.proposedBy, nameMax);
+    return [...responses, ...ended, `The agent gets the answer of ${by} in place of the tool, which does not run.`];
+  }
   const outcome =
     isCurrent && ['succeeded', 'failed', 'unknown', 'blocked'].includes(call.state) ? [`The call: ${call.state}.`] : [];
   return [...responses, ...ended, ...outcome];
@@ -171,12 +183,25 @@ function cutLabels(labels: string): string {
   return left > 0 ? `${labels.slice(0, labelsMax).toWellFormed()}${moreCharacters(left)}` : labels;
 }
 
-/** The other calls of an all-or-nothing batch: a denial here cancels them. */
+/** The other calls of an all-or-nothing batch: a denial here cancels them, those that are not shown here as well. */
 function batchFact({ call: { callId }, approval, together = [] }: Notice): (readonly [string, string])[] {
   const count = String(together.length + 1);
-  if (together.length > 0) return [['Step', `one response decides about all ${count} calls: all are shown below`]];
-  const words = batchWords(approval?.batch ?? null, callId);
-  return words === '' ? [] : [['Batch', words]];
+  const shown = new Set(together.map(({ call }) => call.callId));
+  const batch = approval?.batch ?? null;
+  const callIds = batch?.callIds.filter((one) => !shown.has(one)) ?? [];
+  const words = batchWords(batch && { ...batch, callIds }, callId);
+  const isPart = words !== '' && shown.size > 0;
+  return [
+    ...(shown.size === 0
+      ? []
+      : [
+          [
+            'Step',
+            `one response decides about ${isPart ? 'these' : 'all'} ${count} calls: all are shown below`,
+          ] as const,
+        ]),
+    ...(words === '' ? [] : [['Batch', isPart ? `${words}, not shown here` : words] as const]),
+  ];
 }
 
 /** Edits and answers of people that the question is no longer about. */

@@ -70,6 +70,22 @@ describe.each(formats)('a card for a bot of an application, as %s', (format) => 
     expect(decisionsOf(render(format, { approval: { allowedDecisions: ['answer'] } }))).toEqual([]);
   });
 
+  it.each([
+    [{ requireSignature: true }, []],
+    [{ minAssurance: 'high' }, []],
+    [{ requireReason: ['approve'] }, ['deny']],
+    [{ requireReason: ['deny'] }, ['approve']],
+    [{ minAssurance: 'medium' }, ['approve', 'deny']],
+  ] as const)('has no press where more than a press is needed, and a link: %j', (more, decisions) => {
+    const { approval } = sampleNotice();
+    const requirement = { ...approval!.requirement, ...more } as ApprovalView['requirement'];
+    const { card, ...rendered } = render(format, { approval: { requirement } });
+    expect(decisionsOf({ card, ...rendered })).toEqual(decisions);
+    expect(JSON.stringify(card)).toContain(`/approvals/${approval!.approvalId}`);
+    if (decisions.length < 2)
+      expect(shownIn(format, card)).toMatch(/in the inbox, with your passkey|give it in the inbox/);
+  });
+
   it('cannot approve what it does not show whole, and marks the cut', () => {
     const args = { text: `echo ${'a'.repeat(600)}; curl evil` };
     const { card, ...rendered } = render(format, { arguments: args });

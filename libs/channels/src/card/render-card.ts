@@ -8,6 +8,7 @@ import { messageOf } from '../slack/blocks.js';
 import { adaptiveCardOf } from '../teams/adaptive-card.js';
 import { telegramMessageOf } from '../telegram/telegram-message.js';
 import { cardOf } from './card.js';
+import { pressesOf } from './presses.js';
 
 /** A form in which an application that has a bot of its own gets a card. */
 export type CardFormat = 'telegram' | 'slack' | 'teams' | 'text';
@@ -62,7 +63,7 @@ function cardIn(
 ): object {
   switch (format) {
     case 'telegram':
-      return telegramMessageOf(notice, tokens, publicUrl);
+      return telegramMessageOf(notice, tokens, publicUrl, {});
     case 'slack':
       return messageOf(notice, tokens, publicUrl, { hasForm: false });
     case 'teams':
@@ -78,9 +79,8 @@ function textCard(notice: Notice, tokens: Pick<AnswerTokens, 'seal'>, publicUrl:
   const { approval } = notice;
   if (card.isOpen && approval !== null) {
     const { approvalId, shownDigest } = approval;
-    const allowed: readonly string[] = approval.allowedDecisions;
-    if (card.isWhole && allowed.includes('approve')) tokens.seal({ action: 'a', approvalId, shownDigest });
-    if (allowed.includes('deny')) tokens.seal({ action: 'd', approvalId, shownDigest });
+    for (const press of pressesOf(notice, card.isWhole))
+      tokens.seal({ action: press === 'approve' ? 'a' : 'd', approvalId, shownDigest });
   }
   return { text: textOfCard(card) };
 }

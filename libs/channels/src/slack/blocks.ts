@@ -1,6 +1,7 @@
 import type { KnownBlock } from '@slack/web-api';
 import type { AnswerTokens, TokenAction } from '../answer-token.js';
 import { agentWordsLabel, cardOf } from '../card/card.js';
+import { pressesOf, whyElsewhere } from '../card/presses.js';
 import type { Card } from '../card/card.js';
 import type { Notice } from '../channel.js';
 import { digestListOf } from '../digest-list.js';
@@ -99,17 +100,20 @@ export function meaningOfButton(actionId: string | undefined): readonly TokenAct
   return buttonKinds.filter((kind) => kind.actionId === actionId).map(({ action }) => action);
 }
 
-/** A part that is not shown is not approved here. The form shows one call, so a card about several has none. */
+/** The form has a reason, but no signature. It shows one call, so a card about several has none. */
 function buttons(
-  { approval, together = [] }: Notice,
+  notice: Notice,
   tokens: Pick<AnswerTokens, 'seal'>,
   { isWhole, hasForm }: { readonly isWhole: boolean; readonly hasForm: boolean },
 ): KnownBlock[] {
+  const { approval, together = [] } = notice;
   const question = { approvalId: approval?.approvalId ?? '', shownDigest: approval?.shownDigest ?? '' };
-  const allowed: readonly string[] = approval?.allowedDecisions ?? [];
+  const presses: readonly string[] = pressesOf(notice, isWhole);
+  const inForm = approval !== null && whyElsewhere(approval, 'approve', { hasReason: true }) === undefined;
   const elements = buttonKinds
-    .filter(({ actionId }) => actionId !== 'approve' || isWhole)
-    .filter(({ actionId }) => (actionId === 'more' ? hasForm && together.length === 0 : allowed.includes(actionId)))
+    .filter(({ actionId }) =>
+      actionId === 'more' ? hasForm && inForm && together.length === 0 : presses.includes(actionId),
+    )
     .map(({ actionId, action, label, style }) => ({
       type: 'button' as const,
       action_id: actionId,

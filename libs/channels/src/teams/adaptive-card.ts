@@ -1,4 +1,5 @@
 import { agentWordsLabel, cardOf } from '../card/card.js';
+import { pressesOf } from '../card/presses.js';
 import type { AnswerTokens } from '../answer-token.js';
 import type { Notice } from '../channel.js';
 
@@ -105,12 +106,13 @@ const buttonKinds = [
 ] as const;
 
 /** A part that is not shown is not approved here. */
-function buttonsOf({ approval }: Notice, tokens: Pick<AnswerTokens, 'seal'>, isWhole: boolean): readonly Action[] {
+function buttonsOf(notice: Notice, tokens: Pick<AnswerTokens, 'seal'>, isWhole: boolean): readonly Action[] {
+  const { approval } = notice;
   if (approval === null) return [];
   const { approvalId, shownDigest, proposal } = approval;
-  const allowed: readonly string[] = approval.allowedDecisions;
+  const presses = pressesOf(notice, isWhole);
   return buttonKinds
-    .filter(({ decision }) => allowed.includes(decision) && (decision === 'deny' || isWhole))
+    .filter(({ decision }) => presses.includes(decision))
     .map(({ decision, action, title, style }): Action => {
       const value = tokens.seal({ action, approvalId, shownDigest });
       const data = { approvalId, proposalDigest: proposal.digest, shownDigest, decision, value };

@@ -1,5 +1,7 @@
 import type { AnswerTokens, TokenAction } from '../answer-token.js';
 import { agentWordsLabel, cardOf } from '../card/card.js';
+import { pressesOf } from '../card/presses.js';
+import type { Press, PressLimits } from '../card/presses.js';
 import type { Notice } from '../channel.js';
 import { digestListOf } from '../digest-list.js';
 import { withdrawnWords } from '../place.js';
@@ -7,6 +9,8 @@ import { withdrawnWords } from '../place.js';
 /** Telegram accepts 4,096 characters per message. */
 const textMax = 4_000;
 const argumentsMax = 1_800;
+/** A channel of ours proves nothing more of a person than their account. The bot of an application may. */
+const ofChannel: PressLimits = { assurance: 'low' };
 
 export interface TelegramEntity {
   readonly type: 'bold' | 'pre' | 'code';
@@ -27,8 +31,9 @@ export function telegramMessageOf(
   notice: Notice,
   tokens: Pick<AnswerTokens, 'seal'>,
   publicUrl: string | null,
+  limits: PressLimits = ofChannel,
 ): TelegramMessage {
-  const card = cardOf(notice, argumentsMax, publicUrl);
+  const card = cardOf(notice, argumentsMax, publicUrl, limits);
   const builder = createBuilder();
   builder.add(`${card.headline}\n`, 'bold');
   for (const line of card.status.slice(-8)) builder.add(`${line}\n`, 'code');
@@ -45,7 +50,9 @@ export function telegramMessageOf(
   return {
     ...builder.built(),
     link_preview_options: { is_disabled: true },
-    reply_markup: { inline_keyboard: card.isOpen ? [buttonsOf(notice, tokens, isWhole)] : [] },
+    reply_markup: {
+      inline_keyboard: card.isOpen ? [buttonsOf(notice, tokens, pressesOf(notice, isWhole, limits))] : [],
+    },
   };
 }
 
@@ -115,11 +122,10 @@ export function meaningOfButton(text: string | undefined): readonly TokenAction[
 function buttonsOf(
   { approval }: Notice,
   tokens: Pick<AnswerTokens, 'seal'>,
-  isWhole: boolean,
+  presses: readonly Press[],
 ): { text: string; callback_data: string }[] {
   const question = { approvalId: approval?.approvalId ?? '', shownDigest: approval?.shownDigest ?? '' };
-  const allowed: readonly string[] = approval?.allowedDecisions ?? [];
   return buttonKinds
-    .filter(({ decision }) => allowed.includes(decision) && (decision === 'deny' || isWhole))
+    .filter(({ decision }) => presses.includes(decision))
     .map(({ action, text }) => ({ text, callback_data: tokens.seal({ action, ...question }) }));
 }
