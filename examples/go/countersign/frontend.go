@@ -34,16 +34,30 @@ type Approval struct {
 	Description *string         `json:"description"`
 	Reason      *string         `json:"reason"`
 	State       string          `json:"state"`
-	Proposal    struct {
-		Digest string `json:"digest"`
+	// Proposal is what people are asked to agree to: of kind answer, Output in place of the run.
+	Proposal struct {
+		Digest     string          `json:"digest"`
+		Number     int             `json:"number"`
+		Kind       string          `json:"kind"`
+		Output     json.RawMessage `json:"output"`
+		ProposedBy string          `json:"proposedBy"`
 	} `json:"proposal"`
+	// Instructions are what the agent is told with the decision.
+	Instructions []struct {
+		RespondedBy string `json:"respondedBy"`
+		Instruction string `json:"instruction"`
+		IfDenied    bool   `json:"ifDenied"`
+	} `json:"instructions"`
+	// ShownDigest covers the proposal and the instructions.
+	ShownDigest string `json:"shownDigest"`
 }
 
 // Response is what a person decided.
 type Response struct {
 	Decision Vote `json:"decision"`
-	// ProposalDigest says what the person saw.
+	// ProposalDigest and ShownDigest say what the person saw.
 	ProposalDigest string `json:"proposalDigest,omitempty"`
+	ShownDigest    string `json:"shownDigest,omitempty"`
 	Reason         string `json:"reason,omitempty"`
 	Instruction    string `json:"instruction,omitempty"`
 }

@@ -42,6 +42,7 @@ func run() error {
 		answered, err := kim.Respond(ctx, approval.ApprovalID, countersign.Response{
 			Decision:       countersign.Vote{Type: "approve"},
 			ProposalDigest: approval.Proposal.Digest,
+			ShownDigest:    approval.ShownDigest,
 		})
 		var refusal *countersign.Refusal
 		if errors.As(err, &refusal) {

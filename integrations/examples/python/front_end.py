@@ -19,9 +19,9 @@ async def main():
     async with FrontEnd(url, token) as front_end:
         kim = front_end.as_(user, groups)
         async for approval in kim.approvals(mine="true"):
-            digest = approval["proposal"]["digest"]
+            shown = {"proposalDigest": approval["proposal"]["digest"], "shownDigest": approval["shownDigest"]}
             try:
-                answered = await kim.respond(approval["approvalId"], {"type": "approve"}, proposalDigest=digest)
+                answered = await kim.respond(approval["approvalId"], {"type": "approve"}, **shown)
                 print(approval["toolName"], answered["state"])
             except CountersignError as error:
                 print(approval["toolName"], error.code)

@@ -6,9 +6,9 @@ const client = createClient({ url: 'http://127.0.0.1:7400', token: process.env['
 for await (const event of client.events({ types: ['ApprovalRequested'] })) {
   const { approval } = await client.getToolCall(event.callId ?? '');
   if (approval?.state !== 'pending' || approval.arguments['environment'] !== 'production') continue;
-  // The digest of what was looked at: if people have proposed something else since, the response is refused.
-  const { approvalId, proposal } = approval;
-  const shown = { proposalDigest: proposal.digest };
+  // The digests of what was looked at: if people have proposed something else since, or told the agent something, the response is refused.
+  const { approvalId, proposal, shownDigest } = approval;
+  const shown = { proposalDigest: proposal.digest, shownDigest };
   try {
     await client.respond(approvalId, { decision: { type: 'deny' }, reason: 'Freeze until Monday', ...shown });
   } catch (error) {

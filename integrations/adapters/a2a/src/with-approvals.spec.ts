@@ -175,6 +175,9 @@ describe('a task with calls that wait for people', () => {
       toolCallId: 'c1',
       toolName: 'refund',
       proposalDigest: approval!.proposal.digest,
+      shownDigest: approval!.shownDigest,
+      proposal: { number: 1, kind: 'run' },
+      instructions: [],
       description: 'Refund 50?',
       address,
     };

@@ -8,7 +8,14 @@ import {
   type RequestContext,
   type TaskStore,
 } from '@a2a-js/sdk/server';
-import { approvalUrl, type ApprovalView, type Worker } from '@countersign/worker-sdk';
+import {
+  approvalUrl,
+  boundBy,
+  questionText,
+  type ApprovalView,
+  type Bound,
+  type Worker,
+} from '@countersign/worker-sdk';
 import { cancelCalls, cancellingTaskStore, hasEnded } from './cancelling-task-store.js';
 
 /** The connection to Countersign, and the tasks of the server. */
@@ -22,12 +29,10 @@ export interface ApprovalsOptions {
 }
 
 /** One item of `countersign.approvals` in the data part of a task that waits for people. */
-export interface OpenApproval {
+export interface OpenApproval extends Bound {
   readonly approvalId: string;
   readonly toolCallId: string;
   readonly toolName: string;
-  /** For a response from your own user interface: what was shown. */
-  readonly proposalDigest: string;
   readonly description: string | null;
   readonly expiresAt: string | null;
   readonly address: string | null;
@@ -157,8 +162,8 @@ function waiting(
 ): TaskStatus {
   const pending = open.filter(({ state }) => state === 'pending');
   const approvals = pending.map((approval) => openApproval(approval, inboxUrl));
-  const questions = approvals.map(({ description, toolName, address }) =>
-    [description ?? `Run ${toolName}?`, address].filter((part) => part !== null).join(' '),
+  const questions = approvals.map((approval) =>
+    [questionText(approval), approval.address].filter((part) => part !== null).join(' '),
   );
   const message: Message = {
     messageId: `waits-for-${open.map(({ approvalId }) => approvalId).join('-')}`,
@@ -186,7 +191,7 @@ function part(mediaType: string, content: NonNullable<Part['content']>): Part {
 }
 
 function openApproval(approval: ApprovalView, inboxUrl: string | undefined): OpenApproval {
-  const { approvalId, toolCallId, toolName, proposal, description, expiresAt } = approval;
+  const { approvalId, toolCallId, toolName, description, expiresAt } = approval;
   const address = inboxUrl === undefined ? null : approvalUrl(inboxUrl, approvalId);
-  return { approvalId, toolCallId, toolName, proposalDigest: proposal.digest, description, expiresAt, address };
+  return { approvalId, toolCallId, toolName, ...boundBy(approval), description, expiresAt, address };
 }

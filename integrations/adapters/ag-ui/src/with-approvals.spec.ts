@@ -144,6 +144,9 @@ describe('an AG-UI run with a call that waits for people', () => {
         countersign: {
           approvalId,
           proposalDigest: approval?.proposal.digest,
+          shownDigest: approval?.shownDigest,
+          proposal: { number: 1, kind: 'run' },
+          instructions: [],
           address: `https://inbox.test/approvals/${approvalId}`,
         },
       },

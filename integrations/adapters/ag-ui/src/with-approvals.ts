@@ -1,5 +1,13 @@
 import { EventType, type AGUIEvent, type Interrupt, type RunAgentInput, type RunFinishedEvent } from '@ag-ui/core';
-import { approvalUrl, isRefusal, type ApprovalView, type ToolCallView, type Worker } from '@countersign/worker-sdk';
+import {
+  approvalUrl,
+  boundBy,
+  isRefusal,
+  questionText,
+  type ApprovalView,
+  type ToolCallView,
+  type Worker,
+} from '@countersign/worker-sdk';
 
 /** The connection to Countersign. */
 export interface ApprovalsOptions {
@@ -86,16 +94,16 @@ async function cancelLeft(worker: ApprovalsOptions['worker'], runId: string, lef
 }
 
 function interruptOf(approval: ApprovalView, inboxUrl: string | undefined): Interrupt {
-  const { approvalId, toolCallId, toolName, description, proposal, allowedDecisions } = approval;
+  const { approvalId, toolCallId, allowedDecisions } = approval;
   // The deadline is that of the decision. A client refuses to answer an interrupt after it.
   const expiresAt = approval.state === 'pending' ? approval.expiresAt : null;
   const address = inboxUrl === undefined ? {} : { address: approvalUrl(inboxUrl, approvalId) };
   return {
     id: approvalId,
     reason: 'tool_call',
-    message: description ?? `Run ${toolName}?`,
+    message: questionText(approval),
     toolCallId,
     ...(expiresAt === null ? {} : { expiresAt }),
-    metadata: { countersign: { approvalId, proposalDigest: proposal.digest, allowedDecisions, ...address } },
+    metadata: { countersign: { approvalId, ...boundBy(approval), allowedDecisions, ...address } },
   };
 }

@@ -1,18 +1,61 @@
+import type { ApprovalView } from '@countersign/worker-sdk';
 import { describe, expect, it } from '@jest/globals';
-import { agentInboxResponses, hitlResponses, type CountersignInterrupt } from './review.js';
+import { agentInboxResponses, hitlResponses, interruptOf, type CountersignInterrupt } from './review.js';
 
 const interruptFor = (approvalId: string, name: string): CountersignInterrupt => ({
   actionRequests: [{ name, args: { amount: 50, note: 'x', urgent: false } }],
   reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'edit', 'reject', 'respond'] }],
-  countersign: { approvalId, callId: 'tc', toolCallId: 'c1', proposalDigest: `digest of ${approvalId}` },
+  countersign: {
+    ...{ approvalId, callId: 'tc', toolCallId: 'c1', instructions: [] },
+    ...{ proposalDigest: `digest of ${approvalId}`, shownDigest: `all of ${approvalId}` },
+    proposal: { number: 1, kind: 'run', output: null, proposedBy: 'agent' },
+  },
 });
 const two = [interruptFor('a1', 'refund'), interruptFor('a2', 'refund')];
+
+it('an interrupt shows the answer that is proposed in place of the run, and the instructions to the agent', () => {
+  const approval = {
+    ...{
+      approvalId: 'a1',
+      callId: 'tc',
+      toolCallId: 'c1',
+      toolName: 'refund',
+      arguments: {},
+      description: 'Refund 50',
+    },
+    ...{ allowedDecisions: ['approve', 'deny'], shownDigest: 'all' },
+    proposal: { number: 2, kind: 'answer', output: { refunded: 50 }, proposedBy: 'bob', digest: 'two' },
+    instructions: [{ respondedBy: 'bob', instruction: 'then call the customer' }],
+  } as unknown as ApprovalView;
+  const { actionRequests, countersign } = interruptOf(approval);
+  expect(actionRequests[0].description).toBe(
+    [
+      'Refund 50',
+      'It would not run: "bob" answers in its place: {"refunded":50}',
+      'Instruction of "bob" to the agent: "then call the customer"',
+    ].join('\n'),
+  );
+  expect(countersign).toMatchObject({
+    proposalDigest: 'two',
+    shownDigest: 'all',
+    proposal: { number: 2, kind: 'answer' },
+  });
+});
 
 describe('decisions of the human-in-the-loop middleware', () => {
   it('are for the interrupts in their order, each with the digest that was shown', () => {
     expect(hitlResponses(two, [{ type: 'approve' }, { type: 'reject', message: 'too much' }])).toEqual([
-      { approvalId: 'a1', body: { proposalDigest: 'digest of a1', decision: { type: 'approve' } } },
-      { approvalId: 'a2', body: { proposalDigest: 'digest of a2', decision: { type: 'deny' }, reason: 'too much' } },
+      {
+        approvalId: 'a1',
+        body: { proposalDigest: 'digest of a1', shownDigest: 'all of a1', decision: { type: 'approve' } },
+      },
+      {
+        approvalId: 'a2',
+        body: {
+          ...{ proposalDigest: 'digest of a2', shownDigest: 'all of a2' },
+          ...{ decision: { type: 'deny' }, reason: 'too much' },
+        },
+      },
     ]);
   });
 

@@ -1,4 +1,4 @@
-import type { ApprovalView, JsonObject } from '@countersign/worker-sdk';
+import { boundBy, toldLines, type ApprovalView, type Bound, type JsonObject } from '@countersign/worker-sdk';
 
 /**
  * The value of the interrupt of a call that waits for people: the request of LangChain's human-in-the-loop middleware for
@@ -9,12 +9,7 @@ export interface CountersignInterrupt {
     { readonly name: string; readonly args: JsonObject; readonly description?: string },
   ];
   readonly reviewConfigs: readonly [{ readonly actionName: string; readonly allowedDecisions: readonly string[] }];
-  readonly countersign: {
-    readonly approvalId: string;
-    readonly callId: string;
-    readonly toolCallId: string;
-    readonly proposalDigest: string;
-  };
+  readonly countersign: Bound & { readonly approvalId: string; readonly callId: string; readonly toolCallId: string };
 }
 
 /** A decision of LangChain's human-in-the-loop middleware. */
@@ -36,6 +31,7 @@ export interface ReviewedCall {
   readonly approvalId: string;
   readonly body: {
     readonly proposalDigest: string;
+    readonly shownDigest: string;
     readonly reason?: string;
     readonly decision:
       | { readonly type: 'approve' | 'deny' }
@@ -46,12 +42,14 @@ export interface ReviewedCall {
 
 /** The request of LangChain's middleware for one pending approval. */
 export function interruptOf(approval: ApprovalView): CountersignInterrupt {
-  const { toolName: name, arguments: args, description, approvalId, callId, toolCallId, proposal } = approval;
+  const { toolName: name, arguments: args, approvalId, callId, toolCallId } = approval;
+  // All that a response is bound to is shown: an answer in place of the run, and the instructions.
+  const description = [approval.description ?? [], toldLines(approval)].flat().join('\n');
   const words = { approve: 'approve', edit: 'edit', deny: 'reject', answer: 'respond' } as const;
   return {
-    actionRequests: [{ name, args, ...(description === null ? {} : { description }) }],
+    actionRequests: [{ name, args, ...(description === '' ? {} : { description }) }],
     reviewConfigs: [{ actionName: name, allowedDecisions: approval.allowedDecisions.map((type) => words[type]) }],
-    countersign: { approvalId, callId, toolCallId, proposalDigest: proposal.digest },
+    countersign: { approvalId, callId, toolCallId, ...boundBy(approval) },
   };
 }
 
@@ -123,11 +121,11 @@ function paired<T>(interrupts: readonly CountersignInterrupt[], decisions: reado
 }
 
 function reviewed(
-  { countersign: { approvalId, proposalDigest } }: CountersignInterrupt,
+  { countersign: { approvalId, proposalDigest, shownDigest } }: CountersignInterrupt,
   decision: ReviewedCall['body']['decision'],
   reason?: string,
 ): ReviewedCall {
-  return { approvalId, body: { proposalDigest, decision, ...(reason === undefined ? {} : { reason }) } };
+  return { approvalId, body: { proposalDigest, shownDigest, decision, ...(reason === undefined ? {} : { reason }) } };
 }
 
 function edited(interrupt: CountersignInterrupt, name: string, args: JsonObject): ReviewedCall['body']['decision'] {

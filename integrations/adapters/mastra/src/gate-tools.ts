@@ -1,7 +1,9 @@
 import {
+  boundBy,
   createWorker,
   modelOutput,
   type ApprovalView,
+  type Bound,
   type FrameworkGate,
   type JsonValue,
   type Step,
@@ -21,11 +23,9 @@ export interface Failure {
 }
 
 /** The payload of the suspension of a call that waits for people. It is for showing. */
-export interface Suspension {
+export interface Suspension extends Bound {
   readonly approvalId: string;
   readonly toolCallId: string;
-  /** For a response from your own user interface: what was shown. */
-  readonly proposalDigest: string;
   readonly description: string | null;
   readonly expiresAt: string | null;
 }
@@ -119,8 +119,8 @@ async function failRun(writer: ToolStream, runId: string, error: unknown): Promi
 
 function suspensionOf(approval: ApprovalView | null): Suspension | undefined {
   if (approval === null) return undefined;
-  const { approvalId, toolCallId, proposal, description, expiresAt } = approval;
-  return { approvalId, toolCallId, proposalDigest: proposal.digest, description, expiresAt };
+  const { approvalId, toolCallId, description, expiresAt } = approval;
+  return { approvalId, toolCallId, ...boundBy(approval), description, expiresAt };
 }
 
 function messageOf(thrown: unknown): string {

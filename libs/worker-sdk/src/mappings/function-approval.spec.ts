@@ -13,8 +13,12 @@ const functionCall: FunctionCallContent = {
 };
 const args = { database: 'orders', force: true };
 const digest = `sha256:${'ab'.repeat(32)}`;
-const proposal = { digest };
-const approval = { approvalId: 'apr_1', toolCallId: 'call_1', toolName: 'delete_database', arguments: args, proposal };
+const shownDigest = `sha256:${'cd'.repeat(32)}`;
+const approval = {
+  ...{ approvalId: 'apr_1', toolCallId: 'call_1', toolName: 'delete_database', arguments: args },
+  proposal: { digest, number: 1, kind: 'run', output: null, proposedBy: 'agent' },
+  ...{ shownDigest, instructions: [{ respondedBy: 'bob', instruction: 'then call' }] },
+} as const;
 
 const ended = (change: Partial<ToolResult>): ToolResult => ({
   ...{ toolCallId: 'call_1', toolName: 'delete_database', callId: 'tc_1', status: 'succeeded', output: null },
@@ -30,6 +34,10 @@ describe('a function approval', () => {
     });
     const request = functionApprovalRequest(approval);
     expect(request).toMatchObject({ type: 'function_approval_request', id: 'apr_1' });
+    expect(request.functionCall.additionalProperties).toMatchObject({
+      proposal: { number: 1, kind: 'run' },
+      instructions: [{ respondedBy: 'bob', instruction: 'then call' }],
+    });
     expect(request.functionCall).toMatchObject({ type: 'function_call', callId: 'call_1', name: 'delete_database' });
     expect(proposedCallOf(request.functionCall)).toEqual(proposedCallOf(functionCall));
   });
@@ -46,7 +54,7 @@ describe('a function approval', () => {
         ...{ id: request.id, functionCall: request.functionCall, approved },
       }),
     ) as FunctionApprovalResponseContent;
-    const body = { decision: { type }, proposalDigest: digest };
+    const body = { decision: { type }, proposalDigest: digest, shownDigest };
     expect(responseToApproval(content, approval)).toEqual({ approvalId: 'apr_1', body });
   });
 

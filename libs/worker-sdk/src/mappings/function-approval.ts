@@ -1,6 +1,8 @@
 import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts';
 import { modelNote, modelText } from '../results/model-text.js';
 import type { ToolResult } from '../results/results.js';
+import { boundBy } from '../results/question.js';
+import type { Bound } from '../results/question.js';
 import type { ProposedCall } from '../tools/tool-definition.js';
 import { isSameJson } from '../tools/schema.js';
 import { MappingError } from './answer.js';
@@ -13,7 +15,10 @@ export interface FunctionCallContent {
   readonly name: string;
   /** JSON, or its text as the model wrote it. */
   readonly arguments: string | JsonObject;
-  /** Passed through. `proposalDigest` says which proposal was shown. */
+  /**
+   * Passed through. `proposalDigest` and `shownDigest` say what was asked. Show `proposal`, where it is an answer in place of the run,
+   * and `instructions` with the call.
+   */
   readonly additionalProperties?: JsonObject;
 }
 
@@ -54,10 +59,10 @@ type Asked = Pick<ApprovalView, 'approvalId' | 'arguments' | 'toolCallId' | 'too
 
 /** The content that asks the user. Its `id` is that of the approval, so that a later question has another one. */
 export function functionApprovalRequest(
-  approval: Asked & { readonly proposal: Pick<ApprovalView['proposal'], 'digest'> },
+  approval: Asked & Parameters<typeof boundBy>[0],
 ): FunctionApprovalRequestContent {
-  const { approvalId, toolCallId, toolName, arguments: args, proposal } = approval;
-  const additionalProperties = { proposalDigest: proposal.digest };
+  const { approvalId, toolCallId, toolName, arguments: args } = approval;
+  const additionalProperties = jsonOf(boundBy(approval));
   const functionCall = { type: 'function_call', callId: toolCallId, name: toolName, arguments: args } as const;
   return {
     type: 'function_approval_request',
@@ -85,14 +90,20 @@ export function responseToApproval(
   if (!isSameJson(args, asked.arguments)) {
     throw new MappingError(`the response "${id}" has other arguments than the approval ${asked.approvalId}`);
   }
-  const digest = functionCall.additionalProperties?.['proposalDigest'];
+  const { proposalDigest, shownDigest } = functionCall.additionalProperties ?? {};
   return {
     approvalId: asked.approvalId,
     body: {
       decision: { type: approved ? 'approve' : 'deny' },
-      ...(typeof digest === 'string' && { proposalDigest: digest }),
+      ...(typeof proposalDigest === 'string' && { proposalDigest }),
+      ...(typeof shownDigest === 'string' && { shownDigest }),
     },
   };
+}
+
+/** As a message carries it: without members that are absent. */
+function jsonOf(value: Bound): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject;
 }
 
 const rejected = 'Error: Tool call invocation was rejected by user.';

@@ -4,13 +4,15 @@ import { interactionProcessed, interactionRequested, responseToInteraction } fro
 import type { ToolApproval } from './user-interaction.js';
 
 const digest = `sha256:${'ab'.repeat(32)}`;
+const shownDigest = `sha256:${'cd'.repeat(32)}`;
 const parameters = { path: '/etc/hosts', line: 3 };
 const approval = {
   ...{ approvalId: 'apr_1', runId: 'thread-1', toolName: 'delete_line', toolDescription: 'Deletes a line of a file' },
   ...{ arguments: parameters, description: null },
   ...{ requestedAt: '2026-11-29T12:00:00.000Z', expiresAt: '2026-11-29T12:01:00.000Z' },
-  proposal: { digest },
-};
+  proposal: { digest, number: 1, kind: 'run', output: null, proposedBy: 'agent' },
+  ...{ shownDigest, instructions: [{ respondedBy: 'bob', instruction: 'then call' }] },
+} as const;
 const asked = interactionRequested(approval, { workflowId: 'flow', nodeId: 'node-2' });
 
 /** What the dialog of the source returns. */
@@ -32,13 +34,18 @@ describe('an interaction with the user of a workflow', () => {
     expect(asked).toEqual({
       ...{ type: 'USER_INTERACTION_REQUESTED', timestamp: Date.parse('2026-11-29T12:00:00.000Z'), workflowId: 'flow' },
       ...{ threadId: 'thread-1', nodeId: 'node-2', interactionId: 'apr_1', operationType: 'TOOL_APPROVAL' },
-      ...{ prompt: 'Run the tool "delete_line" with these parameters?', timeout: 60_000 },
+      prompt: [
+        'Run the tool "delete_line" with these parameters?',
+        'Instruction of "bob" to the agent: "then call"',
+      ].join('\n'),
+      timeout: 60_000,
       metadata: {
         toolApproval: {
           ...{ toolName: 'delete_line', toolDescription: 'Deletes a line of a file', toolParameters: parameters },
           approved: false,
         },
-        proposalDigest: digest,
+        ...{ proposalDigest: digest, shownDigest, instructions: approval.instructions },
+        proposal: { number: 1, kind: 'run', output: null, proposedBy: 'agent' },
       },
     });
     const never = interactionRequested({ ...approval, expiresAt: null }, { workflowId: 'flow', nodeId: 'node-2' });
@@ -56,7 +63,7 @@ describe('an interaction with the user of a workflow', () => {
     ],
     ['a rejection with edits', { approved: false, editedParameters: {} }, { decision: { type: 'deny' } }],
   ])('answers with %s, bound to what was shown', (_, result, body) => {
-    expect(answerOf(result)).toEqual({ approvalId: 'apr_1', body: { ...body, proposalDigest: digest } });
+    expect(answerOf(result)).toEqual({ approvalId: 'apr_1', body: { ...body, proposalDigest: digest, shownDigest } });
   });
 
   it('comes back through JSON without loss', () => {

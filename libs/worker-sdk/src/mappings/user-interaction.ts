@@ -1,4 +1,6 @@
 import type { ApprovalView, JsonObject } from '@countersign/contracts';
+import { boundBy, questionText } from '../results/question.js';
+import type { Bound } from '../results/question.js';
 import { isSameJson } from '../tools/schema.js';
 import { MappingError } from './answer.js';
 import type { MappedResponse } from './answer.js';
@@ -26,7 +28,8 @@ export interface UserInteractionRequested {
   readonly prompt: string;
   /** Milliseconds until the deadline; null: there is none. */
   readonly timeout: number | null;
-  readonly metadata: { readonly toolApproval: ToolApproval; readonly proposalDigest: string };
+  /** `toolApproval`, and what a response is bound to. */
+  readonly metadata: Bound & { readonly toolApproval: ToolApproval };
 }
 
 /** The answer of the application's user. */
@@ -51,23 +54,24 @@ export interface UserInteractionProcessed {
 type Asked = Pick<
   ApprovalView,
   'approvalId' | 'arguments' | 'description' | 'expiresAt' | 'requestedAt' | 'runId' | 'toolDescription' | 'toolName'
-> & { readonly proposal: Pick<ApprovalView['proposal'], 'digest'> };
+> &
+  Parameters<typeof boundBy>[0];
 
 /** The event that asks the application. The run is its thread; `interactionId` is the id of the approval. */
 export function interactionRequested(
   approval: Asked,
   { workflowId, nodeId }: { readonly workflowId: string; readonly nodeId: string },
 ): UserInteractionRequested {
-  const { toolName, toolDescription, description, arguments: toolParameters, requestedAt, expiresAt } = approval;
+  const { toolName, toolDescription, arguments: toolParameters, requestedAt, expiresAt } = approval;
   const timestamp = Date.parse(requestedAt);
   return {
     ...{ type: 'USER_INTERACTION_REQUESTED', timestamp, workflowId, threadId: approval.runId, nodeId },
     ...{ interactionId: approval.approvalId, operationType: 'TOOL_APPROVAL' },
-    prompt: description ?? `Run the tool "${toolName}" with these parameters?`,
+    prompt: questionText(approval, `Run the tool "${toolName}" with these parameters?`),
     timeout: expiresAt === null ? null : Date.parse(expiresAt) - timestamp,
     metadata: {
       toolApproval: { toolName, toolDescription: toolDescription ?? '', toolParameters, approved: false },
-      proposalDigest: approval.proposal.digest,
+      ...boundBy(approval),
     },
   };
 }
@@ -79,7 +83,7 @@ export function interactionRequested(
  */
 export function responseToInteraction(
   { interactionId, inputData }: UserInteractionResponded,
-  { interactionId: askedId, metadata: { toolApproval, proposalDigest } }: UserInteractionRequested,
+  { interactionId: askedId, metadata: { toolApproval, proposalDigest, shownDigest } }: UserInteractionRequested,
 ): MappedResponse {
   if (interactionId !== askedId || inputData.toolName !== toolApproval.toolName) {
     throw new MappingError(`the response is not about the interaction ${askedId}`);
@@ -93,6 +97,7 @@ export function responseToInteraction(
     body: {
       decision: decisionOf(inputData),
       proposalDigest,
+      shownDigest,
       ...(instruction !== undefined && instruction !== '' && { instruction }),
     },
   };
