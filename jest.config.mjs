@@ -9,6 +9,15 @@ const swc = {
   swcrc: false,
 };
 
+const tsx = {
+  ...swc,
+  jsc: {
+    ...swc.jsc,
+    parser: { syntax: 'typescript', tsx: true },
+    transform: { react: { runtime: 'automatic' }, verbatimModuleSyntax: true },
+  },
+};
+
 export const fromSource = {
   '^@countersign/([^/]+)$': [
     '<rootDir>/libs/$1/src/index.ts',
@@ -33,11 +42,11 @@ export const project = (displayName, testMatch, moduleNameMapper = {}) => ({
   rootDir: import.meta.dirname,
   testEnvironment: '<rootDir>/test/node-environment.mjs',
   testMatch,
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: { '\\.ts$': ['@swc/jest', swc] },
+  extensionsToTreatAsEsm: ['.ts', '.tsx'],
+  transform: { '\\.ts$': ['@swc/jest', swc], '\\.tsx$': ['@swc/jest', tsx] },
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', ...moduleNameMapper },
   // `.js` first: a relative import inside a dependency must find what that dependency published.
-  moduleFileExtensions: ['js', 'mjs', 'cjs', 'ts', 'json', 'node'],
+  moduleFileExtensions: ['js', 'mjs', 'cjs', 'ts', 'tsx', 'json', 'node'],
   modulePathIgnorePatterns: ['<rootDir>/(libs|apps|integrations)/[^/]+/dist/', '<rootDir>/.cache/'],
   restoreMocks: true,
 });

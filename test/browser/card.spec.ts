@@ -29,7 +29,7 @@ describe('a card', () => {
       'The agent’s own words, not checked',
     ]);
     const text = (await card.innerText()).replaceAll(/\s+/g, ' ');
-    for (const words of ['orderId “A-1”', 'amount 12.5', 'tags “x”, “y”', 'note null', 'Now 1 approver: none yet'])
+    for (const words of ['orderId “A-1”', 'amount 12.5', 'tags [“x”, “y”]', 'note null', 'Now 1 approver: none yet'])
       expect(text).toContain(words);
     expect(text).toMatch(
       /59 min left.*Agent billing-agent Asked by agent Run run-\d+ Asked .*Rule needsApproval of policy sha256:/,

@@ -177,7 +177,7 @@ describe('a decision in the inbox', () => {
     await quantity.fill('0');
     await dialog.getByText('/lines/0/qty').waitFor();
     await quantity.fill('7');
-    await dialog.getByLabel('urgency').selectOption('high');
+    await dialog.getByLabel('urgency').selectOption('“high”');
     await dialog.locator('.cs-diff-line[data-sign="+"]', { hasText: '"qty": 7' }).waitFor();
     await dialog.getByRole('button', { name: 'Approve these arguments' }).click();
     const { arguments: ran } = await stateOf(world, call, 'approved');

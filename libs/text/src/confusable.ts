@@ -2,7 +2,10 @@
  * Cyrillic, Greek and Armenian letters that look like Latin ones in common fonts, and signs that look like those of paths,
  * addresses and commands. The usual ones, not all.
  */
-const twins = new Set('⁄∕․꞉∣∗∼аеорсухіјѕԛԝһӏԁѵАВЕКМНОРСТХІЈЅԚԜҮӀΑΒΕΖΗΙΚΜΝΟΡΤΥΧονϲϳոսօցհԼՏՍՕ');
+const posing = '⁄∕․꞉∣∗∼аеорсухіјѕԛԝһӏԁѵАВЕКМНОРСТХІЈЅԚԜҮӀΑΒΕΖΗΙΚΜΝΟΡΤΥΧονϲϳոսօցհԼՏՍՕ';
+/** What they look like, each at its place. */
+const posedAs = '//.:|*~aeopcyxijsqwhldvABEKMHOPCTXIJSQWYlABEZHIKMNOPTYXovcjnuoghLSUO';
+const twins = new Map(Array.from(posing, (letter, index) => [letter, posedAs.charAt(index)]));
 const latin = /\p{Script=Latin}/u;
 const otherAlphabet = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]/u;
 const inWord = /[\p{L}\p{M}\p{N}]/u;
@@ -53,4 +56,9 @@ function runsOf({ start, characters }: Run, isParting: (character: string) => bo
     from = index + 1;
   }
   return runs;
+}
+
+/** The text with each look-alike as the letter or sign that it looks like. */
+export function withoutTwins(text: string): string {
+  return Array.from(text, (character) => twins.get(character) ?? character).join('');
 }

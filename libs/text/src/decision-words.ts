@@ -13,3 +13,11 @@ export const doneWords = {
   deny: 'Denied',
   answer: 'Answered in its place',
 } as const;
+
+/** What one's own decision has brought about: to approve the answer of another is to answer. */
+export function effectOf(
+  type: keyof typeof doneWords,
+  { proposal }: { readonly proposal: { readonly kind: 'run' | 'answer' } },
+): keyof typeof doneWords {
+  return type === 'approve' && proposal.kind === 'answer' ? 'answer' : type;
+}

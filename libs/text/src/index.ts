@@ -1,7 +1,10 @@
 export { foldBlankLines } from './blank-runs.js';
 export { batchWords } from './batch-words.js';
 export type { ShownBatch } from './batch-words.js';
-export { decidedWords, doneWords } from './decision-words.js';
+export { choiceWords } from './choice-words.js';
+export { decidedWords, doneWords, effectOf } from './decision-words.js';
+export { endedWords } from './ended-words.js';
+export type { EndedApproval } from './ended-words.js';
 export { eventWordsOf, withLateness, withWhy } from './event-words.js';
 export type { EventWords, ReadMember } from './event-words.js';
 export { hiddenWords, looksHidden, writtenMaskNote, writtenMasks } from './hidden-words.js';

@@ -27,7 +27,8 @@ export function responderWords({ respondedBy, respondedByName, onBehalfOf }: Res
   return onBehalfOf === null ? name : `${name} for ${nameWords(onBehalfOf, nameMax)}`;
 }
 
-interface Responded {
+/** Who responded. */
+export interface Responded {
   readonly respondedBy: string;
   readonly respondedByName?: string;
   readonly onBehalfOf: string | null;

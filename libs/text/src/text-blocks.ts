@@ -128,12 +128,17 @@ function patchLine(line: string): DiffLine {
   return line.startsWith('+') ? { kind: '+', text: line.slice(1) } : { kind: ' ', text: line.replace(/^ /, '') };
 }
 
+/** Where all line ends are CRLF, the note of the block says it. Otherwise each CR is seen in its line. */
 function linesOf(text: string): string[] {
-  const lines = text.replaceAll('\r\n', '\n').split('\n');
+  const lines = (isCrlf(text) ? text.replaceAll('\r\n', '\n') : text).split('\n');
   return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
 }
 
+function isCrlf(text: string): boolean {
+  return text.includes('\r\n') && !/(?<!\r)\n/.test(text);
+}
+
 function lineEndsOf(text: string): string[] {
-  const crlf = text.includes('\r\n') ? ['CRLF line ends'] : [];
+  const crlf = isCrlf(text) ? ['CRLF line ends'] : [];
   return text.endsWith('\n') ? crlf : [...crlf, 'no line end at the end'];
 }

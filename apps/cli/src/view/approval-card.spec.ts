@@ -146,6 +146,20 @@ describe('the card of an approval', () => {
     expect(goneWords(ended, nowMs)).toBe('bob denied this 3 s ago via slack. Nothing of yours was sent.');
     expect(goneWords(approvalOf({ state: 'expired' }), nowMs)).toBe('It expired.');
     expect(goneWords(approvalOf({ state: 'cancelled' }), nowMs)).toBe('The call was cancelled.');
+    const approved = { ...response, decision: { type: 'approve' } } as const;
+    const proposal = { ...approvalOf({}).proposal, kind: 'answer', output: 1, proposedBy: 'ann', replaces: 1 } as const;
+    const answered = approvalOf({
+      state: 'approved',
+      responses: [approved],
+      resolvedAt: response.respondedAt,
+      proposal,
+    });
+    expect(goneWords(answered, nowMs)).toBe(
+      'bob approved the answer of ann in place of the tool 3 s ago via slack. The tool does not run. Nothing of yours was sent.',
+    );
+    expect(responseSentWords('approve', answered)).toBe(
+      'Answered in its place: delete_file. The approval is approved.',
+    );
     expect(responseSentWords('deny', ended)).toBe('Denied: delete_file. The approval is denied.');
     expect(responseSentWords('approve', approvalOf({ responses: [response] }))).toContain('more people must answer');
   });

@@ -24,7 +24,9 @@ const words: Readonly<Record<ToolCallState, string>> = {
 };
 
 /** The progress of the call after the decision: whether it ran, and the result. It is updated as events arrive. */
-export function AfterDecision({ approval: { callId, approvalId } }: { approval: ApprovalView }): ReactNode {
+export function AfterDecision({ approval }: { approval: ApprovalView }): ReactNode {
+  const { callId, approvalId } = approval;
+  const isAnswer = approval.state === 'approved' && approval.proposal.kind === 'answer';
   const client = useClient();
   const { hrefs } = useSurroundings();
   const { value: call, reload } = useLoaded(callId, (signal) => readCall(client, callId, signal));
@@ -36,7 +38,8 @@ export function AfterDecision({ approval: { callId, approvalId } }: { approval: 
     <section aria-labelledby="card-after" className="cs-after">
       <h3 id="card-after">After the decision</h3>
       <p>
-        <StateBadge state={call.state} /> {words[call.state]}{' '}
+        <StateBadge state={call.state} />{' '}
+        {isAnswer ? 'The tool does not run: the agent gets an answer in its place.' : words[call.state]}{' '}
         {call.state === 'unknown' && <LinkTo href={hrefs?.unknown}>Unknown outcomes</LinkTo>}
       </p>
       <Outcome call={call} />

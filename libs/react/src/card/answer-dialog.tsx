@@ -1,9 +1,8 @@
 import { useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { JsonValue } from '@countersign/contracts';
-import { printable } from '@countersign/text';
-import { Marked } from '../ui/marked.js';
-import { answerOf, choicesIn, looksLikeJson } from './answer-kinds.js';
+import { choiceWords, printable } from '@countersign/text';
+import { answerOf, choicesIn, looksLikeJson, optionsOf } from './answer-kinds.js';
 import type { AnswerKind } from './answer-kinds.js';
 import { SendingDialog } from './sending-dialog.js';
 import type { SendingProps } from './sending-dialog.js';
@@ -21,14 +20,13 @@ export function AnswerDialog(props: SendingProps<JsonValue>): ReactNode {
   const { approval, change, onAcknowledge, problem, isBusy, onClose, onSend } = props;
   const choices = useMemo(() => choicesIn(approval.arguments), [approval.arguments]);
   const offered = kinds.filter(([kind]) => kind !== 'choice' || choices.length > 0);
-  const [kind, setKind] = useState<AnswerKind>(offered[0]?.[0] ?? 'text');
+  const [chosen, setKind] = useState<AnswerKind>(offered[0]?.[0] ?? 'text');
+  // An edit may have taken the options away.
+  const kind = offered.some(([name]) => name === chosen) ? chosen : 'text';
   const [text, setText] = useState('');
-  const answer = answerOf(kind, text, choices);
-  const choose = (next: AnswerKind): void => {
-    const isPicked = (one: AnswerKind): boolean => one === 'choice' || one === 'yes-no';
-    if (isPicked(kind) || isPicked(next)) setText('');
-    setKind(next);
-  };
+  const [picked, setPicked] = useState('');
+  const options = optionsOf(kind, choices);
+  const answer = answerOf(kind, options === undefined ? text : picked, choices);
   return (
     <SendingDialog
       title={`Answer in place of ${printable(approval.toolName, 80)}`}
@@ -45,7 +43,7 @@ export function AnswerDialog(props: SendingProps<JsonValue>): ReactNode {
     >
       <label className="cs-field">
         <span className="cs-label">The answer is</span>
-        <select value={kind} onChange={(event) => choose(event.target.value as AnswerKind)}>
+        <select value={kind} onChange={(event) => setKind(event.target.value as AnswerKind)}>
           {offered.map(([name, words]) => (
             <option key={name} value={name}>
               {words}
@@ -53,7 +51,11 @@ export function AnswerDialog(props: SendingProps<JsonValue>): ReactNode {
           ))}
         </select>
       </label>
-      <AnswerField {...{ kind, text, choices }} onChange={setText} />
+      {options === undefined ? (
+        <WrittenField {...{ kind, text }} onChange={setText} />
+      ) : (
+        <PickedField {...{ kind, options, picked }} onPick={setPicked} />
+      )}
       <p className="cs-hint" role="status">
         {answer.status === 'open' ? answer.problem : `Sent as ${sentAs[kind]}.`}
         {kind === 'text' && looksLikeJson(text) && (
@@ -74,32 +76,37 @@ const sentAs: Readonly<Record<AnswerKind, string>> = {
   json: 'JSON',
 };
 
-function AnswerField(props: {
+/** The options come from the agent. */
+function PickedField(props: {
+  readonly kind: AnswerKind;
+  readonly options: readonly JsonValue[];
+  readonly picked: string;
+  readonly onPick: (picked: string) => void;
+}): ReactNode {
+  const { kind, options, picked, onPick } = props;
+  const words = kind === 'yes-no' ? ['Yes', 'No'] : choiceWords(options);
+  return (
+    <fieldset className="cs-answers">
+      <legend className="cs-label">Result</legend>
+      {options.map((option, index) => {
+        const value = JSON.stringify(option);
+        return (
+          <label key={value} className="cs-check">
+            <input type="radio" name="answer" checked={picked === value} onChange={() => onPick(value)} />
+            {words[index]}
+          </label>
+        );
+      })}
+    </fieldset>
+  );
+}
+
+function WrittenField(props: {
   readonly kind: AnswerKind;
   readonly text: string;
-  readonly choices: readonly JsonValue[];
   readonly onChange: (text: string) => void;
 }): ReactNode {
-  const { kind, text, choices, onChange } = props;
-  if (kind === 'choice' || kind === 'yes-no') {
-    const options = kind === 'yes-no' ? ['Yes', 'No'] : choices;
-    return (
-      <fieldset className="cs-answers">
-        <legend className="cs-label">Result</legend>
-        {options.map((option, index) => (
-          <label key={index} className="cs-check">
-            <input
-              type="radio"
-              name="answer"
-              checked={text === String(index)}
-              onChange={() => onChange(String(index))}
-            />
-            <Marked text={typeof option === 'string' ? option : JSON.stringify(option)} />
-          </label>
-        ))}
-      </fieldset>
-    );
-  }
+  const { kind, text, onChange } = props;
   const shared = { value: text, autoFocus: true };
   const isJson = kind === 'json';
   return (

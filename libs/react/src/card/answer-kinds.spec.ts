@@ -7,13 +7,15 @@ describe('an answer', () => {
     ['text', '42', '42'],
     ['text', ' {"a":1} ', ' {"a":1} '],
     ['number', ' 42.50 ', 42.5],
-    ['yes-no', '0', true],
-    ['yes-no', '1', false],
-    ['choice', '1', 'b'],
+    ['yes-no', 'true', true],
+    ['yes-no', 'false', false],
+    ['choice', '"b"', 'b'],
+    ['choice', '1', 1],
+    ['choice', '"1"', '1'],
     ['json', '{"a":[1,null]}', { a: [1, null] }],
     ['json', '"42"', '42'],
   ])('as %s of %j is what the person has chosen', (kind, text, value) => {
-    expect(answerOf(kind, text, ['a', 'b'])).toEqual({ status: 'ok', value });
+    expect(answerOf(kind, text, ['a', 'b', '1', 1])).toEqual({ status: 'ok', value });
   });
 
   it.each<[AnswerKind, string]>([
@@ -22,6 +24,8 @@ describe('an answer', () => {
     ['json', '{"id":12345678901234567890}'],
     ['json', '{'],
     ['choice', '7'],
+    ['choice', '"gone"'],
+    ['choice', '0'],
     ['text', '  '],
   ])('as %s is none of %j', (kind, text) => {
     expect(answerOf(kind, text, ['a', 'b']).status).toBe('open');

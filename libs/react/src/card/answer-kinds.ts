@@ -11,7 +11,16 @@ export type Answer =
   /** `problem`: empty, while nothing is written. */
   | { readonly status: 'open'; readonly problem: string };
 
-/** Returns what a text answers, as the kind that the person has chosen: `42` is a text or a number, never a guess. */
+/** Returns the options of a kind that is picked; undefined: it is written. */
+export function optionsOf(kind: AnswerKind, choices: readonly JsonValue[]): readonly JsonValue[] | undefined {
+  if (kind === 'yes-no') return [true, false];
+  return kind === 'choice' ? choices : undefined;
+}
+
+/**
+ * Returns what a text answers, as the kind that the person has chosen: `42` is a text or a number, never a guess. An option is picked
+ * by its value as JSON, so that no other one is sent when the options change.
+ */
 export function answerOf(kind: AnswerKind, text: string, choices: readonly JsonValue[]): Answer {
   if (text.trim() === '') return { status: 'open', problem: '' };
   switch (kind) {
@@ -19,7 +28,7 @@ export function answerOf(kind: AnswerKind, text: string, choices: readonly JsonV
       return { status: 'ok', value: text };
     case 'choice':
     case 'yes-no': {
-      const value = (kind === 'choice' ? choices : [true, false])[Number(text)];
+      const value = optionsOf(kind, choices)?.find((option) => JSON.stringify(option) === text);
       return value === undefined ? { status: 'open', problem: '' } : { status: 'ok', value };
     }
     case 'number': {
@@ -54,7 +63,8 @@ const choicesMax = 50;
 /** The answers that the call offers: a list of short values in its arguments, named `options` or `choices`. */
 export function choicesIn(args: JsonObject): readonly JsonValue[] {
   const found = membersOf(args, '').find(({ name, value }) => lists.includes(name) && Array.isArray(value));
-  const choices = (found?.value ?? []) as readonly JsonValue[];
+  const listed = (found?.value ?? []) as readonly JsonValue[];
+  const choices = [...new Map(listed.map((one) => [JSON.stringify(one), one])).values()];
   const isShort = choices.every((one) => (typeof one === 'string' ? one.length <= 200 : typeof one !== 'object'));
-  return isShort && choices.length <= choicesMax ? choices : [];
+  return isShort && listed.length <= choicesMax ? choices : [];
 }

@@ -1,12 +1,13 @@
 import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
+import { endedWords } from '@countersign/text';
 import { readCall } from '../client/approvals.js';
 import { useAccount } from '../live/use-account.js';
 import { useClient } from '../live/use-client.js';
 import { useLoaded } from '../live/use-loaded.js';
 import { useNow } from '../live/use-now.js';
-import { endedWords, problemWords } from '../text/words.js';
+import { channelWords, problemWords } from '../text/words.js';
 import { AfterDecision } from './after-decision.js';
 import { ApprovalCard } from './approval-card.js';
 import { ChangeNotice } from './change-notice.js';
@@ -84,7 +85,7 @@ function Ended({ approval, isMissed }: { approval: ApprovalView; isMissed: boole
   return (
     <>
       <p className="cs-notice" role="status" data-state={approval.state}>
-        {endedWords(approval, nowMs)} {isMissed && 'Nothing of yours was sent.'}
+        {endedWords(approval, nowMs, channelWords)} {isMissed && 'Nothing of yours was sent.'}
       </p>
       <AfterDecision approval={approval} />
     </>

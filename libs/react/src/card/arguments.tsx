@@ -7,7 +7,7 @@ import { textBlocksOf } from '../text/text-blocks.js';
 import { Marked } from '../ui/marked.js';
 import { DiffLines } from './diff-lines.js';
 import { End } from './seen.js';
-import { isInline, tableOf } from './value-table.js';
+import { isInline, shownName, tableOf } from './value-table.js';
 import type { ValueTable } from './value-table.js';
 
 /** The arguments of a call: the values, then every multi-line text as lines. Nothing is omitted or cut. */
@@ -70,7 +70,7 @@ function Members({ members, standIns, written, isList }: MembersProps): ReactNod
             membersOf(value, pointer).length > 0 && !isInline(value, pointer, (place) => standIns.has(place))
           }
         >
-          <dt>{isList ? <span className="cs-muted">{name}</span> : <Marked text={name} />}</dt>
+          <dt>{isList ? <span className="cs-muted">{name}</span> : <Marked text={shownName(name)} />}</dt>
           <dd>
             <Value value={value} pointer={pointer} standIns={standIns} written={written} />
           </dd>
@@ -98,7 +98,7 @@ function Rows({ table: { columns, rows }, standIns, written }: { table: ValueTab
           </th>
           {columns.map((name) => (
             <th key={name} scope="col">
-              <Marked text={name} />
+              <Marked text={shownName(name)} />
             </th>
           ))}
         </tr>
@@ -125,6 +125,22 @@ function Rows({ table: { columns, rows }, standIns, written }: { table: ValueTab
   );
 }
 
+/** A short list. Its brackets tell it from a value alone. */
+function Line({ members, standIns, written }: Omit<MembersProps, 'isList'>): ReactNode {
+  return (
+    <>
+      <span className="cs-muted">[</span>
+      {members.map((member, index) => (
+        <Fragment key={member.pointer}>
+          {index > 0 && <span className="cs-muted">, </span>}
+          <Value value={member.value} pointer={member.pointer} standIns={standIns} written={written} />
+        </Fragment>
+      ))}
+      <span className="cs-muted">]</span>
+    </>
+  );
+}
+
 function Value({ value, pointer, standIns, written }: ValueProps): ReactNode {
   const standIn = standIns.get(pointer);
   if (standIn !== undefined) return <span className="cs-muted">{standIn}</span>;
@@ -132,13 +148,7 @@ function Value({ value, pointer, standIns, written }: ValueProps): ReactNode {
   const isBelow = (place: string): boolean => standIns.has(place);
   const table = tableOf(value, pointer, isBelow);
   if (table !== undefined) return <Rows table={table} standIns={standIns} written={written} />;
-  if (isInline(value, pointer, isBelow))
-    return members.map((member, index) => (
-      <Fragment key={member.pointer}>
-        {index > 0 && <span className="cs-muted">, </span>}
-        <Value value={member.value} pointer={member.pointer} standIns={standIns} written={written} />
-      </Fragment>
-    ));
+  if (isInline(value, pointer, isBelow)) return <Line members={members} standIns={standIns} written={written} />;
   if (members.length > 0)
     return <Members members={members} standIns={standIns} written={written} isList={Array.isArray(value)} />;
   if (typeof value !== 'string') return <span className="cs-value-plain">{JSON.stringify(value)}</span>;

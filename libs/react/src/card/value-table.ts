@@ -39,11 +39,25 @@ function isCell({ name, pointer, value }: Member, isBelow: (pointer: string) => 
 const inlineMax = 12;
 const inlineTextMax = 40;
 
+/** Two values on one line are told apart by their quotes, so a text with such quotes has a line of its own. */
+const quotes = /[“”]/;
+
 /** Returns whether a list is read on one line: a few short values. */
 export function isInline(value: JsonValue, pointer: string, isBelow: (pointer: string) => boolean): boolean {
   if (!Array.isArray(value) || value.length === 0 || value.length > inlineMax) return false;
   return membersOf(value, pointer).every((member) => {
     const { value: item } = member;
-    return isCell(member, isBelow) && (typeof item !== 'string' || item.length <= inlineTextMax);
+    return (
+      isCell(member, isBelow) && (typeof item !== 'string' || (item.length <= inlineTextMax && !quotes.test(item)))
+    );
   });
+}
+
+const plainName = /^[\p{L}_$][\p{L}\p{M}\p{N}_.$-]*$/u;
+
+/**
+ * The name of a member, in quotes where it could be read as something else: `{ "0": … }` is no list, and a name may be empty.
+ */
+export function shownName(name: string): string {
+  return plainName.test(name) ? name : `“${name}”`;
 }

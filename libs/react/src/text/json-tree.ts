@@ -11,11 +11,18 @@ export function summaryOf(value: JsonObject, charactersMax = 160): string {
   let text = '';
   for (const [name, child] of Object.entries(value)) {
     if (text.length > charactersMax) break;
-    const words =
-      typeof child === 'string' ? child.slice(0, charactersMax).replaceAll(/\s*\n\s*/g, ' ⏎ ') : glanceOf(child);
-    text += `${text === '' ? '' : ' · '}${name}: ${words}`;
+    const words = typeof child === 'string' ? textWords(child.slice(0, charactersMax)) : glanceOf(child);
+    text += `${text === '' ? '' : ' · '}${textWords(name)}: ${words}`;
   }
   return text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text;
+}
+
+/** A text that could be read as another value, or as a part of the summary. */
+const otherwise = /^\s*(?:["[{]|$|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$|(?:true|false|null)\s*$)| · |: /;
+
+function textWords(text: string): string {
+  const line = text.replaceAll(/\s*\n\s*/g, ' ⏎ ');
+  return otherwise.test(line) ? JSON.stringify(line) : line;
 }
 
 /** Returns whether a JSON value is an object and not a list. */

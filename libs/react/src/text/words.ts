@@ -1,5 +1,13 @@
 import type { ApprovalView, DecisionType, ResponseView } from '@countersign/contracts';
-import { agoWords, decidedWords, doneWords, printable, refusalWords, responderWords } from '@countersign/text';
+import {
+  agoWords,
+  decidedWords,
+  doneWords,
+  effectOf,
+  printable,
+  refusalWords,
+  responderWords,
+} from '@countersign/text';
 import type { Problem } from '../client/problem.js';
 
 /** A person's action, by the type of the decision. */
@@ -35,25 +43,8 @@ export function countWords(count: number, one: string, many = `${one}s`): string
 /** Describes the effect of a recorded response, or who is still needed. */
 export function sentWords(type: DecisionType, approval: ApprovalView): string {
   const tool = printable(approval.toolName, 80);
-  if (approval.state !== 'pending') return `${doneWords[type]}: ${tool}`;
+  if (approval.state !== 'pending') return `${doneWords[effectOf(type, approval)]}: ${tool}`;
   return `Your answer to ${tool} is recorded (${approval.responses.length} so far). More people must answer.`;
-}
-
-/** Describes how an approval ended: `bob approved this 3 s ago via Slack.` */
-export function endedWords(approval: ApprovalView, nowMs: number): string {
-  const last = approval.responses.at(-1);
-  const when = approval.resolvedAt === null ? '' : ` ${agoWords(approval.resolvedAt, nowMs)}`;
-  switch (approval.state) {
-    case 'approved':
-    case 'denied':
-      return last === undefined ? `This was ${approval.state}${when}.` : `${responseWords(last, nowMs)}.`;
-    case 'expired':
-      return `It expired${when}.`;
-    case 'cancelled':
-      return `The call was cancelled${when}.`;
-    case 'pending':
-      return 'It waits for an answer.';
-  }
 }
 
 const sentences = {

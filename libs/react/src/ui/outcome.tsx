@@ -12,7 +12,10 @@ export function Outcome({ call: { output, error, instruction } }: { call: ToolCa
   return parts.map(([label, value]) =>
     value === null ? null : (
       <div key={label}>
-        <h3>{label}</h3>
+        <h3>
+          {label}
+          {label === 'Result' && typeof value === 'string' && <span className="cs-muted"> (text)</span>}
+        </h3>
         <pre className="cs-outcome" tabIndex={0} aria-label={label}>
           <Marked text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)} keepsLines />
         </pre>

@@ -1,12 +1,13 @@
 import { memo, useId, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
-import { printable } from '@countersign/text';
+import { choiceWords, printable } from '@countersign/text';
 import { Marked } from '../../ui/marked.js';
 import { exactNumber } from './exact-numbers.js';
 import { emptyOf } from './fields.js';
 import type { Field, Form, JsonOnly, Left } from './fields.js';
 import { setAt } from './set-at.js';
+import { shownName } from '../value-table.js';
 
 /** Changes the value at a place; undefined removes it. */
 type Put = (pointer: string, value: JsonValue | undefined) => void;
@@ -76,28 +77,42 @@ function FormField({ field, put }: { readonly field: Field; readonly put: Put })
   );
 }
 
-/** The name is what the arguments have. Its title is the agent's word for it. */
-const Name = memo(function Name({ field: { name, title, isRequired } }: { readonly field: Field }): ReactNode {
+/** The name is what the arguments have, and the type that of the value. Its title is the agent's word for it. */
+const Name = memo(function Name({ field }: { readonly field: Field }): ReactNode {
+  const { name, title, isRequired } = field;
   return (
     <>
       <code>
-        <Marked text={name} />
+        <Marked text={/^\d+$/.test(name) ? name : shownName(name)} />
       </code>
-      {title !== '' && title !== name && (
-        <span className="cs-muted">
-          {' '}
-          <Marked text={title} />
-        </span>
-      )}
-      {isRequired && <span className="cs-muted"> required</span>}
+      <span className="cs-muted">
+        {typeWords(field)}
+        {isRequired && ', required'}
+        {title !== '' && title !== name && (
+          <>
+            {' · the agent calls it “'}
+            <Marked text={title} />”
+          </>
+        )}
+      </span>
     </>
   );
 });
 
+/** A number and the same digits as a text look alike in a field, and so do no value and a text that says so. */
+function typeWords({ control, value }: Field): string {
+  if (control.kind === 'json') return '';
+  if (value === undefined) return ' not set';
+  if (value === null) return ' null';
+  if (control.kind === 'list') return ' list';
+  return control.kind === 'group' ? ' object' : ` ${typeof value === 'string' ? 'text' : typeof value}`;
+}
+
 function Hint({ field: { hint } }: { readonly field: Field }): ReactNode {
   return hint === '' ? null : (
     <p className="cs-hint">
-      <Marked text={hint} />
+      The agent says: “
+      <Marked text={hint} />”
     </p>
   );
 }
@@ -138,9 +153,11 @@ function Control({ id, field, put }: ControlProps): ReactNode {
 
 function TextInput(props: ControlProps & { readonly placeholder: string; readonly isLong: boolean }): ReactNode {
   const { id, field, put, placeholder } = props;
-  // The field stays the same while the person types.
-  const [isLong] = useState(props.isLong);
   const { pointer, value } = field;
+  // The field stays the same while the person types. Another item may come to its place, and an input would lose its line ends.
+  const [wasLong, setLong] = useState(props.isLong);
+  const isLong = wasLong || (typeof value === 'string' && value.includes('\n'));
+  if (isLong !== wasLong) setLong(isLong);
   const isText = typeof value === 'string';
   const shared = { id, value: isText ? value : '', placeholder: isText ? '' : placeholder, spellCheck: false };
   return isLong ? (
@@ -185,14 +202,14 @@ function NumberInput({ id, field, put, placeholder }: ControlProps & { readonly 
 function Choice({ id, field, put, choices }: ControlProps & { readonly choices: readonly JsonValue[] }): ReactNode {
   const { pointer, value } = field;
   const at = value === undefined ? -1 : choices.indexOf(value);
+  // A value that is none of them must not look like one, either.
+  const words = choiceWords(at === -1 && value !== undefined ? [...choices, value] : choices);
   return (
     <select id={id} value={String(at)} onChange={(event) => put(pointer, choices[Number(event.target.value)])}>
-      {at === -1 && (
-        <option value="-1">{value === undefined ? 'not set' : printable(JSON.stringify(value), 120)}</option>
-      )}
-      {choices.map((choice, index) => (
+      {at === -1 && <option value="-1">{value === undefined ? 'not set' : words.at(-1)}</option>}
+      {choices.map((_, index) => (
         <option key={index} value={index}>
-          {printable(typeof choice === 'string' ? choice : JSON.stringify(choice), 120)}
+          {words[index]}
         </option>
       ))}
     </select>

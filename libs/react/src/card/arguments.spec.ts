@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+import { Arguments } from './arguments.js';
+
+/** What is read: the words, and the rows and columns that they stand in. Colours and greys tell nothing. */
+function readOf(value: JsonObject): string {
+  return renderToStaticMarkup(createElement(Arguments, { value, hiddenValues: [] }))
+    .replaceAll(/<\/?(?:span|mark|em|code)\b[^>]*>/g, '')
+    .replaceAll(/<(\w+) [^>]*>/g, '<$1>');
+}
+
+const word = fc.constantFrom(
+  ...['x', '1', 'true', 'null', '', '0', '#', '—', '[]', '{}', ',', '[“x”]', '“x”', '“x”, “x”', 'x”, “x', '[x]', ' '],
+  ...['a\nb', 'a\r\nb', 'a\nb\r\nc', 'a\r\nb\nc', '2 lines, 3 characters, below', '[masked]'],
+);
+const plain = fc.oneof(word, fc.constantFrom<JsonValue>(1, 0, true, null));
+const value = fc.letrec<{ value: JsonValue }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3, depthSize: 'small' },
+    plain,
+    fc.array(tie('value'), { maxLength: 2 }),
+    fc.dictionary(word, tie('value'), { maxKeys: 2 }),
+  ),
+})).value;
+
+describe('the arguments on the card', () => {
+  it.each<[JsonValue, JsonValue]>([
+    [['x'], 'x'],
+    [['x', 'y'], 'x”, “y'],
+    [['x', 'y'], { 0: 'x', 1: 'y' }],
+    [['x'.repeat(50)], { 0: 'x'.repeat(50) }],
+    [{ a: { '': 1 } }, { a: { ' ': 1 } }],
+    [['x”, “y'], ['x', 'y']],
+    ['a\r\nb\nc', 'a\nb\r\nc'],
+  ])('%j does not read like %j', (one, other) => {
+    expect(readOf({ a: one })).not.toBe(readOf({ a: other }));
+  });
+
+  it('are read as themselves alone', () => {
+    fc.assert(
+      fc.property(value, value, (a, b) => {
+        fc.pre(JSON.stringify(a) !== JSON.stringify(b));
+        expect(readOf({ a })).not.toBe(readOf({ a: b }));
+      }),
+      { numRuns: 1000 },
+    );
+    // Every pair of many.
+    const many = fc.sample(value, { numRuns: 1500, seed: 7 });
+    const byRead = new Map<string, string>();
+    for (const one of many) {
+      const read = readOf({ a: one });
+      expect([read, byRead.get(read) ?? JSON.stringify(one)]).toEqual([read, JSON.stringify(one)]);
+      byRead.set(read, JSON.stringify(one));
+    }
+  });
+});
