@@ -73,8 +73,7 @@ class Person:
         return await self._send("GET", f"/v1/approvals/{_quoted(approval_id)}")
 
     async def respond(self, approval_id: str, decision: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """Responds in the name of the person. `more`: `proposalDigest` and `shownDigest`, which say what the person saw, `reason`,
-        `instruction`."""
+        """Responds in the name of the person. `more`: `proposalDigest`, `shownDigest` (what they saw), `reason`, `instruction`."""
         return await self._send("POST", f"/v1/approvals/{_quoted(approval_id)}/responses", {"decision": decision, **more})
 
     async def withdraw(self, approval_id: str) -> dict[str, Any]:
