@@ -40,25 +40,34 @@ export function endedWords(approval: EndedApproval, nowMs: number, channel: (via
 }
 
 function decidedWords(
-  { proposal, responses, resolvedAt }: EndedApproval,
+  approval: EndedApproval,
   state: 'approved' | 'denied',
   when: string,
   channel: (via: string) => string,
 ): string {
-  // Silence approves, too, and a person may have voted before.
-  const last = responses.findLast(
-    ({ decision: { type }, respondedAt }) => (type === 'deny') === (state === 'denied') && respondedAt === resolvedAt,
-  );
+  const last = lastVote(approval, state);
   const who = last === undefined ? undefined : responderWords(last);
   const tail = `${when}${last === undefined ? '' : ` via ${channel(last.via)}`}.`;
   const plain = who === undefined ? `This was ${state}` : `${who} ${state} this`;
-  const { kind, replaces, proposedBy } = proposal;
+  const { kind, replaces, proposedBy } = approval.proposal;
   if (state === 'denied' || replaces === null) return `${plain}${tail}`;
-  const other = nameWords(proposedBy);
-  if (kind === 'run') {
-    return `${plain} with ${last?.decision.type === 'edit' ? 'other arguments' : `the arguments of ${other}`}${tail}`;
-  }
-  const answered = last?.decision.type === 'answer' ? 'answered' : `approved the answer of ${other}`;
-  const words = who === undefined ? `The answer of ${other} was approved` : `${who} ${answered}`;
-  return `${words} in place of the tool${tail} The tool does not run.`;
+  const proposed = {
+    by: nameWords(proposedBy),
+    isOwn: last?.decision.type === 'edit' || last?.decision.type === 'answer',
+  };
+  if (kind === 'run')
+    return `${plain} with ${proposed.isOwn ? 'other arguments' : `the arguments of ${proposed.by}`}${tail}`;
+  return `${answerWords(who, proposed)} in place of the tool${tail} The tool does not run.`;
+}
+
+/** The vote that ended it. Silence approves, too, and a person may have voted before. */
+function lastVote({ responses, resolvedAt }: EndedApproval, state: 'approved' | 'denied') {
+  return responses.findLast(
+    ({ decision: { type }, respondedAt }) => (type === 'deny') === (state === 'denied') && respondedAt === resolvedAt,
+  );
+}
+
+function answerWords(who: string | undefined, { by, isOwn }: { readonly by: string; readonly isOwn: boolean }): string {
+  if (who === undefined) return `The answer of ${by} was approved`;
+  return isOwn ? `${who} answered` : `${who} approved the answer of ${by}`;
 }

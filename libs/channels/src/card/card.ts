@@ -125,16 +125,18 @@ function headlineOf({ call, approval, kind, nth }: Notice): string {
 
 function statusOf({ call, approval }: Notice): string[] {
   const responses = approval?.responses.map(responseWords) ?? [];
-  const isCurrent = approval === null || approval.approvalId === call.approval?.approvalId;
-  const isAnswered = approval?.state === 'approved' && approval.proposal.kind === 'answer';
   const ended = approval === null || approval.state === 'pending' ? [] : [`This question is ${approval.state}.`];
-  if (isAnswered) {
-    const by = nameWords(approval.proposal.proposedBy, nameMax);
-    return [...responses, ...ended, `The agent gets the answer of ${by} in place of the tool, which does not run.`];
-  }
+  const isCurrent = approval === null || approval.approvalId === call.approval?.approvalId;
   const outcome =
     isCurrent && ['succeeded', 'failed', 'unknown', 'blocked'].includes(call.state) ? [`The call: ${call.state}.`] : [];
-  return [...responses, ...ended, ...outcome];
+  return [...responses, ...ended, ...(answerOf(approval) ?? outcome)];
+}
+
+/** People agreed to an answer: the call succeeds without a run. */
+function answerOf(approval: ApprovalView | null): string[] | undefined {
+  if (approval?.state !== 'approved' || approval.proposal.kind !== 'answer') return undefined;
+  const by = nameWords(approval.proposal.proposedBy, nameMax);
+  return [`The agent gets the answer of ${by} in place of the tool, which does not run.`];
 }
 
 /** One person's response: `bob approved via ops-slack: "seen with ops"`. */
@@ -185,23 +187,20 @@ function cutLabels(labels: string): string {
 
 /** The other calls of an all-or-nothing batch: a denial here cancels them, those that are not shown here as well. */
 function batchFact({ call: { callId }, approval, together = [] }: Notice): (readonly [string, string])[] {
-  const count = String(together.length + 1);
   const shown = new Set(together.map(({ call }) => call.callId));
   const batch = approval?.batch ?? null;
-  const callIds = batch?.callIds.filter((one) => !shown.has(one)) ?? [];
-  const words = batchWords(batch && { ...batch, callIds }, callId);
-  const isPart = words !== '' && shown.size > 0;
-  return [
-    ...(shown.size === 0
-      ? []
-      : [
-          [
-            'Step',
-            `one response decides about ${isPart ? 'these' : 'all'} ${count} calls: all are shown below`,
-          ] as const,
-        ]),
-    ...(words === '' ? [] : [['Batch', isPart ? `${words}, not shown here` : words] as const]),
-  ];
+  const left = batch && { ...batch, callIds: batch.callIds.filter((one) => !shown.has(one)) };
+  const words = batchWords(left, callId);
+  const batchFacts = words === '' ? [] : [['Batch', words] as const];
+  if (shown.size === 0) return batchFacts;
+  const count = String(shown.size + 1);
+  const step = (which: string): string => `one response decides about ${which} ${count} calls: all are shown below`;
+  return words === ''
+    ? [['Step', step('all')]]
+    : [
+        ['Step', step('these')],
+        ['Batch', `${words}, not shown here`],
+      ];
 }
 
 /** Edits and answers of people that the question is no longer about. */

@@ -16,7 +16,7 @@ const inTelegram = (notice: Notice): readonly string[] =>
     .map((one) => one.callback_data);
 const inSlack = (notice: Notice): readonly string[] =>
   messageOf(notice, tokens, null).blocks.flatMap((block) =>
-    block.type === 'actions' ? block.elements.map((one) => ('value' in one ? String(one.value) : '')) : [],
+    block.type === 'actions' ? block.elements.map((one) => ('value' in one ? one.value : '')) : [],
   );
 
 const other = sampleNotice({ toolCallId: 'call-2', toolName: 'drop_table' });
