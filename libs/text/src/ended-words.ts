@@ -49,15 +49,22 @@ function decidedWords(
   const who = last === undefined ? undefined : responderWords(last);
   const tail = `${when}${last === undefined ? '' : ` via ${channel(last.via)}`}.`;
   const plain = who === undefined ? `This was ${state}` : `${who} ${state} this`;
-  const { kind, replaces, proposedBy } = approval.proposal;
+  const { kind, replaces, proposedBy: by } = approval.proposal;
   if (state === 'denied' || replaces === null) return `${plain}${tail}`;
-  const proposed = {
-    by: nameWords(proposedBy),
-    isOwn: last?.decision.type === 'edit' || last?.decision.type === 'answer',
-  };
-  if (kind === 'run')
-    return `${plain} with ${proposed.isOwn ? 'other arguments' : `the arguments of ${proposed.by}`}${tail}`;
-  return `${answerWords(who, proposed)} in place of the tool${tail} The tool does not run.`;
+  const proposed = { by: nameWords(by), isOwn: last !== undefined && last.decision.type !== 'approve' };
+  return kind === 'run'
+    ? `${plain} with ${argumentWords(proposed)}${tail}`
+    : `${answerWords(who, proposed)} in place of the tool${tail} The tool does not run.`;
+}
+
+/** Whose proposal it was, and whether the person who ended it made it. */
+interface Proposed {
+  readonly by: string;
+  readonly isOwn: boolean;
+}
+
+function argumentWords({ by, isOwn }: Proposed): string {
+  return isOwn ? 'other arguments' : `the arguments of ${by}`;
 }
 
 /** The vote that ended it. Silence approves, too, and a person may have voted before. */
@@ -67,7 +74,7 @@ function lastVote({ responses, resolvedAt }: EndedApproval, state: 'approved' | 
   );
 }
 
-function answerWords(who: string | undefined, { by, isOwn }: { readonly by: string; readonly isOwn: boolean }): string {
+function answerWords(who: string | undefined, { by, isOwn }: Proposed): string {
   if (who === undefined) return `The answer of ${by} was approved`;
   return isOwn ? `${who} answered` : `${who} approved the answer of ${by}`;
 }
