@@ -116,7 +116,7 @@ export const floors = [
     unit: 'libs/react',
     floor: 2,
     ours: ['types:contracts', 'http-client', 'text'],
-    npm: ['@cfworker/json-schema', '@codemirror', '@lezer/highlight', '@radix-ui/react-dialog', 'react'],
+    npm: ['@cfworker/json-schema', '@codemirror', '@lezer/highlight', '@radix-ui/react-dialog', 'react', 'react-dom'],
     node: [],
     // The pieces, as the inbox uses them.
     entrances: ['parts'],
