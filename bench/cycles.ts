@@ -73,7 +73,10 @@ export interface ComparedCycles {
   readonly leastSystemCalls: number;
 }
 
-/** Product and floor in turn, so that a machine whose speed drifts drifts for both. */
+/**
+ * Product and floor in turn, so that a machine whose speed drifts drifts for both. `floorRounds`: fewer of them for the floor, where
+ * only the product's figures count.
+ */
 export async function comparedCycles(
   product: Subject,
   floor: Subject,
