@@ -26,7 +26,17 @@ const deciding = [
 const words = [
   ...[
     ...['approval-requested', 'assert', 'business-hours', 'compared-identity', 'deadline-times', 'decider'],
-    ...['grant.state', 'history-limits', 'json-equality', 'place', 'requirement', 'seating', 'time', 'tool-call.state'],
+    ...[
+      'grant.state',
+      'history-limits',
+      'json-equality',
+      'place',
+      'requirement',
+      'seating',
+      'time',
+      'tool-call.state',
+      'tool-call.turn',
+    ],
   ].map((name) => `libs/domain/src/${name}.ts`),
   ...['joined', 'narrowed', 'rule'].map((name) => `libs/policy/src/${name}.ts`),
 ];

@@ -28,6 +28,7 @@ import { oneResolution } from './checkers/one-resolution.ts';
 import { policyReload } from './checkers/policy-reload.ts';
 import { quotas } from './checkers/quotas.ts';
 import { ownership } from './checkers/ownership.ts';
+import { turns } from './checkers/turns.ts';
 import { storeTime } from './checkers/store-time.ts';
 import { viewsEqualReplay } from './checkers/views-equal-replay.ts';
 import type { Defence } from './defences.ts';
@@ -73,6 +74,7 @@ const checkers: Readonly<Record<string, CreateChecker>> = {
   ownership,
   'all-or-nothing': allOrNothing,
   'batch-fate': batchFate,
+  turns,
   legality,
   'log-only-grows': logOnlyGrows,
   'every-request-ends': everyRequestEnds,

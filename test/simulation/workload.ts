@@ -53,10 +53,16 @@ function drawStep(random: Random, index: number, count: number): Step {
     body: {
       runId: `run-${random.below(4)}`,
       agentId: 'agent',
-      ...(count > 1 && { batchId: `step-${index}`, batchMode: isBatch ? 'all-or-nothing' : 'independent' }),
+      batchMode: modeOf(index),
+      ...(count > 1 && { batchId: `step-${index}`, batchMode: isBatch ? 'all-or-nothing' : modeOf(index) }),
       calls: distinct(calls),
     },
   };
+}
+
+/** Drawn from nothing, so that the worlds of the seeds stay as they are for the other steps. */
+function modeOf(index: number): 'independent' | 'sequential' {
+  return index % 4 === 3 ? 'sequential' : 'independent';
 }
 
 /** A request with two identical calls is refused each time that it comes, so its calls would have no result. */

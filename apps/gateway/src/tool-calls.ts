@@ -8,13 +8,15 @@ import {
   requestApproval,
   requestToolCalls,
 } from '@countersign/commands';
-import type { Actor, OpenCalls } from '@countersign/commands';
+import type { Actor, OpenCalls, Result } from '@countersign/commands';
+import { queuedIn } from '@countersign/domain';
 import type { CallRow } from '@countersign/read-model';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
 import { conclude, shownMsMax } from './conclude.js';
 import type { WriteContext } from './conclude.js';
 import type { GatewayPorts } from './ports.js';
+import { withTurnNow } from './turn-now.js';
 import { viewsFor } from './views-for.js';
 import { maySee, whenShown } from './visibility.js';
 import type { ShownValues } from './visibility.js';
@@ -46,7 +48,9 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
   const { commands, readModel } = ports;
   return {
     request: async ({ actor, commandId }, body) => {
-      const outcome = await requestToolCalls(commands, actor, body, commandId);
+      const requested = await requestToolCalls(commands, actor, body, commandId);
+      const callId = requested.status === 'done' ? requested.value.callIds[0] : undefined;
+      const outcome = await withTurnNow(ports, actor.tenant, requested, callId);
       return conclude(
         ports,
         'RequestToolCall',
@@ -63,7 +67,9 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
       return wait(ports, waiters, actor, callId, waiting, onClose);
     },
     requestApproval: async ({ actor, commandId }, callId, body) => {
-      const outcome = await requestApproval(commands, actor, callId, body, commandId);
+      const asked = await requestApproval(commands, actor, callId, body, commandId);
+      const turned = await withTurnNow(ports, actor.tenant, asked, callId);
+      const outcome = turned === asked ? unlessQueued(ports, actor, callId, asked) : turned;
       return conclude(
         ports,
         'RequestApproval',
@@ -109,6 +115,14 @@ function writtenCall({ readModel }: GatewayPorts, actor: Actor, callId: string):
 /** A call that was just written, as the actor may see it. */
 export function callView(ports: GatewayPorts, actor: Actor, callId: string, values?: ShownValues): ToolCallView {
   return viewsFor(ports, actor, values).call(writtenCall(ports, actor, callId));
+}
+
+/** What was asked of a call behind others is recorded, and there is no approval yet. */
+function unlessQueued(ports: GatewayPorts, actor: Actor, callId: string, asked: Result): Result {
+  const call = ports.readModel.toolCall(actor.tenant, callId);
+  if (asked.status === 'refused' || call === undefined || queuedIn(call) === undefined) return asked;
+  const detail = 'The call waits for its turn in its run: people will be asked then.';
+  return { status: 'refused', refusal: { code: 'already-pending', detail } };
 }
 
 function currentApprovalView(ports: GatewayPorts, actor: Actor, callId: string) {

@@ -7,3 +7,4 @@ export type { ProjectorMetrics, ProjectorSources } from './metrics.js';
 export { createProjectorCheck } from './projector-check.js';
 export { createProjector } from './projector.js';
 export type { Projector, ProjectorHealth, ProjectorPorts } from './projector.js';
+export { createTurns } from './turns.js';

@@ -1,4 +1,4 @@
-import { closeBatch, endInside, endRun, fireDue } from '@countersign/commands';
+import { closeBatch, endInside, endRun, fireDue, takeTurn } from '@countersign/commands';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import {
 import type { FileTokens, Sessions } from '@countersign/gateway';
 import type { ChannelsConfig } from '@countersign/channels';
 import { topicNames } from '@countersign/message-bus';
-import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
+import { createBatchCloser, createDeadlines, createProjectorCheck, createTurns } from '@countersign/projector';
 import { createLogComparison } from '@countersign/read-model';
 import {
   createNotaryCheck,
@@ -158,6 +158,9 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
   });
   deadlines.start();
   stops.push(deadlines.stop);
+  const turns = createTurns({ readModel, takeTurn: (...call) => takeTurn(commands, ...call), clock, log });
+  turns.start();
+  stops.push(turns.stop);
   const ending = { commands, store, openCalls: createOpenCalls({ store, readModel, clock }), clock, ids };
   createBatchCloser({
     ...{ bus, topic: topicNames().events },

@@ -69,6 +69,7 @@ export const actorRules: Readonly<Record<EventType, readonly ActorRule[]>> = {
   ToolCallRequested: [{ kind: 'agent', id: 'requestedBy', onBehalfOf: 'onBehalfOf' }],
   ToolCallAllowed: [service],
   ToolCallBlocked: [service],
+  ToolCallQueued: [service],
   ToolCallShadowJudged: [service],
   ApprovalRequested: [agent('requestedBy')],
   ApprovalDescribed: [agent('describedBy')],

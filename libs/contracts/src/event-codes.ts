@@ -8,6 +8,7 @@ export const eventCodes: Readonly<Record<EventType, string>> = {
   ToolCallRequested: 'CS101',
   ToolCallAllowed: 'CS102',
   ToolCallBlocked: 'CS103',
+  ToolCallQueued: 'CS108',
   ToolCallShadowJudged: 'CS104',
   ToolCallCancelled: 'CS105',
   ToolCallCommitted: 'CS106',

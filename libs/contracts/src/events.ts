@@ -38,7 +38,7 @@ import type { PolicyEvent } from './policy-events.js';
 import { batchModeSchema, digestSchema, timeSchema } from './primitives.js';
 import { requestRefusedSchema } from './refusal-events.js';
 import type { RefusalEvent } from './refusal-events.js';
-import { verdictSchema } from './requirement.js';
+import { requirementSchema, verdictSchema } from './requirement.js';
 import { runCancelledSchema } from './run-events.js';
 import type { RunEvent } from './run-events.js';
 import { schemaNoteSchema } from './schema-notes.js';
@@ -57,7 +57,7 @@ export const toolCallRequestedSchema = z.strictObject({
   batchMode: batchModeSchema,
   /** The callIds of all members of the batch including this one; empty for a single call. */
   batchCallIds: z.array(z.string()),
-  /** The rule that made the batch all-or-nothing, although the request was for independent calls; absent: no rule did. */
+  /** The rule that made the step all-or-nothing or sequential, although the request was for independent calls; absent: no rule did. */
   batchRuleId: z.exactOptional(z.string()),
   toolCallId: z.string(),
   toolName: z.string(),
@@ -92,6 +92,26 @@ export const toolCallRequestedSchema = z.strictObject({
 
 export const toolCallAllowedSchema = z.strictObject({ verdict: verdictSchema, allowedAt: timeSchema });
 
+/**
+ * A sequential call is judged, and waits for its turn. At its turn it is allowed, or people are asked, as recorded here. Its
+ * place in the queue of its run is the position of this event; a later one while it waits keeps the place.
+ */
+export const toolCallQueuedSchema = z.strictObject({
+  verdict: verdictSchema,
+  /** What people will be asked; null: the verdict allows the call. */
+  question: z
+    .strictObject({
+      approvalId: z.string(),
+      round: z.int().min(1),
+      requirement: requirementSchema,
+      reason: z.string().nullable(),
+      description: z.string().nullable(),
+      requestedBy: z.string(),
+    })
+    .nullable(),
+  queuedAt: timeSchema,
+});
+
 export const toolCallBlockedSchema = z.strictObject({
   verdict: verdictSchema,
   reason: z.string(),
@@ -122,6 +142,7 @@ export const toolCallEventSchemas = {
   ToolCallRequested: toolCallRequestedSchema,
   ToolCallAllowed: toolCallAllowedSchema,
   ToolCallBlocked: toolCallBlockedSchema,
+  ToolCallQueued: toolCallQueuedSchema,
   ToolCallShadowJudged: toolCallShadowJudgedSchema,
   ApprovalRequested: approvalRequestedSchema,
   ApprovalDescribed: approvalDescribedSchema,

@@ -64,8 +64,11 @@ export const decisionTypes = ['approve', 'edit', 'deny', 'answer'] as const;
 export type DecisionType = (typeof decisionTypes)[number];
 export const decisionTypeSchema = z.enum(decisionTypes).meta({ id: 'DecisionType' });
 
-export const batchModes = ['independent', 'all-or-nothing'] as const;
-/** The batch mode: the calls of one model step are independent or all-or-nothing. */
+export const batchModes = ['independent', 'all-or-nothing', 'sequential'] as const;
+/**
+ * The batch mode: the calls of one model step are independent, run all or not at all, or take their turn one after another
+ * with the other sequential calls of their run.
+ */
 export type BatchMode = (typeof batchModes)[number];
 export const batchModeSchema = z.enum(batchModes).meta({ id: 'BatchMode' });
 

@@ -40,10 +40,10 @@ export const businessHoursSchema = z
 export type BusinessHours = z.infer<typeof businessHoursSchema>;
 
 /**
- * What a rule makes of the other calls of a model step, the laxer one first. `any-asks-all`: the calls that would be
- * allowed wait for people as well.
+ * What a rule makes of the calls of a model step, the laxer one first. `sequential`: they take their turn one after another
+ * in their run; `any-asks-all`: the calls that would be allowed wait for people as well.
  */
-export const ruledBatches = ['all-or-nothing', 'any-asks-all'] as const;
+export const ruledBatches = ['sequential', 'all-or-nothing', 'any-asks-all'] as const;
 
 /**
  * The policy's `require`, normalised: the people who must agree, their number, the deadline, and the effect of a
@@ -66,7 +66,7 @@ export const requirementSchema = z
     businessHours: z.exactOptional(businessHoursSchema),
     /**
      * The calls of the same model step run together or not at all; `any-asks-all`: people are asked about each of them
-     * as well. Absent: the agent's `batchMode` decides.
+     * as well; `sequential`: they take their turn one after another. Absent: the agent's `batchMode` decides.
      */
     batch: z.exactOptional(z.enum(ruledBatches)),
     /** A denial cancels the other open calls of the run; absent: it does not. */

@@ -158,6 +158,10 @@ export const toolCallViewSchema = z
     schemaNotes: schemaNotesSchema,
     actionDigest: z.string(),
     state: toolCallStateSchema,
+    waitsForTurn: z.literal(true).exactOptional().meta({
+      description:
+        'A sequential call that is behind others of its run: nobody is asked yet, and no deadline runs. Absent: it is not.',
+    }),
     verdict: verdictSchema,
     approval: approvalViewSchema.nullable(),
     output: jsonValueSchema,

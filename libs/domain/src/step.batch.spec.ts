@@ -207,3 +207,32 @@ describe('a batch that the agent made all-or-nothing', () => {
     expect(outcomesOf(step(['a', 'b', 'c', 'd', 'e'].map((one) => allowedCall(one))))).toHaveLength(5);
   });
 });
+
+describe('a rule that makes the step sequential', () => {
+  const inTurn = {
+    verdict: { ...verdict(), ruleId: 'one-by-one' },
+    requirement: requirement({ batch: 'sequential' }),
+  };
+  const queued = { batchMode: 'sequential', batchRuleId: 'one-by-one' };
+
+  it('concerns each call of the step, also a step of one call', () => {
+    const asked = call('a', { judged: inTurn });
+    expect(batchesOf(asked)).toMatchObject([queued]);
+    expect(batchesOf(asked, allowedCall('b'))).toMatchObject([queued, queued]);
+    expect(batchesOf(call('a', { judged: { ...inTurn, verdict: verdict('allow') } }))).toMatchObject([
+      { batchMode: 'independent' },
+    ]);
+  });
+
+  it('leaves what runs all or not at all as it is, by the agent or by a rule', () => {
+    expect(batchesOf(call('a', { judged: inTurn }), paying('b'))).toMatchObject([all, all]);
+    const of = { ...all, batchCallIds: ['id-of-a', 'id-of-b'] };
+    expect(batchesOf(call('a', { judged: inTurn, of }), allowedCall('b', { of }))).toMatchObject([all, all]);
+  });
+
+  it('does not bind the rest of a step to calls that wait in a queue', () => {
+    const of = { ...queued, batchMode: 'sequential' as const, batchCallIds: ['id-of-a', 'id-of-b'] };
+    const known = call('a', { judged: inTurn, of, state: recorded(call('a', { of })) });
+    expect(batchesOf(known, allowedCall('b'))).toMatchObject([null, queued]);
+  });
+});

@@ -125,7 +125,7 @@ function hasBatchId({ batchId, batchMode, batchRuleId }: ToolCallProposal): bool
 }
 
 /**
- * Makes the new calls of a step an all-or-nothing batch where the rule of one of them says so. A batch that the agent
+ * Makes the new calls of a step an all-or-nothing batch, or sequential, where the rule of one of them says so. A batch that the agent
  * itself made all-or-nothing stays as it is. The retry of a step that was recorded in part completes the recorded batch.
  * @returns the calls as they would be recorded, or a refusal for a batch of too many calls.
  */
@@ -141,11 +141,22 @@ export function joinedByRule(calls: Step, { batchMembersMax }: StepLimits): read
       `the rule "${ruled.batchRuleId}" binds the calls of the step, and such a batch has at most ${most} calls`,
     );
   }
-  return calls.map((call) => joined(call, begun) ?? joined(call, ruled) ?? call.proposal);
+  const inTurn = calls.find(isSequentialByRule)?.judged.verdict.ruleId;
+  return calls.map((call) => joined(call, begun) ?? joined(call, ruled) ?? queuedBy(call, inTurn) ?? call.proposal);
 }
 
 function isAllOrNothing({ judged: { verdict, requirement } }: Step[number]): boolean {
-  return verdict.outcome === 'require' && requirement.batch !== undefined;
+  return verdict.outcome === 'require' && requirement.batch !== undefined && requirement.batch !== 'sequential';
+}
+
+function isSequentialByRule({ judged: { verdict, requirement } }: Step[number]): boolean {
+  return verdict.outcome === 'require' && requirement.batch === 'sequential';
+}
+
+/** The calls of a step take their turn where the rule of one of them says so. What runs all or not at all has no turns. */
+function queuedBy({ state, proposal }: Step[number], batchRuleId: string | undefined): ToolCallProposal | undefined {
+  const isOpen = state.status === 'unrequested' && proposal.batchMode === 'independent';
+  return isOpen && batchRuleId !== undefined ? { ...proposal, batchRuleId, batchMode: 'sequential' } : undefined;
 }
 
 /**
@@ -196,8 +207,8 @@ function askedBy(rules: readonly [JudgedCall, ...JudgedCall[]], { judged: own, t
 
 function recordedBatch({ state }: Step[number]): RuledBatch | undefined {
   if (state.status === 'unrequested') return undefined;
-  const { batchRuleId, batchCallIds } = state.request;
-  return batchRuleId === undefined ? undefined : { batchRuleId, batchCallIds };
+  const { batchRuleId, batchCallIds, batchMode } = state.request;
+  return batchRuleId === undefined || batchMode !== 'all-or-nothing' ? undefined : { batchRuleId, batchCallIds };
 }
 
 function joined({ state, proposal }: Step[number], batch: RuledBatch | undefined): ToolCallProposal | undefined {

@@ -237,8 +237,14 @@ export interface CommitToBatch extends Timed {
   readonly batch: BatchFate;
 }
 
+/** The turn of a sequential call has come: every call before it in its queue is settled. */
+export interface TakeTurn extends Timed {
+  readonly type: 'TakeTurn';
+}
+
 /** Everything that can be asked of a tool call. */
 export type ToolCallCommand =
+  | TakeTurn
   | RequestToolCall
   | RequestApproval
   | DescribeApproval

@@ -26,6 +26,10 @@ export function decide(command: ToolCallCommand, state: ToolCallState): RuleResu
     case 'CommitToBatch':
       return rules.commitToBatch(command, state);
 
+    // The queue's command.
+    case 'TakeTurn':
+      return rules.takeTurn(command, state);
+
     // People's commands.
     case 'RespondToApproval':
       return rules.respondToApproval(command, state);

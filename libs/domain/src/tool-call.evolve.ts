@@ -38,6 +38,8 @@ function evolveCall(call: ToolCall, event: ToolCallEvent): ToolCall {
       return call;
     case 'ToolCallAllowed':
       return { ...call, verdict: event.data.verdict, permission: { status: 'allowed' } };
+    case 'ToolCallQueued':
+      return queued(call, event.data);
     case 'ToolCallBlocked':
       return {
         ...ended(call, { status: 'blocked', reason: event.data.reason }, event.data.blockedAt),
@@ -63,6 +65,11 @@ function evolveCall(call: ToolCall, event: ToolCallEvent): ToolCall {
     default:
       return evolveExecution(call, event);
   }
+}
+
+function queued(call: ToolCall, { verdict, question }: EventData<'ToolCallQueued'>): ToolCall {
+  const permission: Permission = { status: 'awaiting_approval', wasAllowed: false, queued: { question } };
+  return { ...call, verdict, permission, settledAt: null };
 }
 
 type ApprovalEvent = Extract<ToolCallEvent, { type: `Approv${string}` | 'ResponseWithdrawn' }>;

@@ -1,5 +1,6 @@
 import type { ToolCallEvent } from '@countersign/contracts';
 import { approvalRequested, withFirstWords, wordsOf } from './approval-requested.js';
+import type { Words } from './approval-requested.js';
 import { assert } from './assert.js';
 import { accepted, refusalOfFields, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
@@ -9,7 +10,8 @@ import { toStored } from './time.js';
 import type { DescribeApproval, RequestApproval } from './tool-call.commands.js';
 import { blocked, blockReason, decidedByBatch, insideCancelled, noMoreRounds } from './tool-call.request.js';
 import { callState, currentApproval, nextRound } from './tool-call.state.js';
-import type { CallState, ToolCall, ToolCallState } from './tool-call.state.js';
+import type { CallState, Queued, ToolCall, ToolCallState } from './tool-call.state.js';
+import { isSequential, queuedIn, toolCallQueued } from './tool-call.turn.js';
 
 /** Before the first claim of an allowed call, or again after a round that ended without an execution. */
 export function requestApproval(command: RequestApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
@@ -31,7 +33,8 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
   const { actionDigest } = state.request;
   const words = withFirstWords(command, state);
   const question = { approvalId, round, actionDigest, verdict, requirement, ...wordsOf(words), requestedBy };
-  return accepted(approvalRequested(question, at));
+  const waits = queuedIn(state) !== undefined || (isSequential(state.request) && state.permission.status === 'expired');
+  return accepted(waits ? toolCallQueued({ verdict, question }, at) : approvalRequested(question, at));
 }
 
 function notToBeAsked(command: RequestApproval, state: ToolCall): RuleResult<never> | undefined {
@@ -60,11 +63,12 @@ function notChecked({ requirement }: RequestApproval, { request }: ToolCall): Ru
 
 function notAskable({ isInsideCancelled }: RequestApproval, call: ToolCall): RuleResult<never> | undefined {
   const { permission, execution } = call;
-  if (permission.status === 'awaiting_approval') {
+  const isAllowedAtTurn = queuedIn(call)?.question === null;
+  if (permission.status === 'awaiting_approval' && !isAllowedAtTurn) {
     const approvalId = currentApproval(call)?.approvalId;
     return refused('already-pending', 'An approval of this tool call is pending.', { approvalId });
   }
-  const isAskable = permission.status === 'allowed' || permission.status === 'expired';
+  const isAskable = isAllowedAtTurn || permission.status === 'allowed' || permission.status === 'expired';
   const name = callState(call);
   if (isAskable && execution.status === 'none') {
     return isInsideCancelled === true ? { status: 'refused', refusal: insideCancelled } : erasedAction(call, name);
@@ -94,19 +98,41 @@ export function describeApproval(command: DescribeApproval, state: ToolCallState
   if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
   const notOwned = notOwner(state, command.describedBy, command.reach);
   if (notOwned !== undefined) return notOwned;
+  const waiting = queuedIn(state)?.question ?? null;
+  if (waiting !== null) return describeQueued(command, state, waiting);
   const approval = currentApproval(state);
   if (approval?.resolution.status !== 'pending') {
     return refused('already-resolved', 'No approval of this tool call is pending.', { state: callState(state) });
   }
-  const { approvalId, requestedBy } = approval;
+  const { approvalId } = approval;
   const { describedBy, at } = command;
-  const unlessTold = (told: string | null, words: string | null): string | null =>
-    told === null ? attributed(words, describedBy, requestedBy) : null;
-  const reason = unlessTold(approval.reason, command.reason);
-  const description = unlessTold(approval.description, command.description);
+  const { reason, description } = untold(command, approval);
   if (reason === null && description === null) return accepted();
   return accepted({
     type: 'ApprovalDescribed',
     data: { approvalId, reason, description, describedBy, describedAt: toStored(at) },
   });
+}
+
+/** The words of a description that the question lacks. */
+function untold(
+  { reason, description, describedBy }: DescribeApproval,
+  told: Words & { readonly requestedBy: string },
+): Words {
+  const unlessTold = (known: string | null, words: string | null): string | null =>
+    known === null ? attributed(words, describedBy, told.requestedBy) : null;
+  return { reason: unlessTold(told.reason, reason), description: unlessTold(told.description, description) };
+}
+
+/** People are not asked yet: the words are recorded with what they will be asked. */
+function describeQueued(
+  command: DescribeApproval,
+  { verdict, request }: ToolCall,
+  told: NonNullable<Queued['question']>,
+): RuleResult<ToolCallEvent> {
+  const { reason, description } = untold(command, told);
+  if (verdict === null || (reason === null && description === null)) return accepted();
+  const words = { reason: told.reason ?? reason, description: told.description ?? description };
+  const question = { ...told, ...words, verdict, actionDigest: request.actionDigest };
+  return accepted(toolCallQueued({ verdict, question }, command.at));
 }

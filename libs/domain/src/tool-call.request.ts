@@ -10,16 +10,18 @@ import { hasBegun, heldByBatch, isBatchMember } from './tool-call.batch.js';
 import type { BatchFate } from './tool-call.command-base.js';
 import type { CancelToolCall, RequestToolCall, ToolCallProposal } from './tool-call.commands.js';
 import { callState, currentApproval, nextRound } from './tool-call.state.js';
+import { isSequential, queuedIn, toolCallQueued } from './tool-call.turn.js';
 import type { ToolCall, ToolCallState } from './tool-call.state.js';
 
 const deniedInCode: DeniedInCode = 'deniedInCode';
 const otherSchema: OtherSchema = 'with another input schema of the tool';
 
 /** The event of the policy's verdict about a call, new or recorded. */
-function judged({ call, judgement, approvalId, at }: RequestToolCall, round = 1): ToolCallEvent {
+function judged({ call, judgement, approvalId, at }: RequestToolCall, isQueued: boolean, round = 1): ToolCallEvent {
   const { verdict } = judgement;
   switch (judgement.outcome) {
     case 'allow':
+      if (isQueued) return toolCallQueued({ verdict, question: null }, at);
       return { type: 'ToolCallAllowed', data: { verdict, allowedAt: toStored(at) } };
     case 'block':
       return blocked(verdict, judgement.reason, at);
@@ -27,7 +29,7 @@ function judged({ call, judgement, approvalId, at }: RequestToolCall, round = 1)
       const { actionDigest, reason, description, requestedBy } = call;
       const { requirement } = judgement;
       const question = { approvalId, round, actionDigest, verdict, requirement, reason, description, requestedBy };
-      return approvalRequested(question, at);
+      return isQueued ? toolCallQueued({ verdict, question }, at) : approvalRequested(question, at);
     }
   }
 }
@@ -56,13 +58,14 @@ export function requestToolCall(command: RequestToolCall, state: ToolCallState):
     if (decided !== undefined) return decided;
     const noMore = noMoreRounds(state);
     if (noMore !== undefined) return noMore;
-    return accepted(judged({ ...command, call: withFirstWords(command.call, state) }, nextRound(state)));
+    const isQueued = queuedIn(state) !== undefined;
+    return accepted(judged({ ...command, call: withFirstWords(command.call, state) }, isQueued, nextRound(state)));
   }
   const requested: ToolCallEvent = {
     type: 'ToolCallRequested',
     data: { ...command.call, requestedAt: toStored(command.at) },
   };
-  return accepted(requested, judged(command));
+  return accepted(requested, judged(command, isSequential(command.call)));
 }
 
 /** People may have been asked already, so the call is cancelled: that ends the question as well. */
@@ -139,7 +142,8 @@ export function compareRepeat(
   const difference = differenceOf(proposal, call);
   if (difference !== undefined) return mismatch(difference);
   if (isDeniedInCode(judged)) return denial(call);
-  const isStricter = proposal.needsApproval && !request.needsApproval && permission.status === 'allowed';
+  const isAllowed = permission.status === 'allowed' || queuedIn(call)?.question === null;
+  const isStricter = proposal.needsApproval && !request.needsApproval && isAllowed;
   if (!isStricter) return 'equal';
   return execution.status === 'none' ? 'stricter' : mismatch('without `needsApproval`, and it was claimed');
 }
@@ -205,7 +209,7 @@ type Batch = Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds' | '
 /** The members count in an all-or-nothing batch alone: independent calls may be requested again in another company. */
 function isSameBatch(one: Batch, other: Batch): boolean {
   if (one.batchId !== other.batchId || requestedMode(one) !== requestedMode(other)) return false;
-  if (requestedMode(one) === 'independent') return true;
+  if (requestedMode(one) !== 'all-or-nothing') return true;
   return hasSameMembers(one.batchCallIds, other.batchCallIds);
 }
 
@@ -214,7 +218,7 @@ function isSameBatch(one: Batch, other: Batch): boolean {
  * answer says so. An all-or-nothing batch needs its members to be open.
  */
 function isNamedAgain(proposal: ToolCallProposal, call: ToolCall): boolean {
-  const isIndependent = [proposal, call.request].every((one) => requestedMode(one) === 'independent');
+  const isIndependent = [proposal, call.request].every((one) => requestedMode(one) !== 'all-or-nothing');
   return isIndependent && isEnded(call);
 }
 

@@ -138,11 +138,17 @@ export interface Approval {
   readonly resolution: Resolution;
 }
 
+/** What comes at the turn of a sequential call: the question to people; null: it is allowed then. */
+export type Queued = Pick<EventData<'ToolCallQueued'>, 'question'>;
+
 /** The permission of a call to run, independent of its execution. */
 export type Permission =
   | { readonly status: 'allowed' }
-  /** `wasAllowed`: the call could have run before people were asked about it. */
-  | { readonly status: 'awaiting_approval'; readonly wasAllowed: boolean }
+  /**
+   * `wasAllowed`: the call could have run before people were asked about it. `queued`: it waits for its turn, and nobody is
+   * asked yet.
+   */
+  | { readonly status: 'awaiting_approval'; readonly wasAllowed: boolean; readonly queued?: Queued }
   /** `executeBy` null: the right to run it has no end. */
   | { readonly status: 'approved'; readonly actionDigest: string; readonly executeBy: string | null }
   | { readonly status: 'blocked'; readonly reason: string }

@@ -29,6 +29,7 @@ export const policyFileSchema = z
         fourEyes: z.boolean().optional(),
         allowedDecisions: z.array(z.enum(decisionTypes)).min(1).optional(),
         businessHours: hoursSchema.optional(),
+        batch: z.enum(['independent', 'sequential']).optional(),
       })
       .optional(),
     rules: rulesSchema.optional(),
@@ -121,9 +122,9 @@ function toDefaults(written: NonNullable<z.output<typeof policyFileSchema>['defa
   const { expiresIn = hourMs, executeBy = hourMs, onTimeout = 'deny', fourEyes = true } = written;
   const isExpirySet = written.expiresIn !== undefined;
   const allowedDecisions = written.allowedDecisions ?? decisionTypes;
-  const { businessHours = null } = written;
+  const { businessHours = null, batch = 'independent' } = written;
   const times = { expiresInMs: expiresIn, isExpirySet, executeByMs: executeBy, onTimeout, businessHours };
-  return { ...times, fourEyes, allowedDecisions };
+  return { ...times, fourEyes, allowedDecisions, batch };
 }
 
 /**

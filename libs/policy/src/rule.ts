@@ -13,6 +13,8 @@ export interface Defaults {
   readonly allowedDecisions: readonly DecisionType[];
   /** Null: deadlines count at any time. */
   readonly businessHours: BusinessHours | null;
+  /** Of a requirement that says nothing itself. */
+  readonly batch: 'independent' | 'sequential';
 }
 
 /** A requirement before the request's wishes. */
@@ -64,11 +66,12 @@ function toThen(then: WrittenRule['then'], defaults: Defaults): Then {
 }
 
 function toAsked(written: WrittenRequire, defaults: Defaults): Asked {
+  const { batch = defaults.batch } = written;
   const requirement: Requirement = {
     stages: (written.stages ?? [written]).map(toStage),
     ...toChecks(written, defaults),
     ...toTimes(written, defaults),
-    ...(written.batch === undefined || written.batch === 'independent' ? {} : { batch: written.batch }),
+    ...(batch === 'independent' ? {} : { batch }),
     ...(written.denyEndsRun === true ? { denyEndsRun: true } : {}),
     ...(written.requireCheckedSchema === true ? { requireCheckedSchema: true } : {}),
     ...(written.requireSignature === true ? { requireSignature: true } : {}),

@@ -17,6 +17,11 @@ export interface CallRow extends Omit<ToolCall, 'request'> {
   readonly seq: number;
   /** The positions of its `ApprovalRequested`, in the order of `approvals`: the order of every list. */
   readonly approvalSeqs: readonly number[];
+  /**
+   * The place of a sequential call in the queue of its run: the position of the event with which it began to wait; null: it has
+   * never waited.
+   */
+  readonly place: number | null;
   readonly revision: number;
   /** Follows from `permission` and `execution`. */
   readonly state: CallState;
@@ -46,6 +51,6 @@ export interface UnreadableMark {
  * the events of one append one by one, and between two of them the call would wait for an approval that does not exist
  * yet.
  */
-export function isShown({ state, approvals, unreadable }: CallRow): boolean {
-  return state !== 'awaiting_approval' || approvals.length > 0 || unreadable !== null;
+export function isShown({ state, approvals, place, unreadable }: CallRow): boolean {
+  return state !== 'awaiting_approval' || approvals.length > 0 || place !== null || unreadable !== null;
 }

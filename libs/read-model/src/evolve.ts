@@ -1,6 +1,6 @@
 import { readablePart, toToolCallEvent, upcast } from '@countersign/contracts';
 import type { LogEvent, RecordedEvent, UnreadableEvent } from '@countersign/contracts';
-import { callState, dueAt, toolCallDecider } from '@countersign/domain';
+import { callState, dueAt, queuedIn, toolCallDecider } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { CallRow } from './call-row.js';
 
@@ -27,12 +27,19 @@ export function evolve(row: CallRow | undefined, event: RecordedEvent): CallRow 
     settledAt: call.settledAt,
     seq,
     approvalSeqs: call.approvals.length > approvalSeqs.length ? [...approvalSeqs, event.position] : approvalSeqs,
+    place: placeAfter(row, event),
     revision: event.revision,
     state: callState(call) ?? 'awaiting_approval',
     dueAt: dueAt(call)?.atMs ?? null,
     ...sealingOf(row, event),
     unreadable: null,
   };
+}
+
+/** What is recorded while a call waits changes what happens at its turn, and not its place. */
+function placeAfter(row: CallRow | undefined, { type, position }: RecordedEvent): number | null {
+  if (type !== 'ToolCallQueued' || row === undefined) return row?.place ?? null;
+  return queuedIn(row) === undefined ? position : row.place;
 }
 
 function sealingOf(

@@ -15,6 +15,7 @@ export type {
   ApprovalsPage,
   ApprovalsQuery,
   CallsQuery,
+  CallInTurn,
   DueCall,
   LogSource,
   OpenRun,

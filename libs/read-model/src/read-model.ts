@@ -137,6 +137,14 @@ export interface DueCall {
   readonly dueAt: number;
 }
 
+/** A sequential call that is not settled. */
+export interface CallInTurn {
+  readonly tenant: string;
+  readonly callId: string;
+  /** True: its turn has not been recorded. */
+  readonly waits: boolean;
+}
+
 /** The events that `apply` has just made visible. */
 export interface Applied {
   readonly events: readonly LogEvent[];
@@ -214,7 +222,7 @@ export interface ReadModel {
   readonly openCallsInside: (tenant: string, callId: string) => readonly OpenCall[];
   /** The ids of the calls of an all-or-nothing batch, the oldest first, `atMost` of them. */
   readonly callsOfBatch: (tenant: string, batch: BatchOfRun, atMost: number) => readonly string[];
-  /** The number of pending approvals of an agent or a principal, counted up to `atMost`. */
+  /** The number of calls of an agent or a principal that wait for people, also for their turn, counted up to `atMost`. */
   readonly pendingOf: (tenant: string, of: Counted, atMost: number) => number;
   /**
    * The times of the latest denials of an agent or a principal, `atMost` of them, without an approval by a person in between. Their order
@@ -242,6 +250,10 @@ export interface ReadModel {
   readonly due: (atMs: number, limit: number) => readonly DueCall[];
   /** The earliest deadline of all, epoch milliseconds; null when there is none. Cheap enough to ask after every `apply`. */
   readonly nextDueAt: () => number | null;
+  /** The first call that is not settled in the queue of a sequential call; undefined: there is none. */
+  readonly firstInQueueOf: (tenant: string, callId: string) => CallInTurn | undefined;
+  /** The calls of all tenants that wait for their turn although no call is before them. */
+  readonly turnsToTake: () => readonly CallInTurn[];
   readonly stats: () => ReadModelStats;
   /** The tenants that have pending approvals. */
   readonly tenantsAsked: () => readonly string[];

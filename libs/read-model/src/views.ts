@@ -23,6 +23,7 @@ import {
   expiresAtOf,
   instructionsOf,
   progressOf,
+  queuedIn,
   requirementOf,
   upcomingOf,
 } from '@countersign/domain';
@@ -271,6 +272,7 @@ export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallV
     ...notesOf(request),
     actionDigest: action.actionDigest,
     state: call.state,
+    ...(queuedIn(call) !== undefined && { waitsForTurn: true as const }),
     verdict: call.verdict ?? unjudged,
     approval: approval === undefined ? null : toApprovalView({ call, approval }, visibility, shownBefore),
     output: resultOf(execution.status === 'succeeded' ? execution.output : null, visibility),

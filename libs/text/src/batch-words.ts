@@ -1,6 +1,6 @@
 /** The batch of an approval. */
 export interface ShownBatch {
-  readonly mode: 'independent' | 'all-or-nothing';
+  readonly mode: 'independent' | 'all-or-nothing' | 'sequential';
   /** All members, the call itself included. */
   readonly callIds: readonly string[];
 }

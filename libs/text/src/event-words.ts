@@ -34,6 +34,7 @@ const common: EventWords = {
   ApproversReminded: (read) => `reminder ${read('nth')} sent`,
   ApprovalLapsed: () => 'the approval expired before the tool ran',
   ToolCallCancelled: (read) => withWhy(`cancelled by ${read('cancelledBy')}`, read('reason')),
+  ToolCallQueued: () => 'waits for its turn, behind the calls of its run before it',
   ToolCallCommitted: () => 'its batch has started; the call can no longer be cancelled',
   BatchBegun: () => 'the all-or-nothing batch has started; its calls can no longer be cancelled',
   BatchBroken: (read) =>

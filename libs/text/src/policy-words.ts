@@ -103,6 +103,7 @@ const requireParts: Words<WrittenRequire> = {
 };
 
 const batchModeWords: Readonly<Record<string, string>> = {
+  sequential: 'the calls of the step take their turn one after another in their run',
   'all-or-nothing': 'the calls of the step run together or not at all',
   'any-asks-all': 'people are asked about every call of the step, and the calls run together or not at all',
 };

@@ -48,6 +48,7 @@ export function after(before: Standing, event: CallEvent): Standing {
     case 'ToolCallBlocked':
       return permission(before, 'blocked');
     case 'ApprovalRequested':
+    case 'ToolCallQueued':
       return permission(before, 'awaiting_approval');
     case 'ApprovalResponded':
       return responded(before, event.data);

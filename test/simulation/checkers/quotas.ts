@@ -22,6 +22,8 @@ interface Asked {
  */
 export const quotas: CreateChecker = (site, fail) => ({
   onQuestion: (question) => {
+    // Counted when it was queued.
+    if (requestOf(eventsOf(site, question.callId))?.batchMode === 'sequential') return;
     const asked = question.events.find(({ type }) => type === 'ApprovalRequested')?.data as {
       readonly verdict: Verdict;
     };

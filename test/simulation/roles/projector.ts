@@ -1,5 +1,5 @@
-import { closeBatch, endInside, endRun, fireDue } from '@countersign/commands';
-import { createBatchCloser, createDeadlines } from '@countersign/projector';
+import { closeBatch, endInside, endRun, fireDue, takeTurn } from '@countersign/commands';
+import { createBatchCloser, createDeadlines, createTurns } from '@countersign/projector';
 import { createOpenCalls } from '@countersign/shell';
 import { topicNames } from '@countersign/message-bus';
 import { createSimulatedMessageBus } from '../world/bus-client.ts';
@@ -24,6 +24,7 @@ export async function bootProjector(site: Site, machine: Machine): Promise<Views
     clock: store.clock,
     log,
   }).start();
+  createTurns({ readModel: views.readModel, takeTurn: (...call) => takeTurn(commands, ...call), clock, log }).start();
   const bus = createSimulatedMessageBus(site.broker, { ...machine, travel: site.world.travel });
   const openCalls = createOpenCalls({ store, readModel: views.readModel, clock });
   const ending = { commands, store, openCalls, clock, ids };

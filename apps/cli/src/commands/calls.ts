@@ -7,6 +7,7 @@ import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
 import { cut, fit } from '../text/width.js';
 import { compactJson } from '../view/approval-summary.js';
+import { stateOf } from '../view/call-story.js';
 import type { Line } from '../view/line.js';
 
 /** Selects calls. An absent member does not filter. */
@@ -77,7 +78,7 @@ const stateColumns = 18;
 
 function callLines(call: ToolCallView, { columns, client }: Invocation): readonly Line[] {
   const id = printable(call.callId);
-  const text = `${fit(printable(call.state), stateColumns)}${printable(call.toolName)} ${compactJson(call.arguments, columns)}`;
+  const text = `${fit(printable(stateOf(call)), stateColumns)}${printable(call.toolName)} ${compactJson(call.arguments, columns)}`;
   const who = `requested ${agoWords(call.requestedAt, client.serverNow())}, agent ${printable(call.agentId)}, run ${printable(call.runId)}`;
   return [
     { text: cut(text, columns), ...(call.state === 'unknown' ? { tone: 'yellow' as const } : {}) },

@@ -42,10 +42,15 @@ function headLines(call: ToolCallView, columns: number): Line[] {
     ['digest', printable(call.actionDigest)],
   ];
   return [
-    ...wrapped(`${printable(call.toolName)}   ${printable(call.state)}`, columns, 'bold'),
+    ...wrapped(`${printable(call.toolName)}   ${printable(stateOf(call))}`, columns, 'bold'),
     ...facts.flatMap(([label, text]) => fact(label, text, columns)),
     ...unreadableLines(call, columns),
   ];
+}
+
+/** The state of a call in words of a line. */
+export function stateOf({ state, waitsForTurn }: Pick<ToolCallView, 'state' | 'waitsForTurn'>): string {
+  return waitsForTurn === true ? 'waits_for_turn' : state;
 }
 
 /** The state above is that before this event, and nothing is decided or run. */

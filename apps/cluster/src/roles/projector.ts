@@ -1,6 +1,6 @@
-import { closeBatch, endInside, endRun, fireDue } from '@countersign/commands';
+import { closeBatch, endInside, endRun, fireDue, takeTurn } from '@countersign/commands';
 import { createFileTokens, createPeople } from '@countersign/gateway';
-import { createBatchCloser, createDeadlines, createProjectorMetrics } from '@countersign/projector';
+import { createBatchCloser, createDeadlines, createProjectorMetrics, createTurns } from '@countersign/projector';
 import { createOpenCalls, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
@@ -15,7 +15,7 @@ import { openAnsweringWriteSide, openWriteSide } from '../write-side.js';
 const votesRemedy = 'set COUNTERSIGN_TOKENS_FILE to the file of the gateways: it says whom a front end may vouch for';
 
 /**
- * Deadlines, the end of batches that a process left half closed, and of runs that a denial ends. Several of them side by side do no harm: what is
+ * Deadlines, the turns of sequential calls, the end of batches that a process left half closed, and of runs that a denial ends. Several of them side by side do no harm: what is
  * due is decided by each call's own stream. With the tokens file it knows at a deadline who is still an approver.
  */
 export async function readProjector(config: RoleConfig, world: RuntimePorts): Promise<OpenRole> {
@@ -48,6 +48,9 @@ export async function readProjector(config: RoleConfig, world: RuntimePorts): Pr
     // Before Kafka is looked for: an approval must expire in time also while the brokers are away.
     deadlines.start();
     onStop(() => deadlines.stop());
+    const turns = createTurns({ readModel, takeTurn: (...call) => takeTurn(commands, ...call), clock, log });
+    turns.start();
+    onStop(() => turns.stop());
     const { bus, names } = await openTopics(process, ({ events, deadLetters }) => [events, deadLetters]);
     const ending = {
       commands,

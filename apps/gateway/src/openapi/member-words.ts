@@ -30,7 +30,7 @@ export const memberWords: Readonly<Record<string, string>> = {
   backtest: 'What the rule would have changed.',
   baseMs: 'The time that each approval is given, in milliseconds.',
   batch:
-    'The calls of the same model step run together or not at all; `any-asks-all`: people are asked about each of them.',
+    'The calls of the same model step run together or not at all; `any-asks-all`: people are asked about each of them; `sequential`: they take their turn one after another in their run.',
   batchId: 'The name of the model step. Null if the request had none.',
   by: 'What a row is about: an approver, a tool or a rule. Default: `approver`.',
   callId: 'The id of the call in Countersign.',

@@ -40,7 +40,7 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
         <h1 className="cs-mono">
           <Marked text={call.toolName} />
         </h1>
-        <StateBadge state={call.state} />
+        <StateBadge state={call.state} waitsForTurn={call.waitsForTurn} />
       </header>
       <p className="cs-muted">
         <Marked text={call.agentId} /> in run{' '}

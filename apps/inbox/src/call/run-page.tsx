@@ -72,7 +72,7 @@ function CallRow({ call }: { call: ToolCallView }): ReactNode {
         <Marked text={summaryOf(call.arguments, 300)} />
       </td>
       <td>
-        <StateBadge state={call.state} />
+        <StateBadge state={call.state} waitsForTurn={call.waitsForTurn} />
       </td>
       <td>
         <Marked text={call.verdict.ruleId} />

@@ -14,6 +14,8 @@ export interface RequestFacts extends DigestFacts {
   readonly labels: Readonly<Record<string, string>>;
   /** The digest of tool and arguments, which a grant names; null where values are sealed. */
   readonly argumentsDigest: string | null;
+  /** It takes its turn in its run. */
+  readonly isSequential: boolean;
   readonly clientExecuted: boolean;
   readonly idempotent: boolean;
   /** The digests of what a card shows of the call and of its arguments; null where values are sealed. */
@@ -104,6 +106,8 @@ export interface CallState {
   /** The call could have run before people were asked about it. */
   readonly wasAllowed: boolean;
   readonly isJudged: boolean;
+  /** The call waits for its turn, with this verdict; null: it does not wait. */
+  readonly queued: 'allow' | 'require' | null;
   readonly isShadowJudged: boolean;
   readonly isCommitted: boolean;
   /** The digest of the action that may run. */

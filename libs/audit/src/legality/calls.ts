@@ -78,6 +78,8 @@ function judged(event: JudgedEvent, call: CallState, streams: KnownStreams): Nex
       return illegal('request', 'the call is requested already');
     case 'ToolCallAllowed':
       return allowed(event, call, streams);
+    case 'ToolCallQueued':
+      return queued(event, call);
     case 'ToolCallBlocked':
       return blocked(event, call);
     case 'ToolCallShadowJudged':
@@ -124,11 +126,36 @@ function allowed(event: JudgedEvent, call: CallState, streams: KnownStreams): Ne
   const { verdict } = event.data as EventData<'ToolCallAllowed'>;
   if (call.isJudged) return illegal('verdict', 'the call was judged already');
   if (verdict.outcome !== 'allow') return illegal('verdict', 'its verdict does not allow');
+  const early = beforeItsTurn(call, 'allow');
+  if (early !== undefined) return early;
   const { grantId } = verdict;
   if (grantId !== undefined && !coversCall(grantId, call.request, streams)) {
     return illegal('grant', `the grant ${grantId} has no use for this call, or is about others`);
   }
-  return { ...call, isJudged: true, permission: 'allowed' };
+  return { ...call, isJudged: true, queued: null, permission: 'allowed' };
+}
+
+/** A sequential call waits for its turn before it is allowed, or people are asked. */
+function queued(event: JudgedEvent, call: CallState): Next {
+  const { verdict, question: asked } = event.data as EventData<'ToolCallQueued'>;
+  if (!call.request.isSequential) return illegal('turn', 'the call takes no turns');
+  if (verdict.outcome !== (asked === null ? 'allow' : 'require')) {
+    return illegal('verdict', 'its verdict does not fit what comes at its turn');
+  }
+  const isAgain = call.permission === 'expired' || call.permission === 'lapsed';
+  const isOpen = !call.isJudged || (isAgain && call.execution.status === 'none');
+  // Once people are to be asked, only the words of the question change.
+  const isLaxer = call.queued === 'require' && asked === null;
+  if (!isOpen || isLaxer || (call.isJudged && asked === null)) {
+    return illegal('turn', `a call that is ${call.permission} waits for its turn`);
+  }
+  return { ...call, queued: asked === null ? 'allow' : 'require', permission: 'awaiting' };
+}
+
+/** Before its turn nothing happens to a sequential call, and at its turn what was recorded with its place. */
+function beforeItsTurn({ request: { isSequential }, queued: waits, isJudged }: CallState, is: 'allow' | 'require') {
+  const isTaken = waits === is || (waits === null && isJudged);
+  return isSequential && !isTaken ? illegal('turn', 'the call had no place in the queue of its run') : undefined;
 }
 
 /** Before the first claim of an allowed call, or again after a round that ended without an execution. */
@@ -175,14 +202,16 @@ function pendingOf({ data }: JudgedEvent, { approval }: CallState): Changed {
 }
 
 function question(event: JudgedEvent, call: CallState): Next {
-  const isFirst = !call.isJudged;
+  const isFirst = !call.isJudged || call.queued !== null;
+  const early = beforeItsTurn(call, 'require');
+  if (early !== undefined) return early;
   const isOpen = isFirst || (isAskable(call) && call.execution.status === 'none' && !call.isCommitted);
   if (!isOpen) return illegal('approval', `people are asked about a call that is ${call.permission}`);
   const approval = begin(event, call);
   if (isIllegal(approval)) return approval;
   return {
     ...call,
-    ...{ isJudged: true, approval, actionDigest: approval.firstDigest, executeBy: null },
+    ...{ isJudged: true, queued: null, approval, actionDigest: approval.firstDigest, executeBy: null },
     ...{ permission: 'awaiting', wasAllowed: call.permission === 'allowed' },
   };
 }
@@ -279,5 +308,5 @@ function endedWith(call: CallState): CallState {
 }
 
 function settled(call: CallState, permission: Permission): CallState {
-  return { ...call, isJudged: true, permission };
+  return { ...call, isJudged: true, queued: null, permission };
 }

@@ -35,6 +35,7 @@ export type LegalityRule =
   | 'lease'
   | 'outcome'
   | 'batch'
+  | 'turn'
   | 'grant'
   | 'policy'
   | 'passkey'

@@ -474,6 +474,22 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
       .grant('GrantConfirmed', { grantId, confirmedBy: 'alice', via: 'api', confirmedAt: minute(1) }),
   ],
   ['a grant of high risk without a second person', 'grant', story().policy().grant('GrantCreated', high)],
+  [
+    'a sequential call that is allowed without a place',
+    'turn',
+    story()
+      .policy()
+      .request({ ...batched, batchMode: 'sequential' })
+      .allow(),
+  ],
+  [
+    'a sequential call that people are asked about without a place',
+    'turn',
+    story()
+      .policy()
+      .request({ ...batched, batchMode: 'sequential' })
+      .ask(),
+  ],
   ['a claim of a member whose batch has not begun', 'batch', story().policy().request(batched).allow().claim()],
   ['a batch that begins while a member waits', 'batch', story().policy().request(batched).ask().batch('BatchBegun')],
   ['a policy under the hash of another', 'policy', story().policy({ content: { version: 1, default: 'allow' } })],

@@ -22,7 +22,7 @@ export function request(event: JudgedEvent): Illegal | CallState {
   if (broken !== undefined) return broken;
   return {
     ...{ kind: 'call', request: factsOf(event, data), permission: 'awaiting', wasAllowed: false },
-    ...{ isJudged: false, isShadowJudged: false, isCommitted: false },
+    ...{ isJudged: false, queued: null, isShadowJudged: false, isCommitted: false },
     ...{ actionDigest: data.actionDigest, executeBy: null, approval: null, edits: [], nonces: [] },
     execution: { status: 'none', attempt: 0, claimedBy: null, leaseUntil: '', isLapsed: false },
   };
@@ -54,6 +54,7 @@ function factsOf(event: JudgedEvent, data: Requested): RequestFacts {
     argumentsDigest: isHidden ? null : digestOf({ arguments: data.arguments, toolName }),
     shown: shownOfRequest(event, data),
     requesters: requestersOf(data),
+    isSequential: batchMode === 'sequential',
     clientExecuted: data.clientExecuted,
     idempotent: data.idempotent,
     batchStream: isMember ? batchStreamOf({ tenant, requestedBy, callIds: batchCallIds }) : null,

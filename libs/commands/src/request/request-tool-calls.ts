@@ -7,7 +7,14 @@ import {
   toolCallStream,
 } from '@countersign/contracts';
 import type { RequestToolCalls } from '@countersign/contracts';
-import { decideStep, isDeniedInCode, isLateQuestion, refusedUnread, toolCallRules } from '@countersign/domain';
+import {
+  decideStep,
+  isDeniedInCode,
+  isLateQuestion,
+  isSequential,
+  refusedUnread,
+  toolCallRules,
+} from '@countersign/domain';
 import type { RequestToolCall, StepDecision, ToolCall, ToolCallState } from '@countersign/domain';
 import { uuidV5 } from '@countersign/runtime';
 import { speaksFor } from '../actor.js';
@@ -92,14 +99,15 @@ async function record(
   decided: DecidedCalls,
   commandId: string,
 ): Promise<Result<RequestedToolCalls>> {
-  const handled = await allEnded(
-    plans.flatMap((plan, index) => {
-      const command = decided[index]?.command;
-      if (command === undefined) return [];
-      const meta = writeOnly ? { commandId: contentId(commandId, command), writeOnly } : { commandId };
-      return [recordOne(ports, plan, command, shadow[index], meta)];
-    }),
-  );
+  const work = plans.flatMap((plan, index) => {
+    const command = decided[index]?.command;
+    if (command === undefined) return [];
+    const meta = writeOnly ? { commandId: contentId(commandId, command), writeOnly } : { commandId };
+    return [() => recordOne(ports, plan, command, shadow[index], meta)];
+  });
+  // The order of the log is the order of their turns.
+  const isInOrder = decided.some((one) => one !== null && isSequential(one.command.call));
+  const handled = isInOrder ? await oneByOne(work) : await allEnded(work.map((begin) => begin()));
   // Also of existing calls: the read model that responds may lag.
   let position = seen;
   let isNew = false;
@@ -125,6 +133,13 @@ async function record(
 async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(work);
   return Promise.all(work);
+}
+
+/** The results of work of which each part begins when the one before is done. */
+async function oneByOne<T>(work: readonly (() => Promise<T>)[]): Promise<T[]> {
+  const results: T[] = [];
+  for (const begin of work) results.push(await begin());
+  return results;
 }
 
 /** Brings the batches of the recorded calls in line, and closes a question that came too late for its batch. */

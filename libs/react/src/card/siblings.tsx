@@ -32,7 +32,7 @@ export function Siblings({ approval }: { approval: ApprovalView }): ReactNode {
       <p>
         {isTogether
           ? `This call runs only together with ${otherWords}. If it is denied, all of them are cancelled.`
-          : `The agent asked for ${otherWords} in this step. Each is decided on its own.`}
+          : `The agent asked for ${otherWords} in this step. Each is decided on its own${inTurnWords(batch.mode)}.`}
       </p>
       <ul className="cs-siblings" aria-label="Other calls of the step">
         {/* From the first moment on each has its line, so that what is below does not move. */}
@@ -44,6 +44,10 @@ export function Siblings({ approval }: { approval: ApprovalView }): ReactNode {
       {others.length > shown.length && <p className="cs-muted">… and {others.length - shown.length} more</p>}
     </section>
   );
+}
+
+function inTurnWords(mode: NonNullable<ApprovalView['batch']>['mode']): string {
+  return mode === 'sequential' ? ', one after another' : '';
 }
 
 /** All that waits in the step, to be answered at once after a preview. */
@@ -72,7 +76,7 @@ function Sibling({ call }: { call: ToolCallView | undefined }): ReactNode {
   const pending = call.approval?.state === 'pending' ? call.approval.approvalId : undefined;
   return (
     <li>
-      <StateBadge state={call.state} />
+      <StateBadge state={call.state} waitsForTurn={call.waitsForTurn} />
       <LinkTo
         className="cs-mono"
         href={pending === undefined ? hrefs?.call?.(call.callId) : hrefs?.approval?.(pending)}

@@ -29,6 +29,7 @@ export const callEventTypes = [
   'ApprovalLapsed',
   'ToolCallCancelled',
   'ToolCallCommitted',
+  'ToolCallQueued',
   ...executionTypes,
   ...deliveryTypes,
 ] as const;

@@ -7,10 +7,17 @@ const stateWords: Readonly<Record<string, string>> = {
 };
 
 /** The state of a call or an approval: a word and a colour. */
-export function StateBadge({ state }: { state: ToolCallState | 'pending' }): ReactNode {
+export function StateBadge({
+  state,
+  waitsForTurn = false,
+}: {
+  state: ToolCallState | 'pending';
+  /** Nobody is asked about the call yet. */
+  waitsForTurn?: boolean | undefined;
+}): ReactNode {
   return (
     <span className="cs-badge" data-state={state}>
-      {stateWords[state] ?? state}
+      {waitsForTurn ? 'waits for its turn' : (stateWords[state] ?? state)}
     </span>
   );
 }

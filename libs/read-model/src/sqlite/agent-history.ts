@@ -1,6 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import type { Approval } from '@countersign/domain';
 import type { Counted, RunFacts } from '../read-model.js';
+import { askingAtTurn } from './turns.js';
 import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
 
@@ -28,12 +29,12 @@ function sourceOf({ requestedBy, agentId }: Counted): {
       };
 }
 
-/** The number of pending approvals of an agent or a principal, counted up to `atMost`. */
+/** The number of calls of an agent or a principal that wait for people, counted up to `atMost`. */
 export function pendingOf(prepare: Prepare, tenant: string, of: Counted, atMost: number): number {
   const { from, isOf, names } = sourceOf(of);
   const found = `SELECT 1 ${from} WHERE a.tenant = ? AND ${isOf} AND a.state = 'pending' LIMIT ?`;
   const counted = prepare(`SELECT count(*) AS pending FROM (${found})`).get(tenant, ...names, atMost);
-  return Number(counted?.['pending']);
+  return Math.min(atMost, Number(counted?.['pending']) + askingAtTurn(prepare, tenant, of, atMost));
 }
 
 /** The times of the latest denials, by request the latest first, up to the last approval by a person. */

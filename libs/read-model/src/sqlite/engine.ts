@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { parseApprovalId } from '@countersign/contracts';
 import type { LogEvent } from '@countersign/contracts';
+import { isSequential, queueOf } from '@countersign/domain';
 import { isShown } from '../call-row.js';
 import type { CallRow } from '../call-row.js';
 import type { ApprovalOfCall, ReadModel } from '../read-model.js';
@@ -16,6 +17,7 @@ import { createPlaceRows } from './places.js';
 import { bytesOfRun, callsOfBatch, callsOfRun, openCallsInside, openCallsOfRun, placeInRun } from './runs.js';
 import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
+import { firstInQueue, turnsToTake } from './turns.js';
 import { createUnreadableRows } from './unreadable-rows.js';
 import { createWorkingSet, readMeta } from './working-set.js';
 import type { Bounds, Checkpoint } from './working-set.js';
@@ -41,6 +43,8 @@ export interface Engine extends Pick<
   | 'grants'
   | 'unreadable'
   | 'due'
+  | 'firstInQueueOf'
+  | 'turnsToTake'
   | 'nextDueAt'
   | 'stats'
   | 'tenantsAsked'
@@ -128,6 +132,12 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
     unreadable,
     due: (atMs, limit) => fromFile(() => deadlines.due(atMs, limit)),
     nextDueAt: deadlines.nextDueAt,
+    firstInQueueOf: (tenant, callId) => {
+      const row = anyCall(tenant, callId);
+      if (row === undefined || !isSequential(row.request)) return undefined;
+      return fromFile(() => firstInQueue(prepare, queueOf(row.request)));
+    },
+    turnsToTake: () => fromFile(() => turnsToTake(prepare)),
     stats: () =>
       fromFile(() => {
         const { calls, approvals, pending, unknown } = rows.counts();

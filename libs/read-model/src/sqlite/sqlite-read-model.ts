@@ -122,6 +122,8 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     },
     due: (atMs, limit) => engine.due(atMs, limit),
     nextDueAt: () => engine.nextDueAt(),
+    firstInQueueOf: (tenant, callId) => engine.firstInQueueOf(tenant, callId),
+    turnsToTake: () => engine.turnsToTake(),
     stats: () => engine.stats(),
     tenantsAsked: () => engine.tenantsAsked(),
     pendingSince: (atMs) => engine.pendingSince(atMs),

@@ -141,6 +141,7 @@ function plausible(callId: string, runId: string, tenant: string, toolCallId: st
       differs: ['outcome'],
       why: [],
     },
+    ToolCallQueued: { verdict: { ...verdict, outcome: 'allow', automatic: true }, question: null, queuedAt: minute(1) },
     ToolCallCommitted: { approvalId, committedAt: minute(7) },
     ExecutionClaimed: {
       attempt: 1,

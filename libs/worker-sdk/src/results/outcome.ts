@@ -15,7 +15,8 @@ export interface ClientCall {
 }
 
 /**
- * Why the model cannot continue; null when every call has its result. `awaiting_execution`: another worker has claimed
+ * Why the model cannot continue; null when every call has its result. `awaiting_approval`: also while a call waits for its
+ * turn, then perhaps without a pending approval. `awaiting_execution`: another worker has claimed
  * a call, or this one did before a crash.
  */
 export type StopReason = 'awaiting_approval' | 'awaiting_client' | 'awaiting_execution' | null;
@@ -61,7 +62,10 @@ export function outcomeOf(session: Session, tools: ReadonlyMap<string, GateTool>
   const results = state.calls.flatMap((call, index) =>
     call.local === null ? (resultOfView(views[index]) ?? []) : resultOfFailure(call, call.local),
   );
-  const pendingApprovals = views.flatMap((view) => (view?.state === 'awaiting_approval' ? (view.approval ?? []) : []));
+  const pendingApprovals = views.flatMap((view) =>
+    view?.state === 'awaiting_approval' && view.waitsForTurn !== true ? (view.approval ?? []) : [],
+  );
+  const isQueued = views.some((view) => view?.waitsForTurn === true);
   const clientCalls = inTurn(session).flatMap((call) => {
     const view = viewOf(session, call);
     return view !== undefined && isForClient(view, tools) ? [clientCallOf(view)] : [];
@@ -72,7 +76,7 @@ export function outcomeOf(session: Session, tools: ReadonlyMap<string, GateTool>
     pendingApprovals,
     hasPendingApprovals: pendingApprovals.length > 0,
     clientCalls,
-    stopReason: isDone ? null : stopReasonOf(pendingApprovals.length, clientCalls.length),
+    stopReason: isDone ? null : stopReasonOf(isQueued || pendingApprovals.length > 0, clientCalls.length),
     state: {
       ...state,
       calls: state.calls.map((call, index) => ({ ...call, seenRevision: views[index]?.revision ?? call.seenRevision })),
@@ -130,7 +134,7 @@ function clientCallOf(view: ToolCallView): ClientCall {
   return { callId, toolCallId, toolName, arguments: view.arguments, edited, instruction };
 }
 
-function stopReasonOf(pending: number, forClient: number): StopReason {
-  if (pending > 0) return 'awaiting_approval';
+function stopReasonOf(isAwaited: boolean, forClient: number): StopReason {
+  if (isAwaited) return 'awaiting_approval';
   return forClient > 0 ? 'awaiting_client' : 'awaiting_execution';
 }

@@ -1,0 +1,57 @@
+import type { StatementSync } from 'node:sqlite';
+import { isSettled } from '@countersign/contracts';
+import { queuedIn, queueOf } from '@countersign/domain';
+import type { CallRow } from '../call-row.js';
+import type { CallInTurn, Counted } from '../read-model.js';
+
+type Prepare = (sql: string) => StatementSync;
+
+/** Keeps the row of a sequential call in the queue of its run until the call is settled. */
+export function writeTurn(prepare: Prepare, row: CallRow, stored: CallRow | null): void {
+  if (row.place === null) return;
+  const queue = queueOf(row.request);
+  if (stored !== null && stored.place !== null) {
+    prepare('DELETE FROM turns WHERE queue = ? AND place = ?').run(queue, stored.place);
+  }
+  if (isSettled(row.state)) return;
+  const { tenant, callId, requestedBy, agentId } = row.request;
+  const queued = queuedIn(row);
+  const waits = queued === undefined ? 0 : 1;
+  const asks = waits === 1 && queued?.question !== null ? 1 : 0;
+  prepare('INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
+    ...[queue, row.place, tenant, callId, requestedBy, agentId, asks, waits],
+  );
+}
+
+/** The first call of a queue that is not settled; undefined: there is none. */
+export function firstInQueue(prepare: Prepare, queue: string): CallInTurn | undefined {
+  const found = prepare('SELECT tenant, call_id, waits FROM turns WHERE queue = ? ORDER BY place LIMIT 1').get(queue);
+  return found && toCallInTurn(found);
+}
+
+/** The calls that are the first of their queues, and wait although nothing is before them. */
+export function turnsToTake(prepare: Prepare): readonly CallInTurn[] {
+  const first = 'SELECT min(place) FROM turns AS other WHERE other.queue = turns.queue';
+  return prepare(`SELECT tenant, call_id, waits FROM turns WHERE waits = 1 AND place = (${first})`)
+    .all()
+    .map(toCallInTurn);
+}
+
+/** The number of calls about which people will be asked at their turn, counted up to `atMost`. */
+export function askingAtTurn(
+  prepare: Prepare,
+  tenant: string,
+  { requestedBy, agentId }: Counted,
+  atMost: number,
+): number {
+  const isOf = agentId === undefined ? '' : 'AND agent_id = ?';
+  const found = `SELECT 1 FROM turns WHERE asks = 1 AND tenant = ? AND requested_by = ? ${isOf} LIMIT ?`;
+  const names = agentId === undefined ? [requestedBy] : [requestedBy, agentId];
+  const counted = prepare(`SELECT count(*) AS asking FROM (${found})`).get(tenant, ...names, atMost);
+  return Number(counted?.['asking']);
+}
+
+function toCallInTurn(columns: Readonly<Record<string, unknown>>): CallInTurn {
+  const { tenant, call_id: callId, waits } = columns;
+  return { tenant: String(tenant), callId: String(callId), waits: waits === 1 };
+}
