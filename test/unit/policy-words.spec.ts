@@ -46,7 +46,7 @@ const parts: readonly (readonly [path: string, value: Json, words: (value: never
   ],
   [
     'defaults',
-    { ...times, onTimeout: 'hold', fourEyes: false, allowedDecisions: ['approve', 'deny'] },
+    { ...times, onTimeout: 'hold', fourEyes: false, batch: 'sequential', allowedDecisions: ['approve', 'deny'] },
     (one: WrittenRequire) => requireWords(one),
   ],
   [

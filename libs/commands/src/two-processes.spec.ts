@@ -55,6 +55,15 @@ const countOf = async (type: string): Promise<number> =>
   (await world.store.readStream(stream)).filter(isReadable).filter((event) => event.type === type).length;
 
 describe('a process that stands still between its decision and its append', () => {
+  it('gives a sequential call its turn once', async () => {
+    const calls = [{ toolCallId: 'c', toolName: 'two', arguments: {} }];
+    const body = { runId: 'run-1', batchMode: 'sequential' as const, calls };
+    done(await api.requestToolCalls(world.commands, agent, body, id()));
+    const ports = stopped(() => api.takeTurn(world.commands, 'default', callId));
+    expect(await api.takeTurn(ports, 'default', callId)).not.toBeNull();
+    expect(await countOf('ApprovalRequested')).toBe(1);
+  });
+
   it('counts no vote for what another person edited meanwhile', async () => {
     await ask('two', { to: 'supplier' });
     const call = await api.findCall(world.commands, 'default', callId);

@@ -122,7 +122,7 @@ describe('every view', () => {
       (key) =>
         ![
           ...['clientExecuted', 'originalArguments', 'erasedValues', 'missingValues', 'unreadable', 'repeated'],
-          'schemaNotes',
+          ...['schemaNotes', 'waitsForTurn'],
         ].includes(key),
     );
     expect(Object.keys(allowed ?? {}).sort()).toEqual(keys.sort());

@@ -26,7 +26,7 @@ import {
   limits,
   systemEventTypes,
 } from '@countersign/contracts';
-import type { EventType, JsonObject, RecordedEvent, RequestedCall } from '@countersign/contracts';
+import type { BatchMode, EventType, JsonObject, RecordedEvent, RequestedCall } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 
 import { createRefusals } from '@countersign/ledger/testing';
@@ -118,6 +118,7 @@ async function requested(
   { commands }: Opened,
   name: string,
   more: Changes = {},
+  batchMode: BatchMode = 'independent',
 ): Promise<{ readonly callId: string; readonly approvalId: string }> {
   const runId = id('run');
   const call = heaviestCall(name, more);
@@ -126,7 +127,7 @@ async function requested(
     toolName: 'send',
     arguments: {},
   }));
-  const body = { runId, agentId: id('agent'), batchId: id(name), calls: [call, ...others] };
+  const body = { runId, agentId: id('agent'), batchId: id(name), batchMode, calls: [call, ...others] };
   const outcome = await requestToolCalls(commands, agent, body, `request ${name}`);
   if (outcome.status === 'refused') throw new Error(outcome.refusal.detail);
   const callId = deriveCallId('default', runId, call.toolCallId);
@@ -141,6 +142,10 @@ const heaviest: Partial<Record<EventType, (opened: Opened) => Promise<unknown>>>
   ToolCallAllowed: (opened) => requested(opened, 'a', { needsApproval: false }),
   ApprovalRequested: async (opened) => {
     const { callId } = await requested(opened, 'a', { needsApproval: false });
+    return requestApproval(opened.commands, agent, callId, { reason: text, description: text }, 'ask');
+  },
+  ToolCallQueued: async (opened) => {
+    const { callId } = await requested(opened, 'a', { needsApproval: false }, 'sequential');
     return requestApproval(opened.commands, agent, callId, { reason: text, description: text }, 'ask');
   },
   ApprovalDescribed: async (opened) => {
