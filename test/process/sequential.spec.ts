@@ -13,28 +13,30 @@ const body = (ids: readonly string[]) => ({
   calls: ids.map((toolCallId) => ({ toolCallId, toolName: 'move', arguments: { toolCallId }, needsApproval: true })),
 });
 
+/** The answers that are looked at: of a call, of calls, of a claim, of a refusal. */
+type Body = ToolCallView & {
+  readonly calls: readonly ToolCallView[];
+  readonly attempt: number;
+  readonly code?: string;
+};
+
 /** One of several processes of an agent, and the people and the worker of its calls. */
 function actors({ http, tokens }: Installation) {
-  const send = async <T>(method: 'GET' | 'POST', path: string, token: string, sent?: unknown) => {
+  const send = async (method: 'GET' | 'POST', path: string, token: string, sent?: unknown) => {
     const answer = await http.send({ method, path, token, ...(sent !== undefined && { body: sent }) });
-    return { status: answer.status, body: answer.body as T };
+    return { status: answer.status, body: answer.body as Body };
   };
-  const call = async (callId: string) =>
-    (await send<ToolCallView>('GET', `/v1/tool-calls/${callId}`, tokens.agent)).body;
+  const call = async (callId: string) => (await send('GET', `/v1/tool-calls/${callId}`, tokens.agent)).body;
   return {
     call,
-    request: (...ids: string[]) =>
-      send<{ readonly calls: readonly ToolCallView[] }>('POST', '/v1/tool-calls', tokens.agent, body(ids)),
+    request: (...ids: string[]) => send('POST', '/v1/tool-calls', tokens.agent, body(ids)),
     respond: (view: ToolCallView, type: 'approve' | 'deny') =>
       send('POST', `/v1/approvals/${String(view.approval?.approvalId)}/responses`, tokens.me, { decision: { type } }),
     claim: ({ callId }: ToolCallView) =>
-      send<{ readonly attempt: number; readonly code?: string }>(
-        ...(['POST', `/v1/tool-calls/${callId}/claim`, tokens.worker, { resolverId: 'w' }] as const),
-      ),
+      send(...(['POST', `/v1/tool-calls/${callId}/claim`, tokens.worker, { resolverId: 'w' }] as const)),
     report: ({ callId }: ToolCallView, attempt: number) =>
       send('POST', `/v1/tool-calls/${callId}/outcome`, tokens.worker, { attempt, status: 'succeeded', output: 1 }),
-    ask: ({ callId }: ToolCallView) =>
-      send<{ readonly code: string }>('POST', `/v1/tool-calls/${callId}/approvals`, tokens.agent, {}),
+    ask: ({ callId }: ToolCallView) => send('POST', `/v1/tool-calls/${callId}/approvals`, tokens.agent, {}),
     untilAsked: ({ callId }: ToolCallView) =>
       eventually('the turn', async () => {
         const view = await call(callId);

@@ -156,11 +156,8 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
     log,
     onFired: metrics.deadlineFired,
   });
-  deadlines.start();
-  stops.push(deadlines.stop);
   const turns = createTurns({ readModel, takeTurn: (...call) => takeTurn(commands, ...call), clock, log });
-  turns.start();
-  stops.push(turns.stop);
+  startEach([deadlines, turns], stops);
   const ending = { commands, store, openCalls: createOpenCalls({ store, readModel, clock }), clock, ids };
   createBatchCloser({
     ...{ bus, topic: topicNames().events },
@@ -331,4 +328,11 @@ async function startResolver(
   const app = await createResolverApp({ resolver, bus, topic: topicNames().events, log, tracing });
   await app.listen();
   return app.close;
+}
+
+function startEach(works: readonly { readonly start: () => void; readonly stop: Stop }[], stops: Stop[]): void {
+  for (const { start, stop } of works) {
+    start();
+    stops.push(stop);
+  }
 }

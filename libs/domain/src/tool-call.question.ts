@@ -1,6 +1,6 @@
 import type { ToolCallEvent } from '@countersign/contracts';
 import { approvalRequested, withFirstWords, wordsOf } from './approval-requested.js';
-import type { Words } from './approval-requested.js';
+import type { Question, Words } from './approval-requested.js';
 import { assert } from './assert.js';
 import { accepted, refusalOfFields, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
@@ -33,8 +33,17 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
   const { actionDigest } = state.request;
   const words = withFirstWords(command, state);
   const question = { approvalId, round, actionDigest, verdict, requirement, ...wordsOf(words), requestedBy };
-  const waits = queuedIn(state) !== undefined || (isSequential(state.request) && state.permission.status === 'expired');
-  return accepted(waits ? toolCallQueued({ verdict, question }, at) : approvalRequested(question, at));
+  return accepted(askedNowOrAtTurn(question, state, at));
+}
+
+function askedNowOrAtTurn(question: Question, call: ToolCall, at: number): ToolCallEvent {
+  const { verdict } = question;
+  return waitsForTurn(call) ? toolCallQueued({ verdict, question }, at) : approvalRequested(question, at);
+}
+
+/** A sequential call that has ended has no turn any more: it goes to the end of its queue. */
+function waitsForTurn(call: ToolCall): boolean {
+  return queuedIn(call) !== undefined || (isSequential(call.request) && call.permission.status === 'expired');
 }
 
 function notToBeAsked(command: RequestApproval, state: ToolCall): RuleResult<never> | undefined {

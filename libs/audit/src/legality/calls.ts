@@ -138,18 +138,20 @@ function allowed(event: JudgedEvent, call: CallState, streams: KnownStreams): Ne
 /** A sequential call waits for its turn before it is allowed, or people are asked. */
 function queued(event: JudgedEvent, call: CallState): Next {
   const { verdict, question: asked } = event.data as EventData<'ToolCallQueued'>;
+  const next = asked === null ? 'allow' : 'require';
   if (!call.request.isSequential) return illegal('turn', 'the call takes no turns');
-  if (verdict.outcome !== (asked === null ? 'allow' : 'require')) {
-    return illegal('verdict', 'its verdict does not fit what comes at its turn');
-  }
-  const isAgain = call.permission === 'expired' || call.permission === 'lapsed';
-  const isOpen = !call.isJudged || (isAgain && call.execution.status === 'none');
-  // Once people are to be asked, only the words of the question change.
-  const isLaxer = call.queued === 'require' && asked === null;
-  if (!isOpen || isLaxer || (call.isJudged && asked === null)) {
-    return illegal('turn', `a call that is ${call.permission} waits for its turn`);
-  }
-  return { ...call, queued: asked === null ? 'allow' : 'require', permission: 'awaiting' };
+  if (verdict.outcome !== next) return illegal('verdict', 'its verdict does not fit what comes at its turn');
+  return mayWait(call, next)
+    ? { ...call, queued: next, permission: 'awaiting' }
+    : illegal('turn', `a call that is ${call.permission} waits for its turn`);
+}
+
+/** A call waits from its request on, or when it is asked about again. Once people are to be asked, only their words change. */
+function mayWait({ isJudged, queued: before, permission, execution }: CallState, next: 'allow' | 'require'): boolean {
+  if (before !== null) return before === 'allow' || next === 'require';
+  if (!isJudged) return true;
+  const isAgain = permission === 'expired' || permission === 'lapsed';
+  return isAgain && next === 'require' && execution.status === 'none';
 }
 
 /** Before its turn nothing happens to a sequential call, and at its turn what was recorded with its place. */

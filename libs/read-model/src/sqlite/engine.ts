@@ -61,6 +61,10 @@ export interface Engine extends Pick<
 
 type Prepare = (sql: string) => StatementSync;
 
+function queueOfCall(row: CallRow | undefined): string | undefined {
+  return row !== undefined && isSequential(row.request) ? queueOf(row.request) : undefined;
+}
+
 /** Everything over an opened database, which it closes in the end. */
 export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): Engine {
   const prepare = createStatements(db);
@@ -132,10 +136,9 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
     unreadable,
     due: (atMs, limit) => fromFile(() => deadlines.due(atMs, limit)),
     nextDueAt: deadlines.nextDueAt,
-    firstInQueueOf: (tenant, callId) => {
-      const row = anyCall(tenant, callId);
-      if (row === undefined || !isSequential(row.request)) return undefined;
-      return fromFile(() => firstInQueue(prepare, queueOf(row.request)));
+    firstInQueueOf: (...of) => {
+      const queue = queueOfCall(anyCall(...of));
+      return queue === undefined ? undefined : fromFile(() => firstInQueue(prepare, queue));
     },
     turnsToTake: () => fromFile(() => turnsToTake(prepare)),
     stats: () =>
