@@ -31,6 +31,9 @@ export const longest = [
   'test/process/cluster/faults/frozen-and-restarted.spec.ts',
   'test/kafka/crashing-members.spec.ts',
   // Jest takes a short file for a short spec, and would begin these at the very end.
+  'integrations/test/process/generated-clients.spec.ts',
+  'integrations/test/process/mcp/conformance-suite.spec.ts',
+  'integrations/test/process/mcp/clients.spec.ts',
   'integrations/test/adapters/packages.spec.ts',
   'integrations/test/process/conformance/kit.spec.ts',
   'integrations/test/adapters/agent-framework.spec.ts',
@@ -49,6 +52,9 @@ export const longest = [
   'test/simulation/seeds-1.spec.ts',
   'test/simulation/seeds-2.spec.ts',
   'test/simulation/seeds-3.spec.ts',
+  'test/consent/consent.spec.ts',
+  'test/simulation/teeth.spec.ts',
+  'test/simulation/simulation.spec.ts',
 ];
 
 export default class LongestFirst extends Sequencer {

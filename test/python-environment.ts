@@ -1,8 +1,10 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { withLock } from '../scripts/lock.mjs';
 
 const root = join(import.meta.dirname, '..');
 const cache = join(root, '.cache');
@@ -17,14 +19,14 @@ export const installMsMax = 900_000;
 /** Settings of pip where one process uses an environment once: it reads a third of what pip would compile. */
 export const compilesWhenRead = { PIP_NO_COMPILE: '1' };
 
-/** The Python of a spec's own virtual environment. */
+/** The Python of a virtual environment. */
 export function pythonOf(name: string): string {
   return join(cache, `python-${name}`, 'bin', 'python');
 }
 
 /**
- * Installs the requirements of a spec into its own virtual environment under `.cache`, and returns the path of its Python.
- * Specs run side by side, so no two of them may use one name. `settings` are variables of pip.
+ * Installs requirements into a virtual environment under `.cache`, and returns the path of its Python. Specs with the same requirements
+ * share an environment by its name: the first one installs it. `settings` are variables of pip.
  */
 export async function installPython(
   name: string,
@@ -32,10 +34,19 @@ export async function installPython(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const python = pythonOf(name);
-  const pip = await sharedPip();
-  if (!existsSync(python)) await run('python3', ['-m', 'venv', '--without-pip', dirname(dirname(python))]);
-  const install = [pip, 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
-  await run(python, install, { cwd: root, env: { ...process.env, ...settings } });
+  const folder = dirname(dirname(python));
+  const stamp = join(folder, 'installed');
+  const wanted = createHash('sha256')
+    .update(readFileSync(resolve(root, requirements)))
+    .digest('hex');
+  await withLock(`${folder}.lock`, 'Python packages', async () => {
+    if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+    const pip = await sharedPip();
+    if (!existsSync(python)) await run('python3', ['-m', 'venv', '--without-pip', folder]);
+    const install = [pip, 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
+    await run(python, install, { cwd: root, env: { ...process.env, ...settings } });
+    writeFileSync(stamp, wanted);
+  });
   return python;
 }
 

@@ -40,6 +40,7 @@ export async function startKitServer(bin: string): Promise<KitServer> {
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       COUNTERSIGN_LAUNCHED: '1',
       COUNTERSIGN_DATA: join(folder, 'data'),
       COUNTERSIGN_PORT: new URL(url).port,

@@ -21,7 +21,7 @@ rules: [{ id: refunds, match: { tools: [refund] }, then: { require: { quorum: { 
 const dialogs = {
   Python: {
     source: 'integrations/examples/python/front_end.py',
-    command: () => [pythonOf('front-end'), join(root, 'integrations', 'examples', 'python', 'front_end.py')],
+    command: () => [pythonOf('client'), join(root, 'integrations', 'examples', 'python', 'front_end.py')],
   },
   Go: { source: 'examples/go/frontend/main.go', command: () => [join(programs, 'frontend')] },
   PHP: {
@@ -46,7 +46,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'policy.yaml'), policy);
   const { port } = await install({ COUNTERSIGN_POLICY: join(folder, 'policy.yaml') }, folder);
   url = `http://127.0.0.1:${String(port)}`;
-  if (hasPython) await installPython('front-end', 'integrations/examples/python/requirements.txt');
+  if (hasPython) await installPython('client', 'integrations/examples/python/requirements.txt');
   if (missing(['Go']).length === 0) buildGo(programs, 'frontend');
 }, installMsMax);
 

@@ -68,7 +68,7 @@ if (hasPython) {
   describe('the example in Python', () => {
     cleanUpAfterAll();
     beforeAll(async () => {
-      python = await installPython('agent', 'integrations/examples/python/requirements.txt');
+      python = await installPython('client', 'integrations/examples/python/requirements.txt');
       countersign = await install();
     }, installMsMax);
 

@@ -70,6 +70,7 @@ beforeAll(async () => {
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       COUNTERSIGN_LAUNCHED: '1',
       COUNTERSIGN_DATA: data,
       COUNTERSIGN_PORT: port,

@@ -42,6 +42,7 @@ async function pausedThread() {
     const env = {
       ...more,
       PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       COUNTERSIGN_URL: server.url,
       COUNTERSIGN_TOKEN: server.agentToken,
       COUNTERSIGN_RESOLVER_TOKEN: server.workerToken,

@@ -78,13 +78,14 @@ describe('the process of a hook', () => {
     ],
   ];
 
-  it.each(places)('ends with its denial when the server %s', async (_name, place) => {
+  // Each of them waits for seconds.
+  it.concurrent.each(places)('ends with its denial when the server %s', async (_name, place) => {
     const { code, out, lingerMs } = await run('countersign hook claude-code --hold 0', input, await place());
     expect([code, out]).toEqual([2, expect.stringContaining('"permissionDecision":"deny"')]);
     expect(lingerMs).toBeLessThan(10_000);
   });
 
-  it('ends with its answer after a tool', async () => {
+  it.concurrent('ends with its answer after a tool', async () => {
     const url = `https://127.0.0.1:${await silent()}`;
     const ended = { ...input, hook_event_name: 'PostToolUse' };
     const { code, lingerMs } = await run('countersign hook claude-code --post', ended, { COUNTERSIGN_URL: url });
