@@ -2,15 +2,16 @@ import { comparedIdentity } from './compared-identity.js';
 import type { EventData, Refusal, RefusalCode } from '@countersign/contracts';
 import { assert } from './assert.js';
 import { isBlank } from './blank.js';
+import { earlierVote, isOfOneOf, isOneOf } from './earlier-vote.js';
 import { noMoreProposals, noMoreResponses } from './bounds.js';
 import { isBehind, namesOf, voiceNames } from './identity.js';
 import { requestersOf } from './requesters.js';
 import { needsSignature, reaches } from './requirement.js';
 import { currentProposal, expiresAtOf, isOver, requirementOf } from './proposal.js';
 import type { RespondToApproval } from './tool-call.commands.js';
-import type { Approval, Resolution, ToolCall, Vote } from './tool-call.state.js';
+import type { Approval, Resolution, ToolCall } from './tool-call.state.js';
 import { noApproverDetail, stageWithoutApprovers, uncheckedSchema } from './step.questions.js';
-import { agrees, groupsAsked, isApprover as isApproverOf, isAsked, isCounted } from './seats.js';
+import { groupsAsked, isApprover as isApproverOf, isAsked } from './seats.js';
 import { instructionsOf } from './voting.js';
 
 type Response = EventData<'ApprovalResponded'>;
@@ -173,30 +174,6 @@ const isFirstVote: Check = ({ approval, response, command: { responder } }) => {
         `The vote of ${String(response.onBehalfOf)} is used already: ${earlier.respondedBy} has answered this.`,
       );
 };
-
-function isOneOf(names: readonly string[], principal: string): boolean {
-  return names.includes(comparedIdentity(principal));
-}
-
-/**
- * The earlier vote of this person, or of the one in whose place they respond, for the same proposal, under any name.
- *
- * Attack: a person refuses, the proposal is edited, and their delegate agrees in their place. A delegate replaces no
- * refusal of the delegator, or of another delegate, for any proposal.
- */
-function earlierVote(approval: Approval, response: Response, responder: RespondToApproval['responder']) {
-  const names = voiceNames(responder, response.onBehalfOf);
-  return approval.votes.find(
-    (vote) =>
-      isCounted(vote) &&
-      isOfOneOf(names, vote) &&
-      (vote.proposal === response.proposal || (!agrees(vote) && !isOfOneOf(namesOf(responder), vote))),
-  );
-}
-
-function isOfOneOf(names: readonly string[], { respondedBy, onBehalfOf }: Vote): boolean {
-  return isOneOf(names, respondedBy) || (onBehalfOf !== null && isOneOf(names, onBehalfOf));
-}
 
 const isUnblocked: Check = ({ command: { decision } }) =>
   decision.type === 'edit' && decision.judgement.outcome === 'block'

@@ -6,22 +6,17 @@ import { schemaLimits } from './limits.js';
 import { findEndlessReferences } from './endless-reference.js';
 import { hasMark, honourLostMarks, isMarked } from './marks.js';
 import { addMemberChecks } from './members.js';
-import { compilePattern } from './patterns.js';
-import type { Pattern } from './patterns.js';
-import { estimatedProgram } from './program-size.js';
 import type { Preparation, PreparedSchema } from './prepared-schema.js';
 import { addNote, note, notesOf, startReading } from './reading.js';
 import type { PrepareOptions, Reading, Reference, Unread } from './reading.js';
+import { readPattern } from './read-pattern.js';
 import { memberAt, pointerTo, resolveUri, stepsOf, unnamedBase } from './references.js';
 import { emptyNode } from './schema-node.js';
 import type { SchemaNode } from './schema-node.js';
 import { spend } from './work.js';
 
-/** Steps that reading costs: a node some microseconds, a pattern some hundred. */
+/** Steps that reading costs: a node some microseconds. */
 const stepsPerNode = 20;
-const stepsPerPattern = 1000;
-const stepsPerUnicodeClass = 2000;
-const stepsPerInstruction = 8;
 
 /**
  * Reads a schema once, so that values can be checked against it. A part that cannot be honoured is left out, and a note
@@ -234,36 +229,6 @@ function placeOf(reading: Reading, node: SchemaNode, schema: JsonObject, level: 
       reading.tracks = true;
     },
   };
-}
-
-function readPattern(
-  reading: Reading,
-  text: JsonValue,
-  noteAt: KeywordPlace['note'],
-  path: readonly (string | number)[],
-): Pattern | undefined {
-  if (typeof text !== 'string') {
-    noteAt('must be a pattern', ...path);
-    return undefined;
-  }
-  const classes = text.match(/\\[pP]|\(\?[a-z]*i/g)?.length ?? 0;
-  // Look-aheads are compiled one by one, and so are a few alternatives.
-  const parts = 1 + (text.match(/\(\?[=!]/g)?.length ?? 0) + Math.min(text.split('|').length - 1, 8) / 2;
-  const size = Math.min(2 * schemaLimits.programMax, estimatedProgram(text)) * stepsPerInstruction;
-  const steps = stepsPerPattern * parts + size + classes * stepsPerUnicodeClass;
-  if (!spend(reading.work, steps)) return undefined;
-  const result = compilePattern(text);
-  if (!('pattern' in result)) {
-    noteAt(result.reason, ...path);
-    return undefined;
-  }
-  if (reading.programs + result.pattern.program > schemaLimits.programsMax) {
-    noteAt('is one pattern too many: together they are too large', ...path);
-    return undefined;
-  }
-  reading.patterns += 1;
-  reading.programs += result.pattern.program;
-  return result.pattern;
 }
 
 function follow(reading: Reading, { from, keyword, uri, use, mayBe }: Reference): void {

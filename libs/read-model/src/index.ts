@@ -37,4 +37,4 @@ export { verifyReadModel } from './sqlite/verify.js';
 export type { Difference, Verification } from './sqlite/verify.js';
 export type { Bounds } from './sqlite/working-set.js';
 export { toApprovalView, toRunView, toToolCallView } from './views.js';
-export type { Visibility } from './views.js';
+export type { Visibility } from './call-result.js';

@@ -1,16 +1,7 @@
-import {
-  hiddenValues,
-  isBlank,
-  maskAt,
-  maskByName,
-  maskEdited,
-  proposalDigest,
-  shownDigest,
-} from '@countersign/contracts';
+import { hiddenValues, maskAt, maskByName, maskEdited, proposalDigest, shownDigest } from '@countersign/contracts';
 import type {
   ApprovalView,
   JsonObject,
-  JsonValue,
   PresentedView,
   ResponseView,
   RunView,
@@ -28,21 +19,15 @@ import {
   upcomingOf,
 } from '@countersign/domain';
 import type { Action, Approval, Proposal, Vote } from '@countersign/domain';
+import { errorOf, resultOf } from './call-result.js';
+import type { Visibility } from './call-result.js';
 import type { CallRequest, CallRow } from './call-row.js';
 import type { ApprovalOfCall } from './read-model.js';
-
-/** `masked`: without the values of sensitive fields; `whole` is for the requesting agent, the claim and auditors alone. */
-export type Visibility = 'whole' | 'masked';
 
 function argumentsOf(action: Action, visibility: Visibility, isEdit: boolean): JsonObject {
   if (visibility === 'whole') return action.arguments;
   const mask = isEdit ? maskEdited : maskAt;
   return mask(action.arguments, action.sensitive, action.salt);
-}
-
-/** Outputs and errors have no schema, so their member names decide what is sensitive. */
-function resultOf(value: JsonValue, visibility: Visibility): JsonValue {
-  return visibility === 'whole' ? value : maskByName(value);
 }
 
 /** The metadata have no schema either, and are masked like results. */
@@ -200,47 +185,6 @@ const unjudged: Verdict = {
   automatic: true,
   why: ['not judged yet'],
 };
-
-/** Every settled call has a result for its model, so a call that did not run has a reason. */
-function errorOf(call: CallRow, visibility: Visibility): JsonValue {
-  switch (call.execution.status) {
-    case 'failed':
-      return resultOf(call.execution.error, visibility);
-    case 'unknown':
-      return { code: 'unknown', message: call.execution.reason };
-    case 'none':
-    case 'released':
-      return notRunError(call);
-    case 'claimed':
-    case 'succeeded':
-      return null;
-  }
-}
-
-function notRunError({ permission, approvals }: CallRow): JsonValue {
-  const { status: code } = permission;
-  switch (code) {
-    case 'blocked':
-    case 'cancelled':
-      return { code, message: permission.reason };
-    case 'denied':
-      return { code, message: denialReason(approvals.at(-1)) ?? 'User denied' };
-    case 'expired':
-      return {
-        code,
-        message: permission.cause === 'lapsed' ? 'Approved, but not executed in time' : 'No person answered in time',
-      };
-    case 'allowed':
-    case 'awaiting_approval':
-    case 'approved':
-      return null;
-  }
-}
-
-function denialReason(approval: Approval | undefined): string | null {
-  const reason = approval?.resolution.status === 'denied' ? approval.resolution.reason : null;
-  return isBlank(reason ?? '') ? null : reason;
-}
 
 function isEdited({ action, request }: CallRow): boolean {
   return action.arguments !== request.arguments;

@@ -1,6 +1,6 @@
 import { externalIdSchema } from '@countersign/contracts';
 import { z } from 'zod';
-import { introspectionSchema, keySetSchema } from '../answer-schemas.js';
+import { introspectionSchema, keySetSchema } from '../receipt-schemas.js';
 import { defineRoute } from '../route.js';
 
 const introspectSchema = z
