@@ -14,6 +14,14 @@ export interface RequiredPeople {
   readonly fourEyes: boolean;
 }
 
+/** Returns whether only answers that are signed with a passkey count. They are given in the inbox. */
+export function needsSignature(requirement: {
+  readonly requireSignature?: boolean | undefined;
+  readonly minAssurance: string | null;
+}): boolean {
+  return requirement.requireSignature === true || requirement.minAssurance === 'high';
+}
+
 /** One stage in words: `2 approvers of ops`, `one of each: ops, security`. */
 export function stageWords({ mode, approve, groups }: RequiredStage, nameMax?: number): string {
   const names = groups?.map((group) => printable(group, nameMax)) ?? [];

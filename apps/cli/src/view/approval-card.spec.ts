@@ -130,6 +130,19 @@ describe('the card of an approval', () => {
     expect(text).toContain('         in 1 h 17 min: it expires, and the tool does not run');
   });
 
+  it.each([{ requireSignature: true }, { minAssurance: 'high' }] as const)(
+    'says that an answer has to be signed, which the command line cannot: %j',
+    (signing) => {
+      const requirement = { ...approvalOf({}).requirement, ...signing };
+      const textOf = (approval: ApprovalView): string =>
+        approvalCard(approval, { columns: 120, nowMs })
+          .map(({ text }) => text)
+          .join('\n');
+      expect(textOf(approvalOf({ requirement }))).toContain('The command line cannot sign.');
+      expect(textOf(approvalOf({}))).not.toContain('cannot sign');
+    },
+  );
+
   it('says who answered, when and how', () => {
     const response = {
       respondedBy: 'bob',

@@ -9,6 +9,7 @@ import {
   hiddenWords,
   labelWords,
   moreCharacters,
+  needsSignature,
   nameWords,
   ordinal,
   ownWordsOf,
@@ -63,6 +64,9 @@ export function agreedEndOf(approval: ApprovalView, options: CardOptions): numbe
   return upperLines(approval, options).length;
 }
 
+const signWords =
+  'Only answers that are signed with a passkey count: give yours in the inbox. The command line cannot sign.';
+
 function upperLines(approval: ApprovalView, options: CardOptions): Line[] {
   const { columns } = options;
   const name = printable(approval.toolName);
@@ -71,6 +75,9 @@ function upperLines(approval: ApprovalView, options: CardOptions): Line[] {
   return [
     ...wrapped(`${name}${risk}   ${approval.state}`, columns, approval.risk === 'high' ? 'red' : 'bold'),
     ...(isUnreadable(mayDecide) ? wrapped(printable(mayDecide.detail), columns, 'red') : []),
+    ...(approval.state === 'pending' && needsSignature(approval.requirement)
+      ? wrapped(signWords, columns, 'yellow')
+      : []),
     ...(noApproverLeft === undefined ? [] : wrapped(printable(noApproverLeft.detail), columns, 'yellow')),
     ...whoAndWhen(approval, options),
     { text: '' },

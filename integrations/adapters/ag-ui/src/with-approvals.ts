@@ -3,6 +3,7 @@ import {
   approvalUrl,
   boundBy,
   isRefusal,
+  offeredDecisions,
   questionText,
   type ApprovalView,
   type ToolCallView,
@@ -94,7 +95,8 @@ async function cancelLeft(worker: ApprovalsOptions['worker'], runId: string, lef
 }
 
 function interruptOf(approval: ApprovalView, inboxUrl: string | undefined): Interrupt {
-  const { approvalId, toolCallId, allowedDecisions } = approval;
+  const { approvalId, toolCallId } = approval;
+  const allowedDecisions = offeredDecisions(approval);
   // The deadline is that of the decision. A client refuses to answer an interrupt after it.
   const expiresAt = approval.state === 'pending' ? approval.expiresAt : null;
   const address = inboxUrl === undefined ? {} : { address: approvalUrl(inboxUrl, approvalId) };

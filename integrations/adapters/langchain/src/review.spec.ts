@@ -23,11 +23,13 @@ it('an interrupt shows the answer that is proposed in place of the run, and the 
       arguments: {},
       description: 'Refund 50',
     },
-    ...{ allowedDecisions: ['approve', 'deny'], shownDigest: 'all' },
+    ...{ allowedDecisions: ['approve', 'deny'], shownDigest: 'all', requirement: { minAssurance: 'high' } },
     proposal: { number: 2, kind: 'answer', output: { refunded: 50 }, proposedBy: 'bob', digest: 'two' },
     instructions: [{ respondedBy: 'bob', instruction: 'then call the customer' }],
   } as unknown as ApprovalView;
-  const { actionRequests, countersign } = interruptOf(approval);
+  const { actionRequests, reviewConfigs, countersign } = interruptOf(approval);
+  // Only a signed answer counts, and that is given in the inbox.
+  expect(reviewConfigs[0].allowedDecisions).toEqual([]);
   expect(actionRequests[0].description).toBe(
     [
       'Refund 50',

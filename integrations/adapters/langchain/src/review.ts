@@ -1,4 +1,11 @@
-import { boundBy, toldLines, type ApprovalView, type Bound, type JsonObject } from '@countersign/worker-sdk';
+import {
+  boundBy,
+  offeredDecisions,
+  toldLines,
+  type ApprovalView,
+  type Bound,
+  type JsonObject,
+} from '@countersign/worker-sdk';
 
 /**
  * The value of the interrupt of a call that waits for people: the request of LangChain's human-in-the-loop middleware for
@@ -48,7 +55,7 @@ export function interruptOf(approval: ApprovalView): CountersignInterrupt {
   const words = { approve: 'approve', edit: 'edit', deny: 'reject', answer: 'respond' } as const;
   return {
     actionRequests: [{ name, args, ...(description === '' ? {} : { description }) }],
-    reviewConfigs: [{ actionName: name, allowedDecisions: approval.allowedDecisions.map((type) => words[type]) }],
+    reviewConfigs: [{ actionName: name, allowedDecisions: offeredDecisions(approval).map((type) => words[type]) }],
     countersign: { approvalId, callId, toolCallId, ...boundBy(approval) },
   };
 }

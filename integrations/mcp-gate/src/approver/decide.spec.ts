@@ -53,6 +53,18 @@ it.each([{ action: 'accept' }, { action: 'accept', content: { decision: 'yes' } 
   },
 );
 
+it.each([{ requireSignature: true }, { minAssurance: 'high' }])(
+  'shows no form where only a signed answer counts: %j',
+  async (more) => {
+    const requirement = { ...approval.requirement, ...more } as ApprovalView['requirement'];
+    const { decided, responses, forms } = open({ action: 'accept', content: { decision: 'approve' } }, { requirement });
+    await expect(decided()).rejects.toThrow(
+      'signed with a passkey counts. Nothing was decided. A person decides about apr_1 at',
+    );
+    expect([forms, responses]).toEqual([[], []]);
+  },
+);
+
 it('names the tool without characters that a person cannot see', async () => {
   const text = await open({ action: 'accept', content: { decision: 'approve' } }).decided();
   expect(text).toContain('chose "approve" for pay');

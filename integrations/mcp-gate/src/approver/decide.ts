@@ -1,5 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
-import { nameWords } from '@countersign/text';
+import { nameWords, needsSignature } from '@countersign/text';
 import { approvalUrl, type Client } from '@countersign/worker-sdk';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { decisionForm, filledFormSchema } from './decision-form.js';
@@ -31,6 +31,9 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
     const elsewhere = `Nothing was decided. A person decides about ${approvalId} at ${url}`;
     if (server.getClientCapabilities()?.elicitation?.form === undefined) {
       throw new Error(`This client cannot ask its user (form elicitation). ${elsewhere}`);
+    }
+    if (needsSignature(approval.requirement)) {
+      throw new Error(`Only an answer that is signed with a passkey counts. ${elsewhere}`);
     }
     const form = decisionForm(approval, url);
     if (form === undefined) throw new Error(`What is asked is too long for a form. ${elsewhere}`);

@@ -1,4 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
+import { needsSignature } from '@countersign/text';
 import type { Notice } from '../channel.js';
 
 /** A decision that a button can bring. */
@@ -33,12 +34,12 @@ function canPress(approval: ApprovalView, press: Press, limits: PressLimits): bo
 
 /** Why a press cannot decide about an approval, in words for people; undefined: it can. */
 export function whyElsewhere(
-  { requirement: { requireSignature, minAssurance, requireReason } }: Pick<ApprovalView, 'requirement'>,
+  { requirement }: Pick<ApprovalView, 'requirement'>,
   press: Press,
   { assurance = 'medium', hasReason = false }: PressLimits = {},
 ): string | undefined {
-  if (requireSignature === true || minAssurance === 'high')
-    return 'Sign it in the inbox, with your passkey: no button here decides it';
+  const { minAssurance, requireReason } = requirement;
+  if (needsSignature(requirement)) return 'Sign it in the inbox, with your passkey: no button here decides it';
   if (minAssurance === 'medium' && assurance === 'low')
     return 'It needs more assurance than this chat has: decide it in the inbox';
   return !hasReason && requireReason.includes(press)

@@ -1,11 +1,12 @@
 import { Suspense, lazy, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
-import { printable } from '@countersign/text';
+import { needsSignature, printable } from '@countersign/text';
 import type { Remarks } from '../client/approvals.js';
 import { useOutboxState } from '../live/outbox.js';
 import { useSurroundings } from '../live/surroundings.js';
 import { useAccount } from '../live/use-account.js';
+import { useClient } from '../live/use-client.js';
 import { AnswerDialog } from './answer-dialog.js';
 import { DecisionForm } from './decision-form.js';
 import { excludedWords } from './excluded-words.js';
@@ -105,10 +106,15 @@ function useDraft(of: string): readonly [string | undefined, (text: string | und
   return [kept?.of === of ? kept.text : undefined, (text) => setKept({ of, text })];
 }
 
+const signElsewhere = 'Only answers that are signed with a passkey count. Give yours in the inbox of Countersign.';
+
 /** Why the person cannot decide now; undefined: they can, or have answered. */
 function useExcluded(approval: ApprovalView, hasAnswered: boolean): string | undefined {
   const account = useAccount();
   const { held } = useOutboxState();
+  const { sign } = useClient();
   const isHeld = held.some((one) => one.approval.approvalId === approval.approvalId);
-  return isHeld ? 'Your decision is sent in a moment.' : excludedWords(account, approval, hasAnswered);
+  if (isHeld) return 'Your decision is sent in a moment.';
+  const mustSign = !hasAnswered && sign === undefined && needsSignature(approval.requirement);
+  return excludedWords(account, approval, hasAnswered) ?? (mustSign ? signElsewhere : undefined);
 }

@@ -19,7 +19,8 @@ export function Siblings({ approval }: { approval: ApprovalView }): ReactNode {
   const client = useClient();
   const { batch, callId, state } = approval;
   const others = batch?.callIds.filter((id) => id !== callId) ?? [];
-  const shown = others.slice(0, shownMax);
+  const [isAll, setAll] = useState(false);
+  const shown = isAll ? others : others.slice(0, shownMax);
   const { value } = useLoaded(`${shown.join(' ')} ${state}`, (signal) =>
     Promise.all(shown.map((id) => readCall(client, id, signal).catch(() => undefined))),
   );
@@ -40,8 +41,12 @@ export function Siblings({ approval }: { approval: ApprovalView }): ReactNode {
           <Sibling key={id} call={value?.[index]} />
         ))}
       </ul>
+      {others.length > shown.length && (
+        <button className="cs-button cs-quiet" type="button" onClick={() => setAll(true)}>
+          Show {others.length - shown.length} more
+        </button>
+      )}
       <WholeStep approval={approval} callIds={batch.callIds} />
-      {others.length > shown.length && <p className="cs-muted">… and {others.length - shown.length} more</p>}
     </section>
   );
 }
@@ -63,7 +68,11 @@ function WholeStep({ approval, callIds }: { approval: ApprovalView; callIds: rea
   return (
     <div>
       <button className="cs-button" type="button" onClick={() => setReviewing(true)}>
-        Review all {waiting.length} of the step …
+        Review{' '}
+        {waiting.length === callIds.length
+          ? `all ${waiting.length}`
+          : `${waiting.length} of the ${callIds.length} calls`}{' '}
+        of the step …
       </button>
       {isReviewing && renderStep(waiting, () => setReviewing(false))}
     </div>

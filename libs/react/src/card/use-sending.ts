@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { ApprovalView, Decision, Remember } from '@countersign/contracts';
+import { needsSignature } from '@countersign/text';
 import type { ApprovalsClient } from '../client/approvals-client.js';
 import { readApproval, respond } from '../client/approvals.js';
 import type { Remarks } from '../client/approvals.js';
@@ -24,13 +25,12 @@ async function respondSigned(
   remarks: Remarks,
   remember: Remember | undefined,
 ): Promise<ApprovalView> {
-  const { requireSignature, minAssurance } = approval.requirement;
   const signed = async (): Promise<ApprovalView> => {
     if (client.sign === undefined) throw new ProblemError(signElsewhere);
     const signature = await client.sign(approval, decision, remarks.instruction);
     return respond(client, approval, decision, remarks, { remember, signature });
   };
-  if (requireSignature === true || minAssurance === 'high') return signed();
+  if (needsSignature(approval.requirement)) return signed();
   try {
     return await respond(client, approval, decision, remarks, { remember });
   } catch (error) {
@@ -49,10 +49,9 @@ export interface Sending {
 
 /** Returns whether a decision may wait before it is sent. An edit, an answer and a signature have a second look of their own. */
 function canWait({ requirement }: ApprovalView, { type }: Decision, { reason }: Remarks): boolean {
-  const { requireSignature, minAssurance, requireReason } = requirement;
+  const { requireReason } = requirement;
   // The person signs at once, and a missing reason is refused at once.
-  const isAtOnce =
-    requireSignature === true || minAssurance === 'high' || (requireReason.includes(type) && reason.trim() === '');
+  const isAtOnce = needsSignature(requirement) || (requireReason.includes(type) && reason.trim() === '');
   return (type === 'approve' || type === 'deny') && !isAtOnce;
 }
 

@@ -32,6 +32,14 @@ export function questionText(asked: Questioned, plain = `Run ${asked.toolName}?`
   return [asked.description ?? plain, ...toldLines(asked)].join('\n');
 }
 
+/** The decisions that another user interface can send: none where only signed ones count, which people give in the inbox. */
+export function offeredDecisions({
+  allowedDecisions,
+  requirement: { requireSignature, minAssurance },
+}: Pick<ApprovalView, 'allowedDecisions' | 'requirement'>): ApprovalView['allowedDecisions'] {
+  return requireSignature === true || minAssurance === 'high' ? [] : allowedDecisions;
+}
+
 /** What people decide about besides the call: an answer in place of the run, and the instructions to the agent. */
 export function toldLines({
   proposal,
