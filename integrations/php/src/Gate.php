@@ -47,7 +47,7 @@ final class Gate
      * @param list<array{toolCallId: string, toolName: string, arguments: array<mixed>|object|string}> $calls arguments may be the JSON
      *   text of the model, which keeps `{}` and `[]` apart
      * @param int $waitMs how long to wait for people, and for another process that runs a call
-     * @param array<string, mixed> $batch `batchId`, `batchMode` (`independent` or `all-or-nothing`)
+     * @param array<string, mixed> $batch `batchId`, `batchMode` (`independent`, `all-or-nothing` or `sequential`)
      * @param mixed $state and `$messages` are for `needsApproval`
      */
     public function step(

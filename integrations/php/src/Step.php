@@ -51,7 +51,9 @@ final class Step
     /** @return list<ApprovalRequest> */
     public function pendingApprovals(): array
     {
-        $pending = array_filter($this->recorded, fn (object $call) => $call->state === 'awaiting_approval');
+        // A call that waits for its turn has no approval yet.
+        $isAsked = fn (object $call) => $call->state === 'awaiting_approval' && !($call->waitsForTurn ?? false);
+        $pending = array_filter($this->recorded, $isAsked);
         return array_values(array_map(fn (object $call) => ApprovalRequest::fromApproval($call->approval), $pending));
     }
 

@@ -137,12 +137,13 @@ class GatedRun(FunctionMiddleware):
         self._unfit = await self._why_unfit([self._call(*call) for call in made if call[1] not in recorded])
         views = [self._checked(recorded, *call)[1] for call in made if call[1] not in self._unfit]
         decided = await asyncio.gather(*(self._gate.client.tool_call(view["callId"], "decided", wait_s) for view in views))
-        pending = tuple(view["approval"] for view in decided if view["state"] == "awaiting_approval")
+        waiting = [view for view in decided if view["state"] == "awaiting_approval"]
+        pending = tuple(view["approval"] for view in waiting if not view.get("waitsForTurn"))
         # For the framework "approved" means that the call goes on: its result, or why there is none, is in the ledger.
         responses = [item.to_function_approval_response(approved=True) for item in gated]
         return Resumed(
             session=AgentSession.from_dict(stored["session"]),
-            message=None if pending else Message("user", responses),
+            message=None if waiting else Message("user", responses),
             pending=pending,
             others=tuple(item for item in requests if not self._is_gated(item)),
         )

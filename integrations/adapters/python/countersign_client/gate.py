@@ -84,6 +84,8 @@ class Gate:
             elif recorded["state"] == "awaiting_approval":
                 recorded = await self.client.tool_call(call_id, "decided", left_s)
                 if recorded["state"] == "awaiting_approval" and ends_at is not None and now() >= ends_at:
+                    if recorded.get("waitsForTurn"):
+                        raise NotApprovedError(asked["toolCallId"], "it waits for its turn in its run")
                     approval_id = recorded["approval"]["approvalId"]
                     raise NotApprovedError(asked["toolCallId"], f"approval {approval_id} is pending")
             elif recorded["state"] != "executing" and await self._is_cancelled(asked, recorded, decide):

@@ -84,13 +84,19 @@ export function outcomeOf(session: Session, tools: ReadonlyMap<string, GateTool>
   };
 }
 
-/** Returns whether there is something new for the caller: a result, or a call for the client to run. */
+/** Returns whether there is something new for the caller: a result, a call for the client to run, or a turn that has come. */
 export function hasNews(session: Session, tools: ReadonlyMap<string, GateTool>): boolean {
   return inTurn(session).some((call) => {
     const view = viewOf(session, call);
     if (view === undefined || view.revision <= (call.seenRevision ?? -1)) return false;
-    return resultOf(view) !== undefined || isForClient(view, tools);
+    return resultOf(view) !== undefined || isForClient(view, tools) || isAskedInTurn(session, view);
   });
+}
+
+/** Until its turn a sequential call had no approval that the caller could show to people. */
+function isAskedInTurn({ state }: Session, { approval, waitsForTurn }: ToolCallView): boolean {
+  const isInTurn = state.batchMode === 'sequential' || approval?.batch?.mode === 'sequential';
+  return isInTurn && waitsForTurn !== true && approval?.state === 'pending';
 }
 
 /** Returns whether every call has its result. */
