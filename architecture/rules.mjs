@@ -78,7 +78,8 @@ function rulesOf({ unit, ours, npm, node, adapters = {} }) {
 function vendorRules() {
   return vendors.map((vendor) => {
     // A receiver of webhooks or events, or a bot, is a customer's program: it shows what a customer uses.
-    const receiver = '^examples/(?:webhook-receiver\\.mjs|notifier/consumer\\.mjs|telegram-bot\\.ts)$';
+    const receiver =
+      '^examples/(?:webhook-receiver\\.mjs|notifier/consumer\\.mjs|notifier/nest/consumer\\.ts|telegram-bot\\.ts)$';
     const homes = floors.flatMap(({ unit, adapters = {} }) =>
       Object.entries(adapters)
         .filter(([, clients]) => clients.includes(vendor))
@@ -147,7 +148,7 @@ const generalRules = [
   {
     name: 'nest-in-apps-only',
     comment: 'Nest is a shell around plain functions, and lives in apps.',
-    from: { pathNot: ['^apps/', '(^|/)node_modules/'] },
+    from: { pathNot: ['^apps/', '^examples/notifier/nest/', '(^|/)node_modules/'] },
     to: { path: npmPath(['@nestjs']) },
   },
   {

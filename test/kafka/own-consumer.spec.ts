@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import ts from 'typescript';
 import { eventually } from '@countersign/message-bus/testing';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
@@ -20,9 +23,9 @@ afterEach(async () => {
 });
 afterAll(() => ledger.close());
 
-/** Starts the consumer of the guide. */
-function start(groupId: string) {
-  const child = spawn(process.execPath, [join(root, 'examples', 'notifier', 'consumer.mjs')], {
+/** Starts a consumer of the guide. */
+function start(groupId: string, program = join(root, 'examples', 'notifier', 'consumer.mjs')) {
+  const child = spawn(process.execPath, [program], {
     env: {
       ...{ PATH: process.env['PATH'], COUNTERSIGN_URL: ledger.url, COUNTERSIGN_TOKEN: 'ann-token', GROUP: groupId },
       ...{ COUNTERSIGN_KAFKA_BROKERS: brokers.join(), COUNTERSIGN_TOPIC_PREFIX: ledger.prefix, FROM_BEGINNING: 'yes' },
@@ -77,4 +80,42 @@ it('tells about what waits, not about what is decided, forged or told already, a
   const third = await request('third');
   const two = start(group);
   await eventually(() => expect(two.waiting().map(({ waits }) => waits)).toContain(third), 120_000);
+}, 400_000);
+
+/** Compiles the NestJS microservice of the guide as `nest start` does, in a folder that has the packages. */
+function compiledNest(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-nest-'));
+  running.push({ end: () => Promise.resolve(rmSync(folder, { recursive: true, force: true })) });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const source = readFileSync(join(root, 'examples', 'notifier', 'nest', 'consumer.ts'), 'utf8');
+  const compilerOptions = {
+    ...{ module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
+    ...{ experimentalDecorators: true, emitDecoratorMetadata: true },
+  };
+  const file = join(folder, 'consumer.mjs');
+  writeFileSync(file, ts.transpileModule(source, { compilerOptions }).outputText);
+  return file;
+}
+
+it('a NestJS microservice tells about what waits once, in a group of its own, and goes on after a restart', async () => {
+  const program = compiledNest();
+  const decided = await request('nest-decided');
+  await ledger.respond(decided, { decision: { type: 'deny' } });
+  await ledger.publishForged('ApprovalRequested', { approvalId: 'apr_forged_2' }, 'forged', { position: 999_999 });
+  const first = await request('nest-first');
+  const group = `nest-${randomUUID()}`;
+  const one = start(group, program);
+  const toldBy = (consumer: { readonly waiting: () => readonly { readonly waits: string }[] }) =>
+    consumer.waiting().map(({ waits }) => waits);
+  await eventually(() => expect(toldBy(one)).toContain(first), 120_000);
+  await ledger.relayAgain();
+  const second = await request('nest-second');
+  await eventually(() => expect(toldBy(one)).toContain(second), 120_000);
+  expect(toldBy(one).filter((told) => told === first)).toHaveLength(1);
+  expect(toldBy(one)).not.toContain(decided);
+  expect(toldBy(one)).not.toContain('apr_forged_2');
+  await one.end();
+  const third = await request('nest-third');
+  const two = start(group, program);
+  await eventually(() => expect(toldBy(two)).toContain(third), 120_000);
 }, 400_000);
