@@ -70,6 +70,27 @@ final class Approver
         return $this->connection->post(self::path($approvalId, '/reveal'), [])->arguments;
     }
 
+    /**
+     * Returns the question as a card for a bot of your own, with the response that each of its buttons stands for.
+     *
+     * @param string $format `telegram`, `slack`, `teams` or `text`
+     */
+    public function card(string $approvalId, string $format = 'text'): object
+    {
+        return $this->connection->get(self::path($approvalId, '/card'), ['format' => $format]);
+    }
+
+    /**
+     * Sends a request of a page once, and returns the answer as it is.
+     *
+     * @internal for `ApprovalsHandler`
+     * @throws Http\TransportException | Exception\UnreadableException
+     */
+    public function forward(string $method, string $path, ?string $body): Http\Answer
+    {
+        return $this->connection->forward($method, $path, $body);
+    }
+
     /** Returns who this is: `principal`, `roles`, `groups`. */
     public function me(): object
     {

@@ -84,6 +84,19 @@ final class Connection
         return $this->send('DELETE', $path);
     }
 
+    /**
+     * Sends a request once, and returns the answer as it is.
+     *
+     * @internal
+     * @throws TransportException | UnreadableException
+     */
+    public function forward(string $method, string $path, ?string $body): Answer
+    {
+        $answer = $this->transport->send($method, $this->url . $path, $this->headersOf($method, $body, null, 1), $body);
+        self::refuseEncoding($answer);
+        return $answer;
+    }
+
     private function send(string $method, string $path, ?string $body = null, ?string $key = null, ?int $attempts = null): object
     {
         $last = $attempts ?? $this->attempts;

@@ -2,7 +2,7 @@
 
 // Against a real server: URL, AGENT_TOKEN, WORKER_TOKEN, DESK_TOKEN (a front end with the groups support and ops), NUMBERS (cases).
 
-use Countersign\{ApprovalRequest, ApprovalResponse, Approver, Client, FrontEnd, Gate, Json, StopReason, Tool, Worker};
+use Countersign\{ApprovalRequest, ApprovalResponse, ApprovalsHandler, Approver, Client, FrontEnd, Gate, Json, StopReason, Tool, Worker};
 use Countersign\Exception\{ConflictException, ForbiddenException, InvalidRequestException, UnavailableException};
 use Countersign\Http\{CurlTransport, Psr18Transport};
 
@@ -213,4 +213,72 @@ test('a token of the agent that may not claim is refused before a person is aske
     $gate = new Gate(new Client($url, $agentToken), 'php-agent', [$delete()]);
     throws(ForbiddenException::class, '/forbidden/', fn () => $gate->step($runId, [$call('/a')]));
     same([], $client->callsOfRun($runId));
+});
+
+test('a card of a bot has the content, and what its buttons stand for', function () use ($gateOf, $delete, $call, $run, $kim) {
+    [$request] = $gateOf($delete())->step($run(), [$call('/card')])->pendingApprovals();
+    $card = $kim->card($request->approvalId, 'telegram');
+    same(1, preg_match('~/card~', $card->card->text));
+    same(true, in_array('approve', array_map(fn (object $press) => $press->decision, $card->presses), true));
+    same('pending', $kim->card($request->approvalId)->state);
+});
+
+test('the pages of an application list, read and decide in the name of the person of its session', function () use ($url, $kim, $gateOf, $delete, $call, $run) {
+    require_once '/usr/share/php/GuzzleHttp/autoload.php';
+    if (!interface_exists('Psr\\Http\\Server\\RequestHandlerInterface')) {
+        // As in psr/http-server-handler, which the system may not have.
+        eval('namespace Psr\\Http\\Server; interface RequestHandlerInterface {
+            public function handle(\\Psr\\Http\\Message\\ServerRequestInterface $request): \\Psr\\Http\\Message\\ResponseInterface; }');
+    }
+    $factory = new GuzzleHttp\Psr7\HttpFactory();
+    $handlerOf = fn (?Approver $person, ?array $origins = null) => new ApprovalsHandler(fn () => $person, $factory, $factory, $origins);
+    $send = function (ApprovalsHandler $handler, string $method, string $path, array $headers = [], string $body = '') {
+        $answer = $handler->handle(new GuzzleHttp\Psr7\ServerRequest($method, "https://desk.example/api/countersign$path", $headers, $body));
+        same(['no-store', 'nosniff'], [$answer->getHeaderLine('cache-control'), $answer->getHeaderLine('x-content-type-options')]);
+        return [$answer->getStatusCode(), json_decode((string) $answer->getBody())];
+    };
+    $runId = $run();
+    [$request] = $gateOf($delete())->step($runId, [$call('/page')])->pendingApprovals();
+    $handler = $handlerOf($kim);
+    $page = ['sec-fetch-site' => 'same-origin', 'content-type' => 'application/json', 'countersign-person' => 'mallory'];
+    $path = "/v1/approvals/{$request->approvalId}";
+
+    [$status, $list] = $send($handler, 'GET', "/v1/approvals?runId=$runId&mine=true&values=clear&label.a=b");
+    same([200, $request->approvalId], [$status, $list->approvals[0]->approvalId]);
+    same('pending', $send($handler, 'GET', $path)[1]->state);
+    same('support-desk#kim', $send($handler, 'GET', '/v1/me')[1]->principal);
+
+    $deny = json_encode(['decision' => ['type' => 'deny']]);
+    same(404, $send($handler, 'GET', '/v1/audit/events')[0]);
+    same(404, $send($handler, 'POST', $path, $page, $deny)[0]);
+    same(404, $send($handler, 'GET', "$path/../../grants")[0]);
+    same(401, $send($handlerOf(null), 'GET', $path)[0]);
+    foreach ([['sec-fetch-site' => 'same-site'], ['origin' => 'https://evil.example'], []] as $foreign) {
+        same(403, $send($handler, 'POST', "$path/responses", [...$foreign, 'content-type' => 'application/json'], $deny)[0]);
+    }
+    same(403, $send($handlerOf($kim, ['https://desk.example']), 'POST', "$path/responses", [...$page, 'origin' => 'https://other.example'], $deny)[0]);
+    same(415, $send($handler, 'POST', "$path/responses", [...$page, 'content-type' => 'text/plain'], $deny)[0]);
+    same(415, $send($handler, 'POST', "$path/responses", $page, str_repeat(' ', 2 ** 20 + 1))[0]);
+    $away = (new FrontEnd('http://127.0.0.1:9', 'x', new CurlTransport(1000)))->as(id: 'kim');
+    same([502, 'unreachable'], [$send($handlerOf($away), 'GET', $path)[0], $send($handlerOf($away), 'GET', $path)[1]->code]);
+    $unknown = (new FrontEnd($url, 'no-token'))->as(id: 'kim');
+    same(502, $send($handlerOf($unknown), 'GET', $path)[0]);
+
+    [$status, $denied] = $send($handler, 'POST', "$path/responses", $page, $deny);
+    same([200, 'denied', 'support-desk#kim'], [$status, $denied->state, $denied->responses[0]->respondedBy]);
+    same(409, $send($handler, 'POST', "$path/responses", ['origin' => 'https://desk.example', 'content-type' => 'application/json; charset=utf-8'], $deny)[0]);
+});
+
+test('sequential calls are asked about one after another', function () use ($gateOf, $delete, $call, $run, $kim) {
+    $gate = $gateOf($delete());
+    $step = $gate->step($run(), [$call('/one', 'c1'), $call('/two', 'c2')], batch: ['batchMode' => 'sequential']);
+    $asked = fn ($step) => array_map(fn ($request) => $request->toolCallId, $step->pendingApprovals());
+    same([['c1'], StopReason::AwaitingApproval], [$asked($step), $step->stopReason()]);
+    $kim->respond(ApprovalResponse::to($step->pendingApprovals()[0], true));
+    for ($tries = 0; $asked($step = $gate->resume($step->toArray())) === [] && $tries < 50; $tries++) {
+        usleep(100_000);
+    }
+    same([['c2'], 'deleted /one'], [$asked($step), $step->results()['c1']->text]);
+    $kim->respond(ApprovalResponse::to($step->pendingApprovals()[0], false));
+    same('denied', $gate->resume($step->toArray())->results()['c2']->status);
 });
