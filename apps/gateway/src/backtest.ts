@@ -98,12 +98,15 @@ function withVerdict(
   const callId = metadata.callId ?? '';
   if (type === 'ToolCallRequested') waiting.set(callId, data as EventData<'ToolCallRequested'>);
   const request = waiting.get(callId);
-  if (request === undefined || !isVerdict(type)) return undefined;
+  if (request === undefined || !verdicts.has(type)) return undefined;
   waiting.delete(callId);
-  const { verdict, requirement = null } = data as Pick<JudgedCall, 'verdict'> & Partial<JudgedCall>;
-  return { request, verdict, requirement };
+  const { verdict, requirement, question } = data as Judgement;
+  return { request, verdict, requirement: requirement ?? question?.requirement ?? null };
 }
 
-function isVerdict(type: RecordedEvent['type']): boolean {
-  return type === 'ToolCallAllowed' || type === 'ToolCallBlocked' || type === 'ApprovalRequested';
-}
+/** What each kind of verdict has. */
+type Judgement = Pick<JudgedCall, 'verdict'> & Partial<JudgedCall> & Partial<EventData<'ToolCallQueued'>>;
+
+const verdicts: ReadonlySet<string> = new Set<RecordedEvent['type']>([
+  ...(['ToolCallAllowed', 'ToolCallBlocked', 'ToolCallQueued', 'ApprovalRequested'] as const),
+]);

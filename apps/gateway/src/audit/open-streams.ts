@@ -14,7 +14,9 @@ const ends: ReadonlySet<string> = new Set([
   ...['ExecutionSucceeded', 'ExecutionFailed'],
 ]);
 /** Events that begin or continue what had ended. */
-const begins: ReadonlySet<string> = new Set(['ToolCallRequested', 'ApprovalRequested', 'ResponseWithdrawn']);
+const begins: ReadonlySet<string> = new Set([
+  ...['ToolCallRequested', 'ToolCallQueued', 'ApprovalRequested', 'ResponseWithdrawn'],
+]);
 
 /**
  * Keeps what may be open, so that only their streams are read again. A stream that has ended may be among them; one that is

@@ -65,7 +65,7 @@ export function listed(name: string): string {
 
 /** The kinds of events that people look for. */
 export const kinds = [
-  ['Requests', 'ToolCallRequested,ToolCallAllowed,ToolCallBlocked,ApprovalRequested,ApprovalDescribed'],
+  ['Requests', 'ToolCallRequested,ToolCallAllowed,ToolCallBlocked,ToolCallQueued,ApprovalRequested,ApprovalDescribed'],
   ['Responses', 'ApprovalResponded,ResponseWithdrawn'],
   ['Expired, escalated, reminded', 'ApprovalExpired,ApprovalEscalated,ApproversReminded,ApprovalLapsed'],
   ['Cancelled', 'ToolCallCancelled,RunCancelled,BatchBroken'],

@@ -7,7 +7,8 @@ export interface Recording {
   readonly hear: (event: HeardEvent) => boolean;
 }
 
-const verdictTypes = new Set(['ToolCallAllowed', 'ToolCallBlocked', 'ApprovalRequested']);
+/** A sequential call has its verdict when it is queued, and perhaps its turn only after this request has ended. */
+const verdictTypes = new Set(['ToolCallAllowed', 'ToolCallBlocked', 'ToolCallQueued', 'ApprovalRequested']);
 
 /** Hears the events about the calls of one request. A forged one causes a look at the ledger, and nothing else. */
 export function createRecording(body: RequestToolCalls): Recording {
