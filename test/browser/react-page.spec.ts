@@ -1,11 +1,19 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { cleanUpAfterAll, onCleanup } from '../process/harness/cleanup.js';
+import { cleanUpAfterAll, onCleanup, temporaryFolder } from '../process/harness/cleanup.js';
 import { findingsOf } from './harness/axe.js';
 import { openWorld, tokenOfDesk, useBrowser } from './harness/inbox.js';
 import type { World } from './harness/inbox.js';
 import { openDesk } from './react-page/desk.js';
 import type { Desk } from './react-page/desk.js';
+
+const policy = `
+version: 1
+rules:
+  - { id: pay, match: { tools: [pay] }, then: { require: { requireSignature: true } } }
+`;
 
 describe('the card in a page of another application', () => {
   let world: World;
@@ -15,7 +23,9 @@ describe('the card in a page of another application', () => {
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    world = await openWorld();
+    const file = join(temporaryFolder(), 'policy.yaml');
+    writeFileSync(file, policy);
+    world = await openWorld({ COUNTERSIGN_POLICY: file });
     desk = await openDesk(world.url, tokenOfDesk);
     onCleanup(desk.close);
     const context = await browser().newContext();
@@ -56,6 +66,13 @@ describe('the card in a page of another application', () => {
     await world.send('agent', 'POST', `/v1/tool-calls/${asked?.callId ?? ''}/cancel`, { reason: 'not needed' });
     await page.getByText('The call was cancelled').first().waitFor();
     expect(await approve.count()).toBe(0);
+  });
+
+  it('offers no decision that only counts when it is signed, and says where people sign', async () => {
+    await world.ask([{ toolName: 'pay' }]);
+    await page.getByRole('button', { name: /pay/ }).click();
+    await page.getByText('Give yours in the inbox of Countersign.').waitFor({ timeout: 15_000 });
+    expect(await page.getByRole('button', { name: /^(Approve|Deny|Edit…|Answer…)$/ }).count()).toBe(0);
   });
 
   it('is accessible, and breaks no rule of a strict content security policy', async () => {
