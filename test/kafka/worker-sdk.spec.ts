@@ -77,6 +77,24 @@ const deletion = (toolCallId: string, path: string) => ({ toolCallId, toolName: 
 const requestsOf = (runId: string) => ledger.seen.filter(({ key }) => key === runId);
 const newRun = (): string => `run-${randomUUID()}`;
 
+it('sequential calls of two requests and two workers of a run take their turn', async () => {
+  const [one, other] = [newWorker(), newWorker()];
+  const step = { runId: newRun(), batchMode: 'sequential' } as const;
+  const first = await one.step({ ...step, toolCalls: [deletion('1', '/tmp/a'), deletion('2', '/etc/b')] });
+  const second = await other.step({ ...step, toolCalls: [deletion('3', '/etc/c')] });
+  const finish = async (worker: Worker, { state }: typeof first) => {
+    for (;;) {
+      const outcome = await worker.wait(state);
+      if (outcome.stopReason === null) return outcome.results.map(({ status }) => status);
+    }
+  };
+  const finished = Promise.all([finish(one, first), finish(other, second)]);
+  await ledger.respondTo(step.runId, { decision: { type: 'approve' } });
+  await ledger.respondTo(step.runId, { decision: { type: 'approve' } });
+  expect(await finished).toEqual([['succeeded', 'succeeded'], ['succeeded']]);
+  expect(ran).toEqual(['/tmp/a', '/etc/b', '/etc/c']);
+});
+
 describe('a worker with kafka', () => {
   it('asks by a message, hears the approval, claims over HTTP and runs once what was approved', async () => {
     const runId = newRun();

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fireDue } from '@countersign/commands';
+import { fireDue, takeTurn } from '@countersign/commands';
 import {
   createGatewayApp,
   createGatewayMetrics,
@@ -15,7 +15,7 @@ import { createOpenCalls } from '@countersign/shell';
 import { toEventMessage, topicNames } from '@countersign/message-bus';
 import type { MessageBus } from '@countersign/message-bus';
 import { openKafka } from '@countersign/message-bus/kafka';
-import { createDeadlines } from '@countersign/projector';
+import { createDeadlines, createTurns } from '@countersign/projector';
 import { createRelay } from '@countersign/relay';
 import { createSystemIds, systemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
@@ -126,6 +126,8 @@ export async function openLedgerBehindKafka(
     clock: store.clock,
   });
   deadlines.start();
+  const turns = createTurns({ readModel, takeTurn: (...call) => takeTurn(commands, ...call), ...world });
+  turns.start();
   const seen: SeenRequest[] = [];
   kafka.bus.subscribe({
     group: `${prefix}-seen`,
@@ -165,6 +167,7 @@ export async function openLedgerBehindKafka(
     },
     close: async () => {
       await deadlines.stop();
+      await turns.stop();
       await relay.stop();
       await kafka.close();
       await gateway.close();
