@@ -69,7 +69,7 @@ export interface SendOptions {
  */
 export interface Channel {
   readonly id: string;
-  readonly type: 'slack' | 'telegram' | 'email' | 'webhook';
+  readonly type: 'slack' | 'telegram' | 'teams' | 'email' | 'webhook';
   /** `personal`: one message per person; `shared`: one for all. */
   readonly addressing: 'shared' | 'personal';
   /** Identifies the address of the other side, if that can switch the channel off, without revealing it. */

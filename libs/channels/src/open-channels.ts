@@ -29,6 +29,10 @@ async function openChannel(config: ChannelConfig, { clock, publicUrl }: OpenChan
       const { createTelegramChannel } = await import('./telegram/telegram-channel.js');
       return createTelegramChannel(config, { publicUrl });
     }
+    case 'teams': {
+      const { createTeamsChannel } = await import('./teams/teams-channel.js');
+      return createTeamsChannel(config, { clock, publicUrl });
+    }
     case 'email': {
       const { createEmailChannel } = await import('./email/email-channel.js');
       return createEmailChannel(config, { publicUrl });

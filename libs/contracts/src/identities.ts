@@ -12,6 +12,13 @@ export const identitySchemas = {
     .string()
     .regex(/^\d{1,20}$/, 'must be the numeric id of a user, in quotes')
     .optional(),
+  teams: z
+    .string()
+    .regex(
+      /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+      'must be the tenant and the object id of a user in Microsoft Entra, two GUIDs in lower case with ":" between',
+    )
+    .optional(),
   email: z
     .string()
     .regex(/^[^\s<>@,;:"]+@[^\s<>@,;:"]+$/, 'must be an e-mail address')
@@ -27,7 +34,7 @@ export const personPrincipalSchema = z
     error: 'must be a person of a front end: its principal, "#" and the id, such as "support-desk#kim"',
   });
 
-export const identityKinds = ['slack', 'telegram', 'email'] as const;
+export const identityKinds = ['slack', 'telegram', 'teams', 'email'] as const;
 
 /** The identities of one person. */
 export type Identities = OfChannels & {
@@ -38,7 +45,7 @@ export type Identities = OfChannels & {
 type OfChannels = { readonly [Kind in (typeof identityKinds)[number]]?: string | undefined };
 
 /** What may stand before an identity: its kind, and the channel as a credential names it. */
-const prefixes = { slack: ['slack'], telegram: ['telegram'], email: ['email', 'mail'] } as const;
+const prefixes = { slack: ['slack'], telegram: ['telegram'], teams: ['teams'], email: ['email', 'mail'] } as const;
 
 /** The names that the identities give a person, in the order of their kinds: `T01:U01` and `slack:T01:U01`. */
 export function identitiesIn(identities: Identities): readonly string[] {

@@ -15,7 +15,7 @@ export interface HttpClientOptions {
 /** One request. */
 export interface HttpRequest {
   /** Default: GET. */
-  readonly method?: 'GET' | 'POST' | 'DELETE' | undefined;
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | undefined;
   readonly path: string;
   /** Undefined members are omitted. */
   readonly query?: Readonly<Record<string, string | number | undefined>> | undefined;

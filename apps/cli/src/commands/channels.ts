@@ -75,6 +75,8 @@ function placeOf(config: ChannelConfig | undefined): Place | undefined {
       return config.chat;
     case 'slack':
       return config.channel;
+    case 'teams':
+      return config.conversation;
     case 'email':
       return config.to;
     case 'webhook':

@@ -52,7 +52,7 @@ function instead(act: Act, owner: string, record: RightsRecord): Word | undefine
 
 /** A notifier receives answers of chats, and knows people by a policy file that only the gateways record. */
 function isOfNotifier({ credential = '' }: Act, record: RightsRecord): boolean {
-  return record.hasNotifier() && /^(?:slack|telegram|mail):/.test(credential);
+  return record.hasNotifier() && /^(?:slack|telegram|teams|mail):/.test(credential);
 }
 
 /** The policy says who responds in whose place, and when. The represented person must be an approver. */

@@ -76,6 +76,7 @@ function judgeCredential(act: Act, record: RightsRecord): readonly Word[] {
       return ofPasskey(act, credential, record);
     case 'slack':
     case 'telegram':
+    case 'teams':
     case 'mail':
       return [...ofChannel(act, kind, record), ...ofPerson(act, record)];
     default:
@@ -187,7 +188,7 @@ function ofProvider(act: Act, credential: string, record: RightsRecord): readonl
     : [illegal('rights', `no process was configured with the provider of ${act.by}`)];
 }
 
-const channelTypes = { slack: 'slack', telegram: 'telegram', mail: 'email' } as const;
+const channelTypes = { slack: 'slack', telegram: 'telegram', teams: 'teams', mail: 'email' } as const;
 
 /** Attack: a vote through a chat that nobody has configured, because a chat has no entry in the tokens file. */
 function ofChannel({ via }: Act, kind: keyof typeof channelTypes, record: RightsRecord): readonly Word[] {

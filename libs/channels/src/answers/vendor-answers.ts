@@ -2,12 +2,15 @@ import { mailAnswers } from './mail-answers.js';
 import type { MailStep } from './mail-answers.js';
 import type { Meaning } from './meaning.js';
 import { slackAnswers } from './slack-answers.js';
+import { teamsAnswers } from './teams-answers.js';
 import { telegramAnswers } from './telegram-answers.js';
 
 /** What the other side answered to a message. */
 export type VendorAnswer =
   | { readonly channel: 'telegram'; readonly status: number; readonly text: string }
   | { readonly channel: 'slack'; readonly error: string }
+  /** The code of an error of the Bot Connector; empty: it has none. */
+  | { readonly channel: 'teams'; readonly status: number; readonly code: string }
   | { readonly channel: 'email'; readonly at: MailStep; readonly reply: string }
   /** The status of an HTTP response, where it is all that is known. */
   | { readonly channel: 'slack' | 'webhook'; readonly status: number };
@@ -18,6 +21,7 @@ export type VendorAnswer =
  */
 export function meaningOf(answer: VendorAnswer): Meaning {
   if ('error' in answer) return listed(slackAnswers, (code) => code === answer.error) ?? 'channel';
+  if (answer.channel === 'teams') return meaningInTeams(answer.status, answer.code);
   if (answer.channel === 'telegram') return meaningInTelegram(answer.status, answer.text.toLowerCase());
   if (answer.channel === 'email') return meaningOfReply(answer.at, answer.reply);
   return meaningOfStatus(answer.status, answer.channel);
@@ -34,6 +38,12 @@ function meaningInTelegram(status: number, text: string): Meaning {
   if (status === 403) return 'address';
   if (status === 413) return 'message';
   return isForLater(status) ? 'retry' : 'channel';
+}
+
+function meaningInTeams(status: number, code: string): Meaning {
+  if (status === 413) return 'message';
+  const isRetried = isForLater(status) || status === 412;
+  return listed(teamsAnswers, (one) => one === code) ?? (isRetried ? 'retry' : 'channel');
 }
 
 /** 410 switches a webhook off. Nothing else that an HTTP status says is final. */

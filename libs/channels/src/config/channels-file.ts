@@ -53,6 +53,10 @@ const telegramChat = z.string().regex(/^(-?\d{1,20}|@[A-Za-z0-9_]{4,64})$/);
 /** Telegram reports a press with the number of the chat, and a name can pass to another chat. */
 const telegramChatId = z.string().regex(/^-?\d{1,20}$/);
 
+/** A channel, a group chat or a meeting (`19:…@thread.tacv2`), or the chat of one person with the bot (`a:…`). */
+const teamsConversation = z.string().regex(/^(19|a):[A-Za-z0-9_.@-]{1,300}$/);
+const guidSchema = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a GUID in lower case');
+
 const slackSchema = z
   .strictObject({
     id: channelIdSchema,
@@ -89,6 +93,21 @@ const telegramSchema = z
     }
   });
 
+const teamsSchema = z.strictObject({
+  id: channelIdSchema,
+  type: z.literal('teams'),
+  /** The tenant of Microsoft Entra whose people answer, and whose bot this is. */
+  tenant: guidSchema,
+  appId: guidSchema,
+  clientSecret: secretRefSchema,
+  conversation: placeSchema(teamsConversation, 'the id of a conversation in Teams, such as 19:…@thread.tacv2'),
+  /** Where messages are sent: no address that a request names gets the bot's token. */
+  serviceUrl: httpUrlSchema.default('https://smba.trafficmanager.net/teams'),
+  loginUrl: httpUrlSchema.default('https://login.microsoftonline.com'),
+  /** Where the keys of incoming requests are published. */
+  openIdUrl: httpUrlSchema.default('https://login.botframework.com/v1/.well-known/openidconfiguration'),
+});
+
 const emailSchema = z.strictObject({
   id: channelIdSchema,
   type: z.literal('email'),
@@ -119,9 +138,10 @@ const webhookSchema = z
     }
   });
 
+const channelSchemas = [slackSchema, telegramSchema, teamsSchema, emailSchema, webhookSchema] as const;
 /** One entry of `channels`. */
-export const channelSchema = z.discriminatedUnion('type', [slackSchema, telegramSchema, emailSchema, webhookSchema], {
-  error: 'must have a type: slack, telegram, email or webhook',
+export const channelSchema = z.discriminatedUnion('type', channelSchemas, {
+  error: 'must have a type: slack, telegram, teams, email or webhook',
 });
 export type ChannelEntry = z.output<typeof channelSchema>;
 

@@ -88,7 +88,7 @@ function readFile(
   const people = read('people', given.people, personSchema, problems).map((entry) => entry.value);
   const routes = read('routes', given.routes, routeSchema, problems).map((entry) => entry.value);
   repeated(given.channels, 'channels', ['id'], problems);
-  repeated(given.people, 'people', ['id', 'slack', 'telegram', 'email'], problems);
+  repeated(given.people, 'people', ['id', 'slack', 'telegram', 'teams', 'email'], problems);
   checkTargets(given.routes, typesOf(given.channels), problems);
   checkDigests(given.routes, entries, problems);
   const revealed = entries.map((entry) => reveal(entry, loading));
@@ -205,10 +205,18 @@ function checkDigests(
 
 function isLabelled(channel: ChannelEntry): boolean {
   if (channel.type === 'telegram') return typeof channel.chat !== 'string';
+  if (channel.type === 'teams') return typeof channel.conversation !== 'string';
   return channel.type === 'slack' && (typeof channel.channel !== 'string' || channel.thread !== undefined);
 }
 
-/** Slack gives a press to any connection of the app, and only the channel that sent the card can read its buttons. */
+/** What may stand in one channel alone: its vendor gives a press to any connection of the app, or to its one address. */
+function appOf(channel: ChannelConfig): readonly [key: string, app: string | undefined, what: string] | undefined {
+  if (channel.type === 'teams') return ['appId', channel.appId, 'a bot'];
+  if (channel.type !== 'slack' || channel.mode !== 'socket') return undefined;
+  return ['appToken', channel.appToken?.reveal(), 'an app'];
+}
+
+/** Only the channel that sent a card can read its buttons. */
 function checkApps(
   channels: readonly ChannelConfig[],
   entries: readonly Entry<ChannelEntry>[],
@@ -216,10 +224,11 @@ function checkApps(
 ): void {
   const seen = new Map<string, string>();
   channels.forEach((channel, index) => {
-    if (channel.type !== 'slack' || channel.mode !== 'socket' || channel.appToken === undefined) return;
+    const [key = '', app, what = ''] = appOf(channel) ?? [];
+    if (app === undefined) return;
     const path = entries[index]?.path ?? '';
-    const first = seen.get(channel.appToken.reveal());
-    if (first === undefined) seen.set(channel.appToken.reveal(), path);
-    else problems.push({ path: `${path}.appToken`, problem: `is that of ${first} too: each needs an app of its own` });
+    const first = seen.get(app);
+    if (first === undefined) seen.set(app, path);
+    else problems.push({ path: `${path}.${key}`, problem: `is that of ${first} too: each needs ${what} of its own` });
   });
 }

@@ -1,6 +1,7 @@
 import { agentWordsLabel, cardOf } from '../card/card.js';
 import { pressesOf } from '../card/presses.js';
-import type { AnswerTokens } from '../answer-token.js';
+import type { Press } from '../card/presses.js';
+import type { AnswerTokens, TokenAction } from '../answer-token.js';
 import type { Notice } from '../channel.js';
 
 const argumentsMax = 2_000;
@@ -16,6 +17,7 @@ interface TextRun {
   readonly weight?: 'Bolder';
   readonly size?: 'Large';
   readonly fontType?: 'Monospace';
+  readonly selectAction?: OpenUrl;
 }
 
 /** Text runs are no Markdown, so no text can inject a link, a mention or a format. */
@@ -23,6 +25,21 @@ interface RichTextBlock {
   readonly type: 'RichTextBlock';
   readonly spacing: 'None' | 'Small' | 'Medium';
   readonly inlines: readonly TextRun[];
+}
+
+/** The field of the form. What is written into it comes with a press on a button of the form. */
+interface ReasonInput {
+  readonly type: 'Input.Text';
+  readonly id: 'reason';
+  readonly label: string;
+  readonly isMultiline: true;
+  readonly maxLength: number;
+}
+
+interface OpenUrl {
+  readonly type: 'Action.OpenUrl';
+  readonly title: string;
+  readonly url: string;
 }
 
 interface Submit {
@@ -33,8 +50,15 @@ interface Submit {
 
 type Action =
   | (Submit & { readonly type: 'Action.Submit' })
-  | (Submit & { readonly type: 'Action.Execute'; readonly verb: string; readonly fallback: Action })
-  | { readonly type: 'Action.OpenUrl'; readonly title: string; readonly url: string };
+  | (Submit & { readonly type: 'Action.Execute'; readonly verb: string; readonly fallback?: Action })
+  | { readonly type: 'Action.ShowCard'; readonly title: string; readonly card: ReasonForm }
+  | OpenUrl;
+
+interface ReasonForm {
+  readonly type: 'AdaptiveCard';
+  readonly body: readonly ReasonInput[];
+  readonly actions: readonly Action[];
+}
 
 /** An Adaptive Card 1.5. */
 export interface AdaptiveCard {
@@ -46,23 +70,27 @@ export interface AdaptiveCard {
   readonly actions: readonly Action[];
 }
 
+/** The longest reason. */
+export const reasonMax = 2_000;
+
 /**
  * A notice as an Adaptive Card, without buttons when there is nothing to decide. The data of a button are the approval, the
- * digests of what is shown, the decision, and the token.
+ * digests of what is shown, the decision, and the token. `hasForm`: the card is that of our own bot, which gets presses as
+ * `Action.Execute` alone, with a form for a reason.
  */
 export function adaptiveCardOf(
   notice: Notice,
   tokens: Pick<AnswerTokens, 'seal'>,
   publicUrl: string | null,
+  { hasForm }: { readonly hasForm: boolean } = { hasForm: false },
 ): AdaptiveCard {
-  const card = cardOf(notice, argumentsMax, publicUrl);
+  const card = cardOf(notice, argumentsMax, publicUrl, { hasReason: hasForm });
   const args = cutLines(card.argumentLines, argumentLinesMax);
   const isWhole = card.isWhole && args.length === card.argumentLines.length;
   return {
-    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
-    ...{ type: 'AdaptiveCard', version: '1.5', msteams: { width: 'Full' } },
+    ...head,
     body: [
-      block([{ ...run(card.headline), weight: 'Bolder', size: 'Large' }], 'Medium'),
+      headlineOf(card.headline),
       ...card.status.slice(-statusMax).map((line) => block([run(line)])),
       ...card.facts.map(([label, text]) => block([{ ...run(`${label}: `), weight: 'Bolder' }, run(text)])),
       ...card.warnings.map((warning) => block([{ ...run(`⚠ ${warning}`), weight: 'Bolder' }], 'Small')),
@@ -74,8 +102,31 @@ export function adaptiveCardOf(
         ...cutLines(text.split('\n'), wordLinesMax).map(codeLine),
       ]),
     ],
-    actions: [...(card.isOpen ? buttonsOf(notice, tokens, isWhole) : []), ...linkTo(card.link)],
+    actions: [...(card.isOpen ? buttonsOf(notice, tokens, { isWhole, hasForm }) : []), ...linkTo(card.link)],
   };
+}
+
+const head: Pick<AdaptiveCard, '$schema' | 'type' | 'version' | 'msteams'> = {
+  $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+  type: 'AdaptiveCard',
+  version: '1.5',
+  msteams: { width: 'Full' },
+};
+
+/** Lines as an Adaptive Card that decides nothing. Only our own words are links. */
+export function adaptiveListOf(
+  headline: string,
+  lines: readonly { readonly text: string; readonly link: string | null }[],
+): AdaptiveCard {
+  const body = lines.flatMap(({ text, link }) => [
+    block([run(text)], 'Small'),
+    ...linkTo(link).map((action) => block([{ ...run(action.title), selectAction: action }])),
+  ]);
+  return { ...head, body: [headlineOf(headline), ...body], actions: [] };
+}
+
+function headlineOf(text: string): RichTextBlock {
+  return block([{ ...run(text), weight: 'Bolder', size: 'Large' }], 'Medium');
 }
 
 function block(inlines: readonly TextRun[], spacing: RichTextBlock['spacing'] = 'None'): RichTextBlock {
@@ -96,7 +147,7 @@ function cutLines(lines: readonly string[], max: number): readonly string[] {
   return [...lines.slice(0, max - 1), `⟦${String(lines.length - max + 1)} more lines are not shown⟧`].slice(0, max);
 }
 
-function linkTo(link: string | null): readonly Action[] {
+function linkTo(link: string | null): readonly OpenUrl[] {
   return link === null ? [] : [{ type: 'Action.OpenUrl', title: 'Look at the whole in the inbox', url: link }];
 }
 
@@ -105,19 +156,46 @@ const buttonKinds = [
   { decision: 'deny', action: 'd', title: 'Deny', style: 'destructive' },
 ] as const;
 
-/** A part that is not shown is not approved here. */
-function buttonsOf(notice: Notice, tokens: Pick<AnswerTokens, 'seal'>, isWhole: boolean): readonly Action[] {
+/** A part that is not shown is not approved here. The form has the buttons that need a reason, too. */
+function buttonsOf(
+  notice: Notice,
+  tokens: Pick<AnswerTokens, 'seal'>,
+  { isWhole, hasForm }: { readonly isWhole: boolean; readonly hasForm: boolean },
+): readonly Action[] {
   const { approval } = notice;
   if (approval === null) return [];
   const { approvalId, shownDigest, proposal } = approval;
-  const presses = pressesOf(notice, isWhole);
-  return buttonKinds
-    .filter(({ decision }) => presses.includes(decision))
-    .map(({ decision, action, title, style }): Action => {
-      const value = tokens.seal({ action, approvalId, shownDigest });
-      const data = { approvalId, proposalDigest: proposal.digest, shownDigest, decision, value };
-      const submit = { title, style, data };
-      const verb = `countersign/${decision}`;
-      return { type: 'Action.Execute', verb, ...submit, fallback: { type: 'Action.Submit', ...submit } };
-    });
+  const buttons = (presses: readonly Press[]): readonly Action[] =>
+    buttonKinds
+      .filter(({ decision }) => presses.includes(decision))
+      .map(({ decision, action, title, style }): Action => {
+        const value = tokens.seal({ action, approvalId, shownDigest });
+        const data = { approvalId, proposalDigest: proposal.digest, shownDigest, decision, value };
+        const submit = { title, style, data };
+        const execute = { type: 'Action.Execute' as const, verb: verbOf(decision), ...submit };
+        return hasForm ? execute : { ...execute, fallback: { type: 'Action.Submit', ...submit } };
+      });
+  const below = hasForm ? buttons(pressesOf(notice, isWhole, { hasReason: true })) : [];
+  return [...buttons(pressesOf(notice, isWhole)), ...(below.length === 0 ? [] : [reasonForm(below)])];
+}
+
+/** Buttons below a field for a reason. */
+function reasonForm(actions: readonly Action[]): Action {
+  const reason = {
+    type: 'Input.Text',
+    id: 'reason',
+    label: 'Reason',
+    isMultiline: true,
+    maxLength: reasonMax,
+  } as const;
+  return { type: 'Action.ShowCard', title: 'More…', card: { type: 'AdaptiveCard', body: [reason], actions } };
+}
+
+function verbOf(decision: string): string {
+  return `countersign/${decision}`;
+}
+
+/** What a button with this verb is for. */
+export function meaningOfVerb(verb: string | undefined): readonly TokenAction[] {
+  return buttonKinds.filter(({ decision }) => verbOf(decision) === verb).map(({ action }) => action);
 }

@@ -25,6 +25,7 @@ const channels: Readonly<Record<string, string>> = {
   inbox: 'the inbox',
   slack: 'Slack',
   telegram: 'Telegram',
+  teams: 'Microsoft Teams',
   email: 'email',
 };
 
