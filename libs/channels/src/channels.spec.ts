@@ -1,7 +1,7 @@
 import { channelContract } from './channel.contract.js';
 import { openSlack, openSlackSocket, openTelegram, openWebhook } from './testing/opened.js';
 
-// The mail channel is proved in the gateway, whose page is its way back.
+// The channels of mail and of Teams are proved in the gateway: it has the page of the one, and checks the tokens of the other.
 describe('the Slack channel', () => channelContract(openSlack));
 describe('the Slack channel in socket mode', () => channelContract(openSlackSocket));
 describe('the Telegram channel', () => channelContract(openTelegram));

@@ -21,6 +21,7 @@ export type { Audience, Routed, Told } from './routing.js';
 export { createEmailTokens } from './email/email-tokens.js';
 export { adaptiveCardOf } from './teams/adaptive-card.js';
 export type { AdaptiveCard } from './teams/adaptive-card.js';
+export type { BotFrameworkAuth, BotFrameworkBot, VerifiedSender } from './teams/bot-framework-auth.js';
 export { openChannels } from './open-channels.js';
 export type { OpenChannelsOptions } from './open-channels.js';
 export { answerWords, expiredWords, strangerWords } from './response-port.js';
@@ -28,4 +29,5 @@ export type { ResponsePort, AnswerResult, ChannelAnswer } from './response-port.
 export { fetchAnswers, isFetched } from './fetch-answers.js';
 export { retryPauseMs } from './retry-pause.js';
 export { openSurfaces } from './open-surfaces.js';
+export type { SurfacePorts } from './open-surfaces.js';
 export type { Surface, SurfaceRequest, SurfaceResponse } from './surface.js';

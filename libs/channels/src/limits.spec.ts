@@ -1,8 +1,11 @@
+import { systemClock } from '@countersign/runtime';
 import { createSlackChannel } from './slack/slack-channel.js';
+import { createTeamsChannel } from './teams/teams-channel.js';
 import { createTelegramChannel } from './telegram/telegram-channel.js';
 import { sampleNotice } from './testing/notices.js';
-import { publicUrl, slackConfig, telegramConfig } from './testing/opened.js';
+import { publicUrl, slackConfig, teamsBot, teamsConfig, telegramConfig } from './testing/opened.js';
 import { openSlackServer } from './testing/slack-server.js';
+import { openTeamsServer } from './testing/teams-server.js';
 import { openTelegramServer } from './testing/telegram-server.js';
 
 const { signal } = new AbortController();
@@ -33,6 +36,17 @@ it('Telegram that asks for patience is asked once, and for how long is passed on
     retryAfterMs: 17_000,
   });
   expect(server.received).toHaveLength(2);
+  expect(await channel.send([sampleNotice()], { signal })).toMatchObject({ status: 'delivered' });
+  await server.close();
+});
+
+it('Teams that hangs is given up within 15 s, also where its token was late', async () => {
+  const server = await openTeamsServer(teamsBot);
+  const channel = createTeamsChannel({ ...teamsConfig, ...server.urls }, { clock: systemClock, publicUrl });
+  server.next.push('hang');
+  const from = performance.now();
+  expect(await channel.send([sampleNotice()], { signal })).toMatchObject({ status: 'failed' });
+  expect(performance.now() - from).toBeLessThan(15_000);
   expect(await channel.send([sampleNotice()], { signal })).toMatchObject({ status: 'delivered' });
   await server.close();
 });

@@ -10,7 +10,7 @@ export interface ChannelAnswer {
   readonly shownDigest: string;
   readonly person: Person;
   readonly channelId: string;
-  /** How the vendor knows the person: `slack:`, `telegram:` or `mail:`, and their id there. */
+  /** How the vendor knows the person: `slack:`, `telegram:`, `teams:` or `mail:`, and their id there. */
   readonly credential: string;
   /** The SHA-256 of the id of their session here. Absent: the channel needs none. */
   readonly session?: string;

@@ -16,7 +16,7 @@ export interface SurfaceResponse {
 /** Receives the responses of one channel. */
 export interface Surface {
   readonly channelId: string;
-  readonly type: 'slack' | 'telegram';
+  readonly type: 'slack' | 'telegram' | 'teams';
   readonly receive: (request: SurfaceRequest) => Promise<SurfaceResponse>;
 }
 

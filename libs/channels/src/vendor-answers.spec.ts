@@ -5,6 +5,7 @@ import type { MailStep } from './answers/mail-answers.js';
 import type { Channel, Notice, SendResult } from './channel.js';
 import { createEmailChannel } from './email/email-channel.js';
 import { createSlackChannel } from './slack/slack-channel.js';
+import { createTeamsChannel } from './teams/teams-channel.js';
 import { createTelegramChannel } from './telegram/telegram-channel.js';
 import { sampleNotice } from './testing/notices.js';
 import {
@@ -12,6 +13,8 @@ import {
   openMailServer,
   publicUrl,
   slackConfig,
+  teamsBot,
+  teamsConfig,
   telegramConfig,
   webhookSecret,
 } from './testing/opened.js';
@@ -19,6 +22,8 @@ import { openScriptedMailServer } from './testing/scripted-mail-server.js';
 import type { ScriptedMailServer } from './testing/scripted-mail-server.js';
 import { openSlackServer } from './testing/slack-server.js';
 import type { SlackServer } from './testing/slack-server.js';
+import { openTeamsServer } from './testing/teams-server.js';
+import type { TeamsServer } from './testing/teams-server.js';
 import { openTelegramServer } from './testing/telegram-server.js';
 import type { TelegramServer } from './testing/telegram-server.js';
 import { openVendorServer } from './testing/vendor-server.js';
@@ -27,7 +32,7 @@ import { createWebhookChannel } from './webhook/webhook-channel.js';
 
 /** What vendors really answer, and what it means. */
 interface Case {
-  readonly channel: 'telegram' | 'slack' | 'email' | 'webhook';
+  readonly channel: 'telegram' | 'slack' | 'teams' | 'email' | 'webhook';
   readonly at?: string;
   readonly status?: number;
   readonly description?: string;
@@ -52,17 +57,19 @@ const { signal } = new AbortController();
 const recipient = { id: 'me', email: 'me@example.com', groups: [] };
 
 let slack: SlackServer;
+let teams: TeamsServer;
 let telegram: TelegramServer;
 let mail: ScriptedMailServer;
 let hook: VendorServer;
 beforeAll(async () => {
   slack = await openSlackServer(slackConfig.botToken.reveal());
+  teams = await openTeamsServer(teamsBot);
   telegram = await openTelegramServer(telegramConfig.botToken.reveal());
   mail = await openScriptedMailServer();
   hook = await openVendorServer(() => ({ status: 204 }));
 });
 afterAll(async () => {
-  await Promise.all([slack, telegram, mail, hook].map((server) => server.close()));
+  await Promise.all([slack, teams, telegram, mail, hook].map((server) => server.close()));
 });
 
 /** What must become of the message, and what the operator must read. */
@@ -95,6 +102,28 @@ it.each(of('slack'))('Slack at $at: $error means $means', async (one) => {
   slack.next.push({ status: status ?? 200, headers, body: { ok: false, error, ...more } });
   const result = at === 'chat.update' ? await changed(channel, 'C0123:1700000000.000001') : await send(channel);
   expectResult(result, one, status === 429 ? 'the rate limit' : error);
+});
+
+it.each(of('teams'))('Teams at $at: $status $error means $means', async (one) => {
+  const { at, status, error, retryAfter } = one;
+  const config = { ...teamsConfig, ...teams.urls };
+  const channel = createTeamsChannel(config, { clock: systemClock, publicUrl });
+  const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
+  const body = at === 'token' ? { error, error_description: 'canary-client-secret' } : { error: { code: error } };
+  // A channel asks for a token first.
+  if (at !== 'token') expect(await send(channel)).toMatchObject({ status: 'delivered' });
+  teams.next.push({ ...(status === undefined ? {} : { status }), headers, body });
+  const result = at === 'change' ? await changed(channel, `${config.conversation}|1700000000000`) : await send(channel);
+  expectResult(result, one, error ?? String(status));
+  // A token that was refused is not used again.
+  expect(await send(channel)).toMatchObject({ status: 'delivered' });
+});
+
+it('a copy in a conversation of before that cannot be changed says nothing about that of today', async () => {
+  const channel = createTeamsChannel({ ...teamsConfig, ...teams.urls }, { clock: systemClock, publicUrl });
+  expect(await send(channel)).toMatchObject({ status: 'delivered' });
+  teams.next.push({ status: 403, body: { error: { code: 'BotNotInConversationRoster' } } });
+  expect(await changed(channel, '19:before@thread.v2|1')).toMatchObject({ status: 'refused', about: 'message' });
 });
 
 it.each(of('email'))('a mail server at $at: $reply means $means', async (one) => {

@@ -11,7 +11,8 @@ import { addMailRoutes } from './mail-routes.js';
 const bodyBytesMax = 256 * 1024;
 
 /**
- * The routes that receive responses: `POST /channels/<id>/slack`, `POST /channels/<id>/telegram`, and the pages of
+ * The routes that receive responses: `POST /channels/<id>/slack`, `POST /channels/<id>/telegram`,
+ * `POST /channels/<id>/teams`, and the pages of
  * links in emails. The notifier polls the other channels. Each route verifies the sender itself and needs no API token.
  */
 export async function addChannels(
@@ -27,6 +28,11 @@ export async function addChannels(
   const surfaces = await openSurfaces(config.channels, {
     ...{ responses, people, clock, log },
     publicUrl: publicUrl?.href ?? null,
+    botFrameworkAuth: async (bot) => {
+      // Only a channel of Teams needs it.
+      const { createBotFrameworkAuth } = await import('./bot-framework-auth.js');
+      return createBotFrameworkAuth(bot, clock);
+    },
   });
   await fastify.register((scope, _options, done) => {
     // A signature covers the raw bytes, so nothing parses them first.

@@ -53,8 +53,9 @@ const telegramChat = z.string().regex(/^(-?\d{1,20}|@[A-Za-z0-9_]{4,64})$/);
 /** Telegram reports a press with the number of the chat, and a name can pass to another chat. */
 const telegramChatId = z.string().regex(/^-?\d{1,20}$/);
 
+const conversationWords = 'the id of a conversation in Teams, such as 19:…@thread.tacv2';
 /** A channel, a group chat or a meeting (`19:…@thread.tacv2`), or the chat of one person with the bot (`a:…`). */
-const teamsConversation = z.string().regex(/^(19|a):[A-Za-z0-9_.@-]{1,300}$/);
+const teamsConversation = z.string().regex(/^(19|a):[A-Za-z0-9_.@-]{1,300}$/, `must be ${conversationWords}`);
 const guidSchema = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a GUID in lower case');
 
 const slackSchema = z
@@ -100,7 +101,7 @@ const teamsSchema = z.strictObject({
   tenant: guidSchema,
   appId: guidSchema,
   clientSecret: secretRefSchema,
-  conversation: placeSchema(teamsConversation, 'the id of a conversation in Teams, such as 19:…@thread.tacv2'),
+  conversation: placeSchema(teamsConversation, conversationWords),
   /** Where messages are sent: no address that a request names gets the bot's token. */
   serviceUrl: httpUrlSchema.default('https://smba.trafficmanager.net/teams'),
   loginUrl: httpUrlSchema.default('https://login.microsoftonline.com'),

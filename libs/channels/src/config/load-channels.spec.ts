@@ -111,7 +111,7 @@ routes: [{ to: [nobody], after: soon }, { to: [w, ghost] }, { events: [denied], 
     'channels[0].url: must be https; http needs allowPrivateNetwork: true',
     'channels[1].botToken: must be { env: NAME } or { file: PATH }: a secret is never written in place',
     'channels[2].webhookSecret: is needed with mode: webhook',
-    'channels[4].type: must have a type: slack, telegram, email or webhook',
+    'channels[4].type: must have a type: slack, telegram, teams, email or webhook',
     'people[2].telegramm: is not a known setting',
     'routes[0].after: "soon" is not a duration: write 30s, 10m, 2h or 3d',
     'routes[2].after: is only for a route whose events have "requested"',
@@ -206,4 +206,40 @@ it.each([
   ['{ digest: weekly }', 'routes[0].digest: must be hourly, daily, or an object with `every`'],
 ])('refuses %s', (route, problem) => {
   expect(problemsOf(withRoutes(`[{ to: [mail], ${route.slice(1)}]`))).toContain(problem);
+});
+
+describe('a channel of Teams', () => {
+  const teams = (change = '', id = 'ops-teams'): string =>
+    `  - { id: ${id}, type: teams, tenant: 11111111-0000-4000-8000-000000000001, appId: 22222222-0000-4000-8000-000000000002, clientSecret: { env: HOOK_SECRET }, ${change === '' ? 'conversation: "19:a@thread.tacv2"' : change} }`;
+  const file = (...channels: readonly string[]): string => `version: 1\nchannels:\n${channels.join('\n')}\n`;
+
+  it('is sent to the public cloud of Microsoft', () => {
+    expect(load(file(teams())).channels).toMatchObject([
+      {
+        serviceUrl: 'https://smba.trafficmanager.net/teams',
+        loginUrl: 'https://login.microsoftonline.com',
+        openIdUrl: 'https://login.botframework.com/v1/.well-known/openidconfiguration',
+      },
+    ]);
+  });
+
+  it('names a conversation, or those that a label may name', () => {
+    expect(problemsOf(file(teams('conversation: { label: where, allow: ["19:a@thread.v2", "a:1x_-Y"] }')))).toEqual([]);
+    for (const wrong of [
+      '"ops"',
+      '"19:a/../b@thread.v2"',
+      '"19:a|b"',
+      '"19:a;messageid=1"',
+      '{ label: where, allow: ["ops"] }',
+    ])
+      expect(problemsOf(file(teams(`conversation: ${wrong}`)))).toEqual([
+        expect.stringMatching(/^channels\[0\]\.conversation(\.allow\[0\])?: must be the id of a conversation in Teams/),
+      ]);
+  });
+
+  it('has a bot of its own', () => {
+    expect(problemsOf(file(teams(), teams('', 'other')))).toEqual([
+      'channels[1].appId: is that of channels[0] too: each needs a bot of its own',
+    ]);
+  });
 });

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { ApprovalView } from '@countersign/contracts';
-import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { ModalView, WebClient } from '@slack/web-api';
+import { answerInTime, lateWords } from '../answer-in-time.js';
 import { answerWords, unableWords } from '../response-port.js';
 import type { ResponsePort, AnswerResult } from '../response-port.js';
 import type { AnswerTokens } from '../answer-token.js';
@@ -48,8 +48,6 @@ export function createSlackInteractions(config: ChannelConfigOf<'slack'>, ports:
 /** Slack's timeout is 3 s. */
 const answerMs = 2_500;
 
-const lateWords = 'It takes longer than usual. The card will change when your answer is recorded.';
-
 class Interactions {
   readonly #config: ChannelConfigOf<'slack'>;
   readonly #ports: SlackPorts;
@@ -87,12 +85,7 @@ class Interactions {
       this.#failed(error);
       return answered(200, shown(unableWords));
     });
-    const isAnswered = new AbortController();
-    const late = sleep(this.#ports.clock, answerMs, isAnswered.signal).then(() => answered(200, shown(lateWords)));
-    const { status, body } = await Promise.race([submitted, late]);
-    isAnswered.abort();
-    const done = submitted.then(() => undefined);
-    return { status, ...(body === undefined ? {} : { body }), done };
+    return answerInTime(submitted, answered(200, shown(lateWords)), { clock: this.#ports.clock, limitMs: answerMs });
   }
 
   async #pressed(payload: BlockActions, commandId: string): Promise<void> {

@@ -9,11 +9,16 @@ import type { Notice } from '../channel.js';
 import { listenToSlack } from '../slack/slack-socket.js';
 import { createSlackSurface } from '../slack/slack-surface.js';
 import type { SurfaceRequest, SurfaceResponse } from '../surface.js';
+import type { BotFrameworkAuth } from '../teams/bot-framework-auth.js';
+import type { AdaptiveCard } from '../teams/adaptive-card.js';
+import { createTeamsSurface } from '../teams/teams-surface.js';
 import { createTelegramSurface } from '../telegram/telegram-surface.js';
 import { alice, sampleNotice } from './notices.js';
 import { slackPress } from './slack-payloads.js';
 import type { SlackServer } from './slack-server.js';
 import { interactive } from './slack-sockets.js';
+import { teamsPress } from './teams-server.js';
+import type { TeamsServer } from './teams-server.js';
 import type { TelegramServer } from './telegram-server.js';
 
 /** The forged part of a response: its sender, its token, or its person. */
@@ -140,6 +145,43 @@ function signedForm(payload: object, secret: Secret | undefined, isForged: boole
   const key = isForged ? 'another secret' : (secret?.reveal() ?? '');
   const mac = createHmac('sha256', key).update(`v0:${timestamp}:${body.toString()}`).digest('hex');
   return { body, headers: { 'x-slack-request-timestamp': timestamp, 'x-slack-signature': `v0=${mac}` } };
+}
+
+/** The way back of a Teams channel: activities with a token of the Bot Connector. */
+export function teamsAnswers(config: ChannelConfigOf<'teams'>, server: TeamsServer, auth: BotFrameworkAuth): Answers {
+  const notice = sampleNotice();
+  const { responses, ...local } = createLocalDesk(notice);
+  const surface = createTeamsSurface(config, { ...slackPorts(responses), auth });
+  return {
+    ...local,
+    question: () => Promise.resolve(notice),
+    press: async (type, forgery) => {
+      const { verb, data } = executeOf(server, type);
+      const action = { verb, data: { ...data, value: forgery === 'token' ? forged(data.value) : data.value } };
+      const stranger = { from: { id: '29:1', aadObjectId: 'ffffffff-0000-4000-8000-000000000001' } };
+      const { conversation: place } = config;
+      const card = { conversation: typeof place === 'string' ? place : '', id: '1700000000000' };
+      const activity = teamsPress(config, card, action, forgery === 'person' ? stranger : {});
+      const token = server.tokenFor({}, forgery === 'sender' ? 'unknown' : 'endorsed');
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await surface.receive({ body: Buffer.from(JSON.stringify(activity)), headers });
+      return { isRefused: await finished(response), told: JSON.stringify(response.body ?? '') };
+    },
+  };
+}
+
+/** The button of the last card that was posted. */
+export function executeOf(
+  server: TeamsServer,
+  type: 'approve' | 'deny',
+): { readonly verb: string; readonly data: { readonly value: string } } {
+  const card = server.calls().findLast(({ method }) => method === 'POST');
+  const [attachment] = (card?.args['attachments'] ?? []) as readonly { readonly content: AdaptiveCard }[];
+  const execute = attachment?.content.actions.find(
+    (action) => action.type === 'Action.Execute' && action.verb === `countersign/${type}`,
+  );
+  if (execute?.type !== 'Action.Execute') throw new Error(`the last card has no button ${type}`);
+  return execute as unknown as ReturnType<typeof executeOf>;
 }
 
 /** The way back of a Telegram channel: updates with the secret of the webhook. */

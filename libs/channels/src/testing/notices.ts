@@ -7,6 +7,7 @@ export const alice: Person = {
   id: 'alice',
   slack: 'T01:U01',
   telegram: '4711',
+  teams: '11111111-0000-4000-8000-000000000001:aaaaaaaa-0000-4000-8000-000000000001',
   email: 'alice@example.com',
   groups: ['ops'],
 };

@@ -5,12 +5,15 @@ import type { Channel } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { createEmailChannel } from '../email/email-channel.js';
 import { createSlackChannel } from '../slack/slack-channel.js';
+import type { BotFrameworkAuth, BotFrameworkBot } from '../teams/bot-framework-auth.js';
+import { createTeamsChannel } from '../teams/teams-channel.js';
 import { createTelegramChannel } from '../telegram/telegram-channel.js';
 import { createWebhookChannel } from '../webhook/webhook-channel.js';
-import { slackAnswers, slackSocketAnswers, telegramAnswers } from './answers.js';
+import { slackAnswers, slackSocketAnswers, teamsAnswers, telegramAnswers } from './answers.js';
 import type { Answers } from './answers.js';
 import { openSlackServer } from './slack-server.js';
 import type { SlackServer } from './slack-server.js';
+import { openTeamsServer } from './teams-server.js';
 import { openTelegramServer } from './telegram-server.js';
 import { openVendorServer } from './vendor-server.js';
 
@@ -56,6 +59,17 @@ export const telegramConfig = {
   webhookSecret: new Secret('canary-webhook-secret'),
 } as const;
 
+export const teamsConfig = {
+  id: 'ops-teams',
+  type: 'teams',
+  tenant: '11111111-0000-4000-8000-000000000001',
+  appId: '22222222-0000-4000-8000-000000000002',
+  conversation: '19:ops@thread.tacv2',
+  clientSecret: new Secret('canary-client-secret'),
+} as const;
+
+export const teamsBot = { ...teamsConfig, clientSecret: teamsConfig.clientSecret.reveal() };
+
 export async function openSlack(): Promise<OpenedChannel> {
   const server = await openSlackServer(slackConfig.botToken.reveal());
   const config = { ...slackConfig, apiUrl: server.url };
@@ -88,6 +102,20 @@ export async function openTelegram(): Promise<OpenedChannel> {
     answers: telegramAnswers(config, server),
     messages: async () => server.calls().map(({ args }) => JSON.stringify(args)),
     shown: async () => String(server.calls().at(-1)?.args['text']),
+    down: server.close,
+    close: server.close,
+  };
+}
+
+/** A Teams channel. `createAuth` is the gateway's. */
+export async function openTeams(createAuth: (bot: BotFrameworkBot) => BotFrameworkAuth): Promise<OpenedChannel> {
+  const server = await openTeamsServer(teamsBot);
+  const config = { ...teamsConfig, ...server.urls };
+  return {
+    channel: createTeamsChannel(config, { clock: systemClock, publicUrl }),
+    answers: teamsAnswers(config, server, createAuth(config)),
+    messages: async () => server.calls().map(({ args }) => JSON.stringify(args)),
+    shown: async () => JSON.stringify(server.calls().at(-1)?.args['attachments']),
     down: server.close,
     close: server.close,
   };

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 
 /** One received request. */
 export interface Received {
+  readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
@@ -35,7 +36,8 @@ export async function openVendorServer(
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const one = { path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() };
+      const { method = '', url: path = '', headers } = request;
+      const one = { method, path, headers, body: Buffer.concat(chunks).toString() };
       received.push(one);
       const given = next.shift() ?? answer(one);
       if (given === 'hang') return;
