@@ -4,10 +4,11 @@ import {
   convertToModelMessages,
   createUIMessageStreamResponse,
   isStepCount,
-  safeValidateUIMessages,
   streamText,
   tool,
   toUIMessageStream,
+  TypeValidationError,
+  type UIMessage,
 } from 'ai';
 import { z } from 'zod';
 import { model } from './model.ts';
@@ -28,16 +29,16 @@ const gate = gateTools(
   { refund: true },
 );
 
-const chat = z.object({ id: z.string().min(1), messages: z.array(z.unknown()) });
+const chat = z.object({ id: z.string().min(1), messages: z.array(z.custom<UIMessage>()) });
 
 export async function POST(request: Request): Promise<Response> {
   const body = chat.safeParse(await request.json().catch(() => null));
   if (!body.success) return Response.json({ error: z.prettifyError(body.error) }, { status: 400 });
-  const messages = await safeValidateUIMessages({ messages: body.data.messages });
-  if (!messages.success) return Response.json({ error: messages.error.message }, { status: 400 });
   // With several users, the run also names the user of the request: the id comes from the browser.
   const { tools, toolApproval, resumeUI } = gate.run(body.data.id);
-  const resumed = await resumeUI(messages.data);
+  // It validates the messages, and completes the part of a call that people decided in Countersign.
+  const resumed = await resumeUI(body.data.messages).catch(refusalOf);
+  if (resumed instanceof Response) return resumed;
   if (resumed.pending.length > 0) return Response.json({ waitingFor: resumed.pending }, { status: 409 });
   const { stream } = streamText({
     model,
@@ -47,4 +48,9 @@ export async function POST(request: Request): Promise<Response> {
     stopWhen: isStepCount(10),
   });
   return createUIMessageStreamResponse({ stream: toUIMessageStream({ stream, originalMessages: resumed.messages }) });
+}
+
+function refusalOf(error: unknown): Response {
+  if (!TypeValidationError.isInstance(error)) throw error;
+  return Response.json({ error: error.message }, { status: 400 });
 }

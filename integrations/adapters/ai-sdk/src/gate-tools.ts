@@ -45,8 +45,9 @@ export interface GatedRun<T extends ToolSet, G> {
    */
   readonly resume: (messages: readonly ModelMessage[], limits?: Limits) => Promise<Resumed<ModelMessage>>;
   /**
-   * The same for the messages of `useChat`, before `convertToModelMessages`. For malformed messages it throws the error of
-   * `validateUIMessages`.
+   * The same for the messages of `useChat`, before `convertToModelMessages`, as the browser sent them: it validates them, and throws the
+   * error of `validateUIMessages` for malformed ones. Validated before, the messages of a browser that watched a decision of other people
+   * would be refused: the framework misses the response there.
    */
   readonly resumeUI: <M extends UIMessage>(messages: readonly M[], limits?: Limits) => Promise<Resumed<M>>;
 }

@@ -27,9 +27,11 @@ type ToldPart = Extract<ToolPart, { state: 'output-available' | 'output-error' |
 export async function resumeUIMessages<M extends UIMessage>(
   calls: Calls,
   gated: ReadonlySet<string>,
-  messages: readonly M[],
+  given: readonly M[],
   limits: Limits = {},
 ): Promise<Resumed<M>> {
+  // A client may send anything: what is malformed is left to the framework.
+  const messages = Array.isArray(given as unknown) ? given.map(withResponses) : given;
   await validateUIMessages({ messages });
   const parts = messages.flatMap((message) => message.parts.filter(isToolUIPart));
   assertOneToolForEachId(parts.map(named), gated);
@@ -65,6 +67,22 @@ export async function resumeUIMessages<M extends UIMessage>(
     return record === undefined ? part : withRecord(part, record, isTold(part) || lost.has(part));
   };
   return { messages: messages.map((message) => ({ ...message, parts: message.parts.map(partOf) })), pending };
+}
+
+/**
+ * A browser that saw nothing but the stream has the end of a call, and no response to its question: people gave theirs to the ledger.
+ * The framework refuses such a part. What the response says here counts for nothing.
+ */
+function withResponses<M extends UIMessage>(message: M): M {
+  if (!Array.isArray((message as Partial<M> | null)?.parts)) return message;
+  const parts = message.parts.map((part) => {
+    if (typeof (part as Partial<typeof part> | null)?.type !== 'string' || !isToolUIPart(part) || !isTold(part))
+      return part;
+    const { approval } = part as { approval?: { readonly approved?: boolean } | null };
+    if (typeof approval !== 'object' || approval === null || 'approved' in approval) return part;
+    return { ...part, approval: { ...approval, approved: part.state !== 'output-denied' } } as M['parts'][number];
+  });
+  return { ...message, parts };
 }
 
 function named(part: ToolPart): NamedPart {

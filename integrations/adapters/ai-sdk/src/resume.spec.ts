@@ -58,8 +58,8 @@ function openChat() {
   const runId = randomUUID();
   const run = gate.run(runId);
   const script = scriptedModel(turns);
-  /** One request of the browser: the messages that it gets, and the chunks. */
-  const request = async (messages: UIMessage[]) => {
+  /** One request of the browser: the messages that it gets, and the chunks. `shown`: what it has, if not what the server resumed. */
+  const request = async (messages: UIMessage[], shown = messages) => {
     const result = streamText({
       model: script.model,
       tools: run.tools,
@@ -76,7 +76,7 @@ function openChat() {
         },
       }),
     );
-    const last = messages.at(-1);
+    const last = shown.at(-1);
     let message: UIMessage | undefined;
     for await (const next of readUIMessageStream({
       stream,
@@ -84,7 +84,7 @@ function openChat() {
     })) {
       message = next;
     }
-    const before = last?.role === 'assistant' ? messages.slice(0, -1) : messages;
+    const before = last?.role === 'assistant' ? shown.slice(0, -1) : shown;
     return { messages: message === undefined ? before : [...before, message], chunks };
   };
   const decide = async (decision: 'approve' | 'deny', reason?: string) => {
@@ -140,6 +140,19 @@ describe('a conversation of a browser', () => {
     expect(script.told()['c1']).toContain('not today');
     expect(ran).toEqual([]);
   });
+
+  it.each(['approve', 'deny'] as const)(
+    'goes on in a browser that only sees the stream, after people %s',
+    async (type) => {
+      const { run, request, decide } = openChat();
+      const first = await request([user('u1', 'go')]);
+      await decide(type);
+      const second = await request((await run.resumeUI(first.messages)).messages, first.messages);
+      expect(refundPart(second.messages)?.approval).not.toHaveProperty('approved');
+      const { messages } = await run.resumeUI([...second.messages, user('u2', 'thanks')]);
+      expect(refundPart(messages)).toMatchObject({ approval: { approved: type === 'approve' } });
+    },
+  );
 
   it('loses the responses that the browser gave itself', async () => {
     const { run, request } = openChat();
