@@ -31,7 +31,8 @@ export async function resumeUIMessages<M extends UIMessage>(
   limits: Limits = {},
 ): Promise<Resumed<M>> {
   // A client may send anything: what is malformed is left to the framework.
-  const messages = Array.isArray(given) ? given.map(withResponses) : given;
+  const sent: unknown = given;
+  const messages = Array.isArray(sent) ? given.map(withResponses) : given;
   await validateUIMessages({ messages });
   const parts = messages.flatMap((message) => message.parts.filter(isToolUIPart));
   assertOneToolForEachId(parts.map(named), gated);
