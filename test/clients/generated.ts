@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cache, generatorJar, generatorVersion, quickJava, root, run, runMaven } from './tools.ts';
+import { quickJava } from '../quick-java.ts';
+import { cache, generatorJar, generatorVersion, root, run, runMaven } from './tools.ts';
 
 /** The OpenAPI document that the clients are made from, and nothing else. */
 export const document = join(root, 'docs', 'openapi.json');

@@ -2,9 +2,10 @@ import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path';
 import { compilesWhenRead, installPython } from '../python-environment.ts';
 import { quickGo } from '../quick-go.ts';
+import { quickJava } from '../quick-java.ts';
 import type { Environment } from './environment.ts';
 import { document } from './generated.ts';
-import { npmFolder, quickJava, root, run } from './tools.ts';
+import { npmFolder, root, run } from './tools.ts';
 
 export const journeys = join(root, 'test', 'clients');
 
@@ -69,7 +70,7 @@ export const runJava =
 
 /** Makes a client with @hey-api/openapi-ts, and runs the journey. */
 export async function runTypeScript(folder: string, env: Environment): Promise<string> {
-  const packages = await npmFolder();
+  const packages = await npmFolder('openapi-ts');
   const bin = (name: string): string => join(packages, 'node_modules', '.bin', name);
   cpSync(join(journeys, 'journey.mts'), join(folder, 'journey.mts'));
   const options = ['-i', document, '-o', join(folder, 'client'), '-c', '@hey-api/client-fetch'];

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { quickJava } from '../quick-java.ts';
 
 export const root = join(import.meta.dirname, '..', '..');
 export const cache = join(root, '.cache', 'clients');
@@ -27,9 +28,6 @@ export function missing(wanted: readonly Tool[]): readonly Tool[] {
     return spawnSync(command, args).status !== 0;
   });
 }
-
-/** For Java's short runs: the quick compiler and the simple collector cost half of the processor time. */
-export const quickJava = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
 
 /** Runs a command in a folder, and returns what it printed. Throws with its output when it fails. */
 export async function run(
@@ -63,12 +61,19 @@ export async function generatorJar(): Promise<string> {
   return jar;
 }
 
-/** A folder with the packages of npm that the clients need. The first call installs them. */
-export async function npmFolder(): Promise<string> {
-  const folder = join(cache, 'npm');
-  if (existsSync(join(folder, 'node_modules', '@asyncapi', 'modelina'))) return folder;
+/** Packages of npm that are tried, each with what it needs. */
+const npmPackages = {
+  'openapi-ts': ['@hey-api/openapi-ts@0.99.0', 'typescript@5.9', 'tsx@4'],
+  modelina: ['@asyncapi/modelina@5.10.1'],
+} as const;
+
+/** A folder with these packages of npm. The first call installs them. */
+export async function npmFolder(name: keyof typeof npmPackages): Promise<string> {
+  const folder = join(cache, name);
+  // npm writes it last.
+  if (existsSync(join(folder, 'node_modules', '.package-lock.json'))) return folder;
   await mkdir(folder, { recursive: true });
-  const packages = ['@hey-api/openapi-ts@0.99.0', '@asyncapi/modelina@5.10.1', 'typescript@5.9', 'tsx@4'];
-  await run(root, {}, 'npm', 'install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', ...packages);
+  const options = ['--no-audit', '--no-fund', '--ignore-scripts'];
+  await run(root, {}, 'npm', 'install', '--prefix', folder, ...options, ...npmPackages[name]);
   return folder;
 }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { quickJava } from '../quick-java.ts';
 
 const run = promisify(execFile);
 const pom = join(import.meta.dirname, 'pom.xml');
@@ -31,7 +32,8 @@ export async function brokerJars(): Promise<string> {
   // Under a temporary name first: two runs may do this at once, and a half-copied folder must never be used.
   const copy = await mkdtemp(join(cache, 'kafka-copy-'));
   try {
-    await run('mvn', ['-B', '-q', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${copy}`]);
+    const copying = ['-B', '-q', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${copy}`];
+    await run('mvn', copying, { env: { MAVEN_OPTS: quickJava.join(' '), ...process.env } });
     await rename(copy, folder);
   } catch (error) {
     await rm(copy, { recursive: true, force: true });

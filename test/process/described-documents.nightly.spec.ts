@@ -8,7 +8,7 @@ jest.setTimeout(900_000);
 
 describe('the document of the messages, as other tools read it', () => {
   it('gives a name to nearly every model of the messages', async () => {
-    const packages = await npmFolder();
+    const packages = await npmFolder('modelina');
     cpSync(join(journeys, 'models.mjs'), join(packages, 'models.mjs'));
     const printed = await run(packages, {}, process.execPath, 'models.mjs', join(root, 'docs', 'asyncapi.json'));
     const { models, anonymous } = JSON.parse(printed) as { models: number; anonymous: readonly string[] };
