@@ -106,7 +106,8 @@ describe('a card that changes while a person looks', () => {
     await card.getByRole('heading', { name: 'What the agent gets in place of a run: an answer of ann' }).waitFor();
     await card.getByText('“paid already”').waitFor();
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
-    await page.getByText(/^Approved: wire/).waitFor();
+    // To agree to an answer lets nothing run.
+    await page.getByText(/^Answered in its place: wire/).waitFor();
     expect(await responders(world, path)).toEqual(['ann', 'ann', 'bob']);
   });
 
