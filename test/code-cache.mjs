@@ -2,16 +2,19 @@
 // worker.
 import vm from 'node:vm';
 
-/** The last source of each file, and what V8 made of it. */
+/** The last sources of each file, and what V8 made of them. */
 const compiled = new Map();
+
+/** A file has two sources where only some specs count its lines. */
+const keyOf = (file, source) => `${file} ${source.length}`;
 
 /** The data are copied: the ones that V8 gives out belong to the realm of a spec, and would keep all that it has loaded. */
 function keep(file, source, data) {
-  compiled.set(file, { source, data: Buffer.from(data) });
+  compiled.set(keyOf(file, source), { source, data: Buffer.from(data) });
 }
 
 function dataOf(file, source) {
-  const before = compiled.get(file);
+  const before = compiled.get(keyOf(file, source));
   return before?.source === source ? before.data : undefined;
 }
 

@@ -105,11 +105,15 @@ describe('the suites', () => {
       };
       return config.projects.map(({ displayName }) => displayName);
     };
-    const suites = [...(await suitesOf('jest.config.mjs')), ...(await suitesOf('integrations/jest.config.mjs'))];
+    // In CI some suites are two projects: only one of them counts lines.
+    const suites = new Set([
+      ...(await suitesOf('jest.config.mjs')),
+      ...(await suitesOf('integrations/jest.config.mjs')),
+    ]);
     const inCi = [
       ...readFileSync(join(root, '.ci', 'run'), 'utf8').matchAll(/npm --silent test -- ([a-z ]+?)(?: \||$)/gm),
     ];
     const run = inCi.flatMap(([, names = '']) => names.split(' '));
-    expect(run.toSorted()).toEqual(suites.toSorted());
+    expect(run.toSorted()).toEqual([...suites].toSorted());
   });
 });
