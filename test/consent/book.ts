@@ -18,6 +18,8 @@ export interface Vote {
   readonly inPlaceOf: string | null;
   readonly agrees: boolean;
   readonly instruction: string | null;
+  /** Which token of its person gave it, from 0. */
+  readonly token: number;
 }
 
 export interface Proposal {

@@ -87,6 +87,10 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
   'the vote of a person who was removed': [
     ...([request(150), approve('amy'), { type: 'remove', person: 'amy' }, approve('ben'), claim()] as const),
   ],
+  'the vote of a stolen token that was replaced, and of its person afterwards': [
+    ...([request(150), approve('amy'), { type: 'renew', person: 'amy' }, approve('ben'), claim()] as const),
+    ...[approve('amy'), claim()],
+  ],
   'one person with two names': [request(150), identify, approve('amy'), approve('amy@corp.example'), claim()],
   'two people who turn out to be one': [
     ...[request(150), approve('amy'), approve('amy@corp.example'), identify, approve('ben'), claim()],

@@ -113,6 +113,7 @@ const next: fc.Arbitrary<Command> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: person.map((one) => ({ type: 'remove', person: one }) as const) },
+  { weight: 1, arbitrary: person.map((one) => ({ type: 'renew', person: one }) as const) },
   { weight: 1, arbitrary: fc.constant({ type: 'identify', person: 'amy@corp.example', as: 'amy' } as const) },
   { weight: 1, arbitrary: fc.constantFrom(...policies).map((policy) => ({ type: 'policy', policy }) as const) },
 );

@@ -23,6 +23,7 @@ export const defences = {
   'shown-digest': 6,
   'counted-instructions': 7,
   'voters-now': 8,
+  'credentials-now': 8,
   'one-person': 9,
   'second-person': 9,
   copies: 10,

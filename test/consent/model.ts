@@ -91,6 +91,9 @@ export class ConsentModel {
       case 'remove':
         this.#seats.remove(command.person);
         return takeOver(this.#book, answer);
+      case 'renew':
+        this.#seats.renew(command.person);
+        return takeOver(this.#book, answer);
       case 'identify':
         this.#seats.identify(command.person, command.as);
         this.#book.now += 1;

@@ -8,6 +8,8 @@ export class Seats {
   readonly #people: People;
   readonly #delegations: readonly Delegation[];
   readonly #removed = new Set<string>();
+  /** How often the token of a person was replaced. */
+  readonly #renewed = new Map<string, number>();
   /** The person behind a principal, where it is another name of one. */
   readonly #person = new Map<string, string>();
 
@@ -28,6 +30,15 @@ export class Seats {
 
   remove(principal: string): void {
     this.#removed.add(principal);
+  }
+
+  renew(principal: string): void {
+    this.#renewed.set(principal, this.tokenOf(principal) + 1);
+  }
+
+  /** The token that a person has now. */
+  tokenOf(principal: string): number {
+    return this.#renewed.get(principal) ?? 0;
   }
 
   isRemoved(principal: string): boolean {
@@ -62,9 +73,9 @@ export class Seats {
     return this.#behind(other).some((person) => people.includes(person));
   }
 
-  /** Law 8: whether the person of a vote has lost the right to it. */
-  isLost({ by, inPlaceOf }: Vote): boolean {
-    return this.isRemoved(by) || (inPlaceOf !== null && !this.isDelegate(by, inPlaceOf));
+  /** Law 8: whether the person of a vote has lost the right to it, or the token that gave it is gone. */
+  isLost({ by, inPlaceOf, token }: Vote): boolean {
+    return this.isRemoved(by) || token !== this.tokenOf(by) || (inPlaceOf !== null && !this.isDelegate(by, inPlaceOf));
   }
 
   /** The groups of a principal, or of the one in whose place they respond. */

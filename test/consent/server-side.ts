@@ -170,6 +170,9 @@ class ServerSide {
       case 'remove':
         this.#server.remove(command.person);
         return { response: null };
+      case 'renew':
+        this.#server.renew(command.person);
+        return { response: null };
       case 'identify':
         this.#identities.set(command.as, command.person);
         return this.#follow();

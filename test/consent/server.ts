@@ -28,6 +28,8 @@ export interface Server {
   readonly send: (as: string, method: string, path: string, sent?: Sent) => Promise<Response>;
   /** Takes the token of a person away. */
   readonly remove: (principal: string) => void;
+  /** Replaces the token of a person by another one. */
+  readonly renew: (principal: string) => void;
   /** Replaces the policy file. Resolves when it is in force, after half a second of the clock. */
   readonly follow: (policy: Policy, identities: ReadonlyMap<string, string>) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -40,10 +42,18 @@ const inForceMsMax = 60_000;
 const neverMs = 2 ** 31 - 1;
 const unseen = (): void => undefined;
 
-function tokensFile(removed: ReadonlySet<string>): string {
+/** How often the token of each person was replaced. */
+type Renewed = ReadonlyMap<string, number>;
+
+function tokenOf(renewed: Renewed, principal: string): string {
+  const times = renewed.get(principal);
+  return times === undefined ? `${principal}-token` : `${principal}-token-${String(times)}`;
+}
+
+function tokensFile(removed: ReadonlySet<string>, renewed: Renewed): string {
   const persons = Object.entries(people)
     .filter(([principal]) => !removed.has(principal))
-    .map(([principal, groups]) => ({ token: `${principal}-token`, principal, roles: ['approver'], groups }));
+    .map(([principal, groups]) => ({ token: tokenOf(renewed, principal), principal, roles: ['approver'], groups }));
   return JSON.stringify([
     { token: 'agent-token', principal: 'agent', roles: ['agent'] },
     { token: 'other-token', principal: 'other', roles: ['agent'], agentIds: ['*'] },
@@ -59,7 +69,7 @@ export async function startServer(policy: Policy): Promise<Server> {
   const [policyPath, tokensPath] = [join(folder, 'policy.json'), join(folder, 'tokens.json')];
   let text = policyFile(policy, new Map());
   writeFileSync(policyPath, text);
-  writeFileSync(tokensPath, tokensFile(new Set()), { mode: 0o600 });
+  writeFileSync(tokensPath, tokensFile(new Set(), new Map()), { mode: 0o600 });
   // The product joins these watchers. They look at no file by themselves: the world says when one was replaced.
   for (const path of [policyPath, tokensPath]) watchFile(path, { persistent: false, interval: neverMs }, unseen);
   const config = readStandaloneConfig({
@@ -69,12 +79,17 @@ export async function startServer(policy: Policy): Promise<Server> {
   const [clock, log] = [createVirtualClock(startAt), createCollectingLog()];
   const { url, stop } = await openStandalone(config, { clock, ids: createSystemIds(), log });
   const removed = new Set<string>();
+  const renewed = new Map<string, number>();
   return {
     clock,
-    send: (as, method, path, sent) => send(url, as, method, path, sent),
+    send: (as, method, path, sent) => send(url, tokenOf(renewed, as), method, path, sent),
     remove: (principal) => {
       removed.add(principal);
-      replaced(tokensPath, tokensFile(removed));
+      replaced(tokensPath, tokensFile(removed, renewed));
+    },
+    renew: (principal) => {
+      renewed.set(principal, (renewed.get(principal) ?? 0) + 1);
+      replaced(tokensPath, tokensFile(removed, renewed));
     },
     follow: async (next, identities) => {
       const before = log.entries.filter(({ message }) => message === inForce).length;
@@ -115,13 +130,13 @@ function replaced(path: string, text: string): void {
 
 async function send(
   url: string,
-  as: string,
+  token: string,
   method: string,
   path: string,
   { body, key }: Sent = {},
 ): Promise<Response> {
   const headers = {
-    authorization: `Bearer ${as}-token`,
+    authorization: `Bearer ${token}`,
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(key !== undefined && { 'idempotency-key': key }),
   };

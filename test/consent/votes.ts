@@ -45,7 +45,8 @@ export class Votes {
     const { call, round } = asked;
     const { by, decision, instruction, remember } = command;
     const inPlaceOf = answer.calls.get(call.id)?.approval?.inPlaceOf ?? null;
-    const vote = { by, inPlaceOf, agrees: decision.type !== 'deny', instruction };
+    const token = this.#seats.tokenOf(by);
+    const vote = { by, inPlaceOf, agrees: decision.type !== 'deny', instruction, token };
     this.#mayCount(command, vote, asked);
     this.#wasTold(command, vote, asked, answer.mayDecide);
     this.#recorded(vote, asked, decision);

@@ -108,7 +108,7 @@ export interface Grant {
 
 /**
  * One step of a person, an agent, a worker, an operator or the clock. `call` is the number of a call, `grant` that of a
- * grant by its creation. A change of the policy file takes a second. While the service is stopped no person can respond.
+ * grant by its creation. `renew` replaces the token of a person by another one. A change of the policy file takes a second. While the service is stopped no person can respond.
  */
 export type Command =
   | Request
@@ -124,7 +124,7 @@ export type Command =
   | Grant
   | { readonly type: 'confirm' | 'revoke'; readonly grant: number; readonly by: string }
   | { readonly type: 'erase'; readonly of: Agent | null; readonly force: boolean }
-  | { readonly type: 'remove'; readonly person: string }
+  | { readonly type: 'remove' | 'renew'; readonly person: string }
   | { readonly type: 'identify'; readonly person: string; readonly as: string }
   | { readonly type: 'policy'; readonly policy: Policy };
 

@@ -24,12 +24,19 @@ const agents: Readonly<Record<Agent, Actor>> = {
   other: actor('other', 'agent', ['*']),
 };
 const [worker, admin] = [actor('worker', 'resolver'), actor('admin', 'admin')];
-export const person = (principal: string): Actor => actor(principal, 'approver');
+/** A person with their token as it is now. */
+export const personOf = ({ renewed }: Pick<World, 'renewed'>, principal: string): Actor => ({
+  ...actor(principal, 'approver'),
+  credential: credentialOf(renewed, principal),
+});
+export const credentialOf = (renewed: World['renewed'], principal: string): string =>
+  `token:${principal}-${String(renewed.get(principal) ?? 0)}`;
 const gone: Done = { result: api.refused('unauthenticated', 'removed') };
 
 /** Executes the commands of the model. */
 export function createDoing(world: World, first: Policy): (command: Command) => Promise<Done> {
   const { ports, calls, grants, removed, stateOf, nextId, without } = world;
+  const person = (principal: string): Actor => personOf(world, principal);
   const files = { policy: first, identities: new Map<string, string>() };
   const cached = new Map<string, Result<unknown>>();
   const digests = new Map<string, string>();
@@ -134,6 +141,9 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
         return waited(command.seconds, world.clock.jump);
       case 'remove':
         removed.add(command.person);
+        return { result: null };
+      case 'renew':
+        world.renewed.set(command.person, (world.renewed.get(command.person) ?? 0) + 1);
         return { result: null };
       case 'identify':
         if (without !== 'one-person') files.identities.set(command.as, command.person);

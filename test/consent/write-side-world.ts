@@ -29,6 +29,8 @@ export interface World {
   readonly clock: VirtualClock;
   readonly policies: LivePolicies;
   readonly removed: Set<string>;
+  /** How often the token of each person was replaced. */
+  readonly renewed: Map<string, number>;
   readonly without: Defence | null;
   /** The calls that were requested, and the grants that were given, by their numbers. */
   readonly calls: Set<number>;

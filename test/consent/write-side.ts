@@ -18,7 +18,7 @@ import { idOf } from './requests.ts';
 import { fromArguments, toShown } from './shown.ts';
 import type { Deciders, Subject } from './subject.ts';
 import type { Answer, Command, Policy, Shown } from './words.ts';
-import { createDoing, person } from './write-side-commands.ts';
+import { createDoing, credentialOf, personOf } from './write-side-commands.ts';
 import { endInsideCancelled, policyOf } from './write-side-world.ts';
 import type { Done, World } from './write-side-world.ts';
 import { people, startAt } from './world.ts';
@@ -32,6 +32,7 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
   const store = createSealedStore(simulated, { keys, log });
   const policies = createLivePolicies(policyOf(first, new Map()));
   const removed = new Set<string>();
+  const renewed: World['renewed'] = new Map();
   const recorded: Recorded = { calls: [], grants: [] };
   const written: CommandPorts = api.createWriteSide({
     ...{ store, policies, ids: createSystemIds(), log },
@@ -44,6 +45,8 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
           ? undefined
           : { groups: people[principal], isAway: false },
       approvers: () => Object.keys(people).filter((one) => !removed.has(one)),
+      holds: (_, principal, credential) =>
+        without === 'credentials-now' || credential === credentialOf(renewed, principal),
       names: () => [],
     },
   });
@@ -55,7 +58,7 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
   };
   let commands = 0;
   const world: World = {
-    ...{ ports, store, clock, policies, removed, without, calls, grants: [], stateOf },
+    ...{ ports, store, clock, policies, removed, renewed, without, calls, grants: [], stateOf },
     erase: (isMeant) => {
       // A grant that names no call has a key of its own.
       keys.erase((subject) => !subject.startsWith('grant:') && isMeant((JSON.parse(subject) as readonly [string])[0]));
@@ -84,13 +87,14 @@ async function read({ ports, calls, grants, stateOf }: World, recorded: Recorded
   recorded.grants = loaded.flatMap((one) => (one === undefined || one.state.status === 'unknown' ? [] : [one.state]));
 }
 
-function decidersOf({ ports, removed, calls }: World, recorded: Recorded): Deciders {
+function decidersOf({ ports, removed, renewed, calls }: World, recorded: Recorded): Deciders {
   const all = new Map<number, string[]>();
   for (const call of calls) {
     const state = recorded.calls.find(({ request }) => request.callId === idOf(call));
     const approval = state && currentApproval(state);
     if (state === undefined || approval?.resolution.status !== 'pending') continue;
-    const mayNow = (one: string): boolean => api.mayDecide(ports, person(one), state, approval.approvalId).now;
+    const mayNow = (one: string): boolean =>
+      api.mayDecide(ports, personOf({ renewed }, one), state, approval.approvalId).now;
     const found = Object.keys(people).filter((one) => !removed.has(one) && mayNow(one));
     if (found.length > 0) all.set(call, found);
   }

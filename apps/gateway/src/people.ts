@@ -1,5 +1,5 @@
 import type { ChannelsConfig, PeopleNow, Person } from '@countersign/channels';
-import { allApproversOf } from '@countersign/commands';
+import { allApproversOf, isOfToken } from '@countersign/commands';
 import type { People } from '@countersign/commands';
 import { identitiesIn, identityKinds, personOfFrontEnd } from '@countersign/contracts';
 import { firstStageShortOf } from '@countersign/domain';
@@ -14,7 +14,7 @@ import type { Tokens } from './tokens.js';
 export interface PeopleSources {
   /** Undefined before the first start made them: their people have no groups. */
   readonly tokens: () =>
-    Pick<Tokens, 'approverGroups' | 'approverIds' | 'frontEnds' | 'grants' | 'groupsOf'> | undefined;
+    Pick<Tokens, 'approverGroups' | 'approverIds' | 'frontEnds' | 'grants' | 'groupsOf' | 'holds'> | undefined;
   readonly sessions?: () => Pick<Sessions, 'grants' | 'groupsOf' | 'isSignedIn'> | undefined;
   readonly channels: Pick<ChannelsConfig, 'people'> | undefined;
   /** The issuer at which people sign in by OIDC; null: they do not. */
@@ -48,6 +48,8 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
     },
     channelPeople: inFile,
     approvers: (tenant) => (issuer === null ? tokens()?.approverIds(tenant) : undefined),
+    holds: (tenant, principal, credential) =>
+      isOfToken(credential) ? tokens()?.holds({ tenant, principal }, credential) : undefined,
     names: (tenant) => (tenant === channelsTenant ? names : []),
     crowds: (tenant) => [...(tokens()?.frontEnds(tenant).values() ?? [])],
     approver: (tenant, principal) => {

@@ -103,6 +103,7 @@ export function createFileTokens(path: string, log: Log): FileTokens {
     actorOfHash: (tokenSha256) => state.tokens().actorOfHash(tokenSha256),
     grants: (who, role) => state.tokens().grants(who, role),
     groupsOf: (who) => state.tokens().groupsOf(who),
+    holds: (who, credential) => state.tokens().holds(who, credential),
     approverIds: (tenant) => state.tokens().approverIds(tenant),
     approverGroups: (tenant) => state.tokens().approverGroups(tenant),
     frontEnds: (tenant) => state.tokens().frontEnds(tenant),

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { personOfFrontEnd } from '@countersign/contracts';
 import type { Assurance } from '@countersign/contracts';
 import { credentialOfToken } from '@countersign/commands';
 import type { Actor, Role } from '@countersign/commands';
@@ -34,6 +35,11 @@ export interface Tokens {
   readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
   /** The groups that the entries with the role approver give to the principal. */
   readonly groupsOf: (who: Pick<Actor, 'tenant' | 'principal'>) => readonly string[];
+  /**
+   * Returns whether the credential with this id is a token of the principal with the role approver, or of the front end
+   * that speaks for them.
+   */
+  readonly holds: (who: Pick<Actor, 'tenant' | 'principal'>, credential: string) => boolean;
   /** The principals of a tenant to whom an entry gives the role approver. */
   readonly approverIds: (tenant: string) => readonly string[];
   /** The groups of all approvers of a tenant, and those that people of front ends may have. */
@@ -71,6 +77,10 @@ export function tokensOf(parsed: readonly ParsedEntry[]): Tokens {
     },
     grants: ({ tenant, principal }, role) => people.get(tenant)?.roles.get(principal)?.has(role) === true,
     groupsOf: ({ tenant, principal }) => people.get(tenant)?.approverGroups.get(principal) ?? [],
+    holds: ({ tenant, principal }, credential) =>
+      people.get(tenant)?.credentials.has(heldBy(principal, credential)) === true ||
+      people.get(tenant)?.credentials.has(heldBy(personOfFrontEnd(principal)?.frontEnd ?? principal, credential)) ===
+        true,
     approverIds: (tenant) => people.get(tenant)?.approverIds ?? [],
     approverGroups: (tenant) => people.get(tenant)?.groups ?? new Set(),
     frontEnds: (tenant) => people.get(tenant)?.frontEnds ?? new Map(),
@@ -84,7 +94,11 @@ interface PeopleOfTokens {
   readonly approverGroups: ReadonlyMap<string, readonly string[]>;
   readonly groups: ReadonlySet<string>;
   readonly frontEnds: ReadonlyMap<string, readonly string[]>;
+  /** The tokens with which people respond, each with its principal. */
+  readonly credentials: ReadonlySet<string>;
 }
+
+const heldBy = (principal: string, credential: string): string => `${credential} ${principal}`;
 
 function toPeopleOfTokens(entries: readonly ParsedEntry[]): PeopleOfTokens {
   const all = Map.groupBy(entries, ({ principal }) => principal);
@@ -105,6 +119,11 @@ function toPeopleOfTokens(entries: readonly ParsedEntry[]): PeopleOfTokens {
     approverGroups,
     groups: new Set([...approverGroups.values(), ...frontEnds.values()].flat()),
     frontEnds,
+    credentials: new Set(
+      entries
+        .filter(({ roles: given, people }) => given.includes('approver') || people !== undefined)
+        .map((entry) => heldBy(entry.principal, credentialOfToken(digestOf(entry)))),
+    ),
   };
 }
 

@@ -1,6 +1,7 @@
-import { allApproversOf, mayDecide, missingApprovers } from '@countersign/commands';
+import { allApproversOf, lostVotes, mayDecide, missingApprovers } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import type { ApprovalView, RunView, ToolCallView } from '@countersign/contracts';
+import { progressOf } from '@countersign/domain';
 import type { Approval, PossibleApprover, ToolCall } from '@countersign/domain';
 import { toApprovalView, toRunView, toToolCallView } from '@countersign/read-model';
 import type { ApprovalOfCall, CallRow } from '@countersign/read-model';
@@ -37,6 +38,7 @@ export function viewsFor({ commands, clock }: ViewPorts, actor: Actor, values: S
   const withStanding = (row: CallRow, approval: Approval, view: ApprovalView): ApprovalView => ({
     ...view,
     ...standing(row, approval),
+    ...withoutLost(view, lostVotes(ports, toolCall(row), approval)),
   });
   const toCall = (row: CallRow, view: ToolCallView): ToolCallView => {
     const approval = row.approvals.at(-1);
@@ -63,5 +65,18 @@ export function viewsFor({ commands, clock }: ViewPorts, actor: Actor, values: S
       });
       return { ...view, pendingApprovals, calls };
     },
+  };
+}
+
+/** Responses that would not count if it were decided now: their people have lost the right, or their credential is gone. */
+function withoutLost(
+  { responses }: ApprovalView,
+  lost: ReturnType<typeof lostVotes>,
+): Partial<Pick<ApprovalView, 'responses' | 'progress'>> {
+  if (lost === null) return {};
+  const { numbers, now } = lost;
+  return {
+    responses: responses.map((one) => (numbers.includes(one.number) ? { ...one, counted: false } : one)),
+    progress: progressOf(now),
   };
 }

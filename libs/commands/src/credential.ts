@@ -5,3 +5,8 @@
 export function credentialOfToken(tokenSha256: string): string {
   return `token:${tokenSha256.slice(0, 16)}`;
 }
+
+/** Returns whether the id of a credential is that of a bearer token. */
+export function isOfToken(credential: string): boolean {
+  return credential.startsWith('token:');
+}

@@ -1,14 +1,15 @@
 import { currentApproval, currentProposal, dueCommand, toolCallDecider } from '@countersign/domain';
 import type { Approval, DeadlineCommand, ExpireApproval, ToolCall } from '@countersign/domain';
 import { skewMsMax } from '@countersign/event-store';
-import { builtInBatch, settleBatch } from './batch.js';
+import { builtInBatch, inBatch, settleBatch } from './batch.js';
 import { allApproversOf } from './request/approvers.js';
+import { builtAgain } from './stream/built-again.js';
 import { forbidden } from './stream/forbidden.js';
 import { withToolCall } from './stream/with-tool-call.js';
 import type { Refused } from './stream/with-tool-call.js';
 import { refused } from './result.js';
 import type { CommandPorts } from './ports.js';
-import { votersOf } from './people/voters.js';
+import { votersOf, withRemovedPasskeys } from './people/voters.js';
 
 /**
  * Fires a call's deadline if it is due: expiry, escalation, reminder, lapse of the right to run, lapse of a claim. A limit
@@ -26,7 +27,7 @@ export async function fireDue(ports: CommandPorts, tenant: string, callId: strin
     const held = (): Refused | undefined => heldBy(ports, call, due);
     switch (due.type) {
       case 'ExpireApproval':
-        return builtInBatch(ports, call, () => held() ?? { ...due, ...factsOfEnd(ports, call) }, commandId);
+        return ended(ports, call, () => held() ?? { ...due, ...factsOfEnd(ports, call) }, commandId);
       case 'LapseApproval':
         return builtInBatch(ports, call, () => held() ?? due, commandId);
       case 'RemindApprovers':
@@ -38,8 +39,27 @@ export async function fireDue(ports: CommandPorts, tenant: string, callId: strin
   return Math.max(outcome.position, await settleBatch(ports, outcome.value));
 }
 
+/** The end of an approval, with the passkeys of its votes and the state of its batch. */
+function ended(
+  ports: CommandPorts,
+  call: ToolCall,
+  build: () => ExpireApproval | Refused,
+  commandId: string,
+): ExpireApproval | Refused | Promise<ExpireApproval | Refused> {
+  const first = build();
+  if ('refusal' in first) return first;
+  return builtAgain(first, build, (command) => {
+    const signed = withRemovedPasskeys(ports, call.request.tenant, currentApproval(call), command);
+    const next = (one: ExpireApproval) => inBatch(ports, call, one, commandId);
+    return signed instanceof Promise ? signed.then(next) : next(signed);
+  });
+}
+
 /** What the end of an approval depends on besides the call, as it is now. */
-function factsOfEnd(ports: CommandPorts, call: ToolCall): Omit<ExpireApproval, 'type' | 'at' | 'batch' | 'approvalId'> {
+function factsOfEnd(
+  ports: CommandPorts,
+  call: ToolCall,
+): Omit<ExpireApproval, 'type' | 'at' | 'batch' | 'removedPasskeys' | 'approvalId'> {
   const { tenant } = call.request;
   const approval = currentApproval(call);
   return {

@@ -54,6 +54,11 @@ export interface People {
   readonly approvers: (tenant: string) => readonly string[] | undefined;
   /** The groups of the people of each front end, of whom there may be any number. Default: there is no front end. */
   readonly crowds?: (tenant: string) => readonly (readonly string[])[];
+  /**
+   * Returns whether a credential of the tokens file is still one of this principal, or of the front end that vouches for
+   * them. Undefined for other credentials. Default: none is known.
+   */
+  readonly holds?: (tenant: string, principal: string, credential: string) => boolean | undefined;
   /** All names of each person of the channels file: the id and the identities. The same list until the file changes. */
   readonly names: (tenant: string) => readonly (readonly string[])[];
 }

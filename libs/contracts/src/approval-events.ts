@@ -84,8 +84,8 @@ export const approvalRespondedSchema = z.strictObject({
   /** When the right to run an approved call ends; null while pending, when denied, and for `never`. */
   executeBy: timeSchema.nullable(),
   /**
-   * Earlier voters whose votes ended with this response: they may no longer respond, or are the same person under
-   * another name. Absent: none.
+   * Earlier voters whose votes ended with this response: they may no longer respond, the credential that gave the vote is
+   * gone, or they are the same person under another name. Absent: none.
    */
   endedVotes: z.exactOptional(z.array(z.string()).min(1)),
   /** This denial cancels the other open calls of the run; absent: it does not. */

@@ -159,9 +159,9 @@ function digestOf(decision: ResponseDecision, { proposals }: Approval): string {
 
 /** The response with its resolution, the votes that end with it, and until when the call may be claimed. */
 function resolved({ response: given, command }: Answer, found: Found): Response {
-  const { at, voters = [] } = command;
+  const { at } = command;
   const { approval } = found;
-  const ended = [...lostVoters(found, voters), ...ownVotes(approval, command, given)];
+  const ended = [...lostVoters(found, command), ...ownVotes(approval, command, given)];
   const response = ended.length === 0 ? given : { ...given, endedVotes: [...new Set(ended)] };
   const after = castVote(approval, response);
   const resolution = tally(after);

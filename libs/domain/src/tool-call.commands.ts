@@ -154,6 +154,8 @@ export interface RespondToApproval extends Timed {
   readonly signature?: AnswerSignature;
   /** What is known now about the people of the votes that count so far. Default: each of them still counts. */
   readonly voters?: readonly VoterNow[];
+  /** The passkeys that signed votes which count so far, and do not count any more. Default: none. */
+  readonly removedPasskeys?: readonly string[];
   /** The approvers of the tenant, for an edit. Default: they are not known, or the call names no person and no parent. */
   readonly approvers?: readonly PossibleApprover[];
   /** The state of the call's batch, if it has one. */
@@ -164,7 +166,10 @@ export interface RespondToApproval extends Timed {
 export interface VoterNow {
   readonly respondedBy: string;
   readonly onBehalfOf: string | null;
-  /** The groups of the vote's voice; null: the person may not respond any more, or not in the other's place. */
+  /**
+   * The groups of the vote's voice; null: the person may not respond any more, or not in the other's place, or the credential
+   * that gave the vote is gone.
+   */
   readonly groups: readonly string[] | null;
   /** All names of the people of the vote. */
   readonly names: readonly string[];
@@ -202,6 +207,8 @@ export interface ExpireApproval extends Timed {
   readonly isTimeUnsure?: true;
   /** What is known now about the people of the votes that count so far. Default: each of them still counts. */
   readonly voters?: readonly VoterNow[];
+  /** The passkeys that signed votes which count so far, and do not count any more. Default: none. */
+  readonly removedPasskeys?: readonly string[];
   /** The approvers of the tenant, where silence would approve. Default: they are not known. */
   readonly approvers?: readonly PossibleApprover[];
   /** The state of the call's batch, if it has one. */

@@ -33,11 +33,11 @@ function pendingApproval(state: ToolCallState, approvalId: string): Approval | u
 
 /** The deadline of an approval has passed: applies the policy's `onTimeout`, otherwise the approval expires. */
 export function expireApproval(command: ExpireApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
-  const { approvalId, batch, at, voters = [] } = command;
+  const { approvalId, batch, at } = command;
   const recorded = pendingApproval(state, approvalId);
   if (state.status === 'unrequested' || recorded === undefined) return notDue;
   // A person who has lost the right to respond since no longer counts.
-  const ended = [...new Set(lostVoters({ call: state, approval: recorded }, voters))];
+  const ended = [...new Set(lostVoters({ call: state, approval: recorded }, command))];
   const approval = withoutVotesOf(recorded, ended);
   const events = onTimeout(state, approval, command).map((event) => withEndedVotes(event, ended));
   if (events.length === 0) return notDue;

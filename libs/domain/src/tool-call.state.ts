@@ -77,6 +77,8 @@ export interface Vote {
   readonly groups: readonly string[];
   readonly via: string;
   readonly assurance: Assurance;
+  /** The id of the credential that gave it; absent: the channel has none, or the version did not record it. */
+  readonly credential?: string;
   readonly automatic: boolean;
   readonly respondedAt: string;
   /** Null: it is not signed. */

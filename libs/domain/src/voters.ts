@@ -14,12 +14,14 @@ interface Asked {
   readonly approval: Approval;
 }
 
+type KnownNow = Pick<RespondToApproval, 'voters' | 'removedPasskeys'>;
+
 /**
  * The earlier voters whose votes do not count at this decision: they may no longer respond in the stage in which they
  * voted, they agreed to a request that is now known as their own, or another vote is of the same person under another
  * name. A refusal counts before an agreement of the same person.
  */
-export function lostVoters(asked: Asked, voters: readonly VoterNow[]): readonly string[] {
+export function lostVoters(asked: Asked, { voters = [], removedPasskeys = [] }: KnownNow): readonly string[] {
   const counted: string[] = [];
   const lost: string[] = [];
   const votes = asked.approval.votes.filter(isCounted);
@@ -27,7 +29,8 @@ export function lostVoters(asked: Asked, voters: readonly VoterNow[]): readonly 
     const now = voters.find((one) => one.respondedBy === vote.respondedBy && one.onBehalfOf === vote.onBehalfOf);
     if (now === undefined) continue;
     const names = now.names.map(comparedIdentity);
-    const holds = mayStillVote(asked, vote, now) && !names.some((name) => counted.includes(name));
+    const isSigned = vote.signature === null || !removedPasskeys.includes(vote.signature.credentialId);
+    const holds = isSigned && mayStillVote(asked, vote, now) && !names.some((name) => counted.includes(name));
     if (holds) counted.push(...names);
     else lost.push(vote.respondedBy);
   }
@@ -43,8 +46,8 @@ function mayStillVote({ call, approval }: Asked, vote: Vote, { groups, names }: 
 }
 
 /** The approval with the votes alone that count now. */
-export function withVotersNow(asked: Asked, { voters = [] }: Pick<RespondToApproval, 'voters'>): Approval {
-  return voters.length === 0 ? asked.approval : withoutVotesOf(asked.approval, lostVoters(asked, voters));
+export function withVotersNow(asked: Asked, known: KnownNow): Approval {
+  return known.voters === undefined ? asked.approval : withoutVotesOf(asked.approval, lostVoters(asked, known));
 }
 
 /** The earlier votes of the responding person that the new one replaces, and that its replay would not: under their other names. */

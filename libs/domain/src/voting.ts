@@ -90,6 +90,7 @@ function toVote(approval: Approval, response: EventData<'ApprovalResponded'>): V
     groups: response.groups,
     via: response.via,
     assurance: response.assurance,
+    ...(response.credential !== undefined && { credential: response.credential }),
     automatic: response.automatic,
     respondedAt: response.respondedAt,
     signature: response.signature ?? null,

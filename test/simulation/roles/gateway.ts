@@ -56,6 +56,7 @@ export async function bootGateway(
     actorOfHash: () => undefined,
     grants: () => false,
     groupsOf: () => [],
+    holds: () => true,
     approverIds: () => [],
     approverGroups: () => new Set<string>(),
     frontEnds: () => new Map<string, readonly string[]>(),

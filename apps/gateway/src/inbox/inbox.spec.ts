@@ -164,6 +164,7 @@ describe('a stream of events', () => {
       actorOfHash: (tokenHash) => createTokens(held.entries).actorOfHash(tokenHash),
       grants: (who, role) => createTokens(held.entries).grants(who, role),
       groupsOf: () => [],
+      holds: (who, credential) => createTokens(held.entries).holds(who, credential),
       approverIds: (tenant) => createTokens(held.entries).approverIds(tenant),
       approverGroups: (tenant) => createTokens(held.entries).approverGroups(tenant),
       frontEnds: (tenant) => createTokens(held.entries).frontEnds(tenant),

@@ -14,6 +14,7 @@ export function createChangingTokens(entries: readonly TokenEntry[]): ChangingTo
     actorOfHash: (of) => tokens.actorOfHash(of),
     grants: (...of) => tokens.grants(...of),
     groupsOf: (of) => tokens.groupsOf(of),
+    holds: (who, credential) => tokens.holds(who, credential),
     approverIds: (of) => tokens.approverIds(of),
     approverGroups: (of) => tokens.approverGroups(of),
     frontEnds: (of) => tokens.frontEnds(of),

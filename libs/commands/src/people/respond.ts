@@ -33,7 +33,7 @@ import { recordedGuess } from './recorded-guess.js';
 import { noApproverNow, responderOf } from './responder.js';
 import { noteSignature, withSignature } from './sign-answer.js';
 import type { ToSign } from './sign-answer.js';
-import { votersOf } from './voters.js';
+import { votersOf, withRemovedPasskeys } from './voters.js';
 
 /** Records the actor's response to an approval. */
 export async function respond(
@@ -75,7 +75,9 @@ export async function answer(
       const approval = findApproval(call, approvalId);
       const find = (command: RespondToApproval) =>
         whenBuilt(toSigned(ports, { actor, call, approval, body, command }), (one) =>
-          inBatch(ports, call, one, commandId),
+          whenBuilt(withRemovedPasskeys(ports, actor.tenant, approval, one), (now) =>
+            inBatch(ports, call, now, commandId),
+          ),
         );
       return whenBuilt(inTurn(build), (command) => builtAgain(command, build, find));
     },

@@ -43,9 +43,11 @@ export function responderOf(
  */
 export function noApproverNow(
   { people }: Pick<CommandPorts, 'people'>,
-  { tenant, principal }: Pick<Actor, 'tenant' | 'principal'>,
+  { tenant, principal, credential }: Pick<Actor, 'tenant' | 'principal' | 'credential'>,
 ): Refused | undefined {
-  return people === undefined || people.approver(tenant, principal) !== undefined
-    ? undefined
-    : refused('forbidden', 'You do not have the role approver.');
+  if (people === undefined) return undefined;
+  if (people.approver(tenant, principal) === undefined)
+    return refused('forbidden', 'You do not have the role approver.');
+  const isGone = credential !== undefined && people.holds?.(tenant, principal, credential) === false;
+  return isGone ? refused('forbidden', 'The token of this response was removed.') : undefined;
 }

@@ -172,6 +172,17 @@ describe('a signature', () => {
     done(await claim());
   });
 
+  it('of a passkey that was removed since no longer counts at the next vote', async () => {
+    await ask('two:t');
+    done(await respond(await sign(approve, {}, 't'), person, approvalId('t')));
+    done(await api.removePasskey(world.commands, person, key.credentialId, nextNonce()));
+    const others = createAuthenticator();
+    await register(world.commands, signedIn('carol'), others);
+    const byCarol = await signed(world.commands, others, { callId: callId('t') }, approve);
+    done(await respond(byCarol, signedIn('carol'), approvalId('t')));
+    expect(await world.stateOf(callId('t'))).toBe('awaiting_approval');
+  });
+
   it('that was repeated with the same command is recorded once, by two processes too', async () => {
     const body = await sign();
     const other = world.another();

@@ -1,4 +1,5 @@
-import { personOfFrontEnd } from '@countersign/contracts';
+import { comparedIdentity, passkeysStream, personOfFrontEnd } from '@countersign/contracts';
+import { passkeyInForce } from '@countersign/domain';
 import type { Approval, VoterNow, Vote } from '@countersign/domain';
 import { aliasesOf } from './aliases.js';
 import { boundedGroups } from './groups.js';
@@ -24,7 +25,7 @@ function voterNow(ports: VoterPorts, tenant: string, vote: Vote, at: number): Vo
   const { respondedBy, onBehalfOf, groups } = vote;
   const people = onBehalfOf === null ? [respondedBy] : [respondedBy, onBehalfOf];
   const names = people.flatMap((principal) => [principal, ...aliasesOf(ports, tenant, principal)]);
-  const own = groupsOfVoter(ports, tenant, vote);
+  const own = isGone(ports, tenant, vote, names) ? null : groupsOfVoter(ports, tenant, vote);
   if (own === null || onBehalfOf === null) return { respondedBy, onBehalfOf, groups: own, names };
   const policy = ports.policies.of(tenant);
   // A process that knows neither people nor a policy, as a projector may be, cannot say that a delegation has ended.
@@ -33,6 +34,49 @@ function voterNow(ports: VoterPorts, tenant: string, vote: Vote, at: number): Vo
   const represented = isDelegate ? groupsNow(ports, tenant, onBehalfOf, groups) : null;
   const within = ports.people?.approver(tenant, respondedBy)?.within;
   return { respondedBy, onBehalfOf, groups: represented && boundedGroups(represented, within), names };
+}
+
+/**
+ * A command with the passkeys of counted votes that do not count any more. Attack: a stolen phone signs, its passkey is removed,
+ * and the next vote completes the quorum.
+ */
+export function withRemovedPasskeys<Command extends { readonly removedPasskeys?: readonly string[] }>(
+  { passkeys }: Pick<CommandPorts, 'passkeys'>,
+  tenant: string,
+  approval: Approval | undefined,
+  command: Command,
+): Command | Promise<Command> {
+  const used = approval?.votes.flatMap(({ status, signature }) =>
+    status === 'counted' && signature !== null ? [signature.credentialId] : [],
+  );
+  if (used === undefined || used.length === 0) return command;
+  return passkeys.handler.load(passkeysStream(tenant)).then(({ state }) => ({
+    ...command,
+    removedPasskeys: used.filter((id) => passkeyInForce(state, id) === undefined),
+  }));
+}
+
+/** The channels whose credential is an identity of the person. */
+const byIdentity = ['slack', 'telegram', 'mail'];
+
+/**
+ * Returns whether the credential of a vote is known to be gone: its token was removed or replaced, or the person has another
+ * identity in that channel. That a session or a token of a provider has ended by its time says nothing.
+ *
+ * Attack: a stolen token votes, and is replaced by a new one of the same person, whose vote would still count.
+ */
+function isGone(
+  { people }: VoterPorts,
+  tenant: string,
+  { credential, respondedBy }: Vote,
+  names: readonly string[],
+): boolean {
+  if (credential === undefined) return false;
+  if (people?.holds?.(tenant, respondedBy, credential) === false) return true;
+  const kind = `${credential.split(':', 1)[0] ?? ''}:`;
+  if (!byIdentity.includes(kind.slice(0, -1))) return false;
+  const same = names.filter((name) => name.startsWith(kind)).map(comparedIdentity);
+  return same.length > 0 && !same.includes(comparedIdentity(credential));
 }
 
 /**

@@ -47,6 +47,18 @@ export function approversOf(
   return isNamed ? allApproversOf(ports, tenant) : null;
 }
 
+/** The votes that would not count if it were decided now, by their numbers, and the approval without them; null: none. */
+export function lostVotes(
+  ports: Pick<CommandPorts, 'people' | 'policies' | 'clock'>,
+  call: ToolCall,
+  approval: Approval,
+): { readonly numbers: readonly number[]; readonly now: Approval } | null {
+  if (approval.resolution.status !== 'pending') return null;
+  const now = withVotersNow({ call, approval }, votersOf(ports, call.request.tenant, approval, ports.clock.now()));
+  const numbers = now.votes.flatMap(({ status }, at) => (status === approval.votes[at]?.status ? [] : [at + 1]));
+  return numbers.length === 0 ? null : { numbers, now };
+}
+
 /** What a pending approval lacks: `stage` is the place in its progress, from 0. */
 export interface MissingApprovers {
   readonly stage: number;

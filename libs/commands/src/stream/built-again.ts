@@ -6,6 +6,7 @@ import type { Refused } from './with-tool-call.js';
 interface Found {
   readonly batch?: BatchBound['batch'];
   readonly signature?: AnswerSignature;
+  readonly removedPasskeys?: readonly string[];
 }
 
 /**
@@ -24,7 +25,12 @@ export function builtAgain<Command extends Found>(
   return found.then((one) => {
     const last = 'refusal' in one ? one : build();
     if ('refusal' in one || 'refusal' in last) return last;
-    const { batch, signature } = one;
-    return { ...last, ...(batch !== undefined && { batch }), ...(signature !== undefined && { signature }) };
+    const { batch, signature, removedPasskeys } = one;
+    return {
+      ...last,
+      ...(batch !== undefined && { batch }),
+      ...(signature !== undefined && { signature }),
+      ...(removedPasskeys !== undefined && { removedPasskeys }),
+    };
   });
 }

@@ -50,6 +50,7 @@ function packVote(vote: Vote) {
     vote.respondedAt,
     vote.signature,
     vote.respondedByName ?? null,
+    vote.credential ?? null,
   ] as const;
 }
 
@@ -71,6 +72,7 @@ function unpackVote([
   respondedAt,
   signature,
   respondedByName,
+  credential,
 ]: ReturnType<typeof packVote>): Vote {
   return {
     status,
@@ -90,6 +92,7 @@ function unpackVote([
     respondedAt,
     signature,
     ...(respondedByName !== null && { respondedByName }),
+    ...(credential !== null && { credential }),
   };
 }
 

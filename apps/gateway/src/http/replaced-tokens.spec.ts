@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { createWriteSide } from '@countersign/commands';
+import type { ApprovalView } from '@countersign/contracts';
+import { createPolicies, loadPolicy } from '@countersign/policy';
+import { createHistory } from '@countersign/shell';
+import { createPeople } from '../people.js';
+import { createApi } from '../testing/api.js';
+import type { Api } from '../testing/api.js';
+import { createChangingTokens } from '../testing/changing-tokens.js';
+import { openWorld, tokenEntries } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+import type { TokenEntry } from '../tokens.js';
+
+const policy = `
+version: 1
+rules:
+  - { id: wire, then: { require: { quorum: { approve: 2, deny: 2, of: [support] } } } }
+`;
+const person = (principal: string, token = `${principal}-token`): TokenEntry => ({
+  ...{ token, principal, roles: ['approver'], groups: ['support'] },
+});
+const shop = (token: string): TokenEntry => ({
+  ...{ token, principal: 'shop', roles: ['front-end'], people: { groups: ['support'] } },
+});
+const others = tokenEntries.filter(({ roles }) => !roles.includes('front-end') && !roles.includes('approver'));
+const bob = person('bob');
+const stolen = [...others, person('alice', 'stolen-token'), bob, shop('shop-token')];
+
+let world: World;
+let api: Api;
+let tokens: ReturnType<typeof createChangingTokens>;
+
+beforeEach(async () => {
+  tokens = createChangingTokens(stolen);
+  world = await openWorld({
+    change: (ports) => ({
+      ...ports,
+      tokens,
+      commands: createWriteSide({
+        ...{ store: ports.store, ids: ports.ids, log: ports.log, tools: ports.commands.tools },
+        policies: createPolicies([loadPolicy('countersign.policy.yaml', policy)]),
+        people: createPeople({ tokens: () => tokens, channels: undefined, issuer: null }),
+        history: createHistory(ports.readModel),
+      }),
+    }),
+  });
+  api = createApi(world);
+});
+afterEach(() => world.close());
+
+type Seen = ApprovalView & { readonly code?: string };
+
+const asked = async (): Promise<string> => {
+  const body = { runId: 'run-1', calls: [{ toolCallId: 'a', toolName: 'wire', arguments: {} }] };
+  const { body: step } = await api.send<{ calls: { approval: ApprovalView }[] }>('POST', '/v1/tool-calls', {
+    ...{ as: 'agent', body },
+  });
+  return `/v1/approvals/${step.calls[0]?.approval.approvalId ?? ''}`;
+};
+const send = async (method: 'GET' | 'POST', path: string, as: string, type?: string, headers = {}): Promise<Seen> =>
+  (await api.send<Seen>(method, path, { as, headers, ...(type !== undefined && { body: { decision: { type } } }) }))
+    .body;
+
+it.each(['approve', 'deny'])(
+  '%s with a token that was replaced no longer counts, and its person may vote again',
+  async (type) => {
+    const path = await asked();
+    const first = await send('POST', `${path}/responses`, 'stolen', type);
+    expect(first).toMatchObject({ state: 'pending', responses: [{ respondedBy: 'alice', counted: true }] });
+    tokens.replace([...others, person('alice'), bob]);
+    const seen = await send('GET', path, 'alice');
+    expect(seen).toMatchObject({ mayDecide: { now: true }, responses: [{ respondedBy: 'alice', counted: false }] });
+    expect(seen.progress[0]).toMatchObject({ approvedBy: [], deniedBy: [], missing: 2 });
+    const second = await send('POST', `${path}/responses`, 'bob', type);
+    expect(second).toMatchObject({ state: 'pending', responses: [{ counted: false }, { counted: true }] });
+    const third = await send('POST', `${path}/responses`, 'alice', type);
+    expect(third).toMatchObject({ state: type === 'approve' ? 'approved' : 'denied' });
+  },
+);
+
+it('the votes through a front end end with its token', async () => {
+  const path = await asked();
+  const kim = { 'countersign-person': 'kim', 'countersign-person-groups': 'support' };
+  const first = await send('POST', `${path}/responses`, 'shop', 'approve', kim);
+  expect(first).toMatchObject({ state: 'pending', responses: [{ respondedBy: 'shop#kim', counted: true }] });
+  tokens.replace([...others, bob, shop('new-token')]);
+  expect(await send('GET', path, 'bob')).toMatchObject({ responses: [{ counted: false }] });
+  expect(await send('POST', `${path}/responses`, 'bob', 'approve')).toMatchObject({ state: 'pending' });
+  expect(await send('POST', `${path}/responses`, 'new', 'approve', kim)).toMatchObject({ state: 'approved' });
+});
+
+it('a vote stays while its token does, whatever other tokens its person gets or loses', async () => {
+  const path = await asked();
+  await send('POST', `${path}/responses`, 'stolen', 'approve');
+  tokens.replace([...stolen, person('alice')]);
+  expect(await send('GET', path, 'bob')).toMatchObject({ responses: [{ counted: true }] });
+  expect(await send('POST', `${path}/responses`, 'bob', 'approve')).toMatchObject({ state: 'approved' });
+});
