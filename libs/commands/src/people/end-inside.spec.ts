@@ -109,6 +109,24 @@ describe('a call inside a call that was cancelled', () => {
     });
   });
 
+  it('is recorded after one look at each call around it', async () => {
+    await request('outer');
+    await request('inner', 'outer');
+    const looked: string[] = [];
+    const { handler } = world.commands;
+    const watching: typeof handler = {
+      ...handler,
+      load: (stream) => (looked.push(stream), handler.load(stream)),
+      look: (stream) => (looked.push(stream), handler.look(stream)),
+    };
+    const ports = { ...world.commands, handler: watching };
+    done(await api.requestToolCalls(ports, agent, step('innermost', 'inner'), id()));
+    // Before the record and after it: the calls around it may be cancelled meanwhile.
+    const own = toolCallStream(callId('innermost'));
+    const before = looked.slice(0, looked.indexOf(own));
+    expect(before.toSorted()).toEqual([callId('inner'), callId('outer')].map(toolCallStream).toSorted());
+  });
+
   it('is not recorded any more', async () => {
     await request('outer');
     await cancel('outer');

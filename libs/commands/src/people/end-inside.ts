@@ -1,7 +1,7 @@
 import { toolCallStream } from '@countersign/contracts';
 import type { ChainLink } from '@countersign/contracts';
 import { callState } from '@countersign/domain';
-import type { ToolCallProposal } from '@countersign/domain';
+import type { ToolCall, ToolCallProposal } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
 import { callOf } from '../stream/with-tool-call.js';
 import { policyOf } from './end-run.js';
@@ -51,6 +51,7 @@ export async function endIfInsideCancelled(
 /**
  * Whether a call with this chain would run inside a cancelled one, as the streams say now: the call around it, or any of the same
  * principal further out, whose end ends all that this principal has inside it.
+ * @param parent the call around it, where it was read just now. Default: it is read.
  */
 export async function isInsideCancelled(
   commands: Pick<CommandPorts, 'handler'>,
@@ -59,8 +60,13 @@ export async function isInsideCancelled(
     requestedBy,
     chain = [],
   }: Pick<ToolCallProposal, 'tenant' | 'requestedBy'> & { readonly chain?: readonly ChainLink[] },
+  parent?: ToolCall,
 ): Promise<boolean> {
-  const outer = chain.filter((link, index) => link.requestedBy === requestedBy || index === chain.length - 1);
+  if (parent !== undefined && callState(parent) === 'cancelled') return true;
+  const isKnown = ({ callId }: ChainLink): boolean => callId === parent?.request.callId;
+  const outer = chain.filter(
+    (link, index) => !isKnown(link) && (link.requestedBy === requestedBy || index === chain.length - 1),
+  );
   return (await cancelledOf(commands, tenant, outer)) !== undefined;
 }
 

@@ -117,7 +117,7 @@ async function parentsOf(
       const call = callOf((await ports.handler.load(toolCallStream(callId))).state, tenant);
       if (call === undefined) return { callId, call, isCancelled: false };
       const inside = { tenant, requestedBy: principal, chain: chainInside({ call }) };
-      return { callId, call, isCancelled: await isInsideCancelled(ports, inside) };
+      return { callId, call, isCancelled: await isInsideCancelled(ports, inside, call) };
     }),
   );
   const known = new Map(loaded.map((parent) => [parent.callId, parent]));
