@@ -9,6 +9,19 @@ const digest = `sha256:${'0'.repeat(64)}`;
 const refusedPaths = (schema: z.ZodType, body: unknown) =>
   parseBody(schema, body).error?.issues.map(({ path }) => path.join('.'));
 
+describe('a digest of one of many approvals', () => {
+  it.each(['proposalDigests', 'shownDigests', 'actionDigests'])(
+    'is refused in %s for an id that is not named',
+    (member) => {
+      const bulk = { approvalIds: ['a', 'b'], decision: { type: 'approve' } };
+      expect(refusedPaths(respondInBulkSchema, { ...bulk, [member]: { a: digest, c: digest } })).toEqual([
+        `${member}.c`,
+      ]);
+      expect(refusedPaths(respondInBulkSchema, { ...bulk, [member]: { a: digest } })).toBeUndefined();
+    },
+  );
+});
+
 describe('null in a body', () => {
   it('means absent in an optional member, and stays a value in JSON that is only passed on', () => {
     const nulls = { allowedDecisions: null, expiresInMs: null, labels: null, title: null, metadata: null };

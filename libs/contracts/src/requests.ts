@@ -209,6 +209,24 @@ export const respondSchema = z
   });
 export type RespondBody = z.infer<typeof respondSchema>;
 
+/** Attack: an id with a slip of the pen leaves the approval that is meant without its digest, and whatever it asks is approved. */
+function refuseOtherDigests(
+  { approvalIds, ...body }: { readonly approvalIds: readonly string[] } & BulkDigests,
+  context: z.RefinementCtx,
+): void {
+  const named = new Set(approvalIds);
+  for (const member of ['proposalDigests', 'shownDigests', 'actionDigests'] as const) {
+    for (const id of Object.keys(body[member] ?? {})) {
+      const message = 'is not one of `approvalIds`, so this digest would bind nothing';
+      if (!named.has(id)) context.addIssue({ code: 'custom', path: [member, id], message });
+    }
+  }
+}
+
+type BulkDigests = Readonly<
+  Partial<Record<'proposalDigests' | 'shownDigests' | 'actionDigests', Readonly<Record<string, string>> | undefined>>
+>;
+
 /** `POST /v1/approvals/responses`. */
 export const respondInBulkSchema = z
   .strictObject({
@@ -232,6 +250,7 @@ export const respondInBulkSchema = z
       .optional()
       .meta({ description: 'Record nothing: each result is what the rules say now, `possible` or `rejected`.' }),
   })
+  .superRefine(refuseOtherDigests)
   .meta({ id: 'RespondInBulk' });
 export type RespondInBulkBody = z.infer<typeof respondInBulkSchema>;
 
