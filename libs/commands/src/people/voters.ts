@@ -25,7 +25,7 @@ function voterNow(ports: VoterPorts, tenant: string, vote: Vote, at: number): Vo
   const { respondedBy, onBehalfOf, groups } = vote;
   const people = onBehalfOf === null ? [respondedBy] : [respondedBy, onBehalfOf];
   const names = people.flatMap((principal) => [principal, ...aliasesOf(ports, tenant, principal)]);
-  const own = isGone(ports, tenant, vote, names) ? null : groupsOfVoter(ports, tenant, vote);
+  const own = groupsOfVoter(ports, tenant, vote, names);
   if (own === null || onBehalfOf === null) return { respondedBy, onBehalfOf, groups: own, names };
   const policy = ports.policies.of(tenant);
   // A process that knows neither people nor a policy, as a projector may be, cannot say that a delegation has ended.
@@ -80,14 +80,17 @@ function isGone(
 }
 
 /**
- * The groups of a voter now; null also where a front end vouched for them, and this process cannot know what it may say. Attack: its
+ * The groups of a voter now; null also where the credential of the vote is gone, or a front end vouched for them, and this process cannot know what it may say. Attack: its
  * token is removed, and the votes of its people count at a deadline.
  */
 function groupsOfVoter(
   ports: VoterPorts,
   tenant: string,
-  { respondedBy, groups, via }: Vote,
+  vote: Vote,
+  names: readonly string[],
 ): readonly string[] | null {
+  if (isGone(ports, tenant, vote, names)) return null;
+  const { respondedBy, groups, via } = vote;
   const isUnbounded = ports.people === undefined && personOfFrontEnd(respondedBy)?.frontEnd === via;
   return isUnbounded ? null : groupsNow(ports, tenant, respondedBy, groups);
 }
