@@ -89,11 +89,17 @@ export async function answer(
     const guess = await recordedGuess(ports, actor, { call: found, tried, commandId });
     return asUnknownApproval(guess ?? outcome, approvalId);
   }
-  if (!isRecorded(findApproval(outcome.value, approvalId), actor, body.decision)) return otherDecision;
+  const other = notRecorded(findApproval(outcome.value, approvalId), actor, body.decision);
+  if (other !== undefined) return other;
   if (body.signature !== undefined) noteSignature(ports, body.signature);
   const closedAt = await settleBatch(ports, outcome.value);
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
 }
+
+const withdrawn = refused(
+  'idempotency-key-reused',
+  'The response of this idempotency key was withdrawn, and a repeat does not bring it back: use a new key to respond again.',
+);
 
 const otherDecision = refused(
   'idempotency-key-reused',
@@ -102,12 +108,15 @@ const otherDecision = refused(
 
 /**
  * The log recognises a repeated command by its id alone. Another gateway, or one that was started since, does not know the
- * first body: a denial must not be answered with the approval that was recorded under its key.
+ * first body: a denial must not be answered with the approval that was recorded under its key, nor a response with one
+ * that was withdrawn since.
  */
-function isRecorded(approval: Approval | undefined, { principal }: Actor, { type }: Decision): boolean {
+function notRecorded(approval: Approval | undefined, { principal }: Actor, { type }: Decision): Refused | undefined {
   const isDenial = type === 'deny';
   const votes = approval?.votes.filter(({ respondedBy }) => respondedBy === principal) ?? [];
-  return votes.some(({ decision }) => (decision.type === 'deny') === isDenial);
+  const alike = votes.filter(({ decision }) => (decision.type === 'deny') === isDenial);
+  if (alike.length === 0) return otherDecision;
+  return alike.every(({ status }) => status === 'withdrawn') ? withdrawn : undefined;
 }
 
 /** The passkey is the credential of a signed answer. */
