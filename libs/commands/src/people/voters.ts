@@ -57,7 +57,7 @@ export function withRemovedPasskeys<Command extends { readonly removedPasskeys?:
 }
 
 /** The channels whose credential is an identity of the person. */
-const byIdentity = ['slack', 'telegram', 'mail'];
+const byIdentity = ['slack', 'telegram', 'teams', 'mail'];
 
 /**
  * Returns whether the credential of a vote is known to be gone: its token was removed or replaced, or the person has another
