@@ -26,13 +26,14 @@ export interface StoreClock extends Clock {
 /**
  * The clock of a store that runs in this process: the two clocks are one. No other clock tells the time, so a wall clock
  * that is set forward is followed. The monotonic clock notices it, and so it does that the machine was suspended.
+ * @param recordedMs when the newest event was recorded, ms since the epoch: the clock may have been set back since. Default: there is none.
  */
-export function createOwnStoreClock(clock: Clock): StoreClock {
+export function createOwnStoreClock(clock: Clock, recordedMs = -Infinity): StoreClock {
   const offsetOf = (now: number): number => now - clock.monotonic();
   const startedAt = clock.now();
   let last = startedAt;
   let offset = offsetOf(last);
-  let jumpedFrom = -Infinity;
+  let jumpedFrom = recordedMs;
   const now = (): number => {
     const time = clock.now();
     const moved = offsetOf(time);

@@ -4,7 +4,7 @@ import type { Clock, Log } from '@countersign/runtime';
 import { checkAppend } from '../append-checks.js';
 import type { EventStore } from '../event-store.js';
 import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
-import { createOwnStoreClock } from '../store-clock.js';
+import { createOwnStoreClock, skewMsMax } from '../store-clock.js';
 import { createSubscriptions } from '../subscriptions.js';
 import { openAcknowledged } from './acknowledged.js';
 import type { Acknowledged } from './acknowledged.js';
@@ -121,6 +121,19 @@ function proveEnd(
   return head;
 }
 
+function newestRecordedAt(last: readonly LogEvent[]): number {
+  return Math.max(...last.map(({ recordedAt }) => Date.parse(recordedAt)));
+}
+
+/** Attack: the clock is set back while the server is stopped, so that deadlines and leases end later than they should. */
+function warnIfSetBack(behindMs: number, log: Log): void {
+  if (behindMs <= skewMsMax) return;
+  log.warn(
+    { behindMs },
+    "this machine's clock is behind the newest event of the log: it was set back. Deadlines and leases end later; synchronise it",
+  );
+}
+
 function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: () => void): EmbeddedEventStore {
   const { log, clock, metrics, acceptedEnd } = options;
   const leafHash = createLeafHash();
@@ -128,6 +141,8 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
   const verification = createVerification(logFile, leafHash, clock);
   const reader = createLogReader(logFile, leafHash);
   const head = reading(() => proveEnd(opened, logFile, verification.verifyTail, acceptedEnd));
+  const recordedMs = newestRecordedAt(reader.readAll(head.position - 1, 1));
+  warnIfSetBack(recordedMs - clock.now(), log);
   const appender = createAppender(logFile, reader, leafHash, head);
   const guard = createWriteGuard(clock.monotonic);
   const checkpoints = createCheckpoints({ logFile, guard, clock, log });
@@ -181,7 +196,7 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
     streamsWith: (prefix) => whileOpen(() => reading(() => logFile.streamsWith(prefix))),
     head: async () => whileOpen(() => appender.head().position),
     health: guard.health,
-    clock: createOwnStoreClock(clock),
+    clock: createOwnStoreClock(clock, recordedMs),
     stats: () => ({ ...stats(), checkpoints: checkpoints.count() }),
     acknowledgedAtOpen: opened.acknowledged.found ?? 0,
     verify,
