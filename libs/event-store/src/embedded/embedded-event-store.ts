@@ -141,7 +141,7 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
   const verification = createVerification(logFile, leafHash, clock);
   const reader = createLogReader(logFile, leafHash);
   const head = reading(() => proveEnd(opened, logFile, verification.verifyTail, acceptedEnd));
-  const recordedMs = newestRecordedAt(reader.readAll(head.position - 1, 1));
+  const recordedMs = newestRecordedAt(head.position === 0 ? [] : reader.readAll(head.position - 1, 1));
   warnIfSetBack(recordedMs - clock.now(), log);
   const appender = createAppender(logFile, reader, leafHash, head);
   const guard = createWriteGuard(clock.monotonic);
