@@ -67,6 +67,7 @@ const shownAsTheyAre = [
   ...['version', 'tenant', 'default', 'autoApprovedTools', 'requireApprovalTools', 'rules.id', 'rules.when'],
   ...['approvers.id', 'approvers.groups', 'approvers.identities.slack', 'approvers.identities.telegram'],
   ...[
+    'approvers.identities.teams',
     'approvers.identities.email',
     'approvers.identities.frontEnds',
     'approvers.delegates.to',
