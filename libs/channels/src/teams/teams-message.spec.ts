@@ -33,6 +33,15 @@ it('has only the link where a rule asks for a signature', () => {
   }
 });
 
+it('asks for a reason that a rule demands: the button is in the form alone', () => {
+  const { approval } = sampleNotice();
+  if (approval === null) throw new Error('the sample has an approval');
+  const { actions } = cardOf({ approval: { requirement: { ...approval.requirement, requireReason: ['deny'] } } });
+  expect(typesOf({ actions })).toEqual(['Action.Execute', 'Action.ShowCard', 'Action.OpenUrl']);
+  expect(actions[0]).toMatchObject({ verb: 'countersign/approve' });
+  expect(JSON.stringify(actions[1])).toContain('countersign/deny');
+});
+
 it('has no button to approve what it does not show whole', () => {
   const card = cardOf({ arguments: { text: 'x y '.repeat(60_000) } });
   expect(card.actions[0]).toMatchObject({ verb: 'countersign/deny' });
