@@ -58,7 +58,10 @@ test('a card goes to the conversation of a label once, decides there alone, and 
     at: { readonly conversation: string; readonly id: string },
     { change = {}, token = teams.tokenFor() }: { readonly change?: object; readonly token?: string } = {},
   ): Promise<string> => {
-    const [attachment] = posted()[nth]?.args['attachments'] as readonly { content: { actions: readonly Button[] } }[];
+    const attachments = (posted()[nth]?.args['attachments'] ?? []) as readonly {
+      content: { actions: readonly Button[] };
+    }[];
+    const [attachment] = attachments;
     const [approve] = attachment?.content.actions ?? [];
     if (approve === undefined) throw new Error('the card has no button');
     const body = teamsPress(teamsBot, at, { verb: approve.verb, data: approve.data }, change);
