@@ -10,9 +10,10 @@ import {
   readKeyChanges,
   verifyNote,
 } from '@countersign/audit';
+import { makeAuthority, serveAuthority } from '@countersign/timestamps/testing';
 import { expect, test } from '@jest/globals';
 import { freePort } from '../../../ports.js';
-import { cleanUpAfterEach, temporaryFolder } from '../../harness/cleanup.js';
+import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../../harness/cleanup.js';
 import { createKafkaClient } from '../../harness/kafka-client.js';
 import type { Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';
@@ -171,3 +172,64 @@ test('notaries replace the log key, whatever write they are killed at, and prove
     ).verified,
   ).toEqual([]);
 }, 600_000);
+
+test('notaries get one time stamp of each checkpoint that is due, whichever of them is killed', async () => {
+  const authority = makeAuthority();
+  onCleanup(authority.remove);
+  const served = await serveAuthority(authority);
+  onCleanup(served.close);
+  const { startNotary, send, request, untilReady } = await openCluster();
+  const stamping = {
+    ...{ COUNTERSIGN_TSA_URL: served.url, COUNTERSIGN_TSA_CA: authority.rootFile, COUNTERSIGN_TSA_PRIVATE: 'true' },
+    COUNTERSIGN_TSA_INTERVAL_MS: '1000',
+  };
+  await request();
+  const folders = [temporaryFolder(), temporaryFolder()] as const;
+  // The authority gave the first time stamp, and nothing kept it.
+  const dying = await startNotary(0, folders[0], { ...stamping, COUNTERSIGN_CRASH_AT: 'notary.stamped:1' });
+  expect((await dying.exited).signal).toBe('SIGKILL');
+  const notaries = [await startNotary(0, folders[0], stamping), await startNotary(1, folders[1], stamping)] as const;
+  for (const one of notaries) await untilReady(one);
+  const stamped = async (): Promise<readonly StampLine[]> => {
+    const { status, text } = await send('GET', '/v1/log/timestamps');
+    return status === 200 ? linesIn(text).map((line) => JSON.parse(line) as StampLine) : [];
+  };
+  /** Signs a checkpoint, and waits until it, or a later one, has a time stamp. */
+  const stampedAfterRequest = async (): Promise<void> => {
+    await request();
+    const size = await eventually('a checkpoint', async () => {
+      const { status, text } = await send('POST', '/v1/log/checkpoint');
+      return status === 200 ? parseCheckpoint(parseNote(text)!.text)!.size : undefined;
+    });
+    await eventually(`a time stamp of ${String(size)} events`, async () =>
+      (await stamped()).some((one) => one.size >= size) ? true : undefined,
+    );
+  };
+  await stampedAfterRequest();
+  const isSigning = async (one: Server) =>
+    JSON.stringify((await readinessOf(one))?.body ?? null).includes('signs check');
+  const active = (await isSigning(notaries[0])) ? 0 : 1;
+  await notaries[active].stop('SIGKILL');
+  await stampedAfterRequest();
+  const again = await startNotary(active, folders[active], stamping);
+  await untilReady(again);
+  await notaries[1 - active]?.stop();
+  await stampedAfterRequest();
+  const all = await stamped();
+  for (const { checkpoint, timestamp } of all) {
+    expect(() => authority.verify(Buffer.from(timestamp, 'base64'), checkpoint)).not.toThrow();
+  }
+  const sizes = all.map(({ size }) => size);
+  expect(new Set(sizes).size).toBe(sizes.length);
+  // The one that was lost by the kill is the only one that was asked for twice.
+  expect(served.queries.length).toBe(all.length + 1);
+}, 600_000);
+
+/** A line of `GET /v1/log/timestamps`. */
+interface StampLine {
+  readonly size: number;
+  readonly checkpoint: string;
+  readonly timestamp: string;
+}
+
+const linesIn = (text: string): readonly string[] => text.split('\n').filter((line) => line !== '');
