@@ -49,5 +49,6 @@ export function createExecutions(ports: GatewayPorts): Executions {
 
 /** The receipt of a claim, where there is a key for it. */
 function receiptOf({ receipts }: GatewayPorts, outcome: Receipted<unknown>): { readonly receipt?: string } {
-  return receipts === undefined || outcome.status === 'refused' ? {} : { receipt: receipts.sign(outcome.receipt()) };
+  const claimed = receipts === undefined || outcome.status === 'refused' ? undefined : outcome.receipt();
+  return receipts === undefined || claimed === undefined ? {} : { receipt: receipts.sign(claimed) };
 }

@@ -31,8 +31,8 @@ async function isRunning({ commands }: GatewayPorts, tenant: string, claims: Rec
     const call = await findCall(commands, tenant, sub);
     if (call === undefined || call.execution.status !== 'claimed' || call.execution.attempt !== attempt) return false;
     // Attack: the log was put back to an older state, and another claim has the number of this one.
-    const now = receiptOf({ ...call, execution: call.execution }).facts;
-    const isSame = now.argumentsHash === argumentsHash && now.iat === iat;
+    const now = receiptOf({ ...call, execution: call.execution })?.facts;
+    const isSame = now?.argumentsHash === argumentsHash && now.iat === iat;
     return isSame && commands.clock.now() < exp * 1000 && !isForbiddenToRun(commands, call);
   } catch (error) {
     if (error instanceof UnreadableStreamError) return false;

@@ -11,8 +11,12 @@ import type { ExecutableCall, ExecutionAnswer, Executions } from './executions.j
 
 /** The ledger as the resolver sees it, over the commands of the same process. Without `receipts` its claims have none. */
 export function createExecutions(commands: CommandPorts, ids: Ids, receipts?: Pick<Receipts, 'sign'>): Executions {
-  const receiptOf = ({ receipt }: { readonly receipt: () => ClaimReceipt }) =>
-    receipts && ((): string => receipts.sign(receipt()));
+  const receiptOf = ({ receipt }: { readonly receipt: () => ClaimReceipt | undefined }) =>
+    receipts &&
+    ((): string | undefined => {
+      const claimed = receipt();
+      return claimed && receipts.sign(claimed);
+    });
   return {
     find: async (tenant, callId) => {
       const call = await answered(findCall(commands, tenant, callId));

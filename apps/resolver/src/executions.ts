@@ -24,7 +24,7 @@ export interface ClaimRequest {
 }
 
 /** Signs the receipt of a claim, when a tool needs it. */
-export type SignReceipt = () => string;
+export type SignReceipt = () => string | undefined;
 
 /** The right to execute, or why not. Without a key there is no receipt. */
 export type ClaimAnswer =

@@ -21,7 +21,12 @@ export const serviceResolver = 'countersign-resolver';
 
 /** The result of a claim or a renewal, with its receipt, which is computed when it is asked for. */
 export type Receipted<T> =
-  | { readonly status: 'done'; readonly value: T; readonly position: number; readonly receipt: () => ClaimReceipt }
+  | {
+      readonly status: 'done';
+      readonly value: T;
+      readonly position: number;
+      readonly receipt: () => ClaimReceipt | undefined;
+    }
   | { readonly status: 'refused'; readonly refusal: Refusal };
 
 /** Claims the right to execute a call. The result carries all that is needed to recompute the action digest. */
@@ -85,6 +90,8 @@ function toClaim(
   if (!isClaimOf(execution, claimer)) {
     return refused('already-claimed', `this claim has ended, and ${execution.resolverId} has the next one`);
   }
+  // A worker that repeats its claim would run the text in the place of the values.
+  if (action.salt === null) return refused('digest-mismatch', unreadable);
   return {
     status: 'done',
     position,
@@ -100,6 +107,9 @@ function toClaim(
     receipt: () => receiptOf({ ...call, execution }),
   };
 }
+
+const unreadable =
+  'Values of this tool call cannot be read, because they are erased or their key is missing: it can no longer run.';
 
 /** A member that was recorded after its batch broke is found here: it ends now. */
 async function closedIfBroken<T>(

@@ -18,15 +18,17 @@ export type ClaimedToolCall = ToolCall & { readonly execution: { readonly status
 
 /**
  * The receipt of a claimed call. It is derived from the stream of the call alone, so each process returns the same one for a
- * repeated claim, also after a restart; a renewal changes `exp` alone.
+ * repeated claim, also after a restart; a renewal changes `exp` alone. Undefined where the arguments cannot be read, because they
+ * are erased or their key is missing: a receipt over the text `[erased]` would say that these were the arguments.
  */
-export function receiptOf(call: ClaimedToolCall): ClaimReceipt {
+export function receiptOf(call: ClaimedToolCall): ClaimReceipt | undefined {
   const { request, action, execution, verdict } = call;
   const { callId, runId, agentId, tenant, toolName } = request;
+  if (action.salt === null) return undefined;
   const { attempt } = execution;
   const approval = call.permission.status === 'approved' ? currentApproval(call) : undefined;
   const votes = approval === undefined ? [] : agreeing(approval);
-  const nonce = receiptNonce(action.salt ?? '', callId, attempt);
+  const nonce = receiptNonce(action.salt, callId, attempt);
   return {
     approvers: votes.map(({ respondedBy }) => respondedBy),
     facts: {

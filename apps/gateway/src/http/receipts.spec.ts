@@ -1,8 +1,8 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createWriteSide, findCall, fireDue, receiptOf } from '@countersign/commands';
-import type { ApprovalView, ClaimView, JsonObject, ReceiptClaims } from '@countersign/contracts';
-import { canonicalJson } from '@countersign/contracts';
+import { createWriteSide, findCall, fireDue, forgetStreams, receiptOf } from '@countersign/commands';
+import type { ApprovalView, ClaimView, JsonObject, LogEvent, ReceiptClaims } from '@countersign/contracts';
+import { canonicalJson, isReadable } from '@countersign/contracts';
 import { createReceiptKeys, createReceipts } from '@countersign/shell';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
@@ -15,11 +15,21 @@ let keys = createReceiptKeys([seed(1)]);
 const receipts = createReceipts({ keys: () => keys, issuer: () => issuer, names: false });
 const withNames = createReceipts({ keys: () => keys, issuer: () => issuer, names: true });
 
+/** Whether the store has lost the keys of all values. */
+let isErased = false;
+function shown(event: LogEvent): LogEvent {
+  if (!isErased || !isReadable(event) || event.type !== 'ToolCallRequested') return event;
+  return { ...event, data: { ...event.data, arguments: { to: '[erased]' }, salt: null } } as LogEvent;
+}
+
 let world: World;
 let named: World;
 let api: Api;
 beforeAll(async () => {
-  world = await openWorld({ change: (ports) => ({ ...ports, receipts }) });
+  world = await openWorld({
+    over: (store) => ({ ...store, readStream: async (...part) => (await store.readStream(...part)).map(shown) }),
+    change: (ports) => ({ ...ports, receipts }),
+  });
   named = await openWorld({ change: (ports) => ({ ...ports, receipts: withNames }) });
   api = createApi(world);
 });
@@ -72,7 +82,8 @@ async function receiptElsewhere(callId: string): Promise<string | undefined> {
   const call = await findCall(createWriteSide({ store, tools, ids, log }), 'default', callId);
   if (call?.execution.status !== 'claimed') return undefined;
   const own = createReceipts({ keys: () => createReceiptKeys([seed(1)]), issuer: () => issuer, names: false });
-  return own.sign(receiptOf({ ...call, execution: call.execution }));
+  const found = receiptOf({ ...call, execution: call.execution });
+  return found && own.sign(found);
 }
 
 const hashOf = (claims: ReceiptClaims, args: JsonObject): string =>
@@ -260,6 +271,25 @@ describe('an introspection', () => {
     });
     expect(await ask(receipt)).toEqual(inactive);
     expect(await ask(renewed.body.receipt)).toMatchObject({ active: true, attempt: 1 });
+  });
+
+  it('is inactive once the arguments cannot be read, and no receipt is made over the text in their place', async () => {
+    const { callId } = await request({ needsApproval: false });
+    const { receipt } = await claim(callId, { key: 'kept' });
+    expect(await ask(receipt)).toMatchObject({ active: true });
+    isErased = true;
+    forgetStreams(world.commands);
+    try {
+      expect(await ask(receipt)).toEqual(inactive);
+      expect(await receiptElsewhere(callId)).toBeUndefined();
+      const path = `/v1/tool-calls/${callId}/claim/renew`;
+      const renewed = await api.send('POST', path, { as: 'worker', body: { attempt: 1 } });
+      expect(renewed).toMatchObject({ status: 200, body: { attempt: 1 } });
+      expect(renewed.body).not.toHaveProperty('receipt');
+    } finally {
+      isErased = false;
+      forgetStreams(world.commands);
+    }
   });
 
   it('is for tools and resolvers alone, and a tool may do nothing else', async () => {
